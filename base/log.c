@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RULE_COUNT_MAX 16
+
+struct rule {
+    char domain[32]; /* empty: every domain */
+    enum tsm_log_level level;
+};
+
+static struct rule rules[RULE_COUNT_MAX] = {{"", TSM_LOG_WARN}};
+static unsigned rule_count = 1;
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+static bool parse_level(enum tsm_log_level *out, const char *text, size_t size)
+{
+    for (unsigned i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++) {
+        if (strlen(level_names[i]) == size && memcmp(level_names[i], text, size) == 0) {
+            *out = (enum tsm_log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_rule(const char *text, size_t size)
+{
+    const char *colon = memchr(text, ':', size);
+    size_t domain_size = colon ? (size_t)(colon - text) : 0;
+    const char *level = colon ? colon + 1 : text;
+    struct rule *rule = &rules[rule_count];
+
+    if (rule_count == RULE_COUNT_MAX || domain_size >= sizeof(rule->domain))
+        return;
+    if (!parse_level(&rule->level, level, size - (size_t)(level - text)))
+        return;
+    memcpy(rule->domain, text, domain_size);
+    rule->domain[domain_size] = '\0';
+    rule_count++;
+}
+
+void tsm_log_configure(const char *setting)
+{
+    rules[0] = (struct rule){"", TSM_LOG_WARN};
+    rule_count = 1;
+    while (setting && *setting) {
+        size_t size = strcspn(setting, ",");
+        add_rule(setting, size);
+        setting += size + (setting[size] == ',');
+    }
+}
+
+/* "capture/lane.c" -> "lane", size 4 */
+static const char *domain_of(const char *file, size_t *size)
+{
+    const char *slash = strrchr(file, '/');
+    const char *name = slash ? slash + 1 : file;
+
+    *size = strcspn(name, ".");
+    return name;
+}
+
+bool tsm_log_wants(enum tsm_log_level level, const char *file)
+{
+    size_t size;
+    const char *domain = domain_of(file, &size);
+    bool wants = false;
+
+    /* The last rule that fits decides, so that TS_LOG=warn,lane:debug reads naturally. */
+    for (unsigned i = 0; i < rule_count; i++) {
+        const char *want = rules[i].domain;
+        if (want[0] == '\0' || (strlen(want) == size && memcmp(want, domain, size) == 0))
+            wants = level <= rules[i].level;
+    }
+    return wants;
+}
+
+void tsm_log_write(enum tsm_log_level level, const char *file, const char *format, ...)
+{
+    char line[1280];
+    size_t used, domain_size;
+    int saved_errno = errno;
+    const char *domain = domain_of(file, &domain_size);
+    va_list ap;
+
+    if (!tsm_log_wants(level, file))
+        return;
+    used = tsm_format(line, sizeof(line), "tracesmith: %s: %.*s: ", level_names[level],
+                      (int)domain_size, domain);
+    va_start(ap, format);
+    used += tsm_vformat(line + used, sizeof(line) - used - 1, format, ap);
+    va_end(ap);
+    line[used++] = '\n';
+    if (write(STDERR_FILENO, line, used) < 0)
+        used = 0; /* nowhere left to say it */
+    errno = saved_errno;
+}

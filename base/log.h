@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Log lines for people who debug TraceSmith itself. Results and errors for users do not come here:
+ * tools print those.
+ *
+ * TS_LOG chooses what is written to stderr: a comma-separated list of LEVEL or DOMAIN:LEVEL, where a
+ * domain is a source file's name without directory and suffix: TS_LOG=warn,lane:debug. Default: warn.
+ *
+ * Safe inside a traced program: one write(2) a line, no malloc, no stdio, no lock, errno preserved.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+
+enum tsm_log_level {
+    TSM_LOG_ERROR,
+    TSM_LOG_WARN,
+    TSM_LOG_INFO,
+    TSM_LOG_DEBUG,
+};
+
+#define tsm_log(level, ...)                                                                        \
+    do {                                                                                           \
+        if ((level) <= TSM_LOG_WARN || tsm_log_wants((level), __FILE__))                           \
+            tsm_log_write((level), __FILE__, __VA_ARGS__);                                         \
+    } while (0)
+
+/* Apply a TS_LOG value; NULL means the default. Call before other threads log. */
+void tsm_log_configure(const char *setting);
+
+bool tsm_log_wants(enum tsm_log_level level, const char *file);
+void tsm_log_write(enum tsm_log_level level, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

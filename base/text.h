@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Formatting into fixed buffers. Always terminated, cut when too long, errno preserved.
+ * vsnprintf() of glibc allocates only for huge widths and positional arguments; we use neither, so
+ * these are safe inside a traced program.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Both return the number of bytes written without the terminator, at most size - 1. size > 0. */
+size_t tsm_format(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The PTX engine of the software GPU: text in, executable modules out, launches run warp by warp on
+ * the CPU. It knows PTX ("Parallel Thread Execution ISA", NVIDIA's document; versions met: 1.4 to
+ * 9.0) and nothing of the driver API; emu/driver.h is its only caller.
+ *
+ * Addresses. A generic address is a host address: device memory is host memory of this process that
+ * the driver placed. Shared memory starts at 0 and local memory lies in a window of its own; both are
+ * reachable through generic addresses (cvta) in the windows PTX_SHARED_WINDOW and PTX_LOCAL_WINDOW,
+ * where nothing of the process can be mapped (non-canonical on x86-64). A shared address is thus a
+ * small number, below 2^31, as programs assume.
+ *
+ * Threads. A module may be used by several launches at once. One launch runs on one host thread (the
+ * stream's); its blocks take turns when they wait for one another. Lanes of a warp run in lockstep,
+ * with reconvergence; no lane is run alone to its end.
+ *
+ * Determinism. The same module, memory and options give the same instructions in the same order.
+ */
+#ifndef EMU_PTX_H
+#define EMU_PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PTX_SHARED_WINDOW 0x1000000000000000ull
+#define PTX_LOCAL_WINDOW  0x2000000000000000ull
+
+/* Filled like the driver's JIT log: lines of text, cut at `size`, always terminated. */
+struct ptx_log {
+    char *text;
+    size_t size;
+    size_t used;
+};
+
+struct ptx_param {
+    uint32_t offset; /* bytes in the kernel's parameter space */
+    uint32_t size;
+};
+
+/* What the driver must know of an .entry or a .func. Owned by the module. */
+struct ptx_function {
+    const char *name;
+    bool is_entry;
+    const struct ptx_param *params;
+    uint32_t param_count;
+    uint32_t params_size;    /* bytes, without tail padding */
+    uint32_t shared_size;    /* static shared memory, bytes */
+    uint32_t local_size;     /* local memory a thread, bytes */
+    uint32_t const_size;     /* of the module, bytes */
+    uint32_t register_count; /* declared, capped at 255; an estimate */
+    uint32_t maxntid[3];     /* 0: not given */
+    uint32_t reqntid[3];
+    uint16_t version;        /* PTX version * 10: 6.0 -> 60 */
+    uint16_t target;         /* sm: 70 */
+};
+
+/* A module-scope .global or .const variable. */
+struct ptx_variable {
+    const char *name;
+    uint64_t size;
+    uint32_t align;
+    bool is_const;
+    bool is_external; /* .extern, without definition here */
+    uint64_t address; /* where ptx_module_place() put it */
+};
+
+struct ptx_module;
+
+enum ptx_status {
+    PTX_OK = 0,
+    PTX_INVALID = -1,       /* not PTX, or wrong PTX: CUDA_ERROR_INVALID_PTX */
+    PTX_UNSUPPORTED = -2,   /* an instruction this engine does not have; named with its line */
+    PTX_NO_MEMORY = -3,
+    PTX_VERSION = -4,       /* .target above what the device has: CUDA_ERROR_NO_BINARY_FOR_GPU */
+};
+
+/* Parse and check. `text` need not be terminated and is copied. A module of thousands of functions
+ * is common: bodies are decoded at first use, but a syntax error or an unsupported instruction
+ * anywhere is reported here, with its line, in `log` (which may be NULL).
+ * target: the device's compute capability * 10, e.g. 75. */
+int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
+                      struct ptx_log *log);
+void ptx_module_destroy(struct ptx_module *module);
+
+size_t ptx_module_function_count(const struct ptx_module *module);
+const struct ptx_function *ptx_module_function(const struct ptx_module *module, size_t index);
+const struct ptx_function *ptx_module_find(const struct ptx_module *module, const char *name);
+
+size_t ptx_module_variable_count(const struct ptx_module *module);
+const struct ptx_variable *ptx_module_variable(const struct ptx_module *module, size_t index);
+
+/* Give every variable its address: `allocate` is called once for the whole module (zeroed memory,
+ * aligned to 256, readable and writable until the module is destroyed), initialisers are written,
+ * addresses inside initialisers are resolved. Before the first launch. */
+int ptx_module_place(struct ptx_module *module, void *(*allocate)(void *user, size_t size),
+                     void *user);
+
+/* What stopped a launch. */
+enum ptx_fault_kind {
+    PTX_FAULT_NONE,
+    PTX_FAULT_ADDRESS,     /* access outside any allocation: CUDA_ERROR_ILLEGAL_ADDRESS */
+    PTX_FAULT_MISALIGNED,
+    PTX_FAULT_TRAP,        /* trap: CUDA_ERROR_ILLEGAL_INSTRUCTION / LAUNCH_FAILED */
+    PTX_FAULT_ASSERT,      /* __assertfail; text is on stderr already */
+    PTX_FAULT_HANG,        /* every warp waits and none can go on */
+    PTX_FAULT_STOPPED,     /* options.stop was set */
+    PTX_FAULT_NO_MEMORY,
+};
+
+struct ptx_fault {
+    enum ptx_fault_kind kind;
+    uint64_t address;
+    uint32_t size;       /* of the access, bytes */
+    uint32_t line;       /* of the PTX text */
+    uint32_t block[3];
+    uint32_t thread[3];
+    char text[256];      /* for people: kernel, thread, line, address */
+};
+
+enum ptx_schedule {
+    PTX_SCHEDULE_FIFO,    /* blocks and warps in order: the default */
+    PTX_SCHEDULE_REVERSE,
+    PTX_SCHEDULE_RANDOM,  /* by `seed` */
+};
+
+struct ptx_launch {
+    const struct ptx_module *module;
+    const struct ptx_function *function; /* an entry of the module */
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t dynamic_shared_size; /* bytes */
+    bool cooperative;             /* all blocks must be able to wait for each other */
+    const void *params;           /* params_size bytes, the kernel's layout */
+    enum ptx_schedule schedule;
+    uint64_t seed;
+    const volatile int *stop;     /* set by another thread to end the launch early; may be NULL */
+    /* May the `size` bytes at `address` be accessed? NULL: everything may (and a wild access ends
+     * the process). Called from the launch's thread; results may be cached until the launch ends. */
+    bool (*is_accessible)(void *user, uint64_t address, uint64_t size, bool write,
+                          uint64_t *run_start, uint64_t *run_size);
+    void *user;
+    /* vprintf's output, whole lines as the program formats them. NULL: stdout. */
+    void (*print)(void *user, const char *text, size_t size);
+};
+
+/* Run to the end. 0, or PTX_* with *fault filled (kind != NONE). instructions_out: executed
+ * thread-instructions, may be NULL. */
+int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *instructions_out);
+
+#endif
