@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/json_out.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 
@@ -24,39 +26,17 @@ void tsm_json_close(struct tsm_json *j, char bracket)
     j->comma = true;
 }
 
-/* Size of the UTF-8 character at `p`, 0 when it is none. `p` is terminated, so the bytes that follow
- * a lead byte may be looked at one by one. */
-static size_t character(const unsigned char *p)
-{
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t size = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    unsigned value = size > 1 ? p[0] & (0x7fu >> size) : 0;
-
-    if (size < 2 || p[0] > 0xf4)
-        return p[0] > 0xf4 ? 0 : size;
-    for (size_t i = 1; i < size; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        value = value << 6 | (p[i] & 0x3f);
-    }
-    if (value < least[size] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
-        return 0;
-    return size;
-}
-
 static void put_text(FILE *out, const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
-
     putc('"', out);
-    while (*p) {
-        size_t size = character(p);
+    for (const char *p = text; *p;) {
+        size_t size = tsm_text_character(p);
         if (size == 0)
             fputs("\\ufffd", out);
         else if (*p == '"' || *p == '\\')
             fprintf(out, "\\%c", *p);
-        else if (*p < 0x20)
-            fprintf(out, "\\u%04x", *p);
+        else if ((unsigned char)*p < 0x20)
+            fprintf(out, "\\u%04x", (unsigned)*p);
         else
             fwrite(p, 1, size, out);
         p += size ? size : 1;
