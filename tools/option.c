@@ -165,7 +165,7 @@ static int unknown(const struct parser *p, const char *name, size_t size)
     const char *best = nearest(p, name, size);
 
     if (best)
-        return tsm_fail(TSM_E_ARGUMENT, "unknown option '--%.*s'; did you mean '--%s'?", (int)size,
+        return tsm_fail(TSM_E_ARGUMENT, "unknown option '--%.*s' (did you mean '--%s'?)", (int)size,
                         name, best);
     return tsm_fail(TSM_E_ARGUMENT, "unknown option '--%.*s'", (int)size, name);
 }
