@@ -2,7 +2,7 @@
 #include "tools/command.h"
 
 #include "tools/locate.h"
-#include "tools/program.h"
+#include "tools/child.h"
 #include "tools/terminal.h"
 
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "capture/settings.h"
 #include "tools/locate.h"
-#include "tools/program.h"
+#include "tools/child.h"
 #include "tools/recorded.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/program.h"
+#include "tools/child.h"
 
 #include "base/text.h"
 #include "tools/terminal.h"

@@ -2,8 +2,8 @@
  *
  * Running somebody's program and passing on how it ended.
  */
-#ifndef TOOLS_PROGRAM_H
-#define TOOLS_PROGRAM_H
+#ifndef TOOLS_CHILD_H
+#define TOOLS_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
