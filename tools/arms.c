@@ -2,7 +2,7 @@
 #include "tools/arms.h"
 
 #include "base/hash.h"
-#include "tools/difference.h"
+#include "tools/difference_text.h"
 #include "tools/terminal.h"
 
 static void arm_serial(struct tsm_replay_options *o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
-#include "tools/difference.h"
+#include "tools/difference_text.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"

@@ -2,7 +2,7 @@
 #include "tools/command.h"
 
 #include "tools/arms.h"
-#include "tools/difference.h"
+#include "tools/difference_text.h"
 #include "tools/locate.h"
 #include "tools/selection.h"
 #include "tools/still.h"

@@ -2,8 +2,8 @@
  *
  * One place where bytes differ, for people and for programs. Used by replay and diff.
  */
-#ifndef TOOLS_DIFFERENCE_H
-#define TOOLS_DIFFERENCE_H
+#ifndef TOOLS_DIFFERENCE_TEXT_H
+#define TOOLS_DIFFERENCE_TEXT_H
 
 #include "tools/json_out.h"
 #include "tools/symbol.h"

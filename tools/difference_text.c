@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/difference.h"
+#include "tools/difference_text.h"
 
 #include "base/text.h"
 #include "tools/line.h"
