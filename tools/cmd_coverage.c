@@ -167,7 +167,7 @@ struct trace_sums {
     bool full;
 };
 
-static enum tsm_call_status status_of(uint32_t type)
+static enum tsm_call_status find_status(uint32_t type)
 {
     for (size_t i = 0; tsm_backends[i]; i++) {
         const struct tsm_api_description *api = tsm_backends[i]->description;
@@ -179,6 +179,22 @@ static enum tsm_call_status status_of(uint32_t type)
         }
     }
     return TSM_CALL_GENERATED; /* an API that this build does not know says so by its flags */
+}
+
+/* A trace has few types, in a million records. */
+static enum tsm_call_status status_of(uint32_t type)
+{
+    static struct {
+        uint32_t type;
+        enum tsm_call_status status;
+    } cache[1024]; /* a type is never 0 */
+    uint32_t i = type % 1024;
+
+    if (cache[i].type != type) {
+        cache[i].status = find_status(type);
+        cache[i].type = type;
+    }
+    return cache[i].status;
 }
 
 static void add_found(struct trace_sums *sums, const char *name, bool taints)
