@@ -17,8 +17,8 @@
 
 /* An allocation of device-visible memory of the replay, under its recorded address. */
 struct tsm_region {
-    uint64_t address;  /* as recorded */
-    uint64_t actual;   /* as placed: equal unless it had to be translated */
+    uint64_t address; /* as recorded */
+    uint64_t actual;  /* as placed: equal unless it had to be translated */
     uint64_t size;
     uint64_t made_seq; /* the record that made it */
     bool is_host;      /* host memory that the device can read: mapped, registered */
@@ -54,7 +54,8 @@ struct tsm_backend {
     int (*submit)(struct tsm_backend_state *state, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 
-    /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device. */
+    /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
+     */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);
 
     /* Carry out a recorded synchronisation as it was: an event's, say, which wait() for a stream

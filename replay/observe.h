@@ -16,10 +16,10 @@ enum tsm_observed {
 
 struct tsm_observation {
     enum tsm_observed kind;
-    uint64_t seq;      /* READBACK: of its record; REGION: of the sync or command just done */
-    uint32_t stream;   /* of the command that gave the bytes, or that was just done */
+    uint64_t seq;    /* READBACK: of its record; REGION: of the sync or command just done */
+    uint32_t stream; /* of the command that gave the bytes, or that was just done */
     uint64_t position;
-    uint64_t address;  /* as recorded; of a READBACK, the program's */
+    uint64_t address; /* as recorded; of a READBACK, the program's */
     uint64_t size;
 };
 

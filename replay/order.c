@@ -70,7 +70,8 @@ static struct tsm_event_order *find_event(const struct tsm_order *order, uint64_
 
 static struct tsm_event_order *make_event(struct tsm_order *order, uint64_t id)
 {
-    uint64_t *index = sbt_map_insert(&order->event_index, id, NULL);
+    bool added;
+    uint64_t *index = sbt_map_insert(&order->event_index, id, &added);
 
     if (!index)
         return NULL;

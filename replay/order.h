@@ -50,7 +50,8 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
 /* Everything queued on every stream, into order->after. */
 int tsm_order_before_host(struct tsm_order *order);
 
-/* Where the event that a synchronisation names was last signalled. False: it names none that was. */
+/* Where the event that a synchronisation names was last signalled. False: it names none that was.
+ */
 struct tsm_signal {
     struct tsm_place place;
     uint32_t stream;

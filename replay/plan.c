@@ -20,7 +20,7 @@ struct scan {
         uint64_t position;
         struct gap gaps[GAP_COUNT];
         unsigned next_gap;
-    } *streams;
+    } * streams;
     uint32_t capacity;
     uint64_t next_seq;
 };
@@ -173,8 +173,7 @@ static int add_pull(struct tsm_plan *plan, struct tsm_pull pull)
     return 0;
 }
 
-static int note_late(struct scan *scan, struct scan_stream *stream,
-                     const struct sbt_record *record)
+static int note_late(struct scan *scan, struct scan_stream *stream, const struct sbt_record *record)
 {
     for (unsigned i = 0; i < GAP_COUNT; i++) {
         const struct gap *gap = &stream->gaps[i];

@@ -21,20 +21,21 @@ struct tsm_pull {
 
 struct tsm_plan {
     uint64_t record_count;
-    uint64_t lost_count;     /* from totals, LOST records and gaps in the numbering */
+    uint64_t lost_count; /* from totals, LOST records and gaps in the numbering */
     uint64_t filtered_count;
     uint64_t unmodelled_count;
     uint64_t tainted_count;
     uint64_t first_command_ns, last_command_ns;
     const char *first_tainting; /* a call's name, lives as long as the reader */
     uint32_t stream_count;
-    bool *is_made;           /* by stream number: a record makes it */
-    struct tsm_pull *pulls;  /* by before_seq, then position */
+    bool *is_made;          /* by stream number: a record makes it */
+    struct tsm_pull *pulls; /* by before_seq, then position */
     size_t pull_count, pull_capacity;
 };
 
 /* The schema of a record: the trace's, or for core records this build's. NULL: none. */
-const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader, const struct sbt_record *record);
+const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader,
+                                         const struct sbt_record *record);
 
 /* How a record is to be treated. */
 enum tsm_treatment {

@@ -92,8 +92,8 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
         return result;
     d.buffer = sbt_record_role(schema, record, SBT_ROLE_HOST_DST, 0);
     d.buffer_size = expected.size;
-    struct tsm_observation o = {TSM_OBSERVED_READBACK, record->seq, d.stream, d.position, d.buffer,
-                                size};
+    struct tsm_observation o = {
+        TSM_OBSERVED_READBACK, record->seq, d.stream, d.position, d.buffer, size};
     result = observe_begin(v, &o);
     if (result >= 0)
         result = observe_bytes(v, actual, size);
@@ -145,8 +145,8 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         return tsm_fail(TSM_E_FORMAT, "record %llu: checksum without a hash",
                         (unsigned long long)record->seq);
     describe_command(&d, record, schema);
-    struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq, d.stream, d.position, address,
-                                size};
+    struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq, d.stream,
+                                d.position,          address,     size};
     error = observe_begin(v, &o);
     if (error >= 0)
         error = hash_memory(v, address, size, &actual);
@@ -172,7 +172,7 @@ int tsm_verify_regions(struct tsm_verify *v, const struct sbt_record *record)
     int error = v->backend->regions(v->state, &regions, &count);
 
     for (size_t i = 0; i < count && error >= 0; i++) {
-        struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq,       record->stream,
+        struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq,        record->stream,
                                     record->position,    regions[i].address, regions[i].size};
         struct sbt_key key;
         error = observe_begin(v, &o);

@@ -44,7 +44,7 @@ struct tsm_crew {
     pthread_mutex_t lock;       /* of error and message */
     atomic_int error;           /* the first one, 0 none */
     char message[512];
-    bool hung;                  /* a worker did not come back: leave everything as it is */
+    bool hung; /* a worker did not come back: leave everything as it is */
 };
 
 int tsm_crew_init(struct tsm_crew *crew);
@@ -62,7 +62,7 @@ struct tsm_job {
     enum tsm_job_kind kind;
     const struct sbt_record *record; /* copied; NULL for WAIT */
     const struct sbt_schema *schema;
-    const struct tsm_place *after;   /* copied */
+    const struct tsm_place *after; /* copied */
     size_t after_count;
 };
 
