@@ -78,8 +78,8 @@ static void tell(const struct check *check, const struct arm *arm, unsigned numb
 
     tsm_key_text(digest, &result->digest);
     if (!check->json) {
-        printf("%-7s %2u  %s  %s%s%s  %s\n", arm->name, number, digest,
-               tsm_paint(paints[verdict]), tsm_verdict_name(verdict), tsm_paint(TSM_PAINT_NONE),
+        printf("%-7s %2u  %s  %s%s%s  %s\n", arm->name, number, digest, tsm_paint(paints[verdict]),
+               tsm_verdict_name(verdict), tsm_paint(TSM_PAINT_NONE),
                verdict == TSM_DIFFERENT ? arm->cause : arm->what);
         fflush(stdout);
         return;

@@ -147,7 +147,9 @@ static int list_build(const struct coverage_values *v)
         tsm_json_close(j, ']');
         tsm_json_end(j);
     }
-    return found ? TSM_EXIT_OK : tsm_complain("--api: this build has no API '%s'", v->api);
+    if (!found)
+        return tsm_complain("this build knows no API%s%s", v->api ? " " : "", v->api ? v->api : "");
+    return TSM_EXIT_OK;
 }
 
 /* ---- a trace --------------------------------------------------------------------------------- */

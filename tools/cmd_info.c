@@ -205,8 +205,7 @@ static void json_head(struct tsm_json *j, const struct info *info)
     tsm_json_put_string(j, "trace", sbt_reader_name(info->reader));
     tsm_json_put_string(j, "session", id);
     tsm_json_put_string(j, "started", start);
-    tsm_json_put_bool(j, "complete",
-                      tsm_trace_completeness(info->reader, state, sizeof(state)));
+    tsm_json_put_bool(j, "complete", tsm_trace_completeness(info->reader, state, sizeof(state)));
     tsm_json_put_string(j, "state", state);
     tsm_json_put_string(j, "end", (unsigned)end < 3 ? ends[end] : "unknown");
     tsm_json_put_u64(j, "records", totals->record_count);
@@ -324,7 +323,10 @@ const struct tsm_command tsm_command_info = {
     .description =
         "Prints who wrote the trace and when, on which machine, devices and driver, whether "
         "anything is missing from it, and what its parts weigh. With --calls, also how often each "
-        "call was made, how often it failed, and the time that the program spent in it.",
+        "call was made, how often it failed, and the time that the program spent in it.\n\n"
+        "The state is complete when the trace holds everything and can be replayed. Otherwise it "
+        "says how many records were lost, were left out on request, or are tainted: they changed "
+        "the GPU in a way that is not recorded.",
     .examples = "tracesmith info trace.sbt\n"
                 "tracesmith info --calls --streams=1 trace.sbt\n"
                 "tracesmith info --json trace.sbt | jq .metadata\n",

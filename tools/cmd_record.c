@@ -60,8 +60,8 @@ static size_t setting_options(struct tsm_option *out, size_t max)
             continue; /* recording nothing is not what this command is for */
         setting_option_name(names[i], sizeof(names[i]), s->name);
         bool plain = !s->default_text[0];
-        tsm_format(help[i], sizeof(help[i]), "%s%s%s%s", s->help, plain ? "" : " Default: ",
-                   s->default_text, plain ? "" : ".");
+        tsm_format(help[i], sizeof(help[i]), "%s%s%s%s", s->help,
+                   plain ? "" : " Default: ", s->default_text, plain ? "" : ".");
         bool output = strcmp(s->name, "TS_OUTPUT") == 0;
         out[used++] = (struct tsm_option){
             .name = names[i],

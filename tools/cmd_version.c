@@ -33,8 +33,9 @@ const struct tsm_command tsm_command_version = {
     .name = "version",
     .summary = "say which version this is",
     .synopsis = "[--json]",
-    .description = "Prints the version of TraceSmith and of the trace format that it writes. Traces "
-                   "of the same major version of the format can be read.",
+    .description =
+        "Prints the version of TraceSmith and of the trace format that it writes. Traces "
+        "of the same major version of the format can be read.",
     .examples = "tracesmith version\n",
     .exit_status = "0|always",
     .options = options,

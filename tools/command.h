@@ -13,8 +13,8 @@
 #include "tools/page.h"
 
 struct tsm_command {
-    const char *name;  /* "view": `tracesmith view` */
-    const char *alias; /* "tsview": the program's other name for it; NULL none */
+    const char *name;        /* "view": `tracesmith view` */
+    const char *alias;       /* "tsview": the program's other name for it; NULL none */
     const char *summary;     /* half a line, lower case, no full stop */
     const char *synopsis;    /* "[OPTION]... TRACE"; one line per form */
     const char *description; /* paragraphs, separated by an empty line */
@@ -24,9 +24,9 @@ struct tsm_command {
     const struct tsm_option *options; /* NULL none */
     size_t values_size;               /* of the struct that options' offsets lie in */
     const char *operand; /* completes to: TRACE, FILE, PROGRAM, COMMAND, or "a|b|c"; NULL: none */
-    int word_min, word_max;           /* operands; word_max -1: any number */
-    bool runs_program;   /* the first operand ends the options */
-    int failure;         /* exit status of usage errors; 0 means 2 */
+    int word_min, word_max; /* operands; word_max -1: any number */
+    bool runs_program;      /* the first operand ends the options */
+    int failure;            /* exit status of usage errors; 0 means 2 */
 
     /* Rows that are known only at run time (they come from another table): fill `out`, at most
      * `max`, and return how many. Optional. */

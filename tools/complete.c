@@ -53,7 +53,8 @@ static void bash_values(const char *what)
         put_choices(what);
         fputs("' -- \"$cur\"))", stdout);
     } else if (strcmp(what, "TRACE") == 0) {
-        fputs("COMPREPLY=($(compgen -f -X '!*.sbt' -- \"$cur\") $(compgen -d -- \"$cur\"))", stdout);
+        fputs("COMPREPLY=($(compgen -f -X '!*.sbt' -- \"$cur\") $(compgen -d -- \"$cur\"))",
+              stdout);
     } else if (strcmp(what, "FILE") == 0) {
         fputs("COMPREPLY=($(compgen -f -- \"$cur\"))", stdout);
     } else if (strcmp(what, "PROGRAM") == 0) {
@@ -82,13 +83,14 @@ static void bash_option_value(const struct tsm_command *c, const struct tsm_opti
 static void bash_function(void)
 {
     /* Bash hands over "--name=value" as three words. */
-    fputs("_tracesmith() {\n"
-          "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" command\n"
-          "    COMPREPLY=()\n"
-          "    [[ $cur == = ]] && cur=\n"
-          "    [[ $prev == = ]] && prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
-          "    case \"${COMP_WORDS[0]##*/}\" in\n",
-          stdout);
+    fputs(
+        "_tracesmith() {\n"
+        "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" command\n"
+        "    COMPREPLY=()\n"
+        "    [[ $cur == = ]] && cur=\n"
+        "    [[ $prev == = ]] && prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
+        "    case \"${COMP_WORDS[0]##*/}\" in\n",
+        stdout);
     for (size_t i = 0; tsm_commands[i]; i++) {
         if (tsm_commands[i]->alias)
             printf("    %s) command=%s ;;\n", tsm_commands[i]->alias, tsm_commands[i]->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What `tracesmith doctor` looks at. A check is a row; it changes nothing on the machine and says in
- * one line what it found and, unless all is well, what to do.
+ * What `tracesmith doctor` looks at. A check is a row; it changes nothing on the machine and says
+ * in one line what it found and, unless all is well, what to do.
  */
 #ifndef TOOLS_DOCTOR_H
 #define TOOLS_DOCTOR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPU drivers and devices. A driver is opened in a child process: opening one can hang, crash, start
- * threads, or keep a device awake.
+ * GPU drivers and devices. A driver is opened in a child process: opening one can hang, crash,
+ * start threads, or keep a device awake.
  */
 #include "tools/doctor.h"
 

@@ -3,7 +3,8 @@
  * An option is a row of a table. The row binds the option to a field, documents it, and gives help,
  * man page and shell completion; nothing about an option is written anywhere else.
  *
- * Parsing is GNU's: options and operands mix, `--` ends the options, `--name VALUE`, `--name=VALUE`,
+ * Parsing is GNU's: options and operands mix, `--` ends the options, `--name VALUE`,
+ * `--name=VALUE`,
  * `-nVALUE`, `-n VALUE`, `-abc`. A flag `--name` is taken back by `--no-name`. Names are exact:
  * abbreviations are refused, because an option added later would change what they mean.
  */

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define INDENT 2
+#define INDENT     2
 #define TERM_WIDTH 26 /* items' texts begin behind this column, or on the next line */
 
 static void spaces(FILE *out, unsigned count)

@@ -20,7 +20,7 @@ struct tsm_record_text {
     struct tsm_function_name {
         uint64_t handle;
         uint32_t name; /* string id */
-    } *functions;
+    } * functions;
     size_t function_count, function_capacity;
 };
 

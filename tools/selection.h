@@ -23,7 +23,8 @@ struct tsm_selection_range {
 /* "0,2", "0-3,none" */
 bool tsm_selection_parse_streams(void *field, const char *text);
 
-/* "A:B", half open, either side may be empty: sequence numbers, or times such as 1.5s, 20ms, 7us. */
+/* "A:B", half open, either side may be empty: sequence numbers, or times such as 1.5s, 20ms, 7us.
+ */
 bool tsm_selection_parse_range(void *field, const char *text);
 
 /* The filter points into `streams`. */
@@ -38,13 +39,12 @@ struct sbt_filter tsm_selection_filter(const struct tsm_selection_streams *strea
      .argument = "LIST",                                                                           \
      .parse = tsm_selection_parse_streams,                                                         \
      .help = "Only these streams: 0,2 or 0-3 or none (records of no stream)."},                    \
-        {.name = "range",                                                                          \
-         .letter = 'r',                                                                            \
-         .type = TSM_OPTION_PARSED,                                                                \
-         .offset = TSM_FIELD(values, range_field),                                                 \
-         .argument = "A:B",                                                                        \
-         .parse = tsm_selection_parse_range,                                                       \
-         .help = "Only from A up to, not including, B: sequence numbers (100:200) or times since " \
-                 "the start (1.5s:2s; ns, us, ms, s, m). Either side may be left out."}
+    {                                                                                              \
+        .name = "range", .letter = 'r', .type = TSM_OPTION_PARSED,                                 \
+        .offset = TSM_FIELD(values, range_field), .argument = "A:B",                               \
+        .parse = tsm_selection_parse_range,                                                        \
+        .help = "Only from A up to, not including, B: sequence numbers (100:200) or times since "  \
+                "the start (1.5s:2s; ns, us, ms, s, m). Either side may be left out."              \
+    }
 
 #endif

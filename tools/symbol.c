@@ -133,7 +133,8 @@ static bool same_build(Elf *elf, const struct sbt_mapping *mapping)
 
     if (!mapping->build_id)
         return true;
-    return size == (ssize_t)mapping->build_id_size && memcmp(id, mapping->build_id, (size_t)size) == 0;
+    return size == (ssize_t)mapping->build_id_size &&
+           memcmp(id, mapping->build_id, (size_t)size) == 0;
 }
 
 static void module_load(struct module *m, int fd, const char *path)

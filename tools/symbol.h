@@ -20,8 +20,8 @@ struct tsm_symbol {
     const char *function; /* demangled where possible; NULL unknown */
     const char *source;   /* "saxpy.c"; NULL unknown */
     unsigned line;
-    const char *module;   /* file name without its folder; NULL: in no mapping */
-    uint64_t offset;      /* in the module's file view: address - load bias */
+    const char *module; /* file name without its folder; NULL: in no mapping */
+    uint64_t offset;    /* in the module's file view: address - load bias */
 };
 
 /* What lies at return address `address`. Strings live as long as `s`. */

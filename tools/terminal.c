@@ -65,9 +65,8 @@ unsigned tsm_terminal_width(void)
 const char *tsm_paint(enum tsm_paint paint)
 {
     static const char *const sequences[TSM_PAINT_COUNT] = {
-        [TSM_PAINT_NONE] = "\033[0m",  [TSM_PAINT_DIM] = "\033[2m",
-        [TSM_PAINT_BOLD] = "\033[1m",  [TSM_PAINT_GOOD] = "\033[32m",
-        [TSM_PAINT_WARN] = "\033[33m", [TSM_PAINT_BAD] = "\033[31m",
+        [TSM_PAINT_NONE] = "\033[0m",  [TSM_PAINT_DIM] = "\033[2m",   [TSM_PAINT_BOLD] = "\033[1m",
+        [TSM_PAINT_GOOD] = "\033[32m", [TSM_PAINT_WARN] = "\033[33m", [TSM_PAINT_BAD] = "\033[31m",
         [TSM_PAINT_NAME] = "\033[36m",
     };
     return terminal.color ? sequences[paint] : "";

@@ -59,7 +59,8 @@ int tsm_complain_error(void);
 void tsm_progress(const char *what, uint64_t done, uint64_t total);
 void tsm_progress_end(void);
 
-/* Flush stdout; TSM_EXIT_ERROR, with a message, if anything written to it was lost. Else `status`. */
+/* Flush stdout; TSM_EXIT_ERROR, with a message, if anything written to it was lost. Else `status`.
+ */
 int tsm_terminal_finish(int status);
 
 #endif

@@ -46,7 +46,7 @@ bool tsm_trace_completeness(const struct sbt_reader *reader, char *out, size_t s
     out[0] = '\0';
     at = add_part(out, size, at, totals->lost_count, "lost");
     at = add_part(out, size, at, totals->filtered_count, "left out on request");
-    at = add_part(out, size, at, totals->tainted_count, "not replayable (unmodelled calls)");
+    at = add_part(out, size, at, totals->tainted_count, "tainted");
     if (sbt_reader_end(reader) == SBT_END_NONE)
         at += tsm_format(out + at, size - at, "%sno clean end", at ? ", " : "");
     else if (sbt_reader_end(reader) == SBT_END_RECOVERED)

@@ -15,7 +15,8 @@ struct sbt_reader *tsm_trace_open(const char *path);
  * found more. Each line of damage is told once per `*told`, which begins as 0. */
 void tsm_trace_note_damage(const struct sbt_reader *reader, size_t *told);
 
-/* "complete", or what is not: "12 records lost, no clean end", into out. True when complete. */
+/* "complete", or why not: "12 lost, 1 tainted, no clean end", into out. True when complete. Tainted
+ * records changed the GPU in a way that is not recorded. */
 bool tsm_trace_completeness(const struct sbt_reader *reader, char *out, size_t size);
 
 #endif
