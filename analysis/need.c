@@ -149,7 +149,8 @@ static int visit_sync(struct search *s, const struct sbt_record *record,
             raise(&s->all_until, record->seq);
         return 0;
     }
-    if (object)
+    /* The object may also be a context, and stand for the whole device. */
+    if (object && !strcmp(schema->fields[sbt_schema_role(schema, SBT_ROLE_OBJECT)].detail, "event"))
         return want_event(s, object);
     raise(&s->all_until, record->seq);
     return 0;

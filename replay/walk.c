@@ -8,6 +8,7 @@
 #include "replay/player.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -159,6 +160,14 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
+/* The object may also be a context, and stand for the whole device. */
+static bool is_event_sync(const struct sbt_schema *schema)
+{
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    return object >= 0 && !strcmp(schema->fields[object].detail, "event");
+}
+
 static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
@@ -167,9 +176,9 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
 
     if (record->stream != SBT_STREAM_NONE)
         error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
-    else if (tsm_order_signal(&p->order, record, schema, &signal))
+    else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
         error = sync_event(p, record, schema, &signal);
-    else if (sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0))
+    else if (is_event_sync(schema))
         error = 0; /* an event that was never signalled, or not in this replay */
     else
         error = wait_for_device(p);
@@ -217,12 +226,14 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
 
 /* The program came back from a blocking call when the GPU was done with it. */
 static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
-                          const struct tsm_place *place)
+                          const struct sbt_schema *schema, const struct tsm_place *place)
 {
     struct tsm_track *track = &p->order.tracks[record->stream];
     int error = tsm_crew_await(p->crew, place);
 
-    if (!error && track->complete_position < record->position)
+    /* One that only sends may return when the bytes have left the program. */
+    if (!error && sbt_schema_role(schema, SBT_ROLE_HOST_DST) >= 0 &&
+        track->complete_position < record->position)
         track->complete_position = record->position;
     return error;
 }
@@ -235,7 +246,7 @@ static int do_command(struct tsm_replay *p, const struct sbt_record *record,
     int error = enqueue(p, record, schema, &place);
 
     if (!error && (schema->flags & SBT_SCHEMA_BLOCKS))
-        error = await_blocking(p, record, &place);
+        error = await_blocking(p, record, schema, &place);
     if (!error && each)
         error = wait_for_stream(p, record->stream);
     if (!error && p->options.grain == TSM_GRAIN_COMMAND)
@@ -291,7 +302,7 @@ static const struct tsm_place *find_pulled(const struct tsm_replay *p,
 static int finish_pulled(struct tsm_replay *p, const struct sbt_record *record,
                          const struct sbt_schema *schema, const struct tsm_place *place)
 {
-    return schema->flags & SBT_SCHEMA_BLOCKS ? await_blocking(p, record, place) : 0;
+    return schema->flags & SBT_SCHEMA_BLOCKS ? await_blocking(p, record, schema, place) : 0;
 }
 
 /* ---- the walk ----------------------------------------------------------------------------- */
