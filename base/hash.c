@@ -42,9 +42,9 @@ static uint64_t hash64_choose(const void *data, size_t size)
     return chosen(data, size);
 }
 
-struct tsm_key tsm_hash_key(const void *data, size_t size)
+struct sbt_key tsm_hash_key(const void *data, size_t size)
 {
-    struct tsm_key key;
+    struct sbt_key key;
 
     __atomic_load_n(&hash128, __ATOMIC_RELAXED)(key.bytes, data, size);
     return key;
@@ -71,16 +71,16 @@ void tsm_hasher_add(struct tsm_hasher *h, const void *data, size_t size)
     XXH3_128bits_update((XXH3_state_t *)h, data, size);
 }
 
-struct tsm_key tsm_hasher_key(const struct tsm_hasher *h)
+struct sbt_key tsm_hasher_key(const struct tsm_hasher *h)
 {
-    struct tsm_key key;
+    struct sbt_key key;
 
     XXH128_canonicalFromHash((XXH128_canonical_t *)(void *)key.bytes,
                              XXH3_128bits_digest((const XXH3_state_t *)h));
     return key;
 }
 
-void tsm_key_text(char out[33], const struct tsm_key *key)
+void tsm_key_text(char out[33], const struct sbt_key *key)
 {
     static const char digits[] = "0123456789abcdef";
 

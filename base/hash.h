@@ -8,18 +8,14 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include "tracesmith/trace.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* The name of some bytes: their XXH3-128, canonical form. All zero is "no key" and never the hash
- * of anything that is stored. */
-struct tsm_key {
-    uint8_t bytes[16];
-};
-
-struct tsm_key tsm_hash_key(const void *data, size_t size);
+struct sbt_key tsm_hash_key(const void *data, size_t size);
 uint64_t tsm_hash64(const void *data, size_t size);
 
 /* A hash over several pieces, in order. A zeroed struct is not valid: call init. */
@@ -30,20 +26,20 @@ struct tsm_hasher_storage {
 };
 struct tsm_hasher *tsm_hasher_init(struct tsm_hasher_storage *storage);
 void tsm_hasher_add(struct tsm_hasher *h, const void *data, size_t size);
-struct tsm_key tsm_hasher_key(const struct tsm_hasher *h);
+struct sbt_key tsm_hasher_key(const struct tsm_hasher *h);
 
-static inline bool tsm_key_equal(const struct tsm_key *a, const struct tsm_key *b)
+static inline bool tsm_key_equal(const struct sbt_key *a, const struct sbt_key *b)
 {
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static inline bool tsm_key_is_none(const struct tsm_key *key)
+static inline bool tsm_key_is_zero(const struct sbt_key *key)
 {
-    static const struct tsm_key none;
-    return tsm_key_equal(key, &none);
+    static const struct sbt_key zero;
+    return tsm_key_equal(key, &zero);
 }
 
 /* Lowercase hexadecimal, 32 digits and a terminator. */
-void tsm_key_text(char out[33], const struct tsm_key *key);
+void tsm_key_text(char out[33], const struct sbt_key *key);
 
 #endif

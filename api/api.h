@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What differs between GPU APIs, as two small interfaces: a source (in the traced program) and a
+ * backend (in the replayer). Each API has a folder api/X/ with a description X.api, from which
+ * api/gen/ makes wrappers, schemas and replay dispatch at build time, and two hand-written files for
+ * what no description can say: X_source.c and X_replay.c.
+ *
+ * Everything else of TraceSmith is API-neutral and meets an API only here.
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include "tracesmith/error.h"
+#include "tracesmith/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- description: the same on both sides, made by api/gen from X.api ----------------------- */
+
+enum tsm_call_status {
+    TSM_CALL_GENERATED,  /* recorded and replayed from its description alone */
+    TSM_CALL_HOOKED,     /* a hand-written function takes part */
+    TSM_CALL_UNMODELLED, /* passes through, recorded by name, result and raw arguments */
+};
+
+struct tsm_call_description {
+    const struct sbt_schema *schema; /* type, name, kind, fields */
+    enum tsm_call_status status;
+    const char *family;              /* "memcpy", "stream", ... for the coverage table */
+};
+
+struct tsm_api_description {
+    enum sbt_api api;
+    const char *name; /* "cuda" */
+    const struct tsm_call_description *calls;
+    size_t call_count;
+    const struct sbt_enum *enums;
+    size_t enum_count;
+};
+
+/* ---- source: api/X/X_source.c, linked into libts_capture.so --------------------------------- */
+
+/* Runs inside the traced program: the rules of DESIGN.md 6 and capture/capture.h hold. */
+struct tsm_source {
+    const struct tsm_api_description *description;
+
+    /* Names under which programs open the API's library, NULL-terminated: dlopen() of one of them
+     * (or of an absolute path that ends in one) gives our wrappers. Optional. */
+    const char *const *sonames;
+
+    /* The real library was opened: remember its functions. `real` is a dlopen handle. Called once
+     * per real library, before any wrapper of this source forwards to it. Mandatory with sonames. */
+    void (*bind)(void *real);
+
+    /* A session begins: give metadata (driver version, devices) with tsm_session_metadata(). Called
+     * at most once per session, from the first call that finds the API initialised. Optional. */
+    void (*describe)(void);
+
+    /* In the child of a fork: forget the parent's objects. Optional. */
+    void (*forked)(void);
+};
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The CUDA source: what generated wrappers (cuda_wrappers.c) and hand-written hooks share. It runs
+ * inside the traced program: the rules of capture/capture.h hold.
+ *
+ * The generator gives, in cuda_wrappers.c:
+ *
+ *   struct cuda_real real                 a pointer per exported function, at first a resolver that
+ *                                         calls cuda_bind() and then the pointer again, or returns
+ *                                         CUDA_ERROR_NOT_FOUND when the driver lacks the function
+ *   const struct tsm_exports cuda_exports name, wrapper and &real.X of each, sorted by name
+ *   CUresult cuX(...)                     for each export; of a call marked `hook` it is only
+ *                                         `return hook_cuX(...)`, and the hook does all
+ */
+#ifndef API_CUDA_CUDA_SOURCE_H
+#define API_CUDA_CUDA_SOURCE_H
+
+#include "capture/capture.h"
+#include "interpose/interpose.h"
+
+#include "cuda_abi.h"
+
+/* Fill `real`. False: this process has no CUDA driver. */
+bool cuda_bind(void);
+
+/* The stream behind a handle, as capture knows it. NULL and CU_STREAM_LEGACY are the current
+ * context's default stream; CU_STREAM_PER_THREAD is the calling thread's. */
+struct tsm_stream *cuda_stream(CUstream stream);
+
+/* The same for functions named _ptsz and _ptds, where NULL means the calling thread's stream. */
+struct tsm_stream *cuda_stream_ptsz(CUstream stream);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an API source uses to record calls. Everything here runs inside somebody else's program:
+ *
+ *   - no malloc, no stdio, no lock that the program may hold, errno preserved;
+ *   - a failure of ours is counted, marks the trace, switches capture off, and is never seen by the
+ *     program: every function here that can fail does so by recording less;
+ *   - memory of the program is read only after the driver accepted the call that named it.
+ *
+ * A wrapper is always of this shape (api/gen writes most of them):
+ *
+ *     CUresult cuMemsetD32Async(CUdeviceptr dst, unsigned value, size_t count, CUstream stream)
+ *     {
+ *         struct tsm_call call;
+ *         CUresult result;
+ *
+ *         if (!tsm_call_begin(&call, TYPE_cuMemsetD32Async))
+ *             return real.cuMemsetD32Async(dst, value, count, stream);
+ *         tsm_call_on_stream(&call, cuda_stream(stream), TSM_ENQUEUES);
+ *         result = real.cuMemsetD32Async(dst, value, count, stream);
+ *         tsm_call_returned(&call, result, result != CUDA_SUCCESS);
+ *         tsm_call_slot(&call, dst);
+ *         ...
+ *         tsm_call_commit(&call);
+ *         return result;
+ *     }
+ *
+ * Order. The order on each stream is the order that the driver saw: an enqueueing call holds its
+ * stream's lock across the real call. A call that can wait for the GPU takes its place on the stream
+ * first and calls without the lock, so that we never add a deadlock. Records carry TSC stamps;
+ * merging lanes by them gives the trace's total order: a call's place is its return, a destroying
+ * call's place is its begin (the address that it frees may be given out again before it returns).
+ */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include "api/api.h"
+#include "capture/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tsm_lane;   /* capture/lane.h */
+struct tsm_stream;
+
+/* ---- a call ------------------------------------------------------------------------------- */
+
+enum tsm_stream_use {
+    TSM_ENQUEUES, /* returns without waiting for the GPU: the stream's lock is held across it */
+    TSM_BLOCKS,   /* may wait for the GPU */
+};
+
+/* On the wrapper's stack; content is capture's own. Zero-initialisation is not needed. */
+struct tsm_call {
+    struct tsm_lane *lane;
+    struct tsm_stream *stream;
+    uint64_t begin, end; /* TSC */
+    uint64_t position;
+    int64_t result;
+    uint32_t type;
+    uint32_t stack;
+    uint32_t flags;      /* SBT_RECORD_* */
+    uint32_t slot_count;
+    bool stream_locked;
+    bool keep;           /* false: filtered; the record is counted, not written */
+    uint64_t slots[SBT_FIELD_COUNT_MAX];
+    /* Variable data: spans that commit copies into the lane. */
+    uint32_t span_count;
+    uint32_t data_size;
+    struct tsm_span {
+        const void *data;
+        uint32_t size;
+        uint32_t slot;
+    } spans[8];
+};
+
+/* True when this call is to be recorded: capture is on, this is not a call from inside another
+ * intercepted call (or from our own threads), and the thread has a lane. The first call of a process
+ * starts the session. After true, exactly one of commit or drop must follow, on this thread. */
+bool tsm_call_begin(struct tsm_call *call, uint32_t type);
+
+/* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
+void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
+
+/* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
+void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);
+
+/* Append the next field of the schema. */
+static inline void tsm_call_slot(struct tsm_call *call, uint64_t value)
+{
+    if (call->slot_count < SBT_FIELD_COUNT_MAX)
+        call->slots[call->slot_count++] = value;
+}
+
+/* Append a BYTES field; the bytes are copied by commit, so they must live until then. Longer than
+ * TSM_BYTES_MAX: cut, and the record is marked TRUNCATED. */
+#define TSM_BYTES_MAX 65536u
+void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size);
+
+/* Append a STRING field: interned, NULL is id 0. For texts that repeat: names, paths. */
+void tsm_call_string(struct tsm_call *call, const char *text);
+
+/* Append a BLOB field: `size` bytes at `data` are hashed and stored once, now. Any size; may wait
+ * for the drain thread. The reference is kept in memory of the lane until commit. */
+void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size);
+
+/* The same for `height` rows of `width` bytes, `pitch` apart, `depth` planes `plane` apart: stored
+ * packed, without the gaps. */
+struct tsm_box {
+    const void *data;
+    uint64_t width, height, depth; /* bytes, rows, planes */
+    uint64_t pitch, plane;         /* bytes */
+};
+void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
+
+/* Mark the record: SBT_RECORD_TAINTS, SBT_RECORD_TRUNCATED. */
+void tsm_call_flag(struct tsm_call *call, uint32_t flags);
+
+void tsm_call_commit(struct tsm_call *call);
+void tsm_call_drop(struct tsm_call *call);
+
+/* ---- strings ------------------------------------------------------------------------------ */
+
+/* Id of an interned string; 0 for NULL or when the table is full (counted). Any length up to 1 MiB.
+ * The same text gives the same id for the whole session. */
+uint32_t tsm_intern(const char *text, size_t size);
+
+/* ---- handles ------------------------------------------------------------------------------ */
+
+/* An API's object: the driver's value and our stable id. Ids count from 1 per object type, in order
+ * of creation. Lookups are lock-free and cost a few nanoseconds; entries live until the handle is
+ * removed and stay readable (stale) after that. */
+struct tsm_handle {
+    uint64_t raw;
+    uint32_t id;
+    uint32_t type;            /* the source's object type number, 1..63 */
+    uint32_t name;            /* interned string, 0 none */
+    struct tsm_stream *stream;/* of a stream object, or where an event was last recorded */
+    uint64_t position;        /* of an event: on that stream */
+    void *user;               /* the source's own, e.g. a function's parameter layout */
+};
+
+/* Of API `api`, object type `type`. NULL when unknown (made before capture began). */
+struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw);
+
+/* Make an entry; an entry with the same raw value is replaced (the driver reuses values). Never
+ * NULL: when the table is full a shared overflow entry with id 0 is given and the trace is tainted. */
+struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw);
+
+void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
+
+/* Id for a record: that of find, or of a new entry when the handle was made before capture began
+ * (then an UNMODELLED record is written once: the trace cannot make that object). 0 for raw 0. */
+uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw);
+
+/* ---- streams ------------------------------------------------------------------------------ */
+
+/* Numbers are given in order of creation, from 0. Never freed. */
+struct tsm_stream *tsm_stream_create(enum sbt_api api);
+uint32_t tsm_stream_number(const struct tsm_stream *stream);
+
+/* What the sources know of order between streams; used to tell which readbacks are complete.
+ * `joins_default`: synchronises implicitly with stream `legacy` (CUDA's legacy default stream). */
+void tsm_stream_joins(struct tsm_stream *stream, struct tsm_stream *legacy);
+void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event);
+
+/* ---- bytes that the device gives back ------------------------------------------------------- */
+
+/* The device writes `box` (in host memory) by the command `call`. For a call that has waited:
+ * recorded now. Otherwise: remembered until a synchronisation shows that it is complete. */
+void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete);
+
+/* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
+ * with an event: everything up to where it was recorded. Writes READBACK records. Call it after the
+ * synchronising call's own record is committed. */
+void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream);
+void tsm_synchronised_event(const struct tsm_handle *event);
+
+/* ---- host memory that the device can read --------------------------------------------------- */
+
+/* From now on changes of [start, start + size) are recorded as HOST_WRITE before every command that
+ * could see them. Its present content counts as a change unless all zero. Never changes protection
+ * and never installs a signal handler: PAGEMAP_SCAN where the kernel has it, hashing otherwise. */
+void tsm_hostmem_track(uint64_t start, uint64_t size);
+void tsm_hostmem_untrack(uint64_t start);
+
+/* Called before a command that can make the device read host memory. Cheap when nothing is tracked
+ * or nothing changed. */
+void tsm_hostmem_publish(void);
+
+/* ---- the session ---------------------------------------------------------------------------- */
+
+/* A fact for the METADATA chunk; copied. */
+void tsm_session_metadata(const char *name, const char *value);
+
+/* Something happened that no record describes; `taints`: it may change device state. `name` is what
+ * happened, e.g. a call's name. Written once per name and session, counted each time. */
+void tsm_session_unmodelled(const char *name, bool taints);
+
+/* Capture ends now, for good, with this reason in the trace. The program goes on. */
+void tsm_session_stop(const char *reason);
+
+const struct tsm_settings *tsm_session_settings(void);
+
+/* Sources of this build, NULL-terminated (interpose/sources.c). */
+extern const struct tsm_source *const tsm_sources[];
+
+/* True between begin and commit/drop on this thread, and on our own threads: calls pass through. */
+bool tsm_inside(void);
+/* For code of ours that calls the real API outside a wrapper (describe, checksums). */
+void tsm_inside_enter(void);
+void tsm_inside_leave(void);
+
+/* The program is about to end without running destructors (_exit, exec), or forks. */
+void tsm_session_flush(void);
+void tsm_session_finish(void);
+
+#endif

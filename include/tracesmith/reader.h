@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a trace, from a file or from anything seekable. Input is hostile until proven otherwise:
+ * every length is checked, nothing is allocated by the file's word alone (at most
+ * SBT_READER_MEMORY_FACTOR times the file's size plus a constant, see docs/FORMAT.md), what cannot
+ * be understood is skipped and counted, what is damaged is said.
+ *
+ * Threads: a reader may be shared by threads once open; a cursor belongs to one thread at a time.
+ * Pointers that a reader returns live as long as it; those of a record until its cursor moves.
+ */
+#ifndef TRACESMITH_READER_H
+#define TRACESMITH_READER_H
+
+#include "tracesmith/error.h"
+#include "tracesmith/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sbt_reader;
+
+/* "A readable, seekable thing": tests and fuzzers feed memory through the same door as files. */
+struct sbt_source {
+    /* Read up to `size` bytes at `offset`. Returns the count, 0 at the end, negative tsm_error. Must
+     * be safe from several threads at once. */
+    int64_t (*read_at)(void *user, uint64_t offset, void *out, size_t size);
+    uint64_t (*size)(void *user);
+    void (*close)(void *user); /* may be NULL */
+    void *user;
+};
+
+/* Open: reads header, trailer and index only; without a trailer it scans the chunk headers and
+ * rebuilds the index in memory (see sbt_reader_damage). `name` is for messages. On failure the
+ * source is closed. */
+int sbt_reader_open(struct sbt_reader **out, const char *path);
+int sbt_reader_open_source(struct sbt_reader **out, const struct sbt_source *source,
+                           const char *name);
+void sbt_reader_destroy(struct sbt_reader *r);
+
+const char *sbt_reader_name(const struct sbt_reader *r);
+const struct sbt_session *sbt_reader_session(const struct sbt_reader *r);
+const struct sbt_totals *sbt_reader_totals(const struct sbt_reader *r);
+enum sbt_end sbt_reader_end(const struct sbt_reader *r);
+
+/* What is wrong with the file, for people: one line each, in file order. 0 lines: nothing. The
+ * list grows when reading finds more. */
+size_t sbt_reader_damage_count(const struct sbt_reader *r);
+const char *sbt_reader_damage(const struct sbt_reader *r, size_t index);
+
+/* Metadata in file order, later values having replaced earlier ones. */
+size_t sbt_reader_metadata_count(const struct sbt_reader *r);
+void sbt_reader_metadata(const struct sbt_reader *r, size_t index, const char **name,
+                         const char **value);
+/* NULL when absent. */
+const char *sbt_reader_metadata_find(const struct sbt_reader *r, const char *name);
+
+/* NULL when the trace has none for `type`. */
+const struct sbt_schema *sbt_reader_schema(const struct sbt_reader *r, uint32_t type);
+size_t sbt_reader_schema_count(const struct sbt_reader *r);
+const struct sbt_schema *sbt_reader_schema_at(const struct sbt_reader *r, size_t index);
+
+/* Name of a value in a table, NULL when unknown. */
+const char *sbt_reader_enum_name(const struct sbt_reader *r, const char *table, int64_t value);
+const struct sbt_enum *sbt_reader_enum(const struct sbt_reader *r, const char *table);
+
+/* "" for id 0; NULL when unknown. Strings may contain NUL only as terminator. */
+const char *sbt_reader_string(struct sbt_reader *r, uint32_t id);
+
+/* Number of frames (0 for id 0), or TSM_E_NOT_FOUND. */
+int sbt_reader_stack(struct sbt_reader *r, uint32_t id, const uint64_t **frames);
+
+size_t sbt_reader_mapping_count(struct sbt_reader *r);
+const struct sbt_mapping *sbt_reader_mapping(struct sbt_reader *r, size_t index);
+
+/* The bytes of a piece into out[SBT_PIECE_SIZE], checked against the key. Returns their count. */
+int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out);
+
+/* `size` bytes from `offset` of a blob; both must lie inside it. */
+int sbt_reader_blob(struct sbt_reader *r, const struct sbt_blob *blob, uint64_t offset, void *out,
+                    size_t size);
+
+/* ---- cursors ------------------------------------------------------------------------------ */
+
+/* Which records. Zeroed: all of them. Ranges are half open. */
+struct sbt_filter {
+    const uint32_t *streams; /* NULL: every stream and none; SBT_STREAM_NONE may be listed */
+    size_t stream_count;
+    uint64_t seq_first, seq_end;         /* seq_end 0: no bound */
+    uint64_t time_first_ns, time_end_ns; /* time_end_ns 0: no bound */
+};
+
+struct sbt_cursor;
+
+/* `threads` > 0 decodes that many chunks ahead, in parallel. The filter is copied. */
+int sbt_cursor_create(struct sbt_cursor **out, struct sbt_reader *r,
+                      const struct sbt_filter *filter, unsigned threads);
+void sbt_cursor_destroy(struct sbt_cursor *c);
+
+/* 1 and *out set; 0 at the end; negative on an error that cannot be skipped. Damaged chunks are
+ * skipped and reported by sbt_reader_damage. */
+int sbt_cursor_next(struct sbt_cursor *c, const struct sbt_record **out);
+int sbt_cursor_previous(struct sbt_cursor *c, const struct sbt_record **out);
+
+/* The next call of next() gives the first record with seq >= `seq`, previous() the last before. */
+int sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq);
+
+/* ---- the file itself ---------------------------------------------------------------------- */
+
+struct sbt_chunk_info {
+    uint64_t offset;
+    uint32_t type;    /* see docs/FORMAT.md */
+    uint32_t codec;
+    uint64_t raw_size, stored_size;
+    uint64_t first_seq, last_seq;
+    uint64_t first_time_ns, last_time_ns;
+    uint64_t stream_set;
+    uint64_t record_count;
+};
+
+size_t sbt_reader_chunk_count(const struct sbt_reader *r);
+const struct sbt_chunk_info *sbt_reader_chunk(const struct sbt_reader *r, size_t index);
+
+/* Bytes of the source that opening has read: header, trailer and index. For tests. */
+uint64_t sbt_reader_bytes_read(const struct sbt_reader *r);
+
+/* Check every "must" of docs/FORMAT.md that can be checked without the writer. Calls `report` once
+ * for each violation with its offset and a sentence; returns their number or an error. */
+int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, const char *text),
+              void *user);
+
+/* Write index and trailer of `path` again from its chunks, after cutting off a torn tail. 0 when
+ * nothing had to be done, 1 when it was repaired; *lost_bytes is what was cut. */
+int sbt_repair(const char *path, uint64_t *lost_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

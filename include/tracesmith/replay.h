@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sends a trace's commands to a GPU again and says whether the same bytes come out.
+ *
+ * A replay is made, run once and destroyed. Objects are created again in recorded order; memory is
+ * placed at its recorded addresses (addresses lie in structs, buffers and tables where no rewriting
+ * can find them); each stream's commands are submitted by a thread of its own, ordered by the
+ * recorded dependencies. Where an address cannot be had, what is known is translated and the result
+ * says so.
+ *
+ * Threads: one thread calls in; `progress` and `on_difference` are called from it.
+ */
+#ifndef TRACESMITH_REPLAY_H
+#define TRACESMITH_REPLAY_H
+
+#include "tracesmith/reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tsm_pace {
+    TSM_PACE_FAST,     /* as fast as the dependencies allow: the default */
+    TSM_PACE_RECORDED, /* no command earlier than it was in the recording */
+    TSM_PACE_STEPPED,  /* wait for the GPU after each command */
+};
+
+enum tsm_grain {
+    TSM_GRAIN_READBACK, /* bytes that the program read back, and recorded checksums */
+    TSM_GRAIN_SYNC,     /* and hashes of all live device memory at each synchronisation */
+    TSM_GRAIN_COMMAND,  /* and after each command (serialises) */
+};
+
+/* Answers of tsreplay, tsdiff and --check; also their exit status. */
+enum tsm_verdict {
+    TSM_SAME = 0,
+    TSM_DIFFERENT = 1,
+    TSM_CANNOT_TELL = 2, /* nothing to compare, tainted, translated addresses, ... `why` says */
+};
+
+/* One place where bytes differ. */
+struct tsm_difference {
+    uint64_t seq;           /* of the record whose bytes differ; for hashes of memory: of the sync */
+    uint32_t stream;        /* of the command, or SBT_STREAM_NONE */
+    uint64_t position;      /* of the command on its stream */
+    const char *call;       /* the command's name; "" unknown */
+    const char *function;   /* GPU function of a launch; "" none */
+    uint64_t buffer;        /* start of the allocation or host range */
+    uint64_t buffer_size;
+    uint64_t offset;        /* first byte that differs, from the buffer's start */
+    uint64_t byte_count;    /* how many differ; 0 when only hashes are known */
+    uint8_t expected[16], actual[16]; /* bytes from `offset` on */
+    uint32_t shown;         /* how many of them are valid; 0 when only hashes are known */
+    uint32_t stack;         /* host stack of the command, 0 none */
+};
+
+struct tsm_replay_options {
+    const char *backend;     /* NULL: by the trace's API */
+    const char *device;      /* NULL: the first that fits; "emu": the software GPU; "1": by index */
+    const char *library;     /* path of the driver library; NULL: found as programs find it */
+    struct sbt_filter filter;/* streams and seq range to submit; the rest only as far as needed */
+    unsigned loop;           /* times to run the commands; 0 means 1 */
+    enum tsm_pace pace;
+    enum tsm_grain grain;
+    bool dry_run;            /* read, order, check that it could run; touch no GPU */
+    bool lossy;              /* accept a trace that lost something */
+    bool keep_going;         /* after the first difference */
+    uint64_t timeout_ns;     /* without progress; 0: 60 s */
+    uint8_t fresh_memory;    /* byte that fresh device memory is filled with */
+    void (*progress)(void *user, uint64_t done, uint64_t total);
+    void (*on_difference)(void *user, const struct tsm_difference *difference);
+    void *user;
+};
+
+struct tsm_replay_result {
+    enum tsm_verdict verdict;
+    char why[256];               /* one sentence when verdict is not SAME */
+    uint64_t command_count;      /* submitted */
+    uint64_t skipped_count;      /* left out: filtered, failed in the recording */
+    uint64_t stream_count;
+    uint64_t checksum_count;     /* comparisons made */
+    uint64_t difference_count;
+    uint64_t unmodelled_count;   /* calls that could not be replayed; tainting ones in */
+    uint64_t tainted_count;
+    uint64_t translated_count;   /* addresses that could not be had */
+    uint64_t elapsed_ns;         /* first submission to last completion */
+    uint64_t recorded_ns;        /* the same span in the recording */
+    char device[128];
+    struct sbt_key digest;       /* over every comparison's bytes, in order: equal digests, same run */
+};
+
+struct tsm_replay;
+
+/* Opens the backend and makes the plan: everything that can be refused is refused here, before
+ * anything runs: another API, kernels for a GPU that is not here, a lossy trace. The reader must
+ * outlive the replay. */
+int tsm_replay_create(struct tsm_replay **out, struct sbt_reader *reader,
+                      const struct tsm_replay_options *options);
+void tsm_replay_destroy(struct tsm_replay *replay);
+
+/* 0 and *result, whatever the verdict; negative when the replay could not be carried through. */
+int tsm_replay_run(struct tsm_replay *replay, struct tsm_replay_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

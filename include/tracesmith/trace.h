@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a trace consists of, in memory. docs/FORMAT.md says how it lies in a file; the writer
+ * (tracesmith/writer.h) and the reader (tracesmith/reader.h) speak in these terms.
+ *
+ * A trace is self-describing: it carries a schema for each record type that occurs in it, so that a
+ * reader can print, compare and search records of an API that it has never heard of. What it cannot
+ * do without that API's backend is replay them.
+ *
+ * Every number in an enum here is in files: append only, never reuse.
+ */
+#ifndef TRACESMITH_TRACE_H
+#define TRACESMITH_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SBT_VERSION_MAJOR 1
+#define SBT_VERSION_MINOR 0
+
+/* ---- record types ------------------------------------------------------------------------- */
+
+/* A record type is (api << 16 | call). Calls are numbered by each API's description. */
+enum sbt_api {
+    SBT_API_CORE = 0, /* TraceSmith's own records: enum sbt_core_record */
+    SBT_API_CUDA = 1,
+    SBT_API_HSA = 2,
+    SBT_API_HIP = 3,
+    SBT_API_VULKAN = 4,
+    SBT_API_DRM = 5,
+};
+
+#define SBT_TYPE(api, call) ((uint32_t)(api) << 16 | (uint32_t)(call))
+#define SBT_TYPE_API(type)  ((type) >> 16)
+#define SBT_TYPE_CALL(type) ((type)&0xffffu)
+
+/* Core records. Their fields are in format/core_schema.c and in docs/FORMAT.md. */
+enum sbt_core_record {
+    SBT_CORE_HOST_WRITE = 1, /* the program changed host memory that the device can read */
+    SBT_CORE_READBACK = 2,   /* bytes that the device gave back; what replay is compared with */
+    SBT_CORE_CHECKSUM = 3,   /* a hash of device memory at a sync point */
+    SBT_CORE_LOST = 4,       /* records are missing here: how many, which interval, why */
+    SBT_CORE_STOPPED = 5,    /* capture was switched off here, and why */
+    SBT_CORE_UNMODELLED = 6, /* something happened that no record describes; taints if it may matter */
+    SBT_CORE_MARK = 7,       /* a named point or range of the program (NVTX, labels) */
+    SBT_CORE_THREAD = 8,     /* a thread's first record, with its name */
+    SBT_CORE_FORK = 9,       /* the process forked; the child writes a trace of its own */
+    SBT_CORE_EXEC = 10,
+    SBT_CORE_FILTERED = 11,  /* records left out on request: filter, sampling, rate limit, ring mode */
+};
+
+/* What a record does. Analysis and replay order by this, for any API. */
+enum sbt_kind {
+    SBT_KIND_OTHER = 0,
+    SBT_KIND_INIT = 1,
+    SBT_KIND_QUERY = 2,   /* changes nothing */
+    SBT_KIND_CREATE = 3,  /* makes an object or memory */
+    SBT_KIND_DESTROY = 4,
+    SBT_KIND_COMMAND = 5, /* makes the GPU do something, in its stream's order */
+    SBT_KIND_SYNC = 6,    /* the host waited for the GPU */
+    SBT_KIND_STATE = 7,   /* changes state of the API on the host side: current context, limits */
+    SBT_KIND_SIGNAL = 8,  /* a command that others can wait for: event record */
+    SBT_KIND_WAIT = 9,    /* a command that makes its stream wait: stream wait event */
+    SBT_KIND_META = 10,   /* core records that describe the trace itself */
+};
+
+/* How a field's 64-bit slot is to be read. `detail` in struct sbt_field refines it. */
+enum sbt_field_type {
+    SBT_FIELD_UINT = 1,
+    SBT_FIELD_INT = 2,
+    SBT_FIELD_HEX = 3,     /* unsigned, printed in hexadecimal */
+    SBT_FIELD_BOOL = 4,
+    SBT_FIELD_F32 = 5,     /* IEEE bits in the low half */
+    SBT_FIELD_F64 = 6,
+    SBT_FIELD_HANDLE = 7,  /* stable id of an object; 0 none; detail: its type, e.g. "event" */
+    SBT_FIELD_DEVPTR = 8,  /* an address of device memory */
+    SBT_FIELD_HOSTPTR = 9, /* an address of the program's memory */
+    SBT_FIELD_SIZE = 10,   /* bytes */
+    SBT_FIELD_ENUM = 11,   /* detail: name of a value table */
+    SBT_FIELD_FLAGS = 12,  /* detail: name of a value table; bits */
+    SBT_FIELD_STRING = 13, /* id of an interned string; 0 none */
+    SBT_FIELD_BYTES = 14,  /* variable: small bytes kept in the record. Slot: offset << 32 | size */
+    SBT_FIELD_BLOB = 15,   /* variable: reference to stored bytes. Slot: offset << 32 | size, of an
+                              encoded blob reference, see struct sbt_blob */
+};
+
+/* What a field means to its record. At most one field of each role except NONE; analysis, replay and
+ * diff find their way by role, not by name. */
+enum sbt_role {
+    SBT_ROLE_NONE = 0,
+    SBT_ROLE_OBJECT = 1,      /* the handle made, destroyed, signalled or waited for */
+    SBT_ROLE_DST = 2,         /* device address written, start */
+    SBT_ROLE_SRC = 3,         /* device address read, start */
+    SBT_ROLE_SIZE = 4,        /* bytes moved or allocated */
+    SBT_ROLE_PAYLOAD = 5,     /* blob: bytes sent to the device */
+    SBT_ROLE_HOST_DST = 6,    /* host address written by the device */
+    SBT_ROLE_HOST_SRC = 7,
+    SBT_ROLE_FUNCTION = 8,    /* handle of the GPU function launched */
+    SBT_ROLE_FUNCTION_NAME = 9, /* string */
+    SBT_ROLE_GRID_X = 10, SBT_ROLE_GRID_Y = 11, SBT_ROLE_GRID_Z = 12,
+    SBT_ROLE_BLOCK_X = 13, SBT_ROLE_BLOCK_Y = 14, SBT_ROLE_BLOCK_Z = 15,
+    SBT_ROLE_SHARED_SIZE = 16,
+    SBT_ROLE_ARGUMENTS = 17,  /* bytes: the launch's argument block, in the device's layout */
+    SBT_ROLE_OF_STREAM = 18,  /* core records: the stream of the command they speak of */
+    SBT_ROLE_OF_POSITION = 19,/* ... and its position */
+    SBT_ROLE_PARENT = 20,     /* handle: context of a stream, module of a function, ... */
+    SBT_ROLE_NAME = 21,       /* string: name of the object made */
+    SBT_ROLE_ADDRESS = 22,    /* memory made or destroyed: its address (device, or host if HOSTPTR) */
+    SBT_ROLE_CODE = 23,       /* blob: the code object loaded */
+    SBT_ROLE_STREAM_MADE = 24,/* stream number given to the stream that this record makes */
+};
+
+struct sbt_field {
+    const char *name;
+    enum sbt_field_type type;
+    enum sbt_role role;
+    const char *detail; /* "" when the type needs none */
+};
+
+#define SBT_FIELD_COUNT_MAX 64 /* fields of one record type */
+
+/* flags of a schema */
+#define SBT_SCHEMA_TAINTS  1u /* a record of this type changes device state that is not modelled */
+#define SBT_SCHEMA_RESULT_ENUM 2u /* result_enum names the table of the result column */
+#define SBT_SCHEMA_BLOCKS  4u /* a command whose call returns when the GPU has carried it out: for the
+                                 host it is a synchronisation with its stream, too */
+
+struct sbt_schema {
+    uint32_t type;
+    const char *name; /* the call's name, e.g. "cuLaunchKernel" */
+    enum sbt_kind kind;
+    uint32_t flags;          /* SBT_SCHEMA_* */
+    const char *result_enum; /* value table of the result, "" for none */
+    uint32_t field_count;
+    const struct sbt_field *fields;
+};
+
+struct sbt_enum_value {
+    const char *name;
+    int64_t value;
+};
+
+/* A table of names for numbers. */
+struct sbt_enum {
+    const char *name;
+    uint32_t value_count;
+    const struct sbt_enum_value *values;
+};
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+#define SBT_STREAM_NONE 0xffffffffu
+
+/* flags of a record */
+#define SBT_RECORD_FAILED     1u /* the API returned an error; the call had no effect */
+#define SBT_RECORD_TAINTS     2u /* this one changed something that is not modelled */
+#define SBT_RECORD_TRUNCATED  4u /* some argument was too long to keep: not replayable */
+#define SBT_RECORD_UNFINISHED 8u /* the process ended inside this call; result is unknown */
+
+struct sbt_record {
+    uint64_t seq;         /* place in the trace's total order, from 0, without gaps */
+    uint64_t time_ns;     /* begin of the call, after the session's start */
+    uint64_t duration_ns; /* until the call returned */
+    uint32_t type;
+    uint32_t thread;      /* kernel's thread id */
+    uint32_t stream;      /* or SBT_STREAM_NONE */
+    uint32_t stack;       /* id of a stack; 0 none */
+    uint64_t position;    /* on its stream, from 1; 0 when on none */
+    int64_t result;
+    uint32_t flags;       /* SBT_RECORD_* */
+    uint32_t slot_count;  /* may be more or fewer than this build's schema knows */
+    const uint64_t *slots;
+    const uint8_t *data;  /* what BYTES and BLOB slots point into */
+    size_t data_size;
+};
+
+/* ---- blobs -------------------------------------------------------------------------------- */
+
+#define SBT_PIECE_SIZE 65536u
+
+/* The name of a piece: XXH3-128 (seed 0, canonical order) of its bytes. All zero bits: a piece of
+ * zero bytes, which is not stored. */
+struct sbt_key {
+    uint8_t bytes[16];
+};
+
+/* `size` bytes, cut into pieces of SBT_PIECE_SIZE (the last one shorter). In a record's data area it
+ * is encoded as size (u64), then 16 bytes a piece. */
+struct sbt_blob {
+    uint64_t size;
+    uint64_t piece_count; /* ceil(size / SBT_PIECE_SIZE) */
+    const uint8_t *keys;  /* 16 bytes each; points into the record */
+};
+
+#define SBT_BLOB_ENCODED_SIZE(size)                                                                \
+    (8 + 16 * (((uint64_t)(size) + SBT_PIECE_SIZE - 1) / SBT_PIECE_SIZE))
+
+/* Decode slot `index` of a record as BYTES / BLOB. False when it is out of bounds or malformed. */
+bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uint8_t **data,
+                      size_t *size);
+bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt_blob *out);
+
+/* Index of the field with `role`, or -1. */
+int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role);
+
+/* Value of the field with `role`, or `absent`. */
+uint64_t sbt_record_role(const struct sbt_schema *schema, const struct sbt_record *record,
+                         enum sbt_role role, uint64_t absent);
+
+/* The schema of a core record, NULL if `call` is none. */
+const struct sbt_schema *sbt_core_schema(uint32_t call);
+
+/* ---- everything else ---------------------------------------------------------------------- */
+
+/* A file mapped into the program, for symbolising stacks later. */
+struct sbt_mapping {
+    uint64_t start;
+    uint64_t end;
+    uint64_t file_offset;
+    const char *path;
+    const uint8_t *build_id; /* NULL when the file has none */
+    uint32_t build_id_size;  /* at most 64 */
+};
+
+/* Return addresses, innermost first. */
+#define SBT_STACK_DEPTH_MAX 256
+
+/* Who wrote the trace, and when. */
+struct sbt_session {
+    uint8_t id[16];            /* random, RFC 4122 version 4 */
+    uint64_t start_monotonic_ns;
+    uint64_t start_realtime_ns;
+    uint64_t required_features; /* SBT_FEATURE_*: a reader that does not know one must refuse */
+    uint64_t optional_features;
+    const char *clock;          /* "monotonic" */
+};
+
+/* Completeness, from the trailer (or from scanning when there is none). */
+struct sbt_totals {
+    uint64_t record_count;
+    uint64_t lost_count;      /* records dropped by capture */
+    uint64_t filtered_count;  /* left out on request */
+    uint64_t tainted_count;   /* records that changed unmodelled state */
+    uint32_t stream_count;
+};
+
+/* Where a session's clean end was reached. */
+enum sbt_end {
+    SBT_END_NONE = 0,      /* no trailer: the writer was cut off */
+    SBT_END_FINISHED = 1,  /* the program ended and everything was written */
+    SBT_END_RECOVERED = 2, /* written by `tsview --repair` or drained from lanes after a crash */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A backend sends records of one API to a GPU: api/X/X_replay.c. The engine (replay/player.c) knows
+ * order, streams, verification and time; the backend knows calls. They share a struct
+ * tsm_backend, whose functions the engine calls as said here. Those marked optional may be NULL.
+ *
+ * Threads: open, plan, host, close are called from the engine's main thread; submit and wait from
+ * the thread of the stream that they name, several at once for different streams.
+ */
+#ifndef REPLAY_BACKEND_H
+#define REPLAY_BACKEND_H
+
+#include "api/api.h"
+#include "tracesmith/replay.h"
+
+/* An allocation of device-visible memory of the replay, under its recorded address. */
+struct tsm_region {
+    uint64_t address;  /* as recorded */
+    uint64_t actual;   /* as placed: equal unless it had to be translated */
+    uint64_t size;
+    uint64_t made_seq; /* the record that made it */
+    bool is_host;      /* host memory that the device can read: mapped, registered */
+};
+
+struct tsm_backend_state; /* the backend's own */
+
+struct tsm_backend {
+    const struct tsm_api_description *description;
+
+    /* Open the driver and the device; check that the trace's code objects can run there. The reader
+     * is for metadata and code; nothing is submitted. On failure nothing stays open. */
+    int (*open)(struct tsm_backend_state **out, struct sbt_reader *reader,
+                const struct tsm_replay_options *options);
+    void (*close)(struct tsm_backend_state *state);
+
+    /* One look at each record, in order, before anything runs: collect the address ranges to
+     * reserve, the functions needed, unknown calls. Optional. */
+    int (*plan)(struct tsm_backend_state *state, const struct sbt_record *record,
+                const struct sbt_schema *schema);
+    /* After the last plan call: reserve addresses. Counts what could not be had. */
+    int (*prepare)(struct tsm_backend_state *state, uint64_t *translated_count);
+
+    /* Carry out a record that is no command: init, create, destroy, state, query, host writes. All
+     * earlier records have been submitted. */
+    int (*host)(struct tsm_backend_state *state, const struct sbt_record *record,
+                const struct sbt_schema *schema);
+
+    /* Submit a command, signal or wait on its stream. Must not wait for the GPU, except for a call
+     * that itself does. Bytes that the device gives back go to memory of the backend, to be asked
+     * for with readback(). */
+    int (*submit)(struct tsm_backend_state *state, const struct sbt_record *record,
+                  const struct sbt_schema *schema);
+
+    /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device. */
+    int (*wait)(struct tsm_backend_state *state, uint32_t stream);
+
+    /* The bytes given back by the command at (stream, position), packed like the recorded READBACK.
+     * The stream has been waited for. *data lives until the next readback of that stream.
+     * TSM_E_NOT_FOUND: that command gives none back. */
+    int (*readback)(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
+                    const uint8_t **data, uint64_t *size);
+
+    /* Live regions in order of address; valid until the next host() call. */
+    int (*regions)(struct tsm_backend_state *state, const struct tsm_region **regions,
+                   size_t *count);
+    /* Copy device memory out. The device has been waited for. */
+    int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
+
+    /* "NVIDIA H100 80GB HBM3, driver 580.82", into out. */
+    void (*describe)(struct tsm_backend_state *state, char *out, size_t size);
+};
+
+/* Backends of this build, NULL-terminated (replay/backends.c). */
+extern const struct tsm_backend *const tsm_backends[];
+
+#endif
