@@ -27,11 +27,11 @@
 
 /* From the environment, read once by the first cuInit(). */
 struct emu_settings {
-    int device_count;      /* TS_EMU_DEVICES */
-    unsigned capability;   /* TS_EMU_CC=7.5, kept as 75 */
-    size_t memory_size;    /* TS_EMU_MEMORY, bytes per device; suffixes K, M, G */
-    uint8_t fill;          /* TS_EMU_POISON: every byte of fresh memory */
-    bool is_serial;        /* TS_EMU_STREAMS: one command at a time, picked by `schedule` */
+    int device_count;           /* TS_EMU_DEVICES */
+    unsigned capability;        /* TS_EMU_CC=7.5, kept as 75 */
+    size_t memory_size;         /* TS_EMU_MEMORY, bytes per device; suffixes K, M, G */
+    uint8_t fill;               /* TS_EMU_POISON: every byte of fresh memory */
+    bool is_serial;             /* TS_EMU_STREAMS: one command at a time, picked by `schedule` */
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
 };
@@ -56,9 +56,6 @@ void emu_callback_end(void);
 
 /* One line on stderr for the person who debugs the program: "tracesmith emu: ...". */
 void emu_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* A driver call that this GPU does not have: said once per name with TS_LOG=info, counted. */
-CUresult emu_unsupported(const char *name);
 
 /* A number that tells objects apart: 1, 2, ... over the life of the process. */
 unsigned long long emu_next_id(void);

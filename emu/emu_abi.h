@@ -7,9 +7,7 @@
 #define EMU_ABI_H
 
 #pragma GCC visibility push(default)
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
-#include <cudaProfiler.h>
+#include "api/cuda/cuda_prototypes.h"
 #pragma GCC visibility pop
 
 #endif

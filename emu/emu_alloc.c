@@ -17,7 +17,8 @@ static CUresult allocate(uint64_t *out, size_t size, enum emu_memory_kind kind,
 {
     CUcontext context;
     CUresult result = emu_enter(&context);
-    struct emu_memory what = {.kind = kind, .flags = flags, .is_readable = true, .is_writable = true};
+    struct emu_memory what = {
+        .kind = kind, .flags = flags, .is_readable = true, .is_writable = true};
 
     if (result)
         return result;
@@ -83,7 +84,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
     result = emu_context_synchronize(memory.context ? memory.context : context);
     if (result)
         return result;
-    return emu_memory_remove(dptr, 1u << EMU_MEMORY_DEVICE | 1u << EMU_MEMORY_MANAGED | 1u << EMU_MEMORY_POOL);
+    return emu_memory_remove(dptr, 1u << EMU_MEMORY_DEVICE | 1u << EMU_MEMORY_MANAGED |
+                                       1u << EMU_MEMORY_POOL);
 }
 
 CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
@@ -151,7 +153,8 @@ CUresult cuMemFreeHost(void *p)
 
     if (result)
         return result;
-    if (!emu_memory_find(&memory, address) || memory.address != address || memory.kind != EMU_MEMORY_HOST)
+    if (!emu_memory_find(&memory, address) || memory.address != address ||
+        memory.kind != EMU_MEMORY_HOST)
         return CUDA_ERROR_INVALID_VALUE;
     result = emu_context_synchronize(memory.context);
     return result ? result : emu_memory_remove(address, 1u << EMU_MEMORY_HOST);
@@ -194,7 +197,8 @@ CUresult cuMemHostUnregister(void *p)
 
     if (result)
         return result;
-    if (!emu_memory_find(&memory, address) || memory.address != address || memory.kind != EMU_MEMORY_REGISTERED)
+    if (!emu_memory_find(&memory, address) || memory.address != address ||
+        memory.kind != EMU_MEMORY_REGISTERED)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     result = emu_context_synchronize(memory.context);
     return result ? result : emu_memory_remove(address, 1u << EMU_MEMORY_REGISTERED);
@@ -252,7 +256,8 @@ static CUresult hint(CUdeviceptr address, size_t size)
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location)
+CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
+                        CUmemLocation location)
 {
     return hint(devPtr, count);
 }
@@ -275,7 +280,8 @@ CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice
     return prefetch(devPtr, count, hStream, false);
 }
 
-CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)
+CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
+                                 CUstream hStream)
 {
     return prefetch(devPtr, count, hStream, true);
 }
@@ -300,12 +306,14 @@ static CUresult attach(CUstream handle, CUdeviceptr address, unsigned flags, boo
 
     if (result)
         return result;
-    if (!flags || flags & ~7u || !emu_memory_find(&memory, address) || memory.kind != EMU_MEMORY_MANAGED)
+    if (!flags || flags & ~7u || !emu_memory_find(&memory, address) ||
+        memory.kind != EMU_MEMORY_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;
     return emu_stream_send(stream, emu_command_create(&emu_command_mark, 0), false);
 }
 
-CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags)
+CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                unsigned int flags)
 {
     return attach(hStream, dptr, flags, false);
 }

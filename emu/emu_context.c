@@ -10,6 +10,7 @@
 #include "emu/emu_event.h"
 #include "emu/emu_module.h"
 #include "emu/emu_object.h"
+#include "emu/emu_pool.h"
 #include "emu/emu_stream.h"
 
 #define STACK_MAX 64
@@ -57,7 +58,8 @@ CUresult emu_peer_set(CUcontext context, CUdevice peer, bool is_enabled)
                                  : atomic_fetch_and(&context->peers, ~bit);
 
     if (is_enabled == !!(before & bit))
-        return is_enabled ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+        return is_enabled ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+                          : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     return CUDA_SUCCESS;
 }
 
@@ -102,6 +104,7 @@ static void context_finish(CUcontext context)
     emu_context_destroy_streams(context);
     emu_context_destroy_events(context);
     emu_context_destroy_modules(context);
+    emu_context_forget_blocks(context);
     emu_context_free_memory(context);
 }
 
@@ -120,7 +123,8 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice device, unsigned
 
     if (result)
         return result;
-    if (!out || (flags & ~(unsigned)CU_CTX_FLAGS_MASK) || (flags & CU_CTX_SCHED_MASK) > CU_CTX_SCHED_BLOCKING_SYNC)
+    if (!out || (flags & ~(unsigned)CU_CTX_FLAGS_MASK) ||
+        (flags & CU_CTX_SCHED_MASK) > CU_CTX_SCHED_BLOCKING_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
     context = calloc(1, sizeof(*context));
     if (!context)
@@ -361,7 +365,8 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 
     if (result)
         return result;
-    if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) || (flags & CU_CTX_SCHED_MASK) > CU_CTX_SCHED_BLOCKING_SYNC)
+    if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) ||
+        (flags & CU_CTX_SCHED_MASK) > CU_CTX_SCHED_BLOCKING_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&primary_lock);
     primary_flags[dev] = flags;

@@ -19,12 +19,12 @@ struct CUctx_st {
     unsigned api_version;
     unsigned long long id;
     bool is_primary;
-    unsigned use_count;       /* cuCtxAttach */
-    atomic_int error;         /* CUresult of the first asynchronous failure; stays */
+    unsigned use_count; /* cuCtxAttach */
+    atomic_int error;   /* CUresult of the first asynchronous failure; stays */
     _Atomic size_t limits[EMU_LIMIT_COUNT];
     atomic_int cache_config;
     atomic_int shared_config;
-    atomic_uint peers;        /* a bit per device whose memory it may use */
+    atomic_uint peers; /* a bit per device whose memory it may use */
     CUstream legacy;
     struct CUmod_st *modules; /* under the modules' lock */
 };

@@ -6,6 +6,7 @@
 #include "emu/emu_context.h"
 #include "emu/emu_event.h"
 #include "emu/emu_object.h"
+#include "emu/emu_pool.h"
 #include "emu/emu_stream.h"
 
 CUresult cuCtxGetDevice(CUdevice *device)
@@ -90,7 +91,11 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
     CUcontext context;
     CUresult result = emu_context_resolve(&context, ctx);
 
-    return result ? result : emu_context_synchronize(context);
+    if (!result)
+        result = emu_context_synchronize(context);
+    if (!result)
+        emu_pool_release(context, NULL);
+    return result;
 }
 
 static bool is_limit(CUlimit limit)
@@ -107,7 +112,8 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
         return result;
     if (!is_limit(limit))
         return CUDA_ERROR_INVALID_VALUE;
-    if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
+    if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH ||
+        limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     atomic_store(&context->limits[limit], value);
     return CUDA_SUCCESS;

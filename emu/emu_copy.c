@@ -22,7 +22,8 @@ static void copy_box(const struct emu_side *to, const struct emu_side *from, str
     for (size_t z = 0; z < box.depth; z++) {
         for (size_t y = 0; y < box.height; y++) {
             void *d = (void *)(uintptr_t)(to->address + z * to->slice + y * to->pitch);
-            const void *s = (const void *)(uintptr_t)(from->address + z * from->slice + y * from->pitch);
+            const void *s =
+                (const void *)(uintptr_t)(from->address + z * from->slice + y * from->pitch);
             memmove(d, s, box.width);
         }
     }

@@ -48,7 +48,8 @@ static CUresult side(struct emu_side *out, const struct end *e, struct emu_box b
     size_t height = e->height ? e->height : e->y + box.height;
     uint64_t base = e->type == CU_MEMORYTYPE_HOST ? (uintptr_t)e->host : e->device;
 
-    if (e->lod || (unsigned)e->type < CU_MEMORYTYPE_HOST || (unsigned)e->type > CU_MEMORYTYPE_UNIFIED)
+    if (e->lod || (unsigned)e->type < CU_MEMORYTYPE_HOST ||
+        (unsigned)e->type > CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
     if (e->type == CU_MEMORYTYPE_ARRAY)
         return array_side(out, e, box);
@@ -83,25 +84,50 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread
 {
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
-    struct end to = {.type = c->dstMemoryType, .host = c->dstHost, .device = c->dstDevice,
-                     .array = c->dstArray, .x = c->dstXInBytes, .y = c->dstY, .pitch = c->dstPitch};
-    struct end from = {.type = c->srcMemoryType, .host = c->srcHost, .device = c->srcDevice,
-                       .array = c->srcArray, .x = c->srcXInBytes, .y = c->srcY, .pitch = c->srcPitch};
-    return copy(&to, &from, (struct emu_box){c->WidthInBytes, c->Height, 1}, handle, per_thread, is_sync);
+    struct end to = {.type = c->dstMemoryType,
+                     .host = c->dstHost,
+                     .device = c->dstDevice,
+                     .array = c->dstArray,
+                     .x = c->dstXInBytes,
+                     .y = c->dstY,
+                     .pitch = c->dstPitch};
+    struct end from = {.type = c->srcMemoryType,
+                       .host = c->srcHost,
+                       .device = c->srcDevice,
+                       .array = c->srcArray,
+                       .x = c->srcXInBytes,
+                       .y = c->srcY,
+                       .pitch = c->srcPitch};
+    return copy(&to, &from, (struct emu_box){c->WidthInBytes, c->Height, 1}, handle, per_thread,
+                is_sync);
 }
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread, bool is_sync)
 {
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
-    struct end to = {.type = c->dstMemoryType, .host = c->dstHost, .device = c->dstDevice,
-                     .array = c->dstArray, .x = c->dstXInBytes, .y = c->dstY, .z = c->dstZ,
-                     .lod = c->dstLOD, .pitch = c->dstPitch, .height = c->dstHeight};
-    struct end from = {.type = c->srcMemoryType, .host = c->srcHost, .device = c->srcDevice,
-                       .array = c->srcArray, .x = c->srcXInBytes, .y = c->srcY, .z = c->srcZ,
-                       .lod = c->srcLOD, .pitch = c->srcPitch, .height = c->srcHeight};
-    return copy(&to, &from, (struct emu_box){c->WidthInBytes, c->Height, c->Depth}, handle, per_thread,
-                is_sync);
+    struct end to = {.type = c->dstMemoryType,
+                     .host = c->dstHost,
+                     .device = c->dstDevice,
+                     .array = c->dstArray,
+                     .x = c->dstXInBytes,
+                     .y = c->dstY,
+                     .z = c->dstZ,
+                     .lod = c->dstLOD,
+                     .pitch = c->dstPitch,
+                     .height = c->dstHeight};
+    struct end from = {.type = c->srcMemoryType,
+                       .host = c->srcHost,
+                       .device = c->srcDevice,
+                       .array = c->srcArray,
+                       .x = c->srcXInBytes,
+                       .y = c->srcY,
+                       .z = c->srcZ,
+                       .lod = c->srcLOD,
+                       .pitch = c->srcPitch,
+                       .height = c->srcHeight};
+    return copy(&to, &from, (struct emu_box){c->WidthInBytes, c->Height, c->Depth}, handle,
+                per_thread, is_sync);
 }
 
 static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool per_thread,

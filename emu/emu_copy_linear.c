@@ -104,24 +104,32 @@ CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size
     return copy(device(dstDevice), device(srcDevice), ByteCount, NULL, true, true);
 }
 
-CUresult cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount)
+CUresult cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
+                         size_t ByteCount)
 {
-    return copy(array(dstArray, dstOffset, ByteCount), device(srcDevice), ByteCount, NULL, false, true);
+    return copy(array(dstArray, dstOffset, ByteCount), device(srcDevice), ByteCount, NULL, false,
+                true);
 }
 
-CUresult cuMemcpyDtoA_v2_ptds(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount)
+CUresult cuMemcpyDtoA_v2_ptds(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
+                              size_t ByteCount)
 {
-    return copy(array(dstArray, dstOffset, ByteCount), device(srcDevice), ByteCount, NULL, true, true);
+    return copy(array(dstArray, dstOffset, ByteCount), device(srcDevice), ByteCount, NULL, true,
+                true);
 }
 
-CUresult cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount)
+CUresult cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
+                         size_t ByteCount)
 {
-    return copy(device(dstDevice), array(srcArray, srcOffset, ByteCount), ByteCount, NULL, false, true);
+    return copy(device(dstDevice), array(srcArray, srcOffset, ByteCount), ByteCount, NULL, false,
+                true);
 }
 
-CUresult cuMemcpyAtoD_v2_ptds(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount)
+CUresult cuMemcpyAtoD_v2_ptds(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
+                              size_t ByteCount)
 {
-    return copy(device(dstDevice), array(srcArray, srcOffset, ByteCount), ByteCount, NULL, true, true);
+    return copy(device(dstDevice), array(srcArray, srcOffset, ByteCount), ByteCount, NULL, true,
+                true);
 }
 
 CUresult cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount)
@@ -129,7 +137,8 @@ CUresult cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost
     return copy(array(dstArray, dstOffset, ByteCount), host(srcHost), ByteCount, NULL, false, true);
 }
 
-CUresult cuMemcpyHtoA_v2_ptds(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount)
+CUresult cuMemcpyHtoA_v2_ptds(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                              size_t ByteCount)
 {
     return copy(array(dstArray, dstOffset, ByteCount), host(srcHost), ByteCount, NULL, true, true);
 }
@@ -144,22 +153,28 @@ CUresult cuMemcpyAtoH_v2_ptds(void *dstHost, CUarray srcArray, size_t srcOffset,
     return copy(host(dstHost), array(srcArray, srcOffset, ByteCount), ByteCount, NULL, true, true);
 }
 
-CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount)
+CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
+                         size_t ByteCount)
 {
-    return copy(array(dstArray, dstOffset, ByteCount), array(srcArray, srcOffset, ByteCount), ByteCount, NULL, false, true);
+    return copy(array(dstArray, dstOffset, ByteCount), array(srcArray, srcOffset, ByteCount),
+                ByteCount, NULL, false, true);
 }
 
-CUresult cuMemcpyAtoA_v2_ptds(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount)
+CUresult cuMemcpyAtoA_v2_ptds(CUarray dstArray, size_t dstOffset, CUarray srcArray,
+                              size_t srcOffset, size_t ByteCount)
 {
-    return copy(array(dstArray, dstOffset, ByteCount), array(srcArray, srcOffset, ByteCount), ByteCount, NULL, true, true);
+    return copy(array(dstArray, dstOffset, ByteCount), array(srcArray, srcOffset, ByteCount),
+                ByteCount, NULL, true, true);
 }
 
-CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount)
+CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                      CUcontext srcContext, size_t ByteCount)
 {
     return copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, NULL, false);
 }
 
-CUresult cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount)
+CUresult cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                           CUcontext srcContext, size_t ByteCount)
 {
     return copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, NULL, true);
 }
@@ -176,62 +191,78 @@ CUresult cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, 
     return copy(unified(dst), unified(src), ByteCount, hStream, true, false);
 }
 
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
+                              CUstream hStream)
 {
     return copy(device(dstDevice), host(srcHost), ByteCount, hStream, false, false);
 }
 
-CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
+                                   CUstream hStream)
 {
     return copy(device(dstDevice), host(srcHost), ByteCount, hStream, true, false);
 }
 
-CUresult cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
+                              CUstream hStream)
 {
     return copy(host(dstHost), device(srcDevice), ByteCount, hStream, false, false);
 }
 
-CUresult cuMemcpyDtoHAsync_v2_ptsz(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyDtoHAsync_v2_ptsz(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
+                                   CUstream hStream)
 {
     return copy(host(dstHost), device(srcDevice), ByteCount, hStream, true, false);
 }
 
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
+                              CUstream hStream)
 {
     return copy(device(dstDevice), device(srcDevice), ByteCount, hStream, false, false);
 }
 
-CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
+                                   CUstream hStream)
 {
     return copy(device(dstDevice), device(srcDevice), ByteCount, hStream, true, false);
 }
 
-CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                              size_t ByteCount, CUstream hStream)
 {
-    return copy(array(dstArray, dstOffset, ByteCount), host(srcHost), ByteCount, hStream, false, false);
+    return copy(array(dstArray, dstOffset, ByteCount), host(srcHost), ByteCount, hStream, false,
+                false);
 }
 
-CUresult cuMemcpyHtoAAsync_v2_ptsz(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyHtoAAsync_v2_ptsz(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                                   size_t ByteCount, CUstream hStream)
 {
-    return copy(array(dstArray, dstOffset, ByteCount), host(srcHost), ByteCount, hStream, true, false);
+    return copy(array(dstArray, dstOffset, ByteCount), host(srcHost), ByteCount, hStream, true,
+                false);
 }
 
-CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
+                              CUstream hStream)
 {
-    return copy(host(dstHost), array(srcArray, srcOffset, ByteCount), ByteCount, hStream, false, false);
+    return copy(host(dstHost), array(srcArray, srcOffset, ByteCount), ByteCount, hStream, false,
+                false);
 }
 
-CUresult cuMemcpyAtoHAsync_v2_ptsz(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyAtoHAsync_v2_ptsz(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                   size_t ByteCount, CUstream hStream)
 {
-    return copy(host(dstHost), array(srcArray, srcOffset, ByteCount), ByteCount, hStream, true, false);
+    return copy(host(dstHost), array(srcArray, srcOffset, ByteCount), ByteCount, hStream, true,
+                false);
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                           CUcontext srcContext, size_t ByteCount, CUstream hStream)
 {
     return copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream, false);
 }
 
-CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream)
+CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                                CUcontext srcContext, size_t ByteCount, CUstream hStream)
 {
     return copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream, true);
 }
@@ -250,13 +281,16 @@ static CUresult copy_batch(CUdeviceptr *to, CUdeviceptr *from, const size_t *siz
     return result;
 }
 
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream)
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                               CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
+                               CUstream hStream)
 {
     return copy_batch(dsts, srcs, sizes, count, hStream, false);
 }
 
-CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream)
+CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+                                    size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
+                                    size_t numAttrs, CUstream hStream)
 {
     return copy_batch(dsts, srcs, sizes, count, hStream, true);
 }
-

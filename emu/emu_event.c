@@ -62,7 +62,8 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 
     if (result)
         return result;
-    if (!phEvent || Flags & ~7u || (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING)))
+    if (!phEvent || Flags & ~7u ||
+        (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING)))
         return CUDA_ERROR_INVALID_VALUE;
     if (Flags & CU_EVENT_INTERPROCESS)
         return CUDA_ERROR_NOT_SUPPORTED;

@@ -15,9 +15,9 @@
 /* ---- functions of the program ---- */
 
 struct call {
-    CUhostFn function;          /* or */
-    CUstreamCallback callback;  /* which is told the context's error */
-    CUstream handle;            /* as the program named the stream */
+    CUhostFn function;         /* or */
+    CUstreamCallback callback; /* which is told the context's error */
+    CUstream handle;           /* as the program named the stream */
     void *data;
 };
 
@@ -74,12 +74,14 @@ CUresult cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData)
     return send_call((struct call){.function = fn, .data = userData}, hStream, true);
 }
 
-CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags)
+CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
+                             unsigned int flags)
 {
     return add_callback(hStream, callback, userData, flags, false);
 }
 
-CUresult cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback, void *userData, unsigned int flags)
+CUresult cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback, void *userData,
+                                  unsigned int flags)
 {
     return add_callback(hStream, callback, userData, flags, true);
 }
@@ -109,13 +111,14 @@ static bool is_value_there(struct emu_command *command)
 
     switch (v->flags & 3u) {
     case CU_STREAM_WAIT_VALUE_GEQ:
-        return v->size == 8 ? (int64_t)(now - v->value) >= 0 : (int32_t)(uint32_t)(now - v->value) >= 0;
+        return v->size == 8 ? (int64_t)(now - v->value) >= 0
+                            : (int32_t)(uint32_t)(now - v->value) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ:
         return now == v->value;
     case CU_STREAM_WAIT_VALUE_AND:
         return (now & v->value) != 0;
     default:
-        return (uint32_t)~(now | v->value) != 0 || (v->size == 8 && ~(now | v->value) != 0);
+        return (uint32_t) ~(now | v->value) != 0 || (v->size == 8 && ~(now | v->value) != 0);
     }
 }
 
@@ -141,8 +144,9 @@ static const struct emu_command_type write_type = {.run = write_run};
 
 static CUresult check_value(const struct value *v)
 {
-    return v->address % v->size || !emu_memory_covers(v->address, v->size) ? CUDA_ERROR_INVALID_VALUE
-                                                                           : CUDA_SUCCESS;
+    return v->address % v->size || !emu_memory_covers(v->address, v->size)
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
 }
 
 static CUresult send_value(CUstream stream, const struct emu_command_type *type, struct value what)
@@ -173,13 +177,21 @@ static CUresult send_operation(CUstream stream, const CUstreamBatchMemOpParams *
 {
     switch ((int)p->operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-        return send_value(stream, &wait_type, (struct value){p->waitValue.address, p->waitValue.value, 4, p->waitValue.flags});
+        return send_value(
+            stream, &wait_type,
+            (struct value){p->waitValue.address, p->waitValue.value, 4, p->waitValue.flags});
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-        return send_value(stream, &wait_type, (struct value){p->waitValue.address, p->waitValue.value64, 8, p->waitValue.flags});
+        return send_value(
+            stream, &wait_type,
+            (struct value){p->waitValue.address, p->waitValue.value64, 8, p->waitValue.flags});
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-        return send_value(stream, &write_type, (struct value){p->writeValue.address, p->writeValue.value, 4, p->writeValue.flags});
+        return send_value(
+            stream, &write_type,
+            (struct value){p->writeValue.address, p->writeValue.value, 4, p->writeValue.flags});
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        return send_value(stream, &write_type, (struct value){p->writeValue.address, p->writeValue.value64, 8, p->writeValue.flags});
+        return send_value(
+            stream, &write_type,
+            (struct value){p->writeValue.address, p->writeValue.value64, 8, p->writeValue.flags});
     case CU_STREAM_MEM_OP_BARRIER:
         return CUDA_SUCCESS; /* commands of a stream see each other's memory anyway */
     }
@@ -201,102 +213,138 @@ static CUresult batch(CUstream handle, unsigned count, const CUstreamBatchMemOpP
     return result;
 }
 
-CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                                unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, false);
+    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, false);
 }
 
-CUresult cuStreamWaitValue32_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWaitValue32_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                                     unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, true);
+    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, true);
 }
 
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                                 unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
+    return value(&write_type, (struct value){addr, value_, 4, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
 }
 
-CUresult cuStreamWriteValue32_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWriteValue32_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                                      unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
+    return value(&write_type, (struct value){addr, value_, 4, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
 }
 
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                                unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, false);
+    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, false);
 }
 
-CUresult cuStreamWaitValue64_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWaitValue64_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                                     unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, true);
+    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, true);
 }
 
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                                 unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
+    return value(&write_type, (struct value){addr, value_, 8, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
 }
 
-CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                                      unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
+    return value(&write_type, (struct value){addr, value_, 8, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
 }
 
-CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
+                               CUstreamBatchMemOpParams *paramArray, unsigned int flags)
 {
     return batch(stream, count, paramArray, flags, false);
 }
 
-CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)
+CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned int count,
+                                    CUstreamBatchMemOpParams *paramArray, unsigned int flags)
 {
     return batch(stream, count, paramArray, flags, true);
 }
 
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                             unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, false);
+    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, false);
 }
 
-CUresult cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                                  unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, true);
+    return value(&wait_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, true);
 }
 
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                              unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
+    return value(&write_type, (struct value){addr, value_, 4, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
 }
 
-CUresult cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_, unsigned int flags)
+CUresult cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value_,
+                                   unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 4, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
+    return value(&write_type, (struct value){addr, value_, 4, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
 }
 
-CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                             unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, false);
+    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, false);
 }
 
-CUresult cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                                  unsigned int flags)
 {
-    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR, stream, true);
+    return value(&wait_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WAIT_VALUE_NOR,
+                 stream, true);
 }
 
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                              unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
+    return value(&write_type, (struct value){addr, value_, 8, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, false);
 }
 
-CUresult cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_, unsigned int flags)
+CUresult cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value_,
+                                   unsigned int flags)
 {
-    return value(&write_type, (struct value){addr, value_, 8, flags}, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
+    return value(&write_type, (struct value){addr, value_, 8, flags},
+                 CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, stream, true);
 }
 
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
+                            CUstreamBatchMemOpParams *paramArray, unsigned int flags)
 {
     return batch(stream, count, paramArray, flags, false);
 }
 
-CUresult cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags)
+CUresult cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int count,
+                                 CUstreamBatchMemOpParams *paramArray, unsigned int flags)
 {
     return batch(stream, count, paramArray, flags, true);
 }

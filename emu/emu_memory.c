@@ -216,7 +216,8 @@ bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool 
     pthread_rwlock_rdlock(&lock);
     for (size_t i = find(address); i < count; i++) {
         struct emu_memory *m = &entries[i];
-        if (!(write ? m->is_writable : m->is_readable) || (end ? m->address != end : m->address > address))
+        if (!(write ? m->is_writable : m->is_readable) ||
+            (end ? m->address != end : m->address > address))
             break;
         start = end ? start : m->address;
         end = m->address + m->size;
@@ -234,9 +235,12 @@ bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool 
 static const char *kind_name(enum emu_memory_kind kind)
 {
     static const char *const names[] = {
-        [EMU_MEMORY_DEVICE] = "device memory",    [EMU_MEMORY_MANAGED] = "managed memory",
-        [EMU_MEMORY_POOL] = "pool memory",        [EMU_MEMORY_MODULE] = "module variables",
-        [EMU_MEMORY_ARRAY] = "an array",          [EMU_MEMORY_HOST] = "host memory",
+        [EMU_MEMORY_DEVICE] = "device memory",
+        [EMU_MEMORY_MANAGED] = "managed memory",
+        [EMU_MEMORY_POOL] = "pool memory",
+        [EMU_MEMORY_MODULE] = "module variables",
+        [EMU_MEMORY_ARRAY] = "an array",
+        [EMU_MEMORY_HOST] = "host memory",
         [EMU_MEMORY_REGISTERED] = "registered host memory",
         [EMU_MEMORY_MAPPED] = "mapped memory",
     };
@@ -256,7 +260,9 @@ void emu_memory_describe(char *out, size_t size, uint64_t address)
         tsm_format(out, size, "byte %llu of %llu bytes of %s at 0x%llx%s",
                    (unsigned long long)(address - after->address), (unsigned long long)after->size,
                    kind_name(after->kind), (unsigned long long)after->address,
-                   after->is_writable ? "" : after->is_readable ? ", read-only" : ", not accessible now");
+                   after->is_writable   ? ""
+                   : after->is_readable ? ", read-only"
+                                        : ", not accessible now");
     else if (before && gap_before <= gap_after)
         tsm_format(out, size, "%llu bytes after the end of %llu bytes of %s at 0x%llx",
                    (unsigned long long)gap_before, (unsigned long long)before->size,

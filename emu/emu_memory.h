@@ -17,10 +17,10 @@
 #include "emu/emu_place.h"
 
 enum emu_memory_kind {
-    EMU_MEMORY_DEVICE,     /* cuMemAlloc */
+    EMU_MEMORY_DEVICE, /* cuMemAlloc */
     EMU_MEMORY_MANAGED,
-    EMU_MEMORY_POOL,       /* cuMemAllocAsync */
-    EMU_MEMORY_MODULE,     /* a module's variables */
+    EMU_MEMORY_POOL,   /* cuMemAllocAsync */
+    EMU_MEMORY_MODULE, /* a module's variables */
     EMU_MEMORY_ARRAY,
     EMU_MEMORY_HOST,       /* cuMemHostAlloc */
     EMU_MEMORY_REGISTERED, /* the program's own, cuMemHostRegister */
@@ -34,12 +34,12 @@ struct emu_memory {
     enum emu_memory_kind kind;
     CUcontext context; /* NULL: belongs to the device alone */
     CUdevice device;
-    unsigned flags;    /* as given to the call that made it */
-    uint64_t id;       /* never reused */
-    bool is_readable;  /* by kernels */
+    unsigned flags;   /* as given to the call that made it */
+    uint64_t id;      /* never reused */
+    bool is_readable; /* by kernels */
     bool is_writable;
-    bool is_sync;      /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
-    void *owner;       /* the pool, the physical memory: by kind */
+    bool is_sync; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
+    void *owner;  /* the pool, the physical memory: by kind */
 };
 
 /* Allocate in a window and register: filled with the setting's byte, aligned to 512. `what` says

@@ -90,12 +90,14 @@ CUresult cuMemsetD8_v2_ptds(CUdeviceptr dstDevice, unsigned char uc, size_t N)
     return fill((struct fill){dstDevice, 0, N, 1, uc, 1}, NULL, true, true);
 }
 
-CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height)
+CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
+                         size_t Height)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, NULL, false, true);
 }
 
-CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height)
+CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
+                              size_t Width, size_t Height)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, NULL, true, true);
 }
@@ -110,12 +112,14 @@ CUresult cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N,
     return fill((struct fill){dstDevice, 0, N, 1, uc, 1}, hStream, true, false);
 }
 
-CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream)
+CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
+                           size_t Height, CUstream hStream)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, hStream, false, false);
 }
 
-CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height, CUstream hStream)
+CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
+                                size_t Width, size_t Height, CUstream hStream)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, uc, 1}, hStream, true, false);
 }
@@ -130,12 +134,14 @@ CUresult cuMemsetD16_v2_ptds(CUdeviceptr dstDevice, unsigned short us, size_t N)
     return fill((struct fill){dstDevice, 0, N, 1, us, 2}, NULL, true, true);
 }
 
-CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height)
+CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
+                          size_t Height)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, NULL, false, true);
 }
 
-CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height)
+CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
+                               size_t Width, size_t Height)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, NULL, true, true);
 }
@@ -150,12 +156,14 @@ CUresult cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned short us, size_t 
     return fill((struct fill){dstDevice, 0, N, 1, us, 2}, hStream, true, false);
 }
 
-CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream)
+CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
+                            size_t Height, CUstream hStream)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, hStream, false, false);
 }
 
-CUresult cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream)
+CUresult cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
+                                 size_t Width, size_t Height, CUstream hStream)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, us, 2}, hStream, true, false);
 }
@@ -170,12 +178,14 @@ CUresult cuMemsetD32_v2_ptds(CUdeviceptr dstDevice, unsigned int ui, size_t N)
     return fill((struct fill){dstDevice, 0, N, 1, ui, 4}, NULL, true, true);
 }
 
-CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height)
+CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
+                          size_t Height)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, NULL, false, true);
 }
 
-CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height)
+CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
+                               size_t Width, size_t Height)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, NULL, true, true);
 }
@@ -190,12 +200,14 @@ CUresult cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int ui, size_t N,
     return fill((struct fill){dstDevice, 0, N, 1, ui, 4}, hStream, true, false);
 }
 
-CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream)
+CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
+                            size_t Height, CUstream hStream)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, hStream, false, false);
 }
 
-CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream)
+CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
+                                 size_t Width, size_t Height, CUstream hStream)
 {
     return fill((struct fill){dstDevice, dstPitch, Width, Height, ui, 4}, hStream, true, false);
 }

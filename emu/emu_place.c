@@ -176,7 +176,8 @@ static int map_place(size_t at)
     uint64_t start, end;
 
     own_pages(at, &start, &end);
-    return map_pages(start, end, places[at].kind == PLACE_MEMORY ? PROT_READ | PROT_WRITE : PROT_NONE);
+    return map_pages(start, end,
+                     places[at].kind == PLACE_MEMORY ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 static void unmap_place(size_t at)
@@ -236,7 +237,8 @@ uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill)
     if (size > 8 * TERA)
         return 0;
     pthread_mutex_lock(&lock);
-    address = place_in_window(&windows[window], align_up(size, ALIGNMENT) + GAP, alignment, PLACE_MEMORY);
+    address =
+        place_in_window(&windows[window], align_up(size, ALIGNMENT) + GAP, alignment, PLACE_MEMORY);
     pthread_mutex_unlock(&lock);
     if (address)
         fill_memory(address, size, fill);
@@ -275,7 +277,8 @@ uint64_t emu_place_reserve(uint64_t wish, size_t size, size_t alignment)
     if (wish && wish % alignment == 0 && wish + size > wish)
         address = place_at(wish, size);
     if (!address)
-        address = place_in_window(&windows[EMU_WINDOW_RESERVED], size, alignment, PLACE_RESERVATION);
+        address =
+            place_in_window(&windows[EMU_WINDOW_RESERVED], size, alignment, PLACE_RESERVATION);
     pthread_mutex_unlock(&lock);
     return address;
 }

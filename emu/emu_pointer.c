@@ -81,7 +81,8 @@ static CUresult get_known(void *out, CUpointer_attribute attribute, const struct
         put_u64(out, CU_MEM_HANDLE_TYPE_NONE);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        put_u32(out, m->is_writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ);
+        put_u32(out, m->is_writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                    : CU_MEM_ACCESS_FLAGS_PROT_READ);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         put_u64(out, m->kind == EMU_MEMORY_POOL ? (uintptr_t)m->owner : 0);

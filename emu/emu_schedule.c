@@ -294,8 +294,10 @@ static CUstream pick(void)
         if (!is_first_ready(s))
             continue;
         ready++;
-        if (!best || (emu_settings.schedule == PTX_SCHEDULE_FIFO && s->head->number < best->head->number) ||
-            (emu_settings.schedule == PTX_SCHEDULE_REVERSE && s->head->number > best->head->number) ||
+        if (!best ||
+            (emu_settings.schedule == PTX_SCHEDULE_FIFO && s->head->number < best->head->number) ||
+            (emu_settings.schedule == PTX_SCHEDULE_REVERSE &&
+             s->head->number > best->head->number) ||
             (emu_settings.schedule == PTX_SCHEDULE_RANDOM && random_below(ready) == 0))
             best = s;
     }
@@ -462,7 +464,8 @@ static CUresult wait_for_all(CUcontext context, CUstream stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
     for (CUstream s = streams; s; s = s->next) {
-        if (s == stream || (s->context == context && (!stream || (stream->is_legacy && is_blocking(s)))))
+        if (s == stream ||
+            (s->context == context && (!stream || (stream->is_legacy && is_blocking(s)))))
             after_locked(all, s->tail);
     }
     for (size_t i = 0; i < all->after_count; i++)
@@ -563,4 +566,29 @@ CUstream emu_stream_of_thread(CUcontext context, uint64_t thread)
     if (!found)
         emu_stream_create(&found, context, 0, 0, false, thread);
     return found;
+}
+
+/* The callback may submit, so it runs without the lock: a list of the streams is made first. */
+CUresult emu_stream_each(CUcontext context, CUresult (*callback)(CUstream stream, void *user),
+                         void *user)
+{
+    CUresult result = CUDA_SUCCESS;
+    CUstream *list;
+    size_t count = 0;
+
+    pthread_mutex_lock(&lock);
+    for (CUstream s = streams; s; s = s->next)
+        count++;
+    list = calloc(count + 1, sizeof(*list));
+    count = 0;
+    for (CUstream s = streams; s && list; s = s->next)
+        if (s->context == context && !s->is_destroyed)
+            list[count++] = s;
+    pthread_mutex_unlock(&lock);
+    if (!list)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count && !result; i++)
+        result = callback(list[i], user);
+    free(list);
+    return result;
 }

@@ -67,7 +67,7 @@ struct CUstream_st {
     bool has_worker;
     bool is_destroyed; /* no handle any more; goes when its last command is done */
     bool is_running;
-    bool is_waiting;   /* its worker waits for the first command to become ready */
+    bool is_waiting;          /* its worker waits for the first command to become ready */
     struct emu_command *head; /* not done; a running command stays here */
     struct emu_command *tail;
     pthread_cond_t wake;
@@ -123,6 +123,10 @@ void emu_context_destroy_streams(CUcontext context);
 
 /* The per-thread default stream of a thread, created at first use; NULL: out of memory. */
 CUstream emu_stream_of_thread(CUcontext context, uint64_t thread);
+
+/* Call `callback` for every stream of the context that has a handle. Stops at the first error. */
+CUresult emu_stream_each(CUcontext context, CUresult (*callback)(CUstream stream, void *user),
+                         void *user);
 
 /* In serial mode, let one command run if one can, so that a program that polls goes on. */
 void emu_poll(void);

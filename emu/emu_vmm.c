@@ -21,7 +21,7 @@
 struct physical {
     CUmemAllocationProp properties;
     size_t size;
-    off_t offset; /* in the file */
+    off_t offset;        /* in the file */
     unsigned references; /* handles given out, and mappings */
     unsigned handles;
     struct physical *next; /* sorted by offset */
@@ -116,7 +116,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
         return CUDA_ERROR_OUT_OF_MEMORY;
     piece = calloc(1, sizeof(*piece));
     if (piece)
-        *piece = (struct physical){.properties = *prop, .size = size, .references = 1, .handles = 1};
+        *piece =
+            (struct physical){.properties = *prop, .size = size, .references = 1, .handles = 1};
     pthread_mutex_lock(&lock);
     if (piece && insert(piece)) {
         poison(piece);
@@ -257,7 +258,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
         what.owner = piece;
         result = emu_memory_add(&what);
     }
-    if (!result && mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, file, piece->offset) == MAP_FAILED) {
+    if (!result && mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, file,
+                        piece->offset) == MAP_FAILED) {
         emu_memory_remove(ptr, 1u << EMU_MEMORY_MAPPED);
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -276,8 +278,8 @@ static CUresult each_mapping(uint64_t address, size_t size,
     struct emu_memory memory;
 
     for (uint64_t at = address; at < address + size; at = memory.address + memory.size)
-        if (!emu_memory_find(&memory, at) || memory.kind != EMU_MEMORY_MAPPED || memory.address != at ||
-            memory.address + memory.size > address + size)
+        if (!emu_memory_find(&memory, at) || memory.kind != EMU_MEMORY_MAPPED ||
+            memory.address != at || memory.address + memory.size > address + size)
             return CUDA_ERROR_INVALID_VALUE;
     for (uint64_t at = address; at < address + size && !result; at = memory.address + memory.size) {
         if (!emu_memory_find(&memory, at))
@@ -363,7 +365,8 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
 
     if (result)
         return result;
-    if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !emu_memory_find(&memory, ptr))
+    if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        !emu_memory_find(&memory, ptr))
         return CUDA_ERROR_INVALID_VALUE;
     *flags = memory.is_writable   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
              : memory.is_readable ? CU_MEM_ACCESS_FLAGS_PROT_READ
