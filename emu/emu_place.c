@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define PAGE      4096ull
 #define ALIGNMENT 512u
@@ -108,15 +110,16 @@ static uint64_t first_fit(struct window *w, uint64_t size, uint64_t alignment)
 #define TERA (1ull << 40)
 #define GIGA (1ull << 30)
 
+/* Asked of the kernel itself: ThreadSanitizer's mmap() moves a wish that is in its way elsewhere. */
 static bool is_usable(uint64_t address)
 {
-    void *wish = (void *)(uintptr_t)address;
-    void *p = mmap(wish, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    long got = syscall(SYS_mmap, address, PAGE, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-    if (p == MAP_FAILED)
+    if (got == -1)
         return false;
-    munmap(p, PAGE);
-    return p == wish;
+    syscall(SYS_munmap, got, PAGE);
+    return (uint64_t)got == address;
 }
 
 /* The usual place first. Under ThreadSanitizer only the lowest 512 GiB are the program's. */
@@ -259,7 +262,7 @@ void emu_place_give(uint64_t address)
 /* A place outside of the windows, or inside: wherever the program wished. */
 static uint64_t place_at(uint64_t wish, uint64_t size)
 {
-    if (!is_free(wish, size) || map_pages(wish, wish + size, PROT_NONE))
+    if (!is_usable(wish) || !is_free(wish, size) || map_pages(wish, wish + size, PROT_NONE))
         return 0;
     if (insert((struct place){wish, size, PLACE_RESERVATION}))
         return wish;

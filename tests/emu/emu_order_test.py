@@ -7,13 +7,14 @@ import sys
 
 
 def order(schedule):
-    env = dict(os.environ, TS_EMU_SCHEDULE=schedule)
+    # ThreadSanitizer sleeps a second at exit when threads run.
+    env = dict(os.environ, TS_EMU_SCHEDULE=schedule, TSAN_OPTIONS='atexit_sleep_ms=0')
     return subprocess.run([sys.argv[1]], env=env, check=True, stdout=subprocess.PIPE, text=True,
                           timeout=60).stdout.strip()
 
 
-schedules = ['fifo', 'reverse'] + ['random:%d' % seed for seed in range(6)]
-orders = {s: {order(s) for _ in range(5)} for s in schedules}
+schedules = ['fifo', 'reverse'] + ['random:%d' % seed for seed in range(4)]
+orders = {s: {order(s) for _ in range(3)} for s in schedules}
 for s, seen in orders.items():
     one = next(iter(seen))
     assert len(seen) == 1, (s, seen)

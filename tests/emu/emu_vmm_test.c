@@ -14,13 +14,16 @@ int main(void)
     CUmemAccessDesc rights = {.location = prop.location,
                               .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUmemGenericAllocationHandle a, b, retained;
-    CUdeviceptr p, q, taken, wish = 0x20000c000000;
+    CUdeviceptr p, q, taken, wish;
     unsigned long long flags;
     size_t granularity;
     unsigned out = 0;
 
     OK(cuMemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     CHECK_EQ_INT(granularity, MIB2);
+    OK(cuMemAddressReserve(&wish, 4 * MIB2, 0, 0, 0));
+    OK(cuMemAddressFree(wish, 4 * MIB2));
+    wish += 32 * MIB2;
     OK(cuMemAddressReserve(&p, 4 * MIB2, 0, wish, 0));
     CHECK_EQ_INT(p, wish);
     OK(cuMemAddressReserve(&taken, 4 * MIB2, 0, wish + MIB2, 0)); /* somewhere else */
