@@ -14,8 +14,6 @@
 #include "base/text.h"
 #include "emu/emu.h"
 
-#define WRAPPER_MAGIC 0x466243b1u
-#define FATBIN_MAGIC  0xba55ed50u
 #define FATBIN_HEADER 16
 #define ENTRY_HEADER  64
 #define KIND_PTX      1
@@ -156,6 +154,17 @@ static CUresult fatbin_text(struct emu_text *out, const uint8_t *image, unsigned
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
+/* In the order of the bytes, so that the comparison ends at the first that differs: there may be no
+ * more of them. */
+#define ELF_MAGIC     "\177ELF"
+#define WRAPPER_MAGIC "\xb1\x43\x62\x46"
+#define FATBIN_MAGIC  "\x50\xed\x55\xba"
+
+static bool has_magic(const void *image, const char *magic)
+{
+    return strncmp(image, magic, 4) == 0;
+}
+
 /* Only text: PTX has no other control characters than white space. */
 static bool looks_like_text(const char *p)
 {
@@ -171,22 +180,21 @@ CUresult emu_image_text(struct emu_text *out, const void *image, unsigned capabi
     const uint8_t *p = image;
 
     *out = (struct emu_text){0};
-    if (looks_like_text(image)) {
-        *out = (struct emu_text){.text = image, .size = strlen(image)};
-        return CUDA_SUCCESS;
-    }
-    if (p[0] == 0x7f && p[1] == 'E') {
+    if (has_magic(p, ELF_MAGIC)) {
         emu_log_line(log, "this image is machine code; the software GPU runs PTX");
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    if (tsm_get_u32(p) == WRAPPER_MAGIC) {
+    if (has_magic(p, WRAPPER_MAGIC)) {
         p = (const uint8_t *)(uintptr_t)tsm_get_u64(p + 8);
         if (!p)
             return CUDA_ERROR_INVALID_IMAGE;
     }
-    if (tsm_get_u32(p) != FATBIN_MAGIC)
+    if (has_magic(p, FATBIN_MAGIC))
+        return fatbin_text(out, p, capability, log);
+    if (!looks_like_text((const char *)p))
         return CUDA_ERROR_INVALID_IMAGE;
-    return fatbin_text(out, p, capability, log);
+    *out = (struct emu_text){.text = (const char *)p, .size = strlen((const char *)p)};
+    return CUDA_SUCCESS;
 }
 
 /* With zero bytes behind it, so that the image's magic can be read of any. */

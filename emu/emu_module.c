@@ -171,8 +171,10 @@ void emu_module_destroy(CUmodule module)
         *at = module->next;
     pthread_mutex_unlock(&lock);
     emu_object_remove(module);
-    for (size_t i = 0; i < module->function_count; i++)
+    for (size_t i = 0; i < module->function_count; i++) {
         emu_object_remove(&module->functions[i]);
+        free(module->functions[i].old);
+    }
     free(module->functions);
     if (module->variables)
         emu_memory_remove(module->variables, 1u << EMU_MEMORY_MODULE);

@@ -17,11 +17,22 @@
 #include "emu/emu_abi.h"
 #include "emu/ptx.h"
 
+#define EMU_OLD_PARAMS_MAX 4096
+
+/* What cuFuncSetBlockShape() and its kin have set. */
+struct emu_old_launch {
+    unsigned block[3];
+    unsigned shared;
+    unsigned params_size;
+    uint8_t params[EMU_OLD_PARAMS_MAX];
+};
+
 struct CUfunc_st {
     CUmodule module;
     const struct ptx_function *ptx;
     atomic_int dynamic_shared_max; /* bytes; what the program asked for, else the default */
     atomic_int carveout;
+    struct emu_old_launch *old; /* owned; NULL: those calls were not used */
 };
 
 struct CUmod_st {

@@ -110,7 +110,8 @@ static uint64_t first_fit(struct window *w, uint64_t size, uint64_t alignment)
 #define TERA (1ull << 40)
 #define GIGA (1ull << 30)
 
-/* Asked of the kernel itself: ThreadSanitizer's mmap() moves a wish that is in its way elsewhere. */
+/* Asked of the kernel itself: ThreadSanitizer's mmap() moves a wish that is in its way elsewhere.
+ */
 static bool is_usable(uint64_t address)
 {
     long got = syscall(SYS_mmap, address, PAGE, PROT_NONE,
