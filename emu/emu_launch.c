@@ -46,13 +46,13 @@ static CUresult fault_result(const struct ptx_fault *fault)
     }
 }
 
-static CUresult explain(const struct ptx_fault *fault, const char *kernel)
+static CUresult explain(const struct ptx_fault *fault)
 {
     char place[256] = "";
 
     if (fault->kind == PTX_FAULT_ADDRESS)
         emu_memory_describe(place, sizeof(place), fault->address);
-    emu_report("kernel %s failed: %s%s%s", kernel, fault->text, *place ? "; " : "", place);
+    emu_report("%s%s%s", fault->text, *place ? "; " : "", place);
     return fault_result(fault);
 }
 
@@ -75,7 +75,7 @@ static CUresult run(struct emu_command *command)
     int status = ptx_run(&launch, &fault, &instructions);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
-    return status ? explain(&fault, l->function->ptx->name) : CUDA_SUCCESS;
+    return status ? explain(&fault) : CUDA_SUCCESS;
 }
 
 static const struct emu_command_type launch_type = {.run = run};

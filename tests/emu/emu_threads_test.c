@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Many threads in one context: each with streams, events and memory of its own, all through the same
- * tables.
+ * Many threads in one context: each with streams, events and memory of its own, all through the
+ * same tables.
  */
 #include <pthread.h>
 
