@@ -112,8 +112,6 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
     while ((limit == 0 || view->shown < limit) && (more = sbt_cursor_next(cursor, &record)) > 0) {
         if (wanted(view, record))
             show(view, record);
-        else
-            tsm_record_text_learn(&view->text, record);
         if (record->seq % 4096 == 0)
             tsm_progress("reading", record->seq, view->record_count);
         if (ferror(stdout))
