@@ -192,8 +192,8 @@ static __attribute__((noinline)) void put_self(struct scene *s, bool wrong)
         if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %255s", &start, &end, &offset, path) != 4 ||
             path[0] != '/')
             continue;
-        const struct sbt_mapping mapping = {start, end, offset, path, wrong ? wrong_id : NULL,
-                                            wrong ? sizeof(wrong_id) : 0};
+        const struct sbt_mapping mapping = {
+            start, end, offset, path, wrong ? wrong_id : NULL, wrong ? sizeof(wrong_id) : 0};
         check(sbt_writer_mapping(s->writer, &mapping));
     }
     if (maps)
@@ -214,7 +214,8 @@ int main(int argc, char **argv)
     const char *scene = argc > 2 ? argv[1] : "";
 
     if (argc < 3) {
-        fprintf(stderr, "usage: make_trace whole|other|torn|lossy|many|self|stranger PATH [COUNT]\n");
+        fprintf(stderr,
+                "usage: make_trace whole|other|torn|lossy|many|self|stranger PATH [COUNT]\n");
         return 2;
     }
     begin(&s, argv[2]);
