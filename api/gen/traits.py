@@ -65,6 +65,8 @@ class TraitReader:
     def call(self, call):
         root = self.root(call)
         lines = root.traits
+        if root.source:
+            return  # has been reported
         if not lines:
             self.problem(call.place, f'{call.name} has no traits')
             return
