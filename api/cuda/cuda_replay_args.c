@@ -55,8 +55,8 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
 
     *args = (struct cuda_args){replay, &replay->library.calls, record, 0};
     if (record->slot_count < slot_count) {
-        args->error = tsm_fail(TSM_E_FORMAT, "has %u fields, not %u", record->slot_count,
-                               slot_count);
+        args->error =
+            tsm_fail(TSM_E_FORMAT, "has %u fields, not %u", record->slot_count, slot_count);
         return;
     }
     CUresult result = args->driver->cuCtxSetCurrent(context);
@@ -97,8 +97,7 @@ void *cuda_arg_handle(struct cuda_args *args, uint32_t slot, enum cuda_object ob
     void *raw = id ? cuda_object_find(args->replay, object, id) : NULL;
 
     if (id && !raw && !args->error)
-        args->error = tsm_fail(TSM_E_NOT_FOUND,
-                               "object %llu was made by no record of this trace",
+        args->error = tsm_fail(TSM_E_NOT_FOUND, "object %llu was made by no record of this trace",
                                (unsigned long long)id);
     return raw;
 }
@@ -185,13 +184,13 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     if (args->error)
         return NULL;
     if (!sbt_record_blob(args->record, slot, &blob) || blob.size < size) {
-        args->error = tsm_fail(TSM_E_FORMAT, "field %u has not the bytes that the call takes", slot);
+        args->error =
+            tsm_fail(TSM_E_FORMAT, "field %u has not the bytes that the call takes", slot);
         return NULL;
     }
-    /* Host records have no stream; what they take is kept by the last number. */
-    stream = cuda_stream_find(args->replay, args->record->stream == SBT_STREAM_NONE
-                                                ? 0
-                                                : args->record->stream);
+    /* Host records have no stream; what they take is kept with stream 0's. */
+    stream = cuda_stream_find(args->replay,
+                              args->record->stream == SBT_STREAM_NONE ? 0 : args->record->stream);
     if (stream)
         bytes = cuda_stream_send(args->replay, stream, blob.size);
     if (!bytes) {

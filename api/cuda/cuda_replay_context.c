@@ -134,8 +134,24 @@ void cuda_context_gone(struct cuda_replay *replay, CUcontext context)
             replay->streams[i]->is_made = false;
 }
 
+static void destroy_left(struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    const struct sbt_map *objects = &replay->objects;
+
+    for (size_t i = 0; i < objects->capacity; i++) {
+        const struct sbt_map_slot *slot = &objects->slots[i];
+        if (slot->used && slot->value && slot->key >> 56 == CUDA_OBJECT_CONTEXT)
+            driver->cuCtxDestroy_v2((CUcontext)(uintptr_t)slot->value); /* refuses primary ones */
+    }
+    for (int i = 0; i < replay->device_count; i++)
+        driver->cuDevicePrimaryCtxReset_v2(i);
+}
+
 void cuda_contexts_finish(struct cuda_replay *replay)
 {
+    if (replay->library.handle)
+        destroy_left(replay);
     while (replay->threads) {
         struct cuda_thread *t = replay->threads;
         replay->threads = t->next;

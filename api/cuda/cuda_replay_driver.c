@@ -92,7 +92,8 @@ static int open_emu(struct cuda_library *out)
     int error;
 
     if (!path)
-        path = emu_beside(beside, sizeof(beside)) ? beside : TSM_LIBDIR "/tracesmith/emu/libcuda.so.1";
+        path =
+            emu_beside(beside, sizeof(beside)) ? beside : TSM_LIBDIR "/tracesmith/emu/libcuda.so.1";
     error = open_and_init(out, path);
     out->is_emu = !error;
     return error;

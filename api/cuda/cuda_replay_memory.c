@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory at its recorded addresses. Device memory is mapped into the reserved range in runs of whole
- * pages: small recorded allocations share one. A run whose last allocation died stays mapped until
- * memory runs out: programs that allocate in a loop would otherwise pay for a mapping each time.
+ * Memory at its recorded addresses. Device memory is mapped into the reserved range in runs of
+ * whole pages: small recorded allocations share one. A run whose last allocation died stays mapped
+ * until memory runs out: programs that allocate in a loop would otherwise pay for a mapping each
+ * time.
  *
  * Fresh memory is filled: what a kernel reads before anybody wrote it must not depend on what was
  * there by chance.
@@ -317,8 +318,7 @@ static int fill(struct cuda_replay *replay, uint64_t actual, uint64_t size)
     error = cuda_context_own_stream(replay, context, &stream);
     if (error)
         return error;
-    CUresult result =
-        driver->cuMemsetD8Async(actual, replay->options->fresh_memory, size, stream);
+    CUresult result = driver->cuMemsetD8Async(actual, replay->options->fresh_memory, size, stream);
     if (result == CUDA_SUCCESS)
         result = driver->cuStreamSynchronize(stream);
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "filling fresh memory", result);
@@ -374,13 +374,12 @@ int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t 
     if (range && range->is_kept) {
         uint64_t start = address & ~(uint64_t)(HOST_PAGE - 1);
         if (mprotect((void *)(uintptr_t)start, address + size - start, PROT_READ | PROT_WRITE))
-            return tsm_fail(TSM_E_MEMORY, "no host memory at 0x%llx",
-                            (unsigned long long)address);
+            return tsm_fail(TSM_E_MEMORY, "no host memory at 0x%llx", (unsigned long long)address);
         memset(actual, 0, size);
         result = driver->cuMemHostRegister_v2(actual, size, flags);
     } else {
-        result = driver->cuMemHostAlloc(&actual, size, CU_MEMHOSTALLOC_PORTABLE |
-                                                           CU_MEMHOSTALLOC_DEVICEMAP);
+        result = driver->cuMemHostAlloc(&actual, size,
+                                        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
         region.actual = (uintptr_t)actual;
     }
     if (result != CUDA_SUCCESS)
@@ -445,8 +444,25 @@ void cuda_memory_forget(struct cuda_replay *replay, CUcontext context)
     }
 }
 
-void cuda_memory_finish(struct cuda_memory *m, const struct cuda_real *driver)
+/* What the trace did not free itself. Errors no longer matter. */
+static void release_all(struct cuda_replay *replay)
 {
+    struct cuda_memory *m = &replay->memory;
+
+    while (m->region_count) {
+        size_t at = m->region_count - 1;
+        if (replay->library.calls.cuCtxSetCurrent(m->contexts[at]) == CUDA_SUCCESS)
+            release_region(replay, at);
+        remove_region(m, at);
+    }
+}
+
+void cuda_memory_finish(struct cuda_replay *replay)
+{
+    struct cuda_memory *m = &replay->memory;
+    const struct cuda_real *driver = &replay->library.calls;
+
+    release_all(replay);
     while (m->run_count)
         unmap_run(m, driver, m->run_count - 1);
     cuda_ranges_release(&m->device, driver);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses are kept for the replay in two steps: mapped without access before the driver starts, so
- * that neither it nor malloc puts anything there; then, for device memory, given up and reserved in
- * the driver at once.
+ * Addresses are kept for the replay in two steps: mapped without access before the driver starts,
+ * so that neither it nor malloc puts anything there; then, for device memory, given up and reserved
+ * in the driver at once.
  */
 #include "api/cuda/cuda_replay_state.h"
 
@@ -45,15 +45,13 @@ static int insert(struct cuda_ranges *ranges, size_t at, struct cuda_range range
         ranges->list = grown;
         ranges->capacity = more;
     }
-    memmove(&ranges->list[at + 1], &ranges->list[at],
-            (ranges->count - at) * sizeof(*ranges->list));
+    memmove(&ranges->list[at + 1], &ranges->list[at], (ranges->count - at) * sizeof(*ranges->list));
     ranges->list[at] = range;
     ranges->count++;
     return 0;
 }
 
-int cuda_ranges_add(struct cuda_ranges *ranges, uint64_t start, uint64_t size,
-                    uint64_t granularity)
+int cuda_ranges_add(struct cuda_ranges *ranges, uint64_t start, uint64_t size, uint64_t granularity)
 {
     struct cuda_range range = rounded(start, size, granularity);
     size_t at = find_place(ranges, range.start), last = at;

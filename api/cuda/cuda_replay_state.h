@@ -3,9 +3,9 @@
  * The state of the CUDA backend, and what its files do for each other. What generated functions use
  * is in cuda_replay.h.
  *
- * Threads: what host records change (objects, contexts, memory) is changed while no command is being
- * submitted, so that it needs no lock. What commands change is per stream; the table of streams has
- * a lock.
+ * Threads: what host records change (objects, contexts, memory) is changed while no command is
+ * being submitted, so that it needs no lock. What commands change is per stream; the table of
+ * streams has a lock.
  */
 #ifndef API_CUDA_CUDA_REPLAY_STATE_H
 #define API_CUDA_CUDA_REPLAY_STATE_H
@@ -82,9 +82,9 @@ struct cuda_memory {
     enum cuda_how *how;              /* of each region */
     CUcontext *contexts;             /* of each region */
     size_t region_count, region_capacity;
-    struct cuda_page_run *runs;      /* mapped device pages, by address */
+    struct cuda_page_run *runs; /* mapped device pages, by address */
     size_t run_count, run_capacity;
-    struct cuda_moved *moved;        /* by recorded address */
+    struct cuda_moved *moved; /* by recorded address */
     size_t moved_count, moved_capacity;
     uint64_t moved_ever;
     bool can_place; /* the driver has virtual memory management */
@@ -92,7 +92,7 @@ struct cuda_memory {
 
 int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
                      const struct sbt_schema *schema);
-void cuda_memory_finish(struct cuda_memory *memory, const struct cuda_real *driver);
+void cuda_memory_finish(struct cuda_replay *replay);
 
 /* Device memory at a recorded address, filled. The context is current. */
 int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
@@ -115,11 +115,11 @@ void cuda_memory_forget(struct cuda_replay *replay, CUcontext context);
 /* One recorded stream number. */
 struct cuda_stream_state {
     uint32_t number;
-    bool is_made;          /* `raw` and `context` are valid */
-    bool is_default;       /* a context's legacy stream */
+    bool is_made;    /* `raw` and `context` are valid */
+    bool is_default; /* a context's legacy stream */
     CUstream raw;
     CUcontext context;
-    struct cuda_bytes *sent;     /* until the stream has been waited for */
+    struct cuda_bytes *sent; /* until the stream has been waited for */
     uint64_t sent_size;
     struct cuda_bytes *received; /* readbacks, oldest first */
     struct cuda_bytes *received_last;
@@ -153,6 +153,7 @@ int cuda_context_set(struct cuda_replay *replay, uint32_t thread, CUcontext cont
 /* A stream of ours in the current context, ordered with no other: for filling memory. */
 int cuda_context_own_stream(struct cuda_replay *replay, CUcontext context, CUstream *out);
 void cuda_context_gone(struct cuda_replay *replay, CUcontext context);
+/* Destroys those that the trace left. */
 void cuda_contexts_finish(struct cuda_replay *replay);
 
 /* ---- code (cuda_replay_code.c) ---- */

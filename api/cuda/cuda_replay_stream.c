@@ -30,8 +30,7 @@ static bool grow(struct cuda_replay *replay, uint32_t number)
     struct cuda_stream_state **grown = realloc(replay->streams, more * sizeof(*grown));
     if (!grown)
         return false;
-    memset(grown + replay->stream_capacity, 0,
-           (more - replay->stream_capacity) * sizeof(*grown));
+    memset(grown + replay->stream_capacity, 0, (more - replay->stream_capacity) * sizeof(*grown));
     replay->streams = grown;
     replay->stream_capacity = more;
     return true;
