@@ -108,10 +108,9 @@ uint32_t tsm_intern_in(struct tsm_session *s, const char *text, size_t size)
     uint32_t at, id;
     struct tsm_string_entry *e;
 
-    if (!text || size == 0)
+    size = text ? strnlen(text, size < TEXT_MAX ? size : TEXT_MAX) : 0;
+    if (size == 0)
         return 0;
-    if (size > TEXT_MAX)
-        size = TEXT_MAX;
     hash = tsm_hash64(text, size);
     id = find(t, hash, text, size, &at);
     if (id)

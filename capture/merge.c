@@ -318,7 +318,6 @@ int tsm_merge_records(struct tsm_merge *m, uint64_t watermark)
 
         if (error)
             return error;
-        m->last_key = lane->key;
         lane->read += r->entry.size;
         r = next_record(lane);
         if (r)
@@ -329,23 +328,4 @@ int tsm_merge_records(struct tsm_merge *m, uint64_t watermark)
             sift_down(m, 0);
     }
     return 0;
-}
-
-int tsm_merge_missing(struct tsm_merge *m, uint32_t call, const struct tsm_missing *missing,
-                      uint64_t told, uint32_t id, const char *reason)
-{
-    uint64_t slots[5] = {missing->count - told, tsm_merge_ns(m, missing->first),
-                         tsm_merge_ns(m, missing->last), id, missing->streams};
-    struct sbt_record record = {
-        .type = SBT_TYPE(SBT_API_CORE, call),
-        .stream = SBT_STREAM_NONE,
-        .slot_count = 5,
-        .slots = slots,
-    };
-    int error;
-
-    if (missing->count == told)
-        return 0;
-    error = sbt_writer_string(m->writer, id, reason, strlen(reason));
-    return error ? error : tsm_merge_write(m, &record, missing->last, missing->last);
 }

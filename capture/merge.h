@@ -35,7 +35,6 @@ struct tsm_merge {
     uint64_t skip;         /* so many records are in the trace already */
     uint64_t cut;          /* leave out commands with a smaller key */
     struct tsm_missing kept_out;
-    uint64_t last_key;
 };
 
 void tsm_merge_finish(struct tsm_merge *m);
@@ -54,14 +53,27 @@ int tsm_merge_records(struct tsm_merge *m, uint64_t watermark);
 /* One record that is not in a lane; written at the end of what was merged. `begin`, `end`: TSC. */
 int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t begin, uint64_t end);
 
-/* A LOST or FILTERED record for what `missing` counts, less `told`; none when nothing is missing.
- * `id` is a free string id for the reason. */
-int tsm_merge_missing(struct tsm_merge *m, uint32_t call, const struct tsm_missing *missing,
-                      uint64_t told, uint32_t id, const char *reason);
-
 uint64_t tsm_merge_ns(const struct tsm_merge *m, uint64_t ticks);
 
 /* Key of the first record at or behind position `at` of a lane; UINT64_MAX when there is none. */
 uint64_t tsm_merge_key_at(const struct tsm_merge_lane *lane, uint64_t at);
+
+/* ---- the end of a trace (capture/merge_end.c) ------------------------------------------------- */
+
+/* What lanes count of records that are missing, added up. */
+struct tsm_merge_ending {
+    struct tsm_missing lost; /* less what LOST records tell of already */
+    uint64_t lost_count;     /* all of it */
+    struct tsm_missing filtered[TSM_FILTERED_COUNT];
+};
+
+void tsm_merge_ending_add(struct tsm_merge_ending *ending, const struct tsm_lane_header *lane);
+
+/* The call that the lane's thread is in, as a record flagged UNFINISHED; nothing when in none. */
+int tsm_merge_unfinished(struct tsm_merge *m, const struct tsm_lane_header *lane, uint64_t until);
+
+/* Records of what is missing, and of why capture stopped early; then index and trailer. */
+int tsm_merge_end(struct tsm_merge *m, const struct tsm_merge_ending *ending,
+                  const struct tsm_lanes_header *lanes, enum sbt_end end);
 
 #endif

@@ -9,7 +9,7 @@
 #include "capture/session.h"
 
 #include "base/text.h"
-#include "format/limits.h"
+#include "format/chunk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,14 +77,13 @@ taken:
 
 static bool is_trace(const char *path)
 {
-    static const unsigned char magic[] = SBT_FILE_MAGIC;
-    unsigned char head[sizeof(magic) - 1];
+    uint8_t head[SBT_MAGIC_SIZE];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head));
 
     if (fd >= 0)
         close(fd);
-    return got == 0 || (got == (ssize_t)sizeof(head) && memcmp(head, magic, sizeof(head)) == 0);
+    return got == 0 || (got == (ssize_t)sizeof(head) && memcmp(head, sbt_file_magic, sizeof(head)) == 0);
 }
 
 enum { OPEN_TAKEN = -1, OPEN_FAILED = -2 };
