@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "format/json.h"
+#include "tools/json_out.h"
 #include "tools/record_text.h"
 #include "tools/selection.h"
 #include "tools/symbol.h"
@@ -47,7 +49,8 @@ static const struct tsm_option options[] = {
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, json),
-     .help = "One JSON object a line, schema \"tsview/1\": first the trace, then its records."},
+     .help = "One JSON object a line, schema \"tsview/1\": first the trace, then its records, as "
+             "docs/FORMAT.md says; with --stacks, each stack before the first record that has it."},
     {.name = "repair",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, repair),
@@ -61,6 +64,8 @@ struct view {
     struct sbt_reader *reader;
     struct tsm_record_text text;
     struct tsm_symbols *symbols;
+    struct tsm_buffer json; /* --json: the lines of a record */
+    struct tsm_buffer told; /* --json --stacks: a bit for each stack that was written */
     uint64_t shown;
     uint64_t record_count; /* of the trace, for progress */
 };
@@ -94,13 +99,75 @@ static void show_stack(struct view *view, uint32_t stack)
     }
 }
 
+/* True once for each stack. Ids are small; a trace with a huge one repeats its stacks. */
+static bool first_time(struct view *view, uint32_t stack)
+{
+    enum { BYTES_MAX = 16 << 20 };
+    size_t byte = stack / 8;
+    uint8_t bit = (uint8_t)(1u << stack % 8);
+
+    if (byte >= view->told.size && byte < BYTES_MAX) {
+        uint8_t *more = tsm_buffer_reserve(&view->told, byte + 1 - view->told.size);
+        if (!more)
+            return true;
+        memset(more, 0, byte + 1 - view->told.size);
+        view->told.size = byte + 1;
+    }
+    if (byte >= view->told.size)
+        return true;
+    bool first = !(view->told.data[byte] & bit);
+    view->told.data[byte] |= bit;
+    return first;
+}
+
+/* {"stack":ID,"frames":[...]}, before the first record that has it. */
+static void show_stack_json(struct view *view, uint32_t stack)
+{
+    struct tsm_json j = {.out = stdout};
+    const uint64_t *frames;
+    char text[512];
+    int count = stack ? sbt_reader_stack(view->reader, stack, &frames) : 0;
+
+    if (count <= 0 || !first_time(view, stack))
+        return;
+    tsm_json_open(&j, '{');
+    tsm_json_put_u64(&j, "stack", stack);
+    tsm_json_name(&j, "frames");
+    tsm_json_open(&j, '[');
+    for (int i = 0; i < count; i++) {
+        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(view->symbols, frames[i]), frames[i]);
+        tsm_json_string(&j, text);
+    }
+    tsm_json_close(&j, ']');
+    tsm_json_end(&j);
+}
+
+static void show_json(struct view *view, const struct sbt_record *record)
+{
+    if (view->values->stacks)
+        show_stack_json(view, record->stack);
+    tsm_buffer_clear(&view->json);
+    sbt_json_record(&view->json, view->reader, record);
+    fwrite(view->json.data, 1, view->json.size, stdout);
+}
+
 static void show(struct view *view, const struct sbt_record *record)
 {
     view->shown++;
+    if (view->values->json) {
+        show_json(view, record);
+        return;
+    }
     tsm_record_text_put(&view->text, record);
     tsm_line_write(&view->text.line, stdout);
     if (view->values->stacks)
         show_stack(view, record->stack);
+}
+
+static void show_header_json(struct view *view)
+{
+    sbt_json_header(&view->json, view->reader);
+    fwrite(view->json.data, 1, view->json.size, stdout);
 }
 
 static int show_all(struct view *view, struct sbt_cursor *cursor)
@@ -109,11 +176,11 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
     uint64_t limit = view->values->limit;
     int more = 0;
 
+    if (view->values->json)
+        show_header_json(view);
     while ((limit == 0 || view->shown < limit) && (more = sbt_cursor_next(cursor, &record)) > 0) {
         if (wanted(view, record))
             show(view, record);
-        else
-            tsm_record_text_learn(&view->text, record);
         if (record->seq % 4096 == 0)
             tsm_progress("reading", record->seq, view->record_count);
         if (ferror(stdout))
@@ -145,6 +212,8 @@ static int view_trace(const struct view_values *v, const char *path)
     sbt_cursor_destroy(cursor);
     tsm_symbols_destroy(view.symbols);
     tsm_record_text_finish(&view.text);
+    tsm_buffer_finish(&view.json);
+    tsm_buffer_finish(&view.told);
     sbt_reader_destroy(view.reader);
     return status;
 }

@@ -4,8 +4,6 @@
 #include "base/text.h"
 #include "tools/terminal.h"
 
-#include <stdlib.h>
-
 enum column {
     SEQ_COLUMNS = 9,
     TIME_COLUMNS = 14,
@@ -13,8 +11,7 @@ enum column {
     SIZE_COLUMN = 30,
     CALL_COLUMN = 41,
 };
-#define FUNCTION_COUNT_MAX 65536u
-#define BYTES_SHOWN        32u
+#define BYTES_SHOWN 32u
 
 void tsm_record_text_init(struct tsm_record_text *t, struct sbt_reader *reader)
 {
@@ -24,75 +21,7 @@ void tsm_record_text_init(struct tsm_record_text *t, struct sbt_reader *reader)
 void tsm_record_text_finish(struct tsm_record_text *t)
 {
     tsm_line_finish(&t->line);
-    free(t->functions);
     *t = (struct tsm_record_text){0};
-}
-
-/* ---- names of functions -------------------------------------------------------------------- */
-
-static struct tsm_function_name *function_slot(struct tsm_record_text *t, uint64_t handle)
-{
-    size_t mask = t->function_capacity - 1, i = handle * 0x9e3779b97f4a7c15u & mask;
-
-    while (t->functions[i].handle && t->functions[i].handle != handle)
-        i = (i + 1) & mask;
-    return &t->functions[i];
-}
-
-static bool grow_functions(struct tsm_record_text *t)
-{
-    struct tsm_record_text old = *t;
-
-    if (old.function_count * 2 < old.function_capacity)
-        return true;
-    if (old.function_count >= FUNCTION_COUNT_MAX)
-        return false;
-    t->function_capacity = old.function_capacity ? 2 * old.function_capacity : 64;
-    t->functions = calloc(t->function_capacity, sizeof(*t->functions));
-    if (!t->functions) {
-        *t = old;
-        return false;
-    }
-    for (size_t i = 0; i < old.function_capacity; i++) {
-        if (old.functions[i].handle)
-            *function_slot(t, old.functions[i].handle) = old.functions[i];
-    }
-    free(old.functions);
-    return true;
-}
-
-static void learn(struct tsm_record_text *t, const struct sbt_record *record,
-                  const struct sbt_schema *schema)
-{
-    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
-    uint64_t handle = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
-    uint64_t name = sbt_record_role(schema, record, SBT_ROLE_NAME, 0);
-
-    if (object < 0 || !handle || !name || strcmp(schema->fields[object].detail, "function") != 0 ||
-        !grow_functions(t))
-        return;
-    struct tsm_function_name *slot = function_slot(t, handle);
-    t->function_count += slot->handle == 0;
-    *slot = (struct tsm_function_name){handle, (uint32_t)name};
-}
-
-void tsm_record_text_learn(struct tsm_record_text *t, const struct sbt_record *record)
-{
-    const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
-
-    if (schema && schema->kind == SBT_KIND_CREATE)
-        learn(t, record, schema);
-}
-
-const char *tsm_record_text_function(struct tsm_record_text *t, const struct sbt_record *record,
-                                     const struct sbt_schema *schema)
-{
-    uint64_t name = sbt_record_role(schema, record, SBT_ROLE_FUNCTION_NAME, 0);
-    uint64_t handle = sbt_record_role(schema, record, SBT_ROLE_FUNCTION, 0);
-
-    if (!name && handle && t->function_capacity)
-        name = function_slot(t, handle)->name;
-    return name ? sbt_reader_string(t->reader, (uint32_t)name) : NULL;
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -287,7 +216,8 @@ static void put_dim(struct tsm_line *line, const struct sbt_schema *schema,
 static void put_launch(struct tsm_record_text *t, const struct sbt_schema *schema,
                        const struct sbt_record *record)
 {
-    const char *name = tsm_record_text_function(t, record, schema);
+    uint64_t id = sbt_record_role(schema, record, SBT_ROLE_FUNCTION_NAME, 0);
+    const char *name = id ? sbt_reader_string(t->reader, (uint32_t)id) : NULL;
     uint64_t handle = sbt_record_role(schema, record, SBT_ROLE_FUNCTION, 0);
 
     tsm_line_text(&t->line, " ");
@@ -406,8 +336,6 @@ void tsm_record_text_put(struct tsm_record_text *t, const struct sbt_record *rec
     }
     bool launch = is_launch(schema);
     tsm_line_clean(&t->line, schema->name);
-    if (schema->kind == SBT_KIND_CREATE)
-        learn(t, record, schema);
     if (launch)
         put_launch(t, schema, record);
     put_arguments(t, schema, record, launch);

@@ -216,7 +216,7 @@ static char *readable_name(struct tsm_symbols *s, const char *name)
 
     if (s->demangle && strncmp(name, "_Z", 2) == 0)
         plain = s->demangle(name, NULL, NULL, &status);
-    return plain ? plain : strdup(name);
+    return plain ? plain : strndup(name, strcspn(name, "@")); /* without a symbol version */
 }
 
 static void resolve(struct tsm_symbols *s, struct tsm_symbol *out, uint64_t address)

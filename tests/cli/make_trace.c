@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 
+#include <execinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static const struct sbt_field launch_fields[] = {
     {"block_y", SBT_FIELD_UINT, SBT_ROLE_BLOCK_Y, ""},
     {"block_z", SBT_FIELD_UINT, SBT_ROLE_BLOCK_Z, ""},
     {"arguments", SBT_FIELD_BYTES, SBT_ROLE_ARGUMENTS, ""},
+    {"name", SBT_FIELD_STRING, SBT_ROLE_FUNCTION_NAME, ""},
 };
 static const struct sbt_field odd_fields[] = {
     {"signed", SBT_FIELD_INT, SBT_ROLE_NONE, ""},
@@ -122,12 +124,12 @@ static void put_launch(struct scene *s, uint32_t stream, uint32_t function, uint
                        uint32_t stack)
 {
     static const uint8_t arguments[12] = {0, 0, 0, 0x50, 0, 0, 0, 0, 42, 0, 0, 0};
-    const uint64_t slots[] = {function, grid, 2, 1, 128, 1, 1, sizeof(arguments)};
+    const uint64_t slots[] = {function, grid, 2, 1, 128, 1, 1, sizeof(arguments), function == 1};
 
     put(s, (struct sbt_record){.type = SBT_TYPE(TOY_API, TOY_LAUNCH),
                                .stream = stream,
                                .stack = stack,
-                               .slot_count = 8,
+                               .slot_count = 9,
                                .slots = slots,
                                .data = arguments,
                                .data_size = sizeof(arguments)});
@@ -172,6 +174,33 @@ static void put_program(struct scene *s, uint64_t dst, const char *payload)
         2, 2);
 }
 
+/* This very program's stack and mappings; `wrong` gives them a build-id that no file has. */
+static __attribute__((noinline)) void put_self(struct scene *s, bool wrong)
+{
+    static const uint8_t wrong_id[] = {0xde, 0xad, 0xbe, 0xef};
+    void *frames[16];
+    uint64_t stack[16];
+    int count = backtrace(frames, 16);
+    char line[512], path[256];
+    FILE *maps = fopen("/proc/self/maps", "r");
+
+    for (int i = 0; i < count; i++)
+        stack[i] = (uint64_t)(uintptr_t)frames[i];
+    check(sbt_writer_stack(s->writer, 2, stack, (uint32_t)count));
+    while (maps && fgets(line, sizeof(line), maps)) {
+        unsigned long start, end, offset;
+        if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %255s", &start, &end, &offset, path) != 4 ||
+            path[0] != '/')
+            continue;
+        const struct sbt_mapping mapping = {
+            start, end, offset, path, wrong ? wrong_id : NULL, wrong ? sizeof(wrong_id) : 0};
+        check(sbt_writer_mapping(s->writer, &mapping));
+    }
+    if (maps)
+        fclose(maps);
+    put_launch(s, 0, 1, 1, 2);
+}
+
 static void put_many(struct scene *s, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
@@ -185,13 +214,16 @@ int main(int argc, char **argv)
     const char *scene = argc > 2 ? argv[1] : "";
 
     if (argc < 3) {
-        fprintf(stderr, "usage: make_trace whole|other|torn|lossy|many PATH [COUNT]\n");
+        fprintf(stderr,
+                "usage: make_trace whole|other|torn|lossy|many|self|stranger PATH [COUNT]\n");
         return 2;
     }
     begin(&s, argv[2]);
     PUT(&s, TOY_INIT, SBT_STREAM_NONE, 0, 0, 0, 1);
     if (strcmp(scene, "many") == 0)
         put_many(&s, argc > 3 ? strtoull(argv[3], NULL, 10) : 1000);
+    else if (strcmp(scene, "self") == 0 || strcmp(scene, "stranger") == 0)
+        put_self(&s, strcmp(scene, "stranger") == 0);
     else
         put_program(&s, 0x5000000000, strcmp(scene, "other") == 0 ? "other text" : "payload text");
     totals.lost_count = strcmp(scene, "lossy") == 0 ? 3 : 0;
