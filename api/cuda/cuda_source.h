@@ -18,7 +18,7 @@
 #include "capture/capture.h"
 #include "interpose/interpose.h"
 
-#include "cuda_abi.h"
+#include "api/cuda/cuda_abi.h"
 
 /* Fill `real`. False: this process has no CUDA driver. */
 bool cuda_bind(void);
