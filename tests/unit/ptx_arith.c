@@ -71,7 +71,7 @@ FN(mul_hi_u64, (uint128)a *b >> 64)
 FN(mul_hi_s64, (int128)S64(a) * S64(b) >> 64)
 FN(mul_wide_s32, (int64_t)S32(a) * S32(b))
 FN(mad_wide_u16, a *b + c)
-FN(mad_wide_s16, S16(a) * S16(b) + S32(c))
+FN(mad_wide_s16, S16(a) * S16(b) + (int64_t)S32(c))
 FN(mul24, (S32(U32(a) << 8) >> 8) * (int64_t)(S32(U32(b) << 8) >> 8))
 FN(add_sat, (int64_t)S32(a) + S32(b) > INT32_MAX   ? INT32_MAX
             : (int64_t)S32(a) + S32(b) < INT32_MIN ? INT32_MIN
