@@ -76,7 +76,7 @@ enum ptx_status {
 };
 
 /* Parse and check. `text` need not be terminated and is copied. A module of thousands of functions
- * is common: bodies are decoded at first use, but a syntax error or an unsupported instruction
+ * is common: bodies are decoded at once: a syntax error or an unsupported instruction
  * anywhere is reported here, with its line, in `log` (which may be NULL).
  * target: the device's compute capability * 10, e.g. 75. */
 int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
