@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "replay/difference.h"
+#include "analysis/difference.h"
 #include "replay/forked_run.h"
 #include "replay/suspect.h"
 
