@@ -20,6 +20,8 @@ extern "C" {
 
 struct sbt_reader;
 
+#define SBT_READER_MEMORY_FACTOR 1024 /* worst case of a hostile file; docs/FORMAT.md section 13 */
+
 /* "A readable, seekable thing": tests and fuzzers feed memory through the same door as files. */
 struct sbt_source {
     /* Read up to `size` bytes at `offset`. Returns the count, 0 at the end, negative tsm_error. Must
@@ -120,6 +122,9 @@ struct sbt_chunk_info {
 
 size_t sbt_reader_chunk_count(const struct sbt_reader *r);
 const struct sbt_chunk_info *sbt_reader_chunk(const struct sbt_reader *r, size_t index);
+
+/* Chunks of types that a newer minor version has added; they were skipped. */
+size_t sbt_reader_unknown_count(const struct sbt_reader *r);
 
 /* Bytes of the source that opening has read: header, trailer and index. For tests. */
 uint64_t sbt_reader_bytes_read(const struct sbt_reader *r);

@@ -127,6 +127,8 @@ struct sbt_field {
 /* flags of a schema */
 #define SBT_SCHEMA_TAINTS  1u /* a record of this type changes device state that is not modelled */
 #define SBT_SCHEMA_RESULT_ENUM 2u /* result_enum names the table of the result column */
+#define SBT_SCHEMA_BLOCKS  4u /* a command whose call returns when the GPU has carried it out: for the
+                                 host it is a synchronisation with its stream, too */
 
 struct sbt_schema {
     uint32_t type;

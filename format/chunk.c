@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/chunk.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "format/limits.h"
+#include "tracesmith/error.h"
+
+#include <zstd.h>
+
+/* As in PNG: a byte that is no ASCII, a name, and line ends that a transfer as text would change.
+ */
+const uint8_t sbt_file_magic[8] = {0x89, 'S', 'B', 'T', '\r', '\n', 0x1a, '\n'};
+const uint8_t sbt_chunk_magic[8] = {'S', 'B', 'T', 'C', 0xc4, 0x7b, 0x9a, 0xe1};
+const uint8_t sbt_end_magic[8] = {'S', 'B', 'T', 'E', 0xd1, 0x5e, 0x0d, 0x0a};
+
+static const char *const type_names[SBT_CHUNK_TYPE_END] = {
+    [SBT_CHUNK_STREAM_INFO] = "STREAM_INFO",
+    [SBT_CHUNK_METADATA] = "METADATA",
+    [SBT_CHUNK_SCHEMA] = "SCHEMA",
+    [SBT_CHUNK_ENUMS] = "ENUMS",
+    [SBT_CHUNK_STRINGS] = "STRINGS",
+    [SBT_CHUNK_STACKS] = "STACKS",
+    [SBT_CHUNK_MAPPINGS] = "MAPPINGS",
+    [SBT_CHUNK_EVENTS] = "EVENTS",
+    [SBT_CHUNK_BLOBS] = "BLOBS",
+    [SBT_CHUNK_CODE] = "CODE",
+    [SBT_CHUNK_KERNEL_EVENTS] = "KERNEL_EVENTS",
+    [SBT_CHUNK_CHECKPOINT] = "CHECKPOINT",
+    [SBT_CHUNK_INDEX] = "INDEX",
+    [SBT_CHUNK_TRAILER] = "TRAILER",
+    [SBT_CHUNK_PIECES] = "PIECES",
+};
+
+const char *sbt_chunk_type_name(uint32_t type)
+{
+    return type < SBT_CHUNK_TYPE_END && type_names[type] ? type_names[type] : "unknown";
+}
+
+bool sbt_chunk_is_table(uint32_t type)
+{
+    return type != SBT_CHUNK_EVENTS && type != SBT_CHUNK_BLOBS && type != SBT_CHUNK_CODE &&
+           type != SBT_CHUNK_KERNEL_EVENTS && type != SBT_CHUNK_CHECKPOINT &&
+           type < SBT_CHUNK_TYPE_END;
+}
+
+/* ---- file header ---- */
+
+void sbt_file_header_put(uint8_t out[SBT_FILE_HEADER_SIZE], const struct sbt_file_header *h)
+{
+    memset(out, 0, SBT_FILE_HEADER_SIZE);
+    memcpy(out, sbt_file_magic, 8);
+    tsm_put_u16(out + 8, h->major);
+    tsm_put_u16(out + 10, h->minor);
+    tsm_put_u32(out + 12, h->length);
+    tsm_put_u64(out + 16, h->required_features);
+    tsm_put_u64(out + 24, h->optional_features);
+    memcpy(out + 32, h->session, 16);
+    tsm_put_u64(out + 56, tsm_hash64(out, 56));
+}
+
+void sbt_file_header_get(struct sbt_file_header *h, const uint8_t in[SBT_FILE_HEADER_SIZE])
+{
+    h->major = tsm_get_u16(in + 8);
+    h->minor = tsm_get_u16(in + 10);
+    h->length = tsm_get_u32(in + 12);
+    h->required_features = tsm_get_u64(in + 16);
+    h->optional_features = tsm_get_u64(in + 24);
+    memcpy(h->session, in + 32, 16);
+}
+
+/* ---- chunk header ---- */
+
+void sbt_chunk_put(uint8_t out[SBT_CHUNK_HEADER_SIZE], const struct sbt_chunk *c)
+{
+    memcpy(out, sbt_chunk_magic, 8);
+    tsm_put_u16(out + 8, c->type);
+    out[10] = c->flags;
+    out[11] = c->codec;
+    tsm_put_u32(out + 12, c->number);
+    tsm_put_u32(out + 16, c->session);
+    tsm_put_u32(out + 20, c->stream_end);
+    tsm_put_u32(out + 24, c->count);
+    tsm_put_u32(out + 28, c->raw_size);
+    tsm_put_u32(out + 32, c->stored_size);
+    tsm_put_u32(out + 36, 0);
+    tsm_put_u64(out + 40, c->first_seq);
+    tsm_put_u64(out + 48, c->last_seq);
+    tsm_put_u64(out + 56, c->first_time);
+    tsm_put_u64(out + 64, c->last_time);
+    tsm_put_u64(out + 72, c->stream_set);
+    tsm_put_u64(out + 80, c->payload_hash);
+    tsm_put_u64(out + 88, tsm_hash64(out, 88));
+}
+
+static bool chunk_is_sane(const struct sbt_chunk *c)
+{
+    if (c->raw_size > SBT_CHUNK_RAW_MAX || c->stored_size > SBT_CHUNK_RAW_MAX ||
+        c->number > SBT_CHUNK_NUMBER_MAX)
+        return false;
+    if (c->codec == SBT_CODEC_RAW && c->raw_size != c->stored_size)
+        return false;
+    if (sbt_chunk_is_table(c->type) &&
+        c->raw_size >
+            (uint64_t)SBT_TABLE_RATIO_MAX * ((uint64_t)c->stored_size + SBT_CHUNK_HEADER_SIZE))
+        return false;
+    /* What a reader keeps of BLOBS is the list of pieces, whose keys no writer can compress. */
+    if (c->type == SBT_CHUNK_BLOBS &&
+        (uint64_t)c->count * SBT_PIECE_ENTRY_SIZE >
+            (uint64_t)SBT_TABLE_RATIO_MAX * (c->stored_size + SBT_CHUNK_HEADER_SIZE))
+        return false;
+    if (c->type == SBT_CHUNK_EVENTS)
+        return c->count > 0 && c->last_seq >= c->first_seq &&
+               c->last_seq - c->first_seq == c->count - 1 && c->first_time <= c->last_time;
+    return true;
+}
+
+bool sbt_chunk_get_summary(struct sbt_chunk *c, const uint8_t in[SBT_CHUNK_SUMMARY_SIZE])
+{
+    *c = (struct sbt_chunk){
+        .type = tsm_get_u16(in),
+        .flags = in[2],
+        .codec = in[3],
+        .number = tsm_get_u32(in + 4),
+        .session = tsm_get_u32(in + 8),
+        .stream_end = tsm_get_u32(in + 12),
+        .count = tsm_get_u32(in + 16),
+        .raw_size = tsm_get_u32(in + 20),
+        .stored_size = tsm_get_u32(in + 24),
+        .first_seq = tsm_get_u64(in + 32),
+        .last_seq = tsm_get_u64(in + 40),
+        .first_time = tsm_get_u64(in + 48),
+        .last_time = tsm_get_u64(in + 56),
+        .stream_set = tsm_get_u64(in + 64),
+        .payload_hash = tsm_get_u64(in + 72),
+    };
+    return chunk_is_sane(c);
+}
+
+bool sbt_chunk_get(struct sbt_chunk *c, const uint8_t in[SBT_CHUNK_HEADER_SIZE])
+{
+    if (memcmp(in, sbt_chunk_magic, 8) != 0 || tsm_get_u64(in + 88) != tsm_hash64(in, 88))
+        return false;
+    return sbt_chunk_get_summary(c, in + SBT_CHUNK_SUMMARY_AT);
+}
+
+/* ---- trailer ---- */
+
+void sbt_trailer_put(uint8_t out[SBT_TRAILER_SIZE], const struct sbt_trailer *t)
+{
+    memset(out, 0, SBT_TRAILER_SIZE);
+    tsm_put_u32(out, t->end);
+    tsm_put_u32(out + 4, t->chunk_count);
+    tsm_put_u64(out + 8, t->totals.record_count);
+    tsm_put_u64(out + 16, t->totals.lost_count);
+    tsm_put_u64(out + 24, t->totals.filtered_count);
+    tsm_put_u64(out + 32, t->totals.tainted_count);
+    tsm_put_u32(out + 40, t->totals.stream_count);
+    tsm_put_u32(out + 44, t->root_size);
+    tsm_put_u64(out + 48, t->root_offset);
+    tsm_put_u64(out + 56, t->session_size);
+    tsm_put_u32(out + 116, SBT_TRAILER_CHUNK_SIZE);
+    memcpy(out + 120, sbt_end_magic, 8);
+}
+
+void sbt_trailer_get(struct sbt_trailer *t, const uint8_t in[SBT_TRAILER_SIZE])
+{
+    *t = (struct sbt_trailer){
+        .end = tsm_get_u32(in),
+        .chunk_count = tsm_get_u32(in + 4),
+        .totals = {.record_count = tsm_get_u64(in + 8),
+                   .lost_count = tsm_get_u64(in + 16),
+                   .filtered_count = tsm_get_u64(in + 24),
+                   .tainted_count = tsm_get_u64(in + 32),
+                   .stream_count = tsm_get_u32(in + 40)},
+        .root_size = tsm_get_u32(in + 44),
+        .root_offset = tsm_get_u64(in + 48),
+        .session_size = tsm_get_u64(in + 56),
+    };
+}
+
+/* ---- packing ---- */
+
+void sbt_packer_finish(struct sbt_packer *p)
+{
+    ZSTD_freeCCtx(p->compress);
+    ZSTD_freeDCtx(p->decompress);
+    *p = (struct sbt_packer){0};
+}
+
+/* Compressed size, or 0 when the bytes are to be stored as they are: a trailer, whose last bytes
+ * are looked for, and what does not become smaller. */
+static size_t compress(struct sbt_packer *p, int level, const struct tsm_buffer *raw, uint8_t *out,
+                       size_t capacity, unsigned type)
+{
+    size_t size;
+
+    if (raw->size < 64 || type == SBT_CHUNK_TRAILER)
+        return 0;
+    size = ZSTD_compressCCtx(p->compress, out, capacity, raw->data, raw->size, level);
+    if (ZSTD_isError(size) || size >= raw->size)
+        return 0;
+    if (sbt_chunk_is_table(type) &&
+        raw->size > SBT_TABLE_RATIO_MAX * (size + SBT_CHUNK_HEADER_SIZE))
+        return 0;
+    return size;
+}
+
+int sbt_chunk_pack(struct sbt_packer *p, struct sbt_chunk *c, int level,
+                   const struct tsm_buffer *raw, struct tsm_buffer *out)
+{
+    size_t capacity = ZSTD_compressBound(raw->size);
+    uint8_t *at, *payload;
+    size_t size;
+
+    if (raw->failed)
+        return tsm_fail(TSM_E_MEMORY, "out of memory for a chunk of the trace");
+    if (raw->size > SBT_CHUNK_RAW_MAX)
+        return tsm_fail(TSM_E_LIMIT, "a chunk of %zu bytes is over the limit of %u", raw->size,
+                        SBT_CHUNK_RAW_MAX);
+    if (!p->compress)
+        p->compress = ZSTD_createCCtx();
+    tsm_buffer_clear(out);
+    at = tsm_buffer_reserve(out, SBT_CHUNK_HEADER_SIZE + capacity);
+    if (!at || !p->compress)
+        return tsm_fail(TSM_E_MEMORY, "out of memory for compressing a chunk of the trace");
+    payload = at + SBT_CHUNK_HEADER_SIZE;
+    size = compress(p, level, raw, payload, capacity, c->type);
+    c->codec = size ? SBT_CODEC_ZSTD : SBT_CODEC_RAW;
+    if (!size) {
+        size = raw->size;
+        if (size)
+            memcpy(payload, raw->data, size);
+    }
+    c->raw_size = (uint32_t)raw->size;
+    c->stored_size = (uint32_t)size;
+    c->payload_hash = tsm_hash64(payload, size);
+    sbt_chunk_put(at, c);
+    out->size = SBT_CHUNK_HEADER_SIZE + size;
+    return 0;
+}
+
+const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, const uint8_t *stored,
+                             uint8_t *out)
+{
+    if (tsm_hash64(stored, c->stored_size) != c->payload_hash)
+        return "the payload does not match its checksum";
+    if (c->codec == SBT_CODEC_RAW) {
+        memcpy(out, stored, c->raw_size);
+        return NULL;
+    }
+    if (c->codec != SBT_CODEC_ZSTD)
+        return "the payload has an unknown codec";
+    /* The frame's own claim is compared first, so that a wrong one costs nothing. */
+    if (ZSTD_getFrameContentSize(stored, c->stored_size) != c->raw_size ||
+        ZSTD_findFrameCompressedSize(stored, c->stored_size) != c->stored_size)
+        return "the payload is not one zstd frame of the stated size";
+    if (!p->decompress)
+        p->decompress = ZSTD_createDCtx();
+    if (!p->decompress)
+        return "out of memory for decompressing";
+    if (ZSTD_decompressDCtx(p->decompress, out, c->raw_size, stored, c->stored_size) != c->raw_size)
+        return "the payload cannot be decompressed";
+    return NULL;
+}

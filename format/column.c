@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/column.h"
+
+#include <string.h>
+
+#define DICT_MAX   256u
+#define DICT_SLOTS 1024u
+
+struct dict {
+    uint64_t values[DICT_MAX];
+    uint16_t slots[DICT_SLOTS]; /* place in values + 1, 0 free */
+    unsigned count;
+};
+
+/* Place of `value`, added when new; DICT_MAX when there is no room. */
+static unsigned dict_place(struct dict *d, uint64_t value)
+{
+    unsigned i = (unsigned)((value * 0x9e3779b97f4a7c15u) >> 54);
+
+    while (d->slots[i]) {
+        if (d->values[d->slots[i] - 1] == value)
+            return d->slots[i] - 1u;
+        i = (i + 1) & (DICT_SLOTS - 1);
+    }
+    if (d->count == DICT_MAX)
+        return DICT_MAX;
+    d->values[d->count++] = value;
+    d->slots[i] = (uint16_t)d->count;
+    return d->count - 1;
+}
+
+/* Fill places[count]; false when there are more than DICT_MAX different values, which shows early
+ * in a column that has no use for a dictionary. */
+static bool dict_build(struct dict *d, const uint64_t *values, size_t count, uint8_t *places)
+{
+    memset(d->slots, 0, sizeof(d->slots));
+    d->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        unsigned place = dict_place(d, values[i]);
+        if (place == DICT_MAX)
+            return false;
+        places[i] = (uint8_t)place;
+    }
+    return true;
+}
+
+struct range {
+    uint64_t min, max;
+    bool ascending; /* never falls */
+};
+
+static struct range range_of(const uint64_t *values, size_t count)
+{
+    struct range r = {.min = values[0], .max = values[0], .ascending = true};
+
+    for (size_t i = 1; i < count; i++) {
+        r.min = values[i] < r.min ? values[i] : r.min;
+        r.max = values[i] > r.max ? values[i] : r.max;
+        r.ascending &= values[i] >= values[i - 1];
+    }
+    return r;
+}
+
+static void to_deltas(uint64_t *values, size_t count)
+{
+    uint64_t before = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = values[i];
+        values[i] = tsm_zigzag((int64_t)(value - before));
+        before = value;
+    }
+}
+
+static void from_deltas(uint64_t *values, size_t count)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        value += (uint64_t)tsm_unzigzag(values[i]);
+        values[i] = value;
+    }
+}
+
+static unsigned fixed_width(uint64_t span)
+{
+    return span <= 0xff ? 1 : span <= 0xffff ? 2 : span <= 0xffffffff ? 4 : 8;
+}
+
+static void put_fixed(struct tsm_buffer *out, const uint64_t *values, size_t count, uint64_t base,
+                      unsigned width)
+{
+    uint8_t *p;
+
+    tsm_buffer_add_u64(out, base);
+    p = tsm_buffer_reserve(out, count * width);
+    if (!p)
+        return;
+    for (size_t i = 0; i < count; i++, p += width) {
+        uint64_t v = values[i] - base;
+        if (width == 1)
+            *p = (uint8_t)v;
+        else if (width == 2)
+            tsm_put_u16(p, (uint16_t)v);
+        else if (width == 4)
+            tsm_put_u32(p, (uint32_t)v);
+        else
+            tsm_put_u64(p, v);
+    }
+    out->size += count * width;
+}
+
+static void put_varints(struct tsm_buffer *out, const uint64_t *values, size_t count)
+{
+    uint8_t *start = tsm_buffer_reserve(out, count * 10);
+    uint8_t *p = start;
+
+    if (!start)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t v = values[i];
+        for (; v >= 0x80; v >>= 7)
+            *p++ = (uint8_t)(v | 0x80);
+        *p++ = (uint8_t)v;
+    }
+    out->size += (size_t)(p - start);
+}
+
+/* Appends a dictionary column unless there are too many values or it would not be smaller. */
+static bool put_dict(struct tsm_buffer *out, const uint64_t *values, size_t count, unsigned width)
+{
+    size_t at = out->size;
+    struct dict dict;
+    uint8_t *places;
+
+    if (!tsm_buffer_reserve(out, 2 + 8 * DICT_MAX + count))
+        return false;
+    places = out->data + at + 2 + 8 * DICT_MAX;
+    if (!dict_build(&dict, values, count, places) || 8 * dict.count + count >= count * width)
+        return false;
+    tsm_buffer_add_u8(out, SBT_COLUMN_DICT);
+    tsm_buffer_add_u8(out, (uint8_t)(dict.count - 1));
+    for (unsigned i = 0; i < dict.count; i++)
+        tsm_buffer_add_u64(out, dict.values[i]);
+    memmove(out->data + out->size, places, count);
+    out->size += count;
+    return true;
+}
+
+static void put_body(struct tsm_buffer *out, uint64_t *values, size_t count, bool delta)
+{
+    struct range r = range_of(values, count);
+    unsigned width;
+
+    if (r.min == r.max) {
+        tsm_buffer_add_u8(out, SBT_COLUMN_CONSTANT);
+        tsm_buffer_add_u64(out, r.min);
+        return;
+    }
+    width = fixed_width(r.max - r.min);
+    if (!delta && width > 1 && put_dict(out, values, count, width))
+        return;
+    /* Counters of objects and the like; others only lose by differences. */
+    if (delta || (r.ascending && width > 1)) {
+        to_deltas(values, count);
+        tsm_buffer_add_u8(out, SBT_COLUMN_DELTA | SBT_COLUMN_VARINT);
+        put_varints(out, values, count);
+        return;
+    }
+    tsm_buffer_add_u8(out, (uint8_t)(width == 8 ? SBT_COLUMN_FIXED8 : 1 + width / 2));
+    put_fixed(out, values, count, width == 8 ? 0 : r.min, width);
+}
+
+static void column_put(struct tsm_buffer *out, uint64_t *values, size_t count, bool delta)
+{
+    size_t at = out->size;
+
+    tsm_buffer_add_u32(out, 0);
+    if (count)
+        put_body(out, values, count, delta);
+    if (!out->failed)
+        tsm_put_u32(out->data + at, (uint32_t)(out->size - at - 4));
+}
+
+void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count)
+{
+    column_put(out, values, count, false);
+}
+
+void sbt_column_put_delta(struct tsm_buffer *out, uint64_t *values, size_t count)
+{
+    column_put(out, values, count, true);
+}
+
+static void get_fixed(struct tsm_view *in, uint64_t *values, size_t count, unsigned width)
+{
+    uint64_t base = tsm_view_u64(in);
+    const uint8_t *p = tsm_view_take(in, count * width);
+
+    if (!p)
+        return;
+    for (size_t i = 0; i < count; i++, p += width) {
+        if (width == 1)
+            values[i] = base + *p;
+        else if (width == 2)
+            values[i] = base + tsm_get_u16(p);
+        else if (width == 4)
+            values[i] = base + tsm_get_u32(p);
+        else
+            values[i] = base + tsm_get_u64(p);
+    }
+}
+
+static void get_dict(struct tsm_view *in, uint64_t *values, size_t count)
+{
+    size_t n = tsm_view_u8(in) + (size_t)1;
+    const uint8_t *list = tsm_view_take(in, n * 8);
+    const uint8_t *places = tsm_view_take(in, count);
+
+    for (size_t i = 0; places && i < count; i++) {
+        if (places[i] >= n) {
+            in->failed = true;
+            return;
+        }
+        values[i] = tsm_get_u64(list + 8 * (size_t)places[i]);
+    }
+}
+
+static void get_body(struct tsm_view *in, unsigned storage, uint64_t *values, size_t count)
+{
+    switch (storage) {
+    case SBT_COLUMN_CONSTANT: {
+        uint64_t value = tsm_view_u64(in);
+        for (size_t i = 0; i < count; i++)
+            values[i] = value;
+        return;
+    }
+    case SBT_COLUMN_FIXED1:
+    case SBT_COLUMN_FIXED2:
+    case SBT_COLUMN_FIXED4:
+    case SBT_COLUMN_FIXED8:
+        get_fixed(in, values, count, 1u << (storage - SBT_COLUMN_FIXED1));
+        return;
+    case SBT_COLUMN_VARINT:
+        for (size_t i = 0; i < count && !in->failed; i++)
+            values[i] = tsm_view_varint(in);
+        return;
+    case SBT_COLUMN_DICT:
+        get_dict(in, values, count);
+        return;
+    default:
+        in->failed = true;
+    }
+}
+
+bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count)
+{
+    uint32_t size = tsm_view_u32(in);
+    const uint8_t *bytes = tsm_view_take(in, size);
+    struct tsm_view body;
+    uint8_t encoding;
+
+    if (!bytes || (count == 0) != (size == 0))
+        return false;
+    if (count == 0)
+        return true;
+    body = tsm_view_init(bytes, size);
+    encoding = tsm_view_u8(&body);
+    if (encoding & ~(SBT_COLUMN_DELTA | 0x0fu))
+        return false;
+    get_body(&body, encoding & 0x0fu, values, count);
+    if (body.failed || tsm_view_left(&body) != 0)
+        return false;
+    if (encoding & SBT_COLUMN_DELTA)
+        from_deltas(values, count);
+    return true;
+}
+
+bool sbt_column_skip(struct tsm_view *in)
+{
+    uint32_t size = tsm_view_u32(in);
+
+    return tsm_view_take(in, size) != NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One column of an EVENTS payload: `count` 64-bit values <-> bytes. docs/FORMAT.md section 7.3.
+ */
+#ifndef FORMAT_COLUMN_H
+#define FORMAT_COLUMN_H
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How values are stored: the low four bits of a column's encoding byte. Pinned. */
+enum sbt_column_storage {
+    SBT_COLUMN_CONSTANT = 0, /* u64 */
+    SBT_COLUMN_FIXED1 = 1,   /* u64 base, then count differences to it in 1, 2, 4 or 8 bytes */
+    SBT_COLUMN_FIXED2 = 2,
+    SBT_COLUMN_FIXED4 = 3,
+    SBT_COLUMN_FIXED8 = 4,
+    SBT_COLUMN_VARINT = 5, /* count LEB128 numbers */
+    SBT_COLUMN_DICT = 6,   /* u8 n - 1, n * u64, then count one-byte places in that list */
+};
+
+/* What was done to the values first: bit 4 of the encoding byte. */
+#define SBT_COLUMN_DELTA 0x10u /* zigzag difference to the value before, the first one to 0 */
+
+/* Append the column with the encoding that suits it. `values` is scratch afterwards. */
+void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count);
+
+/* The same, but always as differences: for times. */
+void sbt_column_put_delta(struct tsm_buffer *out, uint64_t *values, size_t count);
+
+/* Take one column from `in`. False when it is malformed; `values` is undefined then. */
+bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count);
+
+/* Take one column from `in` without looking at it. */
+bool sbt_column_skip(struct tsm_view *in);
+
+#endif

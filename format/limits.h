@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The limits of the trace format, as docs/FORMAT.md states them. A writer keeps below them, a
+ * reader refuses what is above, so that no length in a file can make it allocate without bound.
+ */
+#ifndef FORMAT_LIMITS_H
+#define FORMAT_LIMITS_H
+
+#define SBT_CHUNK_RAW_MAX  (64u << 20) /* bytes of a payload before compression */
+#define SBT_CHUNK_ROWS_MAX (64u << 20) /* bytes of the rows of one EVENTS chunk, see SBT_ROW_SIZE  \
+                                        */
+#define SBT_CHUNK_SIZE        (1u << 20) /* what a writer aims at */
+#define SBT_TABLE_RATIO_MAX   64u /* raw : stored size of a chunk whose content stays loaded */
+#define SBT_RECORD_DATA_MAX   (32u << 20) /* variable bytes of one record */
+#define SBT_NAME_MAX          255u        /* names of schemas, fields, value tables, values */
+#define SBT_TEXT_MAX          (1u << 20)  /* interned strings, metadata values, paths */
+#define SBT_BUILD_ID_MAX      64u
+#define SBT_ENUM_VALUES_MAX   65536u
+#define SBT_HEADER_LENGTH_MAX 4096u /* file header */
+#define SBT_CHUNK_NUMBER_MAX  0x7fffffffu
+
+/* Bytes that a decoded record takes: what the row limit counts. */
+#define SBT_ROW_FIXED                  64u
+#define SBT_ROW_SIZE(slots, data_size) (SBT_ROW_FIXED + 8 * (uint64_t)(slots) + (data_size))
+
+/* File bytes between two leaves of the index. */
+#define SBT_INDEX_INTERVAL (64u << 20)
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracesmith/reader.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "format/limits.h"
+#include "format/reader_state.h"
+#include "format/source.h"
+#include "format/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *sbt_grow(void *array, size_t count, size_t *capacity, size_t element)
+{
+    size_t wanted;
+    void *bigger;
+
+    if (count < *capacity)
+        return array;
+    wanted = *capacity ? *capacity * 2 : 16;
+    bigger = reallocarray(array, wanted, element);
+    if (bigger)
+        *capacity = wanted;
+    return bigger;
+}
+
+bool sbt_reader_keep(struct sbt_reader *r, void *block)
+{
+    void **kept = sbt_grow(r->kept, r->kept_count, &r->kept_capacity, sizeof(*kept));
+
+    if (!kept) {
+        free(block);
+        return false;
+    }
+    r->kept = kept;
+    kept[r->kept_count++] = block;
+    return true;
+}
+
+/* ---- damage ---- */
+
+static void say(struct sbt_reader *r, const char *format, va_list ap)
+{
+    char line[512];
+    char *copy = NULL;
+
+    tsm_vformat(line, sizeof(line), format, ap);
+    if (r->damage && r->damage_count < SBT_DAMAGE_LINES_MAX)
+        copy = strdup(line);
+    if (!copy) {
+        r->damage_more++;
+        return;
+    }
+    r->damage[r->damage_count] = copy;
+    __atomic_store_n(&r->damage_count, r->damage_count + 1, __ATOMIC_RELEASE);
+}
+
+void sbt_reader_say_locked(struct sbt_reader *r, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    say(r, format, ap);
+    va_end(ap);
+}
+
+void sbt_reader_say(struct sbt_reader *r, const char *format, ...)
+{
+    va_list ap;
+
+    pthread_mutex_lock(&r->lock);
+    va_start(ap, format);
+    say(r, format, ap);
+    va_end(ap);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void sbt_reader_blame(struct sbt_reader *r, size_t place, const char *wrong, bool locked)
+{
+    struct sbt_entry *e = &r->entries[place];
+
+    if (!locked)
+        pthread_mutex_lock(&r->lock);
+    if (!e->damaged) {
+        e->damaged = true;
+        if (e->head.type == SBT_CHUNK_EVENTS)
+            sbt_reader_say_locked(r, "offset %llu: EVENTS chunk %u: %s; records %llu to %llu lost",
+                                  (unsigned long long)e->info.offset, e->head.number, wrong,
+                                  (unsigned long long)e->head.first_seq,
+                                  (unsigned long long)e->head.last_seq);
+        else
+            sbt_reader_say_locked(r, "offset %llu: %s chunk %u: %s; skipped",
+                                  (unsigned long long)e->info.offset,
+                                  sbt_chunk_type_name(e->head.type), e->head.number, wrong);
+    }
+    if (!locked)
+        pthread_mutex_unlock(&r->lock);
+}
+
+size_t sbt_reader_damage_count(const struct sbt_reader *r)
+{
+    return __atomic_load_n(&r->damage_count, __ATOMIC_ACQUIRE);
+}
+
+const char *sbt_reader_damage(const struct sbt_reader *r, size_t index)
+{
+    return index < sbt_reader_damage_count(r) ? r->damage[index] : NULL;
+}
+
+/* ---- reading ---- */
+
+int sbt_reader_read(struct sbt_reader *r, uint64_t offset, void *out, size_t size)
+{
+    uint8_t *at = out;
+    size_t left = size;
+
+    while (left) {
+        int64_t n = r->source.read_at(r->source.user, offset, at, left);
+        if (n < 0)
+            return (int)n;
+        if (n == 0)
+            return tsm_fail(TSM_E_FORMAT, "%s: the file ends at offset %llu, inside a chunk",
+                            r->name, (unsigned long long)offset);
+        at += n;
+        offset += (uint64_t)n;
+        left -= (size_t)n;
+    }
+    __atomic_add_fetch(&r->bytes_read, size, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static bool same_chunk(const struct sbt_chunk *a, const uint8_t header[SBT_CHUNK_HEADER_SIZE])
+{
+    uint8_t expected[SBT_CHUNK_HEADER_SIZE];
+
+    sbt_chunk_put(expected, a);
+    return memcmp(expected, header, sizeof(expected)) == 0;
+}
+
+int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t place,
+                    uint8_t **payload, bool locked)
+{
+    const struct sbt_entry *e = &r->entries[place];
+    size_t size = SBT_CHUNK_HEADER_SIZE + (size_t)e->head.stored_size;
+    uint8_t *stored = malloc(size);
+    uint8_t *raw = malloc(e->head.raw_size ? e->head.raw_size : 1);
+    const char *wrong = NULL;
+    int error = 0;
+
+    if (!stored || !raw)
+        error = tsm_fail(TSM_E_MEMORY, "%s: out of memory for a chunk", r->name);
+    if (!error)
+        error = sbt_reader_read(r, e->info.offset, stored, size);
+    if (!error && !same_chunk(&e->head, stored))
+        wrong = "its header is not what the index says";
+    else if (!error)
+        wrong = sbt_chunk_unpack(packer, &e->head, stored + SBT_CHUNK_HEADER_SIZE, raw);
+    if (wrong) {
+        sbt_reader_blame(r, place, wrong, locked);
+        error =
+            tsm_fail(TSM_E_CHECKSUM, "%s: offset %llu: %s chunk: %s", r->name,
+                     (unsigned long long)e->info.offset, sbt_chunk_type_name(e->head.type), wrong);
+    }
+    free(stored);
+    if (error) {
+        free(raw);
+        return error;
+    }
+    *payload = raw;
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int header_refuse(const struct sbt_reader *r, const uint8_t *h, uint64_t size)
+{
+    static const uint8_t mangled[] = {0x89, 'S', 'B', 'T', '\n', 0x1a};
+
+    if (size == 0)
+        return tsm_fail(TSM_E_FORMAT, "%s: the file is empty", r->name);
+    if (size >= sizeof(mangled) && memcmp(h, mangled, sizeof(mangled)) == 0)
+        return tsm_fail(TSM_E_FORMAT,
+                        "%s: its line ends were converted; transfer traces as binary files",
+                        r->name);
+    if (size < SBT_FILE_HEADER_SIZE && memcmp(h, sbt_file_magic, size < 8 ? size : 8) == 0)
+        return tsm_fail(TSM_E_FORMAT, "%s: cut off inside the file header, at %llu bytes", r->name,
+                        (unsigned long long)size);
+    return tsm_fail(TSM_E_FORMAT, "%s: not a TraceSmith trace", r->name);
+}
+
+static int version_check(const struct sbt_reader *r, unsigned major, unsigned minor,
+                         uint64_t features)
+{
+    if (major != SBT_VERSION_MAJOR)
+        return tsm_fail(TSM_E_VERSION, "%s: format version %u.%u, this build reads %u.x", r->name,
+                        major, minor, SBT_VERSION_MAJOR);
+    if (features & ~SBT_FEATURES_KNOWN)
+        return tsm_fail(TSM_E_VERSION, "%s: needs features %#llx that this build does not know",
+                        r->name, (unsigned long long)(features & ~SBT_FEATURES_KNOWN));
+    return 0;
+}
+
+static int read_header(struct sbt_reader *r)
+{
+    uint8_t h[SBT_HEADER_LENGTH_MAX] = {0};
+    uint64_t have = r->size < SBT_FILE_HEADER_SIZE ? r->size : SBT_FILE_HEADER_SIZE;
+    struct sbt_file_header header;
+    int error = sbt_reader_read(r, 0, h, (size_t)have);
+
+    if (error)
+        return error;
+    if (have < SBT_FILE_HEADER_SIZE || memcmp(h, sbt_file_magic, sizeof(sbt_file_magic)) != 0)
+        return header_refuse(r, h, have);
+    sbt_file_header_get(&header, h);
+    r->header_length = SBT_FILE_HEADER_SIZE;
+    if (header.length > SBT_FILE_HEADER_SIZE && header.length <= SBT_HEADER_LENGTH_MAX &&
+        header.length <= r->size) {
+        r->header_length = header.length;
+        error = sbt_reader_read(r, 0, h, r->header_length);
+        if (error)
+            return error;
+    }
+    if (header.length != r->header_length ||
+        tsm_get_u64(h + r->header_length - 8) != tsm_hash64(h, r->header_length - 8)) {
+        /* STREAM_INFO repeats everything that is in it. */
+        sbt_reader_say(r, "offset 0: the file header does not match its checksum; ignored");
+        r->header_length = SBT_FILE_HEADER_SIZE;
+        return 0;
+    }
+    return version_check(r, header.major, header.minor, header.required_features);
+}
+
+static int parse_stream_info(struct sbt_reader *r, uint8_t *payload, size_t size)
+{
+    struct tsm_view v = tsm_view_init(payload, size);
+    const uint8_t *id;
+    struct sbt_session *s = &r->session;
+
+    r->major = tsm_view_u16(&v);
+    r->minor = tsm_view_u16(&v);
+    id = tsm_view_take(&v, sizeof(s->id));
+    s->required_features = tsm_view_u64(&v);
+    s->optional_features = tsm_view_u64(&v);
+    s->start_monotonic_ns = tsm_view_u64(&v);
+    s->start_realtime_ns = tsm_view_u64(&v);
+    s->clock = sbt_view_text(&v, SBT_NAME_MAX);
+    if (v.failed)
+        return tsm_fail(TSM_E_FORMAT, "%s: the STREAM_INFO chunk is malformed", r->name);
+    memcpy(s->id, id, sizeof(s->id));
+    if (tsm_get_u32(id) != r->session_word)
+        return tsm_fail(TSM_E_FORMAT, "%s: the STREAM_INFO chunk is not of its own session",
+                        r->name);
+    return version_check(r, r->major, r->minor, s->required_features);
+}
+
+/* The first chunk stands where the header ends and is the only one that nothing can do without. */
+static int read_stream_info(struct sbt_reader *r)
+{
+    struct sbt_entry first = {.info = {.offset = r->header_length}};
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    uint8_t *payload = NULL;
+    int error;
+
+    if (r->size < r->header_length + (uint64_t)SBT_CHUNK_HEADER_SIZE)
+        return tsm_fail(TSM_E_FORMAT, "%s: cut off inside STREAM_INFO, at %llu bytes", r->name,
+                        (unsigned long long)r->size);
+    error = sbt_reader_read(r, r->header_length, header, sizeof(header));
+    if (error)
+        return error;
+    if (!sbt_chunk_get(&first.head, header) || first.head.type != SBT_CHUNK_STREAM_INFO ||
+        first.head.number != 0)
+        return tsm_fail(TSM_E_FORMAT, "%s: no intact STREAM_INFO chunk after the file header",
+                        r->name);
+    if (first.head.stored_size > r->size - r->header_length - SBT_CHUNK_HEADER_SIZE)
+        return tsm_fail(TSM_E_FORMAT, "%s: cut off inside STREAM_INFO, at %llu bytes", r->name,
+                        (unsigned long long)r->size);
+    r->session_word = first.head.session;
+    /* Entries are filled by the index; this one is borrowed until then. */
+    r->entries = &first;
+    error = sbt_reader_load(r, &r->packer, 0, &payload, false);
+    r->entries = NULL;
+    if (error)
+        return error;
+    if (!sbt_reader_keep(r, payload))
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory", r->name);
+    return parse_stream_info(r, payload, first.head.raw_size);
+}
+
+static int reader_begin(struct sbt_reader *r, const char *name)
+{
+    int error;
+
+    r->size = r->source.size(r->source.user);
+    r->name = strdup(name);
+    r->damage = calloc(SBT_DAMAGE_LINES_MAX, sizeof(*r->damage));
+    if (!r->name || !r->damage)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory", name);
+    error = read_header(r);
+    if (!error)
+        error = read_stream_info(r);
+    if (!error)
+        error = sbt_reader_index(r);
+    if (!error)
+        error = sbt_reader_tables(r);
+    if (!error && !r->totals_known)
+        sbt_reader_count_notable(r);
+    return error;
+}
+
+int sbt_reader_open_source(struct sbt_reader **out, const struct sbt_source *source,
+                           const char *name)
+{
+    struct sbt_reader *r = calloc(1, sizeof(*r));
+    int error;
+
+    if (!r) {
+        if (source->close)
+            source->close(source->user);
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory", name);
+    }
+    r->source = *source;
+    pthread_mutex_init(&r->lock, NULL);
+    error = reader_begin(r, name);
+    if (error) {
+        sbt_reader_destroy(r);
+        return error;
+    }
+    *out = r;
+    return 0;
+}
+
+int sbt_reader_open(struct sbt_reader **out, const char *path)
+{
+    struct sbt_source source;
+    int error = sbt_source_file(&source, path);
+
+    return error ? error : sbt_reader_open_source(out, &source, path);
+}
+
+void sbt_reader_destroy(struct sbt_reader *r)
+{
+    if (!r)
+        return;
+    sbt_reader_tables_finish(r);
+    sbt_reader_blobs_finish(r);
+    for (size_t i = 0; i < r->kept_count; i++)
+        free(r->kept[i]);
+    free(r->kept);
+    for (size_t i = 0; i < r->damage_count; i++)
+        free(r->damage[i]);
+    free(r->damage);
+    free(r->entries);
+    free(r->events);
+    free(r->name);
+    sbt_packer_finish(&r->packer);
+    pthread_mutex_destroy(&r->lock);
+    if (r->source.close)
+        r->source.close(r->source.user);
+    free(r);
+}
+
+/* ---- what is known once open ---- */
+
+const char *sbt_reader_name(const struct sbt_reader *r)
+{
+    return r->name;
+}
+
+const struct sbt_session *sbt_reader_session(const struct sbt_reader *r)
+{
+    return &r->session;
+}
+
+const struct sbt_totals *sbt_reader_totals(const struct sbt_reader *r)
+{
+    return &r->totals;
+}
+
+enum sbt_end sbt_reader_end(const struct sbt_reader *r)
+{
+    return r->end;
+}
+
+size_t sbt_reader_chunk_count(const struct sbt_reader *r)
+{
+    return r->entry_count;
+}
+
+const struct sbt_chunk_info *sbt_reader_chunk(const struct sbt_reader *r, size_t index)
+{
+    return index < r->entry_count ? &r->entries[index].info : NULL;
+}
+
+size_t sbt_reader_unknown_count(const struct sbt_reader *r)
+{
+    return r->unknown_count;
+}
+
+uint64_t sbt_reader_bytes_read(const struct sbt_reader *r)
+{
+    return __atomic_load_n(&r->bytes_read, __ATOMIC_RELAXED);
+}

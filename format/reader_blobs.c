@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding and reading pieces. Where each lies comes from the PIECES chunks, or from the BLOBS
+ * chunks themselves when a trace was cut off before its index.
+ */
+#include "format/reader_state.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "format/index.h"
+#include "format/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Chunk with this number, or entry_count. */
+static size_t entry_by_number(const struct sbt_reader *r, uint32_t number)
+{
+    size_t low = 0, high = r->entry_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->entries[middle].head.number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < r->entry_count && r->entries[low].head.number == number ? low : r->entry_count;
+}
+
+/* `count` entries of key and size, of pieces that lie one after the other from the payload's start.
+ * Returns NULL, or what is wrong. */
+static const char *add_pieces(struct sbt_reader *r, size_t place, const uint8_t *entries,
+                              uint32_t count)
+{
+    const struct sbt_chunk *head = &r->entries[place].head;
+    uint64_t room = head->raw_size, offset = 0;
+
+    if ((uint64_t)count * SBT_PIECE_ENTRY_SIZE > room)
+        return "its list of pieces is too long";
+    room -= (uint64_t)count * SBT_PIECE_ENTRY_SIZE;
+    for (uint32_t i = 0; i < count; i++, entries += SBT_PIECE_ENTRY_SIZE) {
+        struct sbt_piece_place *list =
+            sbt_grow(r->pieces, r->piece_count, &r->piece_capacity, sizeof(*list));
+        uint32_t size = tsm_get_u32(entries + 16);
+        if (!list)
+            return "out of memory";
+        r->pieces = list;
+        if (size == 0 || size > SBT_PIECE_SIZE || size > room - offset)
+            return "a piece is out of bounds";
+        list += r->piece_count++;
+        *list = (struct sbt_piece_place){
+            .entry = (uint32_t)place, .offset = (uint32_t)offset, .size = size};
+        memcpy(list->key.bytes, entries, sizeof(list->key.bytes));
+        offset += size;
+    }
+    return NULL;
+}
+
+/* Pieces that a PIECES chunk lists. `listed` has a byte for each chunk of the trace. */
+static int load_listed(struct sbt_reader *r, size_t place, uint8_t *listed)
+{
+    const struct sbt_chunk *head = &r->entries[place].head;
+    uint8_t *payload;
+    struct tsm_view v;
+    int error = sbt_reader_load(r, &r->packer, place, &payload, true);
+
+    if (error)
+        return error == TSM_E_CHECKSUM ? 0 : error;
+    v = tsm_view_init(payload, head->raw_size);
+    for (uint32_t i = 0; i < head->count; i++) {
+        size_t blobs = entry_by_number(r, tsm_view_u32(&v));
+        uint32_t count = tsm_view_u32(&v);
+        const uint8_t *entries = tsm_view_take(&v, (size_t)count * SBT_PIECE_ENTRY_SIZE);
+        if (!entries) {
+            sbt_reader_blame(r, place, "its list of pieces is malformed", true);
+            break;
+        }
+        /* A chunk that is lost is said elsewhere; one listed twice counts once. */
+        if (blobs == r->entry_count || r->entries[blobs].head.type != SBT_CHUNK_BLOBS ||
+            r->entries[blobs].head.count != count || listed[blobs])
+            continue;
+        listed[blobs] = 1;
+        if (add_pieces(r, blobs, entries, count))
+            sbt_reader_blame(r, place, "its list of pieces is malformed", true);
+    }
+    free(payload);
+    return 0;
+}
+
+static int load_unlisted(struct sbt_reader *r, size_t place)
+{
+    const struct sbt_chunk *head = &r->entries[place].head;
+    const char *wrong = "its list of pieces is too long";
+    uint64_t size = (uint64_t)head->count * SBT_PIECE_ENTRY_SIZE;
+    uint8_t *payload;
+    int error = sbt_reader_load(r, &r->packer, place, &payload, true);
+
+    if (error)
+        return error == TSM_E_CHECKSUM ? 0 : error;
+    if (size <= head->raw_size)
+        wrong = add_pieces(r, place, payload + head->raw_size - size, head->count);
+    if (wrong)
+        sbt_reader_blame(r, place, wrong, true);
+    free(payload);
+    return 0;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+    return memcmp(((const struct sbt_piece_place *)a)->key.bytes,
+                  ((const struct sbt_piece_place *)b)->key.bytes, sizeof(struct sbt_key));
+}
+
+int sbt_reader_pieces(struct sbt_reader *r)
+{
+    uint8_t *listed;
+    int error = 0;
+
+    if (r->pieces_loaded)
+        return 0;
+    listed = calloc(r->entry_count ? r->entry_count : 1, 1);
+    if (!listed)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory", r->name);
+    for (size_t i = 0; i < r->entry_count && !error; i++) {
+        if (r->entries[i].head.type == SBT_CHUNK_PIECES)
+            error = load_listed(r, i, listed);
+    }
+    for (size_t i = 0; i < r->entry_count && !error; i++) {
+        if (r->entries[i].head.type == SBT_CHUNK_BLOBS && !listed[i])
+            error = load_unlisted(r, i);
+    }
+    free(listed);
+    if (error)
+        return error;
+    if (r->piece_count)
+        qsort(r->pieces, r->piece_count, sizeof(*r->pieces), compare_pieces);
+    r->pieces_loaded = true;
+    return 0;
+}
+
+void sbt_reader_blobs_finish(struct sbt_reader *r)
+{
+    for (size_t i = 0; i < SBT_BLOB_CACHE_COUNT; i++)
+        free(r->blob_cache[i].payload);
+    free(r->pieces);
+}
+
+static const struct sbt_piece_place *find_piece(const struct sbt_reader *r,
+                                                const struct sbt_key *key)
+{
+    struct sbt_piece_place wanted = {.key = *key};
+
+    return r->piece_count
+               ? bsearch(&wanted, r->pieces, r->piece_count, sizeof(*r->pieces), compare_pieces)
+               : NULL;
+}
+
+/* Payload of a BLOBS chunk, from the cache. */
+static int blob_payload(struct sbt_reader *r, uint32_t entry, const uint8_t **out)
+{
+    struct sbt_blob_slot *oldest = &r->blob_cache[0];
+    uint8_t *payload;
+    int error;
+
+    for (size_t i = 0; i < SBT_BLOB_CACHE_COUNT; i++) {
+        struct sbt_blob_slot *slot = &r->blob_cache[i];
+        if (slot->used && slot->entry == entry) {
+            slot->used = ++r->blob_clock;
+            *out = slot->payload;
+            return 0;
+        }
+        if (slot->used < oldest->used)
+            oldest = slot;
+    }
+    error = sbt_reader_load(r, &r->packer, entry, &payload, true);
+    if (error)
+        return error;
+    free(oldest->payload);
+    *oldest = (struct sbt_blob_slot){.entry = entry, .used = ++r->blob_clock, .payload = payload};
+    *out = payload;
+    return 0;
+}
+
+static int piece_locked(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out)
+{
+    const struct sbt_piece_place *place;
+    const uint8_t *payload;
+    char text[33];
+    int error = sbt_reader_pieces(r);
+
+    if (error)
+        return error;
+    tsm_key_text(text, key);
+    place = find_piece(r, key);
+    if (!place)
+        return tsm_fail(TSM_E_NOT_FOUND, "%s: there is no piece %s", r->name, text);
+    error = blob_payload(r, place->entry, &payload);
+    if (error)
+        return error;
+    memcpy(out, payload + place->offset, place->size);
+    return (int)place->size;
+}
+
+int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out)
+{
+    struct sbt_key got;
+    char text[33];
+    int size;
+
+    if (tsm_key_is_zero(key)) {
+        memset(out, 0, SBT_PIECE_SIZE);
+        return (int)SBT_PIECE_SIZE;
+    }
+    pthread_mutex_lock(&r->lock);
+    size = piece_locked(r, key, out);
+    pthread_mutex_unlock(&r->lock);
+    if (size < 0)
+        return size;
+    got = tsm_hash_key(out, (size_t)size);
+    if (tsm_key_equal(&got, key))
+        return size;
+    tsm_key_text(text, key);
+    sbt_reader_say(r, "piece %s: its bytes do not match its key", text);
+    return tsm_fail(TSM_E_CHECKSUM, "%s: the bytes of piece %s do not match it", r->name, text);
+}
+
+int sbt_reader_blob(struct sbt_reader *r, const struct sbt_blob *blob, uint64_t offset, void *out,
+                    size_t size)
+{
+    uint8_t piece[SBT_PIECE_SIZE];
+    uint8_t *at = out;
+
+    if (offset > blob->size || size > blob->size - offset)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: bytes outside a blob", r->name);
+    while (size) {
+        uint64_t index = offset / SBT_PIECE_SIZE;
+        uint64_t length = blob->size - index * SBT_PIECE_SIZE;
+        size_t from = offset % SBT_PIECE_SIZE, part;
+        struct sbt_key key;
+        int got;
+        memcpy(key.bytes, blob->keys + 16 * index, sizeof(key.bytes));
+        got = sbt_reader_piece(r, &key, piece);
+        if (got < 0)
+            return got;
+        length = length < SBT_PIECE_SIZE ? length : SBT_PIECE_SIZE;
+        if ((uint64_t)got < length)
+            return tsm_fail(TSM_E_FORMAT, "%s: a piece is shorter than its blob says", r->name);
+        part = (size_t)(length - from) < size ? (size_t)(length - from) : size;
+        memcpy(at, piece + from, part);
+        at += part;
+        offset += part;
+        size -= part;
+    }
+    return 0;
+}

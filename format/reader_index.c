@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding the chunks of a trace: from trailer and index, or by walking from header to header.
+ */
+#include "format/reader_state.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "format/index.h"
+#include "format/limits.h"
+#include "format/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RESYNC_WINDOW 65536u
+
+static unsigned long long ull(uint64_t v)
+{
+    return v;
+}
+
+static uint64_t chunk_end(const struct sbt_entry *e)
+{
+    return e->info.offset + SBT_CHUNK_HEADER_SIZE + e->head.stored_size;
+}
+
+/* ---- the list of chunks ---- */
+
+static void entry_fill(struct sbt_entry *e, const struct sbt_chunk *head, uint64_t offset)
+{
+    *e = (struct sbt_entry){
+        .head = *head,
+        .info =
+            {
+                .offset = offset,
+                .type = head->type,
+                .codec = head->codec,
+                .raw_size = head->raw_size,
+                .stored_size = head->stored_size,
+                .first_seq = head->first_seq,
+                .last_seq = head->last_seq,
+                .first_time_ns = head->first_time,
+                .last_time_ns = head->last_time,
+                .stream_set = head->stream_set,
+                .record_count = head->type == SBT_CHUNK_EVENTS ? head->count : 0,
+            },
+    };
+}
+
+/* EVENTS chunks hold ascending numbers; what is missing between them is said, what goes back is not
+ * used. */
+static int add_events(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
+{
+    uint64_t due = 0;
+    uint32_t *events;
+
+    if (r->events_count)
+        due = r->entries[r->events[r->events_count - 1]].head.last_seq + 1;
+    if (head->first_seq < due) {
+        sbt_reader_say(r, "offset %llu: EVENTS chunk %u goes back to record %llu; skipped",
+                       ull(offset), head->number, ull(head->first_seq));
+        return 0;
+    }
+    if (head->first_seq > due)
+        sbt_reader_say(r, "offset %llu: records %llu to %llu are missing", ull(offset), ull(due),
+                       ull(head->first_seq - 1));
+    events = sbt_grow(r->events, r->events_count, &r->events_capacity, sizeof(*events));
+    if (!events)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory for the index", r->name);
+    r->events = events;
+    events[r->events_count++] = (uint32_t)r->entry_count;
+    r->totals.record_count += head->count;
+    if (head->stream_end > r->totals.stream_count)
+        r->totals.stream_count = head->stream_end;
+    return 0;
+}
+
+static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
+{
+    if (head->type > 0 && head->type < SBT_CHUNK_TYPE_END)
+        return 0;
+    if (head->flags & SBT_CHUNK_CRITICAL)
+        return tsm_fail(TSM_E_VERSION,
+                        "%s: offset %llu: chunk type %u is needed and unknown to this build",
+                        r->name, ull(offset), head->type);
+    r->unknown_count++;
+    return 0;
+}
+
+/* Append a chunk that lies after the ones that are there, and say what is missing before it. */
+static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
+{
+    const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
+    uint64_t due = last ? chunk_end(last) : r->header_length;
+    uint32_t number = last ? last->head.number + 1 : 0;
+    struct sbt_entry *entries;
+    int error = check_type(r, head, offset);
+
+    if (error)
+        return error;
+    if (offset > due)
+        sbt_reader_say(r, "offset %llu: %llu bytes belong to no chunk", ull(due),
+                       ull(offset - due));
+    if (head->number > number)
+        sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due), head->number - number);
+    entries = sbt_grow(r->entries, r->entry_count, &r->entry_capacity, sizeof(*entries));
+    if (!entries)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory for the index", r->name);
+    r->entries = entries;
+    if (head->type == SBT_CHUNK_EVENTS)
+        error = add_events(r, head, offset);
+    if (error)
+        return error;
+    entry_fill(&r->entries[r->entry_count++], head, offset);
+    return 0;
+}
+
+static void entries_clear(struct sbt_reader *r)
+{
+    r->entry_count = 0;
+    r->events_count = 0;
+    r->unknown_count = 0;
+    r->totals = (struct sbt_totals){0};
+}
+
+/* ---- index ---- */
+
+/* Whether the chunk may stand here: after the last one, whole, of this session. */
+static bool may_follow(const struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset,
+                       uint64_t end)
+{
+    const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
+
+    return head->session == r->session_word && offset <= end &&
+           end - offset >= SBT_CHUNK_HEADER_SIZE &&
+           head->stored_size <= end - offset - SBT_CHUNK_HEADER_SIZE &&
+           offset >= (last ? chunk_end(last) : r->header_length) &&
+           head->number >= (last ? last->head.number + 1 : 0);
+}
+
+/* Read and unpack a chunk that is not in the list (yet). NULL: it cannot be used. */
+static uint8_t *load_at(struct sbt_reader *r, uint64_t offset, uint16_t type,
+                        struct sbt_chunk *head)
+{
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    uint8_t *stored = NULL, *raw = NULL;
+
+    if (offset > r->size || r->size - offset < sizeof(header) ||
+        sbt_reader_read(r, offset, header, sizeof(header)) < 0 || !sbt_chunk_get(head, header) ||
+        head->type != type || head->session != r->session_word ||
+        head->stored_size > r->size - offset - sizeof(header))
+        return NULL;
+    stored = malloc(head->stored_size ? head->stored_size : 1);
+    raw = malloc(head->raw_size ? head->raw_size : 1);
+    if (!stored || !raw ||
+        sbt_reader_read(r, offset + sizeof(header), stored, head->stored_size) < 0 ||
+        sbt_chunk_unpack(&r->packer, head, stored, raw) != NULL) {
+        free(raw);
+        raw = NULL;
+    }
+    free(stored);
+    return raw;
+}
+
+static bool read_trailer(struct sbt_reader *r, struct sbt_trailer *t, struct sbt_chunk *head)
+{
+    uint8_t tail[SBT_TRAILER_TAIL_SIZE];
+    uint8_t *payload;
+    uint64_t size;
+
+    if (r->size < r->header_length + (uint64_t)SBT_TRAILER_CHUNK_SIZE ||
+        sbt_reader_read(r, r->size - sizeof(tail), tail, sizeof(tail)) < 0 ||
+        memcmp(tail + 4, sbt_end_magic, sizeof(sbt_end_magic)) != 0)
+        return false;
+    size = tsm_get_u32(tail);
+    if (size < SBT_TRAILER_CHUNK_SIZE || size > r->size)
+        return false;
+    payload = load_at(r, r->size - size, SBT_CHUNK_TRAILER, head);
+    if (!payload)
+        return false;
+    /* A later minor version may have put more between what we know and the tail. */
+    if (head->raw_size >= SBT_TRAILER_SIZE)
+        sbt_trailer_get(t, payload);
+    free(payload);
+    return head->raw_size >= SBT_TRAILER_SIZE &&
+           SBT_CHUNK_HEADER_SIZE + head->stored_size == size && t->session_size == r->size;
+}
+
+/* Entries of an INDEX payload; `each` adds one. */
+typedef int index_each(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset);
+
+static int walk_index(struct sbt_reader *r, const uint8_t *payload, size_t size,
+                      enum sbt_index_kind kind, index_each *each)
+{
+    struct tsm_view v = tsm_view_init(payload, size);
+    uint32_t got_kind = tsm_view_u32(&v);
+    uint32_t count = tsm_view_u32(&v);
+    int error = 0;
+
+    if (v.failed || got_kind != (uint32_t)kind ||
+        tsm_view_left(&v) != (uint64_t)count * SBT_INDEX_ENTRY_SIZE)
+        return TSM_E_FORMAT;
+    while (count-- && !error) {
+        uint64_t offset = tsm_view_u64(&v);
+        struct sbt_chunk head;
+        const uint8_t *summary = tsm_view_take(&v, SBT_CHUNK_SUMMARY_SIZE);
+        if (!sbt_chunk_get_summary(&head, summary) || !may_follow(r, &head, offset, r->size))
+            return TSM_E_FORMAT;
+        error = each(r, &head, offset);
+    }
+    return error;
+}
+
+/* The chunks that a leaf names, then the leaf itself. */
+static int add_leaf(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
+{
+    struct sbt_chunk found;
+    uint8_t *payload = load_at(r, offset, SBT_CHUNK_INDEX, &found);
+    int error;
+
+    if (!payload)
+        return TSM_E_FORMAT;
+    error = walk_index(r, payload, found.raw_size, SBT_INDEX_LEAF, add_entry);
+    free(payload);
+    if (!error && !may_follow(r, head, offset, r->size))
+        error = TSM_E_FORMAT;
+    return error ? error : add_entry(r, head, offset);
+}
+
+static int read_index(struct sbt_reader *r, const struct sbt_trailer *t,
+                      const struct sbt_chunk *trailer)
+{
+    uint64_t trailer_at = r->size - SBT_CHUNK_HEADER_SIZE - trailer->stored_size;
+    struct sbt_chunk root;
+    uint8_t *payload = load_at(r, t->root_offset, SBT_CHUNK_INDEX, &root);
+    int error;
+
+    if (!payload)
+        return TSM_E_FORMAT;
+    error = walk_index(r, payload, root.raw_size, SBT_INDEX_ROOT, add_leaf);
+    free(payload);
+    if (!error && !may_follow(r, &root, t->root_offset, trailer_at))
+        error = TSM_E_FORMAT;
+    if (!error)
+        error = add_entry(r, &root, t->root_offset);
+    if (!error && !may_follow(r, trailer, trailer_at, r->size))
+        error = TSM_E_FORMAT;
+    return error ? error : add_entry(r, trailer, trailer_at);
+}
+
+/* What the trailer says against what is there: missing records were said one by one already, so a
+ * difference that they explain is none. */
+static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t)
+{
+    uint64_t found = r->totals.record_count;
+
+    if (t->totals.record_count < found || t->totals.stream_count < r->totals.stream_count)
+        sbt_reader_say(r, "the trailer counts %llu records, the chunks hold %llu",
+                       ull(t->totals.record_count), ull(found));
+    r->totals = t->totals;
+    r->totals_known = true;
+    r->end = t->end;
+}
+
+/* ---- scanning ---- */
+
+static int read_chunk_header(struct sbt_reader *r, uint64_t offset, struct sbt_chunk *head,
+                             bool *found)
+{
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    int error;
+
+    *found = false;
+    if (offset > r->size || r->size - offset < sizeof(header))
+        return 0;
+    error = sbt_reader_read(r, offset, header, sizeof(header));
+    if (error)
+        return error;
+    *found = sbt_chunk_get(head, header) && may_follow(r, head, offset, r->size);
+    return 0;
+}
+
+/* First offset >= `from` where the sync magic stands, or the file's end. */
+static int find_magic(struct sbt_reader *r, uint64_t from, uint64_t *found)
+{
+    uint8_t *window = malloc(RESYNC_WINDOW);
+    int error = window ? 0 : tsm_fail(TSM_E_MEMORY, "%s: out of memory", r->name);
+
+    *found = r->size;
+    while (!error && r->size - from >= sizeof(sbt_chunk_magic)) {
+        size_t size = r->size - from < RESYNC_WINDOW ? (size_t)(r->size - from) : RESYNC_WINDOW;
+        const uint8_t *hit;
+        error = sbt_reader_read(r, from, window, size);
+        if (error)
+            break;
+        hit = memmem(window, size, sbt_chunk_magic, sizeof(sbt_chunk_magic));
+        if (hit) {
+            *found = from + (uint64_t)(hit - window);
+            break;
+        }
+        from += size - (sizeof(sbt_chunk_magic) - 1);
+    }
+    free(window);
+    return error;
+}
+
+static bool session_starts(struct sbt_reader *r, uint64_t offset)
+{
+    uint8_t magic[sizeof(sbt_file_magic)];
+
+    return r->size - offset >= sizeof(magic) &&
+           sbt_reader_read(r, offset, magic, sizeof(magic)) == 0 &&
+           memcmp(magic, sbt_file_magic, sizeof(magic)) == 0;
+}
+
+/* The next chunk at or after `offset`; *found is false when there is none. */
+static int next_chunk(struct sbt_reader *r, uint64_t *offset, struct sbt_chunk *head, bool *found)
+{
+    int error = read_chunk_header(r, *offset, head, found);
+
+    if (!error && !*found && *offset < r->size && session_starts(r, *offset))
+        return 0;
+    while (!error && !*found && *offset < r->size) {
+        error = find_magic(r, *offset + 1, offset);
+        if (!error)
+            error = read_chunk_header(r, *offset, head, found);
+    }
+    return error;
+}
+
+/* A chunk that was cut and then filled up, as after a power loss, shows only in its payload. */
+static bool last_is_whole(struct sbt_reader *r)
+{
+    const struct sbt_entry *last = &r->entries[r->entry_count - 1];
+    struct sbt_chunk head;
+    uint8_t *payload = load_at(r, last->info.offset, last->head.type, &head);
+
+    free(payload);
+    return payload != NULL;
+}
+
+static void drop_last(struct sbt_reader *r)
+{
+    const struct sbt_entry *last = &r->entries[--r->entry_count];
+
+    if (r->events_count && r->events[r->events_count - 1] == r->entry_count) {
+        r->events_count--;
+        r->totals.record_count -= last->head.count;
+    }
+}
+
+static void say_tail(struct sbt_reader *r)
+{
+    if (r->whole_end == r->size)
+        return;
+    if (session_starts(r, r->whole_end)) {
+        sbt_reader_say(r, "offset %llu: another session starts here; this version reads the first",
+                       ull(r->whole_end));
+        return;
+    }
+    sbt_reader_say(r, "offset %llu: the last %llu bytes are no whole chunk; lost",
+                   ull(r->whole_end), ull(r->size - r->whole_end));
+}
+
+static void count_notable(struct sbt_reader *r, const struct sbt_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct sbt_record *record = &rows->records[i];
+        const struct sbt_schema *schema = sbt_reader_schema(r, record->type);
+        if (record->slot_count && record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST))
+            r->totals.lost_count += record->slots[0];
+        if (record->slot_count && record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
+            r->totals.filtered_count += record->slots[0];
+        r->totals.tainted_count += sbt_record_taints(schema ? schema->flags : 0, record->flags);
+    }
+}
+
+void sbt_reader_count_notable(struct sbt_reader *r)
+{
+    for (size_t i = 0; i < r->events_count; i++) {
+        const struct sbt_entry *e = &r->entries[r->events[i]];
+        struct sbt_rows rows;
+        uint8_t *payload;
+        const char *wrong;
+        if (!(e->head.flags & SBT_CHUNK_NOTABLE))
+            continue;
+        if (sbt_reader_load(r, &r->packer, r->events[i], &payload, false) < 0)
+            continue; /* said */
+        wrong = sbt_rows_decode(&rows, &e->head, payload);
+        if (wrong) {
+            sbt_reader_blame(r, r->events[i], wrong, false);
+            continue;
+        }
+        count_notable(r, &rows);
+        sbt_rows_finish(&rows);
+    }
+}
+
+/* A trailer that is not at the file's end: something was appended, another session perhaps. */
+static void adopt_last_trailer(struct sbt_reader *r)
+{
+    const struct sbt_entry *last = &r->entries[r->entry_count - 1];
+    struct sbt_chunk head;
+    struct sbt_trailer t;
+    uint8_t *payload;
+
+    if (last->head.type != SBT_CHUNK_TRAILER || last->head.raw_size < SBT_TRAILER_SIZE)
+        return;
+    payload = load_at(r, last->info.offset, SBT_CHUNK_TRAILER, &head);
+    if (!payload)
+        return;
+    sbt_trailer_get(&t, payload);
+    free(payload);
+    adopt_totals(r, &t);
+}
+
+int sbt_reader_scan(struct sbt_reader *r)
+{
+    uint64_t offset = r->header_length;
+    struct sbt_chunk head;
+    bool found;
+    int error;
+
+    entries_clear(r);
+    r->has_trailer = false;
+    r->end = SBT_END_NONE;
+    for (;;) {
+        error = next_chunk(r, &offset, &head, &found);
+        if (error || !found)
+            break;
+        error = add_entry(r, &head, offset);
+        if (error)
+            break;
+        offset = chunk_end(&r->entries[r->entry_count - 1]);
+    }
+    if (error)
+        return error;
+    if (r->entry_count > 1 && !last_is_whole(r))
+        drop_last(r);
+    r->whole_end = r->entry_count ? chunk_end(&r->entries[r->entry_count - 1]) : r->header_length;
+    say_tail(r);
+    if (r->entry_count)
+        adopt_last_trailer(r);
+    return 0;
+}
+
+int sbt_reader_index(struct sbt_reader *r)
+{
+    size_t damage_before = r->damage_count;
+    struct sbt_chunk head;
+    struct sbt_trailer t;
+    int error;
+
+    if (!read_trailer(r, &t, &head)) {
+        sbt_reader_say(r, "no trailer at the end; the index was rebuilt by scanning");
+        return sbt_reader_scan(r);
+    }
+    error = read_index(r, &t, &head);
+    if (!error) {
+        r->has_trailer = true;
+        r->whole_end = r->size;
+        adopt_totals(r, &t);
+        return 0;
+    }
+    if (error != TSM_E_FORMAT)
+        return error;
+    while (r->damage_count > damage_before)
+        free(r->damage[--r->damage_count]);
+    sbt_reader_say(r, "the index is damaged; it was rebuilt by scanning");
+    error = sbt_reader_scan(r);
+    if (!error)
+        adopt_totals(r, &t);
+    return error;
+}

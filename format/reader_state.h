@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a reader consists of. Private to format/.
+ *
+ * Fixed once open: source, session, chunks, metadata, schemas, enums. What is loaded on demand
+ * (strings, stacks, mappings, pieces) and the damage list are under `lock`.
+ */
+#ifndef FORMAT_READER_STATE_H
+#define FORMAT_READER_STATE_H
+
+#include "base/buffer.h"
+#include "format/chunk.h"
+#include "format/map.h"
+#include "tracesmith/reader.h"
+
+#include <pthread.h>
+
+#define SBT_DAMAGE_LINES_MAX 1000u
+#define SBT_BLOB_CACHE_COUNT 8u
+
+struct sbt_entry {
+    struct sbt_chunk_info info; /* what callers see */
+    struct sbt_chunk head;
+    bool damaged; /* it was said */
+};
+
+/* Ids found in chunks of one type, loaded chunk by chunk when the ranges of their ids allow it. */
+struct sbt_id_table {
+    uint32_t type;
+    struct sbt_id_chunk {
+        uint32_t entry; /* place in reader->entries */
+        bool loaded;
+        uint64_t first, last;
+    } * chunks; /* by first id */
+    size_t chunk_count;
+    bool disjoint;
+    struct sbt_map places; /* id -> address */
+};
+
+struct sbt_piece_place {
+    struct sbt_key key;
+    uint32_t entry, offset, size;
+};
+
+struct sbt_reader_enum {
+    struct sbt_enum table;
+    uint32_t *by_value; /* places in table.values, ascending by value, first come first */
+};
+
+struct sbt_reader {
+    struct sbt_source source;
+    char *name;
+    uint64_t size;
+    uint64_t bytes_read;
+    pthread_mutex_t lock;
+    struct sbt_packer packer; /* under lock */
+
+    uint32_t header_length;
+    uint16_t major, minor;
+    struct sbt_session session;
+    uint32_t session_word;
+    struct sbt_totals totals;
+    enum sbt_end end;
+    bool totals_known;  /* from a trailer */
+    bool has_trailer;   /* and an index that could be read */
+    uint64_t whole_end; /* without trailer: end of the last whole chunk */
+
+    struct sbt_entry *entries;
+    size_t entry_count, entry_capacity;
+    uint32_t *events; /* places of EVENTS chunks, ascending by sequence number */
+    size_t events_count, events_capacity;
+    size_t unknown_count; /* ancillary chunks of unknown types */
+
+    char **damage;
+    size_t damage_count;
+    size_t damage_more; /* not kept */
+
+    void **kept; /* payloads that tables point into */
+    size_t kept_count, kept_capacity;
+
+    struct sbt_reader_pair {
+        const char *name, *value;
+    } * metadata;
+    size_t metadata_count, metadata_capacity;
+    struct sbt_map metadata_by_name;
+    struct sbt_schema *schemas;
+    size_t schema_count, schema_capacity;
+    struct sbt_map schema_by_type;
+    struct sbt_reader_enum *enums;
+    size_t enum_count, enum_capacity;
+    struct sbt_map enum_by_name;
+
+    struct sbt_id_table strings, stacks;
+    struct sbt_mapping *mappings;
+    size_t mapping_count, mapping_capacity;
+    bool mappings_loaded;
+
+    struct sbt_piece_place *pieces; /* by key */
+    size_t piece_count, piece_capacity;
+    bool pieces_loaded;
+    struct sbt_blob_slot {
+        uint32_t entry;
+        uint64_t used; /* 0: free */
+        uint8_t *payload;
+    } blob_cache[SBT_BLOB_CACHE_COUNT];
+    uint64_t blob_clock;
+};
+
+/* ---- reader.c ---- */
+
+/* Exactly `size` bytes, or TSM_E_FORMAT when the file ends before. */
+int sbt_reader_read(struct sbt_reader *r, uint64_t offset, void *out, size_t size);
+
+/* Add a line to the damage list, without the lock held. */
+void sbt_reader_say(struct sbt_reader *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same with the lock held. */
+void sbt_reader_say_locked(struct sbt_reader *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Read, check and decompress the chunk at entries[place]. *payload is malloc'ed. A damaged chunk
+ * gives TSM_E_CHECKSUM or TSM_E_FORMAT and is said once. */
+int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t place,
+                    uint8_t **payload, bool locked);
+
+/* Say that a chunk's content is malformed, once. */
+void sbt_reader_blame(struct sbt_reader *r, size_t place, const char *wrong, bool locked);
+
+/* Room for one more element in a growing array; NULL when out of memory. */
+void *sbt_grow(void *array, size_t count, size_t *capacity, size_t element);
+
+/* Free `block` with the reader. False when out of memory; then it is freed now. */
+bool sbt_reader_keep(struct sbt_reader *r, void *block);
+
+/* ---- reader_index.c: fill entries, events, totals, end ---- */
+
+int sbt_reader_index(struct sbt_reader *r);
+
+/* As if there were neither index nor trailer. */
+int sbt_reader_scan(struct sbt_reader *r);
+
+/* Without a trailer: what was lost, filtered and tainted, from the records that say so. */
+void sbt_reader_count_notable(struct sbt_reader *r);
+
+/* ---- reader_tables.c ---- */
+
+int sbt_reader_tables(struct sbt_reader *r);
+void sbt_reader_tables_finish(struct sbt_reader *r);
+
+/* ---- reader_blobs.c ---- */
+
+/* Load the table of pieces if it is not there yet. With the lock held. */
+int sbt_reader_pieces(struct sbt_reader *r);
+void sbt_reader_blobs_finish(struct sbt_reader *r);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/bytes.h"
+#include "format/rows.h"
+#include "tracesmith/trace.h"
+
+bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uint8_t **data,
+                      size_t *size)
+{
+    uint64_t slot, offset, length;
+
+    if (index >= record->slot_count)
+        return false;
+    slot = record->slots[index];
+    offset = slot >> 32;
+    length = slot & 0xffffffffu;
+    if (offset > record->data_size || length > record->data_size - offset)
+        return false;
+    *data = record->data + offset;
+    *size = length;
+    return true;
+}
+
+bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt_blob *out)
+{
+    const uint8_t *data;
+    size_t size;
+    uint64_t total, pieces;
+
+    if (!sbt_record_bytes(record, index, &data, &size))
+        return false;
+    if (size == 0) { /* no reference at all: the same as a blob of no bytes */
+        *out = (struct sbt_blob){0};
+        return true;
+    }
+    if (size < 8)
+        return false;
+    total = tsm_get_u64(data);
+    pieces = total / SBT_PIECE_SIZE + (total % SBT_PIECE_SIZE != 0);
+    if (pieces != (size - 8) / 16 || (size - 8) % 16 != 0)
+        return false;
+    *out = (struct sbt_blob){.size = total, .piece_count = pieces, .keys = data + 8};
+    return true;
+}
+
+int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role)
+{
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        if (schema->fields[i].role == role)
+            return (int)i;
+    }
+    return -1;
+}
+
+uint64_t sbt_record_role(const struct sbt_schema *schema, const struct sbt_record *record,
+                         enum sbt_role role, uint64_t absent)
+{
+    int i = sbt_schema_role(schema, role);
+
+    return i >= 0 && (uint32_t)i < record->slot_count ? record->slots[i] : absent;
+}
+
+bool sbt_record_taints(uint32_t schema_flags, uint32_t record_flags)
+{
+    return (record_flags & SBT_RECORD_TAINTS) ||
+           ((schema_flags & SBT_SCHEMA_TAINTS) && !(record_flags & SBT_RECORD_FAILED));
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/rows.h"
+
+#include "base/bytes.h"
+#include "format/column.h"
+#include "format/limits.h"
+
+#include <stdlib.h>
+
+struct decoder {
+    const struct sbt_chunk *chunk;
+    struct sbt_rows *rows;
+    struct tsm_view in;
+    struct sbt_group *groups;
+    uint32_t group_count;
+    uint32_t common_count;
+    uint64_t *values;  /* one column */
+    uint32_t *members; /* record numbers, group by group, each ascending */
+    const char *wrong; /* first thing found wrong */
+};
+
+void sbt_rows_finish(struct sbt_rows *r)
+{
+    free(r->records);
+    free(r->slots);
+    free(r->payload);
+    *r = (struct sbt_rows){0};
+}
+
+static bool fail(struct decoder *d, const char *wrong)
+{
+    if (!d->wrong)
+        d->wrong = wrong;
+    return false;
+}
+
+/* The table of groups. Everything that is allocated later is bounded by what is summed here. */
+static bool take_groups(struct decoder *d, uint64_t *slot_total)
+{
+    uint64_t count = 0, size = 0;
+
+    d->group_count = tsm_view_u32(&d->in);
+    d->common_count = tsm_view_u32(&d->in);
+    if (d->in.failed || d->group_count == 0 || d->group_count > tsm_view_left(&d->in) / 16)
+        return fail(d, "the table of record types is malformed");
+    if (d->common_count < SBT_COMMON_COUNT || d->common_count > 255)
+        return fail(d, "common columns are missing");
+    d->groups = calloc(d->group_count, sizeof(*d->groups));
+    if (!d->groups)
+        return fail(d, "out of memory");
+    *slot_total = 0;
+    for (uint32_t g = 0; g < d->group_count; g++) {
+        struct sbt_group *group = &d->groups[g];
+        group->type = tsm_view_u32(&d->in);
+        group->slot_count = tsm_view_u32(&d->in);
+        group->count = tsm_view_u32(&d->in);
+        group->data_size = tsm_view_u32(&d->in);
+        if (group->slot_count > SBT_FIELD_COUNT_MAX || group->count == 0 ||
+            group->count > d->chunk->count)
+            return fail(d, "a record type's counts are out of range");
+        count += group->count;
+        *slot_total += (uint64_t)group->count * group->slot_count;
+        size += SBT_ROW_SIZE(group->slot_count, 0) * group->count + group->data_size;
+        if (size > SBT_CHUNK_ROWS_MAX)
+            return fail(d, "its records are over the size limit");
+    }
+    return count == d->chunk->count || fail(d, "the record types' counts do not add up");
+}
+
+static bool allocate(struct decoder *d, uint64_t slot_total)
+{
+    struct sbt_rows *r = d->rows;
+    size_t count = d->chunk->count;
+
+    r->count = count;
+    r->records = calloc(count, sizeof(*r->records));
+    r->slots = calloc(slot_total ? slot_total : 1, 8);
+    d->values = calloc(count, sizeof(*d->values));
+    d->members = calloc(count, sizeof(*d->members));
+    return (r->records && r->slots && d->values && d->members) || fail(d, "out of memory");
+}
+
+static bool set_common(struct sbt_record *record, unsigned column, uint64_t value)
+{
+    switch ((enum sbt_common_column)column) {
+    case SBT_COMMON_TIME:
+        record->time_ns = value;
+        return true;
+    case SBT_COMMON_DURATION:
+        record->duration_ns = value;
+        return true;
+    case SBT_COMMON_THREAD:
+        record->thread = (uint32_t)value;
+        return value <= UINT32_MAX;
+    case SBT_COMMON_STREAM:
+        record->stream = (uint32_t)value;
+        return value <= UINT32_MAX;
+    case SBT_COMMON_POSITION:
+        record->position = value;
+        return true;
+    case SBT_COMMON_RESULT:
+        record->result = tsm_unzigzag(value);
+        return true;
+    case SBT_COMMON_FLAGS:
+        record->flags = (uint32_t)value;
+        return value <= UINT32_MAX;
+    case SBT_COMMON_STACK:
+        record->stack = (uint32_t)value;
+        return value <= UINT32_MAX;
+    case SBT_COMMON_GROUP:
+    case SBT_COMMON_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* The first column says which type each record is; members[] is its inverse. */
+static bool take_order(struct decoder *d)
+{
+    uint32_t *next = calloc(d->group_count, sizeof(*next));
+    uint32_t start = 0;
+    bool ok = false;
+
+    if (!next)
+        return fail(d, "out of memory");
+    for (uint32_t g = 0; g < d->group_count; start += d->groups[g++].count)
+        next[g] = start;
+    if (!sbt_column_get(&d->in, d->values, d->chunk->count))
+        goto out;
+    start = 0;
+    for (uint32_t i = 0; i < d->chunk->count; i++) {
+        if (d->values[i] >= d->group_count)
+            goto out;
+        next[d->values[i]]++;
+        if (next[d->values[i]] > d->chunk->count)
+            goto out;
+        d->members[next[d->values[i]] - 1] = i;
+    }
+    /* Each group has got exactly its count, or one has run into its neighbour. */
+    ok = true;
+    for (uint32_t g = 0; g < d->group_count; g++) {
+        start += d->groups[g].count;
+        ok &= next[g] == start;
+    }
+out:
+    free(next);
+    return ok || fail(d, "the order column is malformed");
+}
+
+static bool take_common(struct decoder *d)
+{
+    struct sbt_record *records = d->rows->records;
+
+    for (unsigned column = SBT_COMMON_TIME; column < SBT_COMMON_COUNT; column++) {
+        if (!sbt_column_get(&d->in, d->values, d->chunk->count))
+            return fail(d, "a common column is malformed");
+        for (uint32_t i = 0; i < d->chunk->count; i++) {
+            if (!set_common(&records[i], column, d->values[i]))
+                return fail(d, "a common column has a value out of range");
+        }
+    }
+    d->rows->unknown_columns = d->common_count - SBT_COMMON_COUNT;
+    for (uint32_t column = SBT_COMMON_COUNT; column < d->common_count; column++) {
+        if (!sbt_column_skip(&d->in))
+            return fail(d, "a common column is malformed");
+    }
+    return true;
+}
+
+/* Sizes of data areas first, then the slots, into the rows that belong to the group. */
+static bool take_group(struct decoder *d, const struct sbt_group *group, const uint32_t *members,
+                       uint64_t *slots)
+{
+    struct sbt_record *records = d->rows->records;
+    uint64_t size = 0;
+
+    if (!sbt_column_get(&d->in, d->values, group->count))
+        return fail(d, "a column of data sizes is malformed");
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct sbt_record *record = &records[members[i]];
+        if (d->values[i] > group->data_size - size)
+            return fail(d, "a record's data is over its limit");
+        record->data_size = d->values[i];
+        size += d->values[i];
+        record->type = group->type;
+        record->slot_count = group->slot_count;
+        record->slots = slots + (size_t)i * group->slot_count;
+    }
+    if (size != group->data_size)
+        return fail(d, "a record type's data sizes do not add up");
+    for (uint32_t slot = 0; slot < group->slot_count; slot++) {
+        if (!sbt_column_get(&d->in, d->values, group->count))
+            return fail(d, "a column is malformed");
+        for (uint32_t i = 0; i < group->count; i++)
+            slots[(size_t)i * group->slot_count + slot] = d->values[i];
+    }
+    return true;
+}
+
+static bool take_data(struct decoder *d)
+{
+    for (uint32_t i = 0; i < d->chunk->count; i++) {
+        struct sbt_record *record = &d->rows->records[d->members[i]];
+        record->data = tsm_view_take(&d->in, record->data_size);
+        if (!record->data)
+            return fail(d, "the data area is too short");
+    }
+    return tsm_view_left(&d->in) == 0 || fail(d, "there are bytes after the last data area");
+}
+
+static bool decode(struct decoder *d)
+{
+    uint64_t slot_total, *slots;
+    const uint32_t *members;
+
+    if (!take_groups(d, &slot_total) || !allocate(d, slot_total) || !take_order(d) ||
+        !take_common(d))
+        return false;
+    slots = d->rows->slots;
+    members = d->members;
+    for (uint32_t g = 0; g < d->group_count; g++) {
+        const struct sbt_group *group = &d->groups[g];
+        if (!take_group(d, group, members, slots))
+            return false;
+        members += group->count;
+        slots += (size_t)group->count * group->slot_count;
+    }
+    for (uint32_t i = 0; i < d->chunk->count; i++)
+        d->rows->records[i].seq = d->chunk->first_seq + i;
+    return take_data(d);
+}
+
+const char *sbt_rows_decode(struct sbt_rows *out, const struct sbt_chunk *chunk, uint8_t *payload)
+{
+    struct decoder d = {.chunk = chunk, .rows = out};
+
+    *out = (struct sbt_rows){.payload = payload};
+    /* Before anything is allocated for them: a count that cannot be true. */
+    if (chunk->count > SBT_CHUNK_ROWS_MAX / SBT_ROW_FIXED)
+        d.wrong = "its records are over the size limit";
+    d.in = tsm_view_init(payload, chunk->raw_size);
+    if (d.wrong || !decode(&d))
+        sbt_rows_finish(out);
+    free(d.groups);
+    free(d.values);
+    free(d.members);
+    return d.wrong;
+}

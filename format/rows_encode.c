@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/rows.h"
+
+#include "base/bytes.h"
+#include "format/column.h"
+#include "tracesmith/error.h"
+
+#include <string.h>
+
+void sbt_batch_finish(struct sbt_batch *b)
+{
+    tsm_buffer_finish(&b->rows);
+    tsm_buffer_finish(&b->slots);
+    tsm_buffer_finish(&b->data);
+    tsm_buffer_finish(&b->groups);
+    tsm_buffer_finish(&b->places);
+    *b = (struct sbt_batch){0};
+}
+
+void sbt_batch_clear(struct sbt_batch *b)
+{
+    tsm_buffer_clear(&b->rows);
+    tsm_buffer_clear(&b->slots);
+    tsm_buffer_clear(&b->data);
+    tsm_buffer_clear(&b->groups);
+    tsm_buffer_clear(&b->places);
+    b->count = 0;
+    b->row_bytes = 0;
+}
+
+/* Group of schema number `schema`, made at its first record in this chunk. */
+static int batch_group(struct sbt_batch *b, uint32_t schema, const struct sbt_record *record,
+                       uint32_t *group)
+{
+    uint32_t *places;
+
+    if (b->places.size <= 4 * (size_t)schema) {
+        size_t grow = 4 * ((size_t)schema + 1) - b->places.size;
+        uint8_t *at = tsm_buffer_reserve(&b->places, grow);
+        if (!at)
+            return tsm_fail(TSM_E_MEMORY, "out of memory for records");
+        memset(at, 0, grow);
+        b->places.size += grow;
+    }
+    places = (uint32_t *)(void *)b->places.data;
+    if (!places[schema]) {
+        struct sbt_group made = {.type = record->type, .slot_count = record->slot_count};
+        tsm_buffer_add(&b->groups, &made, sizeof(made));
+        if (b->groups.failed)
+            return tsm_fail(TSM_E_MEMORY, "out of memory for records");
+        places[schema] = (uint32_t)(b->groups.size / sizeof(made));
+    }
+    *group = places[schema] - 1;
+    return 0;
+}
+
+int sbt_batch_add(struct sbt_batch *b, uint32_t schema, const struct sbt_record *record)
+{
+    struct sbt_group *group;
+    struct sbt_row *row;
+    uint32_t number = 0;
+    int error = batch_group(b, schema, record, &number);
+
+    if (error)
+        return error;
+    if (!tsm_buffer_reserve(&b->rows, sizeof(*row)) ||
+        !tsm_buffer_reserve(&b->slots, 8 * (size_t)record->slot_count) ||
+        !tsm_buffer_reserve(&b->data, record->data_size))
+        return tsm_fail(TSM_E_MEMORY, "out of memory for records");
+    row = (struct sbt_row *)(void *)(b->rows.data + b->rows.size);
+    *row = (struct sbt_row){
+        .time = record->time_ns,
+        .duration = record->duration_ns,
+        .position = record->position,
+        .result = record->result,
+        .thread = record->thread,
+        .stream = record->stream,
+        .stack = record->stack,
+        .flags = record->flags,
+        .group = number,
+        .slot_at = (uint32_t)(b->slots.size / 8),
+        .data_at = (uint32_t)b->data.size,
+        .data_size = (uint32_t)record->data_size,
+    };
+    b->rows.size += sizeof(*row);
+    tsm_buffer_add(&b->slots, record->slots, 8 * (size_t)record->slot_count);
+    tsm_buffer_add(&b->data, record->data, record->data_size);
+    group = (struct sbt_group *)(void *)b->groups.data + number;
+    group->count++;
+    group->data_size += (uint32_t)record->data_size;
+    b->count++;
+    return 0;
+}
+
+static uint64_t common_value(const struct sbt_row *row, unsigned column)
+{
+    switch ((enum sbt_common_column)column) {
+    case SBT_COMMON_GROUP:
+        return row->group;
+    case SBT_COMMON_TIME:
+        return row->time;
+    case SBT_COMMON_DURATION:
+        return row->duration;
+    case SBT_COMMON_THREAD:
+        return row->thread;
+    case SBT_COMMON_STREAM:
+        return row->stream;
+    case SBT_COMMON_POSITION:
+        return row->position;
+    case SBT_COMMON_RESULT:
+        return tsm_zigzag(row->result);
+    case SBT_COMMON_FLAGS:
+        return row->flags;
+    case SBT_COMMON_STACK:
+        return row->stack;
+    case SBT_COMMON_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static void encode_common(const struct sbt_row *rows, size_t count, uint64_t *values,
+                          struct tsm_buffer *out)
+{
+    for (unsigned column = 0; column < SBT_COMMON_COUNT; column++) {
+        for (size_t i = 0; i < count; i++)
+            values[i] = common_value(&rows[i], column);
+        if (column == SBT_COMMON_TIME || column == SBT_COMMON_POSITION)
+            sbt_column_put_delta(out, values, count);
+        else
+            sbt_column_put(out, values, count);
+    }
+}
+
+/* Rows of each group in order: members[group's start ...]. Counting sort, because it is linear. */
+static void sort_by_group(const struct sbt_row *rows, size_t count, const struct sbt_group *groups,
+                          size_t group_count, uint32_t *next, uint32_t *members)
+{
+    uint32_t start = 0;
+
+    for (size_t g = 0; g < group_count; g++) {
+        next[g] = start;
+        start += groups[g].count;
+    }
+    for (size_t i = 0; i < count; i++)
+        members[next[rows[i].group]++] = (uint32_t)i;
+}
+
+static void encode_group(const struct sbt_batch *b, const struct sbt_group *group,
+                         const uint32_t *members, uint64_t *values, struct tsm_buffer *out)
+{
+    const struct sbt_row *rows = (const struct sbt_row *)(const void *)b->rows.data;
+    const uint64_t *slots = (const uint64_t *)(const void *)b->slots.data;
+
+    for (uint32_t i = 0; i < group->count; i++)
+        values[i] = rows[members[i]].data_size;
+    sbt_column_put(out, values, group->count);
+    for (uint32_t slot = 0; slot < group->slot_count; slot++) {
+        for (uint32_t i = 0; i < group->count; i++)
+            values[i] = slots[rows[members[i]].slot_at + slot];
+        sbt_column_put(out, values, group->count);
+    }
+}
+
+static void encode_data(const struct sbt_batch *b, const uint32_t *members, struct tsm_buffer *out)
+{
+    const struct sbt_row *rows = (const struct sbt_row *)(const void *)b->rows.data;
+
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct sbt_row *row = &rows[members[i]];
+        if (row->data_size)
+            tsm_buffer_add(out, b->data.data + row->data_at, row->data_size);
+    }
+}
+
+void sbt_batch_encode(const struct sbt_batch *b, struct tsm_buffer *scratch, struct tsm_buffer *out)
+{
+    const struct sbt_group *groups = (const struct sbt_group *)(const void *)b->groups.data;
+    const struct sbt_row *rows = (const struct sbt_row *)(const void *)b->rows.data;
+    size_t group_count = b->groups.size / sizeof(*groups);
+    uint32_t *members, *next;
+    uint64_t *values;
+
+    tsm_buffer_clear(scratch);
+    values =
+        (uint64_t *)(void *)tsm_buffer_reserve(scratch, b->count * (size_t)12 + group_count * 4);
+    if (!values) {
+        out->failed = true;
+        return;
+    }
+    members = (uint32_t *)(values + b->count);
+    next = members + b->count;
+    sort_by_group(rows, b->count, groups, group_count, next, members);
+    tsm_buffer_add_u32(out, (uint32_t)group_count);
+    tsm_buffer_add_u32(out, SBT_COMMON_COUNT);
+    for (size_t g = 0; g < group_count; g++) {
+        tsm_buffer_add_u32(out, groups[g].type);
+        tsm_buffer_add_u32(out, groups[g].slot_count);
+        tsm_buffer_add_u32(out, groups[g].count);
+        tsm_buffer_add_u32(out, groups[g].data_size);
+    }
+    encode_common(rows, b->count, values, out);
+    for (size_t g = 0; g < group_count; g++)
+        encode_group(b, &groups[g], members + next[g] - groups[g].count, values, out);
+    encode_data(b, members, out);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a writer consists of. Private to format/writer*.c.
+ */
+#ifndef FORMAT_WRITER_STATE_H
+#define FORMAT_WRITER_STATE_H
+
+#include "base/buffer.h"
+#include "format/index.h"
+#include "format/map.h"
+#include "format/queue.h"
+#include "format/rows.h"
+#include "format/table.h"
+#include "tracesmith/writer.h"
+
+/* What the writer must know of a declared record type. */
+struct sbt_writer_schema {
+    uint32_t type;
+    uint32_t flags;
+    uint32_t field_count;
+    uint64_t variable; /* bit i: slot i is BYTES or BLOB */
+    uint64_t blobs;    /* bit i: slot i is BLOB */
+    uint64_t hash;     /* of the encoded item, to recognise a repetition */
+};
+
+/* The tables in the order in which they are written before the records that need them. */
+enum sbt_writer_table {
+    SBT_TABLE_METADATA,
+    SBT_TABLE_SCHEMA,
+    SBT_TABLE_ENUMS,
+    SBT_TABLE_STRINGS,
+    SBT_TABLE_STACKS,
+    SBT_TABLE_MAPPINGS,
+    SBT_TABLE_COUNT
+};
+
+struct sbt_writer {
+    struct sbt_queue queue;
+    int error; /* sticky, of calls that fail outside the queue */
+    char message[256];
+    bool has_metadata, finished;
+    size_t chunk_size;
+    uint32_t session; /* first four bytes of the id */
+    uint32_t next_number;
+    uint64_t next_seq;
+
+    struct sbt_batch batch; /* records of the next EVENTS chunk */
+    struct sbt_chunk span;  /* their flags, times, streams */
+
+    struct sbt_table tables[SBT_TABLE_COUNT];
+    struct tsm_buffer blob_bytes;     /* payload of the next BLOBS chunk */
+    struct tsm_buffer blob_directory; /* key and size of each piece in it */
+    struct sbt_keyset pieces;         /* every key stored */
+
+    struct sbt_map types;      /* type -> place in schemas */
+    struct tsm_buffer schemas; /* struct sbt_writer_schema[] */
+    struct sbt_map enums;      /* hash of name -> hash of content */
+    struct sbt_map strings;    /* id -> hash of content */
+    struct sbt_map stacks;
+
+    struct sbt_index index;
+    struct sbt_totals totals;
+};
+
+/* Set up the state of a new writer; `fd` becomes its own. On failure the caller destroys `w`. */
+int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t offset,
+                    const struct sbt_writer_options *options);
+
+/* Load what an existing trace holds and cut off its end: options->append. */
+int sbt_writer_resume(struct sbt_writer **out, int fd, const char *path,
+                      const struct sbt_writer_options *options);
+
+/* Fill a sbt_writer_schema from a schema. */
+int sbt_writer_schema_note(struct sbt_writer *w, const struct sbt_schema *schema, bool *known);
+
+#endif
