@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * libts_audit.so, for `tsrecord --audit`: an auditor of the dynamic linker (man 7 rtld-audit) that
- * gives our shim where a driver's library was asked for. It reaches what a preloaded library cannot:
- * plugins opened with dlmopen(), or with RTLD_DEEPBIND in programs linked to the driver.
+ * gives our shim where a driver's library was asked for. It reaches what a preloaded library
+ * cannot: plugins opened with dlmopen(), or with RTLD_DEEPBIND in programs linked to the driver.
  *
  * The name is replaced only when a search finds the real library, so that it fails where it would
  * fail without us. Searches that libts_capture.so makes, to find the real one, are left alone.
@@ -76,7 +76,7 @@ static bool real_exists(const char *name, struct link_map *asker)
 
 char *la_objsearch(const char *name, uintptr_t *cookie, unsigned int flag)
 {
-    static char shim[PATH_MAX]; /* the linker copies it, under its lock */
+    static char shim[PATH_MAX];                          /* the linker copies it, under its lock */
     struct link_map *asker = (struct link_map *)*cookie; /* its initial value */
     const char *file = flag == LA_SER_ORIG ? shim_of(name) : NULL;
     int saved_errno = errno;

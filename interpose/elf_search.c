@@ -51,8 +51,7 @@ static const char *table_text(const struct tsm_view *table, uint32_t offset)
 {
     const char *text = (const char *)table->at + offset;
 
-    if (offset >= tsm_view_left(table) ||
-        !memchr(text, 0, tsm_view_left(table) - (size_t)offset))
+    if (offset >= tsm_view_left(table) || !memchr(text, 0, tsm_view_left(table) - (size_t)offset))
         return NULL;
     return text;
 }
@@ -61,7 +60,8 @@ static const char *table_find(const struct tsm_view *table, const char *name)
 {
     uint64_t count = tsm_get_u32(table->at + NEW_MAGIC_SIZE);
 
-    for (uint64_t i = 0; i < count && NEW_HEADER + (i + 1) * NEW_ENTRY <= tsm_view_left(table); i++) {
+    for (uint64_t i = 0; i < count && NEW_HEADER + (i + 1) * NEW_ENTRY <= tsm_view_left(table);
+         i++) {
         const uint8_t *entry = table->at + NEW_HEADER + i * NEW_ENTRY;
         const char *key = table_text(table, tsm_get_u32(entry + 4));
 
@@ -103,7 +103,8 @@ bool tsm_elf_cache_find(const char *cache_path, const char *name, char *path, si
     return found;
 }
 
-/* ---- loaded objects --------------------------------------------------------------------------- */
+/* ---- loaded objects ---------------------------------------------------------------------------
+ */
 
 void *tsm_elf_object_at(const void *address)
 {
@@ -139,7 +140,8 @@ bool tsm_elf_loaded(bool (*wanted)(void *context, const char *path), void *conte
     return dl_iterate_phdr(see_object, &search) != 0;
 }
 
-/* ---- the search ------------------------------------------------------------------------------- */
+/* ---- the search -------------------------------------------------------------------------------
+ */
 
 struct search {
     const char *name;
@@ -196,8 +198,8 @@ static void *main_program(void)
     return debug->r_map;
 }
 
-void *tsm_elf_search(const char *name, void *object,
-                     void *(*open)(void *context, const char *path), void *context)
+void *tsm_elf_search(const char *name, void *object, void *(*open)(void *context, const char *path),
+                     void *context)
 {
     struct search search = {name, open, context};
     Dl_serinfo size, *list;

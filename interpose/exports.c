@@ -31,7 +31,8 @@ void tsm_exports_bind(const struct tsm_exports *exports, void *real)
     }
 }
 
-/* ---- real address -> export --------------------------------------------------------------------- */
+/* ---- real address -> export ---------------------------------------------------------------------
+ */
 
 /* A slot is one pointer, so that threads may add at the same time; the address is where the row's
  * `real` points to. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What dlopen and dlsym of the program do: called from hook_stubs.S, which then jumps to the address
- * returned, or returns `result` when that is NULL. Everything that does not concern us goes to libc
- * with the arguments that it came with.
+ * What dlopen and dlsym of the program do: called from hook_stubs.S, which then jumps to the
+ * address returned, or returns `result` when that is NULL. Everything that does not concern us goes
+ * to libc with the arguments that it came with.
  */
 #include "interpose/real_library.h"
 
@@ -27,11 +27,12 @@ struct linker_call {
 void *tsm_decide_dlopen(struct linker_call *call);
 void *tsm_decide_dlsym(struct linker_call *call);
 
-/* ---- dlopen ----------------------------------------------------------------------------------- */
+/* ---- dlopen -----------------------------------------------------------------------------------
+ */
 
 /* A plugin opened with RTLD_DEEPBIND finds libc's dlopen before ours. When the shim is loaded, that
- * one finds it by its SONAME. Only where there is a real library: else the plugin's dlopen must fail,
- * and where the real one is loaded already its SONAME comes first. */
+ * one finds it by its SONAME. Only where there is a real library: else the plugin's dlopen must
+ * fail, and where the real one is loaded already its SONAME comes first. */
 static void prepare_shims(const void *caller)
 {
     for (unsigned i = 0; i < TSM_SOURCE_MAX && tsm_sources[i]; i++)
@@ -85,7 +86,8 @@ void *tsm_decide_dlopen(struct linker_call *call)
     return (void *)tsm_libc_dlopen();
 }
 
-/* ---- dlsym ------------------------------------------------------------------------------------ */
+/* ---- dlsym ------------------------------------------------------------------------------------
+ */
 
 static int shim_index(const void *handle)
 {

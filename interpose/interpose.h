@@ -11,8 +11,8 @@
  *                                        the real library lacks is not found, although we export it
  *   plugins that bind to themselves      (RTLD_DEEPBIND) find the shim by its SONAME
  *
- * dlopen and dlsym look at their return address (RUNPATH, RTLD_NEXT), so ours are a few instructions
- * of assembly (hook_stubs.S) that ask a C function below and then jump.
+ * dlopen and dlsym look at their return address (RUNPATH, RTLD_NEXT), so ours are a few
+ * instructions of assembly (hook_stubs.S) that ask a C function below and then jump.
  *
  * Nothing here takes a lock: the program may hold the dynamic linker's. Two threads that open the
  * library at once both do the work, and one result is kept.
@@ -74,8 +74,8 @@ struct tsm_address_map {
 void tsm_address_map_add(struct tsm_address_map *map, const struct tsm_export *row);
 
 /* The export whose real function is at `address`, NULL when it is none of theirs. Several names may
- * share an address: then the one that is `name` with nothing or a suffix like _v2 or _ptsz after it,
- * and among those one that ends in `suffix` ("" for none). */
+ * share an address: then the one that is `name` with nothing or a suffix like _v2 or _ptsz after
+ * it, and among those one that ends in `suffix` ("" for none). */
 const struct tsm_export *tsm_address_map_find(const struct tsm_address_map *map,
                                               const void *address, const char *name,
                                               const char *suffix);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * No locks: whoever opens a library first publishes its handle with one atomic operation, and bind()
- * may run on two threads at once (it writes the same values).
+ * No locks: whoever opens a library first publishes its handle with one atomic operation, and
+ * bind() may run on two threads at once (it writes the same values).
  */
 #include "interpose/real_library.h"
 
@@ -24,10 +24,11 @@ static char found_path[TSM_SOURCE_MAX][PATH_MAX]; /* valid when found[i] */
 static atomic_int found[TSM_SOURCE_MAX];          /* 0 no, 1 being written, 2 yes */
 static char own_directory[PATH_MAX];
 
-/* ---- libc ------------------------------------------------------------------------------------- */
+/* ---- libc -------------------------------------------------------------------------------------
+ */
 
-/* dlopen and dlsym moved from libdl to libc in 2.34; each place has its own version. With one, ours,
- * which has none, is not found. */
+/* dlopen and dlsym moved from libdl to libc in 2.34; each place has its own version. With one,
+ * ours, which has none, is not found. */
 static void *linker_function(const char *name)
 {
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
@@ -84,7 +85,8 @@ void *tsm_real_symbol(void *real, const char *name)
     return address;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 static const char *file_name(const char *path)
 {
@@ -93,7 +95,8 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* `file` is `soname`, or that and digits and dots: a library's file carries the driver's version. */
+/* `file` is `soname`, or that and digits and dots: a library's file carries the driver's version.
+ */
 static bool is_soname(const char *file, const char *soname)
 {
     size_t length = strlen(soname);
@@ -101,7 +104,8 @@ static bool is_soname(const char *file, const char *soname)
     if (strncmp(file, soname, length) != 0)
         return false;
     file += length;
-    return *file == '\0' || (*file == '.' && file[1] && strspn(file, "0123456789.") == strlen(file));
+    return *file == '\0' ||
+           (*file == '.' && file[1] && strspn(file, "0123456789.") == strlen(file));
 }
 
 int tsm_real_library_named(const char *path)
@@ -118,7 +122,8 @@ int tsm_real_library_named(const char *path)
     return -1;
 }
 
-/* ---- the shim --------------------------------------------------------------------------------- */
+/* ---- the shim ---------------------------------------------------------------------------------
+ */
 
 /* Before the program can change its directory: a relative LD_PRELOAD gives a relative name. */
 __attribute__((constructor)) static void remember_directory(void)
@@ -160,7 +165,8 @@ void *tsm_shim_open(unsigned index)
     return handle;
 }
 
-/* ---- the real library ------------------------------------------------------------------------- */
+/* ---- the real library -------------------------------------------------------------------------
+ */
 
 void *tsm_real_library_opened(unsigned index)
 {
@@ -214,8 +220,8 @@ static void *note_candidate(void *context, const char *path)
 bool tsm_real_library_exists(unsigned index, const void *caller)
 {
     return atomic_load(&found[index]) == 2 ||
-           tsm_elf_search(tsm_sources[index]->sonames[0], tsm_elf_object_at(caller),
-                          note_candidate, &index) != NULL;
+           tsm_elf_search(tsm_sources[index]->sonames[0], tsm_elf_object_at(caller), note_candidate,
+                          &index) != NULL;
 }
 
 /* As the linker does: a path is a path; a name is first looked for among what is loaded. */
@@ -270,7 +276,7 @@ void *tsm_real_library(unsigned index, const void *caller)
     void *handle = tsm_real_library_opened(index);
 
     if (!handle)
-        handle = tsm_real_library_open(index, tsm_sources[index]->sonames[0], RTLD_LAZY | RTLD_LOCAL,
-                                       caller);
+        handle = tsm_real_library_open(index, tsm_sources[index]->sonames[0],
+                                       RTLD_LAZY | RTLD_LOCAL, caller);
     return handle;
 }

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* Known to hook_stubs.S. */
-#define ENTRY_MAX  512u
-#define ENTRY_SIZE 16u
+#define ENTRY_MAX     512u
+#define ENTRY_SIZE    16u
 #define NAME_MAX_SIZE 64u
 
 extern const char tsm_unwrapped_entries[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The smallest library that could be a driver: enough to see which cuInit a program reaches. It lacks
- * almost everything that we export, and has one function that we do not know.
+ * The smallest library that could be a driver: enough to see which cuInit a program reaches. It
+ * lacks almost everything that we export, and has one function that we do not know.
  */
 #include <stddef.h>
 

@@ -55,8 +55,8 @@ static const char *newer_function(void)
     int (*newer)(int, double, int, int, int, int, int, int);
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 
-    newer = (int (*)(int, double, int, int, int, int, int,
-                     int))(uintptr_t)dlsym(driver, "cuNewerThanTraceSmith");
+    newer = (int (*)(int, double, int, int, int, int, int, int))(uintptr_t)dlsym(
+        driver, "cuNewerThanTraceSmith");
     if (!newer)
         return "absent";
     return newer(1, 2, 3, 4, 5, 6, 7, 8) == 1 + 4 + 9 + 16 + 25 + 36 + 49 + 64 ? "works" : "fails";
