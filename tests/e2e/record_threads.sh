@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Threads with streams of their own and a shared one: the order on the shared stream is kept.
+. "$(dirname "$0")/util.sh"
+same_output threads 8 30
+status 0 replay t.sbt
+tsview t.sbt --json --streams 1 >stream1
+python3 - stream1 <<'P'
+import json, sys
+last = 0
+for line in open(sys.argv[1]):
+    record = json.loads(line)
+    if record.get("stream") != 1 or not record.get("position"):
+        continue
+    assert record["position"] == last + 1, (record["position"], last)
+    last = record["position"]
+assert last == 8 * 30, last
+P
