@@ -64,26 +64,19 @@ static bool is_suffix(const char *text)
     return *text == '\0' || *text == '_';
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* How well a row with the right address fits the name that was asked for. */
-static int fitness(const struct tsm_export *row, const char *name, const char *suffix)
+static int fitness(const struct tsm_export *row, const char *name, const char *mark, bool marked)
 {
     size_t length = strlen(name);
 
     if (strncmp(row->name, name, length) != 0 || !is_suffix(row->name + length))
         return 1;
-    return ends_in(row->name, suffix) ? 3 : 2;
+    return (strstr(row->name + length, mark) != NULL) == marked ? 3 : 2;
 }
 
 const struct tsm_export *tsm_address_map_find(const struct tsm_address_map *map,
                                               const void *address, const char *name,
-                                              const char *suffix)
+                                              const char *mark, bool marked)
 {
     const struct tsm_export *best = NULL, *row;
     size_t at = first_slot(address);
@@ -93,7 +86,7 @@ const struct tsm_export *tsm_address_map_find(const struct tsm_address_map *map,
         if (!row)
             break;
         if (real_of(row) == address &&
-            (!best || fitness(row, name, suffix) > fitness(best, name, suffix)))
+            (!best || fitness(row, name, mark, marked) > fitness(best, name, mark, marked)))
             best = row;
         at = (at + 1) % TSM_ADDRESS_MAP_SIZE;
     }
