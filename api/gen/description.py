@@ -8,6 +8,19 @@ wrong with a description is reported as "file:line: what", all of it, before any
 import re
 from dataclasses import dataclass, field
 
+STATUSES = ('generated', 'hook', 'unmodelled')
+KINDS = ('other', 'init', 'query', 'create', 'destroy', 'command', 'sync', 'state', 'signal',
+         'wait')
+ROLES = ('object', 'dst', 'src', 'size', 'payload', 'host_dst', 'host_src', 'function',
+         'function_name', 'grid_x', 'grid_y', 'grid_z', 'block_x', 'block_y', 'block_z',
+         'shared_size', 'arguments', 'parent', 'name', 'address', 'code', 'stream_made')
+SCALARS = ('uint', 'int', 'hex', 'bool', 'f32', 'size', 'devptr', 'hostptr', 'device', 'stream')
+TYPES = SCALARS + ('string', 'struct', 'omit', 'handle', 'enum', 'flags', 'bytes', 'blob',
+                   'payload', 'readback')
+WITH_LENGTH = ('bytes', 'blob', 'payload', 'readback')
+FIELD_COUNT_MAX = 64  # SBT_FIELD_COUNT_MAX
+SPAN_COUNT_MAX = 8  # variable fields of a record, see struct tsm_call
+
 
 class Problems(Exception):
     """What is wrong with a description: one line each."""
@@ -23,13 +36,43 @@ class Enum:
 
 
 @dataclass
+class Use:
+    """What a parameter, a member of a struct or an additional field means."""
+    type: str = ''  # one of TYPES
+    detail: str = ''  # of handle, enum, flags
+    length: str = ''  # C expression, of those in WITH_LENGTH
+    role: str = ''
+    out: bool = False
+    made: str = ''  # of an out handle: new, shared
+    indirect: bool = False  # of an out string: the address of its address is passed
+    value: str = ''  # C expression, of an additional field; "" when a function by hand appends it
+    place: str = ''
+
+
+@dataclass
 class Param:
     ctype: str  # as in C: "const void *"
     name: str
+    use: Use = None
 
     @property
     def declaration(self):
         return self.ctype + ('' if self.ctype.endswith('*') else ' ') + self.name
+
+    @property
+    def pointee(self):
+        """The type that a pointer points to, without const; "" when it is no pointer."""
+        if not self.ctype.endswith('*'):
+            return ''
+        return re.sub(r'^const ', '', self.ctype[:-1]).strip()
+
+
+@dataclass
+class Struct:
+    name: str
+    ctypes: list
+    place: str
+    members: list = field(default_factory=list)  # (name, Use)
 
 
 @dataclass
@@ -38,8 +81,43 @@ class Call:
     name: str
     place: str
     params: list
-    family: str = ''
+    family: str
     alias_of: str = ''
+    traits: list = field(default_factory=list)  # (place, text): lines not yet understood
+    status: str = ''
+    kind: str = ''
+    options: set = field(default_factory=set)  # blocks, waits, taints
+    replay: str = ''  # generated, hook, none
+    replayed_by: str = ''  # of replay hook: the call whose function it is
+    stream: str = ''  # C expression; NULL for the default stream, "" for none
+    after: str = ''  # C call of a helper
+    track: tuple = ()  # C expressions: address, size of host memory that the device can read now
+    untrack: str = ''
+    extra: list = field(default_factory=list)  # (name, Use): additional fields, behind the others
+
+    @property
+    def per_thread(self):
+        """NULL means the calling thread's stream, not the legacy one."""
+        return self.name.endswith(('_ptds', '_ptsz'))
+
+    @property
+    def source(self):
+        """The call whose traits this one has; "" when it has its own."""
+        if self.alias_of or len(self.traits) != 1 or not self.traits[0][1].startswith('like '):
+            return self.alias_of
+        return self.traits[0][1].split()[1]
+
+    def param(self, name):
+        return next((param for param in self.params if param.name == name), None)
+
+
+@dataclass
+class Api:
+    enums: dict
+    objects: dict  # object type -> number
+    structs: dict
+    helpers: dict  # function name -> C declaration
+    calls: list  # by id
 
 
 def read_lines(path):
@@ -56,11 +134,9 @@ def read_lines(path):
                 text = head + ' ' + text.strip()
             else:
                 place, indented = f'{path}:{number}', text[0] == ' '
-            if text.endswith(','):
-                pending = (place, indented, text.strip())
-                continue
-            pending = None
-            yield place, indented, text.strip()
+            pending = (place, indented, text.strip()) if text.endswith(',') else None
+            if not pending:
+                yield place, indented, text.strip()
 
 
 class EnumReader:
@@ -99,25 +175,52 @@ class EnumReader:
 
 
 class CallReader:
+    """First pass: what is there. Traits are only collected; traits.py understands them."""
+
     def __init__(self, path):
         self.problems = []
         self.calls = {}
         self.ids = {}
-        family = ''
+        self.structs = {}
+        self.objects = {}  # object type -> (number, C types)
+        self.types = {}  # C type -> how a value of it is recorded
+        self.helpers = {}
+        self.family = ''
+        self.current = None
         for place, indented, text in read_lines(path):
-            if indented:
-                continue
-            if text.startswith('family '):
-                family = text.split()[1]
+            if indented and self.current is None:
+                self.problems.append(f'{place}: belongs to no call and no struct')
+            elif indented:
+                self.current.append((place, text))
             else:
-                self.call(place, text, family)
+                self.current = None
+                self.top(place, text)
 
-    def call(self, place, text, family):
+    def top(self, place, text):
+        word, _, rest = text.partition(' ')
+        if word == 'family':
+            self.family = rest
+        elif word == 'object':
+            name, *ctypes = rest.split()
+            self.objects[name] = (len(self.objects) + 1, ctypes)
+        elif word == 'type' and len(rest.split()) > 1:
+            meaning, *ctypes = rest.split()
+            self.types.update(dict.fromkeys(ctypes, meaning))
+        elif word == 'helper' and re.search(r'(\w+)\(', rest):
+            self.helpers[re.search(r'(\w+)\(', rest)[1]] = rest
+        elif word == 'struct':
+            name, *ctypes = rest.split()
+            self.current = []
+            self.structs[name] = (Struct(name, [name, *ctypes], place), self.current)
+        else:
+            self.call(place, text)
+
+    def call(self, place, text):
         made = self.prototype(place, text) or self.alias(place, text)
         if not made:
-            self.problems.append(f'{place}: expected "ID NAME(PARAMETERS)" or "ID NAME = NAME"')
+            self.problems.append(f'{place}: expected "ID NAME(PARAMETERS)", "ID NAME = NAME" or '
+                                 'one of family, object, struct, type, helper')
             return
-        made.family = family
         for known, what in ((self.ids.get(made.id), f'id {made.id}'),
                             (self.calls.get(made.name), made.name)):
             if known:
@@ -125,6 +228,7 @@ class CallReader:
         if not 0 < made.id < 0x10000:
             self.problems.append(f'{place}: an id is 1 to 65535')
         self.ids[made.id] = self.calls[made.name] = made
+        self.current = made.traits
 
     def prototype(self, place, text):
         match = re.fullmatch(r'(\d+) (\w+)\((.*)\)', text)
@@ -137,7 +241,7 @@ class CallReader:
                 self.problems.append(f'{place}: "{declaration}" is no parameter')
                 continue
             params.append(Param(param[1].strip(), param[2]))
-        return Call(int(match[1]), match[2], place, params)
+        return Call(int(match[1]), match[2], place, params, self.family)
 
     def alias(self, place, text):
         match = re.fullmatch(r'(\d+) (\w+) = (\w+)', text)
@@ -146,19 +250,5 @@ class CallReader:
         known = self.calls.get(match[3])
         if not known:
             self.problems.append(f'{place}: no call {match[3]} above')
-            return Call(int(match[1]), match[2], place, [])
-        return Call(int(match[1]), match[2], place, known.params, alias_of=known.name)
-
-
-@dataclass
-class Api:
-    enums: dict
-    calls: list  # by id
-
-
-def read(api_path, enums_path):
-    enums, calls = EnumReader(enums_path), CallReader(api_path)
-    problems = enums.problems + calls.problems
-    if problems:
-        raise Problems('\n'.join(problems))
-    return Api(enums.enums, sorted(calls.calls.values(), key=lambda call: call.id))
+        params = [Param(param.ctype, param.name) for param in known.params] if known else []
+        return Call(int(match[1]), match[2], place, params, self.family, alias_of=match[3])

@@ -13,18 +13,30 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import declarations
 import description
+import replay_calls
+import schema
+import traits
+import wrappers
 
 OUTPUTS = {
     'cuda_enums.h': declarations.enums_h,
     'cuda_prototypes.h': declarations.prototypes_h,
     'cuda_calls.inc': declarations.calls_inc,
+    'cuda_calls.h': schema.calls_h,
+    'cuda_real.h': wrappers.real_h,
+    'cuda_hooks.h': wrappers.hooks_h,
+    'cuda_replay_calls.h': replay_calls.replay_calls_h,
+    'cuda_schema.c': schema.schema_c,
+    'cuda_wrappers.c': wrappers.wrappers_c,
+    'cuda_replay_calls.c': replay_calls.replay_calls_c,
+    'cuda_coverage.inc': schema.coverage_inc,
 }
 
 
 def main():
     out, api_path, enums_path, *outputs = sys.argv[1:]
     try:
-        api = description.read(api_path, enums_path)
+        api = traits.read(api_path, enums_path)
     except description.Problems as problems:
         sys.exit(str(problems))
     for name in outputs:

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What generated wrappers (cuda_wrappers.c) and hooks say often: an object as its stable id, an
+ * event's place, a stream's number. Runs inside the traced program: the rules of capture/capture.h
+ * hold.
+ */
+#ifndef API_CUDA_CUDA_ENCODE_H
+#define API_CUDA_CUDA_ENCODE_H
+
+#include "api/cuda/cuda_calls.h"
+#include "api/cuda/cuda_source.h"
+
+#include <string.h>
+
+/* Any pointer or 64-bit number as the value of a slot. */
+#define CUDA_SLOT(value) ((uint64_t)(uintptr_t)(value))
+
+/* IEEE bits. */
+static inline uint64_t cuda_slot_f32(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+/* Id of an object that a call uses. */
+static inline uint64_t cuda_id(enum cuda_object object, uint64_t raw)
+{
+    return tsm_handle_id(SBT_API_CUDA, object, raw);
+}
+
+/* Id of an object that a query gives: one that we have not met is no reason to mark the trace. */
+static inline uint64_t cuda_id_if_known(enum cuda_object object, uint64_t raw)
+{
+    const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
+
+    return handle ? handle->id : 0;
+}
+
+/* Id of an object that a call has made. `name` may be NULL. */
+static inline uint64_t cuda_id_new(enum cuda_object object, uint64_t raw, const char *name)
+{
+    struct tsm_handle *handle = tsm_handle_add(SBT_API_CUDA, object, raw);
+
+    handle->name = name ? tsm_intern(name, strlen(name)) : 0;
+    return handle->id;
+}
+
+/* The same where each call may give the same object again. The driver reuses values, so that an
+ * object of another name is another object. */
+static inline uint64_t cuda_id_shared(enum cuda_object object, uint64_t raw, const char *name)
+{
+    const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
+
+    if (handle && (!name || handle->name == tsm_intern(name, strlen(name))))
+        return handle->id;
+    return cuda_id_new(object, raw, name);
+}
+
+/* Id of an object that a call is about to destroy. It is forgotten before the driver can give its
+ * value to another thread; a destroying call that fails leaves the object in doubt anyway. */
+static inline uint64_t cuda_id_gone(enum cuda_object object, uint64_t raw)
+{
+    uint64_t id = cuda_id(object, raw);
+
+    if (raw)
+        tsm_handle_remove(SBT_API_CUDA, object, raw);
+    return id;
+}
+
+/* An event now stands for the call's place on its stream. */
+static inline void cuda_signalled(const struct tsm_call *call, CUevent event)
+{
+    struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
+
+    if (!handle)
+        return;
+    handle->stream = call->stream;
+    handle->position = call->position;
+}
+
+/* The call's stream waits for that place. */
+static inline void cuda_waits(const struct tsm_call *call, CUevent event)
+{
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
+
+    if (handle && call->stream)
+        tsm_stream_waits(call->stream, handle);
+}
+
+static inline void cuda_event_synchronised(CUevent event)
+{
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
+
+    if (handle)
+        tsm_synchronised_event(handle);
+}
+
+static inline void cuda_stream_synchronised(struct tsm_stream *stream)
+{
+    if (stream)
+        tsm_synchronised(SBT_API_CUDA, stream);
+}
+
+static inline uint64_t cuda_stream_slot(const struct tsm_stream *stream)
+{
+    return stream ? tsm_stream_number(stream) : SBT_STREAM_NONE;
+}
+
+/* The device writes `size` bytes at `address` by this call. */
+static inline void cuda_readback(struct tsm_call *call, const void *address, uint64_t size,
+                                 bool complete)
+{
+    const struct tsm_box box = {.data = address, .width = size, .height = 1, .depth = 1,
+                                .pitch = size, .plane = size};
+
+    tsm_readback(call, &box, complete);
+}
+
+#endif

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trace says of its records: schemas, names of values; and the coverage table."""
+
+from text import HEAD, guarded, wrap
+from traits import fields_of
+
+STATUS = {'generated': 'TSM_CALL_GENERATED', 'hook': 'TSM_CALL_HOOKED',
+          'unmodelled': 'TSM_CALL_UNMODELLED'}
+
+CALLS_H = '''\
+#include "api/api.h"
+
+/* Record types of the CUDA driver API. */
+enum cuda_type {{
+{types}}};
+
+/* Object types: the second argument of tsm_handle_find() and its kin. */
+enum cuda_object {{
+{objects}}};
+
+/* Calls in the order of their ids, and the value tables that their fields name. */
+extern const struct tsm_api_description cuda_description;
+'''
+
+SCHEMA_C = HEAD + '''\
+#include "api/cuda/cuda_calls.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- names of values ------------------------------------------------------------------------ */
+
+{values}
+static const struct sbt_enum enums[] = {{
+{enums}}};
+
+/* ---- fields --------------------------------------------------------------------------------- */
+
+{fields}
+/* ---- record types --------------------------------------------------------------------------- */
+
+static const struct sbt_schema schemas[] = {{
+{schemas}}};
+
+static const struct tsm_call_description calls[] = {{
+{calls}}};
+
+const struct tsm_api_description cuda_description = {{
+    SBT_API_CUDA, "cuda", calls, COUNT(calls), enums, COUNT(enums),
+}};
+'''
+
+
+def status_of(call):
+    """A call is hooked as soon as a function by hand takes part in recording or replaying it."""
+    by_hand = call.status == 'generated' and (call.after or call.replay == 'hook')
+    return 'hook' if by_hand else call.status
+
+
+def calls_h(api):
+    types = ''.join(f'    TYPE_{call.name} = SBT_API_CUDA << 16 | {call.id},\n'
+                    for call in api.calls)
+    objects = ''.join(f'    CUDA_OBJECT_{name.upper()} = {number},\n'
+                      for name, number in api.objects.items())
+    return guarded('API_CUDA_CUDA_CALLS_H', CALLS_H.format(types=types, objects=objects))
+
+
+def used_enums(api):
+    used = {field.detail for call in api.calls for field in fields_of(call, api.structs)
+            if field.type in ('ENUM', 'FLAGS')} | {'CUresult'}
+    return [enum for name, enum in api.enums.items() if name in used]
+
+
+def values_of(enum):
+    """A view takes the first name of a value; the others stay out."""
+    rows, seen = '', set()
+    for name, value in enum.values:
+        if value not in seen:
+            rows += f'    {{"{name}", {value}}},\n'
+        seen.add(value)
+    return f'static const struct sbt_enum_value values_{enum.name}[] = {{\n{rows}}};\n'
+
+
+def field_row(field):
+    role = field.role.upper() or 'NONE'
+    return f'    {{"{field.name}", SBT_FIELD_{field.type}, SBT_ROLE_{role}, "{field.detail}"}},\n'
+
+
+def fields_rows(call, structs):
+    fields = fields_of(call, structs)
+    if call.alias_of or not fields:
+        return ''
+    rows = ''.join(map(field_row, fields))
+    return f'static const struct sbt_field fields_{call.name}[] = {{\n{rows}}};\n'
+
+
+def schema_row(call, structs):
+    flags = ['SBT_SCHEMA_RESULT_ENUM']
+    flags += ['SBT_SCHEMA_TAINTS'] if 'taints' in call.options else []
+    flags += ['SBT_SCHEMA_BLOCKS'] if 'waits' in call.options else []
+    array = f'fields_{call.alias_of or call.name}'
+    fields = f'COUNT({array}), {array}' if fields_of(call, structs) else '0, NULL'
+    return wrap(f'    {{TYPE_{call.name}, "{call.name}", SBT_KIND_{call.kind.upper()}, '
+                f'{" | ".join(flags)}, "CUresult", {fields}}},', 5) + '\n'
+
+
+def schema_c(api):
+    enums = used_enums(api)
+    return SCHEMA_C.format(
+        values='\n'.join(map(values_of, enums)),
+        enums=''.join(f'    {{"{enum.name}", COUNT(values_{enum.name}), values_{enum.name}}},\n'
+                      for enum in enums),
+        fields='\n'.join(filter(None, (fields_rows(call, api.structs) for call in api.calls))),
+        schemas=''.join(schema_row(call, api.structs) for call in api.calls),
+        calls=''.join(f'    {{&schemas[{index}], {STATUS[status_of(call)]}, "{call.family}"}},\n'
+                      for index, call in enumerate(api.calls)))
+
+
+def by_hand(call):
+    parts = []
+    if call.status == 'hook':
+        parts.append(f'hook_{call.name}')
+    if call.after:
+        parts.append(call.after.partition('(')[0])
+    if call.replay == 'hook':
+        parts.append(f'replay_{call.replayed_by}')
+    return ' '.join(parts)
+
+
+def coverage_inc(api):
+    text = HEAD + '''\
+/* TSM_CUDA_COVERAGE(id, name, family, status, kind, replay, taints, functions by hand): each call.
+ * status and replay are strings of api/cuda/cuda.api; taints is 0 or 1. */
+'''
+    for call in api.calls:
+        text += wrap(f'TSM_CUDA_COVERAGE({call.id}, "{call.name}", "{call.family}", '
+                     f'"{status_of(call)}", "{call.kind}", "{call.replay}", '
+                     f'{int("taints" in call.options)}, "{by_hand(call)}")') + '\n'
+    return text

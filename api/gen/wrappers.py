@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wrappers that the traced program calls. Each template looks like the C that it makes."""
+
+import re
+
+from declarations import params_of
+from text import HEAD, guarded, wrap
+from traits import fields_of
+
+RESOLVER = '''\
+static CUresult resolve_{name}({params})
+{{
+    if (!cuda_bind() || real.{name} == resolve_{name})
+        return CUDA_ERROR_NOT_FOUND;
+    return real.{name}({args});
+}}
+'''
+
+HOOKED = '''\
+TSM_EXPORT CUresult {name}({params})
+{{
+    return hook_{name}({args});
+}}
+'''
+
+WRAPPER = '''\
+TSM_EXPORT CUresult {name}({params})
+{{
+    struct tsm_call call;
+    CUresult returned;
+    bool ok;
+
+    if (!tsm_call_begin(&call, TYPE_{name}))
+        return real.{name}({args});
+{before}
+    returned = real.{name}({args});
+    ok = returned == CUDA_SUCCESS;
+    tsm_call_returned(&call, returned, !ok);
+{after}
+    tsm_call_commit(&call);
+{synchronised}
+    return returned;
+}}
+'''
+
+SOURCE = HEAD + '''\
+#include "api/cuda/cuda_hooks.h"
+
+#define TSM_EXPORT __attribute__((visibility("default")))
+
+/* ---- until the first call: resolvers -------------------------------------------------------- */
+
+{resolvers}
+struct cuda_real real = {{
+{initial}}};
+
+/* ---- wrappers ------------------------------------------------------------------------------- */
+
+{wrappers}
+/* ---- what interposition looks up, sorted by name -------------------------------------------- */
+
+static const struct tsm_export rows[] = {{
+{rows}}};
+
+const struct tsm_exports cuda_exports = {{rows, sizeof(rows) / sizeof(rows[0])}};
+'''
+
+
+def args_of(call):
+    return ', '.join(param.name for param in call.params)
+
+
+def stream_of(call, expression):
+    """The capture's stream of a C expression of type CUstream."""
+    pointer = re.match(r'(\w+)->', expression)
+    if pointer:  # the program's pointer has not been checked by the driver yet
+        expression = f'{pointer[1]} ? {expression} : NULL'
+    return f'cuda_stream{"_ptsz" if call.per_thread else ""}({expression})'
+
+
+def object_param(call, kinds):
+    """The parameter of role object that a call of one of these kinds takes."""
+    if call.kind not in kinds or call.status == 'unmodelled':
+        return None
+    return next((param for param in call.params
+                 if param.use.role == 'object' and param.use.type == 'handle'
+                 and not param.use.out), None)
+
+
+# ---- before the real call -----------------------------------------------------------------------
+
+
+def before(call):
+    lines = []
+    if call.kind in ('command', 'signal', 'wait'):
+        lines.append('tsm_hostmem_publish();')
+    gone = object_param(call, ('destroy',))
+    if gone:
+        lines.append(f'const uint64_t {gone.name}_id = cuda_id_gone('
+                     f'CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}));')
+    if call.untrack:
+        lines.append(f'tsm_hostmem_untrack(CUDA_SLOT({call.untrack}));')
+    if call.stream:
+        blocks = call.options & {'blocks', 'waits'} or call.status == 'unmodelled'
+        lines.append(f'tsm_call_on_stream(&call, {stream_of(call, call.stream)}, '
+                     f'{"TSM_BLOCKS" if blocks else "TSM_ENQUEUES"});')
+    return lines
+
+
+# ---- after it -----------------------------------------------------------------------------------
+
+
+def handle_in(call, field):
+    gone = object_param(call, ('destroy',))
+    if gone and field.use is gone.use:
+        return f'{gone.name}_id'
+    return f'cuda_id(CUDA_OBJECT_{field.detail.upper()}, CUDA_SLOT({field.value}))'
+
+
+def handle_out(call, field):
+    function = {'new': 'cuda_id_new', 'shared': 'cuda_id_shared'}.get(field.use.made)
+    raw = f'CUDA_OBJECT_{field.detail.upper()}, CUDA_SLOT(*{field.value})'
+    if not function:
+        return f'cuda_id_if_known({raw})'
+    name = next((param.name for param in call.params if param.use.role == 'name'), 'NULL')
+    return f'{function}({raw}, {name})'
+
+
+def scalar(call, field, expression):
+    """A C expression as the value of a slot."""
+    if field.use.type == 'f32':
+        return f'cuda_slot_f32({expression})'
+    if field.use.type == 'stream':
+        return f'cuda_stream_slot({stream_of(call, expression)})'
+    if field.use.type in ('int', 'device', 'enum'):
+        return f'(uint64_t)(int64_t)({expression})' if '*' in expression else \
+            f'(uint64_t)(int64_t){expression}'
+    return f'CUDA_SLOT({expression})'
+
+
+def append_variable(field):
+    pointer = field.value
+    if field.type == 'STRING':
+        text = f'ok && {pointer} ? *{pointer} : NULL' if field.use.indirect else \
+            f'ok ? {pointer} : NULL'
+        return f'tsm_call_string(&call, {text});'
+    function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
+    return f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0);'
+
+
+def append(call, field):
+    """The C statement that appends a field. What a pointer points to is read only when the driver
+    has accepted it."""
+    if field.type in ('STRING', 'BYTES', 'BLOB'):
+        return append_variable(field)
+    if field.use.type in ('payload', 'readback'):
+        return f'tsm_call_slot(&call, CUDA_SLOT({field.value}));'
+    if field.use.out:
+        value = handle_out(call, field) if field.type == 'HANDLE' else \
+            scalar(call, field, f'*{field.value}')
+        return f'tsm_call_slot(&call, ok && {field.value} ? {value} : 0);'
+    value = handle_in(call, field) if field.type == 'HANDLE' else scalar(call, field, field.value)
+    if '->' in field.value or field.use.value:
+        value = f'ok ? {value} : 0'
+    return f'tsm_call_slot(&call, {value});'
+
+
+def after(call, fields):
+    lines = [append(call, field) for field in fields if field.value]
+    if call.after:
+        name, _, args = call.after.partition('(')
+        lines.append(f'{name}(&call, ok, {args};')
+    effects = []
+    waited = 'true' if 'waits' in call.options else 'false'
+    for param in call.params:
+        if param.use.type == 'readback':
+            effects.append(f'cuda_readback(&call, {param.name}, {param.use.length}, {waited});')
+    if object_param(call, ('signal',)):
+        effects.append(f'cuda_signalled(&call, {object_param(call, ("signal",)).name});')
+    if object_param(call, ('wait',)):
+        effects.append(f'cuda_waits(&call, {object_param(call, ("wait",)).name});')
+    if call.track:
+        address, size = call.track
+        effects.append(f'tsm_hostmem_track(CUDA_SLOT({address}), {size});')
+    if 'taints' in call.options:
+        effects.append('tsm_call_flag(&call, SBT_RECORD_TAINTS);')
+    return lines + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
+
+
+def synchronised(call):
+    """When the call's own record is written: what the host knows to be complete now."""
+    if call.status == 'unmodelled' or not (call.kind == 'sync' or 'waits' in call.options):
+        return []
+    of = object_param(call, ('sync',))
+    if call.stream:
+        effect = f'cuda_stream_synchronised({stream_of(call, call.stream)});'
+    elif of and of.use.detail == 'event':
+        effect = f'cuda_event_synchronised({of.name});'
+    else:
+        effect = f'cuda_context_synchronised({of.name if of else "NULL"});'
+    return ['if (ok)', '    ' + effect]
+
+
+def statements(lines):
+    return '\n'.join(wrap('    ' + line, 8) for line in lines)
+
+
+def wrapper(call, structs):
+    names = {'name': call.name, 'params': params_of(call), 'args': args_of(call)}
+    if call.status == 'hook':
+        return HOOKED.format(**names)
+    lines = after(call, fields_of(call, structs))
+    text = WRAPPER.format(**names, before=statements(before(call)), after=statements(lines),
+                          synchronised=statements(synchronised(call)))
+    if not re.search(r'\bok\b', text.split('ok = ')[1].split('tsm_call_returned')[1][8:]):
+        text = text.replace('    bool ok;\n', '').replace(
+            '    ok = returned == CUDA_SUCCESS;\n', '').replace('!ok', 'returned != CUDA_SUCCESS')
+    return re.sub(r'\n\n(?=    (returned|tsm_call_commit|return returned))', '\n', text)
+
+
+def wrappers_c(api):
+    return SOURCE.format(
+        resolvers='\n'.join(RESOLVER.format(name=call.name, params=params_of(call),
+                                            args=args_of(call)) for call in api.calls),
+        initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in api.calls),
+        wrappers='\n'.join(wrapper(call, api.structs) for call in api.calls),
+        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&real.{call.name}}},\n'
+                     for call in sorted(api.calls, key=lambda call: call.name)))
+
+
+# ---- headers ------------------------------------------------------------------------------------
+
+REAL = '''\
+#include "api/cuda/cuda_prototypes.h"
+
+/* The functions of a CUDA driver, one pointer each, in the order of ids. */
+struct cuda_real {{
+{members}}};
+'''
+
+HOOKS = '''\
+/* What is written by hand for the CUDA source: functions that the description calls. They run inside
+ * the traced program, by the rules of capture/capture.h. */
+
+#include "api/cuda/cuda_encode.h"
+#include "api/cuda/cuda_real.h"
+#include "api/cuda/cuda_source.h"
+
+/* The driver's own functions. Each is at first a resolver: see api/cuda/cuda_source.h. */
+extern struct cuda_real real;
+
+extern const struct tsm_exports cuda_exports;
+
+/* Everything that was submitted to `context` (NULL: the calling thread's) is complete: tell
+ * tsm_synchronised() for each of its streams. */
+void cuda_context_synchronised(CUcontext context);
+
+/* ---- helpers -------------------------------------------------------------------------------- */
+
+{helpers}
+/* ---- whole wrappers ------------------------------------------------------------------------- */
+
+{hooks}'''
+
+
+def real_h(api):
+    members = ''.join(wrap(f'    CUresult (*{call.name})({params_of(call)});', 8) + '\n'
+                      for call in api.calls)
+    return guarded('API_CUDA_CUDA_REAL_H', REAL.format(members=members))
+
+
+def hooks_h(api):
+    helpers = ''.join(wrap(declaration + ';') + '\n' for declaration in api.helpers.values())
+    hooks = ''.join(wrap(f'CUresult hook_{call.name}({params_of(call)});') + '\n'
+                    for call in api.calls if call.status == 'hook')
+    return guarded('API_CUDA_CUDA_HOOKS_H', HOOKS.format(helpers=helpers, hooks=hooks))
