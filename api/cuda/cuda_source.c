@@ -3,8 +3,7 @@
 
 #include "api/cuda/cuda_encode.h"
 #include "base/arena.h"
-#include "cuda_hooks.h"
-#include "cuda_wrappers.h"
+#include "api/cuda/cuda_hooks.h"
 
 #include <string.h>
 
@@ -60,6 +59,13 @@ void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread)
     return owns_name(symbol) ? tsm_unwrapped(symbol, address) : address;
 }
 
+static void forked(void)
+{
+    cuda_streams_forked();
+    cuda_checksum_forked();
+    cuda_describe_again();
+}
+
 static const char *const sonames[] = {"libcuda.so.1", "libcuda.so", NULL};
 
 const struct tsm_source cuda_source = {
@@ -69,5 +75,5 @@ const struct tsm_source cuda_source = {
     .owns_name = owns_name,
     .bind = bind_library,
     .describe = cuda_describe,
-    .forked = cuda_streams_forked,
+    .forked = forked,
 };

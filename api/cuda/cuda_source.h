@@ -20,7 +20,7 @@
 #include "capture/capture.h"
 #include "interpose/interpose.h"
 
-#include "cuda_abi.h"
+#include "api/cuda/cuda_abi.h"
 
 extern const struct tsm_source cuda_source;
 
@@ -43,7 +43,16 @@ bool cuda_driver_has(const char *name);
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *cuda_keep(size_t size);
 
+/* Metadata about driver and devices, once a session. */
+void cuda_describe(void);
+void cuda_describe_again(void);
+
+/* TS_CHECKSUM: the program knows that the GPU is idle; a command was recorded. Outside of a call. */
+void cuda_checksum_sync(struct tsm_stream *stream);
+void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
+
 /* In the child of a fork. */
 void cuda_streams_forked(void);
+void cuda_checksum_forked(void);
 
 #endif

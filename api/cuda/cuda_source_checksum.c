@@ -8,8 +8,7 @@
 
 #include "api/cuda/cuda_encode.h"
 #include "base/hash.h"
-#include "cuda_hooks.h"
-#include "cuda_wrappers.h"
+#include "api/cuda/cuda_hooks.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -52,9 +51,9 @@ static bool take(struct allocation *slot, CUdeviceptr start, uint64_t size)
     return true;
 }
 
-void cuda_checksum_track(CUdeviceptr start, uint64_t size)
+void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
 {
-    struct allocation *slots = wanted() ? table() : NULL;
+    struct allocation *slots = ok && wanted() ? table() : NULL;
     unsigned count = atomic_load(&used);
 
     if (!slots)
@@ -69,9 +68,9 @@ void cuda_checksum_track(CUdeviceptr start, uint64_t size)
         atomic_store(&used, ALLOCATION_MAX);
 }
 
-void cuda_checksum_untrack(CUdeviceptr start)
+void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
 {
-    struct allocation *slots = wanted() ? atomic_load(&allocations) : NULL;
+    struct allocation *slots = ok ? atomic_load(&allocations) : NULL;
     unsigned count = slots ? atomic_load(&used) : 0;
 
     for (unsigned i = 0; i < count && i < ALLOCATION_MAX; i++) {
@@ -142,18 +141,29 @@ static void checksum_all(struct tsm_stream *stream, uint64_t position)
         munmap(buffer, READ_SIZE);
 }
 
-void cuda_checksum_sync(struct tsm_stream *stream)
+/* Everything recorded so far, on any stream, has to be in the memory that is read. */
+static void checksum(struct tsm_stream *stream, uint64_t position)
 {
-    if (!tsm_inside() && wanted())
-        checksum_all(stream, 0);
-}
-
-void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
-{
-    if (tsm_inside() || tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND)
-        return;
     tsm_inside_enter();
     real.cuCtxSynchronize();
     tsm_inside_leave();
     checksum_all(stream, position);
+}
+
+void cuda_checksum_sync(struct tsm_stream *stream)
+{
+    if (!tsm_inside() && wanted())
+        checksum(stream, 0);
+}
+
+void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
+{
+    if (!tsm_inside() && tsm_session_settings()->checksum == TSM_CHECKSUM_COMMAND)
+        checksum(stream, position);
+}
+
+void cuda_checksum_forked(void)
+{
+    atomic_store(&used, 0);
+    atomic_store(&allocations, NULL);
 }

@@ -5,8 +5,7 @@
  */
 #include "api/cuda/cuda_source.h"
 
-#include "cuda_hooks.h"
-#include "cuda_wrappers.h"
+#include "api/cuda/cuda_hooks.h"
 
 /* One side of a copy; `type` is never CU_MEMORYTYPE_UNIFIED after resolve(). */
 struct side {

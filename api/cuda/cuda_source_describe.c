@@ -6,8 +6,7 @@
 #include "api/cuda/cuda_source.h"
 
 #include "base/text.h"
-#include "cuda_hooks.h"
-#include "cuda_wrappers.h"
+#include "api/cuda/cuda_hooks.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -96,7 +95,7 @@ void cuda_describe_again(void)
     atomic_store(&described, false);
 }
 
-void cuda_after_init(struct tsm_call *call, bool ok)
+void cuda_after_init(struct tsm_call *call, bool ok, unsigned int flags)
 {
     if (ok)
         cuda_describe();

@@ -7,9 +7,7 @@
  */
 #include "api/cuda/cuda_source.h"
 
-#include "api/cuda/cuda_encode.h"
-#include "cuda_hooks.h"
-#include "cuda_wrappers.h"
+#include "api/cuda/cuda_hooks.h"
 
 static void replace(const char *symbol, void **pfn, CUresult result, cuuint64_t flags)
 {

@@ -9,9 +9,7 @@
  */
 #include "api/cuda/cuda_source_module.h"
 
-#include "api/cuda/cuda_encode.h"
-#include "cuda_hooks.h"
-#include "cuda_wrappers.h"
+#include "api/cuda/cuda_hooks.h"
 
 #include <string.h>
 

@@ -4,9 +4,7 @@
  */
 #include "api/cuda/cuda_source_module.h"
 
-#include "api/cuda/cuda_encode.h"
-#include "cuda_hooks.h"
-#include "cuda_wrappers.h"
+#include "api/cuda/cuda_hooks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +93,7 @@ const void *cuda_image_data(const void *image)
 
 /* ---- after loads -------------------------------------------------------------------------------- */
 
-void cuda_after_load(struct tsm_call *call, bool ok, CUmodule *module, const void *image)
+void cuda_after_load(struct tsm_call *call, bool ok, const CUmodule *module, const void *image)
 {
     struct cuda_image measured;
 
@@ -107,7 +105,7 @@ void cuda_after_load(struct tsm_call *call, bool ok, CUmodule *module, const voi
         tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
 }
 
-void cuda_after_library(struct tsm_call *call, bool ok, CUlibrary *library, const void *image)
+void cuda_after_library(struct tsm_call *call, bool ok, const CUlibrary *library, const void *image)
 {
     struct cuda_image measured;
 
@@ -153,12 +151,12 @@ static void after_file(struct tsm_call *call, bool ok, const char *path, uint32_
     errno = saved_errno;
 }
 
-void cuda_after_file(struct tsm_call *call, bool ok, CUmodule *module, const char *path)
+void cuda_after_file(struct tsm_call *call, bool ok, const CUmodule *module, const char *path)
 {
     after_file(call, ok, path, CUDA_OBJECT_MODULE, ok ? CUDA_SLOT(*module) : 0);
 }
 
-void cuda_after_library_file(struct tsm_call *call, bool ok, CUlibrary *library, const char *path)
+void cuda_after_library_file(struct tsm_call *call, bool ok, const CUlibrary *library, const char *path)
 {
     after_file(call, ok, path, CUDA_OBJECT_LIBRARY, ok ? CUDA_SLOT(*library) : 0);
 }
@@ -194,7 +192,7 @@ static uint32_t name_id(const char *name)
     return tsm_intern(name, strlen(name));
 }
 
-void cuda_after_function(struct tsm_call *call, bool ok, CUfunction *function, CUmodule module,
+void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *function, CUmodule module,
                          const char *name)
 {
     if (ok)
@@ -202,7 +200,7 @@ void cuda_after_function(struct tsm_call *call, bool ok, CUfunction *function, C
                       known_layout(CUDA_OBJECT_MODULE, CUDA_SLOT(module), name_id(name)));
 }
 
-void cuda_after_kernel(struct tsm_call *call, bool ok, CUkernel *kernel, CUlibrary library,
+void cuda_after_kernel(struct tsm_call *call, bool ok, const CUkernel *kernel, CUlibrary library,
                        const char *name)
 {
     if (ok)
@@ -211,7 +209,7 @@ void cuda_after_kernel(struct tsm_call *call, bool ok, CUkernel *kernel, CUlibra
 }
 
 /* A kernel's function in the current context has the kernel's name and parameters. */
-void cuda_after_kernel_function(struct tsm_call *call, bool ok, CUfunction *function,
+void cuda_after_kernel_function(struct tsm_call *call, bool ok, const CUfunction *function,
                                 CUkernel kernel)
 {
     struct tsm_handle *from = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_FUNCTION,
@@ -227,7 +225,7 @@ void cuda_after_kernel_function(struct tsm_call *call, bool ok, CUfunction *func
 }
 
 /* A library's module knows what the library knows. */
-void cuda_after_library_module(struct tsm_call *call, bool ok, CUmodule *module, CUlibrary library)
+void cuda_after_library_module(struct tsm_call *call, bool ok, const CUmodule *module, CUlibrary library)
 {
     const struct tsm_handle *from = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_LIBRARY,
                                                     CUDA_SLOT(library));
