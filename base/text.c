@@ -27,3 +27,22 @@ size_t tsm_format(char *out, size_t size, const char *format, ...)
     va_end(ap);
     return used;
 }
+
+size_t tsm_text_character(const char *text)
+{
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)text;
+    size_t size = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    unsigned value = p[0] & (0x7fu >> size);
+
+    if (size < 2 || p[0] > 0xf4)
+        return p[0] > 0xf4 ? 0 : size;
+    for (size_t i = 1; i < size; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (p[i] & 0x3f);
+    }
+    if (value < least[size] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+        return 0;
+    return size;
+}

@@ -16,4 +16,7 @@ size_t tsm_format(char *out, size_t size, const char *format, ...)
 size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
     __attribute__((format(printf, 3, 0)));
 
+/* Bytes of the UTF-8 character at `text`, 0 when there is no valid one. `text` is terminated. */
+size_t tsm_text_character(const char *text);
+
 #endif

@@ -147,49 +147,43 @@ static bool put_dict(struct tsm_buffer *out, const uint64_t *values, size_t coun
     return true;
 }
 
-static void put_body(struct tsm_buffer *out, uint64_t *values, size_t count, bool delta)
+static void put_body(struct tsm_buffer *out, uint64_t *values, size_t count,
+                     enum sbt_column_hint hint)
 {
     struct range r = range_of(values, count);
-    unsigned width;
+    unsigned width = fixed_width(r.max - r.min);
 
     if (r.min == r.max) {
         tsm_buffer_add_u8(out, SBT_COLUMN_CONSTANT);
         tsm_buffer_add_u64(out, r.min);
         return;
     }
-    width = fixed_width(r.max - r.min);
-    if (!delta && width > 1 && put_dict(out, values, count, width))
+    if (hint != SBT_COLUMN_RISING && width > 1 && put_dict(out, values, count, width))
         return;
     /* Counters of objects and the like; others only lose by differences. */
-    if (delta || (r.ascending && width > 1)) {
+    if (hint == SBT_COLUMN_RISING || (r.ascending && width > 1)) {
         to_deltas(values, count);
         tsm_buffer_add_u8(out, SBT_COLUMN_DELTA | SBT_COLUMN_VARINT);
         put_varints(out, values, count);
-        return;
+    } else if (hint == SBT_COLUMN_SMALL && width > 1) {
+        tsm_buffer_add_u8(out, SBT_COLUMN_VARINT);
+        put_varints(out, values, count);
+    } else {
+        tsm_buffer_add_u8(out, (uint8_t)(width == 8 ? SBT_COLUMN_FIXED8 : 1 + width / 2));
+        put_fixed(out, values, count, width == 8 ? 0 : r.min, width);
     }
-    tsm_buffer_add_u8(out, (uint8_t)(width == 8 ? SBT_COLUMN_FIXED8 : 1 + width / 2));
-    put_fixed(out, values, count, width == 8 ? 0 : r.min, width);
 }
 
-static void column_put(struct tsm_buffer *out, uint64_t *values, size_t count, bool delta)
+void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count,
+                    enum sbt_column_hint hint)
 {
     size_t at = out->size;
 
     tsm_buffer_add_u32(out, 0);
     if (count)
-        put_body(out, values, count, delta);
+        put_body(out, values, count, hint);
     if (!out->failed)
         tsm_put_u32(out->data + at, (uint32_t)(out->size - at - 4));
-}
-
-void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count)
-{
-    column_put(out, values, count, false);
-}
-
-void sbt_column_put_delta(struct tsm_buffer *out, uint64_t *values, size_t count)
-{
-    column_put(out, values, count, true);
 }
 
 static void get_fixed(struct tsm_view *in, uint64_t *values, size_t count, unsigned width)

@@ -26,11 +26,16 @@ enum sbt_column_storage {
 /* What was done to the values first: bit 4 of the encoding byte. */
 #define SBT_COLUMN_DELTA 0x10u /* zigzag difference to the value before, the first one to 0 */
 
-/* Append the column with the encoding that suits it. `values` is scratch afterwards. */
-void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count);
+/* What the values are like; it chooses the encoding, not what is read back. */
+enum sbt_column_hint {
+    SBT_COLUMN_PLAIN,
+    SBT_COLUMN_RISING, /* nearly always a little more than the one before: times */
+    SBT_COLUMN_SMALL,  /* nearly all tiny, a few huge */
+};
 
-/* The same, but always as differences: for times. */
-void sbt_column_put_delta(struct tsm_buffer *out, uint64_t *values, size_t count);
+/* Append the column with the encoding that suits it. `values` is scratch afterwards. */
+void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count,
+                    enum sbt_column_hint hint);
 
 /* Take one column from `in`. False when it is malformed; `values` is undefined then. */
 bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count);

@@ -6,9 +6,10 @@
 #ifndef FORMAT_LIMITS_H
 #define FORMAT_LIMITS_H
 
-#define SBT_CHUNK_RAW_MAX  (64u << 20) /* bytes of a payload before compression */
-#define SBT_CHUNK_ROWS_MAX (64u << 20) /* bytes of the rows of one EVENTS chunk, see SBT_ROW_SIZE  \
-                                        */
+#define SBT_CHUNK_RAW_MAX (64u << 20) /* bytes of a payload before compression */
+#define SBT_CHUNK_ROWS_MAX                                                                         \
+    (64u << 20) /* bytes of the rows of one EVENTS chunk, see SBT_ROW_SIZE                         \
+                 */
 #define SBT_CHUNK_SIZE        (1u << 20) /* what a writer aims at */
 #define SBT_TABLE_RATIO_MAX   64u /* raw : stored size of a chunk whose content stays loaded */
 #define SBT_RECORD_DATA_MAX   (32u << 20) /* variable bytes of one record */

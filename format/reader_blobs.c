@@ -57,8 +57,8 @@ static const char *add_pieces(struct sbt_reader *r, size_t place, const uint8_t 
     return NULL;
 }
 
-/* Pieces that a PIECES chunk lists. `listed` has a byte for each chunk of the trace. */
-static int load_listed(struct sbt_reader *r, size_t place, uint8_t *listed)
+/* Pieces that a PIECES chunk lists. */
+static int load_listed(struct sbt_reader *r, size_t place)
 {
     const struct sbt_chunk *head = &r->entries[place].head;
     uint8_t *payload;
@@ -78,9 +78,9 @@ static int load_listed(struct sbt_reader *r, size_t place, uint8_t *listed)
         }
         /* A chunk that is lost is said elsewhere; one listed twice counts once. */
         if (blobs == r->entry_count || r->entries[blobs].head.type != SBT_CHUNK_BLOBS ||
-            r->entries[blobs].head.count != count || listed[blobs])
+            r->entries[blobs].head.count != count || r->listed_by[blobs])
             continue;
-        listed[blobs] = 1;
+        r->listed_by[blobs] = (uint32_t)place + 1;
         if (add_pieces(r, blobs, entries, count))
             sbt_reader_blame(r, place, "its list of pieces is malformed", true);
     }
@@ -114,23 +114,23 @@ static int compare_pieces(const void *a, const void *b)
 
 int sbt_reader_pieces(struct sbt_reader *r)
 {
-    uint8_t *listed;
     int error = 0;
 
     if (r->pieces_loaded)
         return 0;
-    listed = calloc(r->entry_count ? r->entry_count : 1, 1);
-    if (!listed)
+    r->piece_count = 0; /* of an attempt that failed */
+    free(r->listed_by);
+    r->listed_by = calloc(r->entry_count + 1, sizeof(*r->listed_by));
+    if (!r->listed_by)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory", r->name);
     for (size_t i = 0; i < r->entry_count && !error; i++) {
         if (r->entries[i].head.type == SBT_CHUNK_PIECES)
-            error = load_listed(r, i, listed);
+            error = load_listed(r, i);
     }
     for (size_t i = 0; i < r->entry_count && !error; i++) {
-        if (r->entries[i].head.type == SBT_CHUNK_BLOBS && !listed[i])
+        if (r->entries[i].head.type == SBT_CHUNK_BLOBS && !r->listed_by[i])
             error = load_unlisted(r, i);
     }
-    free(listed);
     if (error)
         return error;
     if (r->piece_count)
@@ -144,6 +144,7 @@ void sbt_reader_blobs_finish(struct sbt_reader *r)
     for (size_t i = 0; i < SBT_BLOB_CACHE_COUNT; i++)
         free(r->blob_cache[i].payload);
     free(r->pieces);
+    free(r->listed_by);
 }
 
 static const struct sbt_piece_place *find_piece(const struct sbt_reader *r,

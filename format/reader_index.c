@@ -355,6 +355,7 @@ static void say_tail(struct sbt_reader *r)
     if (r->whole_end == r->size)
         return;
     if (session_starts(r, r->whole_end)) {
+        r->more_sessions = true;
         sbt_reader_say(r, "offset %llu: another session starts here; this version reads the first",
                        ull(r->whole_end));
         return;

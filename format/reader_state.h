@@ -63,6 +63,7 @@ struct sbt_reader {
     enum sbt_end end;
     bool totals_known;  /* from a trailer */
     bool has_trailer;   /* and an index that could be read */
+    bool more_sessions; /* another one follows at whole_end */
     uint64_t whole_end; /* without trailer: end of the last whole chunk */
 
     struct sbt_entry *entries;
@@ -98,6 +99,7 @@ struct sbt_reader {
     struct sbt_piece_place *pieces; /* by key */
     size_t piece_count, piece_capacity;
     bool pieces_loaded;
+    uint32_t *listed_by; /* for each entry: place + 1 of the PIECES chunk that lists it */
     struct sbt_blob_slot {
         uint32_t entry;
         uint64_t used; /* 0: free */
@@ -146,6 +148,9 @@ void sbt_reader_count_notable(struct sbt_reader *r);
 /* ---- reader_tables.c ---- */
 
 int sbt_reader_tables(struct sbt_reader *r);
+
+/* Load every string and every stack. */
+int sbt_reader_load_ids(struct sbt_reader *r);
 void sbt_reader_tables_finish(struct sbt_reader *r);
 
 /* ---- reader_blobs.c ---- */

@@ -373,6 +373,19 @@ int sbt_reader_stack(struct sbt_reader *r, uint32_t id, const uint64_t **frames)
     return (int)stack->count;
 }
 
+int sbt_reader_load_ids(struct sbt_reader *r)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->strings.chunk_count && !error; i++)
+        error = id_chunk_load(r, &r->strings, i, add_string);
+    for (size_t i = 0; i < r->stacks.chunk_count && !error; i++)
+        error = id_chunk_load(r, &r->stacks, i, add_stack);
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
 /* ---- mappings ---- */
 
 static bool add_mapping(struct sbt_reader *r, struct tsm_view *item)

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "format/column.h"
 #include "format/limits.h"
+#include "format/position.h"
 
 #include <stdlib.h>
 
@@ -147,6 +148,22 @@ out:
     return ok || fail(d, "the order column is malformed");
 }
 
+/* Positions are stored as differences; records[] have their streams by then. */
+static bool add_positions(struct decoder *d)
+{
+    struct sbt_positions positions = {0};
+    bool ok = true;
+
+    for (uint32_t i = 0; i < d->chunk->count && ok; i++) {
+        uint64_t *last = sbt_positions_last(&positions, d->rows->records[i].stream);
+        ok = last != NULL;
+        if (ok)
+            d->values[i] = *last += (uint64_t)tsm_unzigzag(d->values[i]);
+    }
+    sbt_positions_finish(&positions);
+    return ok || fail(d, "out of memory");
+}
+
 static bool take_common(struct decoder *d)
 {
     struct sbt_record *records = d->rows->records;
@@ -154,6 +171,8 @@ static bool take_common(struct decoder *d)
     for (unsigned column = SBT_COMMON_TIME; column < SBT_COMMON_COUNT; column++) {
         if (!sbt_column_get(&d->in, d->values, d->chunk->count))
             return fail(d, "a common column is malformed");
+        if (column == SBT_COMMON_POSITION && !add_positions(d))
+            return false;
         for (uint32_t i = 0; i < d->chunk->count; i++) {
             if (!set_common(&records[i], column, d->values[i]))
                 return fail(d, "a common column has a value out of range");

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "format/column.h"
+#include "format/position.h"
 #include "tracesmith/error.h"
 
 #include <string.h>
@@ -92,44 +93,46 @@ int sbt_batch_add(struct sbt_batch *b, uint32_t schema, const struct sbt_record 
     return 0;
 }
 
-static uint64_t common_value(const struct sbt_row *row, unsigned column)
+static bool position_differences(const struct sbt_row *rows, size_t count, uint64_t *values)
 {
-    switch ((enum sbt_common_column)column) {
-    case SBT_COMMON_GROUP:
-        return row->group;
-    case SBT_COMMON_TIME:
-        return row->time;
-    case SBT_COMMON_DURATION:
-        return row->duration;
-    case SBT_COMMON_THREAD:
-        return row->thread;
-    case SBT_COMMON_STREAM:
-        return row->stream;
-    case SBT_COMMON_POSITION:
-        return row->position;
-    case SBT_COMMON_RESULT:
-        return tsm_zigzag(row->result);
-    case SBT_COMMON_FLAGS:
-        return row->flags;
-    case SBT_COMMON_STACK:
-        return row->stack;
-    case SBT_COMMON_COUNT:
-        break;
+    struct sbt_positions positions = {0};
+    bool ok = true;
+
+    for (size_t i = 0; i < count && ok; i++) {
+        uint64_t *last = sbt_positions_last(&positions, rows[i].stream);
+        ok = last != NULL;
+        if (ok) {
+            values[i] = tsm_zigzag((int64_t)(rows[i].position - *last));
+            *last = rows[i].position;
+        }
     }
-    return 0;
+    sbt_positions_finish(&positions);
+    return ok;
 }
 
+#define PUT_COMMON(value, hint)                                                                    \
+    do {                                                                                           \
+        for (size_t i = 0; i < count; i++)                                                         \
+            values[i] = (value);                                                                   \
+        sbt_column_put(out, values, count, hint);                                                  \
+    } while (0)
+
+/* In the order of enum sbt_common_column. */
 static void encode_common(const struct sbt_row *rows, size_t count, uint64_t *values,
                           struct tsm_buffer *out)
 {
-    for (unsigned column = 0; column < SBT_COMMON_COUNT; column++) {
-        for (size_t i = 0; i < count; i++)
-            values[i] = common_value(&rows[i], column);
-        if (column == SBT_COMMON_TIME || column == SBT_COMMON_POSITION)
-            sbt_column_put_delta(out, values, count);
-        else
-            sbt_column_put(out, values, count);
-    }
+    PUT_COMMON(rows[i].group, SBT_COLUMN_PLAIN);
+    PUT_COMMON(rows[i].time, SBT_COLUMN_RISING);
+    PUT_COMMON(rows[i].duration, SBT_COLUMN_PLAIN);
+    PUT_COMMON(rows[i].thread, SBT_COLUMN_PLAIN);
+    PUT_COMMON(rows[i].stream, SBT_COLUMN_PLAIN);
+    if (position_differences(rows, count, values))
+        sbt_column_put(out, values, count, SBT_COLUMN_SMALL);
+    else
+        out->failed = true;
+    PUT_COMMON(tsm_zigzag(rows[i].result), SBT_COLUMN_PLAIN);
+    PUT_COMMON(rows[i].flags, SBT_COLUMN_PLAIN);
+    PUT_COMMON(rows[i].stack, SBT_COLUMN_PLAIN);
 }
 
 /* Rows of each group in order: members[group's start ...]. Counting sort, because it is linear. */
@@ -154,11 +157,11 @@ static void encode_group(const struct sbt_batch *b, const struct sbt_group *grou
 
     for (uint32_t i = 0; i < group->count; i++)
         values[i] = rows[members[i]].data_size;
-    sbt_column_put(out, values, group->count);
+    sbt_column_put(out, values, group->count, SBT_COLUMN_PLAIN);
     for (uint32_t slot = 0; slot < group->slot_count; slot++) {
         for (uint32_t i = 0; i < group->count; i++)
             values[i] = slots[rows[members[i]].slot_at + slot];
-        sbt_column_put(out, values, group->count);
+        sbt_column_put(out, values, group->count, SBT_COLUMN_PLAIN);
     }
 }
 

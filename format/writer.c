@@ -21,7 +21,7 @@ static const uint16_t table_types[SBT_TABLE_COUNT] = {
 
 /* ---- errors ---- */
 
-static int writer_stick(struct sbt_writer *w, int error)
+int sbt_writer_stick(struct sbt_writer *w, int error)
 {
     if (error < 0 && !w->error) {
         w->error = error;
@@ -30,13 +30,23 @@ static int writer_stick(struct sbt_writer *w, int error)
     return error;
 }
 
-static int writer_check(struct sbt_writer *w)
+int sbt_writer_check(struct sbt_writer *w)
 {
     if (w->error)
         return tsm_fail(w->error, "%s", w->message);
     if (w->finished)
         return tsm_fail(TSM_E_STATE, "%s: the trace is finished", w->queue.path);
     return 0;
+}
+
+/* METADATA comes right after STREAM_INFO: whoever writes something else first says "none" once. */
+int sbt_writer_check_begun(struct sbt_writer *w)
+{
+    int error = sbt_writer_check(w);
+
+    if (!error && !w->has_metadata)
+        return tsm_fail(TSM_E_STATE, "%s: metadata comes first", w->queue.path);
+    return error;
 }
 
 /* ---- chunks ---- */
@@ -73,7 +83,7 @@ static void buffer_swap(struct tsm_buffer *a, struct tsm_buffer *b)
 /* METADATA is the second chunk, whatever is full first. */
 static int metadata_first(struct sbt_writer *w);
 
-static int table_flush(struct sbt_writer *w, enum sbt_writer_table which)
+int sbt_writer_table_flush(struct sbt_writer *w, enum sbt_writer_table which)
 {
     struct sbt_table *t = &w->tables[which];
     struct sbt_job *job;
@@ -97,10 +107,10 @@ static int table_flush(struct sbt_writer *w, enum sbt_writer_table which)
 
 static int metadata_first(struct sbt_writer *w)
 {
-    return w->next_number == 1 ? table_flush(w, SBT_TABLE_METADATA) : 0;
+    return w->next_number == 1 ? sbt_writer_table_flush(w, SBT_TABLE_METADATA) : 0;
 }
 
-static int blobs_flush(struct sbt_writer *w)
+int sbt_writer_blobs_flush(struct sbt_writer *w)
 {
     uint32_t count = (uint32_t)(w->blob_directory.size / SBT_PIECE_ENTRY_SIZE);
     struct sbt_job *job;
@@ -150,14 +160,14 @@ static int batch_flush(struct sbt_writer *w)
 
 /* What records name goes before them, so that a trace cut anywhere names nothing that is missing.
  */
-static int writer_flush_all(struct sbt_writer *w)
+int sbt_writer_flush_all(struct sbt_writer *w)
 {
     int error = 0;
 
     for (int i = 0; !error && i < SBT_TABLE_COUNT; i++)
-        error = table_flush(w, (enum sbt_writer_table)i);
+        error = sbt_writer_table_flush(w, (enum sbt_writer_table)i);
     if (!error)
-        error = blobs_flush(w);
+        error = sbt_writer_blobs_flush(w);
     return error ? error : batch_flush(w);
 }
 
@@ -217,7 +227,7 @@ static int leaf_write(struct sbt_writer *w)
     return error;
 }
 
-static int leaf_if_due(struct sbt_writer *w)
+int sbt_writer_leaf_if_due(struct sbt_writer *w)
 {
     if (sbt_queue_offset(&w->queue) - w->index.leaf_offset < SBT_INDEX_INTERVAL)
         return 0;
@@ -381,19 +391,19 @@ void sbt_writer_destroy(struct sbt_writer *w)
 
 int sbt_writer_flush(struct sbt_writer *w)
 {
-    int error = writer_check(w);
+    int error = sbt_writer_check(w);
 
     if (!error)
-        error = writer_flush_all(w);
+        error = sbt_writer_flush_all(w);
     if (!error)
         error = sbt_queue_drain(&w->queue);
-    return writer_stick(w, error);
+    return sbt_writer_stick(w, error);
 }
 
 int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enum sbt_end end)
 {
     struct tsm_buffer root = {0};
-    int error = writer_check(w);
+    int error = sbt_writer_check(w);
 
     if (error)
         return error;
@@ -401,8 +411,7 @@ int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enu
         return tsm_fail(TSM_E_STATE, "%s: a trace needs metadata", w->queue.path);
     w->totals.lost_count = totals ? totals->lost_count : 0;
     w->totals.filtered_count = totals ? totals->filtered_count : 0;
-    w->totals.record_count = w->next_seq;
-    error = writer_flush_all(w);
+    error = sbt_writer_flush_all(w);
     if (!error)
         error = leaf_write(w);
     if (!error)
@@ -413,374 +422,11 @@ int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enu
         error = trailer_write(w, end, &root);
     tsm_buffer_finish(&root);
     w->finished = !error;
-    return writer_stick(w, error);
+    return sbt_writer_stick(w, error);
 }
 
 uint64_t sbt_writer_size(const struct sbt_writer *w)
 {
     /* Taking the lock changes nothing that a caller can see. */
     return sbt_queue_offset((struct sbt_queue *)&w->queue);
-}
-
-/* ---- tables ---- */
-
-static int text_check(const struct sbt_writer *w, const char *what, const char *text, size_t limit)
-{
-    size_t size = text ? strnlen(text, limit + 1) : 0;
-
-    if (!text)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: a %s is missing", w->queue.path, what);
-    if (size > limit)
-        return tsm_fail(TSM_E_LIMIT, "%s: a %s is longer than %zu bytes", w->queue.path, what,
-                        limit);
-    return 0;
-}
-
-static int table_after_add(struct sbt_writer *w, enum sbt_writer_table which)
-{
-    if (w->tables[which].payload.size < w->chunk_size)
-        return 0;
-    return writer_stick(w, table_flush(w, which));
-}
-
-int sbt_writer_metadata(struct sbt_writer *w, const char *name, const char *value)
-{
-    int error = writer_check(w);
-
-    if (!error)
-        error = text_check(w, "metadata name", name, SBT_NAME_MAX);
-    if (!error)
-        error = text_check(w, "metadata value", value, SBT_TEXT_MAX);
-    if (error)
-        return error;
-    sbt_table_metadata(&w->tables[SBT_TABLE_METADATA], name, value);
-    w->has_metadata = true;
-    return table_after_add(w, SBT_TABLE_METADATA);
-}
-
-/* METADATA comes right after STREAM_INFO: whoever writes something else first says "none" once. */
-static int writer_check_begun(struct sbt_writer *w)
-{
-    int error = writer_check(w);
-
-    if (!error && !w->has_metadata)
-        return tsm_fail(TSM_E_STATE, "%s: metadata comes first", w->queue.path);
-    return error;
-}
-
-static int schema_check(struct sbt_writer *w, const struct sbt_schema *s)
-{
-    int error = text_check(w, "schema name", s->name, SBT_NAME_MAX);
-
-    if (!error && s->result_enum)
-        error = text_check(w, "result table name", s->result_enum, SBT_NAME_MAX);
-    if (!error && s->field_count > SBT_FIELD_COUNT_MAX)
-        error = tsm_fail(TSM_E_LIMIT, "%s: schema %s has over %d fields", w->queue.path, s->name,
-                         SBT_FIELD_COUNT_MAX);
-    for (uint32_t i = 0; !error && i < s->field_count; i++) {
-        error = text_check(w, "field name", s->fields[i].name, SBT_NAME_MAX);
-        if (!error && s->fields[i].detail)
-            error = text_check(w, "field detail", s->fields[i].detail, SBT_NAME_MAX);
-    }
-    return error;
-}
-
-static struct sbt_writer_schema schema_note(const struct sbt_schema *s, uint64_t hash)
-{
-    struct sbt_writer_schema note = {
-        .type = s->type,
-        .flags = s->flags,
-        .field_count = s->field_count,
-        .hash = hash,
-    };
-
-    for (uint32_t i = 0; i < s->field_count; i++) {
-        if (s->fields[i].type == SBT_FIELD_BYTES || s->fields[i].type == SBT_FIELD_BLOB)
-            note.variable |= 1ull << i;
-        if (s->fields[i].type == SBT_FIELD_BLOB)
-            note.blobs |= 1ull << i;
-    }
-    return note;
-}
-
-static uint64_t schema_hash(const struct sbt_schema *s)
-{
-    struct sbt_table alone = {0};
-    uint64_t hash;
-
-    sbt_table_schema(&alone, s);
-    hash = tsm_hash64(alone.payload.data, alone.payload.size);
-    sbt_table_finish(&alone);
-    return hash;
-}
-
-int sbt_writer_schema_note(struct sbt_writer *w, const struct sbt_schema *s, bool *known)
-{
-    struct sbt_writer_schema note = schema_note(s, schema_hash(s));
-    const struct sbt_writer_schema *before;
-    bool added;
-    uint64_t *place = sbt_map_insert(&w->types, s->type, &added);
-
-    if (!place)
-        return tsm_fail(TSM_E_MEMORY, "%s: out of memory for schemas", w->queue.path);
-    *known = !added;
-    if (added) {
-        *place = w->schemas.size / sizeof(note);
-        tsm_buffer_add(&w->schemas, &note, sizeof(note));
-        return w->schemas.failed ? tsm_fail(TSM_E_MEMORY, "out of memory for schemas") : 0;
-    }
-    before = (const struct sbt_writer_schema *)(const void *)w->schemas.data + *place;
-    if (before->hash != note.hash)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: type %#x already has another schema than this %s",
-                        w->queue.path, s->type, s->name);
-    return 0;
-}
-
-int sbt_writer_schema(struct sbt_writer *w, const struct sbt_schema *schema)
-{
-    int error = writer_check_begun(w);
-    bool known = false;
-
-    if (!error)
-        error = schema_check(w, schema);
-    if (!error)
-        error = sbt_writer_schema_note(w, schema, &known);
-    if (error || known)
-        return error;
-    sbt_table_schema(&w->tables[SBT_TABLE_SCHEMA], schema);
-    return table_after_add(w, SBT_TABLE_SCHEMA);
-}
-
-/* Whether `key` is new; a repetition must have the same content. */
-static int note_once(struct sbt_writer *w, struct sbt_map *map, const char *what, uint64_t key,
-                     uint64_t content, bool *added)
-{
-    uint64_t *place = sbt_map_insert(map, key, added);
-
-    if (!place)
-        return tsm_fail(TSM_E_MEMORY, "%s: out of memory for a %s", w->queue.path, what);
-    if (*added)
-        *place = content;
-    else if (*place != content)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: %s is already used for another content", w->queue.path,
-                        what);
-    return 0;
-}
-
-static uint64_t enum_hash(const struct sbt_enum *e)
-{
-    struct sbt_table alone = {0};
-    uint64_t hash;
-
-    sbt_table_enum(&alone, e);
-    hash = tsm_hash64(alone.payload.data, alone.payload.size);
-    sbt_table_finish(&alone);
-    return hash;
-}
-
-int sbt_writer_enum(struct sbt_writer *w, const struct sbt_enum *table)
-{
-    int error = writer_check_begun(w);
-    bool added = false;
-
-    if (!error)
-        error = text_check(w, "value table name", table->name, SBT_NAME_MAX);
-    if (!error && table->value_count > SBT_ENUM_VALUES_MAX)
-        error = tsm_fail(TSM_E_LIMIT, "%s: value table %s is too long", w->queue.path, table->name);
-    for (uint32_t i = 0; !error && i < table->value_count; i++)
-        error = text_check(w, "value name", table->values[i].name, SBT_NAME_MAX);
-    if (!error)
-        error = note_once(w, &w->enums, "value table name",
-                          tsm_hash64(table->name, strlen(table->name)), enum_hash(table), &added);
-    if (error || !added)
-        return error;
-    sbt_table_enum(&w->tables[SBT_TABLE_ENUMS], table);
-    return table_after_add(w, SBT_TABLE_ENUMS);
-}
-
-int sbt_writer_string(struct sbt_writer *w, uint32_t id, const char *text, size_t size)
-{
-    int error = writer_check_begun(w);
-    bool added = false;
-
-    if (error)
-        return error;
-    if (id == 0 || size > SBT_TEXT_MAX || memchr(text, 0, size))
-        return tsm_fail(TSM_E_ARGUMENT, "%s: string %u has no id, is over 1 MiB or has a zero byte",
-                        w->queue.path, id);
-    error = note_once(w, &w->strings, "string id", id, tsm_hash64(text, size), &added);
-    if (error || !added)
-        return error;
-    sbt_table_string(&w->tables[SBT_TABLE_STRINGS], id, text, size);
-    return table_after_add(w, SBT_TABLE_STRINGS);
-}
-
-int sbt_writer_stack(struct sbt_writer *w, uint32_t id, const uint64_t *frames, uint32_t count)
-{
-    int error = writer_check_begun(w);
-    bool added = false;
-
-    if (error)
-        return error;
-    if (id == 0 || count == 0 || count > SBT_STACK_DEPTH_MAX)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: stack %u has no id or not 1 to %d frames",
-                        w->queue.path, id, SBT_STACK_DEPTH_MAX);
-    error = note_once(w, &w->stacks, "stack id", id, tsm_hash64(frames, count * sizeof(*frames)),
-                      &added);
-    if (error || !added)
-        return error;
-    sbt_table_stack(&w->tables[SBT_TABLE_STACKS], id, frames, count);
-    return table_after_add(w, SBT_TABLE_STACKS);
-}
-
-int sbt_writer_mapping(struct sbt_writer *w, const struct sbt_mapping *mapping)
-{
-    int error = writer_check_begun(w);
-
-    if (!error)
-        error = text_check(w, "path of a mapping", mapping->path, SBT_TEXT_MAX);
-    if (!error && (mapping->build_id_size > SBT_BUILD_ID_MAX || mapping->end < mapping->start))
-        error = tsm_fail(TSM_E_ARGUMENT, "%s: a mapping is malformed", w->queue.path);
-    if (error)
-        return error;
-    sbt_table_mapping(&w->tables[SBT_TABLE_MAPPINGS], mapping);
-    return table_after_add(w, SBT_TABLE_MAPPINGS);
-}
-
-/* ---- bytes ---- */
-
-static bool all_zero(const uint8_t *p, size_t size)
-{
-    return size == 0 || (p[0] == 0 && memcmp(p, p + 1, size - 1) == 0);
-}
-
-int sbt_writer_piece(struct sbt_writer *w, const struct sbt_key *key, const void *data, size_t size)
-{
-    uint8_t *entry;
-    int error = writer_check_begun(w);
-
-    if (error)
-        return error;
-    if (size == 0 || size > SBT_PIECE_SIZE)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: a piece of %zu bytes", w->queue.path, size);
-    if (tsm_key_is_zero(key) || sbt_keyset_has(&w->pieces, key))
-        return 0;
-    /* A full or failed set only costs duplicates. */
-    sbt_keyset_add(&w->pieces, key);
-    entry = tsm_buffer_reserve(&w->blob_directory, SBT_PIECE_ENTRY_SIZE);
-    tsm_buffer_add(&w->blob_bytes, data, size);
-    if (!entry || w->blob_bytes.failed)
-        return writer_stick(w,
-                            tsm_fail(TSM_E_MEMORY, "%s: out of memory for bytes", w->queue.path));
-    memcpy(entry, key->bytes, sizeof(key->bytes));
-    tsm_put_u32(entry + 16, (uint32_t)size);
-    w->blob_directory.size += SBT_PIECE_ENTRY_SIZE;
-    if (w->blob_bytes.size < w->chunk_size)
-        return 0;
-    error = blobs_flush(w);
-    return writer_stick(w, error ? error : leaf_if_due(w));
-}
-
-int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8_t *out)
-{
-    const uint8_t *at = data;
-    uint64_t left = size;
-    int error = 0;
-
-    tsm_put_u64(out, size);
-    out += 8;
-    while (left && !error) {
-        size_t piece = left < SBT_PIECE_SIZE ? (size_t)left : SBT_PIECE_SIZE;
-        struct sbt_key key = {{0}};
-        if (!all_zero(at, piece)) {
-            key = tsm_hash_key(at, piece);
-            error = sbt_writer_piece(w, &key, at, piece);
-        }
-        memcpy(out, key.bytes, sizeof(key.bytes));
-        out += sizeof(key.bytes);
-        at += piece;
-        left -= piece;
-    }
-    return error;
-}
-
-/* ---- records ---- */
-
-static int record_check(const struct sbt_writer *w, const struct sbt_writer_schema *schema,
-                        const struct sbt_record *r)
-{
-    if (r->seq != w->next_seq)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: record %llu where %llu was due", w->queue.path,
-                        (unsigned long long)r->seq, (unsigned long long)w->next_seq);
-    if (r->slot_count != schema->field_count)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x with %u slots, its schema has %u",
-                        w->queue.path, r->type, r->slot_count, schema->field_count);
-    if (r->data_size > SBT_RECORD_DATA_MAX)
-        return tsm_fail(TSM_E_LIMIT, "%s: a record with %zu bytes of data, over the limit of %u",
-                        w->queue.path, r->data_size, SBT_RECORD_DATA_MAX);
-    for (uint64_t left = schema->variable; left; left &= left - 1) {
-        uint32_t i = (uint32_t)__builtin_ctzll(left);
-        const uint8_t *bytes;
-        struct sbt_blob blob;
-        size_t size;
-        if (schema->blobs >> i & 1 ? !sbt_record_blob(r, i, &blob)
-                                   : !sbt_record_bytes(r, i, &bytes, &size))
-            return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x: field %u is malformed",
-                            w->queue.path, r->type, i);
-    }
-    return 0;
-}
-
-static void span_add(struct sbt_writer *w, const struct sbt_writer_schema *schema,
-                     const struct sbt_record *r)
-{
-    struct sbt_chunk *span = &w->span;
-    bool taints = sbt_record_taints(schema->flags, r->flags);
-
-    if (w->batch.count == 1 || r->time_ns < span->first_time)
-        span->first_time = r->time_ns;
-    if (r->time_ns > span->last_time)
-        span->last_time = r->time_ns;
-    span->stream_set |= sbt_stream_bit(r->stream);
-    if (r->stream != SBT_STREAM_NONE && r->stream >= span->stream_end)
-        span->stream_end = r->stream + 1;
-    if (span->stream_end > w->totals.stream_count)
-        w->totals.stream_count = span->stream_end;
-    if (taints || r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST) ||
-        r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
-        span->flags |= SBT_CHUNK_NOTABLE;
-    w->totals.tainted_count += taints;
-}
-
-int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
-{
-    uint64_t size = SBT_ROW_SIZE(r->slot_count, r->data_size);
-    const struct sbt_writer_schema *schema;
-    const uint64_t *place;
-    int error = writer_check_begun(w);
-
-    if (error)
-        return error;
-    place = sbt_map_find(&w->types, r->type);
-    if (!place)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x has no schema", w->queue.path,
-                        r->type);
-    schema = (const struct sbt_writer_schema *)(const void *)w->schemas.data + *place;
-    error = record_check(w, schema, r);
-    if (error)
-        return error;
-    if (w->batch.count && w->batch.row_bytes + size > w->chunk_size) {
-        error = writer_flush_all(w);
-        if (!error)
-            error = leaf_if_due(w);
-        if (error)
-            return writer_stick(w, error);
-    }
-    error = sbt_batch_add(&w->batch, (uint32_t)*place, r);
-    if (error)
-        return writer_stick(w, error);
-    w->batch.row_bytes += size;
-    w->next_seq++;
-    span_add(w, schema, r);
-    return 0;
 }

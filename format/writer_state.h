@@ -70,7 +70,32 @@ int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t off
 int sbt_writer_resume(struct sbt_writer **out, int fd, const char *path,
                       const struct sbt_writer_options *options);
 
-/* Fill a sbt_writer_schema from a schema. */
+/* ---- writer.c ---- */
+
+/* Remember a failure after which nothing more may be written; returns `error`. */
+int sbt_writer_stick(struct sbt_writer *w, int error);
+
+/* 0 when the trace may be added to: no earlier failure, not finished, has metadata. */
+int sbt_writer_check(struct sbt_writer *w);
+int sbt_writer_check_begun(struct sbt_writer *w);
+
+int sbt_writer_table_flush(struct sbt_writer *w, enum sbt_writer_table which);
+int sbt_writer_blobs_flush(struct sbt_writer *w);
+
+/* All that is pending becomes chunks, in the order in which records need them. */
+int sbt_writer_flush_all(struct sbt_writer *w);
+
+/* An index leaf, if enough was written since the last one. */
+int sbt_writer_leaf_if_due(struct sbt_writer *w);
+
+/* ---- writer_tables.c ---- */
+
+/* Note a declared schema; *known: it was before. An error when it was another one. */
 int sbt_writer_schema_note(struct sbt_writer *w, const struct sbt_schema *schema, bool *known);
+
+/* Note that a name or id is taken. *added: it was not before. An error when its content differs. */
+int sbt_writer_note(struct sbt_writer *w, struct sbt_map *map, const char *what, uint64_t key,
+                    uint64_t content, bool *added);
+uint64_t sbt_writer_enum_hash(const struct sbt_enum *table);
 
 #endif

@@ -4,8 +4,10 @@
  * order, streams, verification and time; the backend knows calls. They share a struct
  * tsm_backend, whose functions the engine calls as said here. Those marked optional may be NULL.
  *
- * Threads: open, plan, host, close are called from the engine's main thread; submit and wait from
- * the thread of the stream that they name, several at once for different streams.
+ * Threads: open, plan, prepare, readback, regions, read, describe and close are called from the
+ * engine's main thread; submit and wait from the thread of the stream that they name, several at
+ * once for different streams; host, sync and wait for the whole device from one more thread. While
+ * host, regions or read run, nothing else does.
  */
 #ifndef REPLAY_BACKEND_H
 #define REPLAY_BACKEND_H
@@ -15,8 +17,8 @@
 
 /* An allocation of device-visible memory of the replay, under its recorded address. */
 struct tsm_region {
-    uint64_t address;  /* as recorded */
-    uint64_t actual;   /* as placed: equal unless it had to be translated */
+    uint64_t address; /* as recorded */
+    uint64_t actual;  /* as placed: equal unless it had to be translated */
     uint64_t size;
     uint64_t made_seq; /* the record that made it */
     bool is_host;      /* host memory that the device can read: mapped, registered */
@@ -27,8 +29,8 @@ struct tsm_backend_state; /* the backend's own */
 struct tsm_backend {
     const struct tsm_api_description *description;
 
-    /* Open the driver and the device; check that the trace's code objects can run there. The reader
-     * is for metadata and code; nothing is submitted. On failure nothing stays open. */
+    /* Make the backend's state, without touching a driver: a dry run goes no further than plan. On
+     * failure nothing stays open. `options` and the reader outlive the state. */
     int (*open)(struct tsm_backend_state **out, struct sbt_reader *reader,
                 const struct tsm_replay_options *options);
     void (*close)(struct tsm_backend_state *state);
@@ -37,7 +39,8 @@ struct tsm_backend {
      * reserve, the functions needed, unknown calls. Optional. */
     int (*plan)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
-    /* After the last plan call: reserve addresses. Counts what could not be had. */
+    /* After the last plan call: open driver and device, reserve addresses, check that the trace's
+     * code can run there. Counts the ranges that could not be had. */
     int (*prepare)(struct tsm_backend_state *state, uint64_t *translated_count);
 
     /* Carry out a record that is no command: init, create, destroy, state, query, host writes. All
@@ -51,8 +54,15 @@ struct tsm_backend {
     int (*submit)(struct tsm_backend_state *state, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 
-    /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device. */
+    /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
+     */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);
+
+    /* Carry out a recorded synchronisation as it was: an event's, say, which wait() for a stream
+     * can only exceed. What it waits for has been submitted. Optional: then wait() is called.
+     * TSM_E_NOT_FOUND: this backend has nothing finer for this record. */
+    int (*sync)(struct tsm_backend_state *state, const struct sbt_record *record,
+                const struct sbt_schema *schema);
 
     /* The bytes given back by the command at (stream, position), packed like the recorded READBACK.
      * The stream has been waited for. *data lives until the next readback of that stream.
@@ -63,7 +73,7 @@ struct tsm_backend {
     /* Live regions in order of address; valid until the next host() call. */
     int (*regions)(struct tsm_backend_state *state, const struct tsm_region **regions,
                    size_t *count);
-    /* Copy device memory out. The device has been waited for. */
+    /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
 
     /* "NVIDIA H100 80GB HBM3, driver 580.82", into out. */

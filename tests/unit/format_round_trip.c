@@ -5,6 +5,11 @@
  */
 #include "tests/unit/format_sample_check.h"
 
+static void print_violation(void *user, uint64_t offset, const char *text)
+{
+    fprintf(stderr, "  offset %llu: %s\n", (unsigned long long)offset, text);
+}
+
 static void check_all(const char *path, uint64_t count, unsigned threads)
 {
     struct sbt_reader *r = sample_open(path);
@@ -46,10 +51,12 @@ static void round_trip(const char *name, uint64_t count, unsigned threads, size_
     struct sbt_writer_options options = {.threads = threads, .chunk_size = chunk_size};
     const char *path = sample_path(name);
 
-    if (CHECK_EQ_INT(sample_write(path, count, &options), 0))
-        check_all(path, count, threads);
-    else
+    if (!CHECK_EQ_INT(sample_write(path, count, &options), 0)) {
         fprintf(stderr, "%s\n", tsm_error_message());
+        return;
+    }
+    check_all(path, count, threads);
+    CHECK_EQ_INT(sbt_check(path, print_violation, NULL), 0);
 }
 
 int main(void)

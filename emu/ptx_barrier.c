@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bar and barrier. Threads arrive; a barrier opens when as many threads as it expects have come,
+ * or, without a count, all threads of the block that have not exited.
+ */
+#include "emu/ptx_memory.h"
+
+#include <string.h>
+
+static bool is_complete(const struct ptx_block *block, const struct ptx_barrier *b)
+{
+    uint32_t threads = 0;
+    bool all = true;
+
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        uint32_t alive = block->warps[k]->alive;
+        uint32_t arrived = b->arrived[k];
+        bool whole = (arrived & alive) == alive;
+        /* Counts are in whole warps, also where the last warp of a block is not full. */
+        threads += arrived && whole ? PTX_LANES : (uint32_t)__builtin_popcount(arrived);
+        all = all && whole;
+    }
+    return b->expected ? threads >= b->expected : all;
+}
+
+static void write_result(const struct ptx_barrier *b, const struct ptx_group *g)
+{
+    const struct ptx_insn *i = g->pc - 1;
+    uint32_t *d = (uint32_t *)(void *)(g->frame->registers + (i->dst & ~(PTX_OP_UNIT - 1)));
+    bool truth = PTX_MODE(i) == PTX_BARRIER_AND ? !b->not_all : b->any;
+
+    if (PTX_MODE(i) == PTX_BARRIER_AND || PTX_MODE(i) == PTX_BARRIER_OR)
+        *d = truth ? *d | g->mask : *d & ~g->mask;
+    else if (PTX_MODE(i) == PTX_BARRIER_POPC)
+        for (uint32_t left = g->mask; left; left &= left - 1)
+            d[__builtin_ctz(left)] = b->popc;
+}
+
+static void open_barrier(struct ptx_block *block, unsigned id)
+{
+    struct ptx_barrier *b = &block->barriers[id];
+
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        struct ptx_warp *w = block->warps[k];
+        for (unsigned n = 0; n < PTX_LANES; n++) {
+            struct ptx_group *g = &w->groups[n];
+            if (g->state != PTX_GROUP_BARRIER || g->wait != id)
+                continue;
+            write_result(b, g);
+            g->state = PTX_GROUP_READY;
+            w->waits = false;
+        }
+    }
+    memset(b, 0, sizeof(*b));
+}
+
+void ptx_barrier_check(struct ptx_block *block)
+{
+    for (unsigned id = 0; id < PTX_BAR_COUNT; id++)
+        if (block->barriers[id].in_use && is_complete(block, &block->barriers[id]))
+            open_barrier(block, id);
+}
+
+static uint32_t first_value(const struct ptx_warp *w, ptx_op op, uint32_t none)
+{
+    if (op == PTX_OP_NONE)
+        return none;
+    return ((const uint32_t *)ptx_lanes(w, op))[__builtin_ctz(w->mask)];
+}
+
+/* src[0]: which; src[1]: threads, or none; src[2]: predicate of a reduction; dst: its result.
+ * Never guarded: a guarded one is decoded as a branch around it. */
+void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    uint32_t id = first_value(w, i->src[0], 0);
+    enum ptx_barrier_mode mode = PTX_MODE(i);
+
+    if (id >= PTX_BAR_COUNT) {
+        ptx_stop_fault(w, i, (unsigned)__builtin_ctz(w->mask), PTX_FAULT_TRAP, id, 0);
+        return;
+    }
+    struct ptx_barrier *b = &w->block->barriers[id];
+    b->in_use = true;
+    b->expected = first_value(w, i->src[1], 0);
+    b->arrived[w->index] |= w->active;
+    if (mode >= PTX_BARRIER_POPC) {
+        uint32_t bits = ptx_pred(w, i->src[2]) & w->active;
+        b->popc += (uint32_t)__builtin_popcount(bits);
+        b->any |= bits != 0;
+        b->not_all |= bits != w->active;
+    }
+    if (mode != PTX_BARRIER_ARRIVE)
+        ptx_warp_park(w, PTX_GROUP_BARRIER, id);
+    ptx_barrier_check(w->block);
+    if (mode != PTX_BARRIER_ARRIVE)
+        ptx_warp_switch(w);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * mov, memory, address spaces.
+ */
+#include "emu/ptx_decode.h"
+
+#include <string.h>
+
+/* ---- mov ---- */
+
+static unsigned register_size(ptx_type type)
+{
+    return ptx_type_size(ptx_register_type(type));
+}
+
+static bool decode_pack(struct ptx_parser *p, ptx_type type)
+{
+    const struct ptx_operand *d = ptx_operand_at(p, 0);
+    const struct ptx_operand *a = ptx_operand_at(p, 1);
+    bool unpack = d->kind == PTX_OPERAND_VECTOR;
+    const struct ptx_operand *v = unpack ? d : a;
+    uint32_t whole = ptx_type_size(type);
+    static const uint8_t types[17] = {[2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
+
+    if ((v->count != 2 && v->count != 4) || (unpack && a->kind == PTX_OPERAND_VECTOR))
+        return ptx_bad_operands(p);
+    ptx_type part = types[whole / v->count];
+    if (!part)
+        return ptx_unsupported(p);
+    struct ptx_pack *pack = ptx_extra(p, sizeof(*pack) + v->count * sizeof(ptx_op));
+    if (!pack)
+        return false;
+    pack->count = v->count;
+    pack->size = whole / v->count;
+    for (unsigned k = 0; k < v->count; k++) {
+        const struct ptx_operand *e = ptx_operand_at(p, v->first + k);
+        if (unpack)
+            pack->elements[k] =
+                e->kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, e, part, false);
+        else
+            pack->elements[k] = ptx_source(p, e, part, false);
+    }
+    ptx_op other = unpack ? ptx_source(p, a, type, false) : ptx_dest(p, d, type, false);
+    struct ptx_insn *i = ptx_emit(p, unpack ? ptx_run_unpack : ptx_run_pack);
+    i->extra = pack;
+    if (unpack)
+        i->src[0] = other;
+    else
+        i->dst = other;
+    return true;
+}
+
+static ptx_type mov_type(ptx_type type)
+{
+    static const uint8_t bits[17] = {
+        [1] = PTX_B16, [2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64, [16] = PTX_B128};
+
+    return type == PTX_PRED ? type : bits[ptx_type_size(type)];
+}
+
+/* A vector of registers to another, mov.v2 and mov.v4. */
+static bool decode_mov_vector(struct ptx_parser *p, ptx_type type, unsigned count)
+{
+    const struct ptx_operand *d = ptx_operand_at(p, 0);
+    const struct ptx_operand *a = ptx_operand_at(p, 1);
+
+    if (d->vector != count || a->vector != count || d->kind != PTX_OPERAND_REG)
+        return ptx_unsupported(p);
+    for (unsigned k = 0; k < count; k++) {
+        struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MOV, mov_type(type)));
+        i->dst = d->op + k * register_size(type) * PTX_LANES;
+        i->src[0] = a->op + k * register_size(type) * PTX_LANES;
+    }
+    return true;
+}
+
+static bool decode_mov(struct ptx_parser *p, const struct ptx_row *row)
+{
+    ptx_type type = ptx_take_type(p);
+
+    if (type == PTX_TYPE_COUNT)
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, 2))
+        return false;
+    if (ptx_take(p, MOD_v2) || ptx_take(p, MOD_v4))
+        return decode_mov_vector(p, type, ptx_operand_at(p, 0)->vector);
+    if (ptx_operand_at(p, 0)->kind == PTX_OPERAND_VECTOR ||
+        ptx_operand_at(p, 1)->kind == PTX_OPERAND_VECTOR)
+        return decode_pack(p, type);
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), type, false);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
+    struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MOV, mov_type(type)));
+    i->dst = dst;
+    i->src[0] = a;
+    return true;
+}
+
+/* ---- addresses ---- */
+
+struct address {
+    ptx_op base;
+    int64_t imm;
+    bool is_narrow; /* the base has 32 bits */
+    enum ptx_space space;
+};
+
+static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, struct address *a)
+{
+    const struct ptx_symbol *s = b->symbol;
+
+    if (s->kind == PTX_SYMBOL_LOCAL || s->kind == PTX_SYMBOL_PARAM) {
+        a->imm = (int64_t)(s->offset + b->value);
+        a->space = s->kind == PTX_SYMBOL_LOCAL ? PTX_SPACE_FRAME : PTX_SPACE_PARAM;
+        return true;
+    }
+    if (s->kind != PTX_SYMBOL_VAR)
+        return ptx_bad_operands(p);
+    const struct ptx_var *v = ptx_var_at(p->module, s->index);
+    if (v->space == PTX_SPACE_SHARED)
+        a->space = PTX_SPACE_SHARED;
+    if (v->is_dynamic) {
+        a->base = ptx_special_op(PTX_SPECIAL_DYNAMIC_SHARED);
+        a->is_narrow = true;
+        a->imm = (int64_t)b->value;
+        return true;
+    }
+    a->base = ptx_pool_address(p, s, (int64_t)b->value, 8, false);
+    return a->base != PTX_OP_NONE;
+}
+
+static bool parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
+                          struct address *a)
+{
+    const struct ptx_operand *b = ptx_operand_at(p, o->first);
+
+    *a = (struct address){.base = PTX_OP_NONE, .space = space};
+    if (o->kind != PTX_OPERAND_ADDRESS)
+        return ptx_bad_operands(p);
+    /* Parameters of a function live in local memory. */
+    if (space == PTX_SPACE_PARAM && !p->code->info.is_entry)
+        a->space = PTX_SPACE_LOCAL;
+    switch (b->kind) {
+    case PTX_OPERAND_SYMBOL:
+        return symbol_address(p, b, a);
+    case PTX_OPERAND_INT:
+        a->imm = (int64_t)b->value;
+        return true;
+    case PTX_OPERAND_REG:
+        if (register_size(b->type) != 4 && register_size(b->type) != 8)
+            return ptx_bad_operands(p);
+        a->base = ptx_source(p, b, b->type, false);
+        a->is_narrow = register_size(b->type) == 4;
+        a->imm = (int64_t)o->value;
+        return a->base != PTX_OP_NONE;
+    default:
+        return ptx_fail(p, PTX_INVALID, p->statement.line, "unknown symbol '%.*s' in an address",
+                        (int)b->token.size, b->token.text);
+    }
+}
+
+static void set_address(struct ptx_insn *i, const struct address *a)
+{
+    i->src[0] = a->base;
+    i->imm = a->imm;
+    i->type2 = a->is_narrow ? PTX_U32 : PTX_U64;
+    i->space = (uint8_t)a->space;
+}
+
+static enum ptx_space take_space(struct ptx_parser *p)
+{
+    static const enum ptx_mod words[] = {MOD_global,         MOD_const, MOD_shared, MOD_shared_cta,
+                                         MOD_shared_cluster, MOD_local, MOD_param,  MOD_param_entry,
+                                         MOD_param_func,     MOD_COUNT};
+    static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED,
+                                     PTX_SPACE_SHARED, PTX_SPACE_SHARED, PTX_SPACE_LOCAL,
+                                     PTX_SPACE_PARAM,  PTX_SPACE_PARAM,  PTX_SPACE_PARAM};
+    int word = ptx_take_one(p, words);
+
+    return word < 0 ? PTX_SPACE_GENERIC : spaces[word];
+}
+
+/* .volatile and the like: somebody else may write what is read. */
+static bool take_order(struct ptx_parser *p)
+{
+    static const enum ptx_mod words[] = {MOD_volatile, MOD_relaxed, MOD_acquire, MOD_release,
+                                         MOD_acq_rel,  MOD_mmio,    MOD_COUNT};
+    bool any = false;
+
+    while (ptx_take_one(p, words) >= 0)
+        any = true;
+    return any;
+}
+
+/* ---- ld, st ---- */
+
+#define ELEMENTS_MAX 8
+
+/* The registers of ld or st, which must all be of one size; its bytes, 0 after a failure. */
+static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type,
+                               unsigned count, bool is_store, ptx_op *out)
+{
+    unsigned size = 0;
+
+    for (unsigned k = 0; k < count; k++) {
+        bool spread = o->kind == PTX_OPERAND_REG && o->vector == count && count > 1;
+        struct ptx_operand e =
+            o->kind == PTX_OPERAND_VECTOR ? *ptx_operand_at(p, o->first + k) : *o;
+        ptx_type own = e.kind == PTX_OPERAND_REG && !e.is_special && e.fetch < 0 ? e.type : type;
+        if (spread) {
+            e.op += k * register_size(o->type) * PTX_LANES;
+            e.vector = 0;
+        }
+        if (e.kind == PTX_OPERAND_SINK && !is_store) {
+            out[k] = PTX_OP_NONE;
+            continue;
+        }
+        if (own == PTX_PRED || (size && size != register_size(own)) ||
+            register_size(own) < ptx_type_size(type)) {
+            ptx_bad_operands(p);
+            return 0;
+        }
+        size = register_size(own);
+        out[k] = is_store ? ptx_source(p, &e, own, false) : ptx_dest(p, &e, own, false);
+    }
+    return size ? size : register_size(type);
+}
+
+static unsigned take_vector(struct ptx_parser *p)
+{
+    return ptx_take(p, MOD_v2) ? 2 : ptx_take(p, MOD_v4) ? 4 : ptx_take(p, MOD_v8) ? 8 : 1;
+}
+
+static bool is_memory_type(ptx_type type)
+{
+    return type < PTX_TYPE_COUNT && type != PTX_PRED && type != PTX_TF32;
+}
+
+enum { LOAD, STORE };
+
+static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
+{
+    bool is_store = row->op == STORE;
+    bool poll = take_order(p);
+    enum ptx_space space = take_space(p);
+    unsigned count = take_vector(p);
+    bool hint = ptx_take(p, MOD_l2_cache_hint);
+    ptx_type type = ptx_take_type(p);
+    ptx_op ops[ELEMENTS_MAX];
+    struct address a;
+
+    ptx_take_hints(p);
+    if (!is_memory_type(type))
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, hint ? 3 : 2))
+        return false;
+    const struct ptx_operand *value = ptx_operand_at(p, is_store);
+    if ((value->kind == PTX_OPERAND_VECTOR ? value->count
+         : value->vector                   ? value->vector
+                                           : 1) != count)
+        return ptx_bad_operands(p);
+    if (!parse_address(p, ptx_operand_at(p, !is_store), space, &a))
+        return false;
+    unsigned size = parse_elements(p, value, type, count, is_store, ops);
+    if (!size)
+        return false;
+    struct ptx_insn *i = ptx_emit(p, is_store ? ptx_run_store : ptx_run_load);
+    set_address(i, &a);
+    if (!is_store && a.space == PTX_SPACE_PARAM && a.base == PTX_OP_NONE) {
+        if (a.imm < 0 || (uint64_t)a.imm + ptx_type_size(type) * count > p->code->info.params_size)
+            return ptx_fail(p, PTX_INVALID, p->statement.line, "load outside the parameters");
+        i->fn = ptx_run_load_param;
+    }
+    i->dst = ops[0];
+    i->type = type;
+    i->count = (uint8_t)count;
+    i->flags = size << PTX_F_MODE_SHIFT | (poll ? PTX_F_POLL : 0);
+    if (count > 1) {
+        ptx_op *list = ptx_extra(p, count * sizeof(*list));
+        if (!list)
+            return false;
+        memcpy(list, ops, count * sizeof(*list));
+        i->extra = list;
+    }
+    return true;
+}
+
+/* ---- atom, red ---- */
+
+static bool is_atomic(enum ptx_atomic op, ptx_type type)
+{
+    bool word = type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
+    bool bits = type == PTX_B32 || type == PTX_B64;
+    bool real = type == PTX_F32 || type == PTX_F64 || type == PTX_F16 || type == PTX_F16X2 ||
+                type == PTX_BF16 || type == PTX_BF16X2;
+
+    switch (op) {
+    case PTX_ATOM_ADD:
+        return word || real;
+    case PTX_ATOM_MIN:
+    case PTX_ATOM_MAX:
+        return word;
+    case PTX_ATOM_INC:
+    case PTX_ATOM_DEC:
+        return type == PTX_U32;
+    case PTX_ATOM_CAS:
+        return word || bits || type == PTX_B16;
+    case PTX_ATOM_EXCH:
+        return word || bits || type == PTX_F32;
+    default:
+        return word || bits;
+    }
+}
+
+static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
+{
+    static const enum ptx_mod ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and, MOD_or,   MOD_xor,
+                                       MOD_inc, MOD_dec, MOD_exch, MOD_cas, MOD_COUNT};
+    bool has_result = row->op;
+    enum ptx_space space = take_space(p);
+    int op = ptx_take_one(p, ops);
+    ptx_type type = ptx_take_type(p);
+    struct address a;
+    unsigned at = has_result;
+
+    take_order(p);
+    ptx_take_hints(p);
+    ptx_take(p, MOD_noftz);
+    bool hint = ptx_take(p, MOD_l2_cache_hint);
+    if (op < 0 || type == PTX_TYPE_COUNT || !is_atomic((enum ptx_atomic)op, type))
+        return ptx_unsupported(p);
+    unsigned count = at + 2 + (op == PTX_ATOM_CAS);
+    if (!ptx_want_operands(p, count, count + hint))
+        return false;
+    if (!parse_address(p, ptx_operand_at(p, at), space, &a))
+        return false;
+    const struct ptx_operand *d = ptx_operand_at(p, 0);
+    ptx_op dst =
+        has_result && d->kind != PTX_OPERAND_SINK ? ptx_dest(p, d, type, false) : PTX_OP_NONE;
+    ptx_op b = ptx_source(p, ptx_operand_at(p, at + 1), type, false);
+    ptx_op c =
+        op == PTX_ATOM_CAS ? ptx_source(p, ptx_operand_at(p, at + 2), type, false) : PTX_OP_NONE;
+    struct ptx_insn *i = ptx_emit(p, ptx_run_atomic);
+    set_address(i, &a);
+    i->dst = dst;
+    i->src[1] = b;
+    i->src[2] = c;
+    i->type = type;
+    i->flags = (uint32_t)op << PTX_F_MODE_SHIFT;
+    return true;
+}
+
+/* ---- spaces ---- */
+
+static int64_t window_of(enum ptx_space space)
+{
+    return space == PTX_SPACE_SHARED  ? (int64_t)PTX_SHARED_WINDOW
+           : space == PTX_SPACE_LOCAL ? (int64_t)PTX_LOCAL_WINDOW
+           : space == PTX_SPACE_PARAM ? (int64_t)PTX_PARAM_WINDOW
+                                      : 0;
+}
+
+static bool decode_cvta(struct ptx_parser *p, const struct ptx_row *row)
+{
+    bool to = ptx_take(p, MOD_to);
+    enum ptx_space space = take_space(p);
+    ptx_type type = ptx_take_type(p);
+
+    if (space == PTX_SPACE_GENERIC || type != PTX_U64)
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, 2))
+        return false;
+    /* The parameters of a function lie in its local frame. */
+    if (space == PTX_SPACE_PARAM && !p->code->info.is_entry)
+        space = PTX_SPACE_LOCAL;
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), type, false);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
+    struct ptx_insn *i = ptx_emit(p, ptx_run_cvta);
+    i->dst = dst;
+    i->src[0] = a;
+    i->imm = window_of(space);
+    i->flags = (uint32_t)to << PTX_F_MODE_SHIFT;
+    return true;
+}
+
+static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
+{
+    bool is_const = ptx_take(p, MOD_const);
+    enum ptx_space space = is_const ? PTX_SPACE_GLOBAL : take_space(p);
+
+    if (is_const || space == PTX_SPACE_GENERIC)
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, 2))
+        return false;
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_PRED, false);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_U64, false);
+    struct ptx_insn *i = ptx_emit(p, ptx_run_isspacep);
+    i->dst = dst;
+    i->src[0] = a;
+    i->imm = window_of(space);
+    return true;
+}
+
+/* Hints about caches change nothing that can be seen. */
+static bool decode_hint(struct ptx_parser *p, const struct ptx_row *row)
+{
+    take_space(p);
+    ptx_take(p, MOD_L1);
+    ptx_take(p, MOD_L2);
+    ptx_take_hints(p);
+    return true;
+}
+
+const struct ptx_row ptx_rows_move[] = {
+    {"mov", decode_mov, 0, 0},
+    {"ld", decode_access, LOAD, 0},
+    {"ldu", decode_access, LOAD, 0},
+    {"st", decode_access, STORE, 0},
+    {"atom", decode_atomic, 1, 0},
+    {"red", decode_atomic, 0, 0},
+    {"cvta", decode_cvta, 0, 0},
+    {"isspacep", decode_isspacep, 0, 0},
+    {"prefetch", decode_hint, 0, 0},
+    {"prefetchu", decode_hint, 0, 0},
+    {"applypriority", decode_hint, 0, 0},
+    {0},
+};

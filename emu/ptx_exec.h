@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a running launch, and what instruction handlers use. Private to the engine.
+ *
+ * Divergence. The lanes of a warp that share a program counter are a group. A branch on which lanes
+ * disagree splits its group and opens a join at the branch's immediate post-dominator; lanes that
+ * get there wait in the join until the rest of them have come (or exited) and go on as one group.
+ */
+#ifndef EMU_PTX_EXEC_H
+#define EMU_PTX_EXEC_H
+
+#include "emu/ptx_insn.h"
+#include "emu/ptx_special.h"
+
+#define PTX_JOIN_NONE  0xffu
+#define PTX_JOIN_COUNT 64
+#define PTX_BAR_COUNT  16
+
+enum ptx_stop {
+    PTX_STOP_NONE,
+    PTX_STOP_SWITCH, /* this group cannot go on; others of the warp may */
+    PTX_STOP_YIELD,  /* its time is over */
+    PTX_STOP_FAULT,
+};
+
+enum ptx_group_state {
+    PTX_GROUP_FREE,
+    PTX_GROUP_READY,
+    PTX_GROUP_BARRIER, /* waits for barrier `wait` */
+    PTX_GROUP_SYNC,    /* waits at a .sync instruction for the lanes of `wait` */
+};
+
+/* One call of a function by some lanes. */
+struct ptx_frame {
+    struct ptx_frame *parent;
+    const struct ptx_code *code;
+    const struct ptx_insn *call; /* in the parent; execution goes on after it */
+    uint32_t inside;             /* lanes that have not returned */
+    uint32_t local_base;         /* of its local frame, bytes in each lane's local memory */
+    uint8_t *registers;
+};
+
+struct ptx_group {
+    const struct ptx_insn *pc;
+    struct ptx_frame *frame;
+    uint32_t mask;
+    uint32_t wait;
+    uint8_t state;
+    uint8_t join;
+};
+
+struct ptx_join {
+    const struct ptx_insn *pc;
+    struct ptx_frame *frame;
+    uint32_t expected; /* 0: free */
+    uint32_t arrived;
+    uint8_t parent;
+};
+
+struct ptx_block;
+struct ptx_run;
+
+struct ptx_warp {
+    const struct ptx_insn *pc;
+    uint32_t active; /* lanes of the running group */
+    uint32_t mask;   /* of these, the lanes for which the instruction's guard holds */
+    uint8_t *base[PTX_BASE_COUNT];
+    enum ptx_stop stop;
+    uint64_t steps;     /* warp-instructions so far */
+    uint64_t counted;   /* of these, already in run->instructions */
+    uint64_t slice_end; /* when `steps` gets here, yield at the next backward branch */
+    uint32_t carry;     /* CC.CF, a bit a lane */
+    uint32_t polls;     /* reads in this slice that another thread may be about to change */
+    uint32_t spins;     /* slices in a row that ended by polling, with nothing else to run */
+    struct ptx_frame *frame;
+    uint8_t join;
+    int8_t current; /* index of the running group */
+    uint32_t alive; /* lanes that have not exited */
+    uint32_t index; /* in the block */
+    bool waits;     /* no group is ready */
+    struct ptx_block *block;
+    struct ptx_run *run;
+    uint8_t *local; /* 32 times run->local_stride bytes */
+    struct ptx_group groups[PTX_LANES];
+    struct ptx_join joins[PTX_JOIN_COUNT];
+    uint8_t specials[PTX_SPECIAL_BYTES] __attribute__((aligned(64)));
+};
+
+struct ptx_barrier {
+    uint32_t expected; /* threads; 0: all of the block */
+    uint32_t popc;     /* reductions so far */
+    bool any;
+    bool not_all;
+    bool in_use;
+    uint32_t arrived[32]; /* masks, one a warp */
+};
+
+struct ptx_block {
+    uint32_t id[3];
+    uint32_t warp_count;
+    uint32_t alive; /* threads that have not exited */
+    bool polled;    /* in this round every warp that ran only looked at memory */
+    struct ptx_warp **warps;
+    uint8_t *shared;
+    struct ptx_barrier barriers[PTX_BAR_COUNT];
+    struct ptx_block *next;
+};
+
+/* A stretch of memory that the driver said is accessible. */
+struct ptx_extent {
+    uint64_t start;
+    uint64_t end;
+};
+#define PTX_EXTENT_COUNT 8
+
+struct ptx_module;
+
+struct ptx_run {
+    const struct ptx_launch *launch;
+    const struct ptx_code *code;
+    struct ptx_fault *fault;
+    bool faulted;
+    uint64_t instructions; /* thread-instructions */
+    uint64_t steps;        /* warp-instructions */
+    uint32_t shared_static;
+    uint32_t shared_size;
+    uint64_t local_stride;
+    uint32_t threads; /* a block */
+    uint64_t grid_id;
+    uint32_t extent_next[2];
+    struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
+    uint64_t random;
+};
+
+/* The number that a family of handlers keeps in its flags. */
+#define PTX_MODE(insn) ((insn)->flags >> PTX_F_MODE_SHIFT & 0xff)
+
+static inline void *ptx_lanes(const struct ptx_warp *warp, ptx_op op)
+{
+    return warp->base[op & PTX_OP_BASE_MASK] + (op & ~(PTX_OP_UNIT - 1));
+}
+
+static inline uint32_t ptx_pred(const struct ptx_warp *warp, ptx_op op)
+{
+    uint32_t bits = *(const uint32_t *)ptx_lanes(warp, op);
+
+    return op & PTX_OP_NOT ? ~bits : bits;
+}
+
+/* Set the active lanes' bits of a predicate. */
+static inline void ptx_set_pred(struct ptx_warp *warp, ptx_op op, uint32_t bits)
+{
+    if (op == PTX_OP_NONE)
+        return;
+    uint32_t *p = ptx_lanes(warp, op);
+    *p = (*p & ~warp->mask) | (bits & warp->mask);
+}
+
+#ifdef __clang__
+#define PTX_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define PTX_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/* Run a statement for every lane `l` of the mask. A whole warp is the common case and becomes
+ * vector code: registers either are the same array or do not overlap. */
+#define PTX_EACH(warp, ...)                                                                        \
+    do {                                                                                           \
+        if ((warp)->mask == 0xffffffffu) {                                                         \
+            PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)                               \
+            {                                                                                      \
+                __VA_ARGS__;                                                                       \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (uint32_t left = (warp)->mask; left; left &= left - 1) {                           \
+                unsigned l = (unsigned)__builtin_ctz(left);                                        \
+                __VA_ARGS__;                                                                       \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+/* ptx_fault.c: end the launch. `lane` names the thread. */
+void ptx_stop_fault(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned lane,
+                    enum ptx_fault_kind kind, uint64_t address, uint32_t size);
+
+/* ptx_memory.c: host addresses of `size` bytes for every lane of the mask at the instruction's
+ * address (src[0] + imm); false after a fault. */
+bool ptx_addresses(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned size, bool write,
+                   uint8_t **out);
+/* One lane's; NULL after a fault. */
+uint8_t *ptx_resolve(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned lane,
+                     enum ptx_space space, uint64_t address, unsigned size, bool write);
+
+/* ptx_group.c: the groups of a warp. */
+void ptx_warp_switch(struct ptx_warp *warp); /* the running group is gone or parked: take another */
+void ptx_warp_park(struct ptx_warp *warp, enum ptx_group_state state, uint32_t wait);
+void ptx_warp_count(struct ptx_warp *warp); /* before `active` changes */
+void ptx_warp_set_frame(struct ptx_warp *warp, struct ptx_frame *frame);
+/* Only `lanes` go on in the running group; the others stand ready at `pc`. All meet at `rejoin`. */
+void ptx_warp_split(struct ptx_warp *warp, uint32_t lanes, const struct ptx_insn *pc,
+                    const struct ptx_insn *rejoin);
+/* Meet at this instruction; false: the group waits and another runs, or the warp stops. */
+bool ptx_warp_join(struct ptx_warp *warp, const struct ptx_insn *insn);
+void ptx_warp_exit(struct ptx_warp *warp, uint32_t lanes);
+/* Time is over: the running group stays ready, behind the others. */
+void ptx_warp_yield(struct ptx_warp *warp);
+/* Continue where the warp stopped; false when no group is ready. */
+bool ptx_warp_resume(struct ptx_warp *warp);
+/* At a .sync instruction: the lanes to run it for, 0 when the group has to wait for others. */
+uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx_op members);
+struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code *code,
+                                   const struct ptx_insn *call, uint32_t lanes);
+void ptx_frame_destroy(struct ptx_frame *frame);
+
+/* ptx_barrier.c: release what can be released after an arrival or an exit. */
+void ptx_barrier_check(struct ptx_block *block);
+
+/* ptx_builtin.c: functions that PTX expects of its system (vprintf...). */
+bool ptx_builtin_exists(const char *name);
+void ptx_builtin_run(struct ptx_warp *warp, const struct ptx_insn *insn,
+                     const struct ptx_call *call);
+
+#endif

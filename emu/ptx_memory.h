@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Handlers that are not arithmetic, as the decoder names them. Each runs one instruction for the
+ * lanes of warp->mask. Which field of the instruction means what is said at each definition.
+ */
+#ifndef EMU_PTX_MEMORY_H
+#define EMU_PTX_MEMORY_H
+
+#include "emu/ptx_exec.h"
+
+/* ptx_memory.c */
+void ptx_run_load(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_store(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_load_param(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_local_address(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cvta(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_isspacep(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_address_lanes(const struct ptx_warp *w, const struct ptx_insn *i, uint64_t *out);
+/* Host memory of a generic address, or NULL. No fault. */
+uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigned size, bool write);
+
+/* ptx_atomic.c */
+enum ptx_atomic {
+    PTX_ATOM_ADD,
+    PTX_ATOM_MIN,
+    PTX_ATOM_MAX,
+    PTX_ATOM_AND,
+    PTX_ATOM_OR,
+    PTX_ATOM_XOR,
+    PTX_ATOM_INC,
+    PTX_ATOM_DEC,
+    PTX_ATOM_EXCH,
+    PTX_ATOM_CAS,
+};
+void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* ptx_flow.c */
+void ptx_run_branch(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_branch_table(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_join(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_call(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_end(struct ptx_warp *w, const struct ptx_insn *i); /* the last of every function */
+void ptx_run_exit(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_trap(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_nothing(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_pause(struct ptx_warp *w, const struct ptx_insn *i); /* nanosleep, fences */
+void ptx_run_fetch(struct ptx_warp *w, const struct ptx_insn *i); /* %clock and the like */
+void ptx_run_rounded(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* ptx_barrier.c */
+enum ptx_barrier_mode {
+    PTX_BARRIER_SYNC,
+    PTX_BARRIER_ARRIVE,
+    PTX_BARRIER_POPC,
+    PTX_BARRIER_AND,
+    PTX_BARRIER_OR,
+};
+void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* ptx_lanes.c */
+enum ptx_shuffle {
+    PTX_SHFL_UP,
+    PTX_SHFL_DOWN,
+    PTX_SHFL_BFLY,
+    PTX_SHFL_IDX,
+};
+enum ptx_vote {
+    PTX_VOTE_ALL,
+    PTX_VOTE_ANY,
+    PTX_VOTE_UNI,
+    PTX_VOTE_BALLOT,
+};
+void ptx_run_shuffle(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_vote(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_match(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_reduce(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_warp_sync(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_active_mask(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_elect(struct ptx_warp *w, const struct ptx_insn *i);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The words that may follow a dot in an instruction or directive. Types come first, so that a type
+ * is the modifier of the same number.
+ */
+#ifndef EMU_PTX_MOD_H
+#define EMU_PTX_MOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* name, bytes in memory, class: b bits, u unsigned, s signed, f float, p predicate */
+#define PTX_TYPES(X)                                                                               \
+    X(U8, "u8", 1, 'u')                                                                            \
+    X(U16, "u16", 2, 'u')                                                                          \
+    X(U32, "u32", 4, 'u')                                                                          \
+    X(U64, "u64", 8, 'u')                                                                          \
+    X(S8, "s8", 1, 's')                                                                            \
+    X(S16, "s16", 2, 's')                                                                          \
+    X(S32, "s32", 4, 's')                                                                          \
+    X(S64, "s64", 8, 's')                                                                          \
+    X(B8, "b8", 1, 'b')                                                                            \
+    X(B16, "b16", 2, 'b')                                                                          \
+    X(B32, "b32", 4, 'b')                                                                          \
+    X(B64, "b64", 8, 'b')                                                                          \
+    X(B128, "b128", 16, 'b')                                                                       \
+    X(F16, "f16", 2, 'f')                                                                          \
+    X(F16X2, "f16x2", 4, 'f')                                                                      \
+    X(BF16, "bf16", 2, 'f')                                                                        \
+    X(BF16X2, "bf16x2", 4, 'f')                                                                    \
+    X(TF32, "tf32", 4, 'f')                                                                        \
+    X(F32, "f32", 4, 'f')                                                                          \
+    X(F64, "f64", 8, 'f')                                                                          \
+    X(U16X2, "u16x2", 4, 'u')                                                                      \
+    X(S16X2, "s16x2", 4, 's')                                                                      \
+    X(PRED, "pred", 1, 'p')
+
+/* Modifiers whose C name is their text. */
+#define PTX_PLAIN_MODS(X)                                                                                    \
+    X(abs)                                                                                                   \
+    X(acq_rel) X(acquire) X(add) X(address_size) X(align) X(all) X(and) X(any) X(approx) X(                  \
+        aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(branchtargets) X(ca) X(calltargets)                    \
+        X(callprototype) X(cas) X(cc) X(cg) X(clamp) X(clock) X(cluster) X(col) X(commit) X(                 \
+            common) X(conv) X(cs) X(cta) X(cv) X(dec) X(down) X(ecl) X(ecr) X(entry) X(eq) X(equ)            \
+            X(evict_first) X(evict_last) X(evict_normal) X(exch) X(exit) X(extern) X(f4e) X(                 \
+                file) X(finite) X(ftz) X(full) X(func) X(ge) X(generic) X(geu) X(gl) X(gpu) X(gt)            \
+                X(gtu) X(hi) X(hs) X(idx) X(inc) X(infinite) X(l) X(                                         \
+                    le) X(leu) X(lo) X(loc) X(local) X(ls) X(lt) X(ltu) X(lu) X(m8n8) X(max) X(maxnctapersm) \
+                    X(maxnreg) X(maxntid) X(min) X(minnctapersm) X(mmio) X(NaN) X(nan) X(nc) X(              \
+                        ne) X(neu) X(no_allocate) X(noftz)                                                   \
+                        X(noinc) X(noreturn) X(normal) X(notanumber) X(num) X(number) X(or) X(               \
+                            param) X(popc) X(pragma) X(ptr) X(r) X(rc16) X(rc8) X(red) X(reg)                \
+                            X(relaxed) X(release) X(relu) X(reqntid) X(rm) X(rmi) X(rn) X(                   \
+                                rna) X(rni) X(row) X(rp) X(rpi) X(rz)                                        \
+                                X(rzi) X(sat) X(satfinite) X(sc) X(                                          \
+                                    section) X(seq_cst) X(shared) X(shiftamt)                                \
+                                    X(shr15) X(shr7) X(sreg) X(subnormal) X(sync) X(sys) X(                  \
+                                        target) X(to) X(trans)                                               \
+                                        X(uni) X(up) X(v2) X(v4) X(v8) X(version) X(                         \
+                                            visible) X(volatile) X(wait) X(warp) X(weak) X(wide)             \
+                                            X(wb) X(wrap) X(                                                 \
+                                                wt) X(x1) X(x2)                                              \
+                                                X(x4) X(xor) X(group) X(                                     \
+                                                    wait_group) X(wait_all) X(commit_group)                  \
+                                                    X(async) X(init) X(inval) X(arrive_drop) X(              \
+                                                        test_wait) X(try_wait) X(pending_count) X(parity)    \
+                                                        X(expect_tx) X(b0) X(b1) X(b2) X(b3) X(h0) X(        \
+                                                            h1) X(po) X(reqnctapercluster)                   \
+                                                            X(explicitcluster) X(maxclusterrank) X(          \
+                                                                texref) X(samplerref) X(surfref)             \
+                                                                X(attribute) X(alias) X(m16n8k4) X(          \
+                                                                    m16n8k8) X(m16n8k16) X(m16n8k32)         \
+                                                                    X(m8n8k4) X(m8n8k16) X(L1) X(            \
+                                                                        L2) X(isspacep)                      \
+                                                                        X(b4x16_p64) X(s) X(                 \
+                                                                            noreturn_) X(unified)            \
+                                                                            X(total) X(fill) X(as)           \
+                                                                                X(address) X(                \
+                                                                                    language)                \
+                                                                                    X(abi_preserve)
+
+/* Modifiers that are not C words: name, text. */
+#define PTX_ODD_MODS(X)                                                                            \
+    X(const, "const")                                                                              \
+    X(global, "global")                                                                            \
+    X(mod_24, "24")                                                                                \
+    X(shared_cta, "shared::cta")                                                                   \
+    X(shared_cluster, "shared::cluster")                                                           \
+    X(param_entry, "param::entry")                                                                 \
+    X(param_func, "param::func")                                                                   \
+    X(l1_evict_normal, "L1::evict_normal")                                                         \
+    X(l1_evict_unchanged, "L1::evict_unchanged")                                                   \
+    X(l1_evict_first, "L1::evict_first")                                                           \
+    X(l1_evict_last, "L1::evict_last")                                                             \
+    X(l1_no_allocate, "L1::no_allocate")                                                           \
+    X(l2_cache_hint, "L2::cache_hint")                                                             \
+    X(l2_evict_last, "L2::evict_last")                                                             \
+    X(l2_evict_normal, "L2::evict_normal")                                                         \
+    X(l2_evict_first, "L2::evict_first")                                                           \
+    X(l2_64b, "L2::64B")                                                                           \
+    X(l2_128b, "L2::128B")                                                                         \
+    X(l2_256b, "L2::256B")                                                                         \
+    X(proxy_alias, "proxy.alias")
+
+enum ptx_mod {
+#define X(id, text, size, kind) PTX_##id,
+    PTX_TYPES(X)
+#undef X
+        PTX_TYPE_COUNT,
+    PTX_MOD_FIRST = PTX_TYPE_COUNT,
+#define X(id) MOD_##id,
+    PTX_PLAIN_MODS(X)
+#undef X
+#define X(id, text) MOD_##id,
+        PTX_ODD_MODS(X)
+#undef X
+            MOD_COUNT,
+    MOD_UNKNOWN = MOD_COUNT,
+};
+
+typedef uint8_t ptx_type;
+
+/* Text without the dot; MOD_UNKNOWN when the engine has no use for such a word. Any thread. */
+enum ptx_mod ptx_mod_find(const char *text, size_t size);
+const char *ptx_mod_name(enum ptx_mod mod);
+
+/* Bytes in memory, 0 for .pred. */
+unsigned ptx_type_size(ptx_type type);
+/* 'b', 'u', 's', 'f' or 'p' as in PTX_TYPES. */
+char ptx_type_class(ptx_type type);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parser's state, shared by the files that read directives, statements and instructions.
+ * Functions that can fail return false after ptx_fail(): the first failure counts.
+ */
+#ifndef EMU_PTX_PARSE_H
+#define EMU_PTX_PARSE_H
+
+#include "emu/ptx_module.h"
+
+enum ptx_symbol_kind {
+    PTX_SYMBOL_REG,     /* op */
+    PTX_SYMBOL_REGS,    /* %r<count>: op is that of %r0 */
+    PTX_SYMBOL_VAR,     /* index */
+    PTX_SYMBOL_CODE,    /* index */
+    PTX_SYMBOL_LOCAL,   /* offset in the function's local frame; .param of calls too */
+    PTX_SYMBOL_PARAM,   /* offset in the kernel's parameters */
+    PTX_SYMBOL_PROTO,   /* extra: struct ptx_prototype */
+    PTX_SYMBOL_TARGETS, /* extra: struct ptx_targets */
+};
+
+struct ptx_symbol {
+    struct ptx_symbol *next;
+    const char *name;
+    uint32_t name_size;
+    uint32_t bucket;
+    uint32_t scope;
+    uint32_t unit;
+    enum ptx_symbol_kind kind;
+    ptx_type type;
+    uint8_t vector; /* elements; 0: scalar */
+    ptx_op op;
+    uint32_t count;
+    uint32_t index;
+    uint32_t offset;
+    uint32_t size;
+    void *extra;
+};
+
+/* A list of labels for brx.idx. */
+struct ptx_targets {
+    uint32_t count;
+    struct ptx_token *names;
+    uint32_t scope;
+};
+
+/* The shape of a call: sizes of results, then of arguments. */
+struct ptx_prototype {
+    uint32_t result_count;
+    uint32_t param_count;
+    uint32_t *sizes;
+    bool is_noreturn;
+};
+
+#define PTX_TABLE_SIZE 4096
+
+enum ptx_operand_kind {
+    PTX_OPERAND_NONE,
+    PTX_OPERAND_REG,
+    PTX_OPERAND_INT,
+    PTX_OPERAND_FLOAT,
+    PTX_OPERAND_SYMBOL, /* a variable or function, with addend `value` */
+    PTX_OPERAND_NAME,   /* not declared (yet): a label */
+    PTX_OPERAND_SINK,
+    PTX_OPERAND_VECTOR,  /* {a, b}: `count` operands from `first` */
+    PTX_OPERAND_LIST,    /* (a, b), of calls */
+    PTX_OPERAND_ADDRESS, /* [base + value]: base is operand `first`, or none */
+    PTX_OPERAND_PAIR,    /* a|b: two operands from `first` */
+};
+
+struct ptx_operand {
+    enum ptx_operand_kind kind;
+    ptx_type type; /* of a register */
+    bool negated;
+    bool is_single;
+    bool is_special; /* a register that only needs to be read */
+    int8_t fetch;    /* enum ptx_fetch, or -1 */
+    uint8_t vector;  /* a vector register: its elements */
+    uint16_t first;
+    uint16_t count;
+    ptx_op op;
+    uint64_t value;
+    struct ptx_symbol *symbol;
+    struct ptx_token token;
+};
+
+#define PTX_OPERAND_MAX 512
+#define PTX_MOD_MAX     16
+
+struct ptx_statement {
+    struct ptx_token opcode;
+    uint32_t line;
+    ptx_op guard;
+    enum ptx_mod mods[PTX_MOD_MAX];
+    bool mod_used[PTX_MOD_MAX];
+    struct ptx_token mod_tokens[PTX_MOD_MAX];
+    unsigned mod_count;
+    unsigned operand_count; /* at the top level: operands[0 .. operand_count) */
+    unsigned used;          /* with nested ones */
+    struct ptx_operand operands[PTX_OPERAND_MAX];
+};
+
+struct ptx_label {
+    struct ptx_token name;
+    uint32_t scope;
+    uint32_t insn;
+};
+
+/* A branch to a label not yet resolved: insn, and an entry of its table when >= 0. */
+struct ptx_fixup {
+    struct ptx_token name;
+    uint32_t scope;
+    uint32_t insn;
+    int32_t entry;
+};
+
+/* A conversion to do after the instruction, for a destination wider than its type. */
+struct ptx_widen {
+    ptx_op from;
+    ptx_op to;
+    ptx_type from_type;
+    ptx_type to_type;
+};
+
+struct ptx_parser {
+    struct ptx_module *module;
+    struct ptx_log *log;
+    struct ptx_lexer lexer;
+    int status;
+    unsigned target; /* of this unit: sm */
+    uint16_t version;
+    uint32_t unit;
+    struct ptx_symbol *table[PTX_TABLE_SIZE];
+    struct ptx_array symbols; /* struct ptx_symbol *: every one in order, for leaving scopes */
+    struct ptx_symbol *spare; /* to use again */
+    struct ptx_pool_slot *pool_slots;
+    uint32_t pool_slot_count;
+    uint32_t pool_used;
+    /* the function being read */
+    struct ptx_code *code;
+    uint32_t scope;
+    uint32_t scope_next;
+    struct ptx_array scope_parents; /* uint32_t */
+    struct ptx_array insns;         /* struct ptx_insn */
+    struct ptx_array labels;        /* struct ptx_label */
+    struct ptx_array fixups;        /* struct ptx_fixup */
+    struct ptx_array params;        /* struct ptx_arg */
+    struct ptx_array public_params; /* struct ptx_param */
+    struct ptx_array extras;        /* void * */
+    struct ptx_array used_vars;     /* uint32_t */
+    struct ptx_array used_codes;    /* uint32_t */
+    struct ptx_array widens;        /* struct ptx_widen */
+    struct ptx_statement statement;
+};
+
+bool ptx_fail(struct ptx_parser *p, int status, uint32_t line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool ptx_fail_memory(struct ptx_parser *p);
+/* "expected X" at the current token. */
+bool ptx_fail_expected(struct ptx_parser *p, const char *what);
+bool ptx_expect(struct ptx_parser *p, char punct);
+
+/* ptx_symbol.c */
+struct ptx_symbol *ptx_symbol_add(struct ptx_parser *p, const struct ptx_token *name,
+                                  enum ptx_symbol_kind kind);
+struct ptx_symbol *ptx_symbol_find(struct ptx_parser *p, const struct ptx_token *name);
+void ptx_scope_enter(struct ptx_parser *p);
+void ptx_scope_leave(struct ptx_parser *p, uint32_t parent);
+void ptx_symbols_drop(struct ptx_parser *p, size_t count);
+/* The text of a token, owned by the module; NULL when out of memory. */
+char *ptx_token_copy(struct ptx_parser *p, const struct ptx_token *token);
+
+/* ptx_pool.c: the code of a constant of 2, 4, 8 bytes; of an address; of a predicate. */
+ptx_op ptx_pool_value(struct ptx_parser *p, uint64_t value, unsigned size);
+ptx_op ptx_pool_address(struct ptx_parser *p, const struct ptx_symbol *symbol, int64_t addend,
+                        unsigned size, bool generic);
+ptx_op ptx_pool_pred(struct ptx_parser *p, bool value);
+
+/* ptx_directive.c: module scope. */
+bool ptx_parse_module(struct ptx_parser *p);
+/* ptx_variable.c */
+struct ptx_declaration {
+    ptx_type type;
+    uint8_t vector;
+    uint32_t align;
+    enum ptx_space space;
+    bool is_const;
+    struct ptx_token name;
+    uint64_t elements;
+    bool is_array;
+    bool is_open; /* x[] */
+    uint64_t size;
+};
+/* Type, .align, .v4 and such; then the name with its dimensions. */
+bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d);
+bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d);
+bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage);
+bool ptx_parse_number(struct ptx_parser *p, uint64_t *value);
+/* ptx_function.c */
+bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage);
+ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count);
+bool ptx_parse_registers(struct ptx_parser *p);
+/* ptx_statement.c */
+bool ptx_parse_body(struct ptx_parser *p);
+/* ptx_decode.c: turn p->statement into instructions. */
+bool ptx_decode(struct ptx_parser *p);
+/* ptx_cfg.c: targets and rejoin points; moves p->insns into the function. */
+bool ptx_finish_code(struct ptx_parser *p);
+
+void ptx_parser_finish(struct ptx_parser *p);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Declarations: registers, variables of every space, their initialisers.
+ */
+#include "emu/ptx_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIMENSIONS_MAX 8
+
+static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod word)
+{
+    uint64_t value;
+
+    if (word == MOD_align) {
+        if (!ptx_parse_number(p, &value))
+            return false;
+        if (value == 0 || (value & (value - 1)) || value > 4096)
+            return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "bad alignment");
+        d->align = (uint32_t)value;
+        return true;
+    }
+    if (word == MOD_v2 || word == MOD_v4) {
+        d->vector = word == MOD_v2 ? 2 : 4;
+        return true;
+    }
+    if (word == MOD_attribute) {
+        while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_is(&p->lexer, ')'))
+            ptx_lexer_next(&p->lexer);
+        return ptx_expect(p, ')');
+    }
+    /* .ptr .global .align 8: hints about what a parameter points to. */
+    return word == MOD_ptr || word == MOD_global || word == MOD_shared || word == MOD_const ||
+           word == MOD_local;
+}
+
+bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d)
+{
+    uint32_t pointer_align = 0;
+    bool has_type = false;
+    bool is_pointer = false;
+
+    d->align = 0;
+    d->vector = 0;
+    while (p->lexer.token.kind == PTX_TOKEN_DOT) {
+        struct ptx_token t = p->lexer.token;
+        enum ptx_mod word = ptx_mod_find(t.text, t.size);
+        ptx_lexer_next(&p->lexer);
+        if (word < PTX_TYPE_COUNT) {
+            d->type = (ptx_type)word;
+            has_type = true;
+        } else if (!parse_attributes(p, d, word)) {
+            return ptx_fail(p, PTX_UNSUPPORTED, t.line, "unsupported '.%.*s' in a declaration",
+                            (int)t.size, t.text);
+        }
+        if (word == MOD_ptr) {
+            is_pointer = true;
+            pointer_align = d->align;
+        }
+    }
+    if (is_pointer)
+        d->align = pointer_align;
+    return has_type || ptx_fail_expected(p, "a type");
+}
+
+static bool parse_dimensions(struct ptx_parser *p, struct ptx_declaration *d)
+{
+    d->elements = 1;
+    d->is_array = false;
+    d->is_open = false;
+    while (ptx_lexer_take(&p->lexer, '[')) {
+        uint64_t count = 0;
+        if (ptx_lexer_is(&p->lexer, ']'))
+            d->is_open = true;
+        else if (!ptx_parse_number(p, &count))
+            return false;
+        if (!ptx_expect(p, ']'))
+            return false;
+        if (!d->is_open && count && d->elements > (1ull << 40) / count)
+            return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "array is too large");
+        d->elements = d->is_open ? 0 : d->elements * count;
+        d->is_array = true;
+    }
+    return true;
+}
+
+bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d)
+{
+    unsigned lane = ptx_type_size(d->type) * (d->vector ? d->vector : 1);
+
+    d->name = p->lexer.token;
+    if (d->name.kind != PTX_TOKEN_NAME)
+        return ptx_fail_expected(p, "a name");
+    ptx_lexer_next(&p->lexer);
+    if (!parse_dimensions(p, d))
+        return false;
+    if (!d->align)
+        d->align = lane ? lane : 1;
+    d->size = d->elements * lane;
+    return true;
+}
+
+/* Where an initialiser is being written. */
+struct init {
+    struct ptx_var *var;
+    unsigned size; /* of an element */
+    ptx_type type;
+    uint64_t at;
+    struct ptx_array relocs;
+    struct tsm_buffer bytes;
+};
+
+static bool put_element(struct ptx_parser *p, struct init *init, uint64_t value)
+{
+    struct tsm_buffer *b = &init->bytes;
+
+    if (init->var->info.size && b->size + init->size > init->var->info.size)
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "too many initial values for '%s'",
+                        init->var->info.name);
+    tsm_buffer_add(b, &value, init->size);
+    return !b->failed || ptx_fail_memory(p);
+}
+
+static uint64_t convert_literal(const struct init *init, const struct ptx_token *t, bool negative)
+{
+    uint64_t value = t->value;
+
+    if (t->kind == PTX_TOKEN_INT)
+        return negative ? 0 - value : value;
+    double wide;
+    float narrow;
+    memcpy(&narrow, &value, sizeof(narrow));
+    memcpy(&wide, &value, sizeof(wide));
+    if (t->is_single && init->size == 8) {
+        wide = (double)narrow;
+        memcpy(&value, &wide, sizeof(wide));
+    } else if (!t->is_single && init->size == 4) {
+        narrow = (float)wide;
+        value = 0;
+        memcpy(&value, &narrow, sizeof(narrow));
+    }
+    return negative ? value ^ 1ull << (init->size * 8 - 1) : value;
+}
+
+/* name, name+8, generic(name)+8: `mask` chooses a byte of the address, 0 the whole. */
+static bool parse_address_value(struct ptx_parser *p, struct init *init, uint64_t mask)
+{
+    bool generic = p->lexer.token.size == 7 && memcmp(p->lexer.token.text, "generic", 7) == 0;
+    uint64_t addend = 0;
+    struct ptx_token name;
+
+    if (generic) {
+        ptx_lexer_next(&p->lexer);
+        if (!ptx_expect(p, '('))
+            return false;
+    }
+    name = p->lexer.token;
+    struct ptx_symbol *s = name.kind == PTX_TOKEN_NAME ? ptx_symbol_find(p, &name) : NULL;
+    if (!s || (s->kind != PTX_SYMBOL_VAR && s->kind != PTX_SYMBOL_CODE))
+        return ptx_fail(p, PTX_INVALID, name.line, "unknown symbol '%.*s' in an initialiser",
+                        (int)name.size, name.text);
+    ptx_lexer_next(&p->lexer);
+    if (generic && !ptx_expect(p, ')'))
+        return false;
+    if (ptx_lexer_take(&p->lexer, '+') || ptx_lexer_is(&p->lexer, '-'))
+        if (!ptx_parse_number(p, &addend))
+            return false;
+    struct ptx_reloc *r = ptx_array_add(&init->relocs, sizeof(*r));
+    if (!r)
+        return ptx_fail_memory(p);
+    *r = (struct ptx_reloc){.offset = init->bytes.size,
+                            .addend = (int64_t)addend,
+                            .target = s->index,
+                            .size = (uint8_t)init->size,
+                            .shift = (uint8_t)(mask ? __builtin_ctzll(mask) : 0),
+                            .is_code = s->kind == PTX_SYMBOL_CODE,
+                            .is_generic = generic};
+    return put_element(p, init, 0);
+}
+
+static bool parse_value(struct ptx_parser *p, struct init *init)
+{
+    bool negative = ptx_lexer_take(&p->lexer, '-');
+    struct ptx_token t = p->lexer.token;
+
+    if (t.kind == PTX_TOKEN_NAME)
+        return parse_address_value(p, init, 0);
+    if (t.kind != PTX_TOKEN_INT && t.kind != PTX_TOKEN_FLOAT)
+        return ptx_fail_expected(p, "an initial value");
+    ptx_lexer_next(&p->lexer);
+    if (ptx_lexer_take(&p->lexer, '('))
+        return parse_address_value(p, init, t.value) && ptx_expect(p, ')');
+    return put_element(p, init, convert_literal(init, &t, negative));
+}
+
+/* Rows in inner braces are as long as the array's inner dimensions say; compilers write whole rows.
+ */
+static bool parse_list(struct ptx_parser *p, struct init *init, unsigned depth)
+{
+    if (depth > DIMENSIONS_MAX)
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "initialiser nests too deeply");
+    if (ptx_lexer_take(&p->lexer, '}'))
+        return true;
+    do {
+        bool ok =
+            ptx_lexer_take(&p->lexer, '{') ? parse_list(p, init, depth + 1) : parse_value(p, init);
+        if (!ok)
+            return false;
+    } while (ptx_lexer_take(&p->lexer, ','));
+    return ptx_expect(p, '}');
+}
+
+static bool parse_initialiser(struct ptx_parser *p, struct ptx_var *var, ptx_type type)
+{
+    struct init init = {.var = var, .size = ptx_type_size(type), .type = type};
+    bool ok = init.size && init.size <= 8;
+
+    if (!ok)
+        ptx_fail(p, PTX_INVALID, p->lexer.token.line, "a variable of this type has no initialiser");
+    else
+        ok = ptx_lexer_take(&p->lexer, '{') ? parse_list(p, &init, 0) : parse_value(p, &init);
+    var->init = init.bytes.data;
+    var->init_size = init.bytes.size;
+    var->relocs = init.relocs.items;
+    var->reloc_count = (uint32_t)init.relocs.count;
+    if (ok && var->info.size == 0)
+        var->info.size = var->init_size;
+    return ok;
+}
+
+static struct ptx_var *find_linked(struct ptx_parser *p, const struct ptx_token *name)
+{
+    for (size_t i = p->module->vars.count; i-- > 0;) {
+        struct ptx_var *v = ptx_var_at(p->module, i);
+        if (v->is_visible && strlen(v->info.name) == name->size &&
+            memcmp(v->info.name, name->text, name->size) == 0)
+            return v;
+    }
+    return NULL;
+}
+
+static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declaration *d)
+{
+    struct ptx_var *var = ptx_module_alloc(p->module, sizeof(*var));
+    struct ptx_var **slot = var ? ptx_array_add(&p->module->vars, sizeof(*slot)) : NULL;
+
+    if (!slot) {
+        ptx_fail_memory(p);
+        return NULL;
+    }
+    *slot = var;
+    var->info.name = ptx_token_copy(p, &d->name);
+    var->info.size = d->size;
+    var->info.align = d->align;
+    var->info.is_const = d->is_const;
+    var->space = d->space;
+    var->unit = p->unit;
+    if (d->space == PTX_SPACE_GLOBAL && p->status == PTX_OK) {
+        slot = ptx_array_add(&p->module->globals, sizeof(*slot));
+        if (!slot)
+            ptx_fail_memory(p);
+        else
+            *slot = var;
+    }
+    return p->status == PTX_OK ? var : NULL;
+}
+
+/* The variable that a declaration means: a new one, or one that another unit or an earlier line
+ * declared under this name. */
+static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaration *d,
+                               enum ptx_mod linkage)
+{
+    struct ptx_symbol *s = ptx_symbol_find(p, &d->name);
+    struct ptx_var *var = NULL;
+
+    if (s && s->scope == p->scope && s->kind == PTX_SYMBOL_VAR)
+        return ptx_var_at(p->module, s->index);
+    if (linkage != MOD_UNKNOWN)
+        var = find_linked(p, &d->name);
+    if (!var)
+        var = var_create(p, d);
+    s = var ? ptx_symbol_add(p, &d->name, PTX_SYMBOL_VAR) : NULL;
+    if (!s)
+        return NULL;
+    s->index = 0;
+    for (size_t i = p->module->vars.count; i-- > 0;)
+        if (ptx_var_at(p->module, i) == var) {
+            s->index = (uint32_t)i;
+            break;
+        }
+    return var;
+}
+
+static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
+{
+    struct ptx_var *var = var_for(p, d, linkage);
+    struct ptx_var spare = {.info.name = ""};
+
+    if (!var)
+        return false;
+    var->is_visible |= linkage != MOD_UNKNOWN;
+    if (linkage == MOD_extern) {
+        var->is_dynamic |= d->space == PTX_SPACE_SHARED && d->is_open;
+        var->info.is_external = !var->is_defined;
+        return true;
+    }
+    if (var->is_defined && linkage != MOD_weak && linkage != MOD_common && !var->is_weak)
+        return ptx_fail(p, PTX_INVALID, d->name.line, "duplicate definition of '%.*s'",
+                        (int)d->name.size, d->name.text);
+    if (var->is_defined) /* the first of several weak ones is taken */
+        spare.info.size = d->size, var = &spare;
+    var->is_defined = true;
+    var->is_weak = linkage == MOD_weak || linkage == MOD_common;
+    var->info.is_external = false;
+    var->info.size = d->size;
+    if (var->info.align < d->align)
+        var->info.align = d->align;
+    bool ok = !ptx_lexer_take(&p->lexer, '=') || parse_initialiser(p, var, d->type);
+    free(spare.init);
+    free(spare.relocs);
+    return ok;
+}
+
+/* A .local variable, or a .param variable of a call sequence: bytes of the local frame. */
+static bool define_local(struct ptx_parser *p, struct ptx_declaration *d)
+{
+    struct ptx_symbol *s = ptx_symbol_add(p, &d->name, PTX_SYMBOL_LOCAL);
+
+    if (!s)
+        return false;
+    if (d->size > 1u << 24)
+        return ptx_fail(p, PTX_INVALID, d->name.line, "local variable is too large");
+    uint64_t at = ((uint64_t)p->code->local_frame + d->align - 1) & ~(uint64_t)(d->align - 1);
+    if (at + d->size > 1u << 25)
+        return ptx_fail(p, PTX_INVALID, d->name.line, "too much local memory");
+    s->offset = (uint32_t)at;
+    s->size = (uint32_t)d->size;
+    s->type = d->type;
+    p->code->local_frame = (uint32_t)(at + d->size);
+    return true;
+}
+
+static bool define(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
+{
+    if (d->space != PTX_SPACE_LOCAL)
+        return define_var(p, d, linkage);
+    if (!p->code)
+        return ptx_fail(p, PTX_UNSUPPORTED, d->name.line, "unsupported .local at module scope");
+    return define_local(p, d);
+}
+
+bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage)
+{
+    struct ptx_declaration d = {.is_const = space == MOD_const};
+
+    d.space = space == MOD_shared                        ? PTX_SPACE_SHARED
+              : space == MOD_local || space == MOD_param ? PTX_SPACE_LOCAL
+                                                         : PTX_SPACE_GLOBAL;
+    if (!ptx_parse_declaration(p, &d))
+        return false;
+    do {
+        if (!ptx_parse_declarator(p, &d) || !define(p, &d, linkage))
+            return false;
+    } while (ptx_lexer_take(&p->lexer, ','));
+    return ptx_expect(p, ';');
+}

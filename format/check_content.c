@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/check_state.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "format/limits.h"
+#include "format/table.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int out_of_memory(const struct sbt_checker *c)
+{
+    return tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
+}
+
+/* Note that `key` is there now; `what` it is, if it must not be twice. */
+static int note(struct sbt_checker *c, struct sbt_map *map, uint64_t key, uint64_t value,
+                const char *what)
+{
+    bool added;
+    uint64_t *place = sbt_map_insert(map, key, &added);
+
+    if (!place)
+        return out_of_memory(c);
+    if (added)
+        *place = value;
+    else if (what)
+        sbt_check_say(c, "%s %llu is there twice", what, (unsigned long long)key);
+    return 0;
+}
+
+/* ---- tables ---- */
+
+typedef int item_check(struct sbt_checker *c, struct tsm_view *item);
+
+static int check_table(struct sbt_checker *c, item_check *each)
+{
+    struct sbt_items items = sbt_items_init(c->payload, c->head.raw_size, c->head.count);
+    struct tsm_view item;
+    int error = 0;
+
+    while (!error && sbt_items_next(&items, &item))
+        error = each(c, &item);
+    if (items.in.failed)
+        sbt_check_say(c, "the items of the %s chunk do not add up",
+                      sbt_chunk_type_name(c->head.type));
+    return error;
+}
+
+static int check_metadata(struct sbt_checker *c, struct tsm_view *item)
+{
+    const char *name = sbt_view_text(item, SBT_NAME_MAX);
+
+    sbt_view_text(item, SBT_TEXT_MAX);
+    if (item->failed || !name[0])
+        sbt_check_say(c, "a metadata item is malformed");
+    return 0;
+}
+
+static void check_fields_of(struct sbt_checker *c, const struct sbt_schema *s)
+{
+    uint64_t roles = 0;
+
+    for (uint32_t i = 0; i < s->field_count; i++) {
+        uint32_t role = (uint32_t)s->fields[i].role, type = (uint32_t)s->fields[i].type;
+        if (role > 0 && role < 64 && (roles >> role & 1))
+            sbt_check_say(c, "schema %s has two fields of role %u", s->name, role);
+        if (role < 64)
+            roles |= 1ull << role;
+        if (type == 0 || (c->header.minor == 0 && type > SBT_FIELD_BLOB))
+            sbt_check_say(c, "field %s of schema %s has type %u", s->fields[i].name, s->name, type);
+    }
+}
+
+static int check_schema(struct sbt_checker *c, struct tsm_view *item)
+{
+    struct sbt_check_schema made = {0};
+    struct sbt_schema s;
+    struct sbt_field *fields;
+
+    if (!sbt_item_schema(item, &s, &fields)) {
+        sbt_check_say(c, "a schema is malformed");
+        return 0;
+    }
+    check_fields_of(c, &s);
+    made.flags = s.flags;
+    made.field_count = s.field_count;
+    for (uint32_t i = 0; i < s.field_count; i++) {
+        made.strings |= (uint64_t)(fields[i].type == SBT_FIELD_STRING) << i;
+        made.bytes |= (uint64_t)(fields[i].type == SBT_FIELD_BYTES) << i;
+        made.blobs |= (uint64_t)(fields[i].type == SBT_FIELD_BLOB) << i;
+    }
+    free(fields);
+    tsm_buffer_add(&c->schemas, &made, sizeof(made));
+    if (c->schemas.failed)
+        return out_of_memory(c);
+    return note(c, &c->types, s.type, c->schemas.size / sizeof(made), "the schema of type");
+}
+
+static int check_enum(struct sbt_checker *c, struct tsm_view *item)
+{
+    struct sbt_enum_value *values;
+    struct sbt_enum e;
+
+    if (!sbt_item_enum(item, &e, &values)) {
+        sbt_check_say(c, "a value table is malformed");
+        return 0;
+    }
+    free(values);
+    return note(c, &c->enums, tsm_hash64(e.name, strlen(e.name)), 0, "a value table with hash");
+}
+
+static void check_id(struct sbt_checker *c, uint32_t id)
+{
+    if (id == 0 || id < c->head.first_seq || id > c->head.last_seq)
+        sbt_check_say(c, "id %u is outside the range that the chunk header states", id);
+}
+
+static int check_string(struct sbt_checker *c, struct tsm_view *item)
+{
+    uint32_t id = tsm_view_u32(item);
+
+    sbt_view_text(item, SBT_TEXT_MAX);
+    if (item->failed)
+        sbt_check_say(c, "a string is malformed");
+    check_id(c, id);
+    return note(c, &c->strings, id, 0, "string");
+}
+
+static int check_stack(struct sbt_checker *c, struct tsm_view *item)
+{
+    uint32_t id = tsm_view_u32(item);
+    size_t size = tsm_view_left(item);
+
+    if (item->failed || size == 0 || size % 8 != 0 || size / 8 > SBT_STACK_DEPTH_MAX)
+        sbt_check_say(c, "stack %u has %zu bytes of frames", id, size);
+    check_id(c, id);
+    return note(c, &c->stacks, id, 0, "stack");
+}
+
+static int check_mapping(struct sbt_checker *c, struct tsm_view *item)
+{
+    struct sbt_mapping m;
+
+    if (!sbt_item_mapping(item, &m) || m.end < m.start)
+        sbt_check_say(c, "a mapping is malformed");
+    return 0;
+}
+
+/* ---- bytes ---- */
+
+static int check_pieces_of(struct sbt_checker *c, const uint8_t *list)
+{
+    size_t room = c->head.raw_size - (size_t)c->head.count * SBT_PIECE_ENTRY_SIZE, at = 0;
+
+    for (uint32_t i = 0; i < c->head.count; i++, list += SBT_PIECE_ENTRY_SIZE) {
+        uint32_t size = tsm_get_u32(list + 16);
+        struct sbt_key key, got;
+        memcpy(key.bytes, list, sizeof(key.bytes));
+        if (size == 0 || size > SBT_PIECE_SIZE || size > room - at) {
+            sbt_check_say(c, "piece %u has %u bytes", i, size);
+            return 0;
+        }
+        got = tsm_hash_key(c->payload + at, size);
+        if (!tsm_key_equal(&got, &key))
+            sbt_check_say(c, "the bytes of piece %u do not match its key", i);
+        if (sbt_keyset_has(&c->pieces, &key) && c->pieces.count < SBT_KEYSET_MAX)
+            sbt_check_say(c, "piece %u was stored before", i);
+        else if (!sbt_keyset_add(&c->pieces, &key) && c->pieces.count < SBT_KEYSET_MAX)
+            return out_of_memory(c);
+        at += size;
+    }
+    if (at != room)
+        sbt_check_say(c, "the sizes of the pieces do not add up");
+    return 0;
+}
+
+static int check_blobs(struct sbt_checker *c)
+{
+    uint64_t size = (uint64_t)c->head.count * SBT_PIECE_ENTRY_SIZE;
+    const uint8_t *list;
+    int error;
+
+    if (size > c->head.raw_size) {
+        sbt_check_say(c, "the list of pieces is longer than the payload");
+        return 0;
+    }
+    list = c->payload + c->head.raw_size - size;
+    error = check_pieces_of(c, list);
+    return error ? error : note(c, &c->piece_lists, c->head.number, tsm_hash64(list, size), NULL);
+}
+
+static int check_piece_lists(struct sbt_checker *c)
+{
+    struct tsm_view v = tsm_view_init(c->payload, c->head.raw_size);
+    int error = 0;
+
+    for (uint32_t i = 0; i < c->head.count && !error; i++) {
+        uint32_t number = tsm_view_u32(&v), count = tsm_view_u32(&v);
+        size_t size = (size_t)count * SBT_PIECE_ENTRY_SIZE;
+        const uint8_t *list = tsm_view_take(&v, size);
+        const uint64_t *hash = sbt_map_find(&c->piece_lists, number);
+        if (!list)
+            break;
+        if (!hash || *hash != tsm_hash64(list, size))
+            sbt_check_say(c, "the pieces of chunk %u are not those listed", number);
+        error = note(c, &c->listed, number, 0, NULL);
+    }
+    if (!error && (v.failed || tsm_view_left(&v) != 0))
+        sbt_check_say(c, "the PIECES chunk is malformed");
+    return error;
+}
+
+/* ---- the first chunk ---- */
+
+static int check_stream_info(struct sbt_checker *c)
+{
+    struct tsm_view v = tsm_view_init(c->payload, c->head.raw_size);
+    uint32_t major = tsm_view_u16(&v), minor = tsm_view_u16(&v);
+    const uint8_t *id = tsm_view_take(&v, 16);
+    uint64_t required = tsm_view_u64(&v), optional = tsm_view_u64(&v);
+
+    tsm_view_take(&v, 16); /* start times: any */
+    sbt_view_text(&v, SBT_NAME_MAX);
+    if (v.failed)
+        sbt_check_say(c, "the STREAM_INFO chunk is malformed");
+    else if (major != c->header.major || minor != c->header.minor ||
+             memcmp(id, c->header.session, 16) != 0 || required != c->header.required_features ||
+             optional != c->header.optional_features)
+        sbt_check_say(c, "STREAM_INFO and the file header differ");
+    return 0;
+}
+
+int sbt_check_content(struct sbt_checker *c)
+{
+    switch ((enum sbt_chunk_type)c->head.type) {
+    case SBT_CHUNK_STREAM_INFO:
+        return check_stream_info(c);
+    case SBT_CHUNK_METADATA:
+        return check_table(c, check_metadata);
+    case SBT_CHUNK_SCHEMA:
+        return check_table(c, check_schema);
+    case SBT_CHUNK_ENUMS:
+        return check_table(c, check_enum);
+    case SBT_CHUNK_STRINGS:
+        return check_table(c, check_string);
+    case SBT_CHUNK_STACKS:
+        return check_table(c, check_stack);
+    case SBT_CHUNK_MAPPINGS:
+        return check_table(c, check_mapping);
+    case SBT_CHUNK_EVENTS:
+        return sbt_check_events(c);
+    case SBT_CHUNK_BLOBS:
+        return check_blobs(c);
+    case SBT_CHUNK_PIECES:
+        return check_piece_lists(c);
+    case SBT_CHUNK_INDEX:
+        return sbt_check_index(c);
+    case SBT_CHUNK_TRAILER:
+        return sbt_check_trailer(c);
+    case SBT_CHUNK_CODE:
+    case SBT_CHUNK_KERNEL_EVENTS:
+    case SBT_CHUNK_CHECKPOINT:
+    case SBT_CHUNK_TYPE_END:
+        break;
+    }
+    return 0;
+}

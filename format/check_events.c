@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/check_state.h"
+
+#include "base/hash.h"
+#include "format/rows.h"
+
+#include <string.h>
+
+static void check_blob(struct sbt_checker *c, const struct sbt_record *r, uint32_t slot)
+{
+    struct sbt_blob blob;
+    struct sbt_key key;
+
+    if (!sbt_record_blob(r, slot, &blob)) {
+        sbt_check_say(c, "record %llu: slot %u is no blob", (unsigned long long)r->seq, slot);
+        return;
+    }
+    for (uint64_t i = 0; i < blob.piece_count; i++) {
+        memcpy(key.bytes, blob.keys + 16 * i, sizeof(key.bytes));
+        if (tsm_key_is_zero(&key) || sbt_keyset_has(&c->pieces, &key))
+            continue;
+        sbt_check_say(c, "record %llu: slot %u names a piece that is not there before it",
+                      (unsigned long long)r->seq, slot);
+        return;
+    }
+}
+
+static void check_slots(struct sbt_checker *c, const struct sbt_check_schema *s,
+                        const struct sbt_record *r)
+{
+    const uint8_t *data;
+    size_t size;
+
+    for (uint32_t i = 0; i < r->slot_count; i++) {
+        if ((s->strings >> i & 1) && r->slots[i] && !sbt_map_find(&c->strings, r->slots[i]))
+            sbt_check_say(c, "record %llu: slot %u names string %llu, which is not there before it",
+                          (unsigned long long)r->seq, i, (unsigned long long)r->slots[i]);
+        if ((s->bytes >> i & 1) && !sbt_record_bytes(r, i, &data, &size))
+            sbt_check_say(c, "record %llu: slot %u is outside its data", (unsigned long long)r->seq,
+                          i);
+        if (s->blobs >> i & 1)
+            check_blob(c, r, i);
+    }
+}
+
+static const struct sbt_check_schema *schema_of(struct sbt_checker *c, const struct sbt_record *r)
+{
+    const uint64_t *place = sbt_map_find(&c->types, r->type);
+    const struct sbt_check_schema *s;
+
+    if (!place) {
+        sbt_check_say(c, "record %llu: type %#x has no schema before it",
+                      (unsigned long long)r->seq, r->type);
+        return NULL;
+    }
+    s = (const struct sbt_check_schema *)(const void *)c->schemas.data + *place - 1;
+    if (s->field_count == r->slot_count)
+        return s;
+    sbt_check_say(c, "record %llu: %u slots, its schema has %u", (unsigned long long)r->seq,
+                  r->slot_count, s->field_count);
+    return NULL;
+}
+
+static void check_record(struct sbt_checker *c, const struct sbt_record *r, struct sbt_chunk *span)
+{
+    const struct sbt_check_schema *s = schema_of(c, r);
+    bool taints = sbt_record_taints(s ? s->flags : 0, r->flags);
+    bool lost = r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST);
+    bool filtered = r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED);
+
+    if (s)
+        check_slots(c, s, r);
+    if (r->stack && !sbt_map_find(&c->stacks, r->stack))
+        sbt_check_say(c, "record %llu names stack %u, which is not there before it",
+                      (unsigned long long)r->seq, r->stack);
+    span->first_time = r->time_ns < span->first_time ? r->time_ns : span->first_time;
+    span->last_time = r->time_ns > span->last_time ? r->time_ns : span->last_time;
+    span->stream_set |= sbt_stream_bit(r->stream);
+    if (r->stream != SBT_STREAM_NONE && r->stream >= span->stream_end)
+        span->stream_end = r->stream + 1;
+    if (taints || lost || filtered)
+        span->flags |= SBT_CHUNK_NOTABLE;
+    c->totals.tainted_count += taints;
+    if (lost && r->slot_count)
+        c->totals.lost_count += r->slots[0];
+    if (filtered && r->slot_count)
+        c->totals.filtered_count += r->slots[0];
+}
+
+static void check_span(struct sbt_checker *c, const struct sbt_chunk *span)
+{
+    const struct sbt_chunk *h = &c->head;
+
+    if (span->first_time != h->first_time || span->last_time != h->last_time)
+        sbt_check_say(c, "the chunk header's times are not those of its records");
+    if (span->stream_set != h->stream_set || span->stream_end != h->stream_end)
+        sbt_check_say(c, "the chunk header's streams are not those of its records");
+    if ((span->flags ^ h->flags) & SBT_CHUNK_NOTABLE)
+        sbt_check_say(c, "the chunk header's flag for notable records is wrong");
+    if (h->first_seq != c->next_seq)
+        sbt_check_say(c, "the chunk starts with record %llu where %llu is due",
+                      (unsigned long long)h->first_seq, (unsigned long long)c->next_seq);
+    c->next_seq = h->last_seq + 1;
+    c->totals.record_count += h->count;
+    if (span->stream_end > c->totals.stream_count)
+        c->totals.stream_count = span->stream_end;
+}
+
+int sbt_check_events(struct sbt_checker *c)
+{
+    struct sbt_chunk span = {.first_time = UINT64_MAX};
+    struct sbt_rows rows;
+    const char *wrong = sbt_rows_decode(&rows, &c->head, c->payload);
+
+    c->payload = NULL; /* the rows have it */
+    if (wrong) {
+        sbt_check_say(c, "EVENTS chunk: %s", wrong);
+        c->next_seq = c->head.last_seq + 1;
+        return 0;
+    }
+    if (rows.unknown_columns && c->header.minor == 0)
+        sbt_check_say(c, "there are %u common columns that this version does not have",
+                      rows.unknown_columns);
+    for (size_t i = 0; i < rows.count; i++)
+        check_record(c, &rows.records[i], &span);
+    check_span(c, &span);
+    sbt_rows_finish(&rows);
+    return 0;
+}

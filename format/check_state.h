@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What sbt_check() remembers while it walks through a file. Private to format/check*.c.
+ */
+#ifndef FORMAT_CHECK_STATE_H
+#define FORMAT_CHECK_STATE_H
+
+#include "base/buffer.h"
+#include "format/chunk.h"
+#include "format/map.h"
+#include "tracesmith/reader.h"
+
+/* What records of a type must look like. */
+struct sbt_check_schema {
+    uint32_t flags, field_count;
+    uint64_t strings, bytes, blobs; /* bit i: slot i is one */
+};
+
+struct sbt_checker {
+    void (*report)(void *user, uint64_t offset, const char *text);
+    void *user;
+    int count;
+
+    struct sbt_source source;
+    const char *name;
+    uint64_t size;
+    struct sbt_packer packer;
+
+    struct sbt_file_header header;
+    uint64_t offset; /* of the chunk at hand */
+    struct sbt_chunk head;
+    uint8_t *payload;
+    uint32_t next_number;
+    uint64_t next_seq;
+    struct sbt_totals totals;
+
+    struct sbt_map strings, stacks, enums, types; /* types: place + 1 in schemas */
+    struct tsm_buffer schemas;                    /* struct sbt_check_schema[] */
+    struct sbt_keyset pieces;
+    struct sbt_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
+    struct sbt_map listed;      /* those that a PIECES chunk has listed */
+
+    struct tsm_buffer chunks; /* index entries of all chunks so far */
+    struct tsm_buffer leaves; /* index entries of the leaves since the start */
+    uint64_t root_offset;     /* of the last root; 0 none */
+    struct sbt_chunk root;
+    bool ended; /* the trailer was seen */
+};
+
+void sbt_check_say(struct sbt_checker *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The payload of the chunk at hand. 0, or an error that ends the check. */
+int sbt_check_content(struct sbt_checker *c);
+int sbt_check_events(struct sbt_checker *c);
+int sbt_check_index(struct sbt_checker *c);
+int sbt_check_trailer(struct sbt_checker *c);
+
+#endif

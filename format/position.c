@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/position.h"
+
+void sbt_positions_finish(struct sbt_positions *p)
+{
+    sbt_map_finish(&p->high);
+}
+
+uint64_t *sbt_positions_last(struct sbt_positions *p, uint32_t stream)
+{
+    bool added;
+
+    return stream < 256 ? &p->low[stream] : sbt_map_insert(&p->high, stream, &added);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Positions count up on each stream, so a chunk stores each as the difference to the one before on
+ * the same stream: nearly always 1. docs/FORMAT.md section 7.2.
+ */
+#ifndef FORMAT_POSITION_H
+#define FORMAT_POSITION_H
+
+#include "format/map.h"
+
+#include <stdint.h>
+
+/* The last position on each stream. Zeroed: all 0. */
+struct sbt_positions {
+    uint64_t low[256];
+    struct sbt_map high; /* streams from 256 on, and "no stream" */
+};
+
+void sbt_positions_finish(struct sbt_positions *p);
+
+/* Where the last position of `stream` is kept; NULL when out of memory. */
+uint64_t *sbt_positions_last(struct sbt_positions *p, uint32_t stream);
+
+#endif

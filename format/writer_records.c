@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/writer_state.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "format/limits.h"
+
+#include <string.h>
+
+/* ---- bytes ---- */
+
+static bool all_zero(const uint8_t *p, size_t size)
+{
+    return size == 0 || (p[0] == 0 && memcmp(p, p + 1, size - 1) == 0);
+}
+
+int sbt_writer_piece(struct sbt_writer *w, const struct sbt_key *key, const void *data, size_t size)
+{
+    uint8_t *entry;
+    int error = sbt_writer_check_begun(w);
+
+    if (error)
+        return error;
+    if (size == 0 || size > SBT_PIECE_SIZE)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: a piece of %zu bytes", w->queue.path, size);
+    if (tsm_key_is_zero(key) || sbt_keyset_has(&w->pieces, key))
+        return 0;
+    /* A full or failed set only costs duplicates. */
+    sbt_keyset_add(&w->pieces, key);
+    entry = tsm_buffer_reserve(&w->blob_directory, SBT_PIECE_ENTRY_SIZE);
+    tsm_buffer_add(&w->blob_bytes, data, size);
+    if (!entry || w->blob_bytes.failed)
+        return sbt_writer_stick(
+            w, tsm_fail(TSM_E_MEMORY, "%s: out of memory for bytes", w->queue.path));
+    memcpy(entry, key->bytes, sizeof(key->bytes));
+    tsm_put_u32(entry + 16, (uint32_t)size);
+    w->blob_directory.size += SBT_PIECE_ENTRY_SIZE;
+    if (w->blob_bytes.size < w->chunk_size)
+        return 0;
+    error = sbt_writer_blobs_flush(w);
+    return sbt_writer_stick(w, error ? error : sbt_writer_leaf_if_due(w));
+}
+
+int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8_t *out)
+{
+    const uint8_t *at = data;
+    uint64_t left = size;
+    int error = 0;
+
+    tsm_put_u64(out, size);
+    out += 8;
+    while (left && !error) {
+        size_t piece = left < SBT_PIECE_SIZE ? (size_t)left : SBT_PIECE_SIZE;
+        struct sbt_key key = {{0}};
+        if (!all_zero(at, piece)) {
+            key = tsm_hash_key(at, piece);
+            error = sbt_writer_piece(w, &key, at, piece);
+        }
+        memcpy(out, key.bytes, sizeof(key.bytes));
+        out += sizeof(key.bytes);
+        at += piece;
+        left -= piece;
+    }
+    return error;
+}
+
+/* ---- records ---- */
+
+static int record_check(const struct sbt_writer *w, const struct sbt_writer_schema *schema,
+                        const struct sbt_record *r)
+{
+    if (r->seq != w->next_seq)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: record %llu where %llu was due", w->queue.path,
+                        (unsigned long long)r->seq, (unsigned long long)w->next_seq);
+    if (r->slot_count != schema->field_count)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x with %u slots, its schema has %u",
+                        w->queue.path, r->type, r->slot_count, schema->field_count);
+    if (r->data_size > SBT_RECORD_DATA_MAX)
+        return tsm_fail(TSM_E_LIMIT, "%s: a record with %zu bytes of data, over the limit of %u",
+                        w->queue.path, r->data_size, SBT_RECORD_DATA_MAX);
+    for (uint64_t left = schema->variable; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
+        const uint8_t *bytes;
+        struct sbt_blob blob;
+        size_t size;
+        if (schema->blobs >> i & 1 ? !sbt_record_blob(r, i, &blob)
+                                   : !sbt_record_bytes(r, i, &bytes, &size))
+            return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x: field %u is malformed",
+                            w->queue.path, r->type, i);
+    }
+    return 0;
+}
+
+static void span_add(struct sbt_writer *w, const struct sbt_writer_schema *schema,
+                     const struct sbt_record *r)
+{
+    struct sbt_chunk *span = &w->span;
+    bool taints = sbt_record_taints(schema->flags, r->flags);
+
+    if (w->batch.count == 1 || r->time_ns < span->first_time)
+        span->first_time = r->time_ns;
+    if (r->time_ns > span->last_time)
+        span->last_time = r->time_ns;
+    span->stream_set |= sbt_stream_bit(r->stream);
+    if (r->stream != SBT_STREAM_NONE && r->stream >= span->stream_end)
+        span->stream_end = r->stream + 1;
+    if (span->stream_end > w->totals.stream_count)
+        w->totals.stream_count = span->stream_end;
+    if (taints || r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST) ||
+        r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
+        span->flags |= SBT_CHUNK_NOTABLE;
+    w->totals.tainted_count += taints;
+}
+
+int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
+{
+    uint64_t size = SBT_ROW_SIZE(r->slot_count, r->data_size);
+    const struct sbt_writer_schema *schema;
+    const uint64_t *place;
+    int error = sbt_writer_check_begun(w);
+
+    if (error)
+        return error;
+    place = sbt_map_find(&w->types, r->type);
+    if (!place)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x has no schema", w->queue.path,
+                        r->type);
+    schema = (const struct sbt_writer_schema *)(const void *)w->schemas.data + *place;
+    error = record_check(w, schema, r);
+    if (error)
+        return error;
+    if (w->batch.count && w->batch.row_bytes + size > w->chunk_size) {
+        error = sbt_writer_flush_all(w);
+        if (!error)
+            error = sbt_writer_leaf_if_due(w);
+        if (error)
+            return sbt_writer_stick(w, error);
+    }
+    error = sbt_batch_add(&w->batch, (uint32_t)*place, r);
+    if (error)
+        return sbt_writer_stick(w, error);
+    w->batch.row_bytes += size;
+    w->next_seq++;
+    w->totals.record_count++;
+    span_add(w, schema, r);
+    return 0;
+}

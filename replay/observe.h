@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a replay computed, piece by piece, in an order that is the same in every replay of a trace:
+ * bytes that the program read back, and, by grain, all live memory. --check compares two replays
+ * through this.
+ */
+#ifndef REPLAY_OBSERVE_H
+#define REPLAY_OBSERVE_H
+
+#include "tracesmith/replay.h"
+
+enum tsm_observed {
+    TSM_OBSERVED_READBACK = 1,
+    TSM_OBSERVED_REGION = 2,
+};
+
+struct tsm_observation {
+    enum tsm_observed kind;
+    uint64_t seq;    /* READBACK: of its record; REGION: of the sync or command just done */
+    uint32_t stream; /* of the command that gave the bytes, or that was just done */
+    uint64_t position;
+    uint64_t address; /* as recorded; of a READBACK, the program's */
+    uint64_t size;
+};
+
+/* `begin`, then `piece` for each SBT_PIECE_SIZE bytes. Negative ends the replay with that error. */
+struct tsm_observer {
+    int (*begin)(void *user, const struct tsm_observation *observation);
+    int (*piece)(void *user, const struct sbt_key *key, const uint8_t *bytes, size_t size);
+    void *user;
+};
+
+/* Before tsm_replay_run(). Copied. */
+void tsm_replay_observe(struct tsm_replay *replay, const struct tsm_observer *observer);
+
+#endif

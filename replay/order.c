@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tsm_event_order {
+    struct tsm_signal signal;
+    struct tsm_place *waits; /* for this signal; at most one a stream, the last */
+    size_t wait_count, wait_capacity;
+};
+
+int tsm_order_init(struct tsm_order *order, uint32_t stream_count)
+{
+    memset(order, 0, sizeof(*order));
+    order->tracks = calloc(stream_count + 1, sizeof(*order->tracks));
+    if (!order->tracks)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", stream_count);
+    order->track_count = stream_count;
+    return 0;
+}
+
+void tsm_order_finish(struct tsm_order *order)
+{
+    for (size_t i = 0; i < order->event_count; i++)
+        free(order->events[i].waits);
+    free(order->events);
+    free(order->tracks);
+    free(order->after);
+    sbt_map_finish(&order->event_index);
+    memset(order, 0, sizeof(*order));
+}
+
+static int add_place(struct tsm_place **places, size_t *count, size_t *capacity,
+                     struct tsm_place place)
+{
+    if (*count == *capacity) {
+        size_t more = *capacity ? *capacity * 2 : 8;
+        struct tsm_place *grown = realloc(*places, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
+        *places = grown;
+        *capacity = more;
+    }
+    (*places)[(*count)++] = place;
+    return 0;
+}
+
+static int add_after(struct tsm_order *order, struct tsm_place place)
+{
+    if (!place.worker)
+        return 0;
+    return add_place(&order->after, &order->after_count, &order->after_capacity, place);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static bool event_id(const struct sbt_record *record, const struct sbt_schema *schema, uint64_t *id)
+{
+    *id = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
+    return *id != 0;
+}
+
+static struct tsm_event_order *find_event(const struct tsm_order *order, uint64_t id)
+{
+    const uint64_t *index = sbt_map_find(&order->event_index, id);
+
+    return index && *index ? &order->events[*index - 1] : NULL;
+}
+
+static struct tsm_event_order *make_event(struct tsm_order *order, uint64_t id)
+{
+    bool added;
+    uint64_t *index = sbt_map_insert(&order->event_index, id, &added);
+
+    if (!index)
+        return NULL;
+    if (*index)
+        return &order->events[*index - 1];
+    if (order->event_count == order->event_capacity) {
+        size_t more = order->event_capacity ? order->event_capacity * 2 : 64;
+        struct tsm_event_order *grown = realloc(order->events, more * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        order->events = grown;
+        order->event_capacity = more;
+    }
+    *index = order->event_count + 1;
+    memset(&order->events[order->event_count], 0, sizeof(*order->events));
+    return &order->events[order->event_count++];
+}
+
+bool tsm_order_signal(const struct tsm_order *order, const struct sbt_record *record,
+                      const struct sbt_schema *schema, struct tsm_signal *out)
+{
+    const struct tsm_event_order *event;
+    uint64_t id;
+
+    if (!event_id(record, schema, &id) || !(event = find_event(order, id)) ||
+        !event->signal.place.worker)
+        return false;
+    *out = event->signal;
+    return true;
+}
+
+/* A wait comes after the signal that it waits for; a new signal comes after the waits for the old
+ * one, which would otherwise see the new one. */
+static int after_event(struct tsm_order *order, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    const struct tsm_event_order *event;
+    uint64_t id;
+    int error;
+
+    if (!event_id(record, schema, &id) || !(event = find_event(order, id)))
+        return 0;
+    error = add_after(order, event->signal.place);
+    if (schema->kind == SBT_KIND_SIGNAL)
+        for (size_t i = 0; i < event->wait_count && !error; i++)
+            error = add_after(order, event->waits[i]);
+    return error;
+}
+
+static int note_event(struct tsm_order *order, const struct sbt_record *record,
+                      const struct sbt_schema *schema, struct tsm_place place)
+{
+    struct tsm_event_order *event;
+    uint64_t id;
+
+    if (!event_id(record, schema, &id))
+        return 0;
+    if (!(event = make_event(order, id)))
+        return tsm_fail(TSM_E_MEMORY, "no memory for events");
+    if (schema->kind == SBT_KIND_SIGNAL) {
+        event->signal = (struct tsm_signal){place, record->stream, record->position};
+        event->wait_count = 0;
+        return 0;
+    }
+    for (size_t i = 0; i < event->wait_count; i++) {
+        if (event->waits[i].worker == place.worker) {
+            event->waits[i] = place;
+            return 0;
+        }
+    }
+    return add_place(&event->waits, &event->wait_count, &event->wait_capacity, place);
+}
+
+/* ---- streams ------------------------------------------------------------------------------ */
+
+static int after_streams(struct tsm_order *order, uint32_t stream)
+{
+    bool is_default = !order->tracks[stream].is_made;
+    int error = 0;
+
+    for (uint32_t i = 0; i < order->track_count && !error; i++) {
+        const struct tsm_track *other = &order->tracks[i];
+        if (i != stream && other->worker && (is_default || !other->is_made))
+            error = add_after(order, tsm_worker_last(other->worker));
+    }
+    return error;
+}
+
+int tsm_order_before(struct tsm_order *order, const struct sbt_record *record,
+                     const struct sbt_schema *schema)
+{
+    int error;
+
+    order->after_count = 0;
+    error = after_streams(order, record->stream);
+    if (!error && (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT))
+        error = after_event(order, record, schema);
+    return error;
+}
+
+int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record,
+                        const struct sbt_schema *schema, struct tsm_place place)
+{
+    struct tsm_track *track = &order->tracks[record->stream];
+
+    if (record->position > track->position)
+        track->position = record->position;
+    if (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT)
+        return note_event(order, record, schema, place);
+    return 0;
+}
+
+int tsm_order_before_host(struct tsm_order *order)
+{
+    int error = 0;
+
+    order->after_count = 0;
+    for (uint32_t i = 0; i < order->track_count && !error; i++)
+        if (order->tracks[i].worker)
+            error = add_after(order, tsm_worker_last(order->tracks[i].worker));
+    return error;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What must have been submitted before a command may be: the order of its own stream (its worker
+ * sees to that), events, and the default streams. Main thread only.
+ *
+ * Which streams join the legacy default stream is for the API to know. Here every stream that no
+ * record made counts as a default stream, and what is submitted to one is submitted in the recorded
+ * order with respect to all others: an order of submission, which costs little and which is never
+ * wrong.
+ */
+#ifndef REPLAY_ORDER_H
+#define REPLAY_ORDER_H
+
+#include "format/map.h"
+#include "replay/worker.h"
+
+#define TSM_STREAM_COUNT_MAX 65536u
+
+/* One stream of the trace. */
+struct tsm_track {
+    struct tsm_worker *worker;  /* NULL: nothing was submitted yet */
+    uint64_t position;          /* of the last command submitted */
+    uint64_t complete_position; /* commands up to here are known to be complete */
+    bool is_made;               /* by a record; else it is a default stream */
+};
+
+struct tsm_event_order; /* one event: its last signal, and who waits for it */
+
+struct tsm_order {
+    struct tsm_track *tracks;
+    uint32_t track_count;
+    struct sbt_map event_index; /* id -> index + 1 */
+    struct tsm_event_order *events;
+    size_t event_count, event_capacity;
+    struct tsm_place *after; /* filled by tsm_order_before() */
+    size_t after_count, after_capacity;
+};
+
+int tsm_order_init(struct tsm_order *order, uint32_t stream_count);
+void tsm_order_finish(struct tsm_order *order);
+
+/* Puts the places that must be reached before `record` is submitted into order->after. */
+int tsm_order_before(struct tsm_order *order, const struct sbt_record *record,
+                     const struct sbt_schema *schema);
+
+/* `record` was queued and will have been submitted at `place`. */
+int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record,
+                        const struct sbt_schema *schema, struct tsm_place place);
+
+/* Everything queued on every stream, into order->after. */
+int tsm_order_before_host(struct tsm_order *order);
+
+/* Where the event that a synchronisation names was last signalled. False: it names none that was.
+ */
+struct tsm_signal {
+    struct tsm_place place;
+    uint32_t stream;
+    uint64_t position;
+};
+bool tsm_order_signal(const struct tsm_order *order, const struct sbt_record *record,
+                      const struct sbt_schema *schema, struct tsm_signal *out);
+
+#endif

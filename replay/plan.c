@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/order.h"
+
+#define GAP_COUNT 16 /* places of one stream that are remembered as missing so far */
+
+/* Positions [first, end) were missing when the record `seq` came. */
+struct gap {
+    uint64_t first, end, seq;
+};
+
+struct scan {
+    struct tsm_plan *plan;
+    const struct tsm_api_description *api;
+    struct scan_stream {
+        uint64_t position;
+        struct gap gaps[GAP_COUNT];
+        unsigned next_gap;
+    } * streams;
+    uint32_t capacity;
+    uint64_t next_seq;
+};
+
+const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
+
+    if (!schema && SBT_TYPE_API(record->type) == SBT_API_CORE)
+        schema = sbt_core_schema(SBT_TYPE_CALL(record->type));
+    return schema;
+}
+
+/* ---- which records count ------------------------------------------------------------------ */
+
+static const struct tsm_call_description *find_call(const struct tsm_api_description *api,
+                                                    uint32_t type)
+{
+    for (size_t i = 0; i < api->call_count; i++)
+        if (api->calls[i].schema->type == type)
+            return &api->calls[i];
+    return NULL;
+}
+
+/* Descriptions list calls in order of their numbers; only gaps in them need the search. */
+static const struct tsm_call_description *guess_call(const struct tsm_api_description *api,
+                                                     uint32_t type)
+{
+    uint32_t call = SBT_TYPE_CALL(type);
+
+    for (uint32_t back = 0; back <= 1 && back <= call; back++)
+        if (call - back < api->call_count && api->calls[call - back].schema->type == type)
+            return &api->calls[call - back];
+    return find_call(api, type);
+}
+
+enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
+                                      const struct sbt_record *record,
+                                      const struct sbt_schema *schema)
+{
+    const struct tsm_call_description *call;
+
+    if (SBT_TYPE_API(record->type) == SBT_API_CORE) {
+        if (SBT_TYPE_CALL(record->type) == SBT_CORE_UNMODELLED)
+            return TSM_TREAT_UNMODELLED;
+        return sbt_core_schema(SBT_TYPE_CALL(record->type)) ? TSM_TREAT_REPLAY : TSM_TREAT_SKIP;
+    }
+    if (record->flags & SBT_RECORD_FAILED)
+        return TSM_TREAT_SKIP;
+    if (record->flags & (SBT_RECORD_TRUNCATED | SBT_RECORD_UNFINISHED))
+        return TSM_TREAT_UNMODELLED;
+    if (!schema || SBT_TYPE_API(record->type) != (uint32_t)api->api)
+        return TSM_TREAT_UNMODELLED;
+    call = guess_call(api, record->type);
+    return call && call->status != TSM_CALL_UNMODELLED ? TSM_TREAT_REPLAY : TSM_TREAT_UNMODELLED;
+}
+
+/* Could leaving this record out change what the GPU computes? */
+static bool taints(const struct sbt_record *record, const struct sbt_schema *schema,
+                   enum tsm_treatment treatment)
+{
+    if (record->flags & SBT_RECORD_TAINTS)
+        return true;
+    if (treatment != TSM_TREAT_UNMODELLED || SBT_TYPE_API(record->type) == SBT_API_CORE)
+        return false;
+    if (record->flags & SBT_RECORD_TRUNCATED)
+        return true;
+    return schema && (schema->flags & SBT_SCHEMA_TAINTS);
+}
+
+static const char *tainting_name(struct sbt_reader *reader, const struct sbt_record *record,
+                                 const struct sbt_schema *schema)
+{
+    uint64_t id = schema && SBT_TYPE_API(record->type) == SBT_API_CORE
+                      ? sbt_record_role(schema, record, SBT_ROLE_NAME, 0)
+                      : 0;
+    const char *name = id ? sbt_reader_string(reader, (uint32_t)id) : NULL;
+
+    return name ? name : schema ? schema->name : "an unknown call";
+}
+
+static void count_treatment(struct tsm_plan *plan, struct sbt_reader *reader,
+                            const struct sbt_record *record, const struct sbt_schema *schema,
+                            enum tsm_treatment treatment)
+{
+    plan->unmodelled_count += treatment == TSM_TREAT_UNMODELLED;
+    if (!taints(record, schema, treatment))
+        return;
+    if (!plan->tainted_count++)
+        plan->first_tainting = tainting_name(reader, record, schema);
+}
+
+/* ---- streams ------------------------------------------------------------------------------ */
+
+static int grow_streams(struct scan *scan, uint32_t stream)
+{
+    struct tsm_plan *plan = scan->plan;
+    uint32_t more = scan->capacity ? scan->capacity : 16;
+
+    if (stream >= TSM_STREAM_COUNT_MAX)
+        return tsm_fail(TSM_E_LIMIT, "stream number %u is over this build's limit of %u", stream,
+                        TSM_STREAM_COUNT_MAX);
+    while (more <= stream)
+        more *= 2;
+    if (more > scan->capacity) {
+        struct scan_stream *streams = realloc(scan->streams, more * sizeof(*streams));
+        if (streams)
+            scan->streams = streams;
+        bool *made = realloc(plan->is_made, more * sizeof(*made));
+        if (made)
+            plan->is_made = made;
+        if (!streams || !made)
+            return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", more);
+        memset(streams + scan->capacity, 0, (more - scan->capacity) * sizeof(*streams));
+        memset(made + scan->capacity, 0, (more - scan->capacity) * sizeof(*made));
+        scan->capacity = more;
+    }
+    if (stream >= plan->stream_count)
+        plan->stream_count = stream + 1;
+    return 0;
+}
+
+static int note_made(struct scan *scan, const struct sbt_record *record,
+                     const struct sbt_schema *schema)
+{
+    uint64_t made =
+        sbt_record_role(schema, record, SBT_ROLE_STREAM_MADE, (uint64_t)SBT_STREAM_NONE);
+
+    if (made >= SBT_STREAM_NONE || (record->flags & SBT_RECORD_FAILED))
+        return 0;
+    int error = grow_streams(scan, (uint32_t)made);
+    if (!error)
+        scan->plan->is_made[made] = true;
+    return error;
+}
+
+/* ---- late commands ------------------------------------------------------------------------ */
+
+static int add_pull(struct tsm_plan *plan, struct tsm_pull pull)
+{
+    if (plan->pull_count == plan->pull_capacity) {
+        size_t more = plan->pull_capacity ? plan->pull_capacity * 2 : 64;
+        struct tsm_pull *grown = realloc(plan->pulls, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
+        plan->pulls = grown;
+        plan->pull_capacity = more;
+    }
+    plan->pulls[plan->pull_count++] = pull;
+    return 0;
+}
+
+static int note_late(struct scan *scan, struct scan_stream *stream, const struct sbt_record *record)
+{
+    for (unsigned i = 0; i < GAP_COUNT; i++) {
+        const struct gap *gap = &stream->gaps[i];
+        if (record->position >= gap->first && record->position < gap->end)
+            return add_pull(scan->plan, (struct tsm_pull){gap->seq, record->seq, record->stream,
+                                                          record->position});
+    }
+    return 0;
+}
+
+static bool is_submitted(const struct sbt_schema *schema)
+{
+    return schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
+           schema->kind == SBT_KIND_WAIT;
+}
+
+static int note_position(struct scan *scan, const struct sbt_record *record, bool is_command)
+{
+    struct scan_stream *stream;
+    int error = grow_streams(scan, record->stream);
+
+    if (error || !record->position)
+        return error;
+    stream = &scan->streams[record->stream];
+    if (record->position < stream->position)
+        return is_command ? note_late(scan, stream, record) : 0;
+    if (record->position > stream->position + 1)
+        stream->gaps[stream->next_gap++ % GAP_COUNT] =
+            (struct gap){stream->position + 1, record->position, record->seq};
+    stream->position = record->position;
+    return 0;
+}
+
+static int compare_pulls(const void *a, const void *b)
+{
+    const struct tsm_pull *x = a, *y = b;
+
+    if (x->before_seq != y->before_seq)
+        return x->before_seq < y->before_seq ? -1 : 1;
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+/* ---- the pass ----------------------------------------------------------------------------- */
+
+static void note_span(struct tsm_plan *plan, const struct sbt_record *record)
+{
+    if (!plan->last_command_ns || record->time_ns < plan->first_command_ns)
+        plan->first_command_ns = record->time_ns;
+    if (record->time_ns + record->duration_ns > plan->last_command_ns)
+        plan->last_command_ns = record->time_ns + record->duration_ns;
+}
+
+static void note_missing(struct scan *scan, const struct sbt_record *record)
+{
+    struct tsm_plan *plan = scan->plan;
+
+    if (record->seq > scan->next_seq)
+        plan->lost_count += record->seq - scan->next_seq;
+    scan->next_seq = record->seq + 1;
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST) && !plan->lost_count)
+        plan->lost_count = 1;
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED) && !plan->filtered_count)
+        plan->filtered_count = 1;
+}
+
+static int scan_record(struct scan *scan, struct sbt_reader *reader,
+                       const struct tsm_backend *backend, struct tsm_backend_state *state,
+                       const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = tsm_plan_schema(reader, record);
+    enum tsm_treatment treatment = tsm_plan_treatment(scan->api, record, schema);
+    bool is_command = schema && treatment == TSM_TREAT_REPLAY && is_submitted(schema);
+    int error = 0;
+
+    note_missing(scan, record);
+    scan->plan->record_count++;
+    count_treatment(scan->plan, reader, record, schema, treatment);
+    if (record->stream != SBT_STREAM_NONE)
+        error = note_position(scan, record, is_command);
+    if (!error && schema)
+        error = note_made(scan, record, schema);
+    if (error || treatment != TSM_TREAT_REPLAY)
+        return error;
+    if (is_command)
+        note_span(scan->plan, record);
+    return state && backend->plan ? backend->plan(state, record, schema) : 0;
+}
+
+int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
+                  const struct tsm_backend *backend, struct tsm_backend_state *state)
+{
+    const struct sbt_totals *totals = sbt_reader_totals(reader);
+    struct scan scan = {.plan = out, .api = backend->description};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error;
+
+    memset(out, 0, sizeof(*out));
+    out->lost_count = totals->lost_count;
+    out->filtered_count = totals->filtered_count;
+    error = sbt_cursor_create(&cursor, reader, NULL, 1);
+    while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
+        error = scan_record(&scan, reader, backend, state, record);
+    sbt_cursor_destroy(cursor);
+    free(scan.streams);
+    if (!error && out->pull_count)
+        qsort(out->pulls, out->pull_count, sizeof(*out->pulls), compare_pulls);
+    return error;
+}
+
+void tsm_plan_finish(struct tsm_plan *plan)
+{
+    free(plan->is_made);
+    free(plan->pulls);
+    memset(plan, 0, sizeof(*plan));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The look at the whole trace before anything runs: what it holds, whether it can be replayed, and
+ * which commands the recording shows later than their place on their stream. Memory grows with
+ * streams and with such commands, not with records.
+ */
+#ifndef REPLAY_PLAN_H
+#define REPLAY_PLAN_H
+
+#include "replay/backend.h"
+
+/* A call that may wait takes its place on the stream when it begins, and its place in the total
+ * order when it returns: commands that follow it on its stream may come before it in the trace. It
+ * is submitted before the first of these. */
+struct tsm_pull {
+    uint64_t before_seq;
+    uint64_t seq;
+    uint32_t stream;
+    uint64_t position;
+};
+
+struct tsm_plan {
+    uint64_t record_count;
+    uint64_t lost_count; /* from totals, LOST records and gaps in the numbering */
+    uint64_t filtered_count;
+    uint64_t unmodelled_count;
+    uint64_t tainted_count;
+    uint64_t first_command_ns, last_command_ns;
+    const char *first_tainting; /* a call's name, lives as long as the reader */
+    uint32_t stream_count;
+    bool *is_made;          /* by stream number: a record makes it */
+    struct tsm_pull *pulls; /* by before_seq, then position */
+    size_t pull_count, pull_capacity;
+};
+
+/* The schema of a record: the trace's, or for core records this build's. NULL: none. */
+const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader,
+                                         const struct sbt_record *record);
+
+/* How a record is to be treated. */
+enum tsm_treatment {
+    TSM_TREAT_REPLAY,
+    TSM_TREAT_SKIP,       /* failed in the recording, or says nothing to a GPU */
+    TSM_TREAT_UNMODELLED, /* no record of this build's backend */
+};
+enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
+                                      const struct sbt_record *record,
+                                      const struct sbt_schema *schema);
+
+/* `state` NULL: without the backend's plan(). */
+int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
+                  const struct tsm_backend *backend, struct tsm_backend_state *state);
+void tsm_plan_finish(struct tsm_plan *plan);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making a replay, running it, and the verdict.
+ */
+#include "replay/player.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#define TIMEOUT_NS 60000000000u
+
+static bool has_filter(const struct sbt_filter *f)
+{
+    return f->streams || f->seq_first || f->seq_end || f->time_first_ns || f->time_end_ns;
+}
+
+/* ---- one run ------------------------------------------------------------------------------ */
+
+static int begin_run(struct tsm_replay *p)
+{
+    int error = tsm_order_init(&p->order, p->plan.stream_count);
+
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        p->order.tracks[i].is_made = p->plan.is_made[i];
+    p->crew = calloc(1, sizeof(*p->crew));
+    p->pulled = calloc(p->plan.pull_count + 1, sizeof(*p->pulled));
+    if (error || !p->crew || !p->pulled)
+        return error ? error : tsm_fail(TSM_E_MEMORY, "no memory to replay");
+    p->crew->backend = p->backend;
+    p->crew->state = p->state;
+    p->crew->reader = p->reader;
+    p->crew->timeout_ns = p->options.timeout_ns ? p->options.timeout_ns : TIMEOUT_NS;
+    p->verify.state = p->state;
+    p->next_pull = 0;
+    p->start_ns = tsm_monotonic_ns();
+    p->first_submit_ns = 0;
+    tsm_crew_init(p->crew);
+    return tsm_worker_create(&p->host, p->crew, SBT_STREAM_NONE);
+}
+
+/* False: a worker hangs in the driver, which therefore cannot be closed. */
+static bool end_run(struct tsm_replay *p)
+{
+    bool ended = !p->crew || tsm_crew_finish(p->crew);
+
+    if (ended)
+        free(p->crew);
+    p->crew = NULL;
+    if (p->first_submit_ns && p->last_complete_ns > p->first_submit_ns)
+        p->result.elapsed_ns += p->last_complete_ns - p->first_submit_ns;
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        p->result.stream_count += p->order.tracks[i].worker != NULL;
+    tsm_order_finish(&p->order);
+    sbt_cursor_destroy(p->late_cursor);
+    p->late_cursor = NULL;
+    free(p->pulled);
+    p->pulled = NULL;
+    sbt_map_finish(&p->pulled_index);
+    return ended;
+}
+
+static int open_backend(struct tsm_replay *p)
+{
+    int error = p->backend->open(&p->state, p->reader, &p->options);
+
+    if (error)
+        return error;
+    tsm_plan_finish(&p->plan);
+    error = tsm_plan_make(&p->plan, p->reader, p->backend, p->state);
+    return error;
+}
+
+static void close_backend(struct tsm_replay *p)
+{
+    if (p->state)
+        p->backend->close(p->state);
+    p->state = NULL;
+}
+
+static int run_once(struct tsm_replay *p)
+{
+    int error;
+
+    p->result.stream_count = 0;
+    error = begin_run(p);
+    if (!error)
+        error = tsm_walk(p);
+    if (!end_run(p))
+        p->state = NULL;
+    return error;
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+static void answer(struct tsm_replay_result *r, enum tsm_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void answer(struct tsm_replay_result *r, enum tsm_verdict verdict, const char *format, ...)
+{
+    va_list ap;
+
+    r->verdict = verdict;
+    va_start(ap, format);
+    tsm_vformat(r->why, sizeof(r->why), format, ap);
+    va_end(ap);
+}
+
+static void answer_different(struct tsm_replay *p)
+{
+    const struct tsm_difference *d = &p->verify.first;
+
+    answer(&p->result, TSM_DIFFERENT,
+           "record %llu, %s%s%s on stream %u (position %llu) gave other bytes than recorded, from "
+           "offset %llu of 0x%llx on",
+           (unsigned long long)d->seq, *d->call ? d->call : "unknown", *d->function ? " of " : "",
+           d->function, d->stream, (unsigned long long)d->position, (unsigned long long)d->offset,
+           (unsigned long long)d->buffer);
+}
+
+static void decide(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+
+    r->checksum_count = p->verify.comparison_count;
+    r->difference_count = p->verify.difference_count;
+    if (p->options.dry_run)
+        answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
+    else if (r->difference_count)
+        answer_different(p);
+    else if (r->tainted_count)
+        answer(r, TSM_CANNOT_TELL,
+               "%llu calls that may change what the GPU computes are not "
+               "modelled, the first is %s",
+               (unsigned long long)r->tainted_count, p->plan.first_tainting);
+    else if (p->plan.lost_count || p->plan.filtered_count)
+        answer(r, TSM_CANNOT_TELL, "%llu records are missing from the trace",
+               (unsigned long long)(p->plan.lost_count + p->plan.filtered_count));
+    else if (!r->checksum_count)
+        answer(r, TSM_CANNOT_TELL,
+               "nothing to compare: no bytes that the program read back were "
+               "recorded in this part of the trace");
+    else
+        r->verdict = TSM_SAME;
+}
+
+int tsm_replay_run(struct tsm_replay *p, struct tsm_replay_result *result)
+{
+    unsigned loops = p->options.loop ? p->options.loop : 1;
+    int error = 0;
+
+    if (p->ran)
+        return tsm_fail(TSM_E_STATE, "a replay runs once");
+    p->ran = true;
+    for (unsigned i = 0; i < loops && !error && !p->stop && !p->options.dry_run; i++) {
+        uint64_t translated = 0;
+        if (i > 0) { /* a fresh GPU each time: the commands make and free memory at fixed places */
+            close_backend(p);
+            error = open_backend(p);
+            if (!error && p->backend->prepare)
+                error = p->backend->prepare(p->state, &translated);
+        }
+        if (!error)
+            error = run_once(p);
+    }
+    if (error)
+        return error;
+    decide(p);
+    p->result.digest = tsm_hasher_key(p->verify.digest);
+    *result = p->result;
+    return 0;
+}
+
+/* ---- making ------------------------------------------------------------------------------- */
+
+void tsm_replay_observe(struct tsm_replay *p, const struct tsm_observer *observer)
+{
+    p->verify.observer = *observer;
+}
+
+static bool has_api(struct sbt_reader *reader, uint32_t api)
+{
+    for (size_t i = 0; i < sbt_reader_schema_count(reader); i++)
+        if (SBT_TYPE_API(sbt_reader_schema_at(reader, i)->type) == api)
+            return true;
+    return false;
+}
+
+static int choose_backend(struct tsm_replay *p)
+{
+    const char *name = p->options.backend;
+
+    for (size_t i = 0; tsm_backends[i]; i++) {
+        const struct tsm_api_description *d = tsm_backends[i]->description;
+        if (name ? !strcmp(name, d->name) : has_api(p->reader, (uint32_t)d->api)) {
+            p->backend = tsm_backends[i];
+            return 0;
+        }
+    }
+    if (name)
+        return tsm_fail(TSM_E_NOT_FOUND, "there is no backend \"%s\"", name);
+    return tsm_fail(TSM_E_UNSUPPORTED, "%s: holds no commands of an API that can be replayed",
+                    sbt_reader_name(p->reader));
+}
+
+static int check_whole(const struct tsm_replay *p)
+{
+    if (p->options.lossy)
+        return 0;
+    if (p->plan.lost_count)
+        return tsm_fail(TSM_E_LOSSY,
+                        "%s: %llu records were lost; record again with TS_FULL=block, or replay "
+                        "what is there with --lossy",
+                        sbt_reader_name(p->reader), (unsigned long long)p->plan.lost_count);
+    if (p->plan.filtered_count)
+        return tsm_fail(TSM_E_LOSSY,
+                        "%s: %llu records were left out on request when it was recorded; replay "
+                        "what is there with --lossy",
+                        sbt_reader_name(p->reader), (unsigned long long)p->plan.filtered_count);
+    return 0;
+}
+
+static int copy_options(struct tsm_replay *p, const struct tsm_replay_options *options)
+{
+    struct sbt_filter *f = &p->options.filter;
+    uint32_t *streams;
+
+    if (options)
+        p->options = *options;
+    if (!f->streams)
+        return 0;
+    streams = malloc((f->stream_count + 1) * sizeof(*streams));
+    if (!streams) {
+        f->streams = NULL;
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu streams", f->stream_count);
+    }
+    if (f->stream_count)
+        memcpy(streams, f->streams, f->stream_count * sizeof(*streams));
+    f->streams = streams;
+    return 0;
+}
+
+static int find_need(struct tsm_replay *p)
+{
+    int error;
+
+    if (!has_filter(&p->options.filter))
+        return 0;
+    error = tsm_need_find(&p->need, p->reader, &p->options.filter);
+    p->has_need = !error;
+    return error;
+}
+
+static int init_verify(struct tsm_replay *p)
+{
+    p->verify.reader = p->reader;
+    p->verify.backend = p->backend;
+    p->verify.on_difference = p->options.on_difference;
+    p->verify.user = p->options.user;
+    return tsm_verify_init(&p->verify);
+}
+
+static void describe(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+
+    r->unmodelled_count = p->plan.unmodelled_count;
+    r->tainted_count = p->plan.tainted_count;
+    if (p->plan.last_command_ns > p->plan.first_command_ns)
+        r->recorded_ns = p->plan.last_command_ns - p->plan.first_command_ns;
+    if (!p->options.dry_run && p->backend->describe)
+        p->backend->describe(p->state, r->device, sizeof(r->device));
+}
+
+static int make(struct tsm_replay *p)
+{
+    int error = choose_backend(p);
+
+    if (!error)
+        error = init_verify(p);
+    if (!error)
+        error = open_backend(p);
+    if (!error)
+        error = check_whole(p);
+    if (!error)
+        error = find_need(p);
+    if (!error && !p->options.dry_run && p->backend->prepare)
+        error = p->backend->prepare(p->state, &p->result.translated_count);
+    if (!error)
+        describe(p);
+    return error;
+}
+
+int tsm_replay_create(struct tsm_replay **out, struct sbt_reader *reader,
+                      const struct tsm_replay_options *options)
+{
+    struct tsm_replay *p = calloc(1, sizeof(*p));
+    int error;
+
+    if (!p)
+        return tsm_fail(TSM_E_MEMORY, "no memory to replay");
+    p->reader = reader;
+    error = copy_options(p, options);
+    if (!error)
+        error = make(p);
+    if (error) {
+        tsm_replay_destroy(p);
+        return error;
+    }
+    *out = p;
+    return 0;
+}
+
+void tsm_replay_destroy(struct tsm_replay *p)
+{
+    if (!p)
+        return;
+    close_backend(p);
+    tsm_plan_finish(&p->plan);
+    if (p->has_need)
+        tsm_need_finish(&p->need);
+    tsm_verify_finish(&p->verify);
+    free((void *)p->options.filter.streams);
+    free(p);
+}

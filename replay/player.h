@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a replay. player.c makes, runs and judges it; walk.c walks the trace.
+ */
+#ifndef REPLAY_PLAYER_H
+#define REPLAY_PLAYER_H
+
+#include "format/map.h"
+#include "replay/observe.h"
+#include "replay/order.h"
+#include "replay/plan.h"
+#include "replay/verify.h"
+#include "replay/worker.h"
+#include "tracesmith/analysis.h"
+
+struct tsm_replay {
+    struct sbt_reader *reader;
+    struct tsm_replay_options options; /* its own copy of the filter's streams */
+    const struct tsm_backend *backend;
+    struct tsm_backend_state *state;
+    struct tsm_plan plan;
+    struct tsm_need need;
+    bool has_need;
+    struct tsm_crew *crew; /* apart: it stays when a worker hangs */
+    struct tsm_worker *host;
+    struct tsm_order order;
+    struct tsm_verify verify;
+    struct tsm_replay_result result;
+
+    struct sbt_cursor *late_cursor;
+    size_t next_pull;
+    struct tsm_place *pulled;    /* by pull: where it was submitted */
+    struct sbt_map pulled_index; /* seq of a record submitted before its turn -> pull + 1 */
+    uint64_t start_ns;           /* of this run */
+    uint64_t first_submit_ns, last_complete_ns;
+    bool stop; /* a difference, and keep_going is off */
+    bool ran;
+};
+
+/* Submit everything that is wanted and verify on the way, once; then the device is idle. */
+int tsm_walk(struct tsm_replay *p);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "replay/difference.h"
+
+#define VERIFY_CHUNK (16 * SBT_PIECE_SIZE) /* read from the device at once */
+
+int tsm_verify_init(struct tsm_verify *v)
+{
+    v->chunk = malloc(VERIFY_CHUNK);
+    v->digest = tsm_hasher_init(&v->digest_storage);
+    return v->chunk ? 0 : tsm_fail(TSM_E_MEMORY, "no memory to verify with");
+}
+
+void tsm_verify_finish(struct tsm_verify *v)
+{
+    free(v->chunk);
+    v->chunk = NULL;
+}
+
+/* ---- observations ------------------------------------------------------------------------- */
+
+static int observe_begin(struct tsm_verify *v, const struct tsm_observation *o)
+{
+    uint8_t head[28];
+
+    tsm_put_u32(head, (uint32_t)o->kind);
+    tsm_put_u64(head + 4, o->seq);
+    tsm_put_u64(head + 12, o->address);
+    tsm_put_u64(head + 20, o->size);
+    tsm_hasher_add(v->digest, head, sizeof(head));
+    return v->observer.begin ? v->observer.begin(v->observer.user, o) : 0;
+}
+
+static int observe_bytes(struct tsm_verify *v, const uint8_t *bytes, uint64_t size)
+{
+    int error = 0;
+
+    for (uint64_t base = 0; base < size && error >= 0; base += SBT_PIECE_SIZE) {
+        size_t length = size - base < SBT_PIECE_SIZE ? (size_t)(size - base) : SBT_PIECE_SIZE;
+        struct sbt_key key = tsm_hash_key(bytes + base, length);
+        tsm_hasher_add(v->digest, &key, sizeof(key));
+        if (v->observer.piece)
+            error = v->observer.piece(v->observer.user, &key, bytes + base, length);
+    }
+    return error;
+}
+
+static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t before_seq)
+{
+    tsm_difference_locate(d, v->reader, before_seq);
+    if (!v->difference_count++)
+        v->first = *d;
+    if (v->on_difference)
+        v->on_difference(v->user, d);
+}
+
+/* ---- bytes read back ---------------------------------------------------------------------- */
+
+static void describe_command(struct tsm_difference *d, const struct sbt_record *record,
+                             const struct sbt_schema *schema)
+{
+    *d = (struct tsm_difference){.seq = record->seq, .call = "", .function = ""};
+    d->stream = (uint32_t)sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    d->position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
+}
+
+int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    struct tsm_difference d;
+    struct sbt_blob expected;
+    const uint8_t *actual;
+    uint64_t size;
+    int result;
+
+    describe_command(&d, record, schema);
+    if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &expected))
+        return tsm_fail(TSM_E_FORMAT, "record %llu: readback without bytes",
+                        (unsigned long long)record->seq);
+    result = v->backend->readback(v->state, d.stream, d.position, &actual, &size);
+    if (result == TSM_E_NOT_FOUND) {
+        v->unanswered_count++;
+        return 1;
+    }
+    if (result < 0)
+        return result;
+    d.buffer = sbt_record_role(schema, record, SBT_ROLE_HOST_DST, 0);
+    d.buffer_size = expected.size;
+    struct tsm_observation o = {
+        TSM_OBSERVED_READBACK, record->seq, d.stream, d.position, d.buffer, size};
+    result = observe_begin(v, &o);
+    if (result >= 0)
+        result = observe_bytes(v, actual, size);
+    if (result >= 0)
+        result = tsm_difference_blob(&d, v->reader, &expected, actual, size);
+    if (result < 0)
+        return result;
+    v->comparison_count++;
+    if (result)
+        report(v, &d, record->seq);
+    return !result;
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static int hash_memory(struct tsm_verify *v, uint64_t address, uint64_t size, struct sbt_key *out)
+{
+    struct tsm_hasher_storage storage;
+    struct tsm_hasher *hasher = tsm_hasher_init(&storage);
+    int error = 0;
+
+    for (uint64_t done = 0; done < size && error >= 0; done += VERIFY_CHUNK) {
+        uint64_t length = size - done < VERIFY_CHUNK ? size - done : VERIFY_CHUNK;
+        error = v->backend->read(v->state, address + done, v->chunk, length);
+        if (error >= 0)
+            tsm_hasher_add(hasher, v->chunk, length);
+        if (error >= 0)
+            error = observe_bytes(v, v->chunk, length);
+    }
+    *out = tsm_hasher_key(hasher);
+    return error < 0 ? error : 0;
+}
+
+int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_SRC, 0);
+    uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
+    struct tsm_difference d;
+    struct sbt_key actual;
+    const uint8_t *expected = NULL;
+    size_t key_size = 0;
+    int error;
+
+    for (uint32_t i = 0; i < schema->field_count; i++)
+        if (schema->fields[i].type == SBT_FIELD_BYTES)
+            sbt_record_bytes(record, i, &expected, &key_size);
+    if (!expected || key_size != sizeof(actual))
+        return tsm_fail(TSM_E_FORMAT, "record %llu: checksum without a hash",
+                        (unsigned long long)record->seq);
+    describe_command(&d, record, schema);
+    struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq, d.stream,
+                                d.position,          address,     size};
+    error = observe_begin(v, &o);
+    if (error >= 0)
+        error = hash_memory(v, address, size, &actual);
+    if (error == TSM_E_NOT_FOUND) {
+        v->unanswered_count++;
+        return 1;
+    }
+    if (error < 0)
+        return error;
+    v->comparison_count++;
+    if (!memcmp(&actual, expected, sizeof(actual)))
+        return 1;
+    d.buffer = address;
+    d.buffer_size = size;
+    report(v, &d, record->seq);
+    return 0;
+}
+
+int tsm_verify_regions(struct tsm_verify *v, const struct sbt_record *record)
+{
+    const struct tsm_region *regions;
+    size_t count;
+    int error = v->backend->regions(v->state, &regions, &count);
+
+    for (size_t i = 0; i < count && error >= 0; i++) {
+        struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq,        record->stream,
+                                    record->position,    regions[i].address, regions[i].size};
+        struct sbt_key key;
+        error = observe_begin(v, &o);
+        if (error >= 0)
+            error = hash_memory(v, regions[i].address, regions[i].size, &key);
+    }
+    return error < 0 ? error : 0;
+}

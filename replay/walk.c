@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The main thread walks the trace in its total order and deals out work. Commands go to their
+ * stream's worker, all else is carried out in between, when everything before it has been
+ * submitted. What the program waited for, we wait for: a later record may depend on it in ways that
+ * no record shows.
+ */
+#include "replay/player.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#define PROGRESS_RECORDS 4096 /* between two calls of options.progress */
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+static int await_last(struct tsm_replay *p, struct tsm_worker *w)
+{
+    struct tsm_place place = tsm_worker_last(w);
+
+    return tsm_crew_await(p->crew, &place);
+}
+
+static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
+{
+    struct tsm_track *track = &p->order.tracks[stream];
+    struct tsm_job job = {.kind = TSM_JOB_WAIT};
+    int error;
+
+    if (!track->worker || track->complete_position == track->position)
+        return 0;
+    error = tsm_worker_add(track->worker, &job, NULL);
+    if (!error)
+        error = await_last(p, track->worker);
+    if (!error)
+        track->complete_position = track->position;
+    p->last_complete_ns = tsm_monotonic_ns();
+    return error;
+}
+
+/* Stream by stream first: when one hangs, its own worker is the one that does not come back. */
+static int wait_for_device(struct tsm_replay *p)
+{
+    struct tsm_job job = {.kind = TSM_JOB_WAIT};
+    int error = 0;
+
+    for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
+        struct tsm_track *track = &p->order.tracks[i];
+        if (track->worker && track->complete_position != track->position)
+            error = tsm_worker_add(track->worker, &job, NULL);
+    }
+    for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
+        struct tsm_track *track = &p->order.tracks[i];
+        if (track->worker && !(error = await_last(p, track->worker)))
+            track->complete_position = track->position;
+    }
+    if (!error)
+        error = tsm_worker_add(p->host, &job, NULL);
+    if (!error)
+        error = await_last(p, p->host);
+    p->last_complete_ns = tsm_monotonic_ns();
+    return error;
+}
+
+/* ---- verification ------------------------------------------------------------------------- */
+
+static bool in_range(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    const struct sbt_filter *f = &p->options.filter;
+
+    return record->seq >= f->seq_first && (!f->seq_end || record->seq < f->seq_end) &&
+           record->time_ns >= f->time_first_ns &&
+           (!f->time_end_ns || record->time_ns < f->time_end_ns);
+}
+
+static bool in_streams(const struct tsm_replay *p, uint32_t stream)
+{
+    const struct sbt_filter *f = &p->options.filter;
+
+    for (size_t i = 0; i < f->stream_count; i++)
+        if (f->streams[i] == stream)
+            return true;
+    return !f->streams;
+}
+
+static void settle(struct tsm_replay *p, int equal)
+{
+    if (!equal && !p->options.keep_going)
+        p->stop = true;
+}
+
+static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
+                         const struct sbt_schema *schema)
+{
+    bool is_readback = SBT_TYPE_CALL(record->type) == SBT_CORE_READBACK;
+    uint64_t stream = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
+    int error = 0, equal;
+
+    if (!in_range(p, record) || (stream != SBT_STREAM_NONE && !in_streams(p, (uint32_t)stream)))
+        return 0;
+    if (is_readback &&
+        (stream >= p->order.track_count || p->order.tracks[stream].position < position)) {
+        p->verify.unanswered_count++; /* its command was not replayed */
+        return 0;
+    }
+    if (!is_readback)
+        error = wait_for_device(p);
+    else if (p->order.tracks[stream].complete_position < position)
+        error = wait_for_stream(p, (uint32_t)stream);
+    if (error)
+        return error;
+    equal = is_readback ? tsm_verify_readback(&p->verify, record, schema)
+                        : tsm_verify_checksum(&p->verify, record, schema);
+    if (equal >= 0)
+        settle(p, equal);
+    return equal < 0 ? equal : 0;
+}
+
+static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
+{
+    if (!p->backend->regions || !in_range(p, record))
+        return 0;
+    int error = wait_for_device(p);
+    return error ? error : tsm_verify_regions(&p->verify, record);
+}
+
+/* ---- records on no stream ----------------------------------------------------------------- */
+
+/* On the host's worker, so that a call that never returns does not take us with it. */
+static int do_host(struct tsm_replay *p, const struct sbt_record *record,
+                   const struct sbt_schema *schema, enum tsm_job_kind kind)
+{
+    int error = tsm_order_before_host(&p->order);
+    struct tsm_job job = {kind, record, schema, p->order.after, p->order.after_count};
+
+    if (!error)
+        error = tsm_worker_add(p->host, &job, NULL);
+    return error ? error : await_last(p, p->host);
+}
+
+static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
+                      const struct sbt_schema *schema, const struct tsm_signal *signal)
+{
+    struct tsm_track *track = &p->order.tracks[signal->stream];
+    struct tsm_job job = {TSM_JOB_SYNC, record, schema, &signal->place, 1};
+    int error;
+
+    if (!p->backend->sync)
+        return wait_for_stream(p, signal->stream);
+    error = tsm_worker_add(p->host, &job, NULL);
+    if (!error)
+        error = await_last(p, p->host);
+    if (!error && track->complete_position < signal->position)
+        track->complete_position = signal->position;
+    p->last_complete_ns = tsm_monotonic_ns();
+    return error;
+}
+
+/* The object may also be a context, and stand for the whole device. */
+static bool is_event_sync(const struct sbt_schema *schema)
+{
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    return object >= 0 && !strcmp(schema->fields[object].detail, "event");
+}
+
+static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
+                   const struct sbt_schema *schema)
+{
+    struct tsm_signal signal;
+    int error;
+
+    if (record->stream != SBT_STREAM_NONE)
+        error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
+    else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
+        error = sync_event(p, record, schema, &signal);
+    else if (is_event_sync(schema))
+        error = 0; /* an event that was never signalled, or not in this replay */
+    else
+        error = wait_for_device(p);
+    if (!error && p->options.grain >= TSM_GRAIN_SYNC)
+        error = verify_regions(p, record);
+    return error;
+}
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+static bool is_needed(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    uint64_t until = UINT64_MAX;
+
+    if (!p->has_need)
+        return true;
+    if (record->stream == SBT_STREAM_NONE)
+        until = p->need.until_seq_other;
+    else if (record->stream < p->need.stream_count)
+        until = p->need.until_seq[record->stream];
+    return record->seq < until;
+}
+
+static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
+                   const struct sbt_schema *schema, struct tsm_place *place)
+{
+    struct tsm_track *track = &p->order.tracks[record->stream];
+    int error = 0;
+
+    if (!track->worker)
+        error = tsm_worker_create(&track->worker, p->crew, record->stream);
+    if (!error)
+        error = tsm_order_before(&p->order, record, schema);
+    if (error)
+        return error;
+    struct tsm_job job = {TSM_JOB_SUBMIT, record, schema, p->order.after, p->order.after_count};
+    if (!p->first_submit_ns)
+        p->first_submit_ns = tsm_monotonic_ns();
+    error = tsm_worker_add(track->worker, &job, place);
+    if (!error)
+        error = tsm_order_submitted(&p->order, record, schema, *place);
+    p->result.command_count++;
+    return error;
+}
+
+/* The program came back from a blocking call when the GPU was done with it. */
+static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
+                          const struct sbt_schema *schema, const struct tsm_place *place)
+{
+    struct tsm_track *track = &p->order.tracks[record->stream];
+    int error = tsm_crew_await(p->crew, place);
+
+    /* One that only sends may return when the bytes have left the program. */
+    if (!error && sbt_schema_role(schema, SBT_ROLE_HOST_DST) >= 0 &&
+        track->complete_position < record->position)
+        track->complete_position = record->position;
+    return error;
+}
+
+static int do_command(struct tsm_replay *p, const struct sbt_record *record,
+                      const struct sbt_schema *schema)
+{
+    bool each = p->options.grain == TSM_GRAIN_COMMAND || p->options.pace == TSM_PACE_STEPPED;
+    struct tsm_place place;
+    int error = enqueue(p, record, schema, &place);
+
+    if (!error && (schema->flags & SBT_SCHEMA_BLOCKS))
+        error = await_blocking(p, record, schema, &place);
+    if (!error && each)
+        error = wait_for_stream(p, record->stream);
+    if (!error && p->options.grain == TSM_GRAIN_COMMAND)
+        error = verify_regions(p, record);
+    return error;
+}
+
+/* ---- commands whose record comes late ----------------------------------------------------- */
+
+static int pull_one(struct tsm_replay *p, const struct tsm_pull *pull, struct tsm_place *place)
+{
+    const struct sbt_record *record;
+    int error = p->late_cursor ? 0 : sbt_cursor_create(&p->late_cursor, p->reader, NULL, 0);
+
+    if (!error)
+        error = sbt_cursor_seek(p->late_cursor, pull->seq);
+    if (error < 0)
+        return error;
+    error = sbt_cursor_next(p->late_cursor, &record);
+    if (error != 1 || record->seq != pull->seq)
+        return error < 0 ? error : 0; /* damaged since: it will be missed, and said */
+    if (!is_needed(p, record))
+        return 0;
+    bool added;
+    uint64_t *index = sbt_map_insert(&p->pulled_index, pull->seq, &added);
+    if (!index)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
+    *index = p->next_pull + 1;
+    return enqueue(p, record, tsm_plan_schema(p->reader, record), place);
+}
+
+static int pull_before(struct tsm_replay *p, const struct sbt_record *record)
+{
+    int error = 0;
+
+    while (!error && p->next_pull < p->plan.pull_count &&
+           p->plan.pulls[p->next_pull].before_seq <= record->seq) {
+        error = pull_one(p, &p->plan.pulls[p->next_pull], &p->pulled[p->next_pull]);
+        p->next_pull++;
+    }
+    return error;
+}
+
+/* Was this record submitted before its turn? Then only its end is left to wait for. */
+static const struct tsm_place *find_pulled(const struct tsm_replay *p,
+                                           const struct sbt_record *record)
+{
+    const uint64_t *index = sbt_map_find(&p->pulled_index, record->seq);
+
+    return index ? &p->pulled[*index - 1] : NULL;
+}
+
+static int finish_pulled(struct tsm_replay *p, const struct sbt_record *record,
+                         const struct sbt_schema *schema, const struct tsm_place *place)
+{
+    return schema->flags & SBT_SCHEMA_BLOCKS ? await_blocking(p, record, schema, place) : 0;
+}
+
+/* ---- the walk ----------------------------------------------------------------------------- */
+
+static void pace(struct tsm_replay *p, const struct sbt_record *record)
+{
+    uint64_t at = p->start_ns + (record->time_ns - p->plan.first_command_ns);
+    struct timespec t = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
+
+    if (p->options.pace != TSM_PACE_RECORDED || record->time_ns < p->plan.first_command_ns)
+        return;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR) {
+    }
+}
+
+static int do_core(struct tsm_replay *p, const struct sbt_record *record,
+                   const struct sbt_schema *schema)
+{
+    switch (SBT_TYPE_CALL(record->type)) {
+    case SBT_CORE_READBACK:
+    case SBT_CORE_CHECKSUM:
+        return verify_record(p, record, schema);
+    case SBT_CORE_HOST_WRITE:
+        return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+    default:
+        return 0;
+    }
+}
+
+static int do_call(struct tsm_replay *p, const struct sbt_record *record,
+                   const struct sbt_schema *schema)
+{
+    const struct tsm_place *pulled;
+
+    switch (schema->kind) {
+    case SBT_KIND_META:
+        return 0;
+    case SBT_KIND_QUERY:
+        /* Most change nothing; one that tells an address may have to be asked again. */
+        if (sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0)
+            return 0;
+        return do_host(p, record, schema, TSM_JOB_HOST);
+    case SBT_KIND_SYNC:
+        return do_sync(p, record, schema);
+    case SBT_KIND_COMMAND:
+    case SBT_KIND_SIGNAL:
+    case SBT_KIND_WAIT:
+        if (record->stream == SBT_STREAM_NONE)
+            return do_host(p, record, schema, TSM_JOB_HOST);
+        pulled = find_pulled(p, record);
+        return pulled ? finish_pulled(p, record, schema, pulled) : do_command(p, record, schema);
+    default:
+        return do_host(p, record, schema, TSM_JOB_HOST);
+    }
+}
+
+static int do_record(struct tsm_replay *p, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = tsm_plan_schema(p->reader, record);
+    int error = pull_before(p, record);
+
+    if (error)
+        return error;
+    if (tsm_plan_treatment(p->backend->description, record, schema) != TSM_TREAT_REPLAY) {
+        p->result.skipped_count++;
+        return 0;
+    }
+    if (SBT_TYPE_API(record->type) == SBT_API_CORE)
+        return do_core(p, record, schema);
+    if (!is_needed(p, record)) {
+        p->result.skipped_count++;
+        return 0;
+    }
+    pace(p, record);
+    return do_call(p, record, schema);
+}
+
+int tsm_walk(struct tsm_replay *p)
+{
+    struct sbt_filter filter = {.seq_end = p->options.filter.seq_end};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    uint64_t done = 0;
+    int error = sbt_cursor_create(&cursor, p->reader, &filter, 1), more = 1;
+
+    while (!error && !p->stop && (more = sbt_cursor_next(cursor, &record)) == 1) {
+        error = do_record(p, record);
+        if (!error && p->crew->error)
+            error = tsm_crew_error(p->crew);
+        if (p->options.progress && ++done % PROGRESS_RECORDS == 0)
+            p->options.progress(p->options.user, done, p->plan.record_count);
+    }
+    sbt_cursor_destroy(cursor);
+    if (!error && more < 0)
+        error = more;
+    if (!error)
+        error = wait_for_device(p);
+    if (!error && p->options.progress)
+        p->options.progress(p->options.user, p->plan.record_count, p->plan.record_count);
+    return error;
+}

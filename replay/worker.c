@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#define SLICE_NS 20000000u /* how often a waiting main thread looks at errors and the clock */
+
+struct job {
+    enum tsm_job_kind kind;
+    bool has_record;
+    struct sbt_record record;
+    const struct sbt_schema *schema;
+    size_t after_count;
+    struct tsm_place *after;
+};
+
+/* What hangs is one of these when a wait does not return. */
+struct unfinished {
+    uint64_t count;
+    uint64_t first_seq, first_position, last_seq, last_position;
+    const struct sbt_schema *first;
+    uint64_t function; /* string id of the first one's GPU function */
+};
+
+struct tsm_worker {
+    struct tsm_crew *crew;
+    struct tsm_worker *next;
+    uint32_t stream;
+    pthread_t thread;
+    bool has_thread;
+    uint64_t added; /* main thread only */
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake;  /* jobs, or stop */
+    pthread_cond_t moved; /* done */
+    struct job *queue[TSM_WORKER_QUEUE];
+    uint64_t taken, queued;
+    uint64_t done;
+    bool stop;
+    struct job *running;
+    struct unfinished unfinished;
+};
+
+/* ---- jobs --------------------------------------------------------------------------------- */
+
+static void *append(uint8_t **at, const void *data, size_t size)
+{
+    void *p = *at;
+
+    if (size)
+        memcpy(p, data, size);
+    *at += (size + 15) & ~(size_t)15;
+    return p;
+}
+
+/* One block: the record lives no longer than the cursor's next step. */
+static struct job *copy_job(const struct tsm_job *from)
+{
+    const struct sbt_record *r = from->record;
+    size_t slots = r ? r->slot_count * sizeof(uint64_t) : 0, data = r ? r->data_size : 0;
+    size_t after = from->after_count * sizeof(struct tsm_place);
+    struct job *job = calloc(1, sizeof(*job) + slots + data + after + 4 * 16);
+    uint8_t *at = (uint8_t *)(job + 1);
+
+    if (!job)
+        return NULL;
+    at += -(uintptr_t)at & 15;
+    job->kind = from->kind;
+    job->schema = from->schema;
+    job->after_count = from->after_count;
+    job->after = append(&at, from->after, after);
+    if (r) {
+        job->has_record = true;
+        job->record = *r;
+        job->record.slots = append(&at, r->slots, slots);
+        job->record.data = append(&at, r->data, data);
+    }
+    return job;
+}
+
+static int carry_out(struct tsm_worker *w, struct job *job)
+{
+    const struct tsm_backend *backend = w->crew->backend;
+    struct tsm_backend_state *state = w->crew->state;
+
+    switch (job->kind) {
+    case TSM_JOB_SUBMIT:
+        return backend->submit(state, &job->record, job->schema);
+    case TSM_JOB_WAIT:
+        return backend->wait(state, w->stream);
+    case TSM_JOB_HOST:
+        return backend->host(state, &job->record, job->schema);
+    case TSM_JOB_SYNC:
+        return backend->sync(state, &job->record, job->schema);
+    }
+    return TSM_E_ARGUMENT;
+}
+
+static void keep_error(struct tsm_crew *crew, const struct job *job, int error)
+{
+    pthread_mutex_lock(&crew->lock);
+    if (!crew->error) {
+        if (job->has_record)
+            tsm_format(crew->message, sizeof(crew->message), "record %llu, %s: %s",
+                       (unsigned long long)job->record.seq, job->schema->name, tsm_error_message());
+        else
+            tsm_format(crew->message, sizeof(crew->message), "%s", tsm_error_message());
+        crew->error = error;
+    }
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static void note_submitted(struct tsm_worker *w, const struct job *job)
+{
+    struct unfinished *u = &w->unfinished;
+
+    if (!u->count++) {
+        u->first = job->schema;
+        u->first_seq = job->record.seq;
+        u->first_position = job->record.position;
+        u->function = sbt_record_role(job->schema, &job->record, SBT_ROLE_FUNCTION_NAME, 0);
+    }
+    u->last_seq = job->record.seq;
+    u->last_position = job->record.position;
+}
+
+/* ---- the thread --------------------------------------------------------------------------- */
+
+static void wait_for_place(const struct tsm_place *place)
+{
+    struct tsm_worker *w = place->worker;
+
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    while (w->done < place->count)
+        pthread_cond_wait(&w->moved, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static struct job *take(struct tsm_worker *w)
+{
+    struct job *job = NULL;
+
+    pthread_mutex_lock(&w->lock);
+    while (w->taken == w->queued && !w->stop)
+        pthread_cond_wait(&w->wake, &w->lock);
+    if (w->taken < w->queued)
+        job = w->queue[w->taken++ % TSM_WORKER_QUEUE];
+    pthread_mutex_unlock(&w->lock);
+    return job;
+}
+
+static void begin(struct tsm_worker *w, struct job *job)
+{
+    pthread_mutex_lock(&w->lock);
+    w->running = job;
+    if (job->kind == TSM_JOB_SUBMIT)
+        note_submitted(w, job);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void end(struct tsm_worker *w, const struct job *job, int error)
+{
+    pthread_mutex_lock(&w->lock);
+    w->running = NULL;
+    w->done++;
+    if (!error && job->kind == TSM_JOB_WAIT)
+        w->unfinished.count = 0;
+    pthread_cond_broadcast(&w->moved);
+    pthread_mutex_unlock(&w->lock);
+    atomic_fetch_add(&w->crew->progress, 1);
+}
+
+static void *work(void *user)
+{
+    struct tsm_worker *w = user;
+    struct job *job;
+
+    while ((job = take(w))) {
+        int error = 0;
+
+        for (size_t i = 0; i < job->after_count; i++)
+            wait_for_place(&job->after[i]);
+        if (!w->crew->error) {
+            begin(w, job);
+            error = carry_out(w, job);
+            if (error < 0)
+                keep_error(w->crew, job, error);
+        }
+        end(w, job, error);
+        free(job);
+    }
+    return NULL;
+}
+
+/* ---- from the main thread ----------------------------------------------------------------- */
+
+int tsm_crew_init(struct tsm_crew *crew)
+{
+    pthread_mutex_init(&crew->lock, NULL);
+    return 0;
+}
+
+static void init_waiting(struct tsm_worker *w)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    pthread_cond_init(&w->moved, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+int tsm_worker_create(struct tsm_worker **out, struct tsm_crew *crew, uint32_t stream)
+{
+    struct tsm_worker *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the thread of stream %u", stream);
+    w->crew = crew;
+    w->stream = stream;
+    init_waiting(w);
+    w->next = crew->workers;
+    crew->workers = w;
+    int error = pthread_create(&w->thread, NULL, work, w);
+    if (error)
+        return tsm_fail(TSM_E_MEMORY, "cannot start a thread for stream %u: %s", stream,
+                        strerror(error));
+    w->has_thread = true;
+    *out = w;
+    return 0;
+}
+
+static void stop_worker(struct tsm_worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool tsm_crew_finish(struct tsm_crew *crew)
+{
+    struct tsm_worker *w;
+
+    if (crew->hung)
+        return false;
+    for (w = crew->workers; w; w = w->next)
+        stop_worker(w);
+    for (w = crew->workers; w; w = w->next)
+        if (w->has_thread)
+            pthread_join(w->thread, NULL);
+    while ((w = crew->workers)) {
+        crew->workers = w->next;
+        pthread_cond_destroy(&w->wake);
+        pthread_cond_destroy(&w->moved);
+        pthread_mutex_destroy(&w->lock);
+        free(w);
+    }
+    pthread_mutex_destroy(&crew->lock);
+    return true;
+}
+
+int tsm_crew_error(struct tsm_crew *crew)
+{
+    if (!crew->error)
+        return 0;
+    pthread_mutex_lock(&crew->lock);
+    int error = tsm_fail(crew->error, "%s", crew->message);
+    pthread_mutex_unlock(&crew->lock);
+    return error;
+}
+
+int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_place *place)
+{
+    struct job *job = copy_job(from);
+    int error = 0;
+
+    if (!job)
+        return tsm_fail(TSM_E_MEMORY, "no memory to queue a command");
+    if (w->added >= TSM_WORKER_QUEUE) {
+        struct tsm_place room = {w, w->added - TSM_WORKER_QUEUE + 1};
+        error = tsm_crew_await(w->crew, &room);
+    }
+    if (error) {
+        free(job);
+        return error;
+    }
+    pthread_mutex_lock(&w->lock);
+    w->queue[w->queued++ % TSM_WORKER_QUEUE] = job;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    w->added++;
+    if (place)
+        *place = (struct tsm_place){w, w->added};
+    return 0;
+}
+
+struct tsm_place tsm_worker_last(const struct tsm_worker *w)
+{
+    return (struct tsm_place){(struct tsm_worker *)w, w->added};
+}
+
+bool tsm_place_reached(const struct tsm_place *place)
+{
+    struct tsm_worker *w = place->worker;
+
+    if (!w)
+        return true;
+    pthread_mutex_lock(&w->lock);
+    bool reached = w->done >= place->count;
+    pthread_mutex_unlock(&w->lock);
+    return reached;
+}
+
+/* ---- when nothing moves ------------------------------------------------------------------- */
+
+static const char *function_name(struct tsm_crew *crew, const struct unfinished *u)
+{
+    const char *name = u->function ? sbt_reader_string(crew->reader, (uint32_t)u->function) : NULL;
+
+    return name ? name : "";
+}
+
+static void describe_unfinished(struct tsm_crew *crew, const struct tsm_worker *w, char *out,
+                                size_t size)
+{
+    const struct unfinished *u = &w->unfinished;
+    const char *function = function_name(crew, u);
+
+    if (u->count == 1)
+        tsm_format(out, size, "record %llu, %s%s%s (position %llu), has not completed",
+                   (unsigned long long)u->first_seq, u->first->name, *function ? " of " : "",
+                   function, (unsigned long long)u->first_position);
+    else
+        tsm_format(out, size,
+                   "%llu commands have not completed, from record %llu, %s%s%s (position %llu), to "
+                   "record %llu; replay stepped to see which one",
+                   (unsigned long long)u->count, (unsigned long long)u->first_seq, u->first->name,
+                   *function ? " of " : "", function, (unsigned long long)u->first_position,
+                   (unsigned long long)u->last_seq);
+}
+
+/* The worker that is inside the backend; one of a stream tells more than the host's. */
+static struct tsm_worker *find_stuck(struct tsm_crew *crew)
+{
+    struct tsm_worker *stuck = NULL;
+
+    for (struct tsm_worker *w = crew->workers; w; w = w->next) {
+        pthread_mutex_lock(&w->lock);
+        bool is_inside = w->running != NULL;
+        pthread_mutex_unlock(&w->lock);
+        if (is_inside && (!stuck || stuck->stream == SBT_STREAM_NONE))
+            stuck = w;
+    }
+    return stuck;
+}
+
+static int fail_hung(struct tsm_crew *crew)
+{
+    struct tsm_worker *w = find_stuck(crew);
+    double seconds = (double)crew->timeout_ns / 1e9;
+    char what[320] = "";
+
+    crew->hung = true;
+    if (!w)
+        return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s", seconds);
+    pthread_mutex_lock(&w->lock);
+    if (w->unfinished.count)
+        describe_unfinished(crew, w, what, sizeof(what));
+    else if (w->running && w->running->has_record)
+        tsm_format(what, sizeof(what), "record %llu, %s, has not returned",
+                   (unsigned long long)w->running->record.seq, w->running->schema->name);
+    pthread_mutex_unlock(&w->lock);
+    if (w->stream == SBT_STREAM_NONE)
+        return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s", seconds, what);
+    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s", seconds, w->stream,
+                    what);
+}
+
+/* True when the place was reached within one slice of time. */
+static bool wait_slice(const struct tsm_place *place)
+{
+    struct tsm_worker *w = place->worker;
+    uint64_t until = tsm_monotonic_ns() + SLICE_NS;
+    struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    int error = 0;
+
+    pthread_mutex_lock(&w->lock);
+    while (w->done < place->count && !error)
+        error = pthread_cond_timedwait(&w->moved, &w->lock, &t);
+    bool reached = w->done >= place->count;
+    pthread_mutex_unlock(&w->lock);
+    return reached;
+}
+
+int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place)
+{
+    uint64_t moved_ns = tsm_monotonic_ns();
+    unsigned long long progress = crew->progress;
+
+    while (place->worker && !wait_slice(place)) {
+        uint64_t now = tsm_monotonic_ns();
+        if (crew->progress != progress) {
+            progress = crew->progress;
+            moved_ns = now;
+        } else if (now - moved_ns > crew->timeout_ns) {
+            return fail_hung(crew);
+        }
+    }
+    return tsm_crew_error(crew);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The threads that talk to the backend: one per stream, and one for what belongs to no stream. Each
+ * carries out its jobs in order; a job may name places of other workers that must be reached first.
+ * A place is a count of jobs done, so order between streams costs no global lock.
+ *
+ * After the first error no further job is carried out, but all are taken off the queues, so that
+ * every place is still reached and nobody waits for ever, except for a driver that never returns:
+ * tsm_crew_await() gives up on that after the timeout, and then the workers are left behind.
+ */
+#ifndef REPLAY_WORKER_H
+#define REPLAY_WORKER_H
+
+#include "replay/backend.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define TSM_WORKER_QUEUE 256 /* jobs that wait, at most */
+
+struct tsm_worker;
+
+/* Reached when `worker` has done `count` jobs. A zeroed place is always reached. */
+struct tsm_place {
+    struct tsm_worker *worker;
+    uint64_t count;
+};
+
+enum tsm_job_kind {
+    TSM_JOB_SUBMIT, /* backend->submit */
+    TSM_JOB_WAIT,   /* backend->wait */
+    TSM_JOB_HOST,   /* backend->host */
+    TSM_JOB_SYNC,   /* backend->sync */
+};
+
+struct tsm_crew {
+    const struct tsm_backend *backend;
+    struct tsm_backend_state *state;
+    struct sbt_reader *reader;
+    uint64_t timeout_ns;
+
+    struct tsm_worker *workers; /* a list; changed by the main thread only */
+    atomic_ullong progress;     /* jobs done by all */
+    pthread_mutex_t lock;       /* of error and message */
+    atomic_int error;           /* the first one, 0 none */
+    char message[512];
+    bool hung; /* a worker did not come back: leave everything as it is */
+};
+
+int tsm_crew_init(struct tsm_crew *crew);
+
+/* Ends and joins the workers, unless one hangs: then false, and what the workers use must stay. */
+bool tsm_crew_finish(struct tsm_crew *crew);
+
+/* The crew's first error as this thread's, 0 when there is none. */
+int tsm_crew_error(struct tsm_crew *crew);
+
+/* A worker of `stream`; SBT_STREAM_NONE for the host's. Belongs to the crew. */
+int tsm_worker_create(struct tsm_worker **out, struct tsm_crew *crew, uint32_t stream);
+
+struct tsm_job {
+    enum tsm_job_kind kind;
+    const struct sbt_record *record; /* copied; NULL for WAIT */
+    const struct sbt_schema *schema;
+    const struct tsm_place *after; /* copied */
+    size_t after_count;
+};
+
+/* Queue a job; *place is reached when it is done. Waits while the queue is full. */
+int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *job, struct tsm_place *place);
+
+/* Everything that was queued so far. */
+struct tsm_place tsm_worker_last(const struct tsm_worker *w);
+
+bool tsm_place_reached(const struct tsm_place *place);
+
+/* From the main thread: wait for a place. TSM_E_DEVICE when no worker got on for timeout_ns; the
+ * message says which command on which stream. Any worker's error is returned, too. */
+int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place);
+
+#endif

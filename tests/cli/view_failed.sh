@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+make_trace whole t.sbt
+tsview --failed t.sbt

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 -- in which order a replay submits and waits. */
+#include "tests/unit/check.h"
+#include "tests/unit/replay_sample.h"
+
+#include <stdlib.h>
+
+static struct sample s;
+static struct tsm_replay_result result;
+
+/* Replays what was written into `s`. */
+static int replay(const struct tsm_replay_options *options)
+{
+    struct sbt_reader *reader;
+    struct tsm_replay *r = NULL;
+    int error;
+
+    sample_end(&s);
+    reader = sample_open(&s);
+    sample_log_clear();
+    memset(&result, 0, sizeof(result));
+    error = tsm_replay_create(&r, reader, options);
+    if (!error)
+        error = tsm_replay_run(r, &result);
+    tsm_replay_destroy(r);
+    sbt_reader_destroy(reader);
+    sample_slow(SBT_STREAM_NONE);
+    if (error)
+        fprintf(stderr, "  (%s)\n", tsm_error_message());
+    return error;
+}
+
+static void begin(const char *name)
+{
+    sample_begin(&s, name);
+    for (uint64_t i = 1; i <= 3; i++)
+        sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, i, i, 0);
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, SAMPLE_BASE, 64, 0);
+}
+
+static void check_before(const char *first, const char *second)
+{
+    const char *a = strstr(sample_log(), first), *b = strstr(sample_log(), second);
+
+    if (!CHECK(a && b && a < b))
+        fprintf(stderr, "  want %s before %s in %s\n", first, second, sample_log());
+}
+
+static void a_wait_comes_after_its_signal(void)
+{
+    begin("wait");
+    sample_call(&s, SIGNAL, 1, 7, 0, 0);
+    sample_call(&s, WAIT, 2, 7, 0, 0);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    sample_slow(1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    check_before("1:1", "2:1");
+}
+
+static void a_new_signal_comes_after_waits_for_the_old_one(void)
+{
+    begin("rerecord");
+    sample_call(&s, SIGNAL, 1, 7, 0, 0);
+    sample_call(&s, WAIT, 2, 7, 0, 0);
+    sample_call(&s, SIGNAL, 3, 7, 0, 0);
+    sample_slow(2);
+    CHECK_EQ_INT(replay(NULL), 0);
+    check_before("2:1", "3:1");
+}
+
+static void streams_without_events_are_independent(void)
+{
+    begin("independent");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    sample_slow(1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    check_before("2:1", "1:1");
+}
+
+static void what_follows_a_sync_waits_for_it(void)
+{
+    begin("sync");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_call(&s, SYNC_STREAM, 1, 0, 0, 0);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    sample_slow(1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    check_before("w1", "2:1");
+}
+
+static void an_event_is_waited_for_exactly(void)
+{
+    begin("event");
+    sample_call(&s, SIGNAL, 1, 7, 0, 0);
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_call(&s, SYNC_EVENT, SBT_STREAM_NONE, 7, 0, 0);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    sample_slow(1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    check_before("1:1", "e7");
+    check_before("e7", "2:1");
+}
+
+static void a_blocking_command_holds_up_what_follows(void)
+{
+    begin("blocking");
+    sample_call(&s, READ_NOW, 1, SAMPLE_BASE, 16, 0);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    sample_slow(1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    check_before("1:1", "2:1");
+}
+
+static void the_default_stream_is_submitted_in_order(void)
+{
+    begin("default");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_add(&s, 0, "add_one", SAMPLE_BASE, 1);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    sample_slow(1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    check_before("1:1", "0:1");
+    check_before("0:1", "2:1");
+}
+
+static void host_records_come_after_all_before_them(void)
+{
+    begin("host");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_call(&s, FREE, SBT_STREAM_NONE, SAMPLE_BASE, 0, 0);
+    sample_slow(1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    CHECK_EQ_STR(sample_log(), "h h h h 1:1 h w1 device ");
+}
+
+/* A blocking call began before its stream's next command and returned after it. */
+static void positions_decide_on_a_stream(void)
+{
+    begin("late");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_at(&s, 1, 3);
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_at(&s, 1, 2);
+    sample_call(&s, READ_NOW, 1, SAMPLE_BASE, 16, 0);
+    CHECK_EQ_INT(replay(NULL), 0);
+    CHECK_EQ_STR(sample_log(), "h h h h 1:1 1:2 1:3 w1 device ");
+    CHECK_EQ_INT((long long)result.command_count, 3);
+}
+
+static void stepped_waits_after_each_command(void)
+{
+    struct tsm_replay_options options = {.pace = TSM_PACE_STEPPED};
+
+    begin("stepped");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    CHECK_EQ_INT(replay(&options), 0);
+    CHECK_EQ_STR(sample_log(), "h h h h 1:1 w1 2:1 w2 device ");
+}
+
+static void failed_calls_are_left_out(void)
+{
+    begin("failed");
+    s.flags = SBT_RECORD_FAILED;
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    CHECK_EQ_STR(sample_log(), "h h h h 1:2 w1 device ");
+    CHECK_EQ_INT((long long)result.skipped_count, 1);
+}
+
+static void a_dry_run_submits_nothing(void)
+{
+    struct tsm_replay_options options = {.dry_run = true};
+
+    begin("dry");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    CHECK_EQ_INT(replay(&options), 0);
+    CHECK_EQ_STR(sample_log(), "");
+    CHECK_EQ_INT(result.verdict, TSM_CANNOT_TELL);
+}
+
+static void many_commands_pass_through_short_queues(void)
+{
+    begin("many");
+    for (int i = 0; i < 3000; i++)
+        sample_add(&s, 1 + (uint32_t)i % 3, "add_one", SAMPLE_BASE, 1);
+    CHECK_EQ_INT(replay(NULL), 0);
+    CHECK_EQ_INT((long long)result.command_count, 3000);
+    CHECK_EQ_INT((long long)result.stream_count, 3);
+}
+
+static void a_loop_runs_it_again(void)
+{
+    struct tsm_replay_options options = {.loop = 3};
+
+    begin("loop");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    CHECK_EQ_INT(replay(&options), 0);
+    CHECK_EQ_INT((long long)result.command_count, 3);
+}
+
+int main(void)
+{
+    a_wait_comes_after_its_signal();
+    a_new_signal_comes_after_waits_for_the_old_one();
+    streams_without_events_are_independent();
+    what_follows_a_sync_waits_for_it();
+    an_event_is_waited_for_exactly();
+    a_blocking_command_holds_up_what_follows();
+    the_default_stream_is_submitted_in_order();
+    host_records_come_after_all_before_them();
+    positions_decide_on_a_stream();
+    stepped_waits_after_each_command();
+    failed_calls_are_left_out();
+    a_dry_run_submits_nothing();
+    many_commands_pass_through_short_queues();
+    a_loop_runs_it_again();
+    return check_result();
+}

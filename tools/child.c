@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/child.h"
+
+#include "base/text.h"
+#include "tools/terminal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int cannot_run(const char *program, int error)
+{
+    tsm_complain("%s: %s", program,
+                 error == ENOENT ? "no such program; a program in this folder is ./NAME"
+                                 : strerror(error));
+    return error == ENOENT ? TSM_EXIT_NOT_FOUND : TSM_EXIT_NOT_RUN;
+}
+
+int tsm_program_exec(char *const *argv)
+{
+    execvp(argv[0], argv);
+    return cannot_run(argv[0], errno);
+}
+
+/* ---- as a child ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int signal)
+{
+    if (child > 0)
+        kill((pid_t)child, signal);
+}
+
+static void set_handlers(void (*terminal)(int), void (*other)(int), struct sigaction old[4])
+{
+    const int signals[4] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+    for (int i = 0; i < 4; i++) {
+        struct sigaction action = {.sa_handler = i < 2 ? terminal : other, .sa_flags = SA_RESTART};
+        sigaction(signals[i], &action, &old[i]);
+        /* nohup's choice is the program's too */
+        if (old[i].sa_handler == SIG_IGN)
+            sigaction(signals[i], &old[i], NULL);
+    }
+}
+
+static void restore_handlers(const struct sigaction old[4])
+{
+    const int signals[4] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+    for (int i = 0; i < 4; i++)
+        sigaction(signals[i], &old[i], NULL);
+}
+
+/* In the child. The pipe closes by itself when exec succeeds. */
+static void start(char *const *argv, int report, const struct sigaction old[4])
+{
+    restore_handlers(old);
+    execvp(argv[0], argv);
+    int error = errno;
+    if (write(report, &error, sizeof(error)) < 0)
+        _exit(TSM_EXIT_OURS);
+    _exit(TSM_EXIT_NOT_FOUND);
+}
+
+static void wait_for(struct tsm_program_end *out)
+{
+    int status = 0;
+
+    while (waitpid(out->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    out->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    out->status = out->signal ? TSM_EXIT_SIGNAL + out->signal : WEXITSTATUS(status);
+}
+
+bool tsm_program_run(struct tsm_program_end *out, char *const *argv)
+{
+    struct sigaction old[4];
+    int report[2], error = 0;
+
+    *out = (struct tsm_program_end){.status = TSM_EXIT_OURS};
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        tsm_complain("pipe: %s", strerror(errno));
+        return false;
+    }
+    set_handlers(SIG_IGN, pass_on, old);
+    out->pid = fork();
+    if (out->pid == 0)
+        start(argv, report[1], old);
+    error = out->pid < 0 ? errno : 0;
+    child = out->pid;
+    close(report[1]);
+    if (out->pid > 0 && read(report[0], &error, sizeof(error)) != (ssize_t)sizeof(error))
+        error = 0;
+    close(report[0]);
+    if (out->pid > 0)
+        wait_for(out);
+    child = 0;
+    restore_handlers(old);
+    if (error)
+        out->status = cannot_run(argv[0], error);
+    return error == 0;
+}
+
+/* ---- what LD_PRELOAD cannot reach ---------------------------------------------------------- */
+
+static bool find_program(char *out, size_t size, const char *program)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(program, '/')) {
+        tsm_format(out, size, "%s", program);
+        return access(out, X_OK) == 0;
+    }
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        tsm_format(out, size, "%.*s/%s", (int)length, path, program);
+        if (access(out, X_OK) == 0)
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+/* True when the ELF file names no dynamic loader, so that nobody reads LD_PRELOAD. */
+static bool is_static(int fd)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+
+    if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_phentsize != sizeof(segment))
+        return false;
+    for (unsigned i = 0; i < header.e_phnum; i++) {
+        off_t at = (off_t)(header.e_phoff + i * sizeof(segment));
+        if (pread(fd, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
+            return false;
+        if (segment.p_type == PT_INTERP)
+            return false;
+    }
+    return true;
+}
+
+const char *tsm_program_unreachable(const char *program)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    const char *why = NULL;
+
+    if (!find_program(path, sizeof(path), program))
+        return NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (is_static(fd))
+        why = "statically linked";
+    else if (fstat(fd, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
+        why = "set-user-ID or set-group-ID";
+    close(fd);
+    return why;
+}

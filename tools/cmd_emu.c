@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "tools/locate.h"
+#include "tools/child.h"
+#include "tools/terminal.h"
+
+static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
+{
+    if (tsm_environment_emu() < 0) {
+        tsm_complain_error();
+        return TSM_EXIT_OURS;
+    }
+    return tsm_program_exec(words->words);
+}
+
+const struct tsm_command tsm_command_emu = {
+    .name = "emu",
+    .summary = "run a program on the software GPU",
+    .synopsis = "[--] PROGRAM [ARGUMENT]...",
+    .description = "Runs PROGRAM so that it finds TraceSmith's software GPU as its CUDA driver "
+                   "(libcuda.so.1), by LD_LIBRARY_PATH. Nothing is recorded; for that, see "
+                   "'tsrecord --emu'.\n\n"
+                   "Programs that use the CUDA driver API run; the CUDA runtime library accepts "
+                   "NVIDIA's own driver only.",
+    .examples = "tracesmith emu ./vector_add\n"
+                "tracesmith emu -- ffmpeg -init_hw_device cuda=cu:0 ...\n",
+    .exit_status = "PROGRAM's|its own status\n"
+                   "125|the software GPU is not installed\n"
+                   "126|PROGRAM cannot be run\n"
+                   "127|PROGRAM was not found",
+    .operand = "PROGRAM",
+    .word_min = 1,
+    .word_max = -1,
+    .runs_program = true,
+    .failure = 125,
+    .run = run,
+};

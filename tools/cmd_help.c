@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "base/text.h"
+#include "tools/terminal.h"
+
+#include <string.h>
+
+struct help_values {
+    bool man;
+    bool list;
+};
+
+static const struct tsm_option options[] = {
+    {.name = "man",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(help_values, man),
+     .help = "Print the manual page as roff, for man(1)."},
+    {.name = "list",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(help_values, list),
+     .help = "Print only the names of the commands, one a line, each with its other name."},
+    {0},
+};
+
+static const char overview[] =
+    "TraceSmith records everything that a program sends to the GPU into one file, a trace, and "
+    "sends it to a GPU again later, without the program.";
+
+static const char first_steps[] = "tracesmith doctor            what works on this machine\n"
+                                  "tsrecord ./app               writes trace.sbt\n"
+                                  "tsview trace.sbt             what the program sent\n"
+                                  "tsreplay trace.sbt           does the GPU compute the same?\n";
+
+static void page_overview(struct tsm_page *page)
+{
+    char term[64];
+
+    tsm_page_title(page, "tracesmith", "record and replay what programs send to the GPU");
+    tsm_page_heading(page, page->roff ? "Synopsis" : "Usage");
+    tsm_page_verbatim(page, "tracesmith COMMAND [OPTION]... [ARGUMENT]...");
+    if (page->roff)
+        tsm_page_heading(page, "Description");
+    else
+        tsm_page_verbatim(page, "\n");
+    tsm_page_text(page, overview);
+    tsm_page_heading(page, "Commands");
+    for (size_t i = 0; tsm_commands[i]; i++) {
+        const struct tsm_command *c = tsm_commands[i];
+        tsm_format(term, sizeof(term), c->alias ? "%s, %s" : "%s", c->name, c->alias);
+        tsm_page_item(page, term, c->summary);
+    }
+    tsm_page_heading(page, "First steps");
+    tsm_page_verbatim(page, first_steps);
+    tsm_page_heading(page, "More");
+    tsm_page_text(page, "'tracesmith help COMMAND' or 'tracesmith COMMAND --help' says what a "
+                        "command does, with its options and examples.");
+}
+
+static void list(void)
+{
+    for (size_t i = 0; tsm_commands[i]; i++) {
+        const struct tsm_command *c = tsm_commands[i];
+        printf(c->alias ? "%s %s\n" : "%s\n", c->name, c->alias);
+    }
+}
+
+static int run(const struct tsm_command *self, void *values, const struct tsm_words *words)
+{
+    const struct help_values *v = values;
+    struct tsm_page page = {.out = stdout, .roff = v->man, .width = 80};
+
+    if (v->list) {
+        list();
+        return TSM_EXIT_OK;
+    }
+    if (words->count == 0) {
+        page_overview(&page);
+        return TSM_EXIT_OK;
+    }
+    const struct tsm_command *command = tsm_command_find(words->words[0]);
+    if (!command)
+        return tsm_complain("unknown command '%s'; 'tracesmith help' lists them", words->words[0]);
+    tsm_command_page(&page, command);
+    return TSM_EXIT_OK;
+}
+
+const struct tsm_command tsm_command_help = {
+    .name = "help",
+    .summary = "list the commands, or explain one",
+    .synopsis = "[COMMAND]",
+    .description = "Without an argument, lists what TraceSmith can do. With the name of a command, "
+                   "shows its help; with --man, its manual page.",
+    .examples = "tracesmith help view\n"
+                "tracesmith help --man view | man -l -\n",
+    .exit_status = "0|shown\n2|there is no such command",
+    .options = options,
+    .values_size = sizeof(struct help_values),
+    .operand = "COMMAND",
+    .word_max = 1,
+    .run = run,
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "base/text.h"
+#include "capture/settings.h"
+#include "tools/locate.h"
+#include "tools/child.h"
+#include "tools/recorded.h"
+#include "tools/terminal.h"
+#include "tracesmith/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SETTING_COUNT_MAX 48
+
+struct record_values {
+    bool audit, emu;
+    const char *settings[SETTING_COUNT_MAX]; /* by row of the settings table; NULL: not given */
+};
+
+static const struct tsm_option options[] = {
+    {.name = "emu",
+     .letter = 'e',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(record_values, emu),
+     .help = "Run the program on the software GPU instead of a real one."},
+    {.name = "audit",
+     .letter = 'a',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(record_values, audit),
+     .help = "Also load libts_audit.so (LD_AUDIT), for programs that find the driver in ways that "
+             "LD_PRELOAD does not reach. Slows down program start."},
+    {0},
+};
+
+/* ---- the settings' rows ---------------------------------------------------------------------- */
+
+/* "TS_LANE_SIZE" is --lane-size. */
+static void setting_option_name(char *out, size_t size, const char *setting)
+{
+    tsm_format(out, size, "%s", setting + strlen("TS_"));
+    for (; *out; out++)
+        *out = *out == '_' ? '-' : (char)tolower((unsigned char)*out);
+}
+
+static size_t setting_options(struct tsm_option *out, size_t max)
+{
+    static char names[SETTING_COUNT_MAX][32], help[SETTING_COUNT_MAX][320];
+    size_t count, used = 0;
+    const struct tsm_setting *settings = tsm_settings_table(&count);
+
+    for (size_t i = 0; i < count && i < SETTING_COUNT_MAX && used < max; i++) {
+        const struct tsm_setting *s = &settings[i];
+        if (strcmp(s->name, "TS_CAPTURE") == 0)
+            continue; /* recording nothing is not what this command is for */
+        setting_option_name(names[i], sizeof(names[i]), s->name);
+        bool plain = !s->default_text[0];
+        tsm_format(help[i], sizeof(help[i]), "%s%s%s%s", s->help,
+                   plain ? "" : " Default: ", s->default_text, plain ? "" : ".");
+        bool output = strcmp(s->name, "TS_OUTPUT") == 0;
+        out[used++] = (struct tsm_option){
+            .name = names[i],
+            .letter = output ? 'o' : 0,
+            .type = TSM_OPTION_TEXT,
+            .offset = TSM_FIELD(record_values, settings) + i * sizeof(const char *),
+            .argument = output ? "FILE" : s->argument,
+            .help = help[i],
+        };
+    }
+    return used;
+}
+
+static void help_settings(struct tsm_page *page)
+{
+    size_t count;
+    const struct tsm_setting *settings = tsm_settings_table(&count);
+    char term[96];
+
+    tsm_page_heading(page, "Environment");
+    tsm_page_text(page, "Each setting can also be made by a variable, which is how programs that "
+                        "are not started by tsrecord are recorded: LD_PRELOAD=libts_capture.so "
+                        "TS_OUTPUT=x.sbt ./app. An option wins over its variable.");
+    if (!page->roff)
+        fputs("\n", page->out);
+    for (size_t i = 0; i < count; i++) {
+        tsm_format(term, sizeof(term), "%s=%s", settings[i].name, settings[i].argument);
+        tsm_page_item(page, term, settings[i].help);
+    }
+}
+
+/* Check each given setting with the parser that the program will use, and export it. */
+static int export_settings(const struct record_values *v)
+{
+    static struct tsm_settings scratch;
+    size_t count;
+    const struct tsm_setting *settings = tsm_settings_table(&count);
+
+    for (size_t i = 0; i < count && i < SETTING_COUNT_MAX; i++) {
+        if (!v->settings[i])
+            continue;
+        if (!settings[i].parse(&scratch, v->settings[i]))
+            return tsm_fail(TSM_E_ARGUMENT, "%s: '%s' is no %s; see 'tsrecord --help'",
+                            settings[i].name, v->settings[i], settings[i].argument);
+        if (setenv(settings[i].name, v->settings[i], 1) != 0)
+            return tsm_fail(TSM_E_MEMORY, "%s: %s", settings[i].name, strerror(errno));
+    }
+    return 0;
+}
+
+/* The program may change its folder before its first GPU call: make the path absolute. */
+static int export_output(char *out, size_t size)
+{
+    size_t count;
+    const struct tsm_setting *settings = tsm_settings_table(&count);
+    const char *path = getenv("TS_OUTPUT");
+    char folder[PATH_MAX];
+
+    for (size_t i = 0; (!path || !*path) && i < count; i++) {
+        if (strcmp(settings[i].name, "TS_OUTPUT") == 0)
+            path = settings[i].default_text;
+    }
+    if (path[0] == '/')
+        tsm_format(out, size, "%s", path);
+    else if (getcwd(folder, sizeof(folder)))
+        tsm_format(out, size, "%s/%s", folder, path);
+    else
+        return tsm_fail(TSM_E_IO, "this folder: %s", strerror(errno));
+    return setenv("TS_OUTPUT", out, 1) ? tsm_fail(TSM_E_MEMORY, "out of memory") : 0;
+}
+
+static int prepare(const struct record_values *v, char *output, size_t size)
+{
+    char library[PATH_MAX];
+    int error;
+
+    if ((error = export_settings(v)) < 0 || (error = export_output(output, size)) < 0 ||
+        (error = tsm_locate(library, sizeof(library), TSM_PLACE_CAPTURE)) < 0 ||
+        (error = tsm_environment_prepend("LD_PRELOAD", library)) < 0)
+        return error;
+    if (v->audit && ((error = tsm_locate(library, sizeof(library), TSM_PLACE_AUDIT)) < 0 ||
+                     (error = tsm_environment_prepend("LD_AUDIT", library)) < 0))
+        return error;
+    return v->emu ? tsm_environment_emu() : 0;
+}
+
+static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
+{
+    char output[PATH_MAX + 1];
+    struct tsm_recording recording;
+    struct tsm_program_end end;
+    const char *unreachable = tsm_program_unreachable(words->words[0]);
+
+    if (prepare(values, output, sizeof(output)) < 0) {
+        tsm_complain_error();
+        return TSM_EXIT_OURS;
+    }
+    if (unreachable)
+        tsm_note("%s is %s: LD_PRELOAD does not reach it%s", words->words[0], unreachable,
+                 "; it runs, but is not recorded");
+    tsm_recording_begin(&recording, output);
+    if (!tsm_program_run(&end, words->words))
+        return end.status;
+    if (end.signal)
+        tsm_note("%s was ended by signal %d (%s)", words->words[0], end.signal,
+                 strsignal(end.signal));
+    tsm_recording_report(&recording, end.pid);
+    return end.status;
+}
+
+const struct tsm_command tsm_command_record = {
+    .name = "record",
+    .alias = "tsrecord",
+    .summary = "run a program and record what it sends to the GPU",
+    .synopsis = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
+    .description =
+        "Runs PROGRAM unchanged, with its own input, output and exit status, and writes every "
+        "command that it sends to a GPU into a trace file. What was recorded before a crash, a "
+        "kill or ^C is kept.\n\n"
+        "Says at the end, in one line on stderr, what was recorded and whether anything is "
+        "missing. Processes that PROGRAM starts are recorded too, each into a file of its own: "
+        "use %p in the output's name to tell them apart.",
+    .examples = "tsrecord ./app --size 1024            writes trace.sbt\n"
+                "tsrecord -o 'run-%p.sbt' -- make test  one trace a process\n"
+                "tsrecord --stacks=off --emu ./app     no stacks, on the software GPU\n"
+                "tsrecord --keep=10 ./server           only the last ten seconds\n",
+    .exit_status = "PROGRAM's|its own status; 128+N if signal N ended it\n"
+                   "125|tsrecord itself failed, and PROGRAM did not run\n"
+                   "126|PROGRAM cannot be run\n"
+                   "127|PROGRAM was not found",
+    .options = options,
+    .values_size = sizeof(struct record_values),
+    .operand = "PROGRAM",
+    .word_min = 1,
+    .word_max = -1,
+    .runs_program = true,
+    .failure = TSM_EXIT_OURS,
+    .more_options = setting_options,
+    .more_help = help_settings,
+    .run = run,
+};

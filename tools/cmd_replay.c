@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "tools/arms.h"
+#include "tools/difference_text.h"
+#include "tools/locate.h"
+#include "tools/selection.h"
+#include "tools/still.h"
+#include "tools/terminal.h"
+#include "tools/trace_open.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct replay_values {
+    struct tsm_selection_streams streams;
+    struct tsm_selection_range range;
+    uint64_t loop, timeout_s, check;
+    int pace, grain;
+    const char *device, *library;
+    bool dry_run, keep_going, lossy, json;
+};
+
+static bool parse_check(void *field, const char *text)
+{
+    char *end;
+    uint64_t count = strtoull(text, &end, 10);
+
+    if (*end || text[0] < '1' || text[0] > '9' || count > 1000)
+        return false;
+    *(uint64_t *)field = count;
+    return true;
+}
+
+static const struct tsm_option options[] = {
+    TSM_SELECTION_OPTIONS(replay_values, streams, range),
+    {.name = "device",
+     .letter = 'd',
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(replay_values, device),
+     .argument = "DEVICE",
+     .help = "Where to: a device's number (0, 1, ...), or emu for the software GPU. Default: the "
+             "first device that the trace fits."},
+    {.name = "library",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(replay_values, library),
+     .argument = "FILE",
+     .help = "Use this driver library instead of the one that programs find."},
+    {.name = "check",
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(replay_values, check),
+     .argument = "COUNT",
+     .absent = "3",
+     .parse = parse_check,
+     .help = "Is the GPU's work deterministic? Replay COUNT times in the same way, then in ways "
+             "that differ in one thing each, compare the runs with each other, and name a cause."},
+    {.name = "grain",
+     .type = TSM_OPTION_CHOICE,
+     .offset = TSM_FIELD(replay_values, grain),
+     .argument = "readback|sync|command",
+     .help = "What is compared: bytes that the program read back; all device memory at each "
+             "synchronisation, too; or after each command, too (slow)."},
+    {.name = "pace",
+     .type = TSM_OPTION_CHOICE,
+     .offset = TSM_FIELD(replay_values, pace),
+     .argument = "fast|recorded|stepped",
+     .help = "When commands are sent: as soon as they may be; no earlier than in the recording; or "
+             "one at a time, waiting for each."},
+    {.name = "loop",
+     .letter = 'l',
+     .type = TSM_OPTION_NUMBER,
+     .offset = TSM_FIELD(replay_values, loop),
+     .argument = "COUNT",
+     .help = "Send the commands COUNT times."},
+    {.name = "dry-run",
+     .letter = 'n',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(replay_values, dry_run),
+     .help = "Only say whether the trace could be replayed here; touch no GPU."},
+    {.name = "keep-going",
+     .letter = 'k',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(replay_values, keep_going),
+     .help = "Do not stop at the first difference."},
+    {.name = "lossy",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(replay_values, lossy),
+     .help = "Replay a trace that something is missing from; the result may mean nothing."},
+    {.name = "timeout",
+     .type = TSM_OPTION_NUMBER,
+     .offset = TSM_FIELD(replay_values, timeout_s),
+     .argument = "SECONDS",
+     .help = "Give up after so long without progress. Default: 60."},
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(replay_values, json),
+     .help = "One JSON object, schema \"tsreplay/1\"."},
+    {0},
+};
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct run {
+    const struct replay_values *values;
+    struct sbt_reader *reader;
+    struct tsm_symbols *symbols;
+    struct tsm_json *json; /* NULL: text */
+    char library[PATH_MAX];
+    struct tsm_replay_options replay;
+};
+
+static void progress(void *user, uint64_t done, uint64_t total)
+{
+    tsm_progress("replaying", done, total);
+}
+
+static void on_difference(void *user, const struct tsm_difference *difference)
+{
+    struct run *run = user;
+
+    tsm_progress_end();
+    if (run->json)
+        tsm_difference_json(run->json, difference, run->reader, run->symbols);
+    else
+        tsm_difference_print(difference, run->reader, run->symbols);
+}
+
+/* The engine takes a range of sequence numbers; times become the numbers of the records there. */
+static int settle_range(struct run *run)
+{
+    struct sbt_filter *filter = &run->replay.filter;
+    uint64_t *ends[2] = {&filter->seq_first, &filter->seq_end};
+    const uint64_t times[2] = {filter->time_first_ns, filter->time_end_ns};
+
+    for (int i = 0; i < 2; i++) {
+        const struct sbt_filter from = {.time_first_ns = times[i]};
+        const struct sbt_record *record;
+        struct sbt_cursor *cursor = NULL;
+        if (times[i] == 0)
+            continue;
+        int found = sbt_cursor_create(&cursor, run->reader, &from, 0);
+        if (found == 0)
+            found = sbt_cursor_next(cursor, &record);
+        if (found > 0)
+            *ends[i] = record->seq;
+        sbt_cursor_destroy(cursor);
+        if (found < 0)
+            return found;
+        if (found == 0 && i == 0)
+            return tsm_fail(TSM_E_NOT_FOUND, "--range: the trace ends before that time");
+    }
+    filter->time_first_ns = filter->time_end_ns = 0;
+    return 0;
+}
+
+static int settle_options(struct run *run)
+{
+    const struct replay_values *v = run->values;
+
+    run->replay = (struct tsm_replay_options){
+        .device = v->device,
+        .library = v->library,
+        .filter = tsm_selection_filter(&v->streams, &v->range),
+        .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
+        .pace = (enum tsm_pace)v->pace,
+        .grain = (enum tsm_grain)v->grain,
+        .dry_run = v->dry_run,
+        .lossy = v->lossy,
+        .keep_going = v->keep_going,
+        .timeout_ns = v->timeout_s * 1000000000u,
+        .progress = progress,
+        .on_difference = on_difference,
+        .user = run,
+    };
+    if (v->device && strcmp(v->device, "emu") == 0 && !v->library) {
+        int error = tsm_locate(run->library, sizeof(run->library), TSM_PLACE_EMU);
+        if (error)
+            return error;
+        run->replay.library = run->library;
+    }
+    return settle_range(run);
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+static void print_counts(const struct tsm_replay_result *r)
+{
+    printf("%" PRIu64 " commands, %" PRIu64 " streams", r->command_count, r->stream_count);
+    if (r->skipped_count)
+        printf(", %" PRIu64 " left out", r->skipped_count);
+    if (r->translated_count)
+        printf(", %" PRIu64 " addresses moved", r->translated_count);
+    if (r->unmodelled_count)
+        printf(", %" PRIu64 " unmodelled calls", r->unmodelled_count);
+}
+
+static void print_result(const struct run *run, const struct tsm_replay_result *r)
+{
+    print_counts(r);
+    if (run->values->dry_run && r->verdict == TSM_SAME)
+        printf(", %scould be replayed%s\n", tsm_paint(TSM_PAINT_GOOD), tsm_paint(TSM_PAINT_NONE));
+    else if (r->verdict == TSM_SAME)
+        printf(", %sall %" PRIu64 " checksums equal%s\n", tsm_paint(TSM_PAINT_GOOD),
+               r->checksum_count, tsm_paint(TSM_PAINT_NONE));
+    else if (r->verdict == TSM_DIFFERENT)
+        printf(", %s%" PRIu64 " of %" PRIu64 " checksums differ%s\n", tsm_paint(TSM_PAINT_BAD),
+               r->difference_count, r->checksum_count, tsm_paint(TSM_PAINT_NONE));
+    else
+        printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
+               tsm_paint(TSM_PAINT_NONE));
+    if (!run->values->dry_run && r->device[0])
+        tsm_note("on %s, %.3f s (recorded: %.3f s)", r->device, (double)r->elapsed_ns / 1e9,
+                 (double)r->recorded_ns / 1e9);
+}
+
+static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
+{
+    tsm_json_put_string(j, "verdict", tsm_verdict_name(r->verdict));
+    tsm_json_put_string(j, "why", r->why);
+    tsm_json_put_string(j, "device", r->device);
+    tsm_json_put_u64(j, "commands", r->command_count);
+    tsm_json_put_u64(j, "skipped", r->skipped_count);
+    tsm_json_put_u64(j, "streams", r->stream_count);
+    tsm_json_put_u64(j, "checksums", r->checksum_count);
+    tsm_json_put_u64(j, "difference_count", r->difference_count);
+    tsm_json_put_u64(j, "unmodelled", r->unmodelled_count);
+    tsm_json_put_u64(j, "tainted", r->tainted_count);
+    tsm_json_put_u64(j, "translated", r->translated_count);
+    tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
+    tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
+}
+
+static int replay_once(struct run *run)
+{
+    struct tsm_replay *replay = NULL;
+    struct tsm_replay_result result = {0};
+    int error = tsm_replay_create(&replay, run->reader, &run->replay);
+
+    if (run->json) {
+        tsm_json_name(run->json, "differences");
+        tsm_json_open(run->json, '[');
+    }
+    if (error == 0)
+        error = tsm_replay_run(replay, &result);
+    if (run->json) {
+        tsm_json_close(run->json, ']');
+        if (error)
+            tsm_json_put_string(run->json, "error", tsm_error_message());
+        else
+            json_result(run->json, &result);
+    }
+    tsm_replay_destroy(replay);
+    if (error)
+        return tsm_complain_error();
+    tsm_progress_end();
+    if (!run->json)
+        print_result(run, &result);
+    return (int)result.verdict;
+}
+
+static int replay_trace(struct run *run)
+{
+    struct tsm_json json = {.out = stdout};
+    size_t told = 0;
+    int status;
+
+    tsm_trace_note_damage(run->reader, &told);
+    if (settle_options(run) < 0 || tsm_symbols_create(&run->symbols, run->reader) < 0)
+        return tsm_complain_error();
+    if (run->values->json) {
+        run->json = &json;
+        tsm_json_begin(&json, "tsreplay/1");
+        tsm_json_put_string(&json, "trace", sbt_reader_name(run->reader));
+    }
+    status = run->values->check
+                 ? tsm_arms_run(run->reader, &run->replay, (unsigned)run->values->check, run->json)
+                 : replay_once(run);
+    if (run->json)
+        tsm_json_end(&json);
+    tsm_trace_note_damage(run->reader, &told);
+    return status;
+}
+
+static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
+{
+    struct run run = {.values = values};
+    int status = TSM_EXIT_ERROR;
+
+    if (!run.values->dry_run)
+        tsm_still_addresses();
+    run.reader = tsm_trace_open(words->words[0]);
+    if (run.reader)
+        status = replay_trace(&run);
+    tsm_symbols_destroy(run.symbols);
+    sbt_reader_destroy(run.reader);
+    return status;
+}
+
+const struct tsm_command tsm_command_replay = {
+    .name = "replay",
+    .alias = "tsreplay",
+    .summary = "send a trace's commands to a GPU again and compare what comes out",
+    .synopsis = "[OPTION]... TRACE",
+    .description =
+        "Makes the recorded program's GPU objects again, at their recorded addresses, sends its "
+        "commands stream by stream, and says whether the GPU gives back the same bytes. The "
+        "program is not needed. The first difference is shown with its command, stream, kernel, "
+        "buffer and offset, and the program's stack that sent the command.\n\n"
+        "With --check the runs are compared with each other instead of with the recording: does "
+        "the GPU do the same twice?",
+    .examples = "tsreplay trace.sbt\n"
+                "tsreplay --device=emu --grain=sync trace.sbt\n"
+                "tsreplay --streams=0,2 --range=100:200 trace.sbt\n"
+                "tsreplay --check=5 trace.sbt\n"
+                "tsreplay --dry-run trace.sbt           could it be replayed here?\n",
+    .exit_status = "0|same\n1|different\n2|cannot tell, or an error",
+    .options = options,
+    .values_size = sizeof(struct replay_values),
+    .operand = "TRACE",
+    .word_min = 1,
+    .word_max = 1,
+    .run = run,
+};

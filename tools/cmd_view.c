@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/command.h"
+
+#include "format/json.h"
+#include "tools/json_out.h"
+#include "tools/record_text.h"
+#include "tools/selection.h"
+#include "tools/symbol.h"
+#include "tools/terminal.h"
+#include "tools/trace_open.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct view_values {
+    bool stacks, json, failed, repair;
+    const char *calls;
+    uint64_t limit;
+    struct tsm_selection_streams streams;
+    struct tsm_selection_range range;
+};
+
+static const struct tsm_option options[] = {
+    TSM_SELECTION_OPTIONS(view_values, streams, range),
+    {.name = "calls",
+     .letter = 'c',
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(view_values, calls),
+     .argument = "PATTERN",
+     .help = "Only calls whose name matches this pattern, e.g. 'cuMemcpy*'."},
+    {.name = "failed",
+     .letter = 'f',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, failed),
+     .help = "Only calls that returned an error."},
+    {.name = "limit",
+     .letter = 'n',
+     .type = TSM_OPTION_NUMBER,
+     .offset = TSM_FIELD(view_values, limit),
+     .argument = "COUNT",
+     .help = "Stop after COUNT records."},
+    {.name = "stacks",
+     .letter = 's',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, stacks),
+     .help = "Under each record, the program's stack that sent it, with function, source file and "
+             "line where the program's files are still here."},
+    {.name = "json",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, json),
+     .help = "One JSON object a line, schema \"tsview/1\": first the trace, then its records, as "
+             "docs/FORMAT.md says; with --stacks, each stack before the first record that has it."},
+    {.name = "repair",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, repair),
+     .help = "Do not show anything: cut off what a crash left at the end of the file and write its "
+             "index anew. Nothing that can be read is lost."},
+    {0},
+};
+
+struct view {
+    const struct view_values *values;
+    struct sbt_reader *reader;
+    struct tsm_record_text text;
+    struct tsm_symbols *symbols;
+    struct tsm_buffer json; /* --json: the lines of a record */
+    struct tsm_buffer told; /* --json --stacks: a bit for each stack that was written */
+    uint64_t shown;
+    uint64_t record_count; /* of the trace, for progress */
+};
+
+static bool wanted(const struct view *view, const struct sbt_record *record)
+{
+    const struct view_values *v = view->values;
+
+    if (v->failed && !(record->flags & SBT_RECORD_FAILED))
+        return false;
+    if (!v->calls)
+        return true;
+    const struct sbt_schema *schema = sbt_reader_schema(view->reader, record->type);
+    return schema && fnmatch(v->calls, schema->name, 0) == 0;
+}
+
+static void show_stack(struct view *view, uint32_t stack)
+{
+    const uint64_t *frames;
+    char text[512];
+    int count = stack ? sbt_reader_stack(view->reader, stack, &frames) : 0;
+    struct tsm_line *line = &view->text.line;
+
+    for (int i = 0; i < count; i++) {
+        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(view->symbols, frames[i]), frames[i]);
+        tsm_line_pad(line, 43);
+        tsm_line_escape(line, tsm_paint(TSM_PAINT_DIM));
+        tsm_line_clean(line, text);
+        tsm_line_escape(line, tsm_paint(TSM_PAINT_NONE));
+        tsm_line_write(line, stdout);
+    }
+}
+
+/* True once for each stack. Ids are small; a trace with a huge one repeats its stacks. */
+static bool first_time(struct view *view, uint32_t stack)
+{
+    enum { BYTES_MAX = 16 << 20 };
+    size_t byte = stack / 8;
+    uint8_t bit = (uint8_t)(1u << stack % 8);
+
+    if (byte >= view->told.size && byte < BYTES_MAX) {
+        uint8_t *more = tsm_buffer_reserve(&view->told, byte + 1 - view->told.size);
+        if (!more)
+            return true;
+        memset(more, 0, byte + 1 - view->told.size);
+        view->told.size = byte + 1;
+    }
+    if (byte >= view->told.size)
+        return true;
+    bool first = !(view->told.data[byte] & bit);
+    view->told.data[byte] |= bit;
+    return first;
+}
+
+/* {"stack":ID,"frames":[...]}, before the first record that has it. */
+static void show_stack_json(struct view *view, uint32_t stack)
+{
+    struct tsm_json j = {.out = stdout};
+    const uint64_t *frames;
+    char text[512];
+    int count = stack ? sbt_reader_stack(view->reader, stack, &frames) : 0;
+
+    if (count <= 0 || !first_time(view, stack))
+        return;
+    tsm_json_open(&j, '{');
+    tsm_json_put_u64(&j, "stack", stack);
+    tsm_json_name(&j, "frames");
+    tsm_json_open(&j, '[');
+    for (int i = 0; i < count; i++) {
+        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(view->symbols, frames[i]), frames[i]);
+        tsm_json_string(&j, text);
+    }
+    tsm_json_close(&j, ']');
+    tsm_json_end(&j);
+}
+
+static void show_json(struct view *view, const struct sbt_record *record)
+{
+    if (view->values->stacks)
+        show_stack_json(view, record->stack);
+    tsm_buffer_clear(&view->json);
+    sbt_json_record(&view->json, view->reader, record);
+    fwrite(view->json.data, 1, view->json.size, stdout);
+}
+
+static void show(struct view *view, const struct sbt_record *record)
+{
+    view->shown++;
+    if (view->values->json) {
+        show_json(view, record);
+        return;
+    }
+    tsm_record_text_put(&view->text, record);
+    tsm_line_write(&view->text.line, stdout);
+    if (view->values->stacks)
+        show_stack(view, record->stack);
+}
+
+static void show_header_json(struct view *view)
+{
+    sbt_json_header(&view->json, view->reader);
+    fwrite(view->json.data, 1, view->json.size, stdout);
+}
+
+static int show_all(struct view *view, struct sbt_cursor *cursor)
+{
+    const struct sbt_record *record;
+    uint64_t limit = view->values->limit;
+    int more = 0;
+
+    if (view->values->json)
+        show_header_json(view);
+    while ((limit == 0 || view->shown < limit) && (more = sbt_cursor_next(cursor, &record)) > 0) {
+        if (wanted(view, record))
+            show(view, record);
+        if (record->seq % 4096 == 0)
+            tsm_progress("reading", record->seq, view->record_count);
+        if (ferror(stdout))
+            break;
+    }
+    return more < 0 ? tsm_complain_error() : TSM_EXIT_OK;
+}
+
+static int view_trace(const struct view_values *v, const char *path)
+{
+    struct view view = {.values = v};
+    struct sbt_filter filter = tsm_selection_filter(&v->streams, &v->range);
+    struct sbt_cursor *cursor = NULL;
+    int status = TSM_EXIT_ERROR;
+    size_t told = 0;
+
+    view.reader = tsm_trace_open(path);
+    if (!view.reader)
+        return TSM_EXIT_ERROR;
+    view.record_count = sbt_reader_totals(view.reader)->record_count;
+    tsm_trace_note_damage(view.reader, &told);
+    tsm_record_text_init(&view.text, view.reader);
+    if ((v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
+        sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
+        tsm_complain_error();
+    else
+        status = show_all(&view, cursor);
+    tsm_trace_note_damage(view.reader, &told);
+    sbt_cursor_destroy(cursor);
+    tsm_symbols_destroy(view.symbols);
+    tsm_record_text_finish(&view.text);
+    tsm_buffer_finish(&view.json);
+    tsm_buffer_finish(&view.told);
+    sbt_reader_destroy(view.reader);
+    return status;
+}
+
+static int repair(const char *path)
+{
+    uint64_t lost = 0;
+    int result = sbt_repair(path, &lost);
+
+    if (result < 0)
+        return tsm_complain_error();
+    if (result == 0)
+        tsm_note("%s: nothing to repair", path);
+    else
+        tsm_note("%s: index written anew; %" PRIu64 " bytes that could not be read were cut off",
+                 path, lost);
+    return TSM_EXIT_OK;
+}
+
+static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
+{
+    static char buffer[1 << 18];
+    const struct view_values *v = values;
+
+    if (v->repair)
+        return repair(words->words[0]);
+    setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    return view_trace(v, words->words[0]);
+}
+
+const struct tsm_command tsm_command_view = {
+    .name = "view",
+    .alias = "tsview",
+    .summary = "show what a trace contains, record by record",
+    .synopsis = "[OPTION]... TRACE",
+    .description =
+        "Prints one line for each recorded call: its sequence number, seconds since the start, "
+        "stream (s0, s1, ...; - for none), bytes moved, then the call with its arguments and, "
+        "where it is not success, its result. A launch of a GPU kernel reads name<<<grid, "
+        "block>>>. Calls marked [taints] changed the GPU in a way that is not recorded.\n\n"
+        "On a terminal lines are cut to its width; otherwise they are whole. Memory use does not "
+        "grow with the trace.",
+    .examples = "tsview trace.sbt | less\n"
+                "tsview --calls='cuLaunch*' --limit=20 trace.sbt\n"
+                "tsview --range=1.5s:2s --streams=0,2 trace.sbt\n"
+                "tsview --failed --stacks trace.sbt        where do errors come from?\n"
+                "tsview --json trace.sbt | jq .call\n"
+                "tsview --repair trace.sbt                 after a crash\n",
+    .exit_status = "0|shown (damage is told on stderr)\n"
+                   "2|the trace cannot be read",
+    .options = options,
+    .values_size = sizeof(struct view_values),
+    .operand = "TRACE",
+    .word_min = 1,
+    .word_max = 1,
+    .run = run,
+};

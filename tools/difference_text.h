@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One place where bytes differ, for people and for programs. Used by replay and diff.
+ */
+#ifndef TOOLS_DIFFERENCE_TEXT_H
+#define TOOLS_DIFFERENCE_TEXT_H
+
+#include "tools/json_out.h"
+#include "tools/symbol.h"
+#include "tracesmith/replay.h"
+
+/* Several lines on stdout: command, stream, kernel, buffer, offset, bytes, and the host stack of
+ * the program that sent the command. `symbols` may be NULL: then without the stack. */
+void tsm_difference_print(const struct tsm_difference *d, struct sbt_reader *reader,
+                          struct tsm_symbols *symbols);
+
+/* An object. */
+void tsm_difference_json(struct tsm_json *j, const struct tsm_difference *d,
+                         struct sbt_reader *reader, struct tsm_symbols *symbols);
+
+/* "same", "different", "cannot_tell" */
+const char *tsm_verdict_name(enum tsm_verdict verdict);
+
+#endif

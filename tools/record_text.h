@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A record as a line for people:
+ *
+ *     seq  seconds  stream  bytes  call(argument=value, ...) = result
+ *
+ * and a launch as call name<<<grid, block>>>(...). Everything comes from the trace's own schemas.
+ */
+#ifndef TOOLS_RECORD_TEXT_H
+#define TOOLS_RECORD_TEXT_H
+
+#include "tools/line.h"
+#include "tracesmith/reader.h"
+
+struct tsm_record_text {
+    struct sbt_reader *reader;
+    struct tsm_line line;
+};
+
+void tsm_record_text_init(struct tsm_record_text *t, struct sbt_reader *reader);
+void tsm_record_text_finish(struct tsm_record_text *t);
+
+/* Put the record into t->line. */
+void tsm_record_text_put(struct tsm_record_text *t, const struct sbt_record *record);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/recorded.h"
+
+#include "base/text.h"
+#include "tools/terminal.h"
+#include "tools/trace_open.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define REPORTED_MAX     8
+#define STREAM_COUNT_MAX 256 /* looked at one by one */
+
+/* %p, %h and %r of an output's name become "*"; what glob(3) gives meaning to is quoted. */
+static void make_pattern(char *out, size_t size, const char *output, const char *before_suffix)
+{
+    const char *slash = strrchr(output, '/');
+    const char *dot = strrchr(slash ? slash : output, '.');
+    size_t at = 0;
+
+    if (!dot)
+        dot = output + strlen(output);
+    for (const char *p = output;; p++) {
+        if (p == dot)
+            at += tsm_format(out + at, size - at, "%s", before_suffix);
+        if (!*p)
+            break;
+        if (*p == '%' && p[1] && p + 1 != dot) {
+            at += tsm_format(out + at, size - at, "%s", *++p == '%' ? "%" : "*");
+            continue;
+        }
+        at += tsm_format(out + at, size - at, strchr("*?[\\", *p) ? "\\%c" : "%c", *p);
+    }
+}
+
+void tsm_recording_begin(struct tsm_recording *recording, const char *output)
+{
+    make_pattern(recording->pattern, sizeof(recording->pattern), output, "");
+    make_pattern(recording->again, sizeof(recording->again), output, ".[0-9]*");
+    clock_gettime(CLOCK_REALTIME_COARSE, &recording->begin);
+}
+
+/* ---- one trace ------------------------------------------------------------------------------- */
+
+/* A stream's last record says how many commands it took; nothing else need be read. */
+static bool count_commands(struct sbt_reader *reader, uint64_t *out)
+{
+    uint32_t stream_count = sbt_reader_totals(reader)->stream_count;
+    const struct sbt_record *record;
+
+    *out = 0;
+    if (stream_count > STREAM_COUNT_MAX)
+        return false;
+    for (uint32_t stream = 0; stream < stream_count; stream++) {
+        const struct sbt_filter filter = {.streams = &stream, .stream_count = 1};
+        struct sbt_cursor *cursor = NULL;
+        int found = sbt_cursor_create(&cursor, reader, &filter, 0);
+        if (found == 0)
+            found = sbt_cursor_seek(cursor, UINT64_MAX);
+        if (found == 0)
+            found = sbt_cursor_previous(cursor, &record);
+        if (found > 0)
+            *out += record->position;
+        sbt_cursor_destroy(cursor);
+        if (found < 0)
+            return false;
+    }
+    return true;
+}
+
+static const char *shown_path(const char *path)
+{
+    char folder[PATH_MAX];
+    size_t size;
+
+    if (!getcwd(folder, sizeof(folder)))
+        return path;
+    size = strlen(folder);
+    return strncmp(path, folder, size) == 0 && path[size] == '/' ? path + size + 1 : path;
+}
+
+static void report_trace(const char *path)
+{
+    char state[160], what[64];
+    struct stat info;
+    uint64_t commands;
+    struct sbt_reader *reader = tsm_trace_open(path);
+
+    if (!reader)
+        return;
+    const struct sbt_totals *totals = sbt_reader_totals(reader);
+    if (count_commands(reader, &commands))
+        tsm_format(what, sizeof(what), "%" PRIu64 " command%s", commands, commands == 1 ? "" : "s");
+    else
+        tsm_format(what, sizeof(what), "%" PRIu64 " records", totals->record_count);
+    tsm_trace_completeness(reader, state, sizeof(state));
+    double size_mb = stat(path, &info) == 0 ? (double)info.st_size / 1e6 : 0;
+    tsm_note("%s: %s, %" PRIu32 " stream%s, %.*f MB, %s", shown_path(path), what,
+             totals->stream_count, totals->stream_count == 1 ? "" : "s", size_mb < 1 ? 3 : 1,
+             size_mb, state);
+    sbt_reader_destroy(reader);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static bool is_fresh(const char *path, const struct timespec *begin)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    return info.st_mtim.tv_sec > begin->tv_sec ||
+           (info.st_mtim.tv_sec == begin->tv_sec && info.st_mtim.tv_nsec >= begin->tv_nsec);
+}
+
+void tsm_recording_report(const struct tsm_recording *recording, pid_t pid)
+{
+    glob_t found = {0};
+    size_t fresh = 0;
+
+    if (tsm_terminal_quiet())
+        return;
+    glob(recording->pattern, GLOB_NOSORT, NULL, &found);
+    glob(recording->again, GLOB_NOSORT | GLOB_APPEND, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (!is_fresh(found.gl_pathv[i], &recording->begin))
+            continue;
+        if (fresh++ < REPORTED_MAX)
+            report_trace(found.gl_pathv[i]);
+    }
+    if (fresh > REPORTED_MAX)
+        tsm_note("... and %zu more traces", fresh - REPORTED_MAX);
+    if (fresh == 0)
+        tsm_note("no trace: the program made no GPU call that is covered%s",
+                 " ('tracesmith coverage' lists them)");
+    globfree(&found);
+}

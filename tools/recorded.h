@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The traces that a recorded program left: found by name and time, and summed up in a line each.
+ */
+#ifndef TOOLS_RECORDED_H
+#define TOOLS_RECORDED_H
+
+#include <limits.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct tsm_recording {
+    char pattern[2 * PATH_MAX]; /* of the output's name, for glob(3) */
+    char again[2 * PATH_MAX];   /* of further sessions' names: NAME.N.sbt */
+    struct timespec begin;
+};
+
+/* `output`: absolute, as in TS_OUTPUT. Call before the program starts. */
+void tsm_recording_begin(struct tsm_recording *recording, const char *output);
+
+/* Salvage what a crash left, and note "trace.sbt: 1024 commands, 3 streams, 12.3 MB, complete" for
+ * each trace, that of process `pid` first; or that there is none, and why that may be. */
+void tsm_recording_report(const struct tsm_recording *recording, pid_t pid);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What goes to people: messages, colours, progress. Data goes to stdout by stdio; everything here
+ * but the colours goes to stderr.
+ *
+ * One thread. Set up once by tsm_terminal_init().
+ */
+#ifndef TOOLS_TERMINAL_H
+#define TOOLS_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum tsm_color {
+    TSM_COLOR_AUTO, /* when stdout is a terminal, and NO_COLOR is not set, and TERM is not "dumb" */
+    TSM_COLOR_ALWAYS,
+    TSM_COLOR_NEVER,
+};
+
+/* Exit status of every command that says no other. */
+enum tsm_exit {
+    TSM_EXIT_OK = 0,
+    TSM_EXIT_NO = 1,    /* the answer is no: differs, damaged, missing */
+    TSM_EXIT_ERROR = 2, /* no answer */
+};
+
+/* `name` is how messages begin: "tsview", "tracesmith info". Both must live on. */
+void tsm_terminal_init(const char *name, enum tsm_color color, bool quiet);
+
+const char *tsm_terminal_name(void);
+bool tsm_terminal_quiet(void);
+
+/* Columns of the terminal that stdout is; 0 when it is none: then lines are never cut. */
+unsigned tsm_terminal_width(void);
+
+enum tsm_paint {
+    TSM_PAINT_NONE,
+    TSM_PAINT_DIM,
+    TSM_PAINT_BOLD,
+    TSM_PAINT_GOOD,
+    TSM_PAINT_WARN,
+    TSM_PAINT_BAD,
+    TSM_PAINT_NAME,
+    TSM_PAINT_COUNT,
+};
+
+/* The escape sequence that begins `paint` on stdout (NONE ends any); "" when colours are off. */
+const char *tsm_paint(enum tsm_paint paint);
+
+/* "NAME: message". complain() always, note() unless --quiet. complain returns TSM_EXIT_ERROR. */
+int tsm_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tsm_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* complain() with this thread's last error message. */
+int tsm_complain_error(void);
+
+/* A progress bar on a terminal's stderr, nothing elsewhere. Call as often as you like; it is drawn
+ * ten times a second, from half a second on. Any message or progress_end() removes it. */
+void tsm_progress(const char *what, uint64_t done, uint64_t total);
+void tsm_progress_end(void);
+
+/* Flush stdout; TSM_EXIT_ERROR, with a message, if anything written to it was lost. Else `status`.
+ */
+int tsm_terminal_finish(int status);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/trace_open.h"
+
+#include "base/text.h"
+#include "tools/terminal.h"
+
+#include <inttypes.h>
+
+struct sbt_reader *tsm_trace_open(const char *path)
+{
+    struct sbt_reader *reader = NULL;
+
+    if (sbt_reader_open(&reader, path) < 0) {
+        tsm_complain_error();
+        return NULL;
+    }
+    return reader;
+}
+
+void tsm_trace_note_damage(const struct sbt_reader *reader, size_t *told)
+{
+    enum { LINES_MAX = 10 };
+    size_t count = sbt_reader_damage_count(reader);
+
+    for (; *told < count && *told < LINES_MAX; (*told)++)
+        tsm_note("%s: %s", sbt_reader_name(reader), sbt_reader_damage(reader, *told));
+    if (*told == LINES_MAX && count > LINES_MAX) {
+        tsm_note("%s: ... %zu more; 'tracesmith check' lists them", sbt_reader_name(reader),
+                 count - LINES_MAX);
+        *told = count;
+    }
+}
+
+static size_t add_part(char *out, size_t size, size_t at, uint64_t count, const char *what)
+{
+    if (count == 0)
+        return at;
+    return at + tsm_format(out + at, size - at, "%s%" PRIu64 " %s", at ? ", " : "", count, what);
+}
+
+bool tsm_trace_completeness(const struct sbt_reader *reader, char *out, size_t size)
+{
+    const struct sbt_totals *totals = sbt_reader_totals(reader);
+    size_t at = 0;
+
+    out[0] = '\0';
+    at = add_part(out, size, at, totals->lost_count, "lost");
+    at = add_part(out, size, at, totals->filtered_count, "left out on request");
+    at = add_part(out, size, at, totals->tainted_count, "tainted");
+    if (sbt_reader_end(reader) == SBT_END_NONE)
+        at += tsm_format(out + at, size - at, "%sno clean end", at ? ", " : "");
+    else if (sbt_reader_end(reader) == SBT_END_RECOVERED)
+        at += tsm_format(out + at, size - at, "%srecovered", at ? ", " : "");
+    if (sbt_reader_damage_count(reader) > 0)
+        at += tsm_format(out + at, size - at, "%sdamaged", at ? ", " : "");
+    if (at == 0)
+        tsm_format(out, size, "complete");
+    return at == 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The program: `tracesmith COMMAND ...`, or a command by its other name, e.g. `tsview ...`.
+ */
+#include "tools/command.h"
+#include "tools/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct tsm_command *tsm_command_find(const char *name)
+{
+    for (size_t i = 0; tsm_commands[i]; i++) {
+        const struct tsm_command *c = tsm_commands[i];
+        if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
+            return c;
+    }
+    return NULL;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int main(int argc, char **argv)
+{
+    const char *self = file_name(argc > 0 ? argv[0] : "tracesmith");
+    const struct tsm_command *command = NULL;
+    static char help[] = "help", version[] = "version";
+
+    if (strcmp(self, "tracesmith") != 0)
+        command = tsm_command_find(self);
+    if (command)
+        return tsm_command_run(command, argc, argv);
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        char *words[] = {help, NULL};
+        int status = tsm_command_run(tsm_command_find(help), 1, words);
+        return argc < 2 ? TSM_EXIT_ERROR : status;
+    }
+    if (strcmp(argv[1], "--version") == 0)
+        return tsm_command_run(tsm_command_find(version), argc - 1, argv + 1);
+    command = tsm_command_find(argv[1]);
+    if (!command)
+        return tsm_complain("unknown command '%s'; 'tracesmith help' lists them", argv[1]);
+    return tsm_command_run(command, argc - 1, argv + 1);
+}
