@@ -212,8 +212,19 @@ bool tsm_inside(void);
 void tsm_inside_enter(void);
 void tsm_inside_leave(void);
 
-/* The program is about to end without running destructors (_exit, exec), or forks. */
+/* Flush: what was committed so far is in the trace file when this returns. Finish: the same, then the
+ * trace's end is written and capture is over; for destructors, _exit and exec. Both do nothing in the
+ * child of vfork, whose memory is its parent's. */
 void tsm_session_flush(void);
 void tsm_session_finish(void);
+
+/* exec failed after finish: the next call starts a second session (TS_OUTPUT with ".1", ".2"...). */
+void tsm_session_exec_failed(void);
+
+/* In the parent, after fork: writes a FORK record. */
+void tsm_session_forked(int child);
+
+/* Calls pass through unrecorded until resumed. The trace does not know of objects made meanwhile. */
+void tsm_session_pause(bool paused);
 
 #endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The drain thread's own state, shared by capture/drain.c (the loop) and capture/drain_setup.c (what
+ * it does once, at the start).
+ */
+#ifndef CAPTURE_DRAIN_H
+#define CAPTURE_DRAIN_H
+
+#include "capture/merge.h"
+#include "capture/session.h"
+
+struct tsm_drain_lane {
+    struct tsm_lane_header *header;
+    uint64_t head;         /* as read in this round */
+    uint64_t flush_target; /* what a flush request must wait for */
+    uint64_t flushed[2];   /* copy of the header's, so that it need not be touched */
+};
+
+struct tsm_drain {
+    struct tsm_session *session;
+    struct tsm_merge merge; /* merge.lanes[i], session->lanes[i] and lanes[i] belong together */
+    struct tsm_drain_lane *lanes;
+    uint32_t lane_capacity;
+    int lanes_fd;
+    uint64_t lanes_file_size;
+    struct tsm_clock_pair last_pair;
+    uint64_t clock_due_ns;
+    uint64_t first_unflushed_ns; /* 0: everything is flushed */
+    uint64_t unflushed;          /* bytes of lanes */
+    uint64_t finish_seen_ns;     /* when somebody asked for the end */
+    uint32_t flush_request;      /* being worked on; session->flush_done: none */
+    uint64_t request_ns;
+    bool waited_for;             /* some thread waits for space in its lane */
+    bool has_membarrier;
+    bool own_descriptors;        /* the table of descriptors is not shared with the program */
+};
+
+/* Open the output, make lane 0 and the first lanes, begin the trace. Leaves drain_message. */
+int tsm_drain_setup(struct tsm_drain *d);
+
+/* Make at least `count` lanes and put them on the free list. */
+int tsm_drain_add_lanes(struct tsm_drain *d, uint32_t count);
+
+/* Continue the clock line from here. */
+void tsm_drain_calibrate(struct tsm_drain *d);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Open addressing; slots hold entry numbers, so that a reader without a lock sees a slot as a whole.
+ * Writers take a lock. An entry is reused long after its handle was removed (a queue of removed
+ * ones), because a thread may still hold a pointer to it; what it reads then is stale, not garbage.
+ */
+#include "base/text.h"
+#include "capture/session.h"
+
+#define SLOT_COUNT      (1u << 20)
+#define ENTRY_COUNT     (1u << 19)
+#define TYPE_COUNT      64u
+#define REMOVED         1u
+#define FIRST_ENTRY     2u
+#define REUSE_DISTANCE  4096u /* removals before an entry is used again */
+
+struct entry {
+    struct tsm_handle handle;
+    uint32_t api;
+    uint32_t next_removed;
+};
+
+struct tsm_handles {
+    struct tsm_lock lock;
+    uint32_t entry_count; /* ever taken from `entries`; the first is the overflow entry */
+    uint32_t oldest_removed, newest_removed;
+    uint32_t removed_count;
+    uint32_t ids[TSM_TYPE_API_COUNT][TYPE_COUNT];
+    uint32_t slots[SLOT_COUNT];
+    struct entry entries[ENTRY_COUNT];
+};
+
+struct tsm_handles *tsm_handles_create(void)
+{
+    struct tsm_handles *t = tsm_memory_map(sizeof(struct tsm_handles));
+
+    if (t)
+        t->entry_count = 1;
+    return t;
+}
+
+static struct tsm_handles *current(void)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    return s ? s->handles : NULL;
+}
+
+static uint32_t home(uint32_t api, uint32_t type, uint64_t raw)
+{
+    uint64_t hash = (raw ^ ((uint64_t)(api << 8 | type) << 48)) * 0x9e3779b97f4a7c15u;
+
+    return (uint32_t)(hash >> 44); /* the top 20 bits: SLOT_COUNT */
+}
+
+static bool is_key(const struct entry *e, uint32_t api, uint32_t type, uint64_t raw)
+{
+    return e->handle.raw == raw && e->handle.type == type && e->api == api;
+}
+
+/* Slot of the key, or SLOT_COUNT. *reusable: where it would go. */
+static uint32_t find_slot(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw,
+                          uint32_t *reusable)
+{
+    uint32_t at = home(api, type, raw);
+
+    *reusable = SLOT_COUNT;
+    for (uint32_t i = 0; i < SLOT_COUNT; i++, at = (at + 1) % SLOT_COUNT) {
+        uint32_t slot = __atomic_load_n(&t->slots[at], __ATOMIC_ACQUIRE);
+
+        if (slot < FIRST_ENTRY && *reusable == SLOT_COUNT)
+            *reusable = at;
+        if (slot == 0)
+            break;
+        if (slot >= FIRST_ENTRY && is_key(&t->entries[slot - FIRST_ENTRY], api, type, raw))
+            return at;
+    }
+    return SLOT_COUNT;
+}
+
+struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    struct tsm_handles *t = current();
+    uint32_t at, slot, reusable;
+
+    if (!t || raw == 0)
+        return NULL;
+    at = find_slot(t, api, type, raw, &reusable);
+    slot = at == SLOT_COUNT ? 0 : __atomic_load_n(&t->slots[at], __ATOMIC_ACQUIRE);
+    return slot < FIRST_ENTRY ? NULL : &t->entries[slot - FIRST_ENTRY].handle;
+}
+
+/* The lock is held. Number of a fresh entry, 0 when there is none. */
+static uint32_t take_entry(struct tsm_handles *t)
+{
+    uint32_t number = t->oldest_removed;
+
+    if (t->entry_count < ENTRY_COUNT && t->removed_count < REUSE_DISTANCE)
+        return t->entry_count++;
+    if (t->removed_count == 0)
+        return 0;
+    t->oldest_removed = t->entries[number].next_removed;
+    t->removed_count--;
+    return number;
+}
+
+/* The lock is held. */
+static void remove_slot(struct tsm_handles *t, uint32_t at)
+{
+    uint32_t number = t->slots[at] - FIRST_ENTRY;
+
+    if (t->removed_count == 0)
+        t->oldest_removed = number;
+    else
+        t->entries[t->newest_removed].next_removed = number;
+    t->newest_removed = number;
+    t->removed_count++;
+    __atomic_store_n(&t->slots[at], REMOVED, __ATOMIC_RELEASE);
+    /* Marks before a free slot lead nowhere; searches get shorter without them. */
+    while (t->slots[at] == REMOVED && t->slots[(at + 1) % SLOT_COUNT] == 0) {
+        __atomic_store_n(&t->slots[at], 0, __ATOMIC_RELEASE);
+        at = (at + SLOT_COUNT - 1) % SLOT_COUNT;
+    }
+}
+
+static struct tsm_handle *add(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw)
+{
+    uint32_t reusable, number, old = find_slot(t, api, type, raw, &reusable);
+    struct entry *e;
+
+    if (old != SLOT_COUNT) {
+        remove_slot(t, old);
+        find_slot(t, api, type, raw, &reusable);
+    }
+    number = take_entry(t);
+    if (number == 0)
+        return NULL;
+    e = &t->entries[number];
+    *e = (struct entry){.handle = {.raw = raw, .type = type}, .api = api};
+    e->handle.id = ++t->ids[api % TSM_TYPE_API_COUNT][type % TYPE_COUNT];
+    __atomic_store_n(&t->slots[reusable], number + FIRST_ENTRY, __ATOMIC_RELEASE);
+    return &e->handle;
+}
+
+struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    static struct tsm_handle nothing;
+    struct tsm_handles *t = current();
+    struct tsm_handle *handle;
+
+    if (!t)
+        return &nothing;
+    tsm_lock_take(&t->lock);
+    handle = add(t, api, type, raw);
+    tsm_lock_give(&t->lock);
+    if (handle)
+        return handle;
+    tsm_session_unmodelled("more than 524287 objects alive", true);
+    return &t->entries[0].handle;
+}
+
+void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    struct tsm_handles *t = current();
+    uint32_t at, reusable;
+
+    if (!t || raw == 0)
+        return;
+    tsm_lock_take(&t->lock);
+    at = find_slot(t, api, type, raw, &reusable);
+    if (at != SLOT_COUNT)
+        remove_slot(t, at);
+    tsm_lock_give(&t->lock);
+}
+
+uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    struct tsm_handle *handle = tsm_handle_find(api, type, raw);
+    char text[80];
+
+    if (handle || raw == 0)
+        return handle ? handle->id : 0;
+    handle = tsm_handle_add(api, type, raw);
+    tsm_format(text, sizeof(text), "object from before capture: api %u, type %u, id %u",
+               (unsigned)api, type, handle->id);
+    tsm_session_unmodelled(text, true);
+    return handle->id;
+}

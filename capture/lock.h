@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What threads of the traced program wait on: a futex, a lock made of it, and memory from mmap.
+ * Nothing here uses malloc or a lock that the program can see; errno is preserved.
+ *
+ * A child process after fork must not use a lock of its parent: another thread may have held it.
+ * Locks live in struct tsm_session, and the child makes a session of its own.
+ */
+#ifndef CAPTURE_LOCK_H
+#define CAPTURE_LOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sleep while *word == value, at most timeout_ns (0: for ever); may return early. */
+void tsm_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void tsm_futex_wake(uint32_t *word, int count);
+
+struct tsm_lock {
+    uint32_t word; /* 0 free, 1 held, 2 held and waited for */
+};
+
+void tsm_lock_wait(struct tsm_lock *lock);
+void tsm_lock_wake(struct tsm_lock *lock);
+
+static inline bool tsm_lock_try(struct tsm_lock *lock)
+{
+    uint32_t free = 0;
+
+    return __atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+static inline void tsm_lock_take(struct tsm_lock *lock)
+{
+    if (!tsm_lock_try(lock))
+        tsm_lock_wait(lock);
+}
+
+static inline void tsm_lock_give(struct tsm_lock *lock)
+{
+    if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+        tsm_lock_wake(lock);
+}
+
+/* Zeroed memory, taken from the system page by page as it is touched. NULL when refused. */
+void *tsm_memory_map(size_t size);
+void tsm_memory_unmap(void *memory, size_t size);
+
+/* Read memory that may not be there: true when all of it could be read. */
+bool tsm_memory_read(void *out, uint64_t address, size_t size);
+
+#endif

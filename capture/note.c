@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Core records: what capture itself has to say. They go into the lane of the thread that says it.
+ */
+#include "capture/session.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+/* Keys never fall within a lane, and a record must not appear with a key that the consumer has
+ * already passed. Inside a call that has its stamp the same stamp is good for both; otherwise a new
+ * one is taken under a published floor, as tsm_call_returned does. */
+static uint64_t take_stamp(struct tsm_lane_header *h, bool *taken)
+{
+    uint64_t stamp = __atomic_load_n(&h->pending, __ATOMIC_RELAXED);
+
+    *taken = stamp == 0;
+    if (!*taken)
+        return stamp;
+    __atomic_store_n(&h->pending, TSM_PENDING_UNKNOWN, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    stamp = tsm_ticks();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&h->pending, stamp, __ATOMIC_RELEASE);
+    return stamp;
+}
+
+static void fill(struct tsm_record_entry *e, const struct tsm_lane *lane,
+                 const struct tsm_note *note, uint64_t stamp, uint32_t size)
+{
+    uint64_t *slots = (uint64_t *)(void *)(e + 1);
+
+    *e = (struct tsm_record_entry){
+        .entry = {size, TSM_ENTRY_RECORD, 0},
+        .begin = stamp,
+        .end = stamp,
+        .type = SBT_TYPE(SBT_API_CORE, note->call),
+        .thread = lane->thread,
+        .stream = note->stream,
+        .position = note->position,
+        .flags = (uint16_t)note->flags,
+        .slot_count = (uint16_t)note->slot_count,
+        .data_size = note->data_size,
+    };
+    memcpy(slots, note->slots, note->slot_count * sizeof(*slots));
+    if (note->data_size)
+        memcpy(slots + note->slot_count, note->data, note->data_size);
+}
+
+bool tsm_note_write(struct tsm_lane *lane, const struct tsm_note *note)
+{
+    uint32_t size = tsm_entry_round(sizeof(struct tsm_record_entry) + 8 * note->slot_count +
+                                    (uint64_t)note->data_size);
+    bool taken;
+    uint64_t stamp = take_stamp(lane->header, &taken);
+    struct tsm_record_entry *e = tsm_lane_reserve(lane, size);
+
+    if (e) {
+        fill(e, lane, note, stamp, size);
+        tsm_lane_publish(lane, size);
+    } else {
+        tsm_lane_lost(lane, note->stream, stamp);
+    }
+    if (taken)
+        __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
+    return e != NULL;
+}
+
+/* Ticks to nanoseconds after the session's start, by the line that the drain thread published. */
+static uint64_t to_ns(const struct tsm_session *s, uint64_t ticks)
+{
+    const struct tsm_lanes_header *h = s->lanes_header;
+    uint32_t epoch = __atomic_load_n(&h->clock_epoch, __ATOMIC_ACQUIRE);
+    uint64_t ns = tsm_clock_line_ns(&h->clock[epoch & 1], ticks);
+
+    return ns > s->start.monotonic_ns ? ns - s->start.monotonic_ns : 0;
+}
+
+void tsm_note_lost(struct tsm_lane *lane)
+{
+    struct tsm_lane_header *h = lane->header;
+    static const char reason[] = "lane full";
+    struct tsm_missing lost = h->lost;
+    struct tsm_note note = {.call = SBT_CORE_LOST, .stream = SBT_STREAM_NONE, .slot_count = 5};
+
+    if (lost.count == h->lost_told)
+        return;
+    note.slots[0] = lost.count - h->lost_told;
+    note.slots[1] = to_ns(lane->session, lost.first);
+    note.slots[2] = to_ns(lane->session, lost.last);
+    note.slots[3] = tsm_intern_in(lane->session, reason, sizeof(reason) - 1);
+    note.slots[4] = lost.streams;
+    if (tsm_note_write(lane, &note))
+        h->lost_told = lost.count;
+}
+
+/* ---- UNMODELLED ------------------------------------------------------------------------------ */
+
+/* By id of the interned text: how often. Touched where used only. */
+struct tsm_notes {
+    uint32_t counts[TSM_INTERN_COUNT_MAX];
+};
+
+struct tsm_notes *tsm_notes_create(void)
+{
+    return tsm_memory_map(sizeof(struct tsm_notes));
+}
+
+void tsm_session_unmodelled(const char *name, bool taints)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_note note = {.call = SBT_CORE_UNMODELLED, .stream = SBT_STREAM_NONE};
+    struct tsm_lane *lane;
+    uint32_t id;
+
+    if (!s)
+        return;
+    tsm_thread.inside++;
+    lane = tsm_thread_lane(s);
+    id = tsm_intern_in(s, name, strlen(name));
+    note.flags = taints ? SBT_RECORD_TAINTS : 0;
+    note.slots[note.slot_count++] = id;
+    note.slots[note.slot_count++] = 0;
+    if (lane && __atomic_fetch_add(&s->notes->counts[id], 1, __ATOMIC_RELAXED) == 0)
+        tsm_note_write(lane, &note);
+    tsm_thread.inside--;
+}
+
+uint32_t tsm_notes_count(const struct tsm_session *s, uint32_t text)
+{
+    return __atomic_load_n(&s->notes->counts[text], __ATOMIC_RELAXED);
+}
+
+void tsm_session_forked(int child)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_note note = {.call = SBT_CORE_FORK, .stream = SBT_STREAM_NONE, .slot_count = 2};
+    struct tsm_lane *lane;
+
+    if (!s)
+        return;
+    tsm_thread.inside++;
+    lane = tsm_thread_lane(s);
+    note.slots[0] = (uint64_t)child;
+    if (lane)
+        tsm_note_write(lane, &note);
+    tsm_thread.inside--;
+}

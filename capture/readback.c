@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes that the device gives back. An asynchronous copy's bytes are there only when a later call
+ * has shown that it is complete, so it is remembered here until then. By that time the program may
+ * have unmapped the memory: it is read through the kernel, which says so instead of faulting.
+ */
+#include "capture/session.h"
+
+#include "capture/streams.h"
+
+#include <string.h>
+
+#define PENDING_COUNT_MAX 4096u
+
+struct pending {
+    struct tsm_box box;
+    struct tsm_stream *stream;
+    uint64_t position;
+    uint64_t ticks; /* end of the call that sent it */
+};
+
+struct tsm_readbacks {
+    struct tsm_lock lock;
+    uint32_t count;
+    struct pending all[PENDING_COUNT_MAX]; /* oldest first */
+};
+
+struct tsm_readbacks *tsm_readbacks_create(void)
+{
+    return tsm_memory_map(sizeof(struct tsm_readbacks));
+}
+
+/* Bytes from the first to the last one touched, gaps included. */
+static uint64_t extent(const struct tsm_box *box)
+{
+    if (tsm_box_size(box) == 0)
+        return 0;
+    return (box->depth - 1) * box->plane + (box->height - 1) * box->pitch + box->width;
+}
+
+static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
+                         uint64_t position, enum tsm_fetch fetch)
+{
+    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
+    uint64_t size = tsm_box_size(box), encoded = SBT_BLOB_ENCODED_SIZE(size);
+    uint8_t *reference = encoded < lane->size / 4 ? tsm_scratch_take(lane, encoded) : NULL;
+    struct tsm_note note = {.call = SBT_CORE_READBACK, .stream = SBT_STREAM_NONE, .slot_count = 5};
+
+    if (!reference || !tsm_payload_store(lane, box, fetch, store, reference)) {
+        tsm_session_unmodelled("a readback could not be read", false);
+        return;
+    }
+    note.slots[0] = stream;
+    note.slots[1] = position;
+    note.slots[2] = (uint64_t)(uintptr_t)box->data;
+    note.slots[3] = size;
+    note.slots[4] = encoded;
+    note.data = reference;
+    note.data_size = (uint32_t)encoded;
+    tsm_note_write(lane, &note);
+}
+
+static bool overlap(const struct tsm_box *a, const struct tsm_box *b)
+{
+    uint64_t a_start = (uint64_t)(uintptr_t)a->data, b_start = (uint64_t)(uintptr_t)b->data;
+
+    return a_start < b_start + extent(b) && b_start < a_start + extent(a);
+}
+
+/* The lock is held. What is about to be overwritten can no longer be read back: forget it. */
+static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (!overlap(&r->all[i].box, box))
+            r->all[kept++] = r->all[i];
+    }
+    r->count = kept;
+}
+
+static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct tsm_stream *stream,
+                     uint64_t ticks)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool full;
+
+    tsm_lock_take(&r->lock);
+    forget_overlapping(r, &d->box);
+    full = r->count == PENDING_COUNT_MAX;
+    if (full)
+        memmove(r->all, r->all + 1, --r->count * sizeof(*r->all));
+    r->all[r->count++] = (struct pending){d->box, stream, d->position, ticks};
+    tsm_lock_give(&r->lock);
+    if (full)
+        tsm_session_unmodelled("more than 4096 readbacks pending", false);
+}
+
+void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+
+    if (call->lane->session->settings.readback == TSM_READBACK_OFF || !call->keep ||
+        tsm_box_size(box) == 0)
+        return;
+    if (scratch->deferred_count == TSM_SCRATCH_DEFERRED_MAX) {
+        tsm_session_unmodelled("more than 8 readbacks of one call", false);
+        return;
+    }
+    scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
+        *box, tsm_stream_number(call->stream), call->position, complete || !call->stream};
+}
+
+void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
+{
+    struct tsm_scratch *scratch = lane->scratch;
+
+    for (uint32_t i = 0; call && call->keep && i < scratch->deferred_count; i++) {
+        const struct tsm_deferred *d = &scratch->deferred[i];
+        if (d->complete)
+            write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
+        else
+            remember(lane->session, d, call->stream, call->end);
+    }
+    scratch->deferred_count = 0;
+}
+
+/* ---- synchronisation -------------------------------------------------------------------------- */
+
+/* Take out the oldest one that is known to be complete. */
+static bool take_complete(struct tsm_readbacks *r, struct pending *out)
+{
+    bool found = false;
+
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && !found; i++) {
+        struct tsm_stream *stream = r->all[i].stream;
+        if (r->all[i].position > __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE))
+            continue;
+        *out = r->all[i];
+        memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
+        r->count--;
+        found = true;
+    }
+    tsm_lock_give(&r->lock);
+    return found;
+}
+
+static void write_complete(struct tsm_session *s)
+{
+    struct tsm_lane *lane;
+    struct pending p;
+
+    if (__atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_thread.inside++;
+    lane = tsm_thread_lane(s);
+    while (lane && take_complete(s->readbacks, &p)) {
+        write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
+        tsm_scratch_clear(lane);
+    }
+    tsm_thread.inside--;
+}
+
+/* What was sent before `ticks` to `stream` (NULL: to any stream of `api`) is complete. */
+static void complete_before(struct tsm_session *s, enum sbt_api api, struct tsm_stream *stream,
+                            uint64_t ticks)
+{
+    struct tsm_readbacks *r = s->readbacks;
+
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct pending *p = &r->all[i];
+        if ((stream ? p->stream == stream : p->stream->api == api) && p->ticks < ticks)
+            tsm_stream_complete(p->stream, p->position);
+    }
+    tsm_lock_give(&r->lock);
+}
+
+void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
+{
+    struct tsm_session *s = tsm_session_current();
+    uint64_t ticks;
+
+    if (!s || tsm_thread.session != s || __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    /* What another thread sent while this one waited may not be complete. */
+    ticks = tsm_thread.lane->last_begin;
+    complete_before(s, api, stream, ticks);
+    if (stream)
+        tsm_stream_complete_waits(stream, ticks);
+    write_complete(s);
+}
+
+void tsm_synchronised_event(const struct tsm_handle *event)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (!s || !event || !event->stream)
+        return;
+    tsm_stream_complete(event->stream, event->position);
+    write_complete(s);
+}

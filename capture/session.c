@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/session.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Until the first call there is no page to ask for; everybody reads the state NONE here. */
+static struct tsm_live live_before;
+struct tsm_live *tsm_live = &live_before;
+
+/* Process of the first session; in the child of a fork it differs. */
+static pid_t first_pid;
+
+static pid_t own_pid(void)
+{
+    return (pid_t)syscall(SYS_getpid); /* never cached: also right after vfork and raw clone */
+}
+
+static uint32_t live_state(void)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+
+    return __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+}
+
+static void set_state(uint32_t state)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+
+    __atomic_store_n(&live->state, state, __ATOMIC_RELEASE);
+    tsm_futex_wake(&live->state, INT32_MAX);
+}
+
+struct tsm_session *tsm_session_current(void)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+    uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+
+    return state == TSM_LIVE_ON || state == TSM_LIVE_PAUSED || state == TSM_LIVE_COUNTING
+               ? live->session
+               : NULL;
+}
+
+/* The page that a fork zeroes. Two threads may both make one; the first one counts. */
+static struct tsm_live *live_page(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    struct tsm_live *expected = &live_before;
+    struct tsm_live *page = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+
+    if (page != &live_before)
+        return page;
+    page = tsm_memory_map(size);
+    if (!page)
+        return NULL;
+    if (madvise(page, size, MADV_WIPEONFORK) != 0) {
+        tsm_memory_unmap(page, size);
+        return NULL;
+    }
+    if (__atomic_compare_exchange_n(&tsm_live, &expected, page, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return page;
+    tsm_memory_unmap(page, size);
+    return expected;
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+static bool stack_wanted(enum tsm_stack_mode mode, enum sbt_kind kind)
+{
+    if (mode != TSM_STACKS_COMMANDS)
+        return mode == TSM_STACKS_ALL;
+    return kind == SBT_KIND_COMMAND || kind == SBT_KIND_CREATE || kind == SBT_KIND_DESTROY ||
+           kind == SBT_KIND_SIGNAL || kind == SBT_KIND_WAIT;
+}
+
+/* Is `name` an item of the comma-separated `list`? */
+static bool listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (*list) {
+        size_t item = strcspn(list, ",");
+        if (item == length && memcmp(list, name, length) == 0)
+            return true;
+        list += item + (list[item] == ',');
+    }
+    return false;
+}
+
+static void learn_types(struct tsm_session *s, const struct tsm_api_description *api)
+{
+    bool excluded = s->settings.apis[0] && !listed(s->settings.apis, api->name);
+
+    for (size_t i = 0; i < api->call_count; i++) {
+        const struct sbt_schema *schema = api->calls[i].schema;
+        uint32_t at = SBT_TYPE_API(schema->type) * TSM_TYPE_CALL_COUNT + SBT_TYPE_CALL(schema->type);
+
+        if (SBT_TYPE_API(schema->type) >= TSM_TYPE_API_COUNT ||
+            SBT_TYPE_CALL(schema->type) >= TSM_TYPE_CALL_COUNT)
+            continue;
+        s->types[at] = (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_KNOWN |
+                                 (excluded ? TSM_TYPE_OFF : 0) |
+                                 (stack_wanted(s->settings.stacks, schema->kind) ? TSM_TYPE_STACK : 0));
+    }
+}
+
+static void make_id(struct tsm_session *s)
+{
+    if (getrandom(s->id, sizeof(s->id), GRND_NONBLOCK) != (ssize_t)sizeof(s->id)) {
+        uint64_t seed[2] = {s->start.ticks, s->start_realtime_ns ^ ((uint64_t)s->pid << 32)};
+        memcpy(s->id, seed, sizeof(s->id));
+    }
+    s->id[6] = (uint8_t)((s->id[6] & 0x0f) | 0x40); /* RFC 4122, version 4 */
+    s->id[8] = (uint8_t)((s->id[8] & 0x3f) | 0x80);
+}
+
+static bool make_tables(struct tsm_session *s)
+{
+    s->types = tsm_memory_map(TSM_TYPE_API_COUNT * TSM_TYPE_CALL_COUNT);
+    s->lanes = tsm_memory_map(TSM_LANE_COUNT_MAX * sizeof(*s->lanes));
+    s->intern = tsm_intern_create();
+    s->stacks = tsm_stacks_create();
+    s->pieces = tsm_pieces_create();
+    s->handles = tsm_handles_create();
+    s->streams = tsm_streams_create();
+    s->readbacks = tsm_readbacks_create();
+    s->hostmem = tsm_hostmem_create();
+    s->filter = tsm_filter_create(&s->settings);
+    s->notes = tsm_notes_create();
+    return s->types && s->lanes && s->intern && s->stacks && s->pieces && s->handles &&
+           s->streams && s->readbacks && s->hostmem && s->filter && s->notes;
+}
+
+/* A session without a trace yet; NULL when capture is switched off or memory is refused. */
+static struct tsm_session *create(bool forked)
+{
+    struct tsm_session *s = tsm_memory_map(sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->pid = own_pid();
+    tsm_settings_parse(&s->settings, environment);
+    tsm_log_configure(s->settings.log);
+    if (!s->settings.enabled || (forked && !s->settings.follow_children)) {
+        tsm_memory_unmap(s, sizeof(*s));
+        return NULL;
+    }
+    s->start = tsm_clock_pair_read();
+    s->start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME);
+    make_id(s);
+    if (!make_tables(s)) {
+        tsm_log(TSM_LOG_WARN, "no memory for recording; capture is off");
+        return NULL;
+    }
+    for (const struct tsm_source *const *source = tsm_sources; *source; source++)
+        learn_types(s, (*source)->description);
+    s->filtering = s->settings.stream_count || s->settings.kernels[0] ||
+                   s->settings.threads_only[0] || s->settings.sample > 1 || s->settings.rate_max ||
+                   s->settings.stop_call;
+    return s;
+}
+
+static uint32_t first_state(const struct tsm_settings *settings)
+{
+    if (settings->start_paused)
+        return TSM_LIVE_PAUSED;
+    return settings->start_call > 1 ? TSM_LIVE_COUNTING : TSM_LIVE_ON;
+}
+
+static void tell_sources_of_fork(void)
+{
+    for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
+        if ((*source)->forked)
+            (*source)->forked();
+    }
+}
+
+static uint32_t start(struct tsm_live *live)
+{
+    bool forked = first_pid != 0 && first_pid != own_pid();
+    struct tsm_session *s;
+
+    tsm_thread.session = NULL;
+    tsm_thread.lane = NULL;
+    if (forked)
+        tell_sources_of_fork();
+    first_pid = own_pid();
+    s = create(forked);
+    if (!s || !tsm_drain_start(s)) {
+        if (s)
+            tsm_log(TSM_LOG_WARN, "%s; capture is off", s->drain_message);
+        set_state(TSM_LIVE_OFF);
+        return TSM_LIVE_OFF;
+    }
+    live->session = s;
+    set_state(first_state(&s->settings));
+    /* Only now, when nobody waits for us: this takes the dynamic linker's lock. */
+    tsm_mapping_update(s);
+    return live_state();
+}
+
+uint32_t tsm_session_start(void)
+{
+    struct tsm_live *live = live_page();
+    uint32_t state = TSM_LIVE_NONE;
+    int saved_errno = errno;
+
+    if (!live)
+        return TSM_LIVE_OFF;
+    if (__atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_STARTING, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        tsm_thread.inside++;
+        state = start(live);
+        tsm_thread.inside--;
+    }
+    while (state == TSM_LIVE_STARTING) {
+        tsm_futex_wait(&live->state, state, 0);
+        state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+    }
+    errno = saved_errno;
+    return state;
+}
+
+/* ---- while it runs -------------------------------------------------------------------------- */
+
+const struct tsm_settings *tsm_session_settings(void)
+{
+    static const struct tsm_settings off;
+    struct tsm_session *s = tsm_session_current();
+
+    return s ? &s->settings : &off;
+}
+
+void tsm_session_nudge(struct tsm_session *s)
+{
+    __atomic_add_fetch(&s->drain_signal, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&s->drain_sleeping, __ATOMIC_SEQ_CST))
+        tsm_futex_wake(&s->drain_signal, 1);
+}
+
+void tsm_session_pause(bool paused)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+    uint32_t from = paused ? TSM_LIVE_ON : TSM_LIVE_PAUSED;
+    uint32_t to = paused ? TSM_LIVE_PAUSED : TSM_LIVE_ON;
+
+    __atomic_compare_exchange_n(&live->state, &from, to, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
+}
+
+/* This process's session, not that of a parent whose memory we share (vfork). */
+static struct tsm_session *own_session(void)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    return s && s->pid == own_pid() ? s : NULL;
+}
+
+static bool drain_runs(struct tsm_session *s)
+{
+    return __atomic_load_n(&s->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_RUNNING &&
+           !(syscall(SYS_tgkill, s->pid, s->drain_thread, 0) != 0 && errno == ESRCH);
+}
+
+void tsm_session_flush(void)
+{
+    struct tsm_session *s = own_session();
+    int saved_errno = errno;
+    uint32_t wanted;
+
+    if (!s)
+        return;
+    wanted = __atomic_add_fetch(&s->flush_wanted, 1, __ATOMIC_SEQ_CST);
+    while (drain_runs(s)) {
+        uint32_t done = __atomic_load_n(&s->flush_done, __ATOMIC_ACQUIRE);
+        if ((int32_t)(done - wanted) >= 0)
+            break;
+        tsm_session_nudge(s);
+        tsm_futex_wait(&s->flush_done, done, 1000000000u);
+    }
+    errno = saved_errno;
+}
+
+/* No further calls begin; the drain thread writes the end when it has everything. */
+static void end(struct tsm_session *s)
+{
+    set_state(TSM_LIVE_OFF);
+    __atomic_store_n(&s->finish_wanted, 1, __ATOMIC_SEQ_CST);
+    tsm_session_nudge(s);
+}
+
+void tsm_session_finish(void)
+{
+    struct tsm_session *s = own_session();
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+    int saved_errno = errno;
+
+    /* Also after stop(), whose end is being written by now. */
+    if (!s && live_state() == TSM_LIVE_OFF && live->session && live->session->pid == own_pid())
+        s = live->session;
+    if (!s)
+        return;
+    end(s);
+    while (drain_runs(s))
+        tsm_futex_wait(&s->drain_state, TSM_DRAIN_RUNNING, 1000000000u);
+    errno = saved_errno;
+}
+
+void tsm_session_stop(const char *reason)
+{
+    struct tsm_session *s = own_session();
+    struct tsm_note note = {.call = SBT_CORE_STOPPED, .stream = SBT_STREAM_NONE};
+    struct tsm_lane *lane;
+
+    if (!s)
+        return;
+    tsm_thread.inside++;
+    lane = tsm_thread_lane(s);
+    note.slots[note.slot_count++] = tsm_intern_in(s, reason, strlen(reason));
+    if (lane)
+        tsm_note_write(lane, &note);
+    end(s);
+    tsm_thread.inside--;
+}
+
+void tsm_session_exec_failed(void)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+
+    if (live_state() == TSM_LIVE_OFF && live->session && live->session->pid == own_pid() &&
+        __atomic_load_n(&live->session->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_DONE)
+        set_state(TSM_LIVE_NONE);
+}

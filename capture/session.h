@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of a capture session, seen by all of capture/ and nobody else.
+ *
+ * A session belongs to one process. It is reached through `tsm_live`, a page that the kernel zeroes
+ * in the child of a fork (MADV_WIPEONFORK): there the first call finds state 0 and starts a session
+ * of its own, with memory, locks and lanes of its own; the parent's are never touched. The child of
+ * vfork shares the page; what it may call before exec (flush, finish) compares process ids first.
+ *
+ * Who may wait for whom: threads of the program wait for the drain thread (space, a lane, the end)
+ * and for short locks among each other. The drain thread waits for nobody and takes no lock that the
+ * program can hold, the dynamic linker's included. Nobody holds a lock of ours while calling
+ * something that takes the dynamic linker's.
+ */
+#ifndef CAPTURE_SESSION_H
+#define CAPTURE_SESSION_H
+
+#include "capture/capture.h"
+#include "capture/lane.h"
+#include "capture/lock.h"
+
+#include <sys/types.h>
+
+enum tsm_live_state {
+    TSM_LIVE_NONE = 0, /* before the first call, and in the child of a fork */
+    TSM_LIVE_ON,
+    TSM_LIVE_PAUSED,
+    TSM_LIVE_COUNTING, /* paused until TS_START_CALL is reached */
+    TSM_LIVE_STARTING,
+    TSM_LIVE_OFF,
+};
+
+struct tsm_live {
+    uint32_t state; /* enum tsm_live_state; also a futex while STARTING */
+    struct tsm_session *session;
+};
+
+extern struct tsm_live *tsm_live;
+
+/* What capture knows of a thread. */
+struct tsm_thread {
+    struct tsm_session *session; /* `lane` belongs to this one */
+    struct tsm_lane *lane;
+    uint32_t inside;
+};
+
+/* Initial-exec: the default model may call malloc from a thread's first access. */
+extern __thread struct tsm_thread tsm_thread __attribute__((tls_model("initial-exec")));
+
+enum tsm_drain_state {
+    TSM_DRAIN_STARTING = 0,
+    TSM_DRAIN_RUNNING,
+    TSM_DRAIN_FAILED, /* the trace cannot be written (any more); nothing is recorded */
+    TSM_DRAIN_DONE,   /* the trace is complete */
+};
+
+/* What the call path needs to know of a record type; an entry of session->types. */
+#define TSM_TYPE_KIND    0x0fu /* enum sbt_kind */
+#define TSM_TYPE_KNOWN   0x10u
+#define TSM_TYPE_STACK   0x20u /* carries a host stack under the present settings */
+#define TSM_TYPE_OFF     0x40u /* API excluded by TS_APIS */
+#define TSM_TYPE_API_COUNT  8u
+#define TSM_TYPE_CALL_COUNT 4096u
+
+struct tsm_session {
+    /* Read on every call. */
+    uint8_t *types; /* [api * TSM_TYPE_CALL_COUNT + call] */
+    bool filtering; /* some filter is set: see capture/filter.c */
+    pid_t pid;
+
+    struct tsm_settings settings;
+    char path[TSM_PATH_MAX];       /* absolute */
+    char lanes_path[TSM_PATH_MAX]; /* path + ".lanes" */
+    uint8_t id[16];
+    struct tsm_clock_pair start;
+    uint64_t start_realtime_ns;
+
+    /* lanes: made by the drain thread, handed out and taken back by capture/thread.c */
+    struct tsm_lanes_header *lanes_header;
+    struct tsm_lane *lanes; /* [TSM_LANE_COUNT_MAX] */
+    uint32_t lane_count;
+    struct tsm_lock lanes_lock;
+    struct tsm_lane *free_lanes;
+    uint32_t lanes_wanted; /* by threads that wait */
+    uint32_t lanes_made;   /* futex: a request was answered */
+
+    /* the drain thread */
+    uint32_t drain_state;    /* enum tsm_drain_state; futex */
+    uint32_t drain_signal;   /* futex: somebody wants something */
+    uint32_t drain_sleeping;
+    uint32_t flush_wanted;   /* serial number of the last request ... */
+    uint32_t flush_done;     /* ... and of the last one answered; futex */
+    uint32_t finish_wanted;
+    pid_t drain_thread;
+    char drain_message[512]; /* why it failed */
+
+    struct tsm_lock define_lock; /* lane 0 */
+    struct tsm_intern *intern;
+    struct tsm_stacks *stacks;
+    struct tsm_pieces *pieces;
+    struct tsm_handles *handles;
+    struct tsm_streams *streams;
+    struct tsm_readbacks *readbacks;
+    struct tsm_hostmem *hostmem;
+    struct tsm_filter *filter;
+    struct tsm_notes *notes;
+
+    uint64_t call_count;  /* while COUNTING or when TS_STOP_CALL is set */
+    uint64_t mapping_generation; /* dlpi_adds + dlpi_subs of the last look, 0 never */
+    uint32_t mapping_busy;
+};
+
+/* Start the session of this process, or wait until another thread has. Returns the new state. */
+uint32_t tsm_session_start(void);
+
+/* Nudge the drain thread. */
+void tsm_session_nudge(struct tsm_session *session);
+
+/* The session that this thread's process captures in, NULL when there is none. */
+struct tsm_session *tsm_session_current(void);
+
+/* This thread's lane in `session`; takes one when it has none. NULL: none to be had, counted. */
+struct tsm_lane *tsm_thread_lane(struct tsm_session *session);
+
+/* ---- definitions, in lane 0 ----------------------------------------------------------------- */
+
+/* Take the lock, get room for an entry; publish, give the lock. NULL: the lock is not held. */
+void *tsm_define_begin(struct tsm_session *session, uint64_t size, uint16_t kind);
+void tsm_define_end(struct tsm_session *session, const void *entry);
+
+/* ---- the drain thread (capture/drain.c) ----------------------------------------------------- */
+
+/* Create the thread; it opens the output and sets drain_state. Waits for that. */
+bool tsm_drain_start(struct tsm_session *session);
+
+/* ---- records of ours (capture/note.c) ------------------------------------------------------- */
+
+/* Write a core record on this thread's lane, now. `data` is copied. Returns false when it is lost. */
+struct tsm_note {
+    uint32_t call;  /* enum sbt_core_record */
+    uint32_t flags; /* SBT_RECORD_* */
+    uint32_t stream;
+    uint64_t position;
+    uint64_t slots[8];
+    uint32_t slot_count;
+    const void *data;
+    uint32_t data_size;
+};
+bool tsm_note_write(struct tsm_lane *lane, const struct tsm_note *note);
+
+/* Tell of records lost on this lane since the last time, when there are any. */
+void tsm_note_lost(struct tsm_lane *lane);
+
+/* ---- payloads (capture/payload.c) ----------------------------------------------------------- */
+
+struct tsm_pieces *tsm_pieces_create(void);
+
+/* How payload bytes are fetched. */
+enum tsm_fetch {
+    TSM_FETCH_DIRECT, /* the driver has just accepted the address */
+    TSM_FETCH_SAFE,   /* the program may have unmapped it */
+};
+
+/* Hash `box` and store its pieces (when `store`); the encoded reference goes to `out`, which takes
+ * SBT_BLOB_ENCODED_SIZE(total size) bytes. False: memory could not be read, or pieces were lost. */
+bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
+                       bool store, uint8_t *out);
+
+uint64_t tsm_box_size(const struct tsm_box *box);
+
+/* A lane's memory for encoded references and for readbacks that wait for the call's commit. */
+#define TSM_SCRATCH_DEFERRED_MAX 8
+#define TSM_SCRATCH_LARGE_MAX    8
+struct tsm_scratch {
+    uint32_t used; /* of bytes[] */
+    uint32_t large_count;
+    struct tsm_scratch_large {
+        void *memory;
+        uint64_t size;
+    } large[TSM_SCRATCH_LARGE_MAX];
+    uint32_t deferred_count;
+    struct tsm_deferred {
+        struct tsm_box box;
+        uint32_t stream;
+        uint64_t position;
+        bool complete;
+    } deferred[TSM_SCRATCH_DEFERRED_MAX];
+    uint8_t bytes[12288];
+};
+
+/* `size` bytes that live until the call is committed. NULL: out of memory. */
+uint8_t *tsm_scratch_take(struct tsm_lane *lane, uint64_t size);
+void tsm_scratch_clear(struct tsm_lane *lane);
+
+/* ---- the rest of capture/ -------------------------------------------------------------------- */
+
+#define TSM_INTERN_COUNT_MAX (1u << 20)
+struct tsm_intern *tsm_intern_create(void);
+uint32_t tsm_intern_count(const struct tsm_session *session); /* ids are 1..count */
+const char *tsm_intern_text(const struct tsm_session *session, uint32_t id);
+uint32_t tsm_intern_in(struct tsm_session *session, const char *text, size_t size);
+
+struct tsm_stacks *tsm_stacks_create(void);
+uint32_t tsm_stack_capture(struct tsm_session *session, struct tsm_lane *lane,
+                           const void *return_address, const void *sp);
+void tsm_stack_forget(struct tsm_lane *lane);
+const char *tsm_stack_method(void);
+
+/* Record what files are mapped, when that may have changed. Takes the dynamic linker's lock. */
+void tsm_mapping_update(struct tsm_session *session);
+
+struct tsm_handles *tsm_handles_create(void);
+struct tsm_streams *tsm_streams_create(void);
+struct tsm_readbacks *tsm_readbacks_create(void);
+struct tsm_hostmem *tsm_hostmem_create(void);
+
+/* Commit of the call `call` is over: write or remember its readbacks. */
+void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
+
+/* Filters: false when the call is to be left out; counts it then. */
+struct tsm_filter *tsm_filter_create(const struct tsm_settings *settings);
+bool tsm_filter_keeps(struct tsm_lane *lane, const struct tsm_call *call);
+bool tsm_filter_thread(struct tsm_session *session, const char *name);
+
+/* UNMODELLED: how often each interned text was said. */
+struct tsm_notes *tsm_notes_create(void);
+uint32_t tsm_notes_count(const struct tsm_session *session, uint32_t text);
+
+/* ---- output (capture/output.c), the drain thread only --------------------------------------- */
+
+/* Open `session->path` (chosen here) and the lanes file, locked. Negative error on failure. */
+int tsm_output_open(struct tsm_session *session, int *trace_fd, int *lanes_fd);
+
+/* One line on the program's stderr, from a thread that has no descriptors of the program. */
+void tsm_output_warn(const struct tsm_session *session, const char *text);
+
+#endif

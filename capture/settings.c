@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/settings.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "capture/lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Unsigned decimal with an optional suffix K, M or G (1024). */
+static bool parse_number(uint64_t *out, const char *text, uint64_t max)
+{
+    uint64_t value = 0;
+    unsigned shift = 0;
+
+    if (!*text)
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (value > (UINT64_MAX - 9) / 10)
+            return false;
+        value = value * 10 + (uint64_t)(*text - '0');
+    }
+    if (*text == 'K' || *text == 'k')
+        shift = 10;
+    else if (*text == 'M' || *text == 'm')
+        shift = 20;
+    else if (*text == 'G' || *text == 'g')
+        shift = 30;
+    if (shift)
+        text++;
+    if (*text || value > max >> shift)
+        return false;
+    *out = value << shift;
+    return true;
+}
+
+static bool parse_bool(bool *out, const char *text)
+{
+    if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+        return false;
+    *out = text[0] == '1';
+    return true;
+}
+
+/* Index of `text` in a NULL-terminated list, or -1. */
+static int parse_choice(const char *text, const char *const *choices)
+{
+    for (int i = 0; choices[i]; i++) {
+        if (strcmp(text, choices[i]) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool parse_text(char *out, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    if (length >= size)
+        return false;
+    memcpy(out, text, length + 1);
+    return true;
+}
+
+static bool parse_capture(struct tsm_settings *out, const char *text)
+{
+    return parse_bool(&out->enabled, text);
+}
+
+static bool parse_output(struct tsm_settings *out, const char *text)
+{
+    return *text && parse_text(out->output, sizeof(out->output), text);
+}
+
+static bool parse_stacks(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"off", "commands", "all", NULL});
+
+    if (i >= 0)
+        out->stacks = (enum tsm_stack_mode)i;
+    return i >= 0;
+}
+
+static bool parse_readback(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"off", "hash", "store", NULL});
+
+    if (i >= 0)
+        out->readback = (enum tsm_readback_mode)i;
+    return i >= 0;
+}
+
+static bool parse_checksum(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"off", "sync", "command", NULL});
+
+    if (i >= 0)
+        out->checksum = (enum tsm_checksum_mode)i;
+    return i >= 0;
+}
+
+static bool parse_full(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"block", "drop", NULL});
+
+    if (i >= 0)
+        out->full = (enum tsm_full_mode)i;
+    return i >= 0;
+}
+
+static bool parse_lane_size(struct tsm_settings *out, const char *text)
+{
+    uint64_t value;
+
+    if (!parse_number(&value, text, TSM_LANE_SIZE_MAX) || value < TSM_LANE_SIZE_MIN)
+        return false;
+    if (value & (value - 1))
+        return false;
+    out->lane_size = value;
+    return true;
+}
+
+static bool parse_threads(struct tsm_settings *out, const char *text)
+{
+    uint64_t value;
+
+    if (!parse_number(&value, text, 64))
+        return false;
+    out->threads = (unsigned)value;
+    return true;
+}
+
+static bool parse_level(struct tsm_settings *out, const char *text)
+{
+    uint64_t value;
+    bool negative = *text == '-';
+
+    if (!parse_number(&value, text + negative, negative ? 7 : 19))
+        return false;
+    out->level = negative ? -(int)value : (int)value;
+    return true;
+}
+
+/* Seconds with up to three decimals. */
+static bool parse_keep(struct tsm_settings *out, const char *text)
+{
+    char whole[24];
+    uint64_t seconds, ms = 0;
+    size_t length = strcspn(text, ".");
+
+    if (length == 0 || length >= sizeof(whole))
+        return false;
+    memcpy(whole, text, length);
+    whole[length] = '\0';
+    if (!parse_number(&seconds, whole, 1000000))
+        return false;
+    if (text[length] == '.') {
+        uint64_t unit = 100;
+        for (const char *p = text + length + 1; *p; p++, unit /= 10) {
+            if (*p < '0' || *p > '9')
+                return false;
+            ms += (uint64_t)(*p - '0') * unit;
+        }
+    }
+    out->keep_ns = seconds * 1000000000u + ms * 1000000u;
+    return true;
+}
+
+static bool parse_sample(struct tsm_settings *out, const char *text)
+{
+    return parse_number(&out->sample, text, UINT64_MAX);
+}
+
+static bool parse_rate(struct tsm_settings *out, const char *text)
+{
+    return parse_number(&out->rate_max, text, UINT64_MAX);
+}
+
+static bool parse_apis(struct tsm_settings *out, const char *text)
+{
+    return parse_text(out->apis, sizeof(out->apis), text);
+}
+
+static bool parse_streams(struct tsm_settings *out, const char *text)
+{
+    unsigned count = 0;
+
+    while (*text) {
+        char item[16];
+        size_t length = strcspn(text, ",");
+        uint64_t value;
+
+        if (length >= sizeof(item) || count == TSM_FILTER_COUNT_MAX)
+            return false;
+        memcpy(item, text, length);
+        item[length] = '\0';
+        if (!parse_number(&value, item, UINT32_MAX - 1))
+            return false;
+        out->streams[count++] = (uint32_t)value;
+        text += length + (text[length] == ',');
+    }
+    out->stream_count = count;
+    return true;
+}
+
+static bool parse_kernels(struct tsm_settings *out, const char *text)
+{
+    return parse_text(out->kernels, sizeof(out->kernels), text);
+}
+
+static bool parse_thread_names(struct tsm_settings *out, const char *text)
+{
+    return parse_text(out->threads_only, sizeof(out->threads_only), text);
+}
+
+static bool parse_children(struct tsm_settings *out, const char *text)
+{
+    return parse_bool(&out->follow_children, text);
+}
+
+static bool parse_start(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"now", "paused", NULL});
+
+    if (i >= 0)
+        out->start_paused = i == 1;
+    return i >= 0;
+}
+
+static bool parse_start_call(struct tsm_settings *out, const char *text)
+{
+    return parse_number(&out->start_call, text, UINT64_MAX);
+}
+
+static bool parse_stop_call(struct tsm_settings *out, const char *text)
+{
+    return parse_number(&out->stop_call, text, UINT64_MAX);
+}
+
+static bool parse_log(struct tsm_settings *out, const char *text)
+{
+    return parse_text(out->log, sizeof(out->log), text);
+}
+
+static const struct tsm_setting table[] = {
+    {"TS_CAPTURE", "0|1", "1", "Switch capture off (0) or on (1).", parse_capture},
+    {"TS_OUTPUT", "PATH", "trace.sbt",
+     "Where the trace goes; %p is the process id, %h the host, %r the MPI or torch rank, %% a "
+     "percent sign. An existing trace is replaced, any other file is not.",
+     parse_output},
+    {"TS_STACKS", "off|commands|all", "commands", "Which calls carry the host stack.",
+     parse_stacks},
+    {"TS_READBACK", "off|hash|store", "store",
+     "Whether bytes that the device gives back are hashed or stored.", parse_readback},
+    {"TS_CHECKSUM", "off|sync|command", "off",
+     "When device memory is hashed: never, at each synchronisation, after each command.",
+     parse_checksum},
+    {"TS_FULL", "block|drop", "block",
+     "What happens when recording cannot keep up: the program waits, or records are lost.",
+     parse_full},
+    {"TS_LANE_SIZE", "BYTES", "2M", "Buffer of each thread; a power of two, 256K to 1G.",
+     parse_lane_size},
+    {"TS_THREADS", "N", "1", "Compression threads, 0 to 64.", parse_threads},
+    {"TS_LEVEL", "N", "1", "zstd level, -7 to 19.", parse_level},
+    {"TS_KEEP", "SECONDS", "0", "Keep only commands of the last SECONDS; 0 keeps all.",
+     parse_keep},
+    {"TS_SAMPLE", "N", "0", "Record every Nth command only; 0 or 1 records all.", parse_sample},
+    {"TS_RATE", "N", "0", "Record at most N commands a second; 0 is no limit.", parse_rate},
+    {"TS_APIS", "LIST", "", "Record these APIs only, comma-separated.", parse_apis},
+    {"TS_STREAMS", "LIST", "", "Record commands of these streams only, comma-separated numbers.",
+     parse_streams},
+    {"TS_KERNELS", "GLOB", "", "Record launches of GPU functions with such a name only.",
+     parse_kernels},
+    {"TS_THREAD_NAMES", "GLOB", "", "Record commands of threads with such a name only.",
+     parse_thread_names},
+    {"TS_CHILDREN", "0|1", "1", "Whether child processes are recorded, too.", parse_children},
+    {"TS_START", "now|paused", "now", "Whether recording begins at once.", parse_start},
+    {"TS_START_CALL", "N", "0", "Begin recording at the Nth call; 0 at once.", parse_start_call},
+    {"TS_STOP_CALL", "N", "0", "End recording after the Nth recorded call; 0 never.",
+     parse_stop_call},
+    {"TS_LOG", "LIST", "warn", "What is said on stderr: LEVEL or FILE:LEVEL, comma-separated.",
+     parse_log},
+};
+
+const struct tsm_setting *tsm_settings_table(size_t *count)
+{
+    *count = sizeof(table) / sizeof(table[0]);
+    return table;
+}
+
+void tsm_settings_parse(struct tsm_settings *out, const char *(*lookup)(const char *name))
+{
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const char *text = lookup(table[i].name);
+
+        table[i].parse(out, table[i].default_text);
+        if (text && !table[i].parse(out, text)) {
+            table[i].parse(out, table[i].default_text);
+            tsm_log(TSM_LOG_WARN, "%s=%s is not one of %s; using %s", table[i].name, text,
+                    table[i].argument, *table[i].default_text ? table[i].default_text : "none");
+        }
+    }
+}
+
+/* ---- the output path ------------------------------------------------------------------------ */
+
+struct path_out {
+    char *at, *end;
+    bool failed;
+};
+
+static void put(struct path_out *p, const char *text)
+{
+    size_t length = strlen(text);
+
+    if ((size_t)(p->end - p->at) <= length) {
+        p->failed = true;
+        return;
+    }
+    memcpy(p->at, text, length + 1);
+    p->at += length;
+}
+
+/* The first of the usual launchers' variables that is set; "0" when there is none. */
+static const char *rank_text(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
+                                        "LOCAL_RANK"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+        if (text && *text && strspn(text, "0123456789") == strlen(text))
+            return text;
+    }
+    return "0";
+}
+
+static void expand(struct path_out *p, char letter)
+{
+    char text[65];
+
+    switch (letter) {
+    case 'p':
+        tsm_format(text, sizeof(text), "%d", (int)getpid());
+        put(p, text);
+        break;
+    case 'h':
+        if (gethostname(text, sizeof(text)) != 0)
+            tsm_format(text, sizeof(text), "localhost");
+        text[sizeof(text) - 1] = '\0';
+        put(p, text);
+        break;
+    case 'r':
+        put(p, rank_text());
+        break;
+    case '%':
+        put(p, "%");
+        break;
+    default:
+        put(p, (char[]){'%', letter, '\0'});
+        break;
+    }
+}
+
+/* Where ".N" goes: before the last suffix of the last component. */
+static const char *suffix_of(const char *pattern)
+{
+    const char *slash = strrchr(pattern, '/');
+    const char *name = slash ? slash + 1 : pattern;
+    const char *dot = strrchr(name, '.');
+
+    return dot && dot != name ? dot : name + strlen(name);
+}
+
+bool tsm_output_path(char *out, size_t size, const char *pattern, unsigned attempt)
+{
+    struct path_out p = {out, out + size, false};
+    const char *suffix = suffix_of(pattern);
+
+    if (size == 0)
+        return false;
+    *out = '\0';
+    for (const char *c = pattern;; c++) {
+        if (c == suffix && attempt > 0) {
+            char number[16];
+            tsm_format(number, sizeof(number), ".%u", attempt);
+            put(&p, number);
+        }
+        if (!*c)
+            break;
+        if (*c == '%' && c[1])
+            expand(&p, *++c);
+        else
+            put(&p, (char[]){*c, '\0'});
+    }
+    return !p.failed;
+}

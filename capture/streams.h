@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A stream as capture knows it: its commands' positions, and what other streams' commands are known
+ * to be complete when its own are. That is kept as edges: "what this stream is given after position
+ * `at` runs after position `position` of stream `from`". They serve to tell which bytes the device
+ * has given back; an edge too few only means that a readback is recorded later.
+ */
+#ifndef CAPTURE_STREAMS_H
+#define CAPTURE_STREAMS_H
+
+#include "capture/capture.h"
+#include "capture/lock.h"
+
+#define TSM_EDGE_COUNT 64u /* the newest ones are kept */
+
+struct tsm_edge {
+    uint64_t at;       /* last position of the waiting stream before the wait */
+    uint64_t position; /* on the stream waited for */
+    uint64_t ticks;    /* when the wait was sent */
+    struct tsm_stream *from;
+};
+
+struct tsm_stream {
+    struct tsm_lock lock; /* held across an enqueueing call */
+    uint32_t number;
+    enum sbt_api api;
+    uint64_t position;    /* of the last command */
+    uint64_t sent;        /* the driver has accepted the commands up to here */
+    uint64_t completed;   /* the host knows that the commands up to here are complete */
+    struct tsm_stream *legacy; /* synchronises implicitly with this one */
+    uint64_t legacy_seen;      /* position of it that the last edge names */
+    struct tsm_stream *joined; /* of a legacy stream: the list of those that join it */
+    struct tsm_stream *next_joined;
+    uint64_t joined_seen;      /* position of this one that the legacy stream's last edge names */
+    uint32_t edge_count;       /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
+    struct tsm_edge edges[TSM_EDGE_COUNT];
+};
+
+/* Position of the next command; the stream's lock is held. */
+uint64_t tsm_stream_next(struct tsm_stream *stream);
+
+/* The command at `position` was accepted by the driver. */
+static inline void tsm_stream_sent(struct tsm_stream *stream, uint64_t position)
+{
+    if (__atomic_load_n(&stream->sent, __ATOMIC_RELAXED) < position)
+        __atomic_store_n(&stream->sent, position, __ATOMIC_RELEASE);
+}
+
+/* Commands up to `position` are complete, and with them what they waited for. */
+void tsm_stream_complete(struct tsm_stream *stream, uint64_t position);
+
+/* What was sent to `stream` before `ticks` is complete: so is what it had to wait for by then. */
+void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks);
+
+#endif
