@@ -9,7 +9,7 @@ enum { COUNT = 8192 };
 
 static unsigned *mapped;
 
-static void CUDAAPI add_on_host(void *argument)
+static void add_on_host(void *argument)
 {
     for (int i = 0; i < COUNT; i++)
         mapped[i] += *(unsigned *)argument;

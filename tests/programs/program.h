@@ -9,7 +9,7 @@
 #define TESTS_PROGRAMS_PROGRAM_H
 
 #include "api/cuda/cuda_abi.h"
-#include "cuda_prototypes.h"
+#include "api/cuda/cuda_prototypes.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The software GPU's driver: what all of its files share. It is libcuda.so.1 to a program: handles
+ * are pointers to the structs named here and in the headers beside it, a device pointer is a host
+ * address in a range of its own (emu/emu_memory.h), and work runs on host threads
+ * (emu/emu_stream.h), kernels through the PTX engine (emu/ptx.h).
+ *
+ * The order of an entry point is always the same: emu_ready() or emu_enter(), checks of the
+ * arguments, then the work. Results are the driver's: 0 or a CUresult, out-parameters untouched on
+ * failure.
+ *
+ * Locks, outermost first: module > memory > stream > object. No lock is held while a kernel, a
+ * callback of the program, or a wait for the GPU runs.
+ */
+#ifndef EMU_EMU_H
+#define EMU_EMU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/emu_abi.h"
+#include "emu/ptx.h"
+
+#define EMU_DRIVER_VERSION   13000
+#define EMU_DEVICE_COUNT_MAX 16
+
+/* From the environment, read once by the first cuInit(). */
+struct emu_settings {
+    int device_count;           /* TS_EMU_DEVICES */
+    unsigned capability;        /* TS_EMU_CC=7.5, kept as 75 */
+    size_t memory_size;         /* TS_EMU_MEMORY, bytes per device; suffixes K, M, G */
+    uint8_t fill;               /* TS_EMU_POISON: every byte of fresh memory */
+    bool is_serial;             /* TS_EMU_STREAMS: one command at a time, picked by `schedule` */
+    enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
+    uint64_t seed;
+};
+
+/* Valid after the first cuInit(), constant from then on. */
+extern struct emu_settings emu_settings;
+
+/* 0 when the driver can be used from here; CUDA_ERROR_NOT_INITIALIZED before cuInit() and in a
+ * child of fork(), CUDA_ERROR_NOT_PERMITTED inside a host function of a stream. */
+CUresult emu_ready(void);
+
+/* emu_ready(), and the calling thread's context: CUDA_ERROR_INVALID_CONTEXT when it has none,
+ * CUDA_ERROR_CONTEXT_IS_DESTROYED, or the error that an earlier kernel left in the context. */
+CUresult emu_enter(CUcontext *context_out);
+
+/* emu_ready() and a valid ordinal. */
+CUresult emu_enter_device(CUdevice device);
+
+/* Forbid driver calls on this thread while a callback of the program runs. */
+void emu_callback_begin(void);
+void emu_callback_end(void);
+
+/* One line on stderr for the person who debugs the program: "tracesmith emu: ...". */
+void emu_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A number that tells objects apart: 1, 2, ... over the life of the process. */
+unsigned long long emu_next_id(void);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/emu_event.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "emu/emu.h"
+#include "emu/emu_context.h"
+#include "emu/emu_object.h"
+#include "emu/emu_stream.h"
+
+struct CUevent_st {
+    CUcontext context;
+    unsigned flags;
+    struct emu_command *record; /* NULL: never recorded */
+    CUevent next;
+};
+
+/* Guards the list and every event's `record`. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static CUevent events;
+
+struct emu_command *emu_event_command(CUevent event)
+{
+    pthread_mutex_lock(&lock);
+    struct emu_command *record = event->record;
+    if (record)
+        emu_command_ref(record);
+    pthread_mutex_unlock(&lock);
+    return record;
+}
+
+static void set_record(CUevent event, struct emu_command *record)
+{
+    pthread_mutex_lock(&lock);
+    struct emu_command *before = event->record;
+    event->record = record;
+    pthread_mutex_unlock(&lock);
+    emu_command_unref(before);
+}
+
+/* The event takes the reference. */
+CUresult emu_event_record(CUevent event, CUstream stream)
+{
+    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
+    CUresult result = mark ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
+
+    if (result)
+        emu_command_unref(mark);
+    else
+        set_record(event, mark);
+    return result;
+}
+
+/* ---- life ---- */
+
+CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
+{
+    CUcontext context;
+    CUresult result = emu_enter(&context);
+    CUevent event;
+
+    if (result)
+        return result;
+    if (!phEvent || Flags & ~7u ||
+        (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING)))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (Flags & CU_EVENT_INTERPROCESS)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    event = calloc(1, sizeof(*event));
+    if (!event || !emu_object_add(EMU_EVENT, event)) {
+        free(event);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    event->context = context;
+    event->flags = Flags;
+    pthread_mutex_lock(&lock);
+    event->next = events;
+    events = event;
+    pthread_mutex_unlock(&lock);
+    *phEvent = event;
+    return CUDA_SUCCESS;
+}
+
+/* `at` points to it in the list. What waits for its record keeps that alive. */
+static void destroy_locked(CUevent *at)
+{
+    CUevent event = *at;
+
+    *at = event->next;
+    emu_object_remove(event);
+    emu_command_unref(event->record);
+    free(event);
+}
+
+CUresult cuEventDestroy_v2(CUevent hEvent)
+{
+    CUresult result = emu_ready();
+    CUevent *at = &events;
+
+    if (!result && !emu_object_is(EMU_EVENT, hEvent))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    while (*at && *at != hEvent)
+        at = &(*at)->next;
+    if (*at)
+        destroy_locked(at);
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent hEvent)
+{
+    return cuEventDestroy_v2(hEvent);
+}
+
+void emu_context_destroy_events(CUcontext context)
+{
+    pthread_mutex_lock(&lock);
+    for (CUevent *at = &events; *at;) {
+        if ((*at)->context == context)
+            destroy_locked(at);
+        else
+            at = &(*at)->next;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- use ---- */
+
+/* An event needs no current context; the error is that of its own. */
+static CUresult enter(CUevent event)
+{
+    CUresult result = emu_ready();
+
+    if (!result && !emu_object_is(EMU_EVENT, event))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    return result ? result : emu_context_error(event->context);
+}
+
+static CUresult record(CUevent event, CUstream handle, unsigned flags, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result)
+        result = enter(event);
+    if (!result && (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result && event->context != stream->context)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    return result ? result : emu_event_record(event, stream);
+}
+
+CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
+{
+    return record(hEvent, hStream, 0, false);
+}
+
+CUresult cuEventRecord_ptsz(CUevent hEvent, CUstream hStream)
+{
+    return record(hEvent, hStream, 0, true);
+}
+
+CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    return record(hEvent, hStream, flags, false);
+}
+
+CUresult cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    return record(hEvent, hStream, flags, true);
+}
+
+CUresult cuEventQuery(CUevent hEvent)
+{
+    CUresult result = enter(hEvent);
+
+    if (result)
+        return result;
+    emu_poll();
+    struct emu_command *record = emu_event_command(hEvent);
+    if (record && !emu_command_is_done(record))
+        result = CUDA_ERROR_NOT_READY;
+    emu_command_unref(record);
+    return result ? result : emu_context_error(hEvent->context);
+}
+
+CUresult cuEventSynchronize(CUevent hEvent)
+{
+    CUresult result = enter(hEvent);
+
+    if (result)
+        return result;
+    struct emu_command *record = emu_event_command(hEvent);
+    if (record)
+        emu_command_wait(record);
+    emu_command_unref(record);
+    return emu_context_error(hEvent->context);
+}
+
+/* The time of a done record; CUDA_ERROR_INVALID_HANDLE when there was no timed record. */
+static CUresult time_of(CUevent event, uint64_t *out_ns)
+{
+    CUresult result = enter(event);
+    struct emu_command *record;
+
+    if (result)
+        return result;
+    record = emu_event_command(event);
+    if (!record || event->flags & CU_EVENT_DISABLE_TIMING)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    else if (!emu_command_is_done(record))
+        result = CUDA_ERROR_NOT_READY;
+    else
+        *out_ns = record->done_ns;
+    emu_command_unref(record);
+    return result;
+}
+
+CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    uint64_t start = 0, end = 0;
+    CUresult result_start = time_of(hStart, &start);
+    CUresult result_end = time_of(hEnd, &end);
+
+    if (!pMilliseconds)
+        return CUDA_ERROR_INVALID_VALUE;
+    /* An event that can never answer comes before one that cannot answer yet. */
+    if (result_start && result_start != CUDA_ERROR_NOT_READY)
+        return result_start;
+    if (result_end || result_start)
+        return result_end ? result_end : result_start;
+    *pMilliseconds = (float)((double)(int64_t)(end - start) / 1e6);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    return cuEventElapsedTime(pMilliseconds, hStart, hEnd);
+}
+
+/* ---- a whole context as a source or a sink ---- */
+
+CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
+{
+    CUcontext context;
+    CUresult result = emu_context_resolve(&context, hCtx);
+    struct emu_command *mark;
+
+    if (!result)
+        result = enter(hEvent);
+    if (result)
+        return result;
+    mark = emu_command_create(&emu_command_mark, 0);
+    if (!mark || !emu_command_after_context(mark, context))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    else
+        result = emu_stream_submit(context->legacy, mark);
+    if (result)
+        emu_command_unref(mark);
+    else
+        set_record(hEvent, mark);
+    return result;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events: a name for the last record, which is a command in a stream.
+ */
+#ifndef EMU_EVENT_H
+#define EMU_EVENT_H
+
+#include "emu/emu_abi.h"
+
+/* Record in the stream, as cuEventRecord() does. */
+CUresult emu_event_record(CUevent event, CUstream stream);
+
+/* The record that a wait issued now must wait for, with a reference; NULL: nothing to wait for. */
+struct emu_command *emu_event_command(CUevent event);
+
+/* All events of the context. */
+void emu_context_destroy_events(CUcontext context);
+
+#endif

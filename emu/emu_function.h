@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attributes and limits of a function.
+ */
+#ifndef EMU_FUNCTION_H
+#define EMU_FUNCTION_H
+
+#include <stddef.h>
+
+#include "emu/emu_module.h"
+
+/* Threads of the largest block that may be launched. */
+unsigned emu_function_threads_max(const struct ptx_function *ptx);
+
+/* cuFuncGetAttribute's and cuKernelGetAttribute's answer. CUDA_ERROR_INVALID_VALUE: no such one. */
+CUresult emu_function_attribute(int *out, CUfunction_attribute attribute,
+                                const struct CUfunc_st *f);
+
+/* May a program set `attribute` to `value`? */
+CUresult emu_function_check_setting(CUfunction_attribute attribute, int value,
+                                    const struct ptx_function *ptx);
+
+/* How many blocks of `threads` fit on a multiprocessor; 0: not even one. */
+int emu_function_blocks_per_multiprocessor(const struct CUfunc_st *f, unsigned threads,
+                                           size_t dynamic_shared);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/emu.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "emu/emu_context.h"
+#include "emu/emu_place.h"
+#include "emu/emu_object.h"
+
+struct emu_settings emu_settings;
+
+enum state { STATE_NEW, STATE_READY, STATE_FORKED };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int state;
+static _Thread_local unsigned callback_depth;
+
+/* Threads and their locks do not survive fork(); the child must not come near them. */
+static void after_fork(void)
+{
+    if (atomic_load(&state) == STATE_READY)
+        atomic_store(&state, STATE_FORKED);
+}
+
+/* ---- settings ---- */
+
+static unsigned long long number_setting(const char *name, unsigned long long otherwise,
+                                         unsigned long long max)
+{
+    const char *text = getenv(name);
+    char *end;
+
+    if (!text || !*text)
+        return otherwise;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 0);
+    if (*end == 'K' || *end == 'M' || *end == 'G')
+        value <<= *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+    else if (*end)
+        errno = EINVAL;
+    if (!errno && value <= max)
+        return value;
+    emu_report("%s=%s is not a number up to %llu; using %llu", name, text, max, otherwise);
+    return otherwise;
+}
+
+static unsigned capability_setting(void)
+{
+    static const unsigned known[] = {75, 80, 86, 87, 89, 90, 100, 120};
+    const char *text = getenv("TS_EMU_CC");
+    char *end;
+
+    if (!text || !*text)
+        return 75;
+    unsigned value = (unsigned)strtoul(text, &end, 10) * 10;
+    if (*end == '.')
+        value += (unsigned)strtoul(end + 1, &end, 10);
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!*end && value == known[i])
+            return value;
+    emu_report("TS_EMU_CC=%s is not a compute capability from 7.5 on; using 7.5", text);
+    return 75;
+}
+
+/* A wish for an order is a wish for the same order every time, so it brings serial mode along. */
+static void read_schedule(struct emu_settings *s)
+{
+    const char *text = getenv("TS_EMU_SCHEDULE");
+    const char *mode = getenv("TS_EMU_STREAMS");
+
+    s->is_serial = text && *text;
+    if (!text || !*text || strcmp(text, "fifo") == 0)
+        s->schedule = PTX_SCHEDULE_FIFO;
+    else if (strcmp(text, "reverse") == 0)
+        s->schedule = PTX_SCHEDULE_REVERSE;
+    else if (strncmp(text, "random", 6) == 0 && (!text[6] || text[6] == ':'))
+        s->schedule = PTX_SCHEDULE_RANDOM;
+    else
+        emu_report("TS_EMU_SCHEDULE=%s is not fifo, reverse or random:SEED; using fifo", text);
+    if (s->schedule == PTX_SCHEDULE_RANDOM && text[6])
+        s->seed = strtoull(text + 7, NULL, 0);
+    if (mode && *mode) {
+        s->is_serial = strcmp(mode, "serial") == 0;
+        if (!s->is_serial && strcmp(mode, "concurrent") != 0)
+            emu_report("TS_EMU_STREAMS=%s is not concurrent or serial; using concurrent", mode);
+    }
+}
+
+static void read_settings(struct emu_settings *s)
+{
+    s->device_count = (int)number_setting("TS_EMU_DEVICES", 1, EMU_DEVICE_COUNT_MAX);
+    s->capability = capability_setting();
+    s->memory_size = number_setting("TS_EMU_MEMORY", 4ull << 30, 256ull << 30);
+    s->fill = (uint8_t)number_setting("TS_EMU_POISON", 0, 255);
+    read_schedule(s);
+}
+
+/* ---- entering the driver ---- */
+
+CUresult emu_ready(void)
+{
+    if (callback_depth)
+        return CUDA_ERROR_NOT_PERMITTED;
+    return atomic_load(&state) == STATE_READY ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult emu_enter(CUcontext *context_out)
+{
+    CUcontext context = emu_context_current();
+    CUresult result = emu_ready();
+
+    if (result)
+        return result;
+    if (!context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (!emu_object_is(EMU_CONTEXT, context))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    result = emu_context_error(context);
+    if (!result)
+        *context_out = context;
+    return result;
+}
+
+CUresult emu_enter_device(CUdevice device)
+{
+    CUresult result = emu_ready();
+
+    if (!result && (device < 0 || device >= emu_settings.device_count))
+        result = CUDA_ERROR_INVALID_DEVICE;
+    return result;
+}
+
+void emu_callback_begin(void)
+{
+    callback_depth++;
+}
+
+void emu_callback_end(void)
+{
+    callback_depth--;
+}
+
+void emu_report(const char *format, ...)
+{
+    char text[1024] = "tracesmith emu: ";
+    size_t size = strlen(text);
+    va_list ap;
+
+    va_start(ap, format);
+    size += tsm_vformat(text + size, sizeof(text) - size - 1, format, ap);
+    va_end(ap);
+    text[size++] = '\n';
+    /* Nothing can be done about an error here. */
+    if (write(STDERR_FILENO, text, size) < 0)
+        return;
+}
+
+unsigned long long emu_next_id(void)
+{
+    static atomic_ullong last;
+
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
+CUresult cuInit(unsigned int Flags)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    if (atomic_load(&state) == STATE_FORKED)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    if (Flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&state) == STATE_NEW) {
+        tsm_log_configure(getenv("TS_LOG"));
+        read_settings(&emu_settings);
+        if (emu_settings.device_count == 0)
+            result = CUDA_ERROR_NO_DEVICE;
+        else if (!emu_place_init() || pthread_atfork(NULL, NULL, after_fork))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        else
+            atomic_store(&state, STATE_READY);
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+CUresult cuDriverGetVersion(int *driverVersion)
+{
+    if (!driverVersion)
+        return CUDA_ERROR_INVALID_VALUE;
+    *driverVersion = EMU_DRIVER_VERSION;
+    return CUDA_SUCCESS;
+}
+
+/* ---- the profiler's switches: there is no profiler to switch ---- */
+
+CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
+                              CUoutput_mode outputMode)
+{
+    (void)configFile, (void)outputFile, (void)outputMode;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuProfilerStart(void)
+{
+    CUcontext context;
+
+    return emu_enter(&context);
+}
+
+CUresult cuProfilerStop(void)
+{
+    CUcontext context;
+
+    return emu_enter(&context);
+}

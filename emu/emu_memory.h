@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory that the GPU can reach: one sorted register of all of it, whoever placed it. It answers
+ * what a kernel may touch, what a pointer is, and what lies near a wild one.
+ *
+ * Threads: any. One lock for the register; the running kernel asks it once per allocation that it
+ * touches, not once per access (struct ptx_launch).
+ */
+#ifndef EMU_MEMORY_H
+#define EMU_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/emu_abi.h"
+#include "emu/emu_place.h"
+
+enum emu_memory_kind {
+    EMU_MEMORY_DEVICE, /* cuMemAlloc */
+    EMU_MEMORY_MANAGED,
+    EMU_MEMORY_POOL,   /* cuMemAllocAsync */
+    EMU_MEMORY_MODULE, /* a module's variables */
+    EMU_MEMORY_ARRAY,
+    EMU_MEMORY_HOST,       /* cuMemHostAlloc */
+    EMU_MEMORY_REGISTERED, /* the program's own, cuMemHostRegister */
+    EMU_MEMORY_MAPPED,     /* cuMemMap into a reservation */
+};
+
+/* One allocation. A copy: what is known of it at the time of asking. */
+struct emu_memory {
+    uint64_t address;
+    uint64_t size;
+    enum emu_memory_kind kind;
+    CUcontext context; /* NULL: belongs to the device alone */
+    CUdevice device;
+    unsigned flags;   /* as given to the call that made it */
+    uint64_t id;      /* never reused */
+    bool is_readable; /* by kernels */
+    bool is_writable;
+    bool is_sync; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
+    void *owner;  /* the pool, the physical memory: by kind */
+};
+
+/* Allocate in a window and register: filled with the setting's byte, aligned to 512. `what` says
+ * kind, context, device and flags; address and size are filled in. CUDA_ERROR_OUT_OF_MEMORY over
+ * the device's limit. */
+CUresult emu_memory_allocate(uint64_t *address_out, enum emu_window window, size_t size,
+                             const struct emu_memory *what);
+
+/* Register memory that is there already. CUDA_ERROR_ALREADY_MAPPED when a part of it is known. */
+CUresult emu_memory_add(const struct emu_memory *what);
+
+/* Forget the allocation that begins at `address`, and release it when the driver placed it.
+ * `kinds`: a bit (1 << kind) for each kind that may be meant. CUDA_ERROR_INVALID_VALUE: none. */
+CUresult emu_memory_remove(uint64_t address, unsigned kinds);
+
+/* All that belongs to the context. */
+void emu_context_free_memory(CUcontext context);
+
+/* The allocation that holds `address`. */
+bool emu_memory_find(struct emu_memory *out, uint64_t address);
+
+/* Change rights or flags of the allocation that holds `address`. False: there is none. */
+bool emu_memory_change(uint64_t address, void (*change)(struct emu_memory *memory, void *user),
+                       void *user);
+
+/* Is [address, address + size) known without a hole? Rights are the kernels' business. */
+bool emu_memory_covers(uint64_t address, uint64_t size);
+
+/* struct ptx_launch's is_accessible. */
+bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool write,
+                              uint64_t *run_start, uint64_t *run_size);
+
+/* For messages: where `address` lies or what lies next to it. */
+void emu_memory_describe(char *out, size_t size, uint64_t address);
+
+/* Bytes allocated on the device. */
+size_t emu_memory_used(CUdevice device);
+
+/* Physical memory of cuMemCreate counts against the same limit. */
+bool emu_memory_charge(CUdevice device, size_t size);
+void emu_memory_discharge(CUdevice device, size_t size);
+
+#endif

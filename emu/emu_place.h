@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where memory lies. A device pointer is a host address; what the driver allocates lies in windows
+ * of its own, far from the program's heap, and the lowest free place is taken, so that the same
+ * calls give the same addresses in every run. A gap is left behind each allocation, so that an
+ * access that runs over its end finds nothing there.
+ *
+ * Threads: any.
+ */
+#ifndef EMU_PLACE_H
+#define EMU_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum emu_window {
+    EMU_WINDOW_DEVICE,
+    EMU_WINDOW_RESERVED, /* cuMemAddressReserve without a wish */
+    EMU_WINDOW_HOST,
+    EMU_WINDOW_LOW, /* below 4 GiB, for the calls whose pointers have 32 bits */
+    EMU_WINDOW_COUNT,
+};
+
+#define EMU_GRANULARITY (2ull << 20) /* of reservations and physical memory */
+
+/* Find the windows. False: this process's address space has no room for them. */
+bool emu_place_init(void);
+
+/* Readable and writable memory, every byte `fill`. 0: no place or no memory. size > 0. */
+uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill);
+/* address: from emu_place_take(). */
+void emu_place_give(uint64_t address);
+
+/* Keep a range, inaccessible: at `wish` when that is free and not 0, else in the window of
+ * reservations. size: a multiple of EMU_GRANULARITY; alignment: a power of two. 0: no place. */
+uint64_t emu_place_reserve(uint64_t wish, size_t size, size_t alignment);
+/* False: there is no such reservation. */
+bool emu_place_unreserve(uint64_t address, size_t size);
+/* Does one reservation hold the whole range? */
+bool emu_place_is_reserved(uint64_t address, size_t size);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emu/emu_pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/emu.h"
+#include "emu/emu_context.h"
+#include "emu/emu_memory.h"
+#include "emu/emu_object.h"
+#include "emu/emu_stream.h"
+
+#define ATTRIBUTE_COUNT (CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1)
+
+struct CUmemPoolHandle_st {
+    CUdevice device;
+    bool is_default;
+    bool is_destroyed; /* goes with its last block */
+    size_t used;
+    size_t used_high;
+    uint64_t settings[ATTRIBUTE_COUNT]; /* kept and given back; they steer nothing here */
+};
+
+/* An allocation from a pool. */
+struct block {
+    CUmemoryPool pool;
+    CUcontext context;
+    uint64_t address;
+    size_t size;
+    bool is_freed;
+    CUstream stream; /* where it was freed; only compared, may be gone */
+    struct block *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block *blocks;
+static struct CUmemPoolHandle_st default_pools[EMU_DEVICE_COUNT_MAX];
+static CUmemoryPool current_pools[EMU_DEVICE_COUNT_MAX];
+
+/* ---- blocks ---- */
+
+static struct block **find_block(uint64_t address)
+{
+    struct block **at = &blocks;
+
+    while (*at && ((*at)->address != address || (*at)->is_freed))
+        at = &(*at)->next;
+    return at;
+}
+
+static struct block *take_freed(CUmemoryPool pool, CUstream stream, size_t size)
+{
+    for (struct block *b = blocks; b; b = b->next)
+        if (b->is_freed && b->pool == pool && b->stream == stream && b->size == size) {
+            b->is_freed = false;
+            return b;
+        }
+    return NULL;
+}
+
+static CUresult new_block(struct block **out, CUmemoryPool pool, CUcontext context, size_t size)
+{
+    struct emu_memory what = {
+        .kind = EMU_MEMORY_POOL, .context = context, .device = pool->device, .owner = pool};
+    struct block *block = calloc(1, sizeof(*block));
+    CUresult result;
+
+    if (!block)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *block = (struct block){.pool = pool, .context = context, .size = size, .next = blocks};
+    result = emu_memory_allocate(&block->address, EMU_WINDOW_DEVICE, size, &what);
+    if (result) {
+        free(block);
+        return result;
+    }
+    blocks = block;
+    *out = block;
+    return CUDA_SUCCESS;
+}
+
+static bool has_blocks(CUmemoryPool pool)
+{
+    for (struct block *b = blocks; b; b = b->next)
+        if (b->pool == pool)
+            return true;
+    return false;
+}
+
+static void free_block(struct block *block)
+{
+    CUmemoryPool pool = block->pool;
+
+    free(block);
+    if (pool->is_destroyed && !has_blocks(pool))
+        free(pool);
+}
+
+static void release_where(CUcontext context, CUstream stream, CUmemoryPool pool)
+{
+    pthread_mutex_lock(&lock);
+    for (struct block **at = &blocks; *at;) {
+        struct block *b = *at;
+        if (!b->is_freed || (context && b->context != context) || (stream && b->stream != stream) ||
+            (pool && b->pool != pool)) {
+            at = &b->next;
+            continue;
+        }
+        *at = b->next;
+        emu_memory_remove(b->address, 1u << EMU_MEMORY_POOL);
+        free_block(b);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_pool_release(CUcontext context, CUstream stream)
+{
+    release_where(context, stream && stream->is_legacy ? NULL : stream, NULL);
+}
+
+void emu_context_forget_blocks(CUcontext context)
+{
+    pthread_mutex_lock(&lock);
+    for (struct block **at = &blocks; *at;) {
+        struct block *b = *at;
+        if (b->context == context) {
+            *at = b->next;
+            free_block(b);
+        } else {
+            at = &b->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the two commands ---- */
+
+struct step {
+    uint64_t address;
+    size_t size;
+    bool is_reuse; /* old content is there and must go */
+};
+
+static void set_usable(struct emu_memory *memory, void *user)
+{
+    memory->is_readable = memory->is_writable = *(const bool *)user;
+}
+
+static CUresult begin_run(struct emu_command *command)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+    bool usable = true;
+
+    if (step->is_reuse)
+        memset((void *)(uintptr_t)step->address, emu_settings.fill, step->size);
+    emu_memory_change(step->address, set_usable, &usable);
+    return CUDA_SUCCESS;
+}
+
+static CUresult end_run(struct emu_command *command)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+    bool usable = false;
+
+    emu_memory_change(step->address, set_usable, &usable);
+    return CUDA_SUCCESS;
+}
+
+static const struct emu_command_type begin_type = {.run = begin_run};
+static const struct emu_command_type end_type = {.run = end_run, .runs_after_error = true};
+
+static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step)
+{
+    struct emu_command *command = emu_command_create(type, sizeof(step));
+
+    if (command)
+        memcpy(command->payload, &step, sizeof(step));
+    return emu_stream_send(stream, command, false);
+}
+
+/* ---- allocation ---- */
+
+static CUresult take_block(struct step *out, CUmemoryPool pool, CUstream stream, size_t size)
+{
+    struct block *block;
+    CUresult result = CUDA_SUCCESS;
+
+    pthread_mutex_lock(&lock);
+    block = take_freed(pool, stream, size);
+    *out = (struct step){.size = size, .is_reuse = block != NULL};
+    if (!block)
+        result = new_block(&block, pool, stream->context, size);
+    if (!result) {
+        out->address = block->address;
+        pool->used += size;
+        if (pool->used > pool->used_high)
+            pool->used_high = pool->used;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static CUresult allocate(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUstream handle,
+                         bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    struct step step;
+
+    if (result)
+        return result;
+    if (!dptr || !size || size > emu_settings.memory_size)
+        return CUDA_ERROR_INVALID_VALUE;
+    size = (size + 511) & ~(size_t)511;
+    if (!pool)
+        result = cuDeviceGetMemPool(&pool, stream->context->device);
+    else if (!emu_object_is(EMU_POOL, pool))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        result = take_block(&step, pool, stream, size);
+    if (!result)
+        result = send_step(stream, &begin_type, step);
+    if (!result)
+        *dptr = step.address;
+    return result;
+}
+
+static CUresult release_block(struct step *out, CUstream stream, uint64_t address)
+{
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+
+    pthread_mutex_lock(&lock);
+    struct block *block = *find_block(address);
+    if (block) {
+        block->is_freed = true;
+        block->stream = stream;
+        block->pool->used -= block->size;
+        *out = (struct step){.address = address, .size = block->size};
+        result = CUDA_SUCCESS;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* Memory of cuMemAlloc may be freed in a stream, too; it goes at the call's next wait. */
+static CUresult release(CUdeviceptr address, CUstream handle, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    struct emu_memory memory;
+    struct step step;
+
+    if (result || !address)
+        return result;
+    if (!emu_memory_find(&memory, address) || memory.address != address)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (memory.kind == EMU_MEMORY_DEVICE)
+        return cuMemFree_v2(address);
+    result = release_block(&step, stream, address);
+    return result ? result : send_step(stream, &end_type, step);
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+{
+    return allocate(dptr, bytesize, NULL, hStream, false);
+}
+
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
+{
+    return allocate(dptr, bytesize, NULL, hStream, true);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                 CUstream hStream)
+{
+    return pool ? allocate(dptr, bytesize, pool, hStream, false) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                      CUstream hStream)
+{
+    return pool ? allocate(dptr, bytesize, pool, hStream, true) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
+{
+    return release(dptr, hStream, false);
+}
+
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream)
+{
+    return release(dptr, hStream, true);
+}
+
+/* ---- pools ---- */
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
+{
+    CUresult result = emu_enter_device(dev);
+    CUmemoryPool pool;
+
+    if (result)
+        return result;
+    if (!pool_out)
+        return CUDA_ERROR_INVALID_VALUE;
+    pool = &default_pools[dev];
+    pthread_mutex_lock(&lock);
+    if (!pool->is_default) {
+        pool->is_default = true;
+        pool->device = dev;
+        if (!emu_object_add(EMU_POOL, pool))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    pthread_mutex_unlock(&lock);
+    *pool_out = pool;
+    return result;
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+    CUmemoryPool found;
+    CUresult result = cuDeviceGetDefaultMemPool(&found, dev);
+
+    if (result)
+        return result;
+    if (!pool)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    *pool = current_pools[dev] ? current_pools[dev] : found;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
+{
+    CUresult result = emu_enter_device(dev);
+
+    if (result)
+        return result;
+    if (!emu_object_is(EMU_POOL, pool) || pool->device != dev)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    current_pools[dev] = pool;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
+{
+    CUresult result = emu_ready();
+    CUmemoryPool made;
+
+    if (result)
+        return result;
+    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE || poolProps->handleTypes)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    result = emu_enter_device(poolProps->location.id);
+    if (result)
+        return result;
+    made = calloc(1, sizeof(*made));
+    if (!made || !emu_object_add(EMU_POOL, made)) {
+        free(made);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    made->device = poolProps->location.id;
+    *pool = made;
+    return CUDA_SUCCESS;
+}
+
+/* Blocks that are still in use keep the pool alive; its handle is gone at once. */
+CUresult cuMemPoolDestroy(CUmemoryPool pool)
+{
+    CUresult result = emu_ready();
+
+    if (!result && (!emu_object_is(EMU_POOL, pool) || pool->is_default))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    emu_object_remove(pool);
+    if (current_pools[pool->device] == pool)
+        current_pools[pool->device] = NULL;
+    pool->is_destroyed = true;
+    if (!has_blocks(pool))
+        free(pool);
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+static CUresult enter_pool(CUmemoryPool pool)
+{
+    CUresult result = emu_ready();
+
+    return !result && !emu_object_is(EMU_POOL, pool) ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+/* Only what a wait made free can go, and that is gone already. */
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
+{
+    return enter_pool(pool);
+}
+
+/* The three REUSE_* attributes are ints, the others 64-bit numbers. */
+static bool is_flag(CUmemPool_attribute attribute)
+{
+    return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+    CUresult result = enter_pool(pool);
+    uint64_t wanted = 0;
+
+    if (result)
+        return result;
+    if (!value || (unsigned)attr < 1 || (unsigned)attr >= ATTRIBUTE_COUNT)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&wanted, value, is_flag(attr) ? sizeof(int) : sizeof(uint64_t));
+    pthread_mutex_lock(&lock);
+    if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+        pool->used_high = pool->used;
+    pool->settings[attr] = wanted;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+    CUresult result = enter_pool(pool);
+    uint64_t answer;
+
+    if (result)
+        return result;
+    if (!value || (unsigned)attr < 1 || (unsigned)attr >= ATTRIBUTE_COUNT)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    answer = pool->settings[attr];
+    if (attr == CU_MEMPOOL_ATTR_USED_MEM_CURRENT || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)
+        answer = pool->used;
+    if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
+        answer = pool->used_high;
+    pthread_mutex_unlock(&lock);
+    memcpy(value, &answer, is_flag(attr) ? sizeof(int) : sizeof(uint64_t));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
+{
+    CUresult result = enter_pool(pool);
+
+    return !result && count && !map ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
+{
+    CUresult result = enter_pool(memPool);
+
+    if (!result && (!flags || !location))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return result;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The entry points of streams. What runs when is emu/emu_schedule.c's.
+ */
+#include "emu/emu_stream.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "emu/emu.h"
+#include "emu/emu_context.h"
+#include "emu/emu_event.h"
+#include "emu/emu_object.h"
+#include "emu/emu_pool.h"
+
+/* ---- which stream ---- */
+
+static uint64_t thread_number(void)
+{
+    static _Thread_local uint64_t number;
+
+    if (!number)
+        number = emu_next_id();
+    return number;
+}
+
+CUresult emu_stream_enter(CUstream *out, CUstream handle, bool per_thread)
+{
+    CUcontext context;
+    CUresult result = emu_enter(&context);
+    CUstream stream = handle;
+
+    if (result)
+        return result;
+    if (handle == CU_STREAM_PER_THREAD || (!handle && per_thread)) {
+        stream = emu_stream_of_thread(context, thread_number());
+        if (!stream)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+    } else if (!handle || handle == CU_STREAM_LEGACY) {
+        stream = context->legacy;
+    } else if (!emu_object_is(EMU_STREAM, handle)) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    *out = stream;
+    return emu_context_error(stream->context);
+}
+
+/* ---- life ---- */
+
+CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
+{
+    CUcontext context;
+    CUresult result = emu_enter(&context);
+
+    if (result)
+        return result;
+    if (!phStream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (priority > 0)
+        priority = 0;
+    if (priority < EMU_PRIORITY_GREATEST)
+        priority = EMU_PRIORITY_GREATEST;
+    return emu_stream_create(phStream, context, flags, priority, false, 0);
+}
+
+CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
+{
+    return cuStreamCreateWithPriority(phStream, Flags, 0);
+}
+
+CUresult cuStreamDestroy_v2(CUstream hStream)
+{
+    CUresult result = emu_ready();
+
+    if (!result && (!emu_object_is(EMU_STREAM, hStream) || hStream->is_legacy || hStream->thread))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result)
+        emu_stream_destroy(hStream);
+    return result;
+}
+
+CUresult cuStreamDestroy(CUstream hStream)
+{
+    return cuStreamDestroy_v2(hStream);
+}
+
+/* ---- waiting ---- */
+
+static CUresult query(CUstream handle, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (result)
+        return result;
+    emu_poll();
+    if (!emu_stream_is_idle(stream))
+        return CUDA_ERROR_NOT_READY;
+    return emu_context_error(stream->context);
+}
+
+static CUresult synchronize(CUstream handle, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result)
+        result = emu_stream_synchronize(stream);
+    if (!result)
+        emu_pool_release(stream->context, stream);
+    return result;
+}
+
+/* What follows in the stream waits for the record. */
+static CUresult mark_after(CUstream stream, void *record)
+{
+    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
+
+    if (mark && !emu_command_after(mark, record)) {
+        emu_command_unref(mark);
+        mark = NULL;
+    }
+    return emu_stream_send(stream, mark, false);
+}
+
+static CUresult wait_event(CUstream handle, CUevent event, unsigned flags, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    struct emu_command *record;
+
+    if (!result && !emu_object_is(EMU_EVENT, event))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result && flags & ~1u)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
+    record = emu_event_command(event);
+    result = mark_after(stream, record);
+    emu_command_unref(record);
+    return result;
+}
+
+CUresult cuStreamQuery(CUstream hStream)
+{
+    return query(hStream, false);
+}
+
+CUresult cuStreamQuery_ptsz(CUstream hStream)
+{
+    return query(hStream, true);
+}
+
+CUresult cuStreamSynchronize(CUstream hStream)
+{
+    return synchronize(hStream, false);
+}
+
+CUresult cuStreamSynchronize_ptsz(CUstream hStream)
+{
+    return synchronize(hStream, true);
+}
+
+CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    return wait_event(hStream, hEvent, Flags, false);
+}
+
+CUresult cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    return wait_event(hStream, hEvent, Flags, true);
+}
+
+/* All that is sent to the context from now on waits: a mark in each of its streams. */
+CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent)
+{
+    CUcontext context;
+    CUresult result = emu_context_resolve(&context, hCtx);
+    struct emu_command *record;
+
+    if (!result && !emu_object_is(EMU_EVENT, hEvent))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result)
+        return result;
+    record = emu_event_command(hEvent);
+    result = emu_stream_each(context, mark_after, record);
+    emu_command_unref(record);
+    return result;
+}
+
+/* ---- what a program asks of a stream ---- */
+
+static CUresult get_priority(CUstream handle, int *out, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *out = stream->priority;
+    return result;
+}
+
+static CUresult get_flags(CUstream handle, unsigned *out, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *out = stream->flags;
+    return result;
+}
+
+static CUresult get_id(CUstream handle, unsigned long long *out, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *out = stream->id;
+    return result;
+}
+
+static CUresult get_context(CUstream handle, CUcontext *out, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *out = stream->context;
+    return result;
+}
+
+static CUresult get_device(CUstream handle, CUdevice *out, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *out = stream->context->device;
+    return result;
+}
+
+CUresult cuStreamGetPriority(CUstream hStream, int *priority)
+{
+    return get_priority(hStream, priority, false);
+}
+
+CUresult cuStreamGetPriority_ptsz(CUstream hStream, int *priority)
+{
+    return get_priority(hStream, priority, true);
+}
+
+CUresult cuStreamGetFlags(CUstream hStream, unsigned int *flags)
+{
+    return get_flags(hStream, flags, false);
+}
+
+CUresult cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *flags)
+{
+    return get_flags(hStream, flags, true);
+}
+
+CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId)
+{
+    return get_id(hStream, streamId, false);
+}
+
+CUresult cuStreamGetId_ptsz(CUstream hStream, unsigned long long *streamId)
+{
+    return get_id(hStream, streamId, true);
+}
+
+CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
+{
+    return get_context(hStream, pctx, false);
+}
+
+CUresult cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx)
+{
+    return get_context(hStream, pctx, true);
+}
+
+/* No stream belongs to a green context here. */
+CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    if (pGreenCtx)
+        *pGreenCtx = NULL;
+    return get_context(hStream, pCtx, false);
+}
+
+CUresult cuStreamGetCtx_v2_ptsz(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    if (pGreenCtx)
+        *pGreenCtx = NULL;
+    return get_context(hStream, pCtx, true);
+}
+
+CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device)
+{
+    return get_device(hStream, device, false);
+}
+
+CUresult cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device)
+{
+    return get_device(hStream, device, true);
+}
+
+/* ---- capture: no stream captures; cuStreamBeginCapture() is not supported ---- */
+
+static CUresult capture_none(CUstream handle, CUstreamCaptureStatus *out, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result && !out)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *out = CU_STREAM_CAPTURE_STATUS_NONE;
+    return result;
+}
+
+CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
+{
+    return capture_none(hStream, captureStatus, false);
+}
+
+CUresult cuStreamIsCapturing_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus)
+{
+    return capture_none(hStream, captureStatus, true);
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                cuuint64_t *id_out)
+{
+    return capture_none(hStream, captureStatus_out, false);
+}
+
+CUresult cuStreamGetCaptureInfo_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                     cuuint64_t *id_out)
+{
+    return capture_none(hStream, captureStatus_out, true);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **dependencies_out,
+                                   size_t *numDependencies_out)
+{
+    return capture_none(hStream, captureStatus_out, false);
+}
+
+CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                        cuuint64_t *id_out, CUgraph *graph_out,
+                                        const CUgraphNode **dependencies_out,
+                                        size_t *numDependencies_out)
+{
+    return capture_none(hStream, captureStatus_out, true);
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                   const CUgraphNode **dependencies_out,
+                                   const CUgraphEdgeData **edgeData_out,
+                                   size_t *numDependencies_out)
+{
+    return capture_none(hStream, captureStatus_out, false);
+}
+
+CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+                                        cuuint64_t *id_out, CUgraph *graph_out,
+                                        const CUgraphNode **dependencies_out,
+                                        const CUgraphEdgeData **edgeData_out,
+                                        size_t *numDependencies_out)
+{
+    return capture_none(hStream, captureStatus_out, true);
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static _Thread_local CUstreamCaptureMode current;
+    CUstreamCaptureMode wanted;
+
+    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    wanted = *mode;
+    *mode = current;
+    current = wanted;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Streams and the commands in them.
+ *
+ * A command is done after the commands before it in its stream, and after those that it names with
+ * emu_command_after(). Everything that orders streams is expressed that way: an event is the last
+ * command before its record, a wait names it, and the legacy default stream names the last command
+ * of each blocking stream (and they its last one). A wait for a value in memory is a command that
+ * is not ready before the value is there.
+ *
+ * TS_EMU_STREAMS=concurrent (the default): a host thread per stream, started by its first command.
+ * serial: one thread runs one command at a time, and only while the program waits for something, so
+ * that all that was sent is there to choose from. Among the streams whose first command is ready,
+ * TS_EMU_SCHEDULE chooses: fifo takes the oldest command (the order of the calls), reverse the
+ * youngest, random any. The choice depends on nothing but the calls and the seed. So that a program
+ * that watches memory without asking the driver goes on, waiting commands also run after a second
+ * without any call.
+ */
+#ifndef EMU_STREAM_H
+#define EMU_STREAM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/emu_abi.h"
+
+struct emu_command;
+
+/* What a kind of command does. */
+struct emu_command_type {
+    /* Mandatory. On a thread of the stream, with no lock held. An error that is not
+     * CUDA_SUCCESS stays with the context. */
+    CUresult (*run)(struct emu_command *command);
+    /* Optional: may it start? Called often; must be quick. */
+    bool (*is_ready)(struct emu_command *command);
+    /* Optional: release what the payload owns. Called once, also when `run` was not. */
+    void (*finish)(struct emu_command *command);
+    /* Run it although the context has an error (callbacks that are told of it, frees). */
+    bool runs_after_error;
+};
+
+struct emu_command {
+    const struct emu_command_type *type;
+    CUstream stream;
+    uint64_t number;  /* order of submission in the process, from 1 */
+    uint64_t done_ns; /* CLOCK_MONOTONIC; valid when done */
+    bool is_done;     /* under the scheduler's lock: emu_command_is_done() */
+    bool is_finished; /* the type's finish() was called */
+    unsigned references;
+    struct emu_command *next;
+    struct emu_command **after;
+    size_t after_count;
+    size_t after_capacity;
+    _Alignas(16) uint8_t payload[];
+};
+
+struct CUstream_st {
+    CUcontext context;
+    unsigned flags; /* CU_STREAM_NON_BLOCKING */
+    int priority;
+    unsigned long long id;
+    bool is_legacy;
+    uint64_t thread; /* of a per-thread default stream, else 0 */
+    /* The rest is the scheduler's, under its lock. */
+    bool has_worker;
+    bool is_destroyed; /* no handle any more; goes when its last command is done */
+    bool is_running;
+    bool is_waiting;          /* its worker waits for the first command to become ready */
+    struct emu_command *head; /* not done; a running command stays here */
+    struct emu_command *tail;
+    pthread_cond_t wake;
+    CUstream next; /* of all streams, in order of creation */
+};
+
+/* A command with a zeroed payload and one reference, or NULL when out of memory. */
+struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size);
+void emu_command_ref(struct emu_command *command);
+void emu_command_unref(struct emu_command *command); /* NULL: nothing */
+
+/* `command`, not yet submitted, shall wait for `earlier` (NULL: nothing). False: out of memory. */
+bool emu_command_after(struct emu_command *command, struct emu_command *earlier);
+
+bool emu_command_is_done(struct emu_command *command);
+void emu_command_wait(struct emu_command *command);
+
+/* Append. The stream takes a reference of its own; the caller keeps its one. */
+CUresult emu_stream_submit(CUstream stream, struct emu_command *command);
+
+/* emu_stream_submit(), then give the reference up, after waiting for the command if told to. The
+ * context's error is the result when it has one. */
+CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait);
+
+/* NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD or a handle -> a stream of the current context.
+ * per_thread: NULL means the calling thread's default stream, as in the *_ptsz entry points. Does
+ * what emu_enter() does first. */
+CUresult emu_stream_enter(CUstream *out, CUstream handle, bool per_thread);
+
+/* Wait for all that was submitted: to the stream (the legacy stream: and all blocking ones), to the
+ * context. The result is the context's error. */
+CUresult emu_stream_synchronize(CUstream stream);
+CUresult emu_context_synchronize(CUcontext context);
+
+/* Nothing left to do, in the same sense? */
+bool emu_stream_is_idle(CUstream stream);
+
+/* `command` shall wait for all that was submitted to the context so far. False: out of memory. */
+bool emu_command_after_context(struct emu_command *command, CUcontext context);
+
+/* A command that does nothing: a place in a stream. */
+extern const struct emu_command_type emu_command_mark;
+
+/* thread: of a per-thread default stream, else 0. */
+CUresult emu_stream_create(CUstream *out, CUcontext context, unsigned flags, int priority,
+                           bool is_legacy, uint64_t thread);
+
+/* Its commands run to their end first; the handle is gone at once. NULL: nothing. */
+void emu_stream_destroy(CUstream stream);
+
+/* All streams of the context, whose commands are done. */
+void emu_context_destroy_streams(CUcontext context);
+
+/* The per-thread default stream of a thread, created at first use; NULL: out of memory. */
+CUstream emu_stream_of_thread(CUcontext context, uint64_t thread);
+
+/* Call `callback` for every stream of the context that has a handle. Stops at the first error. */
+CUresult emu_stream_each(CUcontext context, CUresult (*callback)(CUstream stream, void *user),
+                         void *user);
+
+/* In serial mode, let one command run if one can, so that a program that polls goes on. */
+void emu_poll(void);
+
+#endif

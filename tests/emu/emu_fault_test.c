@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel that fails spoils its context and no other, until that is destroyed; what was behind it
+ * does not run.
+ */
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "tests/emu/emu_kernels.h"
+#include "tests/emu/emu_test.h"
+
+static atomic_int gate; /* holds the failure back until all is sent */
+static int told;
+
+static void wait_at_gate(void *data)
+{
+    while (!atomic_load(&gate))
+        usleep(1000);
+}
+
+static void tell(CUstream stream, CUresult status, void *data)
+{
+    told = (int)status;
+}
+
+static void store(CUmodule m, CUdeviceptr where, unsigned value)
+{
+    void *params[] = {&where, &value};
+    CUfunction f;
+
+    OK(cuModuleGetFunction(&f, m, "store"));
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+}
+
+int main(void)
+{
+    CUcontext good = test_context(), bad;
+    CUdeviceptr p, freed;
+    CUmodule m;
+    CUstream s;
+    int value = 0;
+
+    OK(cuMemAllocManaged(&p, 4, CU_MEM_ATTACH_GLOBAL));
+    OK(cuCtxCreate_v2(&bad, 0, 0));
+    OK(cuModuleLoadData(&m, PTX_HEAD PTX_STORE));
+    OK(cuMemAlloc_v2(&freed, 4));
+    OK(cuMemFree_v2(freed));
+    store(m, p, 1);
+    OK(cuCtxSynchronize());
+    OK(cuLaunchHostFunc(NULL, wait_at_gate, NULL));
+    store(m, freed, 2);
+    OK(cuStreamAddCallback(NULL, tell, NULL, 0));
+    atomic_store(&gate, 1);
+    FAILS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK_EQ_INT(told, CUDA_ERROR_ILLEGAL_ADDRESS);
+    FAILS(cuMemAlloc_v2(&freed, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+    FAILS(cuStreamCreate(&s, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+    FAILS(cuStreamSynchronize(NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
+    OK(cuCtxDestroy_v2(bad));
+
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH_v2(&value, p, 4));
+    CHECK_EQ_INT(value, 1);
+    OK(cuCtxDestroy_v2(good));
+    return check_result();
+}
