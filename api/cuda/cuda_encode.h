@@ -116,8 +116,8 @@ static inline uint64_t cuda_stream_slot(const struct tsm_stream *stream)
 static inline void cuda_readback(struct tsm_call *call, const void *address, uint64_t size,
                                  bool complete)
 {
-    const struct tsm_box box = {.data = address, .width = size, .height = 1, .depth = 1,
-                                .pitch = size, .plane = size};
+    const struct tsm_box box = {
+        .data = address, .width = size, .height = 1, .depth = 1, .pitch = size, .plane = size};
 
     tsm_readback(call, &box, complete);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CUDA backend: what generated replay functions (cuda_replay_calls.c) and those by hand share. A
- * replay function carries out one record on the driver of the replay.
+ * The CUDA backend: what generated replay functions (cuda_replay_calls.c) and those by hand share.
+ * A replay function carries out one record on the driver of the replay.
  *
  * The objects of a replay are found by the ids of the recording, streams by their recorded numbers.
  * Addresses of the device are the recorded ones, or are translated where those could not be had.
  *
- * A function reads all its slots first, through struct cuda_args. What goes wrong there (a slot that
- * is not in the record, an id of no object) is remembered, and the call is not made:
+ * A function reads all its slots first, through struct cuda_args. What goes wrong there (a slot
+ * that is not in the record, an id of no object) is remembered, and the call is not made:
  *
  *     int replay_cuEventDestroy_v2(struct cuda_replay *replay, const struct sbt_record *record)
  *     {

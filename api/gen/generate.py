@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes C of an API's description. Called by Meson; what it writes is never committed.
 
-    generate.py OUT_DIR api/cuda/cuda.api api/cuda/cuda.enums OUTPUT...
+    generate.py api/cuda/cuda.api api/cuda/cuda.enums OUTPUT...
 
-OUTPUT is a file name, one of those in OUTPUTS.
+OUTPUT is a path; its last part, one of those in OUTPUTS, says what to make.
 """
 
 import pathlib
@@ -24,6 +24,7 @@ OUTPUTS = {
     'cuda_calls.inc': declarations.calls_inc,
     'cuda_calls.h': schema.calls_h,
     'cuda_real.h': wrappers.real_h,
+    'cuda_wrappers.h': wrappers.wrappers_h,
     'cuda_hooks.h': wrappers.hooks_h,
     'cuda_replay_calls.h': replay_calls.replay_calls_h,
     'cuda_schema.c': schema.schema_c,
@@ -34,13 +35,13 @@ OUTPUTS = {
 
 
 def main():
-    out, api_path, enums_path, *outputs = sys.argv[1:]
+    api_path, enums_path, *outputs = map(pathlib.Path, sys.argv[1:])
     try:
         api = traits.read(api_path, enums_path)
     except description.Problems as problems:
         sys.exit(str(problems))
-    for name in outputs:
-        (pathlib.Path(out) / name).write_text(OUTPUTS[name](api), encoding='utf-8')
+    for path in outputs:
+        path.write_text(OUTPUTS[path.name](api), encoding='utf-8')
 
 
 if __name__ == '__main__':

@@ -27,16 +27,16 @@ SOURCE = HEAD + '''\
 #include "api/cuda/cuda_replay_calls.h"
 
 {functions}
-static const cuda_replay_function functions[] = {{
+static const cuda_replay_function replays[] = {{
 {table}}};
 
 cuda_replay_function cuda_replay_find(uint32_t type)
 {{
     uint32_t id = SBT_TYPE_CALL(type);
 
-    if (SBT_TYPE_API(type) != SBT_API_CUDA || id >= sizeof(functions) / sizeof(functions[0]))
+    if (SBT_TYPE_API(type) != SBT_API_CUDA || id >= sizeof(replays) / sizeof(replays[0]))
         return NULL;
-    return functions[id];
+    return replays[id];
 }}
 
 /* ---- the driver ----------------------------------------------------------------------------- */

@@ -13,6 +13,13 @@ def guarded(macro, body):
 
 
 def wrap(text, indent=4):
-    """`text` in lines of at most 100 columns, those after the first indented."""
-    return '\n'.join(textwrap.wrap(text, 100, subsequent_indent=' ' * indent,
-                                   break_long_words=False, break_on_hyphens=False))
+    """`text` in lines of at most 100 columns, those after the first indented; broken behind commas
+    where that is enough."""
+    for glue in (lambda part: part.replace(' ', '\0'), lambda part: part):
+        whole = ', '.join(map(glue, text.lstrip().split(', ')))
+        lines = textwrap.wrap(whole, 100, initial_indent=' ' * (len(text) - len(text.lstrip())),
+                              subsequent_indent=' ' * indent, break_long_words=False,
+                              break_on_hyphens=False)
+        if max(map(len, lines), default=0) <= 100:
+            break
+    return '\n'.join(lines).replace('\0', ' ')

@@ -12,6 +12,9 @@ UNSIGNED = ('unsigned int', 'unsigned short', 'unsigned char', 'unsigned long lo
 OPTIONS = ('blocks', 'waits', 'taints')
 WITH_STREAM = ('command', 'signal', 'wait', 'sync')
 NEVER_REPLAYED = ('init', 'query', 'sync', 'other')
+# Through a pointer to non-const, these are what the call gives.
+ASSUMED_OUT = ('uint', 'int', 'hex', 'bool', 'f32', 'size', 'devptr', 'device', 'handle', 'enum',
+               'flags')
 C_WORDS = {'sizeof', 'unsigned', 'int', 'void', 'char', 'size_t', 'uint64_t'}
 
 
@@ -62,6 +65,8 @@ class TraitReader:
     def call(self, call):
         root = self.root(call)
         lines = root.traits
+        if root.source:
+            return  # has been reported
         if not lines:
             self.problem(call.place, f'{call.name} has no traits')
             return
@@ -161,6 +166,8 @@ class TraitReader:
                 assumed.role, assumed.made, assumed.place = said.role, said.made, said.place
                 assumed.out = assumed.out or said.out
                 param.use = assumed
+            elif said.type in ASSUMED_OUT and param.pointee and 'const ' not in param.ctype:
+                said.out = True
             self.complete(call, param)
         self.stream(call)
         self.object(call)
@@ -269,8 +276,8 @@ class TraitReader:
     def check_expressions(self, call):
         names = {param.name for param in call.params}
         for param in call.params:
-            if param.use.type in WITH_LENGTH:
-                self.expression(param.use.place, param.use.length, names)
+            self.expression(param.use.place, param.use.length, names)
+            self.expression(param.use.place, param.use.value, names)
         for _, use in call.extra:
             self.expression(use.place, use.value, names)
         for text in (call.stream, call.after, *call.track, call.untrack):

@@ -8,7 +8,7 @@ from text import HEAD, guarded, wrap
 from traits import fields_of
 
 RESOLVER = '''\
-static CUresult resolve_{name}({params})
+{signature}
 {{
     if (!cuda_bind() || real.{name} == resolve_{name})
         return CUDA_ERROR_NOT_FOUND;
@@ -17,14 +17,14 @@ static CUresult resolve_{name}({params})
 '''
 
 HOOKED = '''\
-TSM_EXPORT CUresult {name}({params})
+{signature}
 {{
     return hook_{name}({args});
 }}
 '''
 
 WRAPPER = '''\
-TSM_EXPORT CUresult {name}({params})
+{signature}
 {{
     struct tsm_call call;
     CUresult returned;
@@ -44,6 +44,9 @@ TSM_EXPORT CUresult {name}({params})
 '''
 
 SOURCE = HEAD + '''\
+#include "api/cuda/cuda_wrappers.h"
+
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
 
 #define TSM_EXPORT __attribute__((visibility("default")))
@@ -206,7 +209,8 @@ def statements(lines):
 
 
 def wrapper(call, structs):
-    names = {'name': call.name, 'params': params_of(call), 'args': args_of(call)}
+    names = {'name': call.name, 'args': args_of(call),
+             'signature': wrap(f'TSM_EXPORT CUresult {call.name}({params_of(call)})', 8)}
     if call.status == 'hook':
         return HOOKED.format(**names)
     lines = after(call, fields_of(call, structs))
@@ -218,10 +222,14 @@ def wrapper(call, structs):
     return re.sub(r'\n\n(?=    (returned|tsm_call_commit|return returned))', '\n', text)
 
 
+def resolver(call):
+    signature = wrap(f'static CUresult resolve_{call.name}({params_of(call)})', 8)
+    return RESOLVER.format(name=call.name, signature=signature, args=args_of(call))
+
+
 def wrappers_c(api):
     return SOURCE.format(
-        resolvers='\n'.join(RESOLVER.format(name=call.name, params=params_of(call),
-                                            args=args_of(call)) for call in api.calls),
+        resolvers='\n'.join(map(resolver, api.calls)),
         initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in api.calls),
         wrappers='\n'.join(wrapper(call, api.structs) for call in api.calls),
         rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&real.{call.name}}},\n'
@@ -238,18 +246,22 @@ struct cuda_real {{
 {members}}};
 '''
 
-HOOKS = '''\
-/* What is written by hand for the CUDA source: functions that the description calls. They run inside
- * the traced program, by the rules of capture/capture.h. */
-
-#include "api/cuda/cuda_encode.h"
+WRAPPERS = '''\
 #include "api/cuda/cuda_real.h"
 #include "api/cuda/cuda_source.h"
 
 /* The driver's own functions. Each is at first a resolver: see api/cuda/cuda_source.h. */
 extern struct cuda_real real;
 
+/* Name, wrapper and &real.NAME of each function, sorted by name. */
 extern const struct tsm_exports cuda_exports;
+'''
+
+HOOKS = '''\
+/* What is written by hand for the CUDA source: functions that the description calls. They run inside
+ * the traced program, by the rules of capture/capture.h. */
+
+#include "api/cuda/cuda_source.h"
 
 /* Everything that was submitted to `context` (NULL: the calling thread's) is complete: tell
  * tsm_synchronised() for each of its streams. */
@@ -267,6 +279,10 @@ def real_h(api):
     members = ''.join(wrap(f'    CUresult (*{call.name})({params_of(call)});', 8) + '\n'
                       for call in api.calls)
     return guarded('API_CUDA_CUDA_REAL_H', REAL.format(members=members))
+
+
+def wrappers_h(api):
+    return guarded('API_CUDA_CUDA_WRAPPERS_H', WRAPPERS)
 
 
 def hooks_h(api):

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/cuda_wrappers_fake.h"
+
+#include "api/cuda/cuda_hooks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+char fake_log[4096];
+struct tsm_call fake_record;
+bool fake_recording;
+struct tsm_handle fake_handle;
+bool fake_driver;
+
+void fake_reset(void)
+{
+    fake_log[0] = 0;
+    fake_recording = true;
+    fake_driver = true;
+    memset(&fake_handle, 0, sizeof(fake_handle));
+}
+
+void fake_note(const char *format, ...)
+{
+    size_t used = strlen(fake_log);
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(fake_log + used, sizeof(fake_log) - used, format, ap);
+    va_end(ap);
+    strncat(fake_log, " ", sizeof(fake_log) - strlen(fake_log) - 1);
+}
+
+/* ---- capture ------------------------------------------------------------------------------- */
+
+bool tsm_call_begin(struct tsm_call *call, uint32_t type)
+{
+    if (!fake_recording)
+        return false;
+    memset(call, 0, sizeof(*call));
+    call->type = type;
+    return true;
+}
+
+void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use)
+{
+    call->stream = stream;
+    call->position = 7;
+    fake_note("%s:%zu", use == TSM_BLOCKS ? "blocks" : "enqueues", (size_t)stream);
+}
+
+void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
+{
+    call->result = result;
+    fake_note(failed ? "failed" : "returned");
+}
+
+void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size)
+{
+    fake_note("bytes:%zu", size);
+    tsm_call_slot(call, 0);
+}
+
+void tsm_call_string(struct tsm_call *call, const char *text)
+{
+    fake_note("string:%s", text ? text : "none");
+    tsm_call_slot(call, 0);
+}
+
+void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
+{
+    fake_note("blob:%zu", (size_t)size);
+    tsm_call_slot(call, 0);
+}
+
+void tsm_call_flag(struct tsm_call *call, uint32_t flags)
+{
+    call->flags |= flags;
+}
+
+void tsm_call_commit(struct tsm_call *call)
+{
+    fake_record = *call;
+    fake_note("commit");
+}
+
+uint32_t tsm_intern(const char *text, size_t size)
+{
+    return (uint32_t)size;
+}
+
+struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    return raw && fake_handle.raw == raw ? &fake_handle : NULL;
+}
+
+struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    fake_note("add:%zu", (size_t)raw);
+    fake_handle.raw = raw;
+    fake_handle.id++;
+    return &fake_handle;
+}
+
+void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    fake_note("remove:%zu", (size_t)raw);
+}
+
+uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    return raw ? (uint32_t)raw + 100 : 0;
+}
+
+uint32_t tsm_stream_number(const struct tsm_stream *stream)
+{
+    return (uint32_t)(size_t)stream;
+}
+
+void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
+{
+    fake_note("waits:%u", event->id);
+}
+
+void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
+{
+    fake_note("readback:%zu%s", (size_t)box->width, complete ? ":complete" : "");
+}
+
+void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
+{
+    fake_note("synchronised:%zu", (size_t)stream);
+}
+
+void tsm_synchronised_event(const struct tsm_handle *event)
+{
+    fake_note("synchronised:event:%u", event->id);
+}
+
+void tsm_hostmem_track(uint64_t start, uint64_t size)
+{
+    fake_note("track:%zu", (size_t)size);
+}
+
+void tsm_hostmem_untrack(uint64_t start)
+{
+    fake_note("untrack");
+}
+
+void tsm_hostmem_publish(void)
+{
+    fake_note("publish");
+}
+
+/* ---- by hand ------------------------------------------------------------------------------- */
+
+bool cuda_bind(void)
+{
+    return false;
+}
+
+/* Streams are named by their handle; the default ones by 1000 and 2000. */
+struct tsm_stream *cuda_stream(CUstream stream)
+{
+    return (struct tsm_stream *)(stream ? (size_t)stream : 1000);
+}
+
+struct tsm_stream *cuda_stream_ptsz(CUstream stream)
+{
+    return (struct tsm_stream *)(stream ? (size_t)stream : 2000);
+}
+
+void cuda_context_synchronised(CUcontext context)
+{
+    fake_note("synchronised:context");
+}
