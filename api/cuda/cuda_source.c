@@ -4,6 +4,7 @@
 #include "api/cuda/cuda_encode.h"
 #include "base/arena.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "api/cuda/cuda_encode.h"
 #include "base/hash.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -5,7 +5,9 @@
  */
 #include "api/cuda/cuda_source.h"
 
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 /* One side of a copy; `type` is never CU_MEMORYTYPE_UNIFIED after resolve(). */
 struct side {

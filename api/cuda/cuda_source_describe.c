@@ -6,7 +6,9 @@
 #include "api/cuda/cuda_source.h"
 
 #include "base/text.h"
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 #include <stdatomic.h>
 #include <string.h>

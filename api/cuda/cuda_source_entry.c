@@ -7,7 +7,9 @@
  */
 #include "api/cuda/cuda_source.h"
 
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 static void replace(const char *symbol, void **pfn, CUresult result, cuuint64_t flags)
 {

@@ -9,7 +9,9 @@
  */
 #include "api/cuda/cuda_source_module.h"
 
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 #include <string.h>
 

@@ -4,7 +4,9 @@
  */
 #include "api/cuda/cuda_source_module.h"
 
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 #include <errno.h>
 #include <fcntl.h>

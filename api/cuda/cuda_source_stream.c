@@ -8,7 +8,9 @@
  */
 #include "api/cuda/cuda_source.h"
 
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
 
 /* What is known of a context: the `user` of its handle. */
 struct context {
