@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The call path: begin, stream, returned, commit. Rules of this file: no malloc, no system call when
- * nothing is wrong, nothing shared between threads but the stream's lock, errno preserved.
+ * The call path: begin, stream, returned, commit. Rules of this file: no malloc, no system call
+ * when nothing is wrong, nothing shared between threads but the stream's lock, errno preserved.
  *
  * Stores to the lane's header are what another thread (the drain thread) or, after a crash, another
- * process sees of a call in progress. x86 keeps stores in order; the signal fences keep the compiler
- * from moving them around the time stamps. The drain thread pays for the missing fence here with
- * membarrier().
+ * process sees of a call in progress. x86 keeps stores in order; the signal fences keep the
+ * compiler from moving them around the time stamps. The drain thread pays for the missing fence
+ * here with membarrier().
  */
 #include "capture/session.h"
 
@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define COMPILER_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define COMPILER_FENCE()      __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define PUBLISH(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
 static uint8_t type_info(const struct tsm_session *s, uint32_t type)
@@ -118,14 +118,15 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     info = type_info(s, type);
     if (!lane || (info & TSM_TYPE_OFF)) {
         if (lane)
-            tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE, tsm_ticks());
+            tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE,
+                            tsm_ticks());
         return false;
     }
     tsm_thread.inside = 1;
     init(call, lane, type);
     if (info & TSM_TYPE_STACK)
-        call->stack = tsm_stack_capture(s, lane, __builtin_return_address(0),
-                                        __builtin_dwarf_cfa());
+        call->stack =
+            tsm_stack_capture(s, lane, __builtin_return_address(0), __builtin_dwarf_cfa());
     PUBLISH(lane->header->closing, 0);
     PUBLISH(lane->header->stream, SBT_STREAM_NONE);
     call->begin = stamp_begin(lane->header, info);

@@ -26,10 +26,11 @@
  *     }
  *
  * Order. The order on each stream is the order that the driver saw: an enqueueing call holds its
- * stream's lock across the real call. A call that can wait for the GPU takes its place on the stream
- * first and calls without the lock, so that we never add a deadlock. Records carry TSC stamps;
- * merging lanes by them gives the trace's total order: a call's place is its return, a destroying
- * call's place is its begin (the address that it frees may be given out again before it returns).
+ * stream's lock across the real call. A call that can wait for the GPU takes its place on the
+ * stream first and calls without the lock, so that we never add a deadlock. Records carry TSC
+ * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
+ * destroying call's place is its begin (the address that it frees may be given out again before it
+ * returns).
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -41,7 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tsm_lane;   /* capture/lane.h */
+struct tsm_lane; /* capture/lane.h */
 struct tsm_stream;
 
 /* ---- a call ------------------------------------------------------------------------------- */
@@ -60,10 +61,10 @@ struct tsm_call {
     int64_t result;
     uint32_t type;
     uint32_t stack;
-    uint32_t flags;      /* SBT_RECORD_* */
+    uint32_t flags; /* SBT_RECORD_* */
     uint32_t slot_count;
     bool stream_locked;
-    bool keep;           /* false: filtered; the record is counted, not written */
+    bool keep; /* false: filtered; the record is counted, not written */
     uint64_t slots[SBT_FIELD_COUNT_MAX];
     /* Variable data: spans that commit copies into the lane. */
     uint32_t span_count;
@@ -76,8 +77,9 @@ struct tsm_call {
 };
 
 /* True when this call is to be recorded: capture is on, this is not a call from inside another
- * intercepted call (or from our own threads), and the thread has a lane. The first call of a process
- * starts the session. After true, exactly one of commit or drop must follow, on this thread. */
+ * intercepted call (or from our own threads), and the thread has a lane. The first call of a
+ * process starts the session. After true, exactly one of commit or drop must follow, on this
+ * thread. */
 bool tsm_call_begin(struct tsm_call *call, uint32_t type);
 
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
@@ -138,18 +140,19 @@ uint32_t tsm_intern(const char *text, size_t size);
 struct tsm_handle {
     uint64_t raw;
     uint32_t id;
-    uint32_t type;            /* the source's object type number, 1..63 */
-    uint32_t name;            /* interned string, 0 none */
-    struct tsm_stream *stream;/* of a stream object, or where an event was last recorded */
-    uint64_t position;        /* of an event: on that stream */
-    void *user;               /* the source's own, e.g. a function's parameter layout */
+    uint32_t type;             /* the source's object type number, 1..63 */
+    uint32_t name;             /* interned string, 0 none */
+    struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
+    uint64_t position;         /* of an event: on that stream */
+    void *user;                /* the source's own, e.g. a function's parameter layout */
 };
 
 /* Of API `api`, object type `type`. NULL when unknown (made before capture began). */
 struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw);
 
 /* Make an entry; an entry with the same raw value is replaced (the driver reuses values). Never
- * NULL: when the table is full a shared overflow entry with id 0 is given and the trace is tainted. */
+ * NULL: when the table is full a shared overflow entry with id 0 is given and the trace is tainted.
+ */
 struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw);
 
 void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
@@ -216,19 +219,21 @@ bool tsm_inside(void);
 void tsm_inside_enter(void);
 void tsm_inside_leave(void);
 
-/* Flush: what was committed so far is in the trace file when this returns. Finish: the same, then the
- * trace's end is written and capture is over; for destructors, _exit and exec. Both do nothing in the
- * child of vfork, whose memory is its parent's. */
+/* Flush: what was committed so far is in the trace file when this returns. Finish: the same, then
+ * the trace's end is written and capture is over; for destructors, _exit and exec. Both do nothing
+ * in the child of vfork, whose memory is its parent's. */
 void tsm_session_flush(void);
 void tsm_session_finish(void);
 
-/* exec failed after finish: the next call starts a second session (TS_OUTPUT with ".1", ".2"...). */
+/* exec failed after finish: the next call starts a second session (TS_OUTPUT with ".1", ".2"...).
+ */
 void tsm_session_exec_failed(void);
 
 /* In the parent, after fork: writes a FORK record. */
 void tsm_session_forked(int child);
 
-/* Calls pass through unrecorded until resumed. The trace does not know of objects made meanwhile. */
+/* Calls pass through unrecorded until resumed. The trace does not know of objects made meanwhile.
+ */
 void tsm_session_pause(bool paused);
 
 #endif

@@ -12,8 +12,9 @@
  * released, in all lanes together, is switched by one store of `flush_epoch`, so that a salvager
  * finds a consistent state whenever the process dies.
  *
- * Descriptors. The thread has a table of its own (close_range with UNSHARE), in which only our files
- * are: the program can close all its descriptors, and we can never write into a file of its own.
+ * Descriptors. The thread has a table of its own (close_range with UNSHARE), in which only our
+ * files are: the program can close all its descriptors, and we can never write into a file of its
+ * own.
  */
 #include "capture/drain.h"
 
@@ -34,19 +35,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FLUSH_BYTES        (1u << 20)
-#define FLUSH_AFTER_NS     500000000u
-#define SLEEP_BUSY_NS      20000000u
-#define SLEEP_IDLE_MAX_NS  1000000000u
-#define QUIET_WAIT_NS      500000000u  /* for commits that are under way when the end comes */
-#define STUCK_DESTROY_NS   1000000000u /* a destroying call that keeps others from being written */
+#define FLUSH_BYTES       (1u << 20)
+#define FLUSH_AFTER_NS    500000000u
+#define SLEEP_BUSY_NS     20000000u
+#define SLEEP_IDLE_MAX_NS 1000000000u
+#define QUIET_WAIT_NS     500000000u  /* for commits that are under way when the end comes */
+#define STUCK_DESTROY_NS  1000000000u /* a destroying call that keeps others from being written */
 
 static uint64_t load(const uint64_t *value)
 {
     return __atomic_load_n(value, __ATOMIC_ACQUIRE);
 }
 
-/* ---- a round ---------------------------------------------------------------------------------- */
+/* ---- a round ----------------------------------------------------------------------------------
+ */
 
 static void barrier(const struct tsm_drain *d)
 {
@@ -155,7 +157,8 @@ static int merge_round(struct tsm_drain *d, bool last)
     return error ? error : tsm_merge_records(&d->merge, watermark);
 }
 
-/* ---- flushing --------------------------------------------------------------------------------- */
+/* ---- flushing ---------------------------------------------------------------------------------
+ */
 
 static void release(struct tsm_drain *d)
 {
@@ -260,7 +263,8 @@ static int flush_when_due(struct tsm_drain *d)
     return error;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------
+ */
 
 /* No commit is under way, or it takes too long. */
 static bool is_quiet(struct tsm_drain *d)
@@ -328,7 +332,8 @@ static int write_end(struct tsm_drain *d)
     return error;
 }
 
-/* ---- the loop --------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------
+ */
 
 static int answer_lane_wishes(struct tsm_drain *d)
 {
@@ -350,13 +355,12 @@ static void sleep_until_needed(struct tsm_drain *d, uint32_t signal, uint64_t *i
     struct tsm_session *s = d->session;
     bool busy = d->unflushed || d->waited_for || d->flush_request != s->flush_done;
 
-    *idle_ns = busy ? SLEEP_BUSY_NS
+    *idle_ns = busy                               ? SLEEP_BUSY_NS
                : *idle_ns * 2 < SLEEP_IDLE_MAX_NS ? *idle_ns * 2
                                                   : SLEEP_IDLE_MAX_NS;
     __atomic_store_n(&s->drain_sleeping, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&s->drain_signal, __ATOMIC_SEQ_CST) == signal)
-        tsm_futex_wait(&s->drain_signal, signal,
-                       d->finish_seen_ns ? 1000000u : *idle_ns);
+        tsm_futex_wait(&s->drain_signal, signal, d->finish_seen_ns ? 1000000u : *idle_ns);
     __atomic_store_n(&s->drain_sleeping, 0, __ATOMIC_SEQ_CST);
 }
 

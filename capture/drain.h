@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The drain thread's own state, shared by capture/drain.c (the loop) and capture/drain_setup.c (what
- * it does once, at the start).
+ * The drain thread's own state, shared by capture/drain.c (the loop) and capture/drain_setup.c
+ * (what it does once, at the start).
  */
 #ifndef CAPTURE_DRAIN_H
 #define CAPTURE_DRAIN_H
@@ -30,9 +30,9 @@ struct tsm_drain {
     uint64_t finish_seen_ns;     /* when somebody asked for the end */
     uint32_t flush_request;      /* being worked on; session->flush_done: none */
     uint64_t request_ns;
-    bool waited_for;             /* some thread waits for space in its lane */
+    bool waited_for; /* some thread waits for space in its lane */
     bool has_membarrier;
-    bool own_descriptors;        /* the table of descriptors is not shared with the program */
+    bool own_descriptors; /* the table of descriptors is not shared with the program */
 };
 
 /* Open the output, make lane 0 and the first lanes, begin the trace. Leaves drain_message. */

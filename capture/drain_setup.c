@@ -115,7 +115,8 @@ int tsm_drain_add_lanes(struct tsm_drain *d, uint32_t count)
     return error;
 }
 
-/* ---- the clock -------------------------------------------------------------------------------- */
+/* ---- the clock --------------------------------------------------------------------------------
+ */
 
 static void publish_line(struct tsm_drain *d, struct tsm_clock_line line)
 {
@@ -155,7 +156,8 @@ static void first_line(struct tsm_drain *d)
     d->clock_due_ns = d->session->start.monotonic_ns + 2000000;
 }
 
-/* ---- the trace's beginning ---------------------------------------------------------------------- */
+/* ---- the trace's beginning ----------------------------------------------------------------------
+ */
 
 static int number_metadata(struct sbt_writer *w, const char *name, uint64_t value)
 {
@@ -255,7 +257,8 @@ static int write_schemas(struct sbt_writer *w)
 static int begin_trace(struct tsm_drain *d, int trace_fd)
 {
     struct tsm_session *s = d->session;
-    struct sbt_writer_options options = {.threads = s->settings.threads, .level = s->settings.level};
+    struct sbt_writer_options options = {.threads = s->settings.threads,
+                                         .level = s->settings.level};
     struct sbt_session session = {
         .start_monotonic_ns = s->start.monotonic_ns,
         .start_realtime_ns = s->start_realtime_ns,

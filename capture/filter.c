@@ -12,8 +12,8 @@
 
 /* Shared by all threads; touched only when a filter is set. */
 struct tsm_filter {
-    uint64_t command_count;   /* for TS_SAMPLE */
-    uint64_t second;          /* for TS_RATE: start of the present one, in ns */
+    uint64_t command_count; /* for TS_SAMPLE */
+    uint64_t second;        /* for TS_RATE: start of the present one, in ns */
     uint64_t in_second;
     uint8_t matches[TSM_INTERN_COUNT_MAX + 1]; /* TS_KERNELS by name: 0 unknown, 1 no, 2 yes */
 };

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Open addressing; slots hold entry numbers, so that a reader without a lock sees a slot as a whole.
- * Writers take a lock. An entry is reused long after its handle was removed (a queue of removed
- * ones), because a thread may still hold a pointer to it; what it reads then is stale, not garbage.
+ * Open addressing; slots hold entry numbers, so that a reader without a lock sees a slot as a
+ * whole. Writers take a lock. An entry is reused long after its handle was removed (a queue of
+ * removed ones), because a thread may still hold a pointer to it; what it reads then is stale, not
+ * garbage.
  */
 #include "base/text.h"
 #include "capture/session.h"
 
-#define SLOT_COUNT      (1u << 20)
-#define ENTRY_COUNT     (1u << 19)
-#define TYPE_COUNT      64u
-#define REMOVED         1u
-#define FIRST_ENTRY     2u
-#define REUSE_DISTANCE  4096u /* removals before an entry is used again */
+#define SLOT_COUNT     (1u << 20)
+#define ENTRY_COUNT    (1u << 19)
+#define TYPE_COUNT     64u
+#define REMOVED        1u
+#define FIRST_ENTRY    2u
+#define REUSE_DISTANCE 4096u /* removals before an entry is used again */
 
 struct entry {
     struct tsm_handle handle;

@@ -24,7 +24,7 @@ struct tsm_intern {
     uint32_t count;
     uint64_t arena_used;
     char *arena;
-    uint32_t slots[SLOT_COUNT];                 /* ids */
+    uint32_t slots[SLOT_COUNT];                  /* ids */
     struct text texts[TSM_INTERN_COUNT_MAX + 1]; /* by id */
 };
 

@@ -32,17 +32,6 @@ void tsm_lane_init(struct tsm_lane *lane, struct tsm_session *session, uint32_t 
     lane->wake_at = size / 2;
 }
 
-void tsm_missing_add(struct tsm_missing *missing, uint32_t stream, uint64_t ticks)
-{
-    uint32_t bit = stream < 63 ? stream : 63;
-
-    if (missing->count == 0)
-        missing->first = ticks;
-    missing->last = ticks;
-    missing->streams |= stream == SBT_STREAM_NONE ? 0 : (uint64_t)1 << bit;
-    __atomic_store_n(&missing->count, missing->count + 1, __ATOMIC_RELEASE);
-}
-
 void tsm_lane_lost(struct tsm_lane *lane, uint32_t stream, uint64_t ticks)
 {
     tsm_missing_add(&lane->header->lost, stream, ticks);
@@ -66,7 +55,8 @@ static bool populate(struct tsm_lane *lane, uint64_t until)
     return ok;
 }
 
-/* The drain thread is gone: only when the program ended it, by exec of another thread or by hand. */
+/* The drain thread is gone: only when the program ended it, by exec of another thread or by hand.
+ */
 static bool drain_is_gone(struct tsm_session *session)
 {
     int saved_errno = errno;

@@ -14,10 +14,10 @@
  * and never wrap; a position's place is position & (size - 1). Entries are 8-byte aligned and never
  * cross the ring's end: a PAD entry fills the gap.
  *
- * Lane 0 takes definitions from any thread, under a lock: strings, stacks, mappings, metadata. Lanes
- * 1.. have one writer each: records and the pieces that they refer to. A consumer that reads the
- * heads of the lanes first and lane 0's head after them finds every string and stack that a record
- * names.
+ * Lane 0 takes definitions from any thread, under a lock: strings, stacks, mappings, metadata.
+ * Lanes 1.. have one writer each: records and the pieces that they refer to. A consumer that reads
+ * the heads of the lanes first and lane 0's head after them finds every string and stack that a
+ * record names.
  *
  * Order. A record's key is its end stamp, or its begin stamp when its entry says so (destroying
  * calls). Keys never fall within a lane. The trace's order is by (key, lane index).
@@ -31,14 +31,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TSM_LANES_MAGIC         "TSLANES\n"
-#define TSM_LANES_VERSION       1u
-#define TSM_LANES_HEADER_SIZE   4096u
-#define TSM_LANE_HEADER_SIZE    4096u
-#define TSM_FIRST_LANE_SIZE     (4u << 20) /* must take the longest string, 1 MiB */
-#define TSM_LANE_SIZE_MIN       (256u << 10)
-#define TSM_LANE_SIZE_MAX       (1u << 30)
-#define TSM_LANE_COUNT_MAX      32768u
+#define TSM_LANES_MAGIC       "TSLANES\n"
+#define TSM_LANES_VERSION     1u
+#define TSM_LANES_HEADER_SIZE 4096u
+#define TSM_LANE_HEADER_SIZE  4096u
+#define TSM_FIRST_LANE_SIZE   (4u << 20) /* must take the longest string, 1 MiB */
+#define TSM_LANE_SIZE_MIN     (256u << 10)
+#define TSM_LANE_SIZE_MAX     (1u << 30)
+#define TSM_LANE_COUNT_MAX    32768u
 
 /* Why records are missing; each has a counter of its own. */
 enum tsm_filter_reason {
@@ -67,15 +67,15 @@ struct tsm_lanes_header {
     uint64_t lane_size;
     uint8_t session_id[16];
     uint64_t start_monotonic_ns;
-    uint32_t lane_count;   /* lanes whose header is complete; grows */
-    uint32_t clock_epoch;  /* clock[clock_epoch & 1] is valid */
+    uint32_t lane_count;  /* lanes whose header is complete; grows */
+    uint32_t clock_epoch; /* clock[clock_epoch & 1] is valid */
     struct tsm_clock_line clock[2];
     /* flushed[flush_epoch & 1] here and in every lane belong together: so many records, all those
      * before these positions, are in the trace file. More may be: the next ones in order. */
     uint32_t flush_epoch;
     uint32_t reserved;
     uint64_t flushed[2];
-    uint64_t cut;          /* ring mode: commands with a key below this were left out */
+    uint64_t cut;                /* ring mode: commands with a key below this were left out */
     struct tsm_missing kept_out; /* ... as of the last flush */
     struct tsm_missing no_lane;  /* lost: calls of threads that got no lane */
     char stopped[256];           /* why the trace could not be written to its end, "" it could */
@@ -83,14 +83,14 @@ struct tsm_lanes_header {
 
 struct tsm_lane_header {
     /* The producer's. */
-    uint64_t head;     /* position after the last published entry */
-    uint64_t pending;  /* lower bound of the key of a record that is being made; 0 none;
-                          TSM_PENDING_UNKNOWN: a stamp is being taken, `since` is a lower bound */
-    uint64_t since;    /* begin of the current or last call */
-    uint64_t closing;  /* head as it will be, or is, once the call's record is published; 0 before */
-    uint32_t inside;   /* type of the call that the thread is in, 0 none (core records are none) */
-    uint32_t thread;   /* kernel's id of the lane's thread, 0 free */
-    uint32_t stream;   /* of the call inside, or SBT_STREAM_NONE */
+    uint64_t head;    /* position after the last published entry */
+    uint64_t pending; /* lower bound of the key of a record that is being made; 0 none;
+                         TSM_PENDING_UNKNOWN: a stamp is being taken, `since` is a lower bound */
+    uint64_t since;   /* begin of the current or last call */
+    uint64_t closing; /* head as it will be, or is, once the call's record is published; 0 before */
+    uint32_t inside;  /* type of the call that the thread is in, 0 none (core records are none) */
+    uint32_t thread;  /* kernel's id of the lane's thread, 0 free */
+    uint32_t stream;  /* of the call inside, or SBT_STREAM_NONE */
     uint32_t reserved;
     uint64_t position;
     /* Written rarely, by the producer. */
@@ -210,7 +210,7 @@ struct tsm_lane {
     uint32_t waiting;
     struct tsm_scratch *scratch;
     struct tsm_stack_cache *stacks;
-    uint64_t last_begin;   /* begin of the last committed call */
+    uint64_t last_begin; /* begin of the last committed call */
 };
 
 /* `size` bytes (a multiple of 8) to fill, or NULL: drop mode and full, or capture failed. May wait

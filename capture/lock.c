@@ -47,8 +47,8 @@ void tsm_lock_wake(struct tsm_lock *lock)
 void *tsm_memory_map(size_t size)
 {
     int saved_errno = errno;
-    void *memory =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     errno = saved_errno;
     return memory == MAP_FAILED ? NULL : memory;
@@ -80,7 +80,8 @@ bool tsm_memory_read(void *out, uint64_t address, size_t size)
 {
     int saved_errno = errno;
     struct iovec local = {out, size};
-    struct iovec remote = {(void *)(uintptr_t)address, size}; /* NOLINT: only the kernel follows it */
+    struct iovec remote = {(void *)(uintptr_t)address,
+                           size}; /* NOLINT: only the kernel follows it */
     ssize_t got = process_vm_readv((pid_t)syscall(SYS_getpid), &local, 1, &remote, 1, 0);
     bool whole = got == (ssize_t)size;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/merge.h"
 
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +31,8 @@ int tsm_merge_add_lane(struct tsm_merge *m, const uint8_t *ring, uint64_t size)
     return 0;
 }
 
-/* ---- entries, checked ------------------------------------------------------------------------- */
+/* ---- entries, checked -------------------------------------------------------------------------
+ */
 
 /* The entry at `at`, NULL when it makes no sense. */
 static const struct tsm_entry *entry_at(const struct tsm_merge_lane *lane, uint64_t at,
@@ -74,7 +74,8 @@ static uint64_t key_of(const struct tsm_record_entry *r)
     return r->entry.flags & TSM_ENTRY_AT_BEGIN ? r->begin : r->end;
 }
 
-/* ---- definitions and pieces --------------------------------------------------------------------- */
+/* ---- definitions and pieces ---------------------------------------------------------------------
+ */
 
 static int define_string(struct sbt_writer *w, const struct tsm_entry *e)
 {
@@ -102,10 +103,12 @@ static int define_mapping(struct sbt_writer *w, const struct tsm_entry *e)
     struct sbt_mapping mapping;
 
     if (e->size < sizeof(*m) || m->path_size == 0 || m->build_id_size > 64 ||
-        sizeof(*m) + (uint64_t)m->path_size + m->build_id_size > e->size ||
-        path[m->path_size - 1])
+        sizeof(*m) + (uint64_t)m->path_size + m->build_id_size > e->size || path[m->path_size - 1])
         return TSM_E_FORMAT;
-    mapping = (struct sbt_mapping){m->start, m->end, m->file_offset, path,
+    mapping = (struct sbt_mapping){m->start,
+                                   m->end,
+                                   m->file_offset,
+                                   path,
                                    m->build_id_size ? (const uint8_t *)path + m->path_size : NULL,
                                    m->build_id_size};
     return sbt_writer_mapping(w, &mapping);
@@ -117,8 +120,8 @@ static int define_metadata(struct sbt_writer *w, const struct tsm_entry *e)
     const char *name = (const char *)(m + 1);
 
     if (e->size < sizeof(*m) || m->name_size == 0 || m->value_size == 0 ||
-        sizeof(*m) + (uint64_t)m->name_size + m->value_size > e->size ||
-        name[m->name_size - 1] || name[m->name_size + m->value_size - 1])
+        sizeof(*m) + (uint64_t)m->name_size + m->value_size > e->size || name[m->name_size - 1] ||
+        name[m->name_size + m->value_size - 1])
         return TSM_E_FORMAT;
     return sbt_writer_metadata(w, name, name + m->name_size);
 }
@@ -147,12 +150,14 @@ int tsm_merge_definitions(struct tsm_merge *m, uint64_t until)
         const struct tsm_entry *e = entry_at(lane, lane->read, until);
         int error = e ? define(m->writer, e) : TSM_E_FORMAT;
 
-        if (error == TSM_E_FORMAT)
+        if (error == TSM_E_FORMAT) {
             lane->torn = true;
-        else if (error)
+            break;
+        }
+        /* Over a limit of the format: left out, the rest goes on. */
+        if (error && error != TSM_E_ARGUMENT && error != TSM_E_LIMIT)
             return error;
-        else
-            lane->read += e->size;
+        lane->read += e->size;
     }
     return 0;
 }
@@ -183,7 +188,8 @@ int tsm_merge_pieces(struct tsm_merge *m, struct tsm_merge_lane *lane, uint64_t 
     return 0;
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------
+ */
 
 uint64_t tsm_merge_ns(const struct tsm_merge *m, uint64_t ticks)
 {
@@ -197,8 +203,7 @@ static const struct tsm_record_entry *next_record(struct tsm_merge_lane *lane)
 {
     while (!lane->torn && lane->read < lane->limit) {
         const struct tsm_entry *e = entry_at(lane, lane->read, lane->limit);
-        const struct tsm_record_entry *r =
-            e && e->kind == TSM_ENTRY_RECORD ? as_record(e) : NULL;
+        const struct tsm_record_entry *r = e && e->kind == TSM_ENTRY_RECORD ? as_record(e) : NULL;
 
         if (r)
             return r;
@@ -216,8 +221,7 @@ uint64_t tsm_merge_key_at(const struct tsm_merge_lane *lane, uint64_t at)
 
     while (position < lane->limit) {
         const struct tsm_entry *e = entry_at(lane, position, lane->limit);
-        const struct tsm_record_entry *r =
-            e && e->kind == TSM_ENTRY_RECORD ? as_record(e) : NULL;
+        const struct tsm_record_entry *r = e && e->kind == TSM_ENTRY_RECORD ? as_record(e) : NULL;
 
         if (!e)
             break;
@@ -265,6 +269,47 @@ static void build_heap(struct tsm_merge *m)
         sift_down(m, i);
 }
 
+/* Its place in the trace's order must not be lost, whatever is wrong with it. */
+static int write_refused(struct tsm_merge *m, const struct sbt_record *refused)
+{
+    static const char what[] = "a malformed record";
+    uint64_t slots[2] = {TSM_OWN_STRING_REFUSED, refused->type};
+    struct sbt_record record = *refused;
+    int error = sbt_writer_string(m->writer, TSM_OWN_STRING_REFUSED, what, sizeof(what) - 1);
+
+    record.type = SBT_TYPE(SBT_API_CORE, SBT_CORE_UNMODELLED);
+    record.flags = SBT_RECORD_TAINTS;
+    record.slots = slots;
+    record.slot_count = 2;
+    record.data_size = 0;
+    return error ? error : sbt_writer_record(m->writer, &record);
+}
+
+/* The writer takes records of their schema's shape only. One that ended early (an unfinished call,
+ * a wrapper's mistake) is filled up with zeros and empty blobs. */
+static int write_fitted(struct tsm_merge *m, const struct sbt_record *misfit)
+{
+    uint64_t slots[SBT_FIELD_COUNT_MAX] = {0};
+    uint8_t empty_blob[8] = {0};
+    struct sbt_record record = *misfit;
+    uint64_t blobs;
+    int count = sbt_writer_shape(m->writer, misfit->type, &blobs);
+
+    if (count < 0)
+        return write_refused(m, misfit);
+    for (int i = 0; i < count; i++) {
+        if (blobs >> i & 1)
+            slots[i] = sizeof(empty_blob);
+    }
+    record.slots = slots;
+    record.slot_count = (uint32_t)count;
+    record.data = empty_blob;
+    record.data_size = sizeof(empty_blob);
+    if (!(record.flags & SBT_RECORD_UNFINISHED))
+        record.flags |= SBT_RECORD_TRUNCATED;
+    return sbt_writer_record(m->writer, &record);
+}
+
 int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t begin, uint64_t end)
 {
     uint64_t end_ns = tsm_merge_ns(m, end);
@@ -274,6 +319,8 @@ int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t beg
     record->time_ns = tsm_merge_ns(m, begin);
     record->duration_ns = end_ns > record->time_ns ? end_ns - record->time_ns : 0;
     error = sbt_writer_record(m->writer, record);
+    if (error == TSM_E_ARGUMENT || error == TSM_E_LIMIT)
+        error = write_fitted(m, record);
     if (!error)
         m->record_count++;
     return error;

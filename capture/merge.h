@@ -13,6 +13,10 @@
 #include "capture/lane.h"
 #include "tracesmith/writer.h"
 
+/* Ids of strings of our own: above those that a session can give out. */
+#define TSM_OWN_STRING(i)      ((1u << 20) + 1 + (uint32_t)(i))
+#define TSM_OWN_STRING_REFUSED TSM_OWN_STRING(100)
+
 struct tsm_merge_lane {
     const uint8_t *ring;
     uint64_t size;
@@ -58,7 +62,8 @@ uint64_t tsm_merge_ns(const struct tsm_merge *m, uint64_t ticks);
 /* Key of the first record at or behind position `at` of a lane; UINT64_MAX when there is none. */
 uint64_t tsm_merge_key_at(const struct tsm_merge_lane *lane, uint64_t at);
 
-/* ---- the end of a trace (capture/merge_end.c) ------------------------------------------------- */
+/* ---- the end of a trace (capture/merge_end.c) -------------------------------------------------
+ */
 
 /* What lanes count of records that are missing, added up. */
 struct tsm_merge_ending {

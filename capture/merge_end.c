@@ -3,20 +3,13 @@
 
 #include <string.h>
 
-/* Ids of our own strings: above those that a session can give out. */
-#define OWN_STRING(i) ((1u << 20) + 1 + (uint32_t)(i))
-
 enum { REASON_LOST = TSM_FILTERED_COUNT, REASON_NO_LANE, REASON_STOPPED };
 
 static const char *const reasons[] = {
-    [TSM_FILTERED_STREAM] = "TS_STREAMS",
-    [TSM_FILTERED_KERNEL] = "TS_KERNELS",
-    [TSM_FILTERED_THREAD] = "TS_THREAD_NAMES",
-    [TSM_FILTERED_API] = "TS_APIS",
-    [TSM_FILTERED_SAMPLE] = "TS_SAMPLE",
-    [TSM_FILTERED_RATE] = "TS_RATE",
-    [TSM_FILTERED_KEEP] = "TS_KEEP",
-    [REASON_LOST] = "lane full",
+    [TSM_FILTERED_STREAM] = "TS_STREAMS",      [TSM_FILTERED_KERNEL] = "TS_KERNELS",
+    [TSM_FILTERED_THREAD] = "TS_THREAD_NAMES", [TSM_FILTERED_API] = "TS_APIS",
+    [TSM_FILTERED_SAMPLE] = "TS_SAMPLE",       [TSM_FILTERED_RATE] = "TS_RATE",
+    [TSM_FILTERED_KEEP] = "TS_KEEP",           [REASON_LOST] = "lane full",
     [REASON_NO_LANE] = "no lane for a thread",
 };
 
@@ -62,7 +55,7 @@ static int write_missing(struct tsm_merge *m, uint32_t call, const struct tsm_mi
                          int reason)
 {
     uint64_t slots[5] = {missing->count, tsm_merge_ns(m, missing->first),
-                         tsm_merge_ns(m, missing->last), OWN_STRING(reason), missing->streams};
+                         tsm_merge_ns(m, missing->last), TSM_OWN_STRING(reason), missing->streams};
     struct sbt_record record = {
         .type = SBT_TYPE(SBT_API_CORE, call),
         .stream = SBT_STREAM_NONE,
@@ -73,14 +66,14 @@ static int write_missing(struct tsm_merge *m, uint32_t call, const struct tsm_mi
 
     if (missing->count == 0)
         return 0;
-    error = sbt_writer_string(m->writer, OWN_STRING(reason), reasons[reason],
+    error = sbt_writer_string(m->writer, TSM_OWN_STRING(reason), reasons[reason],
                               strlen(reasons[reason]));
     return error ? error : tsm_merge_write(m, &record, missing->last, missing->last);
 }
 
 static int write_stopped(struct tsm_merge *m, const char *why, size_t size)
 {
-    uint64_t slot = OWN_STRING(REASON_STOPPED);
+    uint64_t slot = TSM_OWN_STRING(REASON_STOPPED);
     struct sbt_record record = {
         .type = SBT_TYPE(SBT_API_CORE, SBT_CORE_STOPPED),
         .stream = SBT_STREAM_NONE,
@@ -93,7 +86,7 @@ static int write_stopped(struct tsm_merge *m, const char *why, size_t size)
 
     if (length == 0)
         return 0;
-    error = sbt_writer_string(m->writer, OWN_STRING(REASON_STOPPED), why, length);
+    error = sbt_writer_string(m->writer, TSM_OWN_STRING(REASON_STOPPED), why, length);
     return error ? error : tsm_merge_write(m, &record, now, now);
 }
 

@@ -49,9 +49,8 @@ static bool choose_names(struct tsm_session *s, unsigned attempt)
 
 static bool newer_than_family(const struct stat *st)
 {
-    return st->st_mtim.tv_sec != family_start.tv_sec
-               ? st->st_mtim.tv_sec > family_start.tv_sec
-               : st->st_mtim.tv_nsec >= family_start.tv_nsec;
+    return st->st_mtim.tv_sec != family_start.tv_sec ? st->st_mtim.tv_sec > family_start.tv_sec
+                                                     : st->st_mtim.tv_nsec >= family_start.tv_nsec;
 }
 
 /* The locked lanes file; -1: somebody else's, try the next name; -2: error, in errno. */
@@ -83,7 +82,8 @@ static bool is_trace(const char *path)
 
     if (fd >= 0)
         close(fd);
-    return got == 0 || (got == (ssize_t)sizeof(head) && memcmp(head, sbt_file_magic, sizeof(head)) == 0);
+    return got == 0 ||
+           (got == (ssize_t)sizeof(head) && memcmp(head, sbt_file_magic, sizeof(head)) == 0);
 }
 
 enum { OPEN_TAKEN = -1, OPEN_FAILED = -2 };

@@ -2,8 +2,8 @@
  *
  * Payload bytes: cut into pieces, each stored once. A piece goes through the lane only when its key
  * is not in the table of published ones; the table is shared by all threads without a lock, and an
- * entry is made only after the piece is in a lane, so that a record never names a piece that a crash
- * could lose. A race makes a piece go twice; the writer stores it once.
+ * entry is made only after the piece is in a lane, so that a record never names a piece that a
+ * crash could lose. A race makes a piece go twice; the writer stores it once.
  *
  * The program may change the bytes while we look at them. Therefore what is stored is hashed as
  * stored: after the copy, not before.
@@ -94,7 +94,8 @@ static struct sbt_key key_of(const uint8_t *data, size_t size)
     return all_zero(data, size) ? (struct sbt_key){{0}} : tsm_hash_key(data, size);
 }
 
-/* ---- fetching --------------------------------------------------------------------------------- */
+/* ---- fetching ---------------------------------------------------------------------------------
+ */
 
 uint64_t tsm_box_size(const struct tsm_box *box)
 {
@@ -138,7 +139,8 @@ static bool fetch_box(uint8_t *out, const struct tsm_box *box, uint64_t offset, 
     return true;
 }
 
-/* ---- pieces ----------------------------------------------------------------------------------- */
+/* ---- pieces -----------------------------------------------------------------------------------
+ */
 
 static void publish_piece(struct tsm_lane *lane, struct tsm_piece_entry *e, size_t size)
 {
@@ -225,7 +227,8 @@ bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum ts
     return true;
 }
 
-/* ---- scratch ---------------------------------------------------------------------------------- */
+/* ---- scratch ----------------------------------------------------------------------------------
+ */
 
 uint8_t *tsm_scratch_take(struct tsm_lane *lane, uint64_t size)
 {

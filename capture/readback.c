@@ -125,7 +125,8 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
     scratch->deferred_count = 0;
 }
 
-/* ---- synchronisation -------------------------------------------------------------------------- */
+/* ---- synchronisation --------------------------------------------------------------------------
+ */
 
 /* Take out the oldest one that is known to be complete. */
 static bool take_complete(struct tsm_readbacks *r, struct pending *out)
@@ -182,7 +183,8 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
     struct tsm_session *s = tsm_session_current();
     uint64_t ticks;
 
-    if (!s || tsm_thread.session != s || __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
+    if (!s || tsm_thread.session != s ||
+        __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
         return;
     /* What another thread sent while this one waited may not be complete. */
     ticks = tsm_thread.lane->last_begin;

@@ -106,14 +106,16 @@ static void learn_types(struct tsm_session *s, const struct tsm_api_description 
 
     for (size_t i = 0; i < api->call_count; i++) {
         const struct sbt_schema *schema = api->calls[i].schema;
-        uint32_t at = SBT_TYPE_API(schema->type) * TSM_TYPE_CALL_COUNT + SBT_TYPE_CALL(schema->type);
+        uint32_t at =
+            SBT_TYPE_API(schema->type) * TSM_TYPE_CALL_COUNT + SBT_TYPE_CALL(schema->type);
 
         if (SBT_TYPE_API(schema->type) >= TSM_TYPE_API_COUNT ||
             SBT_TYPE_CALL(schema->type) >= TSM_TYPE_CALL_COUNT)
             continue;
-        s->types[at] = (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_KNOWN |
-                                 (excluded ? TSM_TYPE_OFF : 0) |
-                                 (stack_wanted(s->settings.stacks, schema->kind) ? TSM_TYPE_STACK : 0));
+        s->types[at] =
+            (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_KNOWN |
+                      (excluded ? TSM_TYPE_OFF : 0) |
+                      (stack_wanted(s->settings.stacks, schema->kind) ? TSM_TYPE_STACK : 0));
     }
 }
 
@@ -140,8 +142,9 @@ static bool make_tables(struct tsm_session *s)
     s->hostmem = tsm_hostmem_create();
     s->filter = tsm_filter_create(&s->settings);
     s->notes = tsm_notes_create();
+    s->mappings = tsm_mappings_create();
     return s->types && s->lanes && s->intern && s->stacks && s->pieces && s->handles &&
-           s->streams && s->readbacks && s->hostmem && s->filter && s->notes;
+           s->streams && s->readbacks && s->hostmem && s->filter && s->notes && s->mappings;
 }
 
 /* A session without a trace yet; NULL when capture is switched off or memory is refused. */
@@ -257,8 +260,7 @@ void tsm_session_pause(bool paused)
     uint32_t from = paused ? TSM_LIVE_ON : TSM_LIVE_PAUSED;
     uint32_t to = paused ? TSM_LIVE_PAUSED : TSM_LIVE_ON;
 
-    __atomic_compare_exchange_n(&live->state, &from, to, false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_ACQUIRE);
+    __atomic_compare_exchange_n(&live->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* This process's session, not that of a parent whose memory we share (vfork). */

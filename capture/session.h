@@ -8,8 +8,8 @@
  * vfork shares the page; what it may call before exec (flush, finish) compares process ids first.
  *
  * Who may wait for whom: threads of the program wait for the drain thread (space, a lane, the end)
- * and for short locks among each other. The drain thread waits for nobody and takes no lock that the
- * program can hold, the dynamic linker's included. Nobody holds a lock of ours while calling
+ * and for short locks among each other. The drain thread waits for nobody and takes no lock that
+ * the program can hold, the dynamic linker's included. Nobody holds a lock of ours while calling
  * something that takes the dynamic linker's.
  */
 #ifndef CAPTURE_SESSION_H
@@ -55,10 +55,10 @@ enum tsm_drain_state {
 };
 
 /* What the call path needs to know of a record type; an entry of session->types. */
-#define TSM_TYPE_KIND    0x0fu /* enum sbt_kind */
-#define TSM_TYPE_KNOWN   0x10u
-#define TSM_TYPE_STACK   0x20u /* carries a host stack under the present settings */
-#define TSM_TYPE_OFF     0x40u /* API excluded by TS_APIS */
+#define TSM_TYPE_KIND       0x0fu /* enum sbt_kind */
+#define TSM_TYPE_KNOWN      0x10u
+#define TSM_TYPE_STACK      0x20u /* carries a host stack under the present settings */
+#define TSM_TYPE_OFF        0x40u /* API excluded by TS_APIS */
 #define TSM_TYPE_API_COUNT  8u
 #define TSM_TYPE_CALL_COUNT 4096u
 
@@ -85,11 +85,11 @@ struct tsm_session {
     uint32_t lanes_made;   /* futex: a request was answered */
 
     /* the drain thread */
-    uint32_t drain_state;    /* enum tsm_drain_state; futex */
-    uint32_t drain_signal;   /* futex: somebody wants something */
+    uint32_t drain_state;  /* enum tsm_drain_state; futex */
+    uint32_t drain_signal; /* futex: somebody wants something */
     uint32_t drain_sleeping;
-    uint32_t flush_wanted;   /* serial number of the last request ... */
-    uint32_t flush_done;     /* ... and of the last one answered; futex */
+    uint32_t flush_wanted; /* serial number of the last request ... */
+    uint32_t flush_done;   /* ... and of the last one answered; futex */
     uint32_t finish_wanted;
     pid_t drain_thread;
     char drain_message[512]; /* why it failed */
@@ -104,9 +104,9 @@ struct tsm_session {
     struct tsm_hostmem *hostmem;
     struct tsm_filter *filter;
     struct tsm_notes *notes;
+    struct tsm_mappings *mappings;
 
-    uint64_t call_count;  /* while COUNTING or when TS_STOP_CALL is set */
-    uint64_t mapping_generation; /* dlpi_adds + dlpi_subs of the last look, 0 never */
+    uint64_t call_count; /* while COUNTING or when TS_STOP_CALL is set */
     uint32_t mapping_busy;
 };
 
@@ -135,7 +135,8 @@ bool tsm_drain_start(struct tsm_session *session);
 
 /* ---- records of ours (capture/note.c) ------------------------------------------------------- */
 
-/* Write a core record on this thread's lane, now. `data` is copied. Returns false when it is lost. */
+/* Write a core record on this thread's lane, now. `data` is copied. Returns false when it is lost.
+ */
 struct tsm_note {
     uint32_t call;  /* enum sbt_core_record */
     uint32_t flags; /* SBT_RECORD_* */
@@ -208,6 +209,7 @@ const char *tsm_stack_method(void);
 
 /* Record what files are mapped, when that may have changed. Takes the dynamic linker's lock. */
 void tsm_mapping_update(struct tsm_session *session);
+struct tsm_mappings *tsm_mappings_create(void);
 
 struct tsm_handles *tsm_handles_create(void);
 struct tsm_streams *tsm_streams_create(void);

@@ -3,8 +3,8 @@
  * Every TS_* variable of capture: one table (capture/settings.c), one parser, one struct. The same
  * table gives `tsrecord --help`, the man page and the metadata "setting.TS_X" of a trace.
  *
- * Parsed once, at the first intercepted call, without malloc. A bad value is reported in one line on
- * stderr and its default is used: the traced program never fails because of us.
+ * Parsed once, at the first intercepted call, without malloc. A bad value is reported in one line
+ * on stderr and its default is used: the traced program never fails because of us.
  */
 #ifndef CAPTURE_SETTINGS_H
 #define CAPTURE_SETTINGS_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TSM_PATH_MAX 4096
+#define TSM_PATH_MAX         4096
 #define TSM_FILTER_COUNT_MAX 16
 
 enum tsm_stack_mode {
@@ -40,36 +40,36 @@ enum tsm_full_mode {
 };
 
 struct tsm_settings {
-    bool enabled;                   /* TS_CAPTURE=0 switches everything off */
-    char output[TSM_PATH_MAX];      /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
-    enum tsm_stack_mode stacks;     /* TS_STACKS=off|commands|all */
-    enum tsm_readback_mode readback;/* TS_READBACK=off|hash|store */
-    enum tsm_checksum_mode checksum;/* TS_CHECKSUM=off|sync|command */
-    enum tsm_full_mode full;        /* TS_FULL=block|drop */
-    size_t lane_size;               /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
-    unsigned threads;               /* TS_THREADS: compression threads, default 1 */
-    int level;                      /* TS_LEVEL: zstd level, default 1 */
-    uint64_t keep_ns;               /* TS_KEEP: ring mode, keep the last N seconds; 0 off */
-    uint64_t sample;                /* TS_SAMPLE=N: every Nth launch's arguments; 0 or 1: all */
-    uint64_t rate_max;              /* TS_RATE: records a second at most; 0: no limit */
-    char apis[64];                  /* TS_APIS: comma-separated; empty: all */
+    bool enabled;                    /* TS_CAPTURE=0 switches everything off */
+    char output[TSM_PATH_MAX];       /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
+    enum tsm_stack_mode stacks;      /* TS_STACKS=off|commands|all */
+    enum tsm_readback_mode readback; /* TS_READBACK=off|hash|store */
+    enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command */
+    enum tsm_full_mode full;         /* TS_FULL=block|drop */
+    size_t lane_size;                /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
+    unsigned threads;                /* TS_THREADS: compression threads, default 1 */
+    int level;                       /* TS_LEVEL: zstd level, default 1 */
+    uint64_t keep_ns;                /* TS_KEEP: ring mode, keep the last N seconds; 0 off */
+    uint64_t sample;                 /* TS_SAMPLE=N: every Nth launch's arguments; 0 or 1: all */
+    uint64_t rate_max;               /* TS_RATE: records a second at most; 0: no limit */
+    char apis[64];                   /* TS_APIS: comma-separated; empty: all */
     uint32_t streams[TSM_FILTER_COUNT_MAX]; /* TS_STREAMS: these streams only */
     unsigned stream_count;
-    char kernels[256];              /* TS_KERNELS: launches whose name matches this glob */
-    char threads_only[256];         /* TS_THREAD_NAMES: threads whose name matches this glob */
-    bool follow_children;           /* TS_CHILDREN=1: exec'd children too (default) */
-    bool start_paused;              /* TS_START=paused: until tsctl, a signal or a count */
-    uint64_t start_call;            /* TS_START_CALL, TS_STOP_CALL: by number of calls; 0: unset */
+    char kernels[256];      /* TS_KERNELS: launches whose name matches this glob */
+    char threads_only[256]; /* TS_THREAD_NAMES: threads whose name matches this glob */
+    bool follow_children;   /* TS_CHILDREN=1: exec'd children too (default) */
+    bool start_paused;      /* TS_START=paused: until tsctl, a signal or a count */
+    uint64_t start_call;    /* TS_START_CALL, TS_STOP_CALL: by number of calls; 0: unset */
     uint64_t stop_call;
-    char log[128];                  /* TS_LOG */
+    char log[128]; /* TS_LOG */
 };
 
 /* A row of the table: what --help, the man page and the parser need. */
 struct tsm_setting {
-    const char *name;          /* "TS_OUTPUT" */
-    const char *argument;      /* "PATH" */
+    const char *name;     /* "TS_OUTPUT" */
+    const char *argument; /* "PATH" */
     const char *default_text;
-    const char *help;          /* one sentence */
+    const char *help;                                          /* one sentence */
     bool (*parse)(struct tsm_settings *out, const char *text); /* false: bad value */
 };
 

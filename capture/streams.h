@@ -24,15 +24,15 @@ struct tsm_stream {
     struct tsm_lock lock; /* held across an enqueueing call */
     uint32_t number;
     enum sbt_api api;
-    uint64_t position;    /* of the last command */
-    uint64_t sent;        /* the driver has accepted the commands up to here */
-    uint64_t completed;   /* the host knows that the commands up to here are complete */
+    uint64_t position;         /* of the last command */
+    uint64_t sent;             /* the driver has accepted the commands up to here */
+    uint64_t completed;        /* the host knows that the commands up to here are complete */
     struct tsm_stream *legacy; /* synchronises implicitly with this one */
     uint64_t legacy_seen;      /* position of it that the last edge names */
     struct tsm_stream *joined; /* of a legacy stream: the list of those that join it */
     struct tsm_stream *next_joined;
-    uint64_t joined_seen;      /* position of this one that the legacy stream's last edge names */
-    uint32_t edge_count;       /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
+    uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
+    uint32_t edge_count;  /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
     struct tsm_edge edges[TSM_EDGE_COUNT];
 };
 

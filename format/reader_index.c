@@ -249,15 +249,19 @@ static int read_index(struct sbt_reader *r, const struct sbt_trailer *t,
     return error ? error : add_entry(r, trailer, trailer_at);
 }
 
-/* What the trailer says against what is there: missing records were said one by one already, so a
- * difference that they explain is none. */
-static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t)
+/* What the trailer says against what is there. `whole`: the index was read, so both must agree;
+ * otherwise less may be there, and that was said piece by piece. */
+static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool whole)
 {
-    uint64_t found = r->totals.record_count;
+    const struct sbt_totals *found = &r->totals, *said = &t->totals;
 
-    if (t->totals.record_count < found || t->totals.stream_count < r->totals.stream_count)
+    if (said->record_count < found->record_count ||
+        (whole && said->record_count > found->record_count))
         sbt_reader_say(r, "the trailer counts %llu records, the chunks hold %llu",
-                       ull(t->totals.record_count), ull(found));
+                       ull(said->record_count), ull(found->record_count));
+    if (said->stream_count < found->stream_count)
+        sbt_reader_say(r, "the trailer counts %u streams, the chunks hold %u", said->stream_count,
+                       found->stream_count);
     r->totals = t->totals;
     r->totals_known = true;
     r->end = t->end;
@@ -413,7 +417,7 @@ static void adopt_last_trailer(struct sbt_reader *r)
         return;
     sbt_trailer_get(&t, payload);
     free(payload);
-    adopt_totals(r, &t);
+    adopt_totals(r, &t, false);
 }
 
 int sbt_reader_scan(struct sbt_reader *r)
@@ -461,7 +465,7 @@ int sbt_reader_index(struct sbt_reader *r)
     if (!error) {
         r->has_trailer = true;
         r->whole_end = r->size;
-        adopt_totals(r, &t);
+        adopt_totals(r, &t, true);
         return 0;
     }
     if (error != TSM_E_FORMAT)
@@ -471,6 +475,6 @@ int sbt_reader_index(struct sbt_reader *r)
     sbt_reader_say(r, "the index is damaged; it was rebuilt by scanning");
     error = sbt_reader_scan(r);
     if (!error)
-        adopt_totals(r, &t);
+        adopt_totals(r, &t, false);
     return error;
 }

@@ -145,3 +145,20 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
     span_add(w, schema, r);
     return 0;
 }
+
+uint64_t sbt_writer_record_count(const struct sbt_writer *w)
+{
+    return w->next_seq;
+}
+
+int sbt_writer_shape(const struct sbt_writer *w, uint32_t type, uint64_t *blobs)
+{
+    const uint64_t *place = sbt_map_find(&w->types, type);
+    const struct sbt_writer_schema *schema;
+
+    if (!place)
+        return tsm_fail(TSM_E_NOT_FOUND, "%s: type %#x has no schema", w->queue.path, type);
+    schema = (const struct sbt_writer_schema *)(const void *)w->schemas.data + *place;
+    *blobs = schema->blobs;
+    return (int)schema->field_count;
+}

@@ -2,6 +2,7 @@
 #include "tools/arms.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "tools/difference_text.h"
 #include "tools/terminal.h"
 
@@ -30,22 +31,56 @@ static const struct arm {
 };
 #define ARM_COUNT (sizeof(arms) / sizeof(arms[0]))
 
+/* Where a run first differed from the recording. Its strings are copies. */
+struct sighting {
+    bool seen;
+    struct tsm_difference difference;
+    char call[128], function[256];
+};
+
 struct check {
     struct sbt_reader *reader;
+    struct tsm_symbols *symbols;
     const struct tsm_replay_options *options;
     struct tsm_json *json;
     struct sbt_key reference;
     bool has_reference;
+    struct sighting of_reference, of_run;
 };
+
+static void on_difference(void *user, const struct tsm_difference *difference)
+{
+    struct check *check = user;
+    struct sighting *s = &check->of_run;
+
+    if (s->seen)
+        return;
+    s->seen = true;
+    s->difference = *difference;
+    tsm_format(s->call, sizeof(s->call), "%s", difference->call ? difference->call : "");
+    tsm_format(s->function, sizeof(s->function), "%s",
+               difference->function ? difference->function : "");
+    s->difference.call = s->call;
+    s->difference.function = s->function;
+}
+
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+    tsm_progress("replaying", done, total);
+}
 
 static int run_arm(struct check *check, const struct arm *arm, struct tsm_replay_result *result)
 {
     struct tsm_replay_options options = *check->options;
     struct tsm_replay *replay = NULL;
 
-    /* Runs are compared with each other: what differs from the recording is no news here. */
-    options.on_difference = NULL;
+    /* Runs are compared with each other; where one differs from the recording says which command
+     * it is about. */
+    options.on_difference = on_difference;
+    options.progress = on_progress;
+    options.user = check;
     options.keep_going = true;
+    check->of_run.seen = false;
     if (options.grain == TSM_GRAIN_READBACK)
         options.grain = TSM_GRAIN_SYNC;
     if (arm->change)
@@ -65,32 +100,61 @@ static enum tsm_verdict judge(struct check *check, const struct tsm_replay_resul
     if (!check->has_reference) {
         check->reference = result->digest;
         check->has_reference = true;
+        check->of_reference = check->of_run;
+        check->of_reference.difference.call = check->of_reference.call;
+        check->of_reference.difference.function = check->of_reference.function;
         return TSM_SAME;
     }
     return tsm_key_equal(&check->reference, &result->digest) ? TSM_SAME : TSM_DIFFERENT;
 }
 
+/* Two runs that differ cannot both be equal to the recording. */
+static const struct tsm_difference *find_difference(const struct check *check,
+                                                    enum tsm_verdict verdict)
+{
+    if (verdict != TSM_DIFFERENT)
+        return NULL;
+    if (check->of_run.seen)
+        return &check->of_run.difference;
+    return check->of_reference.seen ? &check->of_reference.difference : NULL;
+}
+
+static void tell_text(const struct check *check, const struct arm *arm, unsigned number,
+                      const char *digest, enum tsm_verdict verdict)
+{
+    static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_BAD, TSM_PAINT_WARN};
+    const struct tsm_difference *difference = find_difference(check, verdict);
+
+    printf("%-7s %2u  %s  %s%s%s  %s\n", arm->name, number, digest, tsm_paint(paints[verdict]),
+           tsm_verdict_name(verdict), tsm_paint(TSM_PAINT_NONE),
+           verdict == TSM_DIFFERENT ? arm->cause : arm->what);
+    if (difference)
+        tsm_difference_print(difference, check->reader, check->symbols);
+    fflush(stdout);
+}
+
 static void tell(const struct check *check, const struct arm *arm, unsigned number,
                  const struct tsm_replay_result *result, enum tsm_verdict verdict)
 {
-    static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_BAD, TSM_PAINT_WARN};
+    const struct tsm_difference *difference = find_difference(check, verdict);
     char digest[33];
 
     tsm_key_text(digest, &result->digest);
     if (!check->json) {
-        printf("%-7s %2u  %s  %s%s%s  %s\n", arm->name, number, digest, tsm_paint(paints[verdict]),
-               tsm_verdict_name(verdict), tsm_paint(TSM_PAINT_NONE),
-               verdict == TSM_DIFFERENT ? arm->cause : arm->what);
-        fflush(stdout);
+        tell_text(check, arm, number, digest, verdict);
         return;
     }
     tsm_json_open(check->json, '{');
     tsm_json_put_string(check->json, "arm", arm->name);
     tsm_json_put_u64(check->json, "run", number);
     tsm_json_put_string(check->json, "digest", digest);
-    tsm_json_put_u64(check->json, "checksums", result->checksum_count);
+    tsm_json_put_u64(check->json, "checksum_count", result->checksum_count);
     tsm_json_put_string(check->json, "verdict", tsm_verdict_name(verdict));
     tsm_json_put_string(check->json, "cause", verdict == TSM_DIFFERENT ? arm->cause : "");
+    if (difference) {
+        tsm_json_name(check->json, "difference");
+        tsm_difference_json(check->json, difference, check->reader, check->symbols);
+    }
     tsm_json_close(check->json, '}');
 }
 
@@ -120,10 +184,11 @@ static int run_arms(struct check *check, unsigned repeat_count, enum tsm_verdict
     return 0;
 }
 
-int tsm_arms_run(struct sbt_reader *reader, const struct tsm_replay_options *options,
-                 unsigned repeat_count, struct tsm_json *json)
+int tsm_arms_run(struct sbt_reader *reader, struct tsm_symbols *symbols,
+                 const struct tsm_replay_options *options, unsigned repeat_count,
+                 struct tsm_json *json)
 {
-    struct check check = {.reader = reader, .options = options, .json = json};
+    struct check check = {.reader = reader, .symbols = symbols, .options = options, .json = json};
     enum tsm_verdict verdict;
 
     if (json) {

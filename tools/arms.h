@@ -7,11 +7,13 @@
 #define TOOLS_ARMS_H
 
 #include "tools/json_out.h"
+#include "tools/symbol.h"
 #include "tracesmith/replay.h"
 
 /* Prints a line for each arm, or members of the object `json`. Returns the exit status: an enum
  * tsm_verdict. */
-int tsm_arms_run(struct sbt_reader *reader, const struct tsm_replay_options *options,
-                 unsigned repeat_count, struct tsm_json *json);
+int tsm_arms_run(struct sbt_reader *reader, struct tsm_symbols *symbols,
+                 const struct tsm_replay_options *options, unsigned repeat_count,
+                 struct tsm_json *json);
 
 #endif

@@ -17,9 +17,12 @@
 
 static int cannot_run(const char *program, int error)
 {
-    tsm_complain("%s: %s", program,
-                 error == ENOENT ? "no such program; a program in this folder is ./NAME"
-                                 : strerror(error));
+    const char *why = strerror(error);
+
+    if (error == ENOENT)
+        why = strchr(program, '/') ? "no such program, or what it needs to be run is missing"
+                                   : "no such program in PATH; one in this folder is ./NAME";
+    tsm_complain("%s: %s", program, why);
     return error == ENOENT ? TSM_EXIT_NOT_FOUND : TSM_EXIT_NOT_RUN;
 }
 

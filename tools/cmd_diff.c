@@ -53,7 +53,7 @@ static void print_json(struct pair *p)
     tsm_json_put_string(&j, "b", sbt_reader_name(p->b));
     tsm_json_put_string(&j, "verdict", tsm_verdict_name(r->verdict));
     tsm_json_put_string(&j, "why", r->why);
-    tsm_json_put_u64(&j, "compared", r->compared_count);
+    tsm_json_put_u64(&j, "compared_count", r->compared_count);
     if (r->verdict == TSM_DIFFERENT) {
         tsm_json_put_u64(&j, "seq_a", r->seq_a);
         tsm_json_put_u64(&j, "seq_b", r->seq_b);

@@ -77,20 +77,21 @@ static size_t setting_options(struct tsm_option *out, size_t max)
 
 static void help_settings(struct tsm_page *page)
 {
-    size_t count;
-    const struct tsm_setting *settings = tsm_settings_table(&count);
-    char term[96];
-
     tsm_page_heading(page, "Environment");
-    tsm_page_text(page, "Each setting can also be made by a variable, which is how programs that "
-                        "are not started by tsrecord are recorded: LD_PRELOAD=libts_capture.so "
-                        "TS_OUTPUT=x.sbt ./app. An option wins over its variable.");
-    if (!page->roff)
-        fputs("\n", page->out);
-    for (size_t i = 0; i < count; i++) {
-        tsm_format(term, sizeof(term), "%s=%s", settings[i].name, settings[i].argument);
-        tsm_page_item(page, term, settings[i].help);
-    }
+    tsm_page_text(
+        page, "Where an option's text ends in a variable's name, the variable does the same; an "
+              "option wins over it. With variables alone, programs that tsrecord does not start "
+              "are recorded: LD_PRELOAD=libts_capture.so TS_OUTPUT=x.sbt ./app. TS_CAPTURE=0 "
+              "switches capture off.");
+}
+
+static int bad_setting(const struct tsm_setting *setting, const char *text)
+{
+    char name[32];
+
+    setting_option_name(name, sizeof(name), setting->name);
+    return tsm_fail(TSM_E_ARGUMENT, "--%s: '%s' is %s %s; see 'tsrecord --help'", name, text,
+                    strchr(setting->argument, '|') ? "none of" : "no", setting->argument);
 }
 
 /* Check each given setting with the parser that the program will use, and export it. */
@@ -104,8 +105,7 @@ static int export_settings(const struct record_values *v)
         if (!v->settings[i])
             continue;
         if (!settings[i].parse(&scratch, v->settings[i]))
-            return tsm_fail(TSM_E_ARGUMENT, "%s: '%s' is no %s; see 'tsrecord --help'",
-                            settings[i].name, v->settings[i], settings[i].argument);
+            return bad_setting(&settings[i], v->settings[i]);
         if (setenv(settings[i].name, v->settings[i], 1) != 0)
             return tsm_fail(TSM_E_MEMORY, "%s: %s", settings[i].name, strerror(errno));
     }

@@ -220,14 +220,14 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_string(j, "verdict", tsm_verdict_name(r->verdict));
     tsm_json_put_string(j, "why", r->why);
     tsm_json_put_string(j, "device", r->device);
-    tsm_json_put_u64(j, "commands", r->command_count);
-    tsm_json_put_u64(j, "skipped", r->skipped_count);
-    tsm_json_put_u64(j, "streams", r->stream_count);
-    tsm_json_put_u64(j, "checksums", r->checksum_count);
+    tsm_json_put_u64(j, "command_count", r->command_count);
+    tsm_json_put_u64(j, "skipped_count", r->skipped_count);
+    tsm_json_put_u64(j, "stream_count", r->stream_count);
+    tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
-    tsm_json_put_u64(j, "unmodelled", r->unmodelled_count);
-    tsm_json_put_u64(j, "tainted", r->tainted_count);
-    tsm_json_put_u64(j, "translated", r->translated_count);
+    tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
+    tsm_json_put_u64(j, "tainted_count", r->tainted_count);
+    tsm_json_put_u64(j, "translated_count", r->translated_count);
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
 }
@@ -274,9 +274,9 @@ static int replay_trace(struct run *run)
         tsm_json_begin(&json, "tsreplay/1");
         tsm_json_put_string(&json, "trace", sbt_reader_name(run->reader));
     }
-    status = run->values->check
-                 ? tsm_arms_run(run->reader, &run->replay, (unsigned)run->values->check, run->json)
-                 : replay_once(run);
+    status = run->values->check ? tsm_arms_run(run->reader, run->symbols, &run->replay,
+                                               (unsigned)run->values->check, run->json)
+                                : replay_once(run);
     if (run->json)
         tsm_json_end(&json);
     tsm_trace_note_damage(run->reader, &told);

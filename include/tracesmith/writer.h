@@ -76,6 +76,13 @@ int sbt_writer_flush(struct sbt_writer *w);
  * counted by the writer. */
 int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enum sbt_end end);
 
+/* Records in the trace so far, those found by append included. */
+uint64_t sbt_writer_record_count(const struct sbt_writer *w);
+
+/* What a record of a declared type must look like: its number of fields, and in *blobs a bit for
+ * each that is a BLOB. TSM_E_NOT_FOUND when the type has no schema. */
+int sbt_writer_shape(const struct sbt_writer *w, uint32_t type, uint64_t *blobs);
+
 /* Bytes in the file so far. */
 uint64_t sbt_writer_size(const struct sbt_writer *w);
 

@@ -106,7 +106,8 @@ static void test_payload(void)
     begin(CUDA_SUCCESS);
     real.cuMemcpyHtoD_v2 = copy_to_device;
     cuMemcpyHtoD_v2(0x1000, "abcd", 4);
-    CHECK_EQ_STR(fake_log, "publish blocks:1000 real:copy returned blob:4 commit ");
+    CHECK_EQ_STR(fake_log, "publish blocks:1000 real:copy returned blob:4 commit "
+                           "synchronised:1000 ");
 }
 
 static void test_refused_is_not_read(void)

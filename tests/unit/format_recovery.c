@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define SMALL_COUNT 40u
+#define CHECK_EVERY 7u /* sbt_check() needs a file, which is slow; 7 visits each kind of byte */
 
 static const struct sbt_writer_options small = {.chunk_size = 2000};
 
@@ -178,9 +179,11 @@ static void test_flip_anywhere(const struct tsm_buffer *whole)
         if (!CHECK(!o.wrong) || !CHECK(o.error || o.damage))
             fprintf(stderr, "  flipped byte %zu\n", i);
         CHECK(o.error || o.damage || o.records == SMALL_COUNT);
-        file_write(path, bytes, whole->size);
-        if (!CHECK(check_file(path, false) != 0))
-            fprintf(stderr, "  flipped byte %zu\n", i);
+        if (i % CHECK_EVERY == 0) {
+            file_write(path, bytes, whole->size);
+            if (!CHECK(check_file(path, false) != 0))
+                fprintf(stderr, "  flipped byte %zu\n", i);
+        }
         bytes[i] = whole->data[i];
     }
     free(bytes);

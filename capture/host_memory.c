@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host memory that the device can read: what the program changed there, before each command that
+ * could see it.
+ *
+ * A hash per page says what was recorded last. Where the kernel tells which pages were written
+ * (capture/pagemap.c) only those are read; elsewhere, for small ranges, and where most pages change
+ * each time, all of them are. Written pages cost about a microsecond each in the program, hashing
+ * all costs 0.13 microseconds a page: above 12 % written, hashing is cheaper.
+ */
+#include "capture/session.h"
+
+#include "base/hash.h"
+#include "capture/pagemap.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PAGE            4096u
+#define RANGE_COUNT_MAX 1024u
+#define BLOCK_SIZE      (1u << 20)
+#define WATCH_SIZE_MIN  (1u << 20) /* below this hashing is cheaper than a scan */
+#define RUN_COUNT       256u
+#define HASH_ABOVE      0.12 /* share of pages written in a cycle: stop watching */
+#define WATCH_BELOW     0.06 /* ... watch again */
+
+struct range {
+    uint64_t start, end;             /* as the program gave them */
+    uint64_t first_page, page_count; /* of PAGE bytes */
+    uint64_t *hashes;                /* of what was recorded; 0: all zero bytes */
+    bool fresh;                      /* never looked at: whatever is there counts as a change */
+    bool watched;
+    bool refused; /* the kernel does not watch this memory */
+};
+
+struct tsm_hostmem {
+    struct tsm_lock lock;
+    uint32_t range_count;
+    bool pagemap_open;
+    struct tsm_pagemap pagemap;
+    struct tsm_page_run runs[RUN_COUNT];
+    uint8_t block[BLOCK_SIZE];
+    struct range ranges[RANGE_COUNT_MAX];
+};
+
+struct tsm_hostmem *tsm_hostmem_create(void)
+{
+    return tsm_memory_map(sizeof(struct tsm_hostmem));
+}
+
+/* ---- pages ------------------------------------------------------------------------------------
+ */
+
+static uint64_t hash_page(const uint8_t *page)
+{
+    static const uint8_t zero[PAGE];
+
+    if (page[0] == 0 && memcmp(page, zero, PAGE) == 0)
+        return 0;
+    return tsm_hash64(page, PAGE) | 1;
+}
+
+/* [from, to) of the program's addresses, which lie in h->block from `base` on. */
+static void write_run(struct tsm_lane *lane, const struct tsm_hostmem *h, const struct range *r,
+                      uint64_t base, uint64_t from, uint64_t to)
+{
+    struct tsm_note note = {
+        .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
+    uint8_t reference[SBT_BLOB_ENCODED_SIZE(BLOCK_SIZE)];
+    struct tsm_box box;
+
+    from = from < r->start ? r->start : from;
+    to = to > r->end ? r->end : to;
+    box = (struct tsm_box){h->block + (from - base), to - from, 1, 1, to - from, to - from};
+    if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, true, reference)) {
+        tsm_session_unmodelled("a change of host memory could not be recorded", true);
+        return;
+    }
+    note.slots[0] = from;
+    note.slots[1] = to - from;
+    note.slots[2] = SBT_BLOB_ENCODED_SIZE(to - from);
+    note.slots[3] = SBT_STREAM_NONE;
+    note.data = reference;
+    note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
+    tsm_note_write(lane, &note);
+}
+
+/* Compare `size` bytes of whole pages, read into the block, with what was recorded; write what
+ * differs. Returns the number of changed pages. */
+static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
+                              uint64_t base, size_t size)
+{
+    uint64_t changed = 0, run = UINT64_MAX;
+
+    for (size_t offset = 0; offset <= size; offset += PAGE) {
+        uint64_t *known = &r->hashes[(base + offset - r->first_page) / PAGE];
+        uint64_t hash = offset < size ? hash_page(h->block + offset) : 0;
+
+        if (offset < size && hash != *known) {
+            *known = hash;
+            changed++;
+            run = run == UINT64_MAX ? base + offset : run;
+        } else if (run != UINT64_MAX) {
+            write_run(lane, h, r, base, run, base + offset);
+            run = UINT64_MAX;
+        }
+    }
+    return changed;
+}
+
+/* Whole pages [base, base + size), at most a block. Pages that are not there are left out. */
+static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
+                        uint64_t base, size_t size)
+{
+    uint64_t changed = 0;
+
+    if (tsm_memory_read(h->block, base, size))
+        return write_changes(lane, h, r, base, size);
+    for (size_t offset = 0; size > PAGE && offset < size; offset += PAGE)
+        changed += look_at(lane, h, r, base + offset, PAGE);
+    return changed;
+}
+
+static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
+                            uint64_t from, uint64_t to)
+{
+    uint64_t changed = 0;
+
+    for (uint64_t at = from; at < to; at += BLOCK_SIZE)
+        changed += look_at(lane, h, r, at, to - at < BLOCK_SIZE ? (size_t)(to - at) : BLOCK_SIZE);
+    return changed;
+}
+
+/* ---- ranges -----------------------------------------------------------------------------------
+ */
+
+static uint64_t end_of(const struct range *r)
+{
+    return r->first_page + r->page_count * PAGE;
+}
+
+/* Protect everything, so that from here on only writes are reported. */
+static bool arm(struct tsm_hostmem *h, struct range *r)
+{
+    uint64_t at = r->first_page;
+
+    while (at < end_of(r)) {
+        if (tsm_pagemap_take(&h->pagemap, &at, end_of(r), h->runs, RUN_COUNT) < 0)
+            return false;
+    }
+    return true;
+}
+
+static void try_to_watch(struct tsm_hostmem *h, struct range *r)
+{
+    if (r->refused || r->page_count * PAGE < WATCH_SIZE_MIN)
+        return;
+    if (!h->pagemap_open) {
+        tsm_pagemap_init(&h->pagemap);
+        h->pagemap_open = true;
+    }
+    r->watched = tsm_pagemap_watch(&h->pagemap, r->first_page, end_of(r)) && arm(h, r);
+    r->refused = !r->watched;
+}
+
+/* Read what the kernel says was written. False: it does not say any more. */
+static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r)
+{
+    uint64_t at = r->first_page, pages = 0;
+
+    while (at < end_of(r)) {
+        int count = tsm_pagemap_take(&h->pagemap, &at, end_of(r), h->runs, RUN_COUNT);
+
+        if (count < 0)
+            return false;
+        for (int i = 0; i < count; i++) {
+            pages += (h->runs[i].end - h->runs[i].start) / PAGE;
+            look_at_all(lane, h, r, h->runs[i].start, h->runs[i].end);
+        }
+    }
+    if ((double)pages > HASH_ABOVE * (double)r->page_count) {
+        tsm_pagemap_unwatch(&h->pagemap, r->first_page, end_of(r));
+        r->watched = false;
+    }
+    return true;
+}
+
+static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r)
+{
+    uint64_t changed;
+
+    if (r->watched && !r->fresh) {
+        if (look_at_written(lane, h, r))
+            return;
+        r->watched = false;
+        r->refused = true;
+    }
+    r->fresh = false;
+    changed = look_at_all(lane, h, r, r->first_page, end_of(r));
+    /* Watching begins before the pages are looked at once more: no write falls between. */
+    if (!r->watched && (double)changed < WATCH_BELOW * (double)r->page_count) {
+        try_to_watch(h, r);
+        if (r->watched)
+            look_at_all(lane, h, r, r->first_page, end_of(r));
+    }
+}
+
+static void drop_range(struct tsm_hostmem *h, uint32_t index)
+{
+    struct range *r = &h->ranges[index];
+
+    if (r->watched)
+        tsm_pagemap_unwatch(&h->pagemap, r->first_page, end_of(r));
+    tsm_memory_unmap(r->hashes, (r->page_count + 1) * sizeof(*r->hashes));
+    *r = h->ranges[--h->range_count];
+}
+
+static bool add_range(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+{
+    struct range *r = &h->ranges[h->range_count];
+
+    if (h->range_count == RANGE_COUNT_MAX)
+        return false;
+    *r = (struct range){.start = start, .end = start + size, .fresh = true};
+    r->first_page = start & ~(uint64_t)(PAGE - 1);
+    r->page_count = (r->end - r->first_page + PAGE - 1) / PAGE;
+    r->hashes = tsm_memory_map((r->page_count + 1) * sizeof(*r->hashes));
+    if (!r->hashes)
+        return false;
+    __atomic_store_n(&h->range_count, h->range_count + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+void tsm_hostmem_track(uint64_t start, uint64_t size)
+{
+    struct tsm_session *s = tsm_session_current();
+    int saved_errno = errno;
+    bool ok;
+
+    if (!s || size == 0)
+        return;
+    tsm_hostmem_untrack(start);
+    tsm_thread.inside++;
+    tsm_lock_take(&s->hostmem->lock);
+    ok = add_range(s->hostmem, start, size);
+    if (ok)
+        try_to_watch(s->hostmem, &s->hostmem->ranges[s->hostmem->range_count - 1]);
+    tsm_lock_give(&s->hostmem->lock);
+    if (!ok)
+        tsm_session_unmodelled("more than 1024 ranges of host memory", true);
+    tsm_thread.inside--;
+    errno = saved_errno;
+}
+
+void tsm_hostmem_untrack(uint64_t start)
+{
+    struct tsm_session *s = tsm_session_current();
+    int saved_errno = errno;
+
+    if (!s)
+        return;
+    tsm_lock_take(&s->hostmem->lock);
+    for (uint32_t i = s->hostmem->range_count; i-- > 0;) {
+        if (s->hostmem->ranges[i].start == start)
+            drop_range(s->hostmem, i);
+    }
+    tsm_lock_give(&s->hostmem->lock);
+    errno = saved_errno;
+}
+
+void tsm_hostmem_publish(void)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_lane *lane;
+    int saved_errno = errno;
+
+    if (!s || __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_thread.inside++;
+    lane = tsm_thread_lane(s);
+    if (lane) {
+        tsm_lock_take(&s->hostmem->lock);
+        for (uint32_t i = 0; i < s->hostmem->range_count; i++)
+            publish(lane, s->hostmem, &s->hostmem->ranges[i]);
+        tsm_lock_give(&s->hostmem->lock);
+    }
+    tsm_thread.inside--;
+    errno = saved_errno;
+}

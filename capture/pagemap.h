@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel's record of written pages: userfaultfd in asynchronous write-protect mode, read with
+ * PAGEMAP_SCAN (Linux 6.7). No signal, no fault seen by the program: a write to a protected page
+ * makes the kernel drop the protection and remember it. Writes by system calls are seen too.
+ *
+ * Our descriptors lie in the program's table, at high numbers. When the program closes them the
+ * calls fail and the caller falls back to hashing; an ioctl of ours does nothing to another file.
+ */
+#ifndef CAPTURE_PAGEMAP_H
+#define CAPTURE_PAGEMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tsm_pagemap {
+    int userfault_fd, pagemap_fd; /* -1: not to be had */
+};
+
+struct tsm_page_run {
+    uint64_t start, end;
+    uint64_t categories;
+};
+
+void tsm_pagemap_init(struct tsm_pagemap *p);
+
+/* Watch [start, end), page-aligned. Everything counts as written at first. */
+bool tsm_pagemap_watch(struct tsm_pagemap *p, uint64_t start, uint64_t end);
+void tsm_pagemap_unwatch(struct tsm_pagemap *p, uint64_t start, uint64_t end);
+
+/* Up to `count` runs of pages in [*start, end) that were written, and protect them again. *start
+ * moves to where the next call goes on. Negative: the kernel refused. */
+int tsm_pagemap_take(struct tsm_pagemap *p, uint64_t *start, uint64_t end,
+                     struct tsm_page_run *runs, size_t count);
+
+#endif

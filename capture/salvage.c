@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order in which the drain thread merges lanes is a function of what is in them, so the same
+ * merge gives the same records again: those that reached the trace after the last recorded flush
+ * are the first ones, and are skipped.
+ */
+#include "capture/salvage.h"
+
+#include "base/text.h"
+#include "capture/merge.h"
+#include "tracesmith/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct salvage {
+    const char *trace_path;
+    char lanes_path[4200];
+    int fd;
+    const uint8_t *memory;
+    uint64_t size;
+    const struct tsm_lanes_header *header;
+    struct tsm_merge merge;
+    struct tsm_salvage_result result;
+};
+
+/* Offset of a lane's header. */
+static uint64_t lane_at(const struct tsm_lanes_header *h, uint32_t index)
+{
+    uint64_t first = TSM_LANES_HEADER_SIZE;
+
+    if (index == 0)
+        return first;
+    return first + TSM_LANE_HEADER_SIZE + h->first_lane_size +
+           (index - 1) * (TSM_LANE_HEADER_SIZE + h->lane_size);
+}
+
+static const struct tsm_lane_header *lane_header(const struct salvage *s, uint32_t index)
+{
+    return (const struct tsm_lane_header *)(const void *)(s->memory + lane_at(s->header, index));
+}
+
+static bool size_is_sound(uint64_t size)
+{
+    return size >= 4096 && size <= TSM_LANE_SIZE_MAX && (size & (size - 1)) == 0;
+}
+
+/* 1 when there is something to salvage. */
+static int open_lanes(struct salvage *s)
+{
+    struct stat st;
+
+    s->fd = open(s->lanes_path, O_RDWR | O_CLOEXEC);
+    if (s->fd < 0 && errno == ENOENT)
+        return 0;
+    if (s->fd < 0)
+        return tsm_fail(TSM_E_IO, "%s: cannot open: %s", s->lanes_path, strerrordesc_np(errno));
+    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        s->result.running = true;
+        return 0;
+    }
+    if (fstat(s->fd, &st) != 0)
+        return tsm_fail(TSM_E_IO, "%s: %s", s->lanes_path, strerrordesc_np(errno));
+    s->size = (uint64_t)st.st_size;
+    if (s->size < TSM_LANES_HEADER_SIZE)
+        return 1;
+    s->memory = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->fd, 0);
+    if (s->memory == MAP_FAILED) {
+        s->memory = NULL;
+        return tsm_fail(TSM_E_IO, "%s: cannot map: %s", s->lanes_path, strerrordesc_np(errno));
+    }
+    s->header = (const struct tsm_lanes_header *)(const void *)s->memory;
+    return 1;
+}
+
+/* The process died before it recorded anything. */
+static bool is_empty(const struct salvage *s)
+{
+    return !s->header || s->header->magic[0] == '\0';
+}
+
+static int check_header(const struct salvage *s)
+{
+    const struct tsm_lanes_header *h = s->header;
+
+    if (memcmp(h->magic, TSM_LANES_MAGIC, sizeof(h->magic)) != 0)
+        return tsm_fail(TSM_E_FORMAT, "%s: not a lanes file", s->lanes_path);
+    if (h->version != TSM_LANES_VERSION)
+        return tsm_fail(TSM_E_VERSION, "%s: lanes of version %u, this build reads %u",
+                        s->lanes_path, h->version, TSM_LANES_VERSION);
+    if (!size_is_sound(h->first_lane_size) || !size_is_sound(h->lane_size) || h->lane_count == 0 ||
+        h->lane_count > TSM_LANE_COUNT_MAX || lane_at(h, h->lane_count) > s->size)
+        return tsm_fail(TSM_E_FORMAT, "%s: damaged", s->lanes_path);
+    return 0;
+}
+
+/* 1: the trace has its end already; 0: it lacks it. */
+static int check_trace(const struct salvage *s)
+{
+    struct sbt_reader *reader;
+    int result = sbt_reader_open(&reader, s->trace_path);
+
+    if (result)
+        return result;
+    if (memcmp(sbt_reader_session(reader)->id, s->header->session_id, 16) != 0)
+        result =
+            tsm_fail(TSM_E_FORMAT, "%s: of another session than %s", s->lanes_path, s->trace_path);
+    else
+        result = sbt_reader_end(reader) == SBT_END_NONE ? 0 : 1;
+    sbt_reader_destroy(reader);
+    return result;
+}
+
+static int add_lane(struct salvage *s, uint32_t index)
+{
+    const struct tsm_lane_header *h = lane_header(s, index);
+    const uint8_t *ring = (const uint8_t *)h + TSM_LANE_HEADER_SIZE;
+    uint64_t size = index == 0 ? s->header->first_lane_size : s->header->lane_size;
+    struct tsm_merge_lane *lane;
+    int error = tsm_merge_add_lane(&s->merge, ring, size);
+
+    if (error)
+        return error;
+    lane = &s->merge.lanes[index];
+    lane->read = lane->scanned = h->flushed[s->header->flush_epoch & 1];
+    lane->limit = h->head;
+    if (lane->limit < lane->read || lane->limit - lane->read > size) {
+        lane->limit = lane->read;
+        lane->torn = true;
+    }
+    return 0;
+}
+
+static int set_up_merge(struct salvage *s)
+{
+    const struct tsm_lanes_header *h = s->header;
+    struct sbt_writer_options options = {.append = true, .threads = 1};
+    struct tsm_merge *m = &s->merge;
+    uint64_t present, flushed = h->flushed[h->flush_epoch & 1];
+    int error = sbt_writer_create(&m->writer, s->trace_path, NULL, &options);
+
+    if (error)
+        return error;
+    present = sbt_writer_record_count(m->writer);
+    if (present < flushed)
+        return tsm_fail(TSM_E_FORMAT, "%s: %llu records are missing that had been written",
+                        s->trace_path, (unsigned long long)(flushed - present));
+    m->record_count = flushed;
+    m->skip = present - flushed;
+    m->cut = h->cut;
+    m->kept_out = h->kept_out;
+    m->clock = h->clock[h->clock_epoch & 1];
+    m->start_ns = h->start_monotonic_ns;
+    for (uint32_t i = 0; i < h->lane_count && !error; i++)
+        error = add_lane(s, i);
+    s->result.record_count = 0 - present; /* completed at the end */
+    return error;
+}
+
+static int merge_all(struct salvage *s)
+{
+    struct tsm_merge *m = &s->merge;
+    int error = tsm_merge_definitions(m, m->lanes[0].limit);
+
+    for (uint32_t i = 1; i < m->lane_count && !error; i++)
+        error = tsm_merge_pieces(m, &m->lanes[i], m->lanes[i].limit);
+    if (!error)
+        error = tsm_merge_records(m, UINT64_MAX);
+    return error;
+}
+
+static int write_rest(struct salvage *s)
+{
+    struct tsm_merge *m = &s->merge;
+    struct tsm_merge_ending ending = {0};
+    uint64_t before;
+    int error = merge_all(s);
+
+    before = m->record_count;
+    for (uint32_t i = 1; i < m->lane_count && !error; i++) {
+        error = tsm_merge_unfinished(m, lane_header(s, i), 0);
+        tsm_merge_ending_add(&ending, lane_header(s, i));
+    }
+    s->result.unfinished_count = m->record_count - before;
+    for (uint32_t i = 0; i < m->lane_count; i++)
+        s->result.torn_count += m->lanes[i].torn;
+    if (!error)
+        error = tsm_merge_end(m, &ending, s->header, SBT_END_RECOVERED);
+    s->result.record_count += m->record_count;
+    return error;
+}
+
+static int salvage(struct salvage *s)
+{
+    int result = open_lanes(s);
+
+    if (result <= 0)
+        return result;
+    if (is_empty(s)) {
+        unlink(s->lanes_path);
+        return 0;
+    }
+    result = check_header(s);
+    if (result)
+        return result;
+    s->result.pid = s->header->pid;
+    result = check_trace(s);
+    if (result < 0)
+        return result;
+    if (result == 0) {
+        result = set_up_merge(s);
+        if (!result)
+            result = write_rest(s);
+        if (result)
+            return result;
+    }
+    unlink(s->lanes_path);
+    return 1;
+}
+
+int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result)
+{
+    struct salvage s = {.trace_path = trace_path, .fd = -1};
+    int done;
+
+    if (tsm_format(s.lanes_path, sizeof(s.lanes_path), "%s.lanes", trace_path) !=
+        strlen(trace_path) + 6)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: the path is too long", trace_path);
+    done = salvage(&s);
+    sbt_writer_destroy(s.merge.writer);
+    tsm_merge_finish(&s.merge);
+    if (s.memory)
+        munmap((void *)(uintptr_t)s.memory, s.size);
+    if (s.fd >= 0)
+        close(s.fd);
+    if (result)
+        *result = s.result;
+    return done;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * After a crash: bring what the lanes file beside a trace still holds into the trace. For tools;
+ * never part of a traced program. Layout of the lanes file: capture/lane.h.
+ *
+ * Exact: what was committed before the process died is in the trace afterwards, nothing twice. A
+ * call that a thread was in becomes a record flagged SBT_RECORD_UNFINISHED.
+ */
+#ifndef CAPTURE_SALVAGE_H
+#define CAPTURE_SALVAGE_H
+
+#include "tracesmith/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tsm_salvage_result {
+    bool running;              /* the process still writes: nothing was done */
+    uint32_t pid;              /* of the process that wrote the lanes */
+    uint64_t record_count;     /* records added */
+    uint64_t unfinished_count; /* of these: calls that threads were in */
+    uint32_t torn_count;       /* lanes whose end made no sense; what came after is lost */
+};
+
+/* 1: done, the trace ends with SBT_END_RECOVERED and the lanes file is gone. 0: nothing to do
+ * (no lanes file, or `result->running`). Negative: neither file was given up. `result` may be NULL.
+ */
+int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result);
+
+#endif

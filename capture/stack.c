@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host stacks.
+ *
+ * Unwinding costs microseconds; most stacks repeat. A cache per thread remembers, for a stack seen
+ * once, where each of its return addresses was saved and what it was. The key is the innermost
+ * return address and the stack pointer there; an entry is the present stack when all its slots
+ * still hold what they held. That is sound by induction as long as frames have a fixed size: a
+ * matched return address tells how large its caller's frame is, hence where the next one is saved.
+ * Frames that grow (alloca) move the stack pointer of all callees, so in practice the key differs,
+ * too.
+ *
+ * libunwind is opened on first use with RTLD_LOCAL and never linked: were it among the dependencies
+ * of a preloaded library, the program's C++ exceptions would be unwound by it, twenty times slower.
+ */
+#include "capture/session.h"
+
+#include "base/hash.h"
+#include "base/log.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+
+#define SET_COUNT   256u
+#define WAY_COUNT   4u
+#define SAVED_COUNT 65536u /* saved return addresses of all entries of a thread */
+#define ID_MAX      (1u << 20)
+#define SLOT_COUNT  (2 * ID_MAX)
+
+struct saved {
+    uint64_t address; /* where the return address is saved */
+    uint64_t value;
+};
+
+struct entry {
+    uint64_t return_address, sp;
+    uint32_t id;
+    uint32_t first, count; /* in saved[] */
+};
+
+struct tsm_stack_cache {
+    struct entry entries[SET_COUNT][WAY_COUNT];
+    uint8_t next_way[SET_COUNT];
+    uint32_t saved_count;
+    struct saved saved[SAVED_COUNT];
+};
+
+/* Ids by the hash of the return addresses; for all threads. */
+struct tsm_stacks {
+    uint32_t count;
+    struct known {
+        uint64_t key[2];
+        uint32_t id; /* written last */
+    } known[SLOT_COUNT];
+};
+
+struct unwinder {
+    int (*context)(unw_context_t *context);
+    int (*init)(unw_cursor_t *cursor, unw_context_t *context);
+    int (*step)(unw_cursor_t *cursor);
+    int (*reg)(unw_cursor_t *cursor, unw_regnum_t reg, unw_word_t *value);
+};
+
+/* One per process; several threads may fill it at once, with the same values. `missing`: tried. */
+static struct unwinder unwinder;
+static uint32_t unwinder_ready, unwinder_missing;
+
+struct tsm_stacks *tsm_stacks_create(void)
+{
+    return tsm_memory_map(sizeof(struct tsm_stacks));
+}
+
+const char *tsm_stack_method(void)
+{
+    return __atomic_load_n(&unwinder_missing, __ATOMIC_ACQUIRE) ? "none: libunwind.so.8 is missing"
+                                                                : "libunwind";
+}
+
+static bool find_function(void *function, void *library, const char *name)
+{
+    void *found = dlsym(library, name);
+
+    memcpy(function, &found, sizeof(found));
+    return found != NULL;
+}
+
+static bool open_unwinder(void)
+{
+    struct unwinder u;
+    void *library;
+
+    if (__atomic_load_n(&unwinder_missing, __ATOMIC_ACQUIRE))
+        return false;
+    library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    if (library && find_function(&u.context, library, "_Ux86_64_getcontext") &&
+        find_function(&u.init, library, "_ULx86_64_init_local") &&
+        find_function(&u.step, library, "_ULx86_64_step") &&
+        find_function(&u.reg, library, "_ULx86_64_get_reg")) {
+        __atomic_store_n(&unwinder.context, u.context, __ATOMIC_RELAXED);
+        __atomic_store_n(&unwinder.init, u.init, __ATOMIC_RELAXED);
+        __atomic_store_n(&unwinder.step, u.step, __ATOMIC_RELAXED);
+        __atomic_store_n(&unwinder.reg, u.reg, __ATOMIC_RELAXED);
+        __atomic_store_n(&unwinder_ready, 1, __ATOMIC_RELEASE);
+        return true;
+    }
+    if (__atomic_exchange_n(&unwinder_missing, 1, __ATOMIC_ACQ_REL) == 0) {
+        tsm_log(TSM_LOG_WARN, "libunwind.so.8 cannot be opened: the trace has no host stacks");
+        tsm_session_metadata("capture.stacks", tsm_stack_method());
+    }
+    return false;
+}
+
+/* ---- ids --------------------------------------------------------------------------------------
+ */
+
+static uint32_t find_known(const struct tsm_stacks *t, const uint64_t key[2], uint32_t *at)
+{
+    *at = (uint32_t)(key[0] % SLOT_COUNT);
+    for (;; *at = (*at + 1) % SLOT_COUNT) {
+        uint32_t id = __atomic_load_n(&t->known[*at].id, __ATOMIC_ACQUIRE);
+        if (id == 0 || (t->known[*at].key[0] == key[0] && t->known[*at].key[1] == key[1]))
+            return id;
+    }
+}
+
+/* The definition's lock is held, `e` is its place. */
+static uint32_t define(struct tsm_session *s, struct tsm_stack_entry *e, const uint64_t *frames,
+                       uint32_t count, const uint64_t key[2], uint32_t at)
+{
+    struct known *known = &s->stacks->known[at];
+
+    e->id = ++s->stacks->count;
+    e->frame_count = count;
+    memcpy(e + 1, frames, count * sizeof(*frames));
+    memcpy(known->key, key, sizeof(known->key));
+    tsm_lane_publish(&s->lanes[0], e->entry.size);
+    __atomic_store_n(&known->id, e->id, __ATOMIC_RELEASE);
+    return e->id;
+}
+
+static uint32_t id_of(struct tsm_session *s, const uint64_t *frames, uint32_t count)
+{
+    struct sbt_key hash = tsm_hash_key(frames, count * sizeof(*frames));
+    struct tsm_stack_entry *e;
+    uint64_t key[2];
+    uint32_t at, id;
+
+    memcpy(key, hash.bytes, sizeof(key));
+    id = find_known(s->stacks, key, &at);
+    if (id)
+        return id;
+    e = tsm_define_begin(s, sizeof(*e) + count * sizeof(*frames), TSM_ENTRY_STACK);
+    if (!e)
+        return 0;
+    id = find_known(s->stacks, key, &at); /* another thread may have been quicker */
+    if (!id && s->stacks->count < ID_MAX)
+        id = define(s, e, frames, count, key, at);
+    tsm_lock_give(&s->define_lock);
+    return id;
+}
+
+/* ---- unwinding --------------------------------------------------------------------------------
+ */
+
+struct walk {
+    uint64_t frames[SBT_STACK_DEPTH_MAX];
+    struct saved saved[SBT_STACK_DEPTH_MAX];
+    uint32_t count;
+    bool cacheable; /* each return address was found where it was expected */
+};
+
+static bool read_frame(unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
+{
+    unw_word_t i, s;
+
+    if (unwinder.reg(cursor, UNW_REG_IP, &i) != 0 || unwinder.reg(cursor, UNW_REG_SP, &s) != 0)
+        return false;
+    *ip = i;
+    *sp = s;
+    return i != 0;
+}
+
+/* Frames above the one whose stack pointer is `sp`: that one is the wrapper. */
+static __attribute__((noinline)) void walk_stack(struct walk *w, uint64_t sp)
+{
+    unw_context_t context;
+    unw_cursor_t cursor;
+    uint64_t ip, at = 0;
+
+    w->count = 0;
+    w->cacheable = true;
+    unwinder.context(&context);
+    if (unwinder.init(&cursor, &context) != 0)
+        return;
+    while (at < sp) {
+        if (unwinder.step(&cursor) <= 0 || !read_frame(&cursor, &ip, &at))
+            return;
+    }
+    while (w->count < SBT_STACK_DEPTH_MAX && unwinder.step(&cursor) > 0 &&
+           read_frame(&cursor, &ip, &at)) {
+        const uint64_t *slot = (const uint64_t *)(uintptr_t)(at - 8);
+        w->cacheable = w->cacheable && at > sp && *slot == ip;
+        w->saved[w->count] = (struct saved){at - 8, ip};
+        w->frames[w->count++] = ip;
+    }
+}
+
+/* ---- the cache --------------------------------------------------------------------------------
+ */
+
+static uint32_t set_of(uint64_t return_address, uint64_t sp)
+{
+    return (uint32_t)(((return_address ^ (sp << 20)) * 0x9e3779b97f4a7c15u) >> 56);
+}
+
+_Static_assert(SET_COUNT == 256, "set_of gives 8 bits");
+
+static bool still_there(const struct tsm_stack_cache *c, const struct entry *e)
+{
+    const struct saved *saved = &c->saved[e->first];
+
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (*(const uint64_t *)(uintptr_t)saved[i].address != saved[i].value)
+            return false;
+    }
+    return true;
+}
+
+static void remember(struct tsm_stack_cache *c, const struct walk *w, uint64_t return_address,
+                     uint64_t sp, uint32_t id)
+{
+    uint32_t set = set_of(return_address, sp);
+    struct entry *e;
+
+    if (c->saved_count + w->count > SAVED_COUNT) { /* full: start again */
+        memset(c->entries, 0, sizeof(c->entries));
+        c->saved_count = 0;
+    }
+    e = &c->entries[set][c->next_way[set]++ % WAY_COUNT];
+    *e = (struct entry){return_address, sp, id, c->saved_count, w->count};
+    memcpy(&c->saved[c->saved_count], w->saved, w->count * sizeof(*w->saved));
+    c->saved_count += w->count;
+}
+
+static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct tsm_lane *lane,
+                                                 uint64_t return_address, uint64_t sp)
+{
+    int saved_errno = errno;
+    struct walk w = {.count = 0};
+    uint32_t id = 0;
+
+    tsm_thread.inside++; /* libunwind and the dynamic linker may call what we intercept */
+    if (!lane->stacks)
+        lane->stacks = tsm_memory_map(sizeof(*lane->stacks));
+    if (lane->stacks && (__atomic_load_n(&unwinder_ready, __ATOMIC_ACQUIRE) || open_unwinder())) {
+        uint32_t before = __atomic_load_n(&s->stacks->count, __ATOMIC_RELAXED);
+        walk_stack(&w, sp);
+        if (w.count > 0)
+            id = id_of(s, w.frames, w.count);
+        if (id && w.cacheable)
+            remember(lane->stacks, &w, return_address, sp, id);
+        if (id > before)
+            tsm_mapping_update(s);
+    }
+    tsm_thread.inside--;
+    errno = saved_errno;
+    return id;
+}
+
+/* Reads other frames' slots, which AddressSanitizer would not like. */
+__attribute__((no_sanitize("address"))) uint32_t tsm_stack_capture(struct tsm_session *s,
+                                                                   struct tsm_lane *lane,
+                                                                   const void *return_address,
+                                                                   const void *sp)
+{
+    const struct tsm_stack_cache *c = lane->stacks;
+    uint64_t ra = (uint64_t)(uintptr_t)return_address, stack = (uint64_t)(uintptr_t)sp;
+    const struct entry *set = c ? c->entries[set_of(ra, stack)] : NULL;
+
+    for (uint32_t i = 0; set && i < WAY_COUNT; i++) {
+        if (set[i].sp == stack && set[i].return_address == ra && still_there(c, &set[i]))
+            return set[i].id;
+    }
+    return unwind(s, lane, ra, stack);
+}
+
+void tsm_stack_forget(struct tsm_lane *lane)
+{
+    int saved_errno = errno;
+
+    /* The next thread's stack may lie elsewhere, and this one's may be gone. */
+    if (lane->stacks)
+        madvise(lane->stacks, sizeof(*lane->stacks), MADV_DONTNEED);
+    errno = saved_errno;
+}

@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the hand-made traces of this folder: corner cases, a later minor version, broken ones.
+
+    make_traces.py FOLDER
+
+The files are checked in and must decode the same for ever; this script is how they came about, and
+where to add one. Never rewrite a file that a release has shipped: add another. Payloads are stored
+raw, so the bytes depend on this script and docs/FORMAT.md only.
+"""
+
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "decoder"))
+from xxh3 import hash64  # noqa: E402
+
+SESSION = bytes.fromhex("00112233445566778899aabbccddeeff")
+STREAM_INFO, METADATA, SCHEMA, ENUMS, STRINGS, STACKS, MAPPINGS, EVENTS, BLOBS = range(1, 10)
+INDEX, TRAILER, PIECES = 13, 14, 15
+NONE = 0xFFFFFFFF
+
+
+def text(value):
+    raw = value.encode() if isinstance(value, str) else value
+    return struct.pack("<I", len(raw)) + raw + b"\0"
+
+
+def item(*parts):
+    body = b"".join(parts)
+    return struct.pack("<I", len(body)) + body
+
+
+def constant(value):
+    return item(b"\0", struct.pack("<Q", value))
+
+
+def fixed8(values):
+    return item(b"\4", struct.pack("<%dQ" % (len(values) + 1), 0, *values))
+
+
+def schema(type_, name, fields, kind=0, flags=0, result=""):
+    parts = [struct.pack("<IIII", type_, kind, flags, len(fields)), text(name), text(result)]
+    parts += [item(struct.pack("<HH", field[1], 0), text(field[0]), text(field[2]))
+              for field in fields]
+    return item(*parts)
+
+
+def events(groups, common=9):
+    """groups: [(type, [slots of a record, ...], [data of a record, ...])], one after the other."""
+    count = sum(len(slots) for _, slots, _ in groups)
+    out = struct.pack("<II", len(groups), common)
+    for type_, slots, data in groups:
+        out += struct.pack("<IIII", type_, len(slots[0]), len(slots), sum(map(len, data)))
+    order = [g for g, (_, slots, _) in enumerate(groups) for _ in slots]
+    out += fixed8(order) + fixed8([1000 * (i + 1) for i in range(count)])
+    for value in (50, 4711, 0, 2, 0, 0, 0):
+        out += constant(value)
+    out += constant(99) * (common - 9)
+    for _, slots, data in groups:
+        out += fixed8([len(d) for d in data])
+        for column in zip(*slots):
+            out += fixed8(list(column))
+    for _, _, data in groups:
+        out += b"".join(data)
+    return out, count
+
+
+class Trace:
+    def __init__(self, major=1, minor=0, required=0):
+        self.minor = minor
+        head = bytes.fromhex("895342540d0a1a0a")
+        head += struct.pack("<HHIQQ", major, minor, 64, required, 0) + SESSION + bytes(8)
+        self.out = head + struct.pack("<Q", hash64(head))
+        self.entries, self.number, self.records = [], 0, 0
+        self.info = struct.pack("<HH", major, minor) + SESSION + struct.pack(
+            "<QQQQ", required, 0, 1, 2) + text("monotonic")
+        self.chunk(STREAM_INFO, self.info, 1)
+
+    def chunk(self, type_, payload, count, flags=1, codec=0, raw=None, stream=(0, 0), seq=(0, 0),
+              time=(0, 0), number=None):
+        number = self.number if number is None else number
+        middle = struct.pack("<HBBIIIIIIIQQQQQQ", type_, flags, codec, number,
+                             struct.unpack("<I", SESSION[:4])[0], stream[0], count,
+                             len(payload) if raw is None else raw, len(payload), 0, *seq, *time,
+                             stream[1], hash64(payload))
+        head = bytes.fromhex("53425443c47b9ae1") + middle
+        self.entries.append(struct.pack("<Q", len(self.out)) + middle)
+        self.out += head + struct.pack("<Q", hash64(head)) + payload
+        self.number = number + 1
+
+    def metadata(self, **pairs):
+        self.chunk(METADATA, b"".join(item(text(k), text(v)) for k, v in pairs.items()), len(pairs))
+        return self
+
+    def table(self, type_, items, ids=(0, 0)):
+        self.chunk(type_, b"".join(items), len(items), seq=ids)
+        return self
+
+    def events(self, payload, count, notable=0, **changes):
+        values = {"flags": 1 | 2 * notable, "stream": (1, 1), "time": (1000, 1000 * count),
+                  "seq": (self.records, self.records + count - 1)}
+        values.update(changes)
+        self.chunk(EVENTS, payload, count, **values)
+        self.records += count
+        return self
+
+    def finish(self, lost=0, records=None, streams=1, tainted=0):
+        entries, self.entries = self.entries, []
+        self.chunk(INDEX, struct.pack("<II", 1, len(entries)) + b"".join(entries), len(entries))
+        leaf, self.entries = self.entries, []
+        at = len(self.out)
+        self.chunk(INDEX, struct.pack("<II", 2, 1) + leaf[0], 1)
+        size = len(self.out) - at
+        payload = struct.pack("<IIQQQQIIQQ", 1, self.number + 1,
+                              self.records if records is None else records, lost, 0, tainted,
+                              streams if self.records else 0, size, at, len(self.out) + 224)
+        payload += bytes(52) + struct.pack("<I", 224) + bytes.fromhex("53425445d15e0d0a")
+        self.chunk(TRAILER, payload, 1)
+        return self.out
+
+
+def values_trace():
+    """What the JSON form has rules for."""
+    fields = [("f32", 5, ""), ("f64", 6, ""), ("bool", 4, ""), ("int", 2, ""), ("flags", 12, "F"),
+              ("enum", 11, "E"), ("handle", 7, "ev\"ent"), ("string", 13, ""), ("bytes", 14, ""),
+              ("blob", 15, ""), ("pointer", 8, "")]
+    blob = struct.pack("<Q", 300000) + KEY + bytes(16 * 4)
+    rows, data = [], []
+    floats = [(0x7FC00001, 0x7FF8000000000002), (0x7F800000, 0xFFF0000000000000),
+              (0x80000000, 0x8000000000000000), (1, 1), (0x3DCCCCCD, 0x3FB999999999999A),
+              (0x7F7FFFFF, 0x7FEFFFFFFFFFFFFF), (0x60AD78EC, 0x4415AF1D78B58C40)]
+    for i, (f32, f64) in enumerate(floats):
+        rows.append([f32, f64, i % 3, -i % (1 << 64), [0, 1, 3, 5, 8, 1 << 63, 9][i],
+                     [0, 1, (1 << 64) - 5, 7, 0, 0, 0][i], i, i % 4, 2, 2 << 32 | len(blob),
+                     0x7F0000000000 + i])
+        data.append(bytes([i, 255]) + blob)
+    t = Trace().metadata(a="1", quotes="\"\\\b\f\n\r\t\x01\x7f \u00e9 \u20ac \U0001f600", empty="")
+    t.chunk(METADATA, item(text("a"), text("2")) +
+            item(text("bytes"), text(b"\xff\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80 \xe2\x82 ok \xc3")), 2)
+    t.table(SCHEMA, [schema(0x10001, "values", fields, 5, 2, "E"),
+                     schema(0x70001, "unknown api", [], 99, 0)])
+    t.table(ENUMS, [item(struct.pack("<I", 3), text("F"), struct.pack("<q", 1), text("ONE"),
+                         struct.pack("<q", 3), text("BOTH"), struct.pack("<q", -1 << 63),
+                         text("TOP")),
+                    item(struct.pack("<I", 4), text("E"), struct.pack("<q", 0), text("ZERO"),
+                         struct.pack("<q", 0), text("NIL"), struct.pack("<q", 1), text("ONE"),
+                         struct.pack("<q", -5), text("MINUS"))])
+    t.table(STRINGS, [item(struct.pack("<I", 1), text("one")), item(struct.pack("<I", 2), text("")),
+                      item(struct.pack("<I", 3), text(b"\xfe"))], (1, 3))
+    t.chunk(BLOBS, b"\0\1" + KEY + struct.pack("<I", 2), 1)
+    t.chunk(PIECES, struct.pack("<II", t.number - 1, 1) + KEY + struct.pack("<I", 2), 1)
+    t.events(*events([(0x10001, rows, data), (0x70001, [[], []], [b"", b""])]))
+    return t.finish()
+
+
+# hash128 of bytes 0 and 1.
+KEY = bytes.fromhex("6a4a5274c1b0d3add6645fc3051a9457")
+
+
+def newer_minor():
+    """Version 1.1: everything that a minor version may add. Must read as if it were not there."""
+    t = Trace(minor=1)
+    t.metadata(kind="newer")
+    t.table(SCHEMA, [item(schema(0x10001, "call", [("x", 1, ""), ("y", 99, "")])[4:], b"more")])
+    t.chunk(77, b"what is this", 1, flags=0)
+    t.events(*events([(0x10001, [[1, 2], [3, 4]], [b"", b""])], common=11))
+    return t.finish()
+
+
+def simple(**changes):
+    t = Trace().metadata(name="simple")
+    t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")])])
+    payload, count = events([(0x10001, [[1], [2], [3]], [b"", b"", b""])])
+    return t.events(payload, count, **changes)
+
+
+def with_payload(change):
+    t = Trace().metadata(name="simple")
+    t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")])])
+    payload, count = events([(0x10001, [[1], [2], [3]], [b"", b"", b""])])
+    return t.events(change(payload), count).finish()
+
+
+def broken():
+    good = simple().finish()
+    yield "empty", b""
+    yield "png", bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(80)
+    yield "text_mode", good.replace(b"\r\n", b"\n")
+    yield "header_cut", good[:40]
+    yield "info_cut", good[:100]
+    yield "major_2", Trace(major=2).metadata(a="b").finish()
+    yield "required_feature", Trace(required=1 << 40).metadata(a="b").finish()
+    t = Trace().metadata(a="b")
+    t.chunk(500, b"needed", 1, flags=1)
+    yield "critical_chunk", t.finish()
+    yield "header_hash", good[:56] + bytes(8) + good[64:]
+    yield "no_trailer", good[:-224]
+    yield "trailer_cut", good[:-1]
+    yield "garbage_after", good + b"garbage"
+    yield "two_sessions", good + good
+    yield "trailer_counts", simple().finish(records=7)
+    t = Trace()
+    t.table(SCHEMA, [schema(0x10001, "call", [])])
+    yield "no_metadata", t.finish()
+    yield "seq_gap", simple(seq=(5, 7)).finish()
+    yield "wrong_streams", simple(stream=(3, 7)).finish()
+    yield "wrong_times", simple(time=(0, 5)).finish()
+    yield "not_notable", simple(notable=1).finish()
+    yield "chunk_number", simple(number=9).finish()
+    yield "group_count", with_payload(lambda p: struct.pack("<I", 0xFFFFFFFF) + p[4:])
+    yield "record_bomb", with_payload(
+        lambda p: p[:16] + struct.pack("<I", 0xFFFFFFF0) + p[20:])
+    yield "group_place", with_payload(lambda p: p.replace(fixed8([0, 0, 0]), fixed8([0, 0, 9])))
+    yield "column_size", with_payload(lambda p: p[:24] + struct.pack("<I", 0xFFFFFFFF) + p[28:])
+    yield "column_encoding", with_payload(lambda p: p[:28] + b"\x47" + p[29:])
+    yield "payload_tail", with_payload(lambda p: p + b"x")
+    yield "data_size", with_payload(lambda p: p.replace(fixed8([0, 0, 0]) + fixed8([1, 2, 3]),
+                                                        fixed8([0, 9, 0]) + fixed8([1, 2, 3])))
+    dictionary = item(b"\x06", b"\x00", struct.pack("<Q", 1), b"\x00\x00\x05")
+    yield "dictionary_place", with_payload(lambda p: p.replace(fixed8([1, 2, 3]), dictionary))
+    varint = item(b"\x05", b"\xff" * 9 + b"\x7f", b"\x01\x01")
+    yield "varint", with_payload(lambda p: p.replace(fixed8([1, 2, 3]), varint))
+    t = Trace().metadata(name="bomb")
+    frame = bytes.fromhex("28b52ffd") + b"\xa0" + struct.pack("<I", 1 << 30) + b"\x01\x00\x00"
+    t.chunk(STRINGS, frame, 1, codec=1, raw=200, seq=(1, 1))
+    yield "zstd_bomb", t.finish()
+    t = Trace().metadata(name="codec")
+    t.chunk(STRINGS, b"1234", 1, codec=9, seq=(1, 1))
+    yield "codec", t.finish()
+    yield "text_without_end", Trace().metadata(name="x").table(
+        STRINGS, [item(struct.pack("<II", 1, 3), b"abcd")], (1, 1)).finish()
+    yield "item_size", Trace().metadata(name="x").table(
+        STRINGS, [struct.pack("<II", 0xFFFFFFF0, 1)], (1, 1)).finish()
+    yield "schema_fields", Trace().metadata(name="x").table(
+        SCHEMA, [schema(0x10001, "many", [("f", 1, "")] * 65)]).finish()
+    yield "piece_key", _bad_piece(b"abc", 3)
+    yield "piece_size", _bad_piece(b"abc", 4)
+    t = simple()
+    out = t.finish()
+    at = out.rindex(bytes.fromhex("53425443c47b9ae1"), 0, len(out) - 300)
+    yield "index_damaged", out[:at + 100] + b"\xee" + out[at + 101:]
+
+
+def _bad_piece(data, size):
+    t = Trace().metadata(name="piece")
+    entry = b"\x42" * 16 + struct.pack("<I", size)
+    t.chunk(BLOBS, data + entry, 1)
+    t.chunk(PIECES, struct.pack("<II", t.number - 1, 1) + entry, 1)
+    return t.finish()
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(os.path.join(folder, "bad"), exist_ok=True)
+    traces = [("values", values_trace()), ("newer_minor", newer_minor())]
+    traces += [("bad/" + name, data) for name, data in broken()]
+    for name, data in traces:
+        with open(os.path.join(folder, name + ".sbt"), "wb") as file:
+            file.write(data)
+
+
+if __name__ == "__main__":
+    main()
