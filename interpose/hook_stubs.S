@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of libc that we export, x86-64. Each saves its arguments, asks a C function what to
- * do, and jumps: the real function then sees the program's own return address, from which the linker
+ * dlopen and dlsym as we export them, x86-64. Each saves its arguments, asks a C function what to do,
+ * and jumps: the real function then sees the program's own return address, from which the linker
  * takes the caller's RUNPATH and the meaning of RTLD_NEXT. A C function that "returns real(...)" does
  * this only when the compiler makes it a jump.
  *
- * Protocol of the C functions: they return the address to jump to; dlopen's and dlsym's may return
- * NULL, then the stub returns what they left in `result`.
+ * The C function returns the address to jump to, or NULL: then the stub returns what it left in
+ * `result`.
  */
     .text
 
@@ -52,45 +52,6 @@
 
     linker_call dlopen, tsm_decide_dlopen
     linker_call dlsym, tsm_decide_dlsym
-
-/* Functions that end the program, or its image: `index` is enum process_call in hook_process.c. All
- * argument registers survive; %al too, it belongs to the variadic ones. */
-    .macro process_call name, index
-    exported \name
-    pushq %rdi
-    pushq %rsi
-    pushq %rdx
-    pushq %rcx
-    pushq %r8
-    pushq %r9
-    pushq %rax
-    .cfi_adjust_cfa_offset 56
-    movl $\index, %edi
-    call tsm_before_process_call
-    movq %rax, %r11
-    popq %rax
-    popq %r9
-    popq %r8
-    popq %rcx
-    popq %rdx
-    popq %rsi
-    popq %rdi
-    .cfi_adjust_cfa_offset -56
-    jmp *%r11
-    end_of \name
-    .endm
-
-    process_call _exit, 0
-    process_call _Exit, 1
-    process_call execve, 2
-    process_call execv, 3
-    process_call execvp, 4
-    process_call execvpe, 5
-    process_call execl, 6
-    process_call execle, 7
-    process_call execlp, 8
-    process_call fexecve, 9
-    process_call execveat, 10
 
 /* Addresses handed out for functions that we do not wrap: TSM_UNWRAPPED_MAX entries of 16 bytes.
  * Each pushes its number; everything that may carry an argument is kept around the C function. */

@@ -74,8 +74,8 @@ struct tsm_address_map {
 void tsm_address_map_add(struct tsm_address_map *map, const struct tsm_export *row);
 
 /* The export whose real function is at `address`, NULL when it is none of theirs. Several names may
- * share an address: then the one that is `name` with nothing or a suffix like _v2 or _ptsz after it,
- * and among those one whose suffix has `mark` in it, or has not, as `marked` says. */
+ * share an address: then the one that is `name` with nothing or a suffix like _v2 or _ptsz after
+ * it, and among those one whose suffix has `mark` in it, or has not, as `marked` says. */
 const struct tsm_export *tsm_address_map_find(const struct tsm_address_map *map,
                                               const void *address, const char *name,
                                               const char *mark, bool marked);

@@ -262,6 +262,7 @@ void *tsm_real_library_open(unsigned index, const char *name, int mode, const vo
     if (handle && atomic_compare_exchange_strong(&opened[index], &expected, handle)) {
         tsm_log(TSM_LOG_INFO, "the real library of %s is open", tsm_sources[index]->sonames[0]);
         tsm_sources[index]->bind(handle);
+        tsm_follow_forks();
     } else if (handle) {
         dlclose(handle); /* the first reference is kept for good */
         if (handle != expected)

@@ -37,4 +37,7 @@ void *tsm_shim_open(unsigned index);
 /* ... NULL when it was not loaded. */
 void *tsm_shim_opened(unsigned index);
 
+/* From now on the sources hear of forks in the child (hook_process.c). Any number of times. */
+void tsm_follow_forks(void);
+
 #endif

@@ -52,8 +52,8 @@ static bool owns_name(const char *name)
 
 void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread)
 {
-    const struct tsm_export *row = tsm_address_map_find(&addresses, address, symbol, "_pt",
-                                                        per_thread);
+    const struct tsm_export *row =
+        tsm_address_map_find(&addresses, address, symbol, "_pt", per_thread);
 
     if (row)
         return row->wrapper;

@@ -47,7 +47,8 @@ void *cuda_keep(size_t size);
 void cuda_describe(void);
 void cuda_describe_again(void);
 
-/* TS_CHECKSUM: the program knows that the GPU is idle; a command was recorded. Outside of a call. */
+/* TS_CHECKSUM: the program knows that the GPU is idle; a command was recorded. Outside of a call.
+ */
 void cuda_checksum_sync(struct tsm_stream *stream);
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 

@@ -23,8 +23,8 @@ struct copy {
     size_t width, height, depth; /* bytes, rows, planes */
 };
 
-/* Is this address of a unified copy memory of the program? What the driver does not know is; what it
- * allocated or registered for the host is, too. */
+/* Is this address of a unified copy memory of the program? What the driver does not know is; what
+ * it allocated or registered for the host is, too. */
 static bool is_host(CUdeviceptr address)
 {
     CUmemorytype type = CU_MEMORYTYPE_HOST;
@@ -100,8 +100,8 @@ void cuda_after_copy(struct tsm_call *call, bool ok, CUdeviceptr dst, CUdevicept
 #define SIDE_3D(c, side)                                                                           \
     {                                                                                              \
         .type = (c)->side##MemoryType, .host = (c)->side##Host, .device = (c)->side##Device,       \
-        .x = (c)->side##XInBytes, .y = (c)->side##Y, .z = (c)->side##Z,                            \
-        .pitch = (c)->side##Pitch, .height = (c)->side##Height                                     \
+        .x = (c)->side##XInBytes, .y = (c)->side##Y, .z = (c)->side##Z, .pitch = (c)->side##Pitch, \
+        .height = (c)->side##Height                                                                \
     }
 #define COPY_2D(c)                                                                                 \
     {                                                                                              \

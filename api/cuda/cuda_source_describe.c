@@ -25,7 +25,8 @@ static void say(int index, const char *what, const char *value)
     tsm_session_metadata(name, value);
 }
 
-static void say_attribute(int index, CUdevice device, const char *what, CUdevice_attribute attribute)
+static void say_attribute(int index, CUdevice device, const char *what,
+                          CUdevice_attribute attribute)
 {
     char text[32];
     int value;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's own ways to its functions. cuGetProcAddress is called as the program calls it, so that
- * version, flags and the driver's own rules decide; then the address that it gave, which is that of
- * an exported function, is replaced by our wrapper of that function. cuGetExportTable is generated:
- * the tables are the driver's and stay as they are (the CUDA runtime checks them).
+ * The driver's own ways to its functions. cuGetProcAddress is called as the program calls it, so
+ * that version, flags and the driver's own rules decide; then the address that it gave, which is
+ * that of an exported function, is replaced by our wrapper of that function. cuGetExportTable is
+ * generated: the tables are the driver's and stay as they are (the CUDA runtime checks them).
  */
 #include "api/cuda/cuda_source.h"
 
@@ -42,8 +42,8 @@ CUresult hook_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, 
     return result;
 }
 
-CUresult hook_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,
-                                  cuuint64_t flags, CUdriverProcAddressQueryResult *symbolStatus)
+CUresult hook_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *symbolStatus)
 {
     struct tsm_call call;
     CUresult result;

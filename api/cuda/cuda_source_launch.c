@@ -34,8 +34,7 @@ static struct cuda_layout *layout_from_driver(const struct cuda_function *functi
         count++;
     layout = cuda_layout_make(count);
     for (uint32_t i = 0; layout && i < count; i++) {
-        if (!ask_driver(function, raw, i, &offset, &size) ||
-            offset + size > CUDA_PARAM_OFFSET_MAX)
+        if (!ask_driver(function, raw, i, &offset, &size) || offset + size > CUDA_PARAM_OFFSET_MAX)
             return NULL;
         cuda_layout_set(layout, i, (uint16_t)offset, (uint16_t)size);
     }

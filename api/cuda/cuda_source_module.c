@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- layouts ------------------------------------------------------------------------------------ */
+/* ---- layouts ------------------------------------------------------------------------------------
+ */
 
 struct cuda_layout *cuda_layout_make(uint32_t count)
 {
@@ -44,7 +45,8 @@ struct cuda_function *cuda_function_of(struct tsm_handle *handle)
     return function;
 }
 
-/* ---- images ------------------------------------------------------------------------------------- */
+/* ---- images -------------------------------------------------------------------------------------
+ */
 
 /* The functions of one image, kept by its module for drivers that cannot be asked. */
 struct known_function {
@@ -93,7 +95,8 @@ const void *cuda_image_data(const void *image)
     return cuda_image_measure(image, &measured) ? measured.data : NULL;
 }
 
-/* ---- after loads -------------------------------------------------------------------------------- */
+/* ---- after loads --------------------------------------------------------------------------------
+ */
 
 void cuda_after_load(struct tsm_call *call, bool ok, const CUmodule *module, const void *image)
 {
@@ -158,12 +161,14 @@ void cuda_after_file(struct tsm_call *call, bool ok, const CUmodule *module, con
     after_file(call, ok, path, CUDA_OBJECT_MODULE, ok ? CUDA_SLOT(*module) : 0);
 }
 
-void cuda_after_library_file(struct tsm_call *call, bool ok, const CUlibrary *library, const char *path)
+void cuda_after_library_file(struct tsm_call *call, bool ok, const CUlibrary *library,
+                             const char *path)
 {
     after_file(call, ok, path, CUDA_OBJECT_LIBRARY, ok ? CUDA_SLOT(*library) : 0);
 }
 
-/* ---- after functions were asked for --------------------------------------------------------------- */
+/* ---- after functions were asked for
+ * --------------------------------------------------------------- */
 
 static struct cuda_layout *known_layout(uint32_t object, uint64_t raw, uint32_t name)
 {
@@ -194,8 +199,8 @@ static uint32_t name_id(const char *name)
     return tsm_intern(name, strlen(name));
 }
 
-void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *function, CUmodule module,
-                         const char *name)
+void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *function,
+                         CUmodule module, const char *name)
 {
     if (ok)
         function_made(*function, false,
@@ -214,8 +219,8 @@ void cuda_after_kernel(struct tsm_call *call, bool ok, const CUkernel *kernel, C
 void cuda_after_kernel_function(struct tsm_call *call, bool ok, const CUfunction *function,
                                 CUkernel kernel)
 {
-    struct tsm_handle *from = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_FUNCTION,
-                                              CUDA_SLOT(kernel));
+    struct tsm_handle *from =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_FUNCTION, CUDA_SLOT(kernel));
     struct tsm_handle *to;
 
     if (!ok)
@@ -227,10 +232,11 @@ void cuda_after_kernel_function(struct tsm_call *call, bool ok, const CUfunction
 }
 
 /* A library's module knows what the library knows. */
-void cuda_after_library_module(struct tsm_call *call, bool ok, const CUmodule *module, CUlibrary library)
+void cuda_after_library_module(struct tsm_call *call, bool ok, const CUmodule *module,
+                               CUlibrary library)
 {
-    const struct tsm_handle *from = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_LIBRARY,
-                                                    CUDA_SLOT(library));
+    const struct tsm_handle *from =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_LIBRARY, CUDA_SLOT(library));
     struct tsm_handle *to;
 
     to = ok ? tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_MODULE, CUDA_SLOT(*module)) : NULL;

@@ -3,8 +3,8 @@
  * Streams as the program names them, and the default streams that nobody creates: one for each
  * context, and one for each context and thread that asks for it. A context's default stream is made
  * together with the context, so that the first stream of a process is number 0. The one of a thread
- * is made at its first use and has no creating record: a replayer that meets a stream number which no
- * record made takes an ordinary stream for it, which orders the same.
+ * is made at its first use and has no creating record: a replayer that meets a stream number which
+ * no record made takes an ordinary stream for it, which orders the same.
  */
 #include "api/cuda/cuda_source.h"
 
@@ -42,7 +42,8 @@ void cuda_streams_forked(void)
     processes++;
 }
 
-/* ---- contexts ----------------------------------------------------------------------------------- */
+/* ---- contexts -----------------------------------------------------------------------------------
+ */
 
 static void add_stream(struct context *context, struct tsm_stream *stream)
 {
@@ -119,7 +120,8 @@ void cuda_context_synchronised(CUcontext raw)
     cuda_checksum_sync(context ? context->legacy : NULL);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------------------------------
+ */
 
 static struct tsm_stream *per_thread_stream(void)
 {
