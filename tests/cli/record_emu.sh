@@ -6,4 +6,4 @@ tsrecord --emu "$BUILD/tests/programs/saxpy"
 tsrecord -q --emu -o 'q-%p.sbt' "$BUILD/tests/programs/saxpy"
 ls | sed 's/[0-9][0-9]*/N/'
 tracesmith check trace.sbt
-tsview --calls 'cuLaunch*' --stacks trace.sbt | grep -o 'cuLaunchKernel saxpy<<<4, 256>>>\|main at'
+tsview --calls 'cuLaunch*' --stacks trace.sbt | grep -oE 'cuLaunch[^(]*|^ +main at' | sed 's/^ *//'
