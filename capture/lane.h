@@ -211,6 +211,7 @@ struct tsm_lane {
     struct tsm_scratch *scratch;
     struct tsm_stack_cache *stacks;
     uint64_t last_begin; /* begin of the last committed call */
+    uint64_t last_key;   /* keys must not fall within a lane */
 };
 
 /* `size` bytes (a multiple of 8) to fill, or NULL: drop mode and full, or capture failed. May wait

@@ -12,6 +12,11 @@
  *
  * libunwind is opened on first use with RTLD_LOCAL and never linked: were it among the dependencies
  * of a preloaded library, the program's C++ exceptions would be unwound by it, twenty times slower.
+ *
+ * libunwind checks an address before it reads there by writing the byte into a pipe of its own. In
+ * a program that closes all descriptors, that number may by now be a file of the program's. So its
+ * initialisation, which opens the pipe, runs on the drain thread, whose descriptors are not the
+ * program's, and reading memory is replaced by a function of ours.
  */
 #include "capture/session.h"
 
@@ -64,6 +69,8 @@ struct unwinder {
     int (*init)(unw_cursor_t *cursor, unw_context_t *context);
     int (*step)(unw_cursor_t *cursor);
     int (*reg)(unw_cursor_t *cursor, unw_regnum_t reg, unw_word_t *value);
+    unw_accessors_t *(*accessors)(unw_addr_space_t space);
+    unw_addr_space_t *space;
 };
 
 /* One per process; several threads may fill it at once, with the same values. `missing`: tried. */
@@ -81,30 +88,84 @@ const char *tsm_stack_method(void)
                                                                 : "libunwind";
 }
 
-static bool find_function(void *function, void *library, const char *name)
-{
-    void *found = dlsym(library, name);
+/* ---- libunwind ------------------------------------------------------------------------------- */
 
-    memcpy(function, &found, sizeof(found));
+#define PAGE          4096u
+#define CHECKED_COUNT 64u
+
+struct walk {
+    uint64_t frames[SBT_STACK_DEPTH_MAX];
+    struct saved saved[SBT_STACK_DEPTH_MAX];
+    uint32_t count;
+    bool cacheable;                  /* each return address was found where it was expected */
+    uint64_t checked[CHECKED_COUNT]; /* pages that could be read during this walk */
+};
+
+static __thread struct walk *walking __attribute__((tls_model("initial-exec")));
+
+static bool can_read(uint64_t page)
+{
+    uint64_t *checked = walking ? &walking->checked[page / PAGE % CHECKED_COUNT] : NULL;
+    uint8_t byte;
+
+    if (checked && *checked == page)
+        return true;
+    if (!tsm_memory_read(&byte, page, 1))
+        return false;
+    if (checked)
+        *checked = page;
+    return true;
+}
+
+/* Takes the place of libunwind's own. The program may use the same libunwind: writing works, too.
+ */
+__attribute__((no_sanitize("address"))) static int access_memory(unw_addr_space_t space,
+                                                                 unw_word_t address,
+                                                                 unw_word_t *value, int write,
+                                                                 void *argument)
+{
+    if (!can_read(address & ~(uint64_t)(PAGE - 1)) ||
+        !can_read((address + 7) & ~(uint64_t)(PAGE - 1)))
+        return -UNW_EUNSPEC;
+    if (write)
+        *(unw_word_t *)(uintptr_t)address = *value;
+    else
+        *value = *(const unw_word_t *)(uintptr_t)address;
+    return 0;
+}
+
+/* On the drain thread. */
+static void init_unwinder(void)
+{
+    unw_accessors_t *accessors = unwinder.accessors(*unwinder.space);
+
+    accessors->access_mem = access_memory;
+}
+
+static bool find_symbol(void *function, void *library, const char *name)
+{
+    void *found = library ? dlsym(library, name) : NULL;
+
+    __atomic_store((void **)function, &found, __ATOMIC_RELAXED);
     return found != NULL;
 }
 
-static bool open_unwinder(void)
+static bool find_symbols(void *library)
 {
-    struct unwinder u;
-    void *library;
+    return find_symbol(&unwinder.context, library, "_Ux86_64_getcontext") &&
+           find_symbol(&unwinder.init, library, "_ULx86_64_init_local") &&
+           find_symbol(&unwinder.step, library, "_ULx86_64_step") &&
+           find_symbol(&unwinder.reg, library, "_ULx86_64_get_reg") &&
+           find_symbol(&unwinder.accessors, library, "_Ux86_64_get_accessors") &&
+           find_symbol(&unwinder.space, library, "_ULx86_64_local_addr_space");
+}
 
+static bool open_unwinder(struct tsm_session *s)
+{
     if (__atomic_load_n(&unwinder_missing, __ATOMIC_ACQUIRE))
         return false;
-    library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-    if (library && find_function(&u.context, library, "_Ux86_64_getcontext") &&
-        find_function(&u.init, library, "_ULx86_64_init_local") &&
-        find_function(&u.step, library, "_ULx86_64_step") &&
-        find_function(&u.reg, library, "_ULx86_64_get_reg")) {
-        __atomic_store_n(&unwinder.context, u.context, __ATOMIC_RELAXED);
-        __atomic_store_n(&unwinder.init, u.init, __ATOMIC_RELAXED);
-        __atomic_store_n(&unwinder.step, u.step, __ATOMIC_RELAXED);
-        __atomic_store_n(&unwinder.reg, u.reg, __ATOMIC_RELAXED);
+    if (find_symbols(dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL))) {
+        tsm_drain_ask(s, init_unwinder);
         __atomic_store_n(&unwinder_ready, 1, __ATOMIC_RELEASE);
         return true;
     }
@@ -166,13 +227,6 @@ static uint32_t id_of(struct tsm_session *s, const uint64_t *frames, uint32_t co
 
 /* ---- unwinding --------------------------------------------------------------------------------
  */
-
-struct walk {
-    uint64_t frames[SBT_STACK_DEPTH_MAX];
-    struct saved saved[SBT_STACK_DEPTH_MAX];
-    uint32_t count;
-    bool cacheable; /* each return address was found where it was expected */
-};
 
 static bool read_frame(unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
 {
@@ -251,15 +305,18 @@ static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct t
                                                  uint64_t return_address, uint64_t sp)
 {
     int saved_errno = errno;
-    struct walk w = {.count = 0};
+    struct walk w;
     uint32_t id = 0;
 
     tsm_thread.inside++; /* libunwind and the dynamic linker may call what we intercept */
     if (!lane->stacks)
         lane->stacks = tsm_memory_map(sizeof(*lane->stacks));
-    if (lane->stacks && (__atomic_load_n(&unwinder_ready, __ATOMIC_ACQUIRE) || open_unwinder())) {
+    if (lane->stacks && (__atomic_load_n(&unwinder_ready, __ATOMIC_ACQUIRE) || open_unwinder(s))) {
         uint32_t before = __atomic_load_n(&s->stacks->count, __ATOMIC_RELAXED);
+        memset(w.checked, 0, sizeof(w.checked));
+        walking = &w;
         walk_stack(&w, sp);
+        walking = NULL;
         if (w.count > 0)
             id = id_of(s, w.frames, w.count);
         if (id && w.cacheable)
