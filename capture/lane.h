@@ -194,7 +194,7 @@ struct tsm_session;
 
 /* A lane as its writer sees it; private memory. */
 struct tsm_lane {
-    struct tsm_lane_header *header;
+    struct tsm_lane_header *header __attribute__((aligned(64)));
     uint8_t *ring;
     uint64_t size;
     uint64_t head;

@@ -103,17 +103,21 @@ struct walk {
 
 static __thread struct walk *walking __attribute__((tls_model("initial-exec")));
 
+/* For the program's own use of the same libunwind, whose check remembers good pages for ever, too.
+ */
+static __thread uint64_t checked_for_others[16] __attribute__((tls_model("initial-exec")));
+
 static bool can_read(uint64_t page)
 {
-    uint64_t *checked = walking ? &walking->checked[page / PAGE % CHECKED_COUNT] : NULL;
+    uint64_t *checked = walking ? &walking->checked[page / PAGE % CHECKED_COUNT]
+                                : &checked_for_others[page / PAGE % 16];
     uint8_t byte;
 
-    if (checked && *checked == page)
+    if (*checked == page)
         return true;
     if (!tsm_memory_read(&byte, page, 1))
         return false;
-    if (checked)
-        *checked = page;
+    *checked = page;
     return true;
 }
 
