@@ -352,28 +352,33 @@ static int answer_lane_wishes(struct tsm_drain *d)
 
 static void do_favour(struct tsm_session *s)
 {
-    void (*favour)(void) = __atomic_load_n(&s->favour, __ATOMIC_ACQUIRE);
+    void (*favour)(void *argument) = __atomic_load_n(&s->favour, __ATOMIC_ACQUIRE);
 
     if (!favour)
         return;
-    favour();
+    favour(s->favour_argument);
     __atomic_store_n(&s->favour, NULL, __ATOMIC_RELEASE);
     __atomic_add_fetch(&s->favour_done, 1, __ATOMIC_SEQ_CST);
     tsm_futex_wake(&s->favour_done, INT32_MAX);
 }
 
-void tsm_drain_ask(struct tsm_session *s, void (*favour)(void))
+bool tsm_drain_ask(struct tsm_session *s, void (*favour)(void *argument), void *argument)
 {
+    bool done = false;
+
     tsm_lock_take(&s->favour_lock);
+    s->favour_argument = argument;
     __atomic_store_n(&s->favour, favour, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&s->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_RUNNING) {
-        uint32_t done = __atomic_load_n(&s->favour_done, __ATOMIC_SEQ_CST);
-        if (!__atomic_load_n(&s->favour, __ATOMIC_ACQUIRE))
+    while (!done && __atomic_load_n(&s->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_RUNNING) {
+        uint32_t seen = __atomic_load_n(&s->favour_done, __ATOMIC_SEQ_CST);
+        done = !__atomic_load_n(&s->favour, __ATOMIC_ACQUIRE);
+        if (done)
             break;
         tsm_session_nudge(s);
-        tsm_futex_wait(&s->favour_done, done, 1000000000u);
+        tsm_futex_wait(&s->favour_done, seen, 1000000000u);
     }
     tsm_lock_give(&s->favour_lock);
+    return done;
 }
 
 static void sleep_until_needed(struct tsm_drain *d, uint32_t signal, uint64_t *idle_ns)

@@ -93,7 +93,8 @@ struct tsm_session {
     uint32_t finish_wanted;
     pid_t drain_thread;
     struct tsm_lock favour_lock;
-    void (*favour)(void);    /* to be called by the drain thread; NULL when done */
+    void (*favour)(void *argument); /* to be called by the drain thread; NULL when done */
+    void *favour_argument;
     uint32_t favour_done;    /* futex */
     char drain_message[512]; /* why it failed */
 
@@ -147,8 +148,9 @@ static inline uint64_t tsm_lane_key(struct tsm_lane *lane, uint64_t ticks)
     return ticks;
 }
 
-/* Have `favour` called on the drain thread, whose table of descriptors is its own; waits for it. */
-void tsm_drain_ask(struct tsm_session *session, void (*favour)(void));
+/* Have `favour` called on the drain thread, whose table of descriptors is its own; waits for it.
+ * False: the thread has ended before. */
+bool tsm_drain_ask(struct tsm_session *session, void (*favour)(void *argument), void *argument);
 
 /* ---- records of ours (capture/note.c) ------------------------------------------------------- */
 

@@ -73,9 +73,9 @@ struct unwinder {
     unw_addr_space_t *space;
 };
 
-/* One per process; several threads may fill it at once, with the same values. `missing`: tried. */
-static struct unwinder unwinder;
-static uint32_t unwinder_ready, unwinder_missing;
+/* One per process, once it is there. */
+static const struct unwinder *unwinder;
+static uint32_t unwinder_missing;
 
 struct tsm_stacks *tsm_stacks_create(void)
 {
@@ -139,45 +139,62 @@ __attribute__((no_sanitize("address"))) static int access_memory(unw_addr_space_
 }
 
 /* On the drain thread. */
-static void init_unwinder(void)
+static void init_unwinder(void *argument)
 {
-    unw_accessors_t *accessors = unwinder.accessors(*unwinder.space);
+    const struct unwinder *u = argument;
 
-    accessors->access_mem = access_memory;
+    u->accessors(*u->space)->access_mem = access_memory;
 }
 
 static bool find_symbol(void *function, void *library, const char *name)
 {
-    void *found = library ? dlsym(library, name) : NULL;
+    void *found = dlsym(library, name);
 
-    __atomic_store((void **)function, &found, __ATOMIC_RELAXED);
+    memcpy(function, &found, sizeof(found));
     return found != NULL;
 }
 
-static bool find_symbols(void *library)
+static bool find_symbols(struct unwinder *u, void *library)
 {
-    return find_symbol(&unwinder.context, library, "_Ux86_64_getcontext") &&
-           find_symbol(&unwinder.init, library, "_ULx86_64_init_local") &&
-           find_symbol(&unwinder.step, library, "_ULx86_64_step") &&
-           find_symbol(&unwinder.reg, library, "_ULx86_64_get_reg") &&
-           find_symbol(&unwinder.accessors, library, "_Ux86_64_get_accessors") &&
-           find_symbol(&unwinder.space, library, "_ULx86_64_local_addr_space");
+    return library && find_symbol(&u->context, library, "_Ux86_64_getcontext") &&
+           find_symbol(&u->init, library, "_ULx86_64_init_local") &&
+           find_symbol(&u->step, library, "_ULx86_64_step") &&
+           find_symbol(&u->reg, library, "_ULx86_64_get_reg") &&
+           find_symbol(&u->accessors, library, "_Ux86_64_get_accessors") &&
+           find_symbol(&u->space, library, "_ULx86_64_local_addr_space");
 }
 
-static bool open_unwinder(struct tsm_session *s)
+/* No lock: dlopen takes the dynamic linker's. Several threads may do it all at once; the first
+ * one's result is kept. */
+static const struct unwinder *open_unwinder(struct tsm_session *s)
 {
-    if (__atomic_load_n(&unwinder_missing, __ATOMIC_ACQUIRE))
-        return false;
-    if (find_symbols(dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL))) {
-        tsm_drain_ask(s, init_unwinder);
-        __atomic_store_n(&unwinder_ready, 1, __ATOMIC_RELEASE);
-        return true;
+    const struct unwinder *first = NULL;
+    struct unwinder *u = tsm_memory_map(sizeof(*u));
+
+    if (u && find_symbols(u, dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL))) {
+        if (!tsm_drain_ask(s, init_unwinder, u))
+            return NULL;
+        if (__atomic_compare_exchange_n(&unwinder, &first, u, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return u;
+        tsm_memory_unmap(u, sizeof(*u));
+        return first;
     }
+    tsm_memory_unmap(u, sizeof(*u));
     if (__atomic_exchange_n(&unwinder_missing, 1, __ATOMIC_ACQ_REL) == 0) {
         tsm_log(TSM_LOG_WARN, "libunwind.so.8 cannot be opened: the trace has no host stacks");
         tsm_session_metadata("capture.stacks", tsm_stack_method());
     }
-    return false;
+    return NULL;
+}
+
+static const struct unwinder *find_unwinder(struct tsm_session *s)
+{
+    const struct unwinder *u = __atomic_load_n(&unwinder, __ATOMIC_ACQUIRE);
+
+    if (u || __atomic_load_n(&unwinder_missing, __ATOMIC_ACQUIRE))
+        return u;
+    return open_unwinder(s);
 }
 
 /* ---- ids --------------------------------------------------------------------------------------
@@ -199,7 +216,8 @@ static uint32_t define(struct tsm_session *s, struct tsm_stack_entry *e, const u
 {
     struct known *known = &s->stacks->known[at];
 
-    e->id = ++s->stacks->count;
+    e->id = s->stacks->count + 1;
+    __atomic_store_n(&s->stacks->count, e->id, __ATOMIC_RELAXED);
     e->frame_count = count;
     memcpy(e + 1, frames, count * sizeof(*frames));
     memcpy(known->key, key, sizeof(known->key));
@@ -232,11 +250,11 @@ static uint32_t id_of(struct tsm_session *s, const uint64_t *frames, uint32_t co
 /* ---- unwinding --------------------------------------------------------------------------------
  */
 
-static bool read_frame(unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
+static bool read_frame(const struct unwinder *u, unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
 {
     unw_word_t i, s;
 
-    if (unwinder.reg(cursor, UNW_REG_IP, &i) != 0 || unwinder.reg(cursor, UNW_REG_SP, &s) != 0)
+    if (u->reg(cursor, UNW_REG_IP, &i) != 0 || u->reg(cursor, UNW_REG_SP, &s) != 0)
         return false;
     *ip = i;
     *sp = s;
@@ -244,7 +262,8 @@ static bool read_frame(unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
 }
 
 /* Frames above the one whose stack pointer is `sp`: that one is the wrapper. */
-static __attribute__((noinline)) void walk_stack(struct walk *w, uint64_t sp)
+static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struct walk *w,
+                                                 uint64_t sp)
 {
     unw_context_t context;
     unw_cursor_t cursor;
@@ -252,15 +271,15 @@ static __attribute__((noinline)) void walk_stack(struct walk *w, uint64_t sp)
 
     w->count = 0;
     w->cacheable = true;
-    unwinder.context(&context);
-    if (unwinder.init(&cursor, &context) != 0)
+    u->context(&context);
+    if (u->init(&cursor, &context) != 0)
         return;
     while (at < sp) {
-        if (unwinder.step(&cursor) <= 0 || !read_frame(&cursor, &ip, &at))
+        if (u->step(&cursor) <= 0 || !read_frame(u, &cursor, &ip, &at))
             return;
     }
-    while (w->count < SBT_STACK_DEPTH_MAX && unwinder.step(&cursor) > 0 &&
-           read_frame(&cursor, &ip, &at)) {
+    while (w->count < SBT_STACK_DEPTH_MAX && u->step(&cursor) > 0 &&
+           read_frame(u, &cursor, &ip, &at)) {
         const uint64_t *slot = (const uint64_t *)(uintptr_t)(at - 8);
         w->cacheable = w->cacheable && at > sp && *slot == ip;
         w->saved[w->count] = (struct saved){at - 8, ip};
@@ -309,17 +328,19 @@ static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct t
                                                  uint64_t return_address, uint64_t sp)
 {
     int saved_errno = errno;
+    const struct unwinder *u;
     struct walk w;
     uint32_t id = 0;
 
     tsm_thread.inside++; /* libunwind and the dynamic linker may call what we intercept */
     if (!lane->stacks)
         lane->stacks = tsm_memory_map(sizeof(*lane->stacks));
-    if (lane->stacks && (__atomic_load_n(&unwinder_ready, __ATOMIC_ACQUIRE) || open_unwinder(s))) {
+    u = lane->stacks ? find_unwinder(s) : NULL;
+    if (u) {
         uint32_t before = __atomic_load_n(&s->stacks->count, __ATOMIC_RELAXED);
         memset(w.checked, 0, sizeof(w.checked));
         walking = &w;
-        walk_stack(&w, sp);
+        walk_stack(u, &w, sp);
         walking = NULL;
         if (w.count > 0)
             id = id_of(s, w.frames, w.count);
