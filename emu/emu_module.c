@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "emu/emu.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
@@ -57,8 +58,8 @@ CUresult emu_jit_init(struct emu_jit *jit, unsigned count, CUjit_option *options
     }
     if (!jit->info.text)
         jit->info.size = 0;
-    if (!jit->error.text)
-        jit->error.size = 0;
+    if (!jit->error.text || !jit->error.size)
+        jit->error = (struct ptx_log){.text = jit->own, .size = sizeof(jit->own)};
     if (jit->info.size)
         jit->info.text[0] = 0;
     if (jit->error.size)
@@ -72,6 +73,8 @@ void emu_jit_finish(struct emu_jit *jit)
         *jit->info_size_out = (void *)(uintptr_t)jit->info.used;
     if (jit->error_size_out)
         *jit->error_size_out = (void *)(uintptr_t)jit->error.used;
+    if (jit->error.used)
+        tsm_log(TSM_LOG_INFO, "%.*s", (int)strcspn(jit->error.text, "\n"), jit->error.text);
 }
 
 /* ---- life ---- */

@@ -75,9 +75,9 @@ enum ptx_status {
     PTX_VERSION = -4,       /* .target above what the device has: CUDA_ERROR_NO_BINARY_FOR_GPU */
 };
 
-/* Parse and check. `text` need not be terminated and is copied. A module of thousands of functions
- * is common: bodies are decoded at first use, but a syntax error or an unsupported instruction
- * anywhere is reported here, with its line, in `log` (which may be NULL).
+/* Parse and check. `text` need not be terminated and is copied. Bodies are
+ * decoded at once: a syntax error or an unsupported instruction anywhere is reported here, with its
+ * line, in `log` (which may be NULL).
  * target: the device's compute capability * 10, e.g. 75. */
 int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
                       struct ptx_log *log);

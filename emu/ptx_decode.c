@@ -23,7 +23,7 @@ static unsigned slot_of(const char *name, size_t size)
 static void fill(void)
 {
     static const struct ptx_row *const tables[] = {ptx_rows_arith, ptx_rows_bits, ptx_rows_move,
-                                                   ptx_rows_flow, ptx_rows_warp};
+                                                   ptx_rows_flow,  ptx_rows_warp, ptx_rows_tensor};
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
         for (const struct ptx_row *row = tables[t]; row->name; row++) {
@@ -390,6 +390,11 @@ static bool finish(struct ptx_parser *p)
     }
     p->widens.count = 0;
     return p->status == PTX_OK;
+}
+
+bool ptx_is_known(struct ptx_parser *p)
+{
+    return find_row(&p->statement.opcode) || ptx_unsupported(p);
 }
 
 bool ptx_decode(struct ptx_parser *p)

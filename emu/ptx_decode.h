@@ -24,6 +24,7 @@ extern const struct ptx_row ptx_rows_bits[];
 extern const struct ptx_row ptx_rows_move[];
 extern const struct ptx_row ptx_rows_flow[];
 extern const struct ptx_row ptx_rows_warp[];
+extern const struct ptx_row ptx_rows_tensor[];
 
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);
@@ -56,6 +57,18 @@ static inline struct ptx_operand *ptx_operand_at(struct ptx_parser *p, unsigned 
 /* A new instruction with the statement's guard and line, no operands. Never NULL: after a failure
  * it is a spare one. */
 struct ptx_insn *ptx_emit(struct ptx_parser *p, ptx_fn fn);
+
+/* An address operand: what ptx_addresses() reads of an instruction. */
+struct ptx_address {
+    ptx_op base;
+    int64_t imm;
+    bool is_narrow; /* the base has 32 bits */
+    enum ptx_space space;
+};
+bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
+                       struct ptx_address *a);
+void ptx_set_address(struct ptx_insn *i, const struct ptx_address *a);
+
 /* For instructions that all lanes of a group must reach together: the guard becomes a branch around
  * what is emitted between the two. */
 struct ptx_around {

@@ -97,14 +97,7 @@ static bool decode_mov(struct ptx_parser *p, const struct ptx_row *row)
 
 /* ---- addresses ---- */
 
-struct address {
-    ptx_op base;
-    int64_t imm;
-    bool is_narrow; /* the base has 32 bits */
-    enum ptx_space space;
-};
-
-static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, struct address *a)
+static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, struct ptx_address *a)
 {
     const struct ptx_symbol *s = b->symbol;
 
@@ -128,12 +121,12 @@ static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, st
     return a->base != PTX_OP_NONE;
 }
 
-static bool parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
-                          struct address *a)
+bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
+                       struct ptx_address *a)
 {
     const struct ptx_operand *b = ptx_operand_at(p, o->first);
 
-    *a = (struct address){.base = PTX_OP_NONE, .space = space};
+    *a = (struct ptx_address){.base = PTX_OP_NONE, .space = space};
     if (o->kind != PTX_OPERAND_ADDRESS)
         return ptx_bad_operands(p);
     /* Parameters of a function live in local memory. */
@@ -158,7 +151,7 @@ static bool parse_address(struct ptx_parser *p, const struct ptx_operand *o, enu
     }
 }
 
-static void set_address(struct ptx_insn *i, const struct address *a)
+void ptx_set_address(struct ptx_insn *i, const struct ptx_address *a)
 {
     i->src[0] = a->base;
     i->imm = a->imm;
@@ -246,7 +239,7 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     bool hint = ptx_take(p, MOD_l2_cache_hint);
     ptx_type type = ptx_take_type(p);
     ptx_op ops[ELEMENTS_MAX];
-    struct address a;
+    struct ptx_address a;
 
     ptx_take_hints(p);
     if (!is_memory_type(type))
@@ -258,13 +251,13 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
          : value->vector                   ? value->vector
                                            : 1) != count)
         return ptx_bad_operands(p);
-    if (!parse_address(p, ptx_operand_at(p, !is_store), space, &a))
+    if (!ptx_parse_address(p, ptx_operand_at(p, !is_store), space, &a))
         return false;
     unsigned size = parse_elements(p, value, type, count, is_store, ops);
     if (!size)
         return false;
     struct ptx_insn *i = ptx_emit(p, is_store ? ptx_run_store : ptx_run_load);
-    set_address(i, &a);
+    ptx_set_address(i, &a);
     if (!is_store && a.space == PTX_SPACE_PARAM && a.base == PTX_OP_NONE) {
         if (a.imm < 0 || (uint64_t)a.imm + ptx_type_size(type) * count > p->code->info.params_size)
             return ptx_fail(p, PTX_INVALID, p->statement.line, "load outside the parameters");
@@ -319,7 +312,7 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
     enum ptx_space space = take_space(p);
     int op = ptx_take_one(p, ops);
     ptx_type type = ptx_take_type(p);
-    struct address a;
+    struct ptx_address a;
     unsigned at = has_result;
 
     take_order(p);
@@ -331,7 +324,7 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
     unsigned count = at + 2 + (op == PTX_ATOM_CAS);
     if (!ptx_want_operands(p, count, count + hint))
         return false;
-    if (!parse_address(p, ptx_operand_at(p, at), space, &a))
+    if (!ptx_parse_address(p, ptx_operand_at(p, at), space, &a))
         return false;
     const struct ptx_operand *d = ptx_operand_at(p, 0);
     ptx_op dst =
@@ -340,7 +333,7 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
     ptx_op c =
         op == PTX_ATOM_CAS ? ptx_source(p, ptx_operand_at(p, at + 2), type, false) : PTX_OP_NONE;
     struct ptx_insn *i = ptx_emit(p, ptx_run_atomic);
-    set_address(i, &a);
+    ptx_set_address(i, &a);
     i->dst = dst;
     i->src[1] = b;
     i->src[2] = c;

@@ -80,6 +80,7 @@ struct ptx_warp {
     bool waits;     /* no group is ready */
     struct ptx_block *block;
     struct ptx_run *run;
+    struct ptx_warp *next_spare;
     uint8_t *local; /* 32 times run->local_stride bytes */
     struct ptx_group groups[PTX_LANES];
     struct ptx_join joins[PTX_JOIN_COUNT];
@@ -130,6 +131,7 @@ struct ptx_run {
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
+    struct ptx_warp *spare_warps; /* to use again: their pages are there already */
 };
 
 /* The number that a family of handlers keeps in its flags. */

@@ -8,7 +8,7 @@
 #include <fenv.h>
 #include <string.h>
 
-#define POLLS_MAX 64
+#define POLLS_MAX 32
 
 static const struct ptx_insn *insn_at(const struct ptx_warp *w, uint64_t index)
 {

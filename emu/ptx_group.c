@@ -9,7 +9,7 @@
 
 /* After so many slices of nothing but polling, lanes that wait in a join for the polling ones are
  * let go, as threads of sm_70 and later always make progress. */
-#define SPINS_MAX 256
+#define SPINS_MAX 8
 
 struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *code,
                                    const struct ptx_insn *call, uint32_t lanes)

@@ -2,6 +2,7 @@
 #include "emu/ptx_handler.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 static ptx_fn table[PTX_ALU_COUNT][PTX_TYPE_COUNT];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -14,7 +15,8 @@ static void install(const struct ptx_entry *entries)
 
 static void choose(void)
 {
-    bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+    const char *plain = getenv("PTX_PLAIN_CPU"); /* for tests: results must not differ */
+    bool wide = !plain && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                 __builtin_cpu_supports("bmi2");
 
 #define X(name) install(wide ? name##_v3 : name##_any);

@@ -34,6 +34,25 @@ enum ptx_atomic {
 };
 void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i);
 
+/* ptx_tensor.c */
+struct ptx_mma {
+    uint8_t m, n, k;
+    uint8_t bits;    /* of an element of A and B */
+    uint8_t a_count; /* registers */
+    uint8_t b_count;
+    uint8_t c_count;
+    uint8_t d_count;
+    ptx_type a_type;
+    ptx_type b_type;
+    ptx_type c_type;
+    ptx_type d_type;
+    bool saturates;
+    ptx_op ops[32]; /* d, a, b, c */
+};
+void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_load_matrix(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i);
+
 /* ptx_flow.c */
 void ptx_run_branch(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_branch_table(struct ptx_warp *w, const struct ptx_insn *i);

@@ -31,6 +31,25 @@ static bool link_calls(struct ptx_parser *p)
     return true;
 }
 
+static bool is_missing(const struct ptx_module *m, const struct ptx_reloc *r)
+{
+    const struct ptx_var *v = r->is_code ? NULL : ptx_var_at(m, r->target);
+
+    return v && !v->is_defined && !v->is_dynamic;
+}
+
+/* Variables that are used but defined nowhere. */
+static bool link_variables(struct ptx_parser *p)
+{
+    const struct ptx_reloc *relocs = p->module->relocs.items;
+
+    for (size_t k = 0; k < p->module->relocs.count; k++)
+        if (is_missing(p->module, &relocs[k]))
+            return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "undefined variable '%s'",
+                            ptx_var_at(p->module, relocs[k].target)->info.name);
+    return true;
+}
+
 /* The pool moves to where lanes are aligned for vector loads. */
 static bool align_pool(struct ptx_parser *p)
 {
@@ -48,7 +67,7 @@ static bool align_pool(struct ptx_parser *p)
 
 static bool parse(struct ptx_parser *p)
 {
-    return ptx_parse_module(p) && link_calls(p) && align_pool(p) &&
+    return ptx_parse_module(p) && link_calls(p) && link_variables(p) && align_pool(p) &&
            (ptx_layout(p->module) == PTX_OK || ptx_fail_memory(p));
 }
 

@@ -204,6 +204,8 @@ bool ptx_parse_registers(struct ptx_parser *p);
 bool ptx_parse_body(struct ptx_parser *p);
 /* ptx_decode.c: turn p->statement into instructions. */
 bool ptx_decode(struct ptx_parser *p);
+/* The opcode has a row; asked before operands are read, whose form may be unknown too. */
+bool ptx_is_known(struct ptx_parser *p);
 /* ptx_cfg.c: targets and rejoin points; moves p->insns into the function. */
 bool ptx_finish_code(struct ptx_parser *p);
 

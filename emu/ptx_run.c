@@ -121,27 +121,53 @@ static void warp_destroy(struct ptx_warp *w)
     for (unsigned k = 0; k < PTX_LANES; k++)
         if (w->groups[k].state != PTX_GROUP_FREE)
             drop_frames(w->groups[k].frame, w->groups[k].mask);
-    free(w->local);
-    free(w);
+    w->next_spare = w->run->spare_warps;
+    w->run->spare_warps = w;
+}
+
+static struct ptx_warp *warp_new(struct ptx_run *run)
+{
+    struct ptx_warp *w = run->spare_warps;
+    uint8_t *local = w ? w->local : NULL;
+
+    if (w)
+        run->spare_warps = w->next_spare;
+    else
+        w = aligned_alloc(64, (sizeof(*w) + 63) / 64 * 64);
+    if (!w)
+        return NULL;
+    memset(w, 0, sizeof(*w));
+    w->local = local;
+    if (run->local_stride && !local)
+        w->local = calloc(PTX_LANES, run->local_stride);
+    w->run = run;
+    return w;
+}
+
+static void free_spares(struct ptx_run *run)
+{
+    while (run->spare_warps) {
+        struct ptx_warp *next = run->spare_warps->next_spare;
+        free(run->spare_warps->local);
+        free(run->spare_warps);
+        run->spare_warps = next;
+    }
 }
 
 static struct ptx_warp *warp_create(struct ptx_run *run, struct ptx_block *block, uint32_t index,
                                     uint64_t linear)
 {
-    struct ptx_warp *w = aligned_alloc(64, (sizeof(*w) + 63) / 64 * 64);
+    struct ptx_warp *w = warp_new(run);
     uint32_t threads = run->threads - index * PTX_LANES;
     struct ptx_frame *frame;
 
     if (!w)
         return NULL;
-    memset(w, 0, sizeof(*w));
-    w->run = run;
     w->block = block;
     w->index = index;
     w->base[PTX_BASE_POOL] = run->launch->module->pool_lanes;
     w->base[PTX_BASE_SPECIAL] = w->specials;
     w->join = PTX_JOIN_NONE;
-    w->local = run->local_stride ? calloc(PTX_LANES, run->local_stride) : NULL;
     uint32_t lanes = threads >= PTX_LANES ? 0xffffffffu : (1u << threads) - 1;
     frame = ptx_frame_create(w, run->code, NULL, lanes);
     if (!frame || (run->local_stride && !w->local)) {
@@ -420,6 +446,7 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     bool ok = run_grid(&g);
     while (g.block_count)
         remove_block(&g, g.block_count - 1);
+    free_spares(&run);
     free(g.blocks);
     if (!ok)
         fault->kind = PTX_FAULT_NO_MEMORY;

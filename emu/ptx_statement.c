@@ -311,7 +311,7 @@ static bool parse_instruction(struct ptx_parser *p)
         s->mod_used[s->mod_count++] = false;
         ptx_lexer_next(&p->lexer);
     }
-    return parse_operands(p) && ptx_decode(p);
+    return ptx_is_known(p) && parse_operands(p) && ptx_decode(p);
 }
 
 static bool add_label(struct ptx_parser *p, const struct ptx_token *name)

@@ -289,6 +289,14 @@ static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaratio
             s->index = (uint32_t)i;
             break;
         }
+    /* Shared memory that a function declares counts even when nothing touches it. */
+    if (p->code && d->space == PTX_SPACE_SHARED) {
+        uint32_t *use = ptx_array_add(&p->used_vars, sizeof(*use));
+        if (use)
+            *use = s->index;
+        else
+            ptx_fail_memory(p);
+    }
     return var;
 }
 

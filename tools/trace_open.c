@@ -2,14 +2,39 @@
 #include "tools/trace_open.h"
 
 #include "base/text.h"
+#include "capture/salvage.h"
 #include "tools/terminal.h"
 
 #include <inttypes.h>
+
+/* A trace that cannot be completed is still a trace: what is in it will be read. */
+static void drain_lanes(const char *path)
+{
+    struct tsm_salvage_result result = {0};
+    int done = tsm_salvage(path, &result);
+
+    if (done < 0) {
+        tsm_note("%s; reading the trace without them", tsm_error_message());
+        return;
+    }
+    if (done == 0) {
+        if (result.running)
+            tsm_note("%s: still being written; this is what is there by now", path);
+        return;
+    }
+    tsm_note("%s: process %" PRIu32 " was cut off; %" PRIu64 " records brought in from its buffers"
+             ", %" PRIu64 " of them calls that had not returned",
+             path, result.pid, result.record_count, result.unfinished_count);
+    if (result.torn_count)
+        tsm_note("%s: %" PRIu32 " buffers end in nonsense; what came after it is lost", path,
+                 result.torn_count);
+}
 
 struct sbt_reader *tsm_trace_open(const char *path)
 {
     struct sbt_reader *reader = NULL;
 
+    drain_lanes(path);
     if (sbt_reader_open(&reader, path) < 0) {
         tsm_complain_error();
         return NULL;

@@ -3,10 +3,20 @@
  * A kernel that fails spoils its context and no other, until that is destroyed; what was behind it
  * does not run.
  */
+#include <stdatomic.h>
+#include <unistd.h>
+
 #include "tests/emu/emu_kernels.h"
 #include "tests/emu/emu_test.h"
 
+static atomic_int gate; /* holds the failure back until all is sent */
 static int told;
+
+static void wait_at_gate(void *data)
+{
+    while (!atomic_load(&gate))
+        usleep(1000);
+}
 
 static void tell(CUstream stream, CUresult status, void *data)
 {
@@ -37,8 +47,10 @@ int main(void)
     OK(cuMemFree_v2(freed));
     store(m, p, 1);
     OK(cuCtxSynchronize());
+    OK(cuLaunchHostFunc(NULL, wait_at_gate, NULL));
     store(m, freed, 2);
     OK(cuStreamAddCallback(NULL, tell, NULL, 0));
+    atomic_store(&gate, 1);
     FAILS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQ_INT(told, CUDA_ERROR_ILLEGAL_ADDRESS);
     FAILS(cuMemAlloc_v2(&freed, 4), CUDA_ERROR_ILLEGAL_ADDRESS);

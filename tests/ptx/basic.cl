@@ -1,3 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * clang-14 --target=nvptx64-nvidia-cuda -nogpulib -x cl -cl-std=CL2.0 -O2 -S -Xclang -target-cpu \
+ *   -Xclang sm_70 basic.cl -o basic.ptx
+ */
 kernel void vadd(global const float *a, global const float *b, global float *c, uint n) {
   uint i = __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
   if (i < n) c[i] = a[i] + b[i];

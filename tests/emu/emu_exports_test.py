@@ -1,0 +1,17 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The library exports every call of the description, and nothing that is not a call of the API."""
+import re
+import subprocess
+import sys
+
+library, calls = sys.argv[1:]
+nm = subprocess.run(['nm', '-D', '--defined-only', library], check=True, stdout=subprocess.PIPE, text=True)
+exported = {line.split()[2] for line in nm.stdout.splitlines()}
+described = set(re.findall(r'^TSM_CUDA_CALL\(\d+, (\w+),', open(calls).read(), re.M))
+assert len(described) > 600, len(described)
+assert not described - exported, sorted(described - exported)
+others = {name for name in exported - described if not re.match(r'cu\w*(GL|EGL|Egl|VDPAU)', name)}
+assert not others, sorted(others)
+assert 'libcuda.so.1' in subprocess.run(['readelf', '-d', library], check=True, stdout=subprocess.PIPE,
+                                        text=True).stdout
