@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A daemon's start: closes every descriptor that it did not open, in the middle of its work. It finds
- * as many of them as without us.
+ * A daemon's start: closes every descriptor that it did not open, in the middle of its work. It
+ * finds as many of them as without us.
  */
 #include "tests/programs/program.h"
 

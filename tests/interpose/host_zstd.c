@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 -- a program with a zstd of its own, which ours never meets. */
+/* SPDX-License-Identifier: Apache-2.0 -- a program with a zstd of its own, which ours never meets.
+ */
 #include "tests/programs/program.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs with and without libts_capture.so, and reads the traces.
 
-Meson gives the places in the environment: TS_CAPTURE, TS_AUDIT, TS_VIEW, TS_EMU (folder of the
-software GPU), TS_BUILD (folder of this folder's programs), TS_TEST_PTX.
+Meson gives the places in the environment, TS_TEST_X: CAPTURE, AUDIT, VIEW, EMU (folder of the
+software GPU), BUILD (folder of this folder's programs), PTX.
 """
 
 import json
@@ -12,9 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-EMU = os.environ['TS_EMU']
-BUILD = pathlib.Path(os.environ['TS_BUILD'])
-CAPTURE = os.environ['TS_CAPTURE']
+EMU = os.environ['TS_TEST_EMU']
+BUILD = pathlib.Path(os.environ['TS_TEST_BUILD'])
+CAPTURE = os.environ['TS_TEST_CAPTURE']
 failures = []
 
 
@@ -45,7 +45,7 @@ def traces(folder):
 
 def view(trace):
     """The trace's own object, and the list of its records."""
-    shown = subprocess.run([os.environ['TS_VIEW'], '--json', str(trace)], capture_output=True,
+    shown = subprocess.run([os.environ['TS_TEST_VIEW'], '--json', str(trace)], capture_output=True,
                            text=True, check=True)
     head, *records = map(json.loads, shown.stdout.splitlines())
     return head, [record for record in records if 'call' in record]
@@ -57,7 +57,7 @@ def folder():
 
 def equal(what, got, expected):
     if got != expected:
-        failures.append(f'{what}: {got!r}, not {expected!r}')
+        failures.append(f'{what}: {got!r:.2000}, not {expected!r:.2000}')
 
 
 def true(what, value):
