@@ -219,6 +219,15 @@ struct tsm_hostmem *tsm_hostmem_create(void);
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 
+/* Parts of [from, to) into which an asynchronous copy from the device may still be writing, in order
+ * of address; they may overlap. Returns their number. */
+#define TSM_GAP_COUNT_MAX 64u
+struct tsm_gap {
+    uint64_t start, end;
+};
+uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
+                           struct tsm_gap gaps[TSM_GAP_COUNT_MAX]);
+
 /* Filters: false when the call is to be left out; counts it then. */
 struct tsm_filter *tsm_filter_create(const struct tsm_settings *settings);
 bool tsm_filter_keeps(struct tsm_lane *lane, const struct tsm_call *call);
