@@ -18,8 +18,8 @@ CAPTURE = os.environ['TS_TEST_CAPTURE']
 failures = []
 
 
-def environment(drivers=EMU, **more):
-    result = {**os.environ, 'LD_LIBRARY_PATH': str(drivers), **more}
+def environment(drivers=None, **more):
+    result = {**os.environ, 'LD_LIBRARY_PATH': str(drivers or EMU), **more}
     # Sanitizers object to a preload library in front of their runtime; ours is harmless to them.
     result['ASAN_OPTIONS'] = 'verify_asan_link_order=0:detect_leaks=0'
     return {name: value for name, value in result.items() if value is not None}

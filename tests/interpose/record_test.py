@@ -93,6 +93,14 @@ def library(folder):
     true('attributes', len(launches[3]['args']['config.attrs']) > 0)
 
 
+def old_driver(folder):
+    """The same from a driver that cannot tell what parameters a function has."""
+    interposed.EMU = BUILD / 'old'
+    streams(folder)
+    traces(folder)[0].unlink()
+    library(folder)
+
+
 def metadata(folder):
     head, _ = trace_of(folder, 'host_close')
     for name in ('cuda.driver_version', 'cuda.device_count', 'cuda.device.0.name',
@@ -109,6 +117,17 @@ def checksum(folder):
     true('each several times', len(checksums) >= 4 and len(checksums) % 2 == 0)
     equal('hashes', {len(record['args']['xxh3_128']) for record in checksums}, {32})
     true('they differ', len({record['args']['xxh3_128'] for record in checksums}) > 2)
+
+
+def checksum_command(folder):
+    """... and after each command."""
+    _, records = trace_of(folder, 'host_streams', TS_CHECKSUM='command')
+    commands = [record for record in records if record['kind'] in ('command', 'signal', 'wait')]
+    where = {(record['args']['of_stream'], record['args']['of_position'])
+             for record in find(records, 'checksum')}
+    for command in commands:
+        if command['kind'] == 'command':
+            true(command['call'], (command['stream'], command['position']) in where)
 
 
 with interposed.folder() as directory:
