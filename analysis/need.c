@@ -202,6 +202,14 @@ static int visit(struct search *s, struct sbt_reader *reader, const struct sbt_r
 
 /* ---- passes ------------------------------------------------------------------------------- */
 
+/* A context brings its default stream along. */
+static bool makes_default_stream(const struct sbt_schema *schema)
+{
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    return object >= 0 && !strcmp(schema->fields[object].detail, "context");
+}
+
 /* Streams are made by records on no stream; those that no record makes are default streams. */
 static int find_made(struct search *s, struct sbt_reader *reader)
 {
@@ -217,7 +225,7 @@ static int find_made(struct search *s, struct sbt_reader *reader)
                             ? sbt_record_role(schema, record, SBT_ROLE_STREAM_MADE, SBT_STREAM_NONE)
                             : SBT_STREAM_NONE;
         error = made < SBT_STREAM_NONE ? grow(s, (uint32_t)made) : 0;
-        if (!error && made < SBT_STREAM_NONE)
+        if (!error && made < SBT_STREAM_NONE && !makes_default_stream(schema))
             s->is_made[made] = true;
     }
     sbt_cursor_destroy(cursor);

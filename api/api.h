@@ -43,6 +43,8 @@ struct tsm_api_description {
 /* ---- source: api/X/X_source.c, linked into libts_capture.so --------------------------------- */
 
 /* Runs inside the traced program: the rules of DESIGN.md 6 and capture/capture.h hold. */
+struct tsm_exports; /* interpose/interpose.h */
+
 struct tsm_source {
     const struct tsm_api_description *description;
 
@@ -50,8 +52,16 @@ struct tsm_source {
      * (or of an absolute path that ends in one) gives our wrappers. Optional. */
     const char *const *sonames;
 
+    /* What we export for that library, sorted by name. Mandatory with sonames. */
+    const struct tsm_exports *exports;
+
+    /* Would this be a function of the API, known to us or not? A call of one that we do not export
+     * is then noted as unmodelled. Mandatory with sonames. */
+    bool (*owns_name)(const char *name);
+
     /* The real library was opened: remember its functions. `real` is a dlopen handle. Called once
-     * per real library, before any wrapper of this source forwards to it. Mandatory with sonames. */
+     * per real library, before any wrapper of this source forwards to it; perhaps again by another
+     * thread at the same time, with the same handle. Mandatory with sonames. */
     void (*bind)(void *real);
 
     /* A session begins: give metadata (driver version, devices) with tsm_session_metadata(). Called

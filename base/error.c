@@ -8,8 +8,9 @@
 #include <stdarg.h>
 
 /* Initial-exec: this is also linked into a preloaded library, where the default model may call
- * malloc from a thread's first access. */
-static __thread char last_message[1024] __attribute__((tls_model("initial-exec")));
+ * malloc from a thread's first access. Short for that library's sake, too: loaded late, into a
+ * namespace of dlmopen(), it shares about 500 bytes of such memory with others. */
+static __thread char last_message[384] __attribute__((tls_model("initial-exec")));
 
 const char *tsm_strerror(int code)
 {

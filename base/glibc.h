@@ -9,6 +9,7 @@
 #ifndef BASE_GLIBC_H
 #define BASE_GLIBC_H
 
+#ifndef __ASSEMBLER__
 #include <features.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
@@ -16,6 +17,7 @@
 #define TSM_GLIBC_SYMBOL(name, version) __asm__(".symver " #name "," #name "@GLIBC_" #version)
 
 TSM_GLIBC_SYMBOL(dladdr, 2.2.5);
+TSM_GLIBC_SYMBOL(dladdr1, 2.3.3);
 TSM_GLIBC_SYMBOL(dlclose, 2.2.5);
 TSM_GLIBC_SYMBOL(dlerror, 2.2.5);
 TSM_GLIBC_SYMBOL(dlinfo, 2.3.3);
@@ -40,7 +42,6 @@ TSM_GLIBC_SYMBOL(dlopen, 2.2.5);
 TSM_GLIBC_SYMBOL(dlsym, 2.2.5);
 #endif
 
-#ifndef __ASSEMBLER__
 #include <sys/stat.h>
 extern int __fxstat64(int version, int fd, struct stat *out);
 extern int __lxstat64(int version, const char *path, struct stat *out);
@@ -48,7 +49,7 @@ extern int __xstat64(int version, const char *path, struct stat *out);
 #define fstat(fd, out)   __fxstat64(1, fd, out)
 #define lstat(path, out) __lxstat64(1, path, out)
 #define stat(path, out)  __xstat64(1, path, out)
-#endif
 
+#endif
 #endif
 #endif

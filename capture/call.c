@@ -207,6 +207,11 @@ static void add_span(struct tsm_call *call, const void *data, uint32_t size)
     call->data_size += size;
 }
 
+void *tsm_call_scratch(struct tsm_call *call, size_t size)
+{
+    return tsm_scratch_take(call->lane, size);
+}
+
 void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size)
 {
     if (size > TSM_BYTES_MAX) {

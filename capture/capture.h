@@ -100,6 +100,10 @@ static inline void tsm_call_slot(struct tsm_call *call, uint64_t value)
 #define TSM_BYTES_MAX 65536u
 void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size);
 
+/* `size` bytes for tsm_call_bytes() that live until the call is committed or dropped; content is not
+ * defined. NULL: out of memory. */
+void *tsm_call_scratch(struct tsm_call *call, size_t size);
+
 /* Append a STRING field: interned, NULL is id 0. For texts that repeat: names, paths. */
 void tsm_call_string(struct tsm_call *call, const char *text);
 

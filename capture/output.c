@@ -57,7 +57,7 @@ static bool newer_than_family(const struct stat *st)
 static int open_lanes(const char *path)
 {
     struct stat named, opened;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd < 0)
         return -2;
@@ -104,7 +104,7 @@ static int open_trace(struct tsm_session *s)
         }
         unlink(s->path);
     }
-    fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s", s->path,
                    strerrordesc_np(errno));

@@ -33,6 +33,7 @@ struct sbt_cursor {
     size_t selected_count;
     /* next() gives record i of chunk k; previous() the one before. */
     size_t k, i;
+    size_t near; /* k when the threads were last given work; under lock */
 
     struct slot *slots;
     size_t slot_count;
@@ -151,7 +152,8 @@ static struct slot *slot_next(struct sbt_cursor *c)
 
     for (size_t i = 0; i < c->slot_count; i++) {
         struct slot *s = &c->slots[i];
-        if (s->state == SLOT_QUEUED && (!best || distance(s->k, c->k) < distance(best->k, c->k)))
+        if (s->state == SLOT_QUEUED &&
+            (!best || distance(s->k, c->near) < distance(best->k, c->near)))
             best = s;
     }
     return best;
@@ -188,6 +190,7 @@ static void slot_queue(struct sbt_cursor *c, size_t k)
 
 static void queue_ahead(struct sbt_cursor *c, bool forward)
 {
+    c->near = c->k;
     for (size_t n = 1; n <= c->thread_count; n++) {
         if (forward && n < c->selected_count - c->k)
             slot_queue(c, c->k + n);

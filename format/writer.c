@@ -353,7 +353,8 @@ int sbt_writer_create(struct sbt_writer **out, const char *path, const struct sb
                       const struct sbt_writer_options *options)
 {
     bool append = options && options->append;
-    int fd = open(path, append ? O_RDWR | O_CLOEXEC : O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    /* A trace holds the program's data: like a core dump, it is its owner's alone. */
+    int fd = open(path, append ? O_RDWR | O_CLOEXEC : O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return tsm_fail(TSM_E_IO, "%s: cannot create: %s", path, strerror(errno));

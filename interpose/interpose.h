@@ -11,8 +11,8 @@
  *                                        the real library lacks is not found, although we export it
  *   plugins that bind to themselves      (RTLD_DEEPBIND) find the shim by its SONAME
  *
- * dlopen and dlsym look at their return address (RUNPATH, RTLD_NEXT), so ours are a few instructions
- * of assembly that ask a C function below and then jump.
+ * dlopen and dlsym look at their return address (RUNPATH, RTLD_NEXT), so ours are a few
+ * instructions of assembly (hook_stubs.S) that ask a C function below and then jump.
  *
  * Nothing here takes a lock: the program may hold the dynamic linker's. Two threads that open the
  * library at once both do the work, and one result is kept.
@@ -20,9 +20,13 @@
 #ifndef INTERPOSE_INTERPOSE_H
 #define INTERPOSE_INTERPOSE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* On a function that a source exports: everything else in libts_capture.so is hidden. */
+#define TSM_EXPORT __attribute__((visibility("default")))
 
 /* One function that we export for an API's library. */
 struct tsm_export {
@@ -51,31 +55,34 @@ void *tsm_real_library(unsigned index, const void *caller);
 /* ... or NULL when nobody has opened it yet. */
 void *tsm_real_library_opened(unsigned index);
 
-/* A function of the real library, NULL when it has none of this name. */
+/* A function of the real library, NULL when it has none of this name. Leaves no dlerror(). */
 void *tsm_real_symbol(void *real, const char *name);
+
+/* For bind(): point each row's `real` at the function of that name, where there is one. */
+void tsm_exports_bind(const struct tsm_exports *exports, void *real);
 
 /* ---- addresses that a library gives out ------------------------------------------------------ */
 
-/* Real address -> our export, for functions like cuGetProcAddress. Built by bind(). */
+/* Real address -> our export, for functions like cuGetProcAddress. Zero-initialised is empty. Any
+ * thread may add and find at any time. */
+#define TSM_ADDRESS_MAP_SIZE 2048u /* a power of two, at least twice the exports of one API */
 struct tsm_address_map {
-    struct tsm_address_slot {
-        const void *address;
-        const struct tsm_export *export;
-    } slots[2048]; /* a power of two, at least twice the exports of one API */
+    _Atomic(const struct tsm_export *) slots[TSM_ADDRESS_MAP_SIZE];
 };
 
-void tsm_address_map_add(struct tsm_address_map *map, const void *address,
-                         const struct tsm_export *export);
+/* Add a row after its `real` was bound. The same row twice is kept once. */
+void tsm_address_map_add(struct tsm_address_map *map, const struct tsm_export *row);
 
-/* The export whose real function is at `address`. Several names may share an address: then the one
- * that is `name` followed by nothing or by a suffix (_v2, _ptsz, ...) is taken, and among those one
- * that ends in `suffix`. NULL when the address is not one of theirs. */
+/* The export whose real function is at `address`, NULL when it is none of theirs. Several names may
+ * share an address: then the one that is `name` with nothing or a suffix like _v2 or _ptsz after
+ * it, and among those one whose suffix has `mark` in it, or has not, as `marked` says. */
 const struct tsm_export *tsm_address_map_find(const struct tsm_address_map *map,
                                               const void *address, const char *name,
-                                              const char *suffix);
+                                              const char *mark, bool marked);
 
-/* An address that goes to `real` and tells, the first time, that `name` was called although we have
- * no wrapper for it. `real` itself when the table is full. */
+/* An address that goes to `real` and says, at the first call, that `name` was called although we
+ * have no wrapper for it: only then is anything missing in the trace. `real` itself when the table
+ * of such addresses is full, and then it says so at once. */
 void *tsm_unwrapped(const char *name, void *real);
 
 #endif

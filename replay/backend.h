@@ -40,8 +40,10 @@ struct tsm_backend {
     int (*plan)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
     /* After the last plan call: open driver and device, reserve addresses, check that the trace's
-     * code can run there. Counts the ranges that could not be had. */
-    int (*prepare)(struct tsm_backend_state *state, uint64_t *translated_count);
+     * code can run there. Optional. */
+    int (*prepare)(struct tsm_backend_state *state);
+    /* How many recorded addresses could not be had so far and were translated. Optional. */
+    uint64_t (*translated)(struct tsm_backend_state *state);
 
     /* Carry out a record that is no command: init, create, destroy, state, query, host writes. All
      * earlier records have been submitted. */

@@ -143,6 +143,13 @@ static int grow_streams(struct scan *scan, uint32_t stream)
     return 0;
 }
 
+static bool makes_default_stream(const struct sbt_schema *schema)
+{
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    return object >= 0 && !strcmp(schema->fields[object].detail, "context");
+}
+
 static int note_made(struct scan *scan, const struct sbt_record *record,
                      const struct sbt_schema *schema)
 {
@@ -152,7 +159,8 @@ static int note_made(struct scan *scan, const struct sbt_record *record,
     if (made >= SBT_STREAM_NONE || (record->flags & SBT_RECORD_FAILED))
         return 0;
     int error = grow_streams(scan, (uint32_t)made);
-    if (!error)
+    /* A context brings its default stream along. */
+    if (!error && !makes_default_stream(schema))
         scan->plan->is_made[made] = true;
     return error;
 }

@@ -88,6 +88,8 @@ static int run_once(struct tsm_replay *p)
     error = begin_run(p);
     if (!error)
         error = tsm_walk(p);
+    if (!error && p->backend->translated)
+        p->result.translated_count += p->backend->translated(p->state);
     if (!end_run(p))
         p->state = NULL;
     return error;
@@ -128,6 +130,11 @@ static void decide(struct tsm_replay *p)
     r->difference_count = p->verify.difference_count;
     if (p->options.dry_run)
         answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
+    else if (r->difference_count && r->translated_count)
+        answer(r, TSM_CANNOT_TELL,
+               "%llu comparisons differ, but %llu recorded addresses could not "
+               "be had, which may be why",
+               (unsigned long long)r->difference_count, (unsigned long long)r->translated_count);
     else if (r->difference_count)
         answer_different(p);
     else if (r->tainted_count)
@@ -155,12 +162,11 @@ int tsm_replay_run(struct tsm_replay *p, struct tsm_replay_result *result)
         return tsm_fail(TSM_E_STATE, "a replay runs once");
     p->ran = true;
     for (unsigned i = 0; i < loops && !error && !p->stop && !p->options.dry_run; i++) {
-        uint64_t translated = 0;
         if (i > 0) { /* a fresh GPU each time: the commands make and free memory at fixed places */
             close_backend(p);
             error = open_backend(p);
             if (!error && p->backend->prepare)
-                error = p->backend->prepare(p->state, &translated);
+                error = p->backend->prepare(p->state);
         }
         if (!error)
             error = run_once(p);
@@ -287,7 +293,7 @@ static int make(struct tsm_replay *p)
     if (!error)
         error = find_need(p);
     if (!error && !p->options.dry_run && p->backend->prepare)
-        error = p->backend->prepare(p->state, &p->result.translated_count);
+        error = p->backend->prepare(p->state);
     if (!error)
         describe(p);
     return error;

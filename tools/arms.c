@@ -46,6 +46,8 @@ struct check {
     struct sbt_key reference;
     bool has_reference;
     struct sighting of_reference, of_run;
+    const struct arm *differing; /* the first arm that differed; NULL none */
+    const struct arm *shown;     /* the last arm whose difference was shown */
 };
 
 static void on_difference(void *user, const struct tsm_difference *difference)
@@ -109,34 +111,45 @@ static enum tsm_verdict judge(struct check *check, const struct tsm_replay_resul
 }
 
 /* Two runs that differ cannot both be equal to the recording. */
-static const struct tsm_difference *find_difference(const struct check *check,
+static const struct tsm_difference *find_difference(struct check *check, const struct arm *arm,
                                                     enum tsm_verdict verdict)
 {
-    if (verdict != TSM_DIFFERENT)
+    if (verdict != TSM_DIFFERENT || check->shown == arm)
         return NULL;
+    check->shown = arm;
     if (check->of_run.seen)
         return &check->of_run.difference;
     return check->of_reference.seen ? &check->of_reference.difference : NULL;
 }
 
-static void tell_text(const struct check *check, const struct arm *arm, unsigned number,
+/* An arm names a cause only if it differs from runs that do not differ from each other. */
+static const char *find_cause(const struct check *check, const struct arm *arm,
+                              enum tsm_verdict verdict)
+{
+    if (verdict != TSM_DIFFERENT)
+        return "";
+    if (arm != &arms[0] && check->differing == &arms[0])
+        return "says nothing more: the repeats differ already";
+    return arm->cause;
+}
+
+static void tell_text(struct check *check, const struct arm *arm, unsigned number,
                       const char *digest, enum tsm_verdict verdict)
 {
     static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_BAD, TSM_PAINT_WARN};
-    const struct tsm_difference *difference = find_difference(check, verdict);
+    const struct tsm_difference *difference = find_difference(check, arm, verdict);
 
     printf("%-7s %2u  %s  %s%s%s  %s\n", arm->name, number, digest, tsm_paint(paints[verdict]),
            tsm_verdict_name(verdict), tsm_paint(TSM_PAINT_NONE),
-           verdict == TSM_DIFFERENT ? arm->cause : arm->what);
+           verdict == TSM_DIFFERENT ? find_cause(check, arm, verdict) : arm->what);
     if (difference)
         tsm_difference_print(difference, check->reader, check->symbols);
     fflush(stdout);
 }
 
-static void tell(const struct check *check, const struct arm *arm, unsigned number,
+static void tell(struct check *check, const struct arm *arm, unsigned number,
                  const struct tsm_replay_result *result, enum tsm_verdict verdict)
 {
-    const struct tsm_difference *difference = find_difference(check, verdict);
     char digest[33];
 
     tsm_key_text(digest, &result->digest);
@@ -144,13 +157,14 @@ static void tell(const struct check *check, const struct arm *arm, unsigned numb
         tell_text(check, arm, number, digest, verdict);
         return;
     }
+    const struct tsm_difference *difference = find_difference(check, arm, verdict);
     tsm_json_open(check->json, '{');
     tsm_json_put_string(check->json, "arm", arm->name);
     tsm_json_put_u64(check->json, "run", number);
     tsm_json_put_string(check->json, "digest", digest);
     tsm_json_put_u64(check->json, "checksum_count", result->checksum_count);
     tsm_json_put_string(check->json, "verdict", tsm_verdict_name(verdict));
-    tsm_json_put_string(check->json, "cause", verdict == TSM_DIFFERENT ? arm->cause : "");
+    tsm_json_put_string(check->json, "cause", find_cause(check, arm, verdict));
     if (difference) {
         tsm_json_name(check->json, "difference");
         tsm_difference_json(check->json, difference, check->reader, check->symbols);
@@ -177,11 +191,36 @@ static int run_arms(struct check *check, unsigned repeat_count, enum tsm_verdict
             if (error)
                 return error;
             enum tsm_verdict verdict = judge(check, &result);
+            if (verdict == TSM_DIFFERENT && !check->differing)
+                check->differing = &arms[i];
             tell(check, &arms[i], number, &result, verdict);
             *out = worse(*out, verdict);
         }
     }
     return 0;
+}
+
+/* The grade that repeated runs on one device can give, and the cause that the arms name. */
+static void conclude(const struct check *check, enum tsm_verdict verdict)
+{
+    bool repeats_differ = check->differing == &arms[0];
+    const char *grade = repeats_differ ? "not_guaranteed" : "run_to_run";
+    const char *cause = check->differing ? check->differing->cause : "";
+
+    if (verdict == TSM_CANNOT_TELL)
+        grade = "unknown";
+    if (check->json) {
+        tsm_json_put_string(check->json, "verdict", tsm_verdict_name(verdict));
+        tsm_json_put_string(check->json, "grade", grade);
+        tsm_json_put_string(check->json, "cause", cause);
+        return;
+    }
+    if (verdict == TSM_CANNOT_TELL)
+        printf("cannot tell: nothing was compared\n");
+    else
+        printf("%s: %s%s%s\n", grade,
+               repeats_differ ? "runs differ" : "repeated runs give the same bytes",
+               check->differing ? "; cause: " : "", cause);
 }
 
 int tsm_arms_run(struct sbt_reader *reader, struct tsm_symbols *symbols,
@@ -200,8 +239,8 @@ int tsm_arms_run(struct sbt_reader *reader, struct tsm_symbols *symbols,
         tsm_json_close(json, ']');
         if (error)
             tsm_json_put_string(json, "error", tsm_error_message());
-        else
-            tsm_json_put_string(json, "verdict", tsm_verdict_name(verdict));
     }
+    if (!error)
+        conclude(&check, verdict);
     return error ? tsm_complain_error() : (int)verdict;
 }

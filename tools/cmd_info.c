@@ -103,8 +103,8 @@ static void print_head(const struct info *info)
     printf("  started   %s\n", start);
     printf("  state     %s%s%s\n", tsm_paint(complete ? TSM_PAINT_GOOD : TSM_PAINT_WARN), state,
            tsm_paint(TSM_PAINT_NONE));
-    printf("  records   %" PRIu64 " on %" PRIu32 " streams\n", totals->record_count,
-           totals->stream_count);
+    printf("  records   %" PRIu64 " on %" PRIu32 " stream%s\n", totals->record_count,
+           totals->stream_count, totals->stream_count == 1 ? "" : "s");
 }
 
 static void print_metadata(const struct info *info)
@@ -162,8 +162,8 @@ static void print_calls(const struct info *info)
     struct tsm_line line = {.width = tsm_terminal_width()};
 
     title("calls");
-    printf("  %" PRIu64 " records, %" PRIu64 " commands, %" PRIu32 " streams, %" PRIu32
-           " threads in %.6f s\n",
+    printf("  %" PRIu64 " records, %" PRIu64 " commands; streams: %" PRIu32 ", threads: %" PRIu32
+           "; %.6f s\n",
            s->record_count, s->command_count, s->stream_count, s->thread_count,
            (double)(s->last_ns - s->first_ns) / 1e9);
     printf("  %" PRIu64 " bytes sent, %" PRIu64 " bytes read back, %" PRIu64 " unmodelled calls\n",

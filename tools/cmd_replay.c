@@ -185,23 +185,28 @@ static int settle_options(struct run *run)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_counts(const struct tsm_replay_result *r)
 {
-    printf("%" PRIu64 " commands, %" PRIu64 " streams", r->command_count, r->stream_count);
+    printf("%" PRIu64 " command%s, %" PRIu64 " stream%s", r->command_count,
+           plural(r->command_count), r->stream_count, plural(r->stream_count));
     if (r->skipped_count)
         printf(", %" PRIu64 " left out", r->skipped_count);
     if (r->translated_count)
-        printf(", %" PRIu64 " addresses moved", r->translated_count);
+        printf(", %" PRIu64 " address%s moved", r->translated_count,
+               r->translated_count == 1 ? "" : "es");
     if (r->unmodelled_count)
-        printf(", %" PRIu64 " unmodelled calls", r->unmodelled_count);
+        printf(", %" PRIu64 " unmodelled call%s", r->unmodelled_count, plural(r->unmodelled_count));
 }
 
-static void print_result(const struct run *run, const struct tsm_replay_result *r)
+static void print_result(const struct tsm_replay_result *r)
 {
     print_counts(r);
-    if (run->values->dry_run && r->verdict == TSM_SAME)
-        printf(", %scould be replayed%s\n", tsm_paint(TSM_PAINT_GOOD), tsm_paint(TSM_PAINT_NONE));
-    else if (r->verdict == TSM_SAME)
+    if (r->verdict == TSM_SAME)
         printf(", %sall %" PRIu64 " checksums equal%s\n", tsm_paint(TSM_PAINT_GOOD),
                r->checksum_count, tsm_paint(TSM_PAINT_NONE));
     else if (r->verdict == TSM_DIFFERENT)
@@ -210,9 +215,20 @@ static void print_result(const struct run *run, const struct tsm_replay_result *
     else
         printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
                tsm_paint(TSM_PAINT_NONE));
-    if (!run->values->dry_run && r->device[0])
+    if (r->device[0])
         tsm_note("on %s, %.3f s (recorded: %.3f s)", r->device, (double)r->elapsed_ns / 1e9,
                  (double)r->recorded_ns / 1e9);
+}
+
+/* What a dry run can refuse, it refused before this: nothing else is to be told. */
+static int told_dry(const struct run *run)
+{
+    if (run->json)
+        tsm_json_put_bool(run->json, "replayable", true);
+    else
+        printf("%s%s could be replayed here%s\n", tsm_paint(TSM_PAINT_GOOD),
+               sbt_reader_name(run->reader), tsm_paint(TSM_PAINT_NONE));
+    return TSM_EXIT_OK;
 }
 
 static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
@@ -232,6 +248,17 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
 }
 
+static int told(struct run *run, const struct tsm_replay_result *result)
+{
+    if (run->values->dry_run)
+        return told_dry(run);
+    if (run->json)
+        json_result(run->json, result);
+    else
+        print_result(result);
+    return (int)result->verdict;
+}
+
 static int replay_once(struct run *run)
 {
     struct tsm_replay *replay = NULL;
@@ -244,20 +271,14 @@ static int replay_once(struct run *run)
     }
     if (error == 0)
         error = tsm_replay_run(replay, &result);
-    if (run->json) {
+    if (run->json)
         tsm_json_close(run->json, ']');
-        if (error)
-            tsm_json_put_string(run->json, "error", tsm_error_message());
-        else
-            json_result(run->json, &result);
-    }
-    tsm_replay_destroy(replay);
-    if (error)
-        return tsm_complain_error();
+    if (error && run->json)
+        tsm_json_put_string(run->json, "error", tsm_error_message());
     tsm_progress_end();
-    if (!run->json)
-        print_result(run, &result);
-    return (int)result.verdict;
+    int status = error ? tsm_complain_error() : told(run, &result);
+    tsm_replay_destroy(replay);
+    return status;
 }
 
 static int replay_trace(struct run *run)

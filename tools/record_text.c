@@ -336,8 +336,12 @@ void tsm_record_text_put(struct tsm_record_text *t, const struct sbt_record *rec
     }
     bool launch = is_launch(schema);
     tsm_line_clean(&t->line, schema->name);
-    if (launch)
-        put_launch(t, schema, record);
-    put_arguments(t, schema, record, launch);
+    if (record->flags & SBT_RECORD_UNFINISHED) {
+        tsm_line_text(&t->line, "(?)"); /* nobody lived to write its arguments */
+    } else {
+        if (launch)
+            put_launch(t, schema, record);
+        put_arguments(t, schema, record, launch);
+    }
     put_outcome(t, schema, record);
 }

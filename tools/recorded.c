@@ -83,8 +83,9 @@ static const char *shown_path(const char *path)
     return strncmp(path, folder, size) == 0 && path[size] == '/' ? path + size + 1 : path;
 }
 
-static void report_trace(const char *path)
+static void report_trace(const char *full_path)
 {
+    const char *path = shown_path(full_path);
     char state[160], what[64];
     struct stat info;
     uint64_t commands;
@@ -99,9 +100,8 @@ static void report_trace(const char *path)
         tsm_format(what, sizeof(what), "%" PRIu64 " records", totals->record_count);
     tsm_trace_completeness(reader, state, sizeof(state));
     double size_mb = stat(path, &info) == 0 ? (double)info.st_size / 1e6 : 0;
-    tsm_note("%s: %s, %" PRIu32 " stream%s, %.*f MB, %s", shown_path(path), what,
-             totals->stream_count, totals->stream_count == 1 ? "" : "s", size_mb < 1 ? 3 : 1,
-             size_mb, state);
+    tsm_note("%s: %s, %" PRIu32 " stream%s, %.*f MB, %s", path, what, totals->stream_count,
+             totals->stream_count == 1 ? "" : "s", size_mb < 1 ? 3 : 1, size_mb, state);
     sbt_reader_destroy(reader);
 }
 

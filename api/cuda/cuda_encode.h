@@ -97,12 +97,14 @@ static inline void cuda_event_synchronised(CUevent event)
 
     if (handle)
         tsm_synchronised_event(handle);
+    cuda_checksum_sync(handle ? handle->stream : NULL);
 }
 
 static inline void cuda_stream_synchronised(struct tsm_stream *stream)
 {
     if (stream)
         tsm_synchronised(SBT_API_CUDA, stream);
+    cuda_checksum_sync(stream);
 }
 
 static inline uint64_t cuda_stream_slot(const struct tsm_stream *stream)

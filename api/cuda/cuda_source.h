@@ -11,6 +11,8 @@
  *   const struct tsm_exports cuda_exports name, wrapper and &real.X of each, sorted by name
  *   CUresult cuX(...)                     for each export; of a call marked `hook` it is only
  *                                         `return hook_cuX(...)`, and the hook does all
+ *
+ * Helpers that cuda.api names are declared in cuda_hooks.h and defined in cuda_source_*.c.
  */
 #ifndef API_CUDA_CUDA_SOURCE_H
 #define API_CUDA_CUDA_SOURCE_H
@@ -19,6 +21,8 @@
 #include "interpose/interpose.h"
 
 #include "api/cuda/cuda_abi.h"
+
+extern const struct tsm_source cuda_source;
 
 /* Fill `real`. False: this process has no CUDA driver. */
 bool cuda_bind(void);
@@ -29,5 +33,27 @@ struct tsm_stream *cuda_stream(CUstream stream);
 
 /* The same for functions named _ptsz and _ptds, where NULL means the calling thread's stream. */
 struct tsm_stream *cuda_stream_ptsz(CUstream stream);
+
+/* For cuGetProcAddress: what to answer in place of `address`. */
+void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread);
+
+/* Does the driver have the function? (Without, real.X only returns an error.) */
+bool cuda_driver_has(const char *name);
+
+/* Memory that lives as long as the process, zeroed; NULL when there is none. */
+void *cuda_keep(size_t size);
+
+/* Metadata about driver and devices, once a session. */
+void cuda_describe(void);
+void cuda_describe_again(void);
+
+/* TS_CHECKSUM: the program knows that the GPU is idle; a command was recorded. Outside of a call.
+ */
+void cuda_checksum_sync(struct tsm_stream *stream);
+void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
+
+/* In the child of a fork. */
+void cuda_streams_forked(void);
+void cuda_checksum_forked(void);
 
 #endif

@@ -361,7 +361,7 @@ def param_fields(param, structs):
                 Field(param.name + '.bytes', 'BLOB', use, param.name, 'payload')]
     if use.type == 'readback':
         return [Field(param.name, 'HOSTPTR', use, param.name, 'host_dst')]
-    return [field_of(param.name, use, param.name)]
+    return [field_of(param.name, use, use.value or param.name)]
 
 
 def fields_of(call, structs):

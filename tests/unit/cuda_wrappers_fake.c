@@ -175,3 +175,20 @@ void cuda_context_synchronised(CUcontext context)
 {
     fake_note("synchronised:context");
 }
+
+void cuda_checksum_sync(struct tsm_stream *stream)
+{
+}
+
+void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *function, CUmodule module,
+                         const char *name)
+{
+}
+
+void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
+{
+}
+
+void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
+{
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cubins: ELF64, little-endian.
+ */
+#include "api/cuda/cuda_image.h"
+
+#include "base/bytes.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define INFO_PREFIX  ".nv.info."
+#define FORMAT_SIZED 4u /* the attribute's u16 is the size of the data behind it */
+#define KPARAM_INFO  0x17u
+
+struct section {
+    uint32_t name, type;
+    uint64_t offset, size;
+};
+
+/* False when there is no section `index`, or the table leaves the image. */
+static bool get_section(const uint8_t *data, uint64_t size, unsigned index, struct section *out)
+{
+    uint64_t table = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff));
+    const uint8_t *at;
+
+    if (index >= tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)) || table > size ||
+        (size - table) / sizeof(Elf64_Shdr) <= index)
+        return false;
+    at = data + table + index * sizeof(Elf64_Shdr);
+    out->name = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_name));
+    out->type = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_type));
+    out->offset = tsm_get_u64(at + offsetof(Elf64_Shdr, sh_offset));
+    out->size = tsm_get_u64(at + offsetof(Elf64_Shdr, sh_size));
+    return true;
+}
+
+static bool inside(const struct section *section, uint64_t size)
+{
+    return section->type != SHT_NOBITS && section->offset <= size &&
+           section->size <= size - section->offset;
+}
+
+static bool is_elf(const uint8_t *data)
+{
+    return data[EI_CLASS] == ELFCLASS64 && data[EI_DATA] == ELFDATA2LSB &&
+           tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shentsize)) == sizeof(Elf64_Shdr);
+}
+
+uint64_t cuda_elf_measure(const uint8_t *data, uint64_t limit)
+{
+    uint64_t headers = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff)) +
+                       (uint64_t)tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phnum)) *
+                           tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phentsize));
+    uint64_t end = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff)) +
+                   (uint64_t)tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)) * sizeof(Elf64_Shdr);
+    struct section section;
+
+    if (!is_elf(data))
+        return 0;
+    if (headers > end)
+        end = headers;
+    for (unsigned i = 0; get_section(data, limit, i, &section); i++)
+        if (inside(&section, limit) && section.offset + section.size > end)
+            end = section.offset + section.size;
+    return end <= limit ? end : 0;
+}
+
+static void add_param(const uint8_t *info, struct cuda_signature *signature,
+                      struct cuda_param *params)
+{
+    unsigned ordinal = tsm_get_u16(info + 4);
+
+    if (ordinal >= CUDA_PARAM_COUNT_MAX)
+        return;
+    while (signature->count <= ordinal)
+        params[signature->count++] = (struct cuda_param){0, 0};
+    params[ordinal].offset = tsm_get_u16(info + 6);
+    params[ordinal].size = (uint16_t)(tsm_get_u32(info + 8) >> 18);
+}
+
+/* The attributes of one function. */
+static void read_info(struct tsm_view view, struct cuda_signature *signature,
+                      struct cuda_param *params)
+{
+    while (!view.failed && tsm_view_left(&view) >= 4) {
+        unsigned format = tsm_view_u8(&view), attribute = tsm_view_u8(&view);
+        unsigned value = tsm_view_u16(&view);
+        const uint8_t *info = format == FORMAT_SIZED ? tsm_view_take(&view, value) : NULL;
+
+        if (info && attribute == KPARAM_INFO && value >= 12)
+            add_param(info, signature, params);
+    }
+}
+
+static void visit_section(const uint8_t *data, size_t size, const struct section *section,
+                          const struct section *names, struct cuda_image_visitor *visitor)
+{
+    struct cuda_signature signature = {.params = visitor->params};
+    const char *name = (const char *)data + names->offset + section->name;
+    size_t name_size;
+
+    if (!inside(section, size) || section->name >= names->size)
+        return;
+    name_size = strnlen(name, names->size - section->name);
+    if (name_size <= strlen(INFO_PREFIX) || memcmp(name, INFO_PREFIX, strlen(INFO_PREFIX)) != 0)
+        return;
+    signature.name = name + strlen(INFO_PREFIX);
+    signature.name_size = name_size - strlen(INFO_PREFIX);
+    read_info(tsm_view_init(data + section->offset, section->size), &signature, visitor->params);
+    visitor->visit(visitor->context, &signature);
+    visitor->count++;
+}
+
+void cuda_elf_functions(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor)
+{
+    struct section names, section;
+
+    if (size < sizeof(Elf64_Ehdr) || !is_elf(data) ||
+        !get_section(data, size, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shstrndx)), &names) ||
+        !inside(&names, size))
+        return;
+    for (unsigned i = 0; get_section(data, size, i, &section); i++)
+        visit_section(data, size, &section, &names, visitor);
+}

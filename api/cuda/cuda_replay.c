@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The CUDA backend.
+ */
+#include "api/cuda/cuda_replay_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct tsm_backend_state {
+    struct cuda_replay replay;
+};
+
+/* ---- open and close ----------------------------------------------------------------------- */
+
+static void backend_close(struct tsm_backend_state *state)
+{
+    struct cuda_replay *replay = &state->replay;
+
+    if (replay->library.handle) {
+        cuda_memory_finish(replay);
+    } else {
+        cuda_ranges_finish(&replay->memory.device);
+        cuda_ranges_finish(&replay->memory.host);
+    }
+    cuda_contexts_finish(replay);
+    cuda_streams_finish(replay);
+    cuda_code_finish(replay);
+    sbt_map_finish(&replay->objects);
+    cuda_library_close(&replay->library);
+    pthread_mutex_destroy(&replay->streams_lock);
+    free(state);
+}
+
+static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reader,
+                        const struct tsm_replay_options *options)
+{
+    struct tsm_backend_state *state = calloc(1, sizeof(*state));
+
+    if (!state)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the CUDA backend");
+    state->replay.reader = reader;
+    state->replay.options = options;
+    pthread_mutex_init(&state->replay.streams_lock, NULL);
+    *out = state;
+    return 0;
+}
+
+static int backend_plan(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    int error;
+
+    if (SBT_TYPE_API(record->type) != SBT_API_CUDA)
+        return 0;
+    error = cuda_memory_plan(&state->replay.memory, record, schema);
+    return error ? error : cuda_code_plan(&state->replay, record, schema);
+}
+
+/* "1" in options: recorded device 0 is device 1 here. */
+static int choose_device(struct cuda_replay *replay)
+{
+    const char *device = replay->options->device;
+    CUresult result = replay->library.calls.cuDeviceGetCount(&replay->device_count);
+    char *end = NULL;
+
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(&replay->library.calls, "cuDeviceGetCount", result);
+    if (!device || !strcmp(device, "emu"))
+        return 0;
+    replay->device_first = (int)strtol(device, &end, 10);
+    if (*end || end == device)
+        return tsm_fail(TSM_E_ARGUMENT, "no device \"%s\": a number, or \"emu\"", device);
+    if (replay->device_first < 0 || replay->device_first >= replay->device_count)
+        return tsm_fail(TSM_E_NOT_FOUND, "no device %d: %s has %d", replay->device_first,
+                        replay->library.path, replay->device_count);
+    return 0;
+}
+
+static void place_memory(struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    int has = 0;
+    CUresult result = driver->cuDeviceGetAttribute(
+        &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, replay->device_first);
+
+    replay->memory.can_place = result == CUDA_SUCCESS && has;
+    if (replay->memory.can_place)
+        cuda_ranges_reserve(&replay->memory.device, driver);
+}
+
+static int backend_prepare(struct tsm_backend_state *state)
+{
+    struct cuda_replay *replay = &state->replay;
+    int error;
+
+    cuda_ranges_keep(&replay->memory.device);
+    cuda_ranges_keep(&replay->memory.host);
+    error = cuda_library_open(&replay->library, replay->options);
+    if (!error)
+        error = choose_device(replay);
+    if (!error)
+        error = cuda_code_check(replay);
+    if (!error)
+        place_memory(replay);
+    return error;
+}
+
+static uint64_t backend_translated(struct tsm_backend_state *state)
+{
+    return state->replay.memory.moved_ever;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static int carry_out(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    cuda_replay_function function = cuda_replay_find(record->type);
+
+    return function ? function(replay, record) : 0;
+}
+
+/* What the program wrote into memory that the device can read. */
+static int write_host(struct cuda_replay *replay, const struct sbt_record *record,
+                      const struct sbt_schema *schema)
+{
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
+    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
+    int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    struct sbt_blob blob;
+
+    if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
+        return tsm_fail(TSM_E_FORMAT, "has no bytes");
+    if (!region || region->size - (address - region->address) < blob.size)
+        return 0; /* released meanwhile */
+    void *at = (void *)(uintptr_t)(region->actual + (address - region->address));
+    int error = sbt_reader_blob(replay->reader, &blob, 0, at, blob.size);
+    return error < 0 ? error : 0;
+}
+
+static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
+        return write_host(&state->replay, record, schema);
+    return carry_out(&state->replay, record);
+}
+
+static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    return carry_out(&state->replay, record);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+static int wait_all(struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext context = cuda_context_any(replay);
+
+    /* Its streams have been waited for; this finds errors that belong to none. */
+    if (!context || driver->cuCtxSetCurrent(context) != CUDA_SUCCESS)
+        return 0;
+    CUresult result = driver->cuCtxSynchronize();
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuCtxSynchronize", result);
+}
+
+static int backend_wait(struct tsm_backend_state *state, uint32_t number)
+{
+    struct cuda_replay *replay = &state->replay;
+    const struct cuda_real *driver = &replay->library.calls;
+    struct cuda_stream_state *stream;
+    CUresult result;
+
+    if (number == SBT_STREAM_NONE)
+        return wait_all(replay);
+    stream = cuda_stream_find(replay, number);
+    if (!stream || !stream->is_made)
+        return 0;
+    result = driver->cuCtxSetCurrent(stream->context);
+    if (result == CUDA_SUCCESS)
+        result = driver->cuStreamSynchronize(stream->raw);
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(driver, "cuStreamSynchronize", result);
+    cuda_stream_settled(stream);
+    return 0;
+}
+
+static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    struct cuda_replay *replay = &state->replay;
+    struct cuda_args args;
+    uint64_t id = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
+    CUevent event = cuda_object_find(replay, CUDA_OBJECT_EVENT, id);
+
+    if (!event)
+        return 0;
+    cuda_args_begin(&args, replay, record, 0);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuEventSynchronize(event));
+}
+
+/* ---- what came out ------------------------------------------------------------------------ */
+
+static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
+                            const uint8_t **data, uint64_t *size)
+{
+    struct cuda_stream_state *found = cuda_stream_find(&state->replay, stream);
+
+    return found ? cuda_stream_received(found, position, data, size) : TSM_E_NOT_FOUND;
+}
+
+static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
+                           size_t *count)
+{
+    *regions = state->replay.memory.regions;
+    *count = state->replay.memory.region_count;
+    return 0;
+}
+
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    struct cuda_replay *replay = &state->replay;
+    const struct cuda_real *driver = &replay->library.calls;
+    const struct cuda_memory *memory = &replay->memory;
+    const struct tsm_region *region = cuda_memory_find(memory, address);
+    CUcontext context =
+        region ? memory->contexts[region - memory->regions] : cuda_context_any(replay);
+
+    if (region && region->is_host) {
+        memcpy(out, (const void *)(uintptr_t)(region->actual + (address - region->address)), size);
+        return 0;
+    }
+    CUresult result = driver->cuCtxSetCurrent(context);
+    if (result == CUDA_SUCCESS)
+        result = driver->cuMemcpyDtoH_v2(out, cuda_memory_translate(memory, address), size);
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "reading device memory", result);
+}
+
+static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
+{
+    struct cuda_replay *replay = &state->replay;
+    const struct cuda_real *driver = &replay->library.calls;
+    char name[96] = "unknown device";
+    int version = 0;
+
+    driver->cuDeviceGetName(name, sizeof(name), replay->device_first);
+    driver->cuDriverGetVersion(&version);
+    tsm_format(out, size, "%s, CUDA %d.%d%s", name, version / 1000, version % 1000 / 10,
+               replay->library.is_emu && !replay->options->device ? " (there is no GPU here)" : "");
+}
+
+const struct tsm_backend cuda_backend = {
+    .description = &cuda_description,
+    .open = backend_open,
+    .close = backend_close,
+    .plan = backend_plan,
+    .prepare = backend_prepare,
+    .translated = backend_translated,
+    .host = backend_host,
+    .submit = backend_submit,
+    .wait = backend_wait,
+    .sync = backend_sync,
+    .readback = backend_readback,
+    .regions = backend_regions,
+    .read = backend_read,
+    .describe = backend_describe,
+};

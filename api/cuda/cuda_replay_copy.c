@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replay of copies whose direction the record does not say by its type. Bytes that came from the
+ * program are in the record, packed; what goes to the program goes to memory of ours, packed too.
+ */
+#include "api/cuda/cuda_replay_state.h"
+
+#include <string.h>
+
+/* Calls that return when they are done are sent like the others and then waited for. */
+static bool is_async(const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = cuda_schema(record->type);
+
+    return schema && strstr(schema->name, "Async");
+}
+
+static int end_copy(struct cuda_args *args, CUresult result, CUstream stream)
+{
+    if (result == CUDA_SUCCESS && !is_async(args->record))
+        result = args->driver->cuStreamSynchronize(stream);
+    return cuda_args_end(args, result);
+}
+
+/* The bytes that the program sent, or NULL when the source is the device's. */
+static const void *sent_bytes(struct cuda_args *args, uint32_t slot)
+{
+    struct sbt_blob blob;
+
+    if (args->error || !sbt_record_blob(args->record, slot, &blob) || !blob.size)
+        return NULL;
+    return cuda_arg_blob(args, slot, 0);
+}
+
+/* ---- unified ------------------------------------------------------------------------------ */
+
+/* What no region and no module's variable holds is memory of the program. */
+static bool is_programs(const struct cuda_replay *replay, uint64_t address)
+{
+    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
+
+    if (region)
+        return region->is_host;
+    if (cuda_memory_translate(&replay->memory, address) != address)
+        return false;
+    CUmemorytype type = CU_MEMORYTYPE_HOST;
+    CUresult result = replay->library.calls.cuPointerGetAttribute(
+        &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    return result != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
+}
+
+static void *programs_memory(struct cuda_args *args, uint64_t address, uint64_t size)
+{
+    const struct tsm_region *region = cuda_memory_find(&args->replay->memory, address);
+    struct cuda_stream_state *stream = cuda_stream_find(args->replay, args->record->stream);
+    uint64_t offset = region ? address - region->address : 0;
+    void *at = region && size <= region->size - offset
+                   ? (void *)(uintptr_t)(region->actual + offset)
+                   : NULL;
+    void *memory = stream ? cuda_stream_receive(stream, args->record->position, size, at) : NULL;
+
+    if (!memory && !args->error)
+        args->error = tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
+    return memory;
+}
+
+int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+    CUresult result;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemcpy_payload + 1);
+    CUstream stream = cuda_arg_stream(&args);
+    size_t size = cuda_arg(&args, SLOT_cuMemcpy_ByteCount);
+    uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
+    const void *sent = sent_bytes(&args, SLOT_cuMemcpy_payload);
+    void *received =
+        !args.error && is_programs(replay, dst) ? programs_memory(&args, dst, size) : NULL;
+    if (args.error)
+        return args.error;
+    CUdeviceptr from = cuda_arg_address(&args, SLOT_cuMemcpy_src);
+    CUdeviceptr to = cuda_arg_address(&args, SLOT_cuMemcpy_dst);
+    if (sent && received) {
+        memcpy(received, sent, size); /* from the program to the program */
+        result = CUDA_SUCCESS;
+    } else if (sent) {
+        result = args.driver->cuMemcpyHtoDAsync_v2(to, sent, size, stream);
+    } else if (received) {
+        result = args.driver->cuMemcpyDtoHAsync_v2(received, from, size, stream);
+    } else {
+        result = args.driver->cuMemcpyDtoDAsync_v2(to, from, size, stream);
+    }
+    return end_copy(&args, result, stream);
+}
+
+/* ---- boxes -------------------------------------------------------------------------------- */
+
+/* One side of a copy, with members of either dimension: what is the program's is packed. */
+struct side {
+    CUmemorytype *type;
+    const void **host;
+    CUdeviceptr *device;
+    size_t *x, *y, *z;
+    size_t *pitch, *height;
+};
+
+struct box {
+    size_t width, rows, planes;
+};
+
+static void point_at_packed(struct side *side, const struct box *box, const void *bytes)
+{
+    *side->type = CU_MEMORYTYPE_HOST;
+    *side->host = bytes;
+    *side->x = *side->y = 0;
+    *side->pitch = box->width;
+    if (side->z) {
+        *side->z = 0;
+        *side->height = box->rows;
+    }
+}
+
+static void resolve(const struct cuda_replay *replay, struct side *side)
+{
+    if (*side->type == CU_MEMORYTYPE_UNIFIED)
+        *side->type =
+            is_programs(replay, *side->device) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    if (*side->type == CU_MEMORYTYPE_DEVICE)
+        *side->device = cuda_memory_translate(&replay->memory, *side->device);
+}
+
+static void place_sides(struct cuda_args *args, struct side *src, struct side *dst,
+                        const struct box *box, uint32_t payload_slot)
+{
+    uint64_t size = (uint64_t)box->width * box->rows * box->planes;
+    const void *sent = sent_bytes(args, payload_slot);
+
+    if (args->error)
+        return;
+    resolve(args->replay, src);
+    resolve(args->replay, dst);
+    if (*src->type == CU_MEMORYTYPE_HOST) {
+        if (!sent && size)
+            args->error = tsm_fail(TSM_E_FORMAT, "has no bytes to copy from");
+        point_at_packed(src, box, sent);
+    }
+    if (*dst->type == CU_MEMORYTYPE_HOST)
+        point_at_packed(dst, box, programs_memory(args, 0, size));
+}
+
+#define AT(name) SLOT_cuMemcpy2D_v2_pCopy_##name
+
+static CUDA_MEMCPY2D read_copy2d(struct cuda_args *args)
+{
+    return (CUDA_MEMCPY2D){
+        .srcXInBytes = cuda_arg(args, AT(srcXInBytes)),
+        .srcY = cuda_arg(args, AT(srcY)),
+        .srcMemoryType = (CUmemorytype)cuda_arg(args, AT(srcMemoryType)),
+        .srcDevice = cuda_arg(args, AT(srcDevice)),
+        .srcArray = cuda_arg_handle(args, AT(srcArray), CUDA_OBJECT_ARRAY),
+        .srcPitch = cuda_arg(args, AT(srcPitch)),
+        .dstXInBytes = cuda_arg(args, AT(dstXInBytes)),
+        .dstY = cuda_arg(args, AT(dstY)),
+        .dstMemoryType = (CUmemorytype)cuda_arg(args, AT(dstMemoryType)),
+        .dstDevice = cuda_arg(args, AT(dstDevice)),
+        .dstArray = cuda_arg_handle(args, AT(dstArray), CUDA_OBJECT_ARRAY),
+        .dstPitch = cuda_arg(args, AT(dstPitch)),
+        .WidthInBytes = cuda_arg(args, AT(WidthInBytes)),
+        .Height = cuda_arg(args, AT(Height)),
+    };
+}
+
+#undef AT
+
+int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemcpy2D_v2_payload + 1);
+    CUDA_MEMCPY2D c = read_copy2d(&args);
+    CUstream stream = cuda_arg_stream(&args);
+    struct box box = {c.WidthInBytes, c.Height, 1};
+    struct side src = {&c.srcMemoryType, &c.srcHost, &c.srcDevice, &c.srcXInBytes,
+                       &c.srcY,          NULL,       &c.srcPitch,  NULL};
+    struct side dst = {&c.dstMemoryType, (const void **)&c.dstHost,
+                       &c.dstDevice,     &c.dstXInBytes,
+                       &c.dstY,          NULL,
+                       &c.dstPitch,      NULL};
+    place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy2D_v2_payload);
+    if (args.error)
+        return args.error;
+    return end_copy(&args, args.driver->cuMemcpy2DAsync_v2(&c, stream), stream);
+}
+
+#define READ_COPY3D(c, args, prefix)                                                               \
+    do {                                                                                           \
+        (c).srcXInBytes = cuda_arg(args, prefix##srcXInBytes);                                     \
+        (c).srcY = cuda_arg(args, prefix##srcY);                                                   \
+        (c).srcZ = cuda_arg(args, prefix##srcZ);                                                   \
+        (c).srcLOD = cuda_arg(args, prefix##srcLOD);                                               \
+        (c).srcMemoryType = (CUmemorytype)cuda_arg(args, prefix##srcMemoryType);                   \
+        (c).srcDevice = cuda_arg(args, prefix##srcDevice);                                         \
+        (c).srcArray = cuda_arg_handle(args, prefix##srcArray, CUDA_OBJECT_ARRAY);                 \
+        (c).srcPitch = cuda_arg(args, prefix##srcPitch);                                           \
+        (c).srcHeight = cuda_arg(args, prefix##srcHeight);                                         \
+        (c).dstXInBytes = cuda_arg(args, prefix##dstXInBytes);                                     \
+        (c).dstY = cuda_arg(args, prefix##dstY);                                                   \
+        (c).dstZ = cuda_arg(args, prefix##dstZ);                                                   \
+        (c).dstLOD = cuda_arg(args, prefix##dstLOD);                                               \
+        (c).dstMemoryType = (CUmemorytype)cuda_arg(args, prefix##dstMemoryType);                   \
+        (c).dstDevice = cuda_arg(args, prefix##dstDevice);                                         \
+        (c).dstArray = cuda_arg_handle(args, prefix##dstArray, CUDA_OBJECT_ARRAY);                 \
+        (c).dstPitch = cuda_arg(args, prefix##dstPitch);                                           \
+        (c).dstHeight = cuda_arg(args, prefix##dstHeight);                                         \
+        (c).WidthInBytes = cuda_arg(args, prefix##WidthInBytes);                                   \
+        (c).Height = cuda_arg(args, prefix##Height);                                               \
+        (c).Depth = cuda_arg(args, prefix##Depth);                                                 \
+    } while (0)
+
+#define SIDE_3D(c, side, host)                                                                     \
+    {                                                                                              \
+        &(c).side##MemoryType, (const void **)&(c).host, &(c).side##Device, &(c).side##XInBytes,   \
+            &(c).side##Y, &(c).side##Z, &(c).side##Pitch, &(c).side##Height                        \
+    }
+
+int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+    CUDA_MEMCPY3D c = {0};
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemcpy3D_v2_payload + 1);
+    READ_COPY3D(c, &args, SLOT_cuMemcpy3D_v2_pCopy_);
+    CUstream stream = cuda_arg_stream(&args);
+    struct box box = {c.WidthInBytes, c.Height, c.Depth};
+    struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
+    place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3D_v2_payload);
+    if (args.error)
+        return args.error;
+    return end_copy(&args, args.driver->cuMemcpy3DAsync_v2(&c, stream), stream);
+}
+
+int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+    CUDA_MEMCPY3D_PEER c = {0};
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemcpy3DPeer_payload + 1);
+    READ_COPY3D(c, &args, SLOT_cuMemcpy3DPeer_pCopy_);
+    c.srcContext =
+        cuda_arg_handle(&args, SLOT_cuMemcpy3DPeer_pCopy_srcContext, CUDA_OBJECT_CONTEXT);
+    c.dstContext =
+        cuda_arg_handle(&args, SLOT_cuMemcpy3DPeer_pCopy_dstContext, CUDA_OBJECT_CONTEXT);
+    CUstream stream = cuda_arg_stream(&args);
+    struct box box = {c.WidthInBytes, c.Height, c.Depth};
+    struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
+    place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3DPeer_payload);
+    if (args.error)
+        return args.error;
+    return end_copy(&args, args.driver->cuMemcpy3DPeerAsync(&c, stream), stream);
+}

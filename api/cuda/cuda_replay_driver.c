@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding a driver. It is opened, never linked: a replayer without any CUDA must still read traces.
+ */
+#include "api/cuda/cuda_replay_state.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+#ifndef TSM_LIBDIR
+#define TSM_LIBDIR "/usr/local/lib"
+#endif
+
+int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result)
+{
+    const char *name = NULL;
+
+    if (driver->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+        name = "unknown error";
+    return tsm_fail(TSM_E_DEVICE, "%s: %s (%d)", call, name, (int)result);
+}
+
+static void *find_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+static int open_library(struct cuda_library *out, const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle)
+        return tsm_fail(TSM_E_NOT_FOUND, "%s", dlerror());
+    if (!dlsym(handle, "cuInit")) {
+        dlclose(handle);
+        return tsm_fail(TSM_E_NOT_FOUND, "%s is no CUDA driver", path);
+    }
+    out->handle = handle;
+    tsm_format(out->path, sizeof(out->path), "%s", path);
+    cuda_real_load(&out->calls, find_symbol, handle);
+    return 0;
+}
+
+static int init_library(struct cuda_library *library)
+{
+    CUresult result = library->calls.cuInit(0);
+    int count = 0;
+
+    if (result == CUDA_SUCCESS)
+        result = library->calls.cuDeviceGetCount(&count);
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(&library->calls, "cuInit", result);
+    if (!count)
+        return tsm_fail(TSM_E_DEVICE, "%s: there is no CUDA device", library->path);
+    return 0;
+}
+
+static int open_and_init(struct cuda_library *out, const char *path)
+{
+    int error = open_library(out, path);
+
+    if (!error)
+        error = init_library(out);
+    if (error)
+        cuda_library_close(out);
+    return error;
+}
+
+/* Beside the program in a build folder, or where it was installed. */
+static bool emu_beside(char *out, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", out, size - 1);
+    char *slash;
+
+    if (length <= 0)
+        return false;
+    out[length] = '\0';
+    slash = strrchr(out, '/');
+    tsm_format(slash, size - (size_t)(slash - out), "/../emu/libcuda.so.1");
+    return access(out, R_OK) == 0;
+}
+
+static int open_emu(struct cuda_library *out)
+{
+    const char *path = getenv("TS_EMU_LIBRARY");
+    char beside[512];
+    int error;
+
+    if (!path)
+        path =
+            emu_beside(beside, sizeof(beside)) ? beside : TSM_LIBDIR "/tracesmith/emu/libcuda.so.1";
+    error = open_and_init(out, path);
+    out->is_emu = !error;
+    return error;
+}
+
+int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options)
+{
+    char why[256];
+    int error;
+
+    if (options->library)
+        return open_and_init(out, options->library);
+    if (options->device && !strcmp(options->device, "emu"))
+        return open_emu(out);
+    error = open_and_init(out, "libcuda.so.1");
+    if (!error || options->device)
+        return error;
+    tsm_format(why, sizeof(why), "%s", tsm_error_message());
+    tsm_log(TSM_LOG_INFO, "no GPU (%s): using the software GPU", why);
+    if (open_emu(out) == 0)
+        return 0;
+    return tsm_fail(error, "no CUDA driver or device (%s), and no software GPU: set TS_EMU_LIBRARY",
+                    why);
+}
+
+void cuda_library_close(struct cuda_library *library)
+{
+    if (library->handle)
+        dlclose(library->handle);
+    memset(library, 0, sizeof(*library));
+}

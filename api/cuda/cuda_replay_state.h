@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of the CUDA backend, and what its files do for each other. What generated functions use
+ * is in cuda_replay.h.
+ *
+ * Threads: what host records change (objects, contexts, memory) is changed while no command is
+ * being submitted, so that it needs no lock. What commands change is per stream; the table of
+ * streams has a lock.
+ */
+#ifndef API_CUDA_CUDA_REPLAY_STATE_H
+#define API_CUDA_CUDA_REPLAY_STATE_H
+
+#include <pthread.h>
+
+#include "api/cuda/cuda_replay.h"
+#include "api/cuda/cuda_replay_calls.h"
+#include "format/map.h"
+#include "replay/backend.h"
+
+#define CUDA_PAGE (2ull << 20) /* granularity of device memory that can be placed */
+
+/* ---- the driver (cuda_replay_driver.c) ---- */
+
+struct cuda_library {
+    void *handle;
+    bool is_emu;
+    char path[512];
+    struct cuda_real calls;
+};
+
+/* Open the driver that `options` ask for. The software GPU takes the place of a driver or a device
+ * that is not there, unless one was asked for. cuInit has succeeded then. */
+int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options);
+void cuda_library_close(struct cuda_library *library);
+
+/* TSM_E_DEVICE with the call's name and the driver's name for `result`. */
+int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result);
+
+/* ---- recorded ranges of addresses (cuda_replay_range.c) ---- */
+
+struct cuda_range {
+    uint64_t start, end;
+    bool is_kept;   /* nothing else can come there: mapped without access */
+    bool is_placed; /* reserved in the driver; a mapping of ours is gone */
+};
+
+/* Sorted, apart from each other. A zeroed struct is empty. */
+struct cuda_ranges {
+    struct cuda_range *list;
+    size_t count, capacity;
+};
+
+/* Rounded outwards to `granularity`. */
+int cuda_ranges_add(struct cuda_ranges *ranges, uint64_t start, uint64_t size,
+                    uint64_t granularity);
+void cuda_ranges_finish(struct cuda_ranges *ranges);
+/* The one that holds all of [start, start + size), or NULL. */
+const struct cuda_range *cuda_ranges_find(const struct cuda_ranges *ranges, uint64_t start,
+                                          uint64_t size);
+/* Keep the addresses, before the driver can take them. */
+void cuda_ranges_keep(struct cuda_ranges *ranges);
+/* Reserve in the driver what is kept. Returns the number of ranges that could not be had. */
+uint64_t cuda_ranges_reserve(struct cuda_ranges *ranges, const struct cuda_real *driver);
+void cuda_ranges_release(struct cuda_ranges *ranges, const struct cuda_real *driver);
+
+/* ---- memory (cuda_replay_memory.c) ---- */
+
+/* An address that could not be had, and what stands for it. */
+struct cuda_moved {
+    uint64_t recorded, size, actual;
+};
+
+enum cuda_how {
+    CUDA_HOW_PLACED,     /* pages of ours, mapped at the recorded address */
+    CUDA_HOW_ALLOCATED,  /* by the driver, wherever it wanted */
+    CUDA_HOW_REGISTERED, /* host memory at the recorded address */
+};
+
+struct cuda_memory {
+    struct cuda_ranges device, host; /* recorded */
+    struct tsm_region *regions;      /* live, by recorded address */
+    enum cuda_how *how;              /* of each region */
+    CUcontext *contexts;             /* of each region */
+    size_t region_count, region_capacity;
+    struct cuda_page_run *runs; /* mapped device pages, by address */
+    size_t run_count, run_capacity;
+    struct cuda_moved *moved; /* by recorded address */
+    size_t moved_count, moved_capacity;
+    uint64_t moved_ever;
+    bool can_place; /* the driver has virtual memory management */
+};
+
+int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
+                     const struct sbt_schema *schema);
+void cuda_memory_finish(struct cuda_replay *replay);
+
+/* Device memory at a recorded address, filled. The context is current. */
+int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
+/* Host memory that the device can reach: `flags` of cuMemHostRegister. */
+int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t size,
+                         unsigned flags, uint64_t seq);
+/* Either kind; unknown addresses are ignored. */
+int cuda_memory_release(struct cuda_replay *replay, uint64_t address);
+/* The live region that holds `address`, or NULL. */
+const struct tsm_region *cuda_memory_find(const struct cuda_memory *memory, uint64_t address);
+/* `actual` stands for a recorded address from now on. */
+int cuda_memory_moved(struct cuda_memory *memory, uint64_t recorded, uint64_t size,
+                      uint64_t actual);
+uint64_t cuda_memory_translate(const struct cuda_memory *memory, uint64_t address);
+/* Drop all regions of a context that is gone. */
+void cuda_memory_forget(struct cuda_replay *replay, CUcontext context);
+
+/* ---- streams, and bytes in flight (cuda_replay_stream.c) ---- */
+
+/* One recorded stream number. */
+struct cuda_stream_state {
+    uint32_t number;
+    bool is_made;    /* `raw` and `context` are valid */
+    bool is_default; /* a context's legacy stream */
+    CUstream raw;
+    CUcontext context;
+    struct cuda_bytes *sent; /* until the stream has been waited for */
+    uint64_t sent_size;
+    struct cuda_bytes *received; /* readbacks, oldest first */
+    struct cuda_bytes *received_last;
+    uint64_t received_size;
+};
+
+/* Made at first use. NULL: no memory. */
+struct cuda_stream_state *cuda_stream_find(struct cuda_replay *replay, uint32_t number);
+void cuda_streams_finish(struct cuda_replay *replay);
+/* The stream is idle: what was sent can go. */
+void cuda_stream_settled(struct cuda_stream_state *stream);
+/* Memory that lives until the stream is idle. NULL: no memory. */
+void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *stream, uint64_t size);
+/* Memory for bytes that the command at `position` gives back: `at`, or our own when that is NULL.
+ * NULL: no memory. */
+void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t size,
+                          void *at);
+/* TSM_E_NOT_FOUND when that command gave none. Earlier ones are dropped. */
+int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, const uint8_t **data,
+                         uint64_t *size);
+
+/* ---- contexts of the recorded threads (cuda_replay_context.c) ---- */
+
+/* The context that is current for a recorded thread, NULL for none. */
+CUcontext cuda_context_of(struct cuda_replay *replay, uint32_t thread);
+/* Any context that exists, NULL for none. */
+CUcontext cuda_context_any(struct cuda_replay *replay);
+int cuda_context_push(struct cuda_replay *replay, uint32_t thread, CUcontext context);
+void cuda_context_pop(struct cuda_replay *replay, uint32_t thread);
+int cuda_context_set(struct cuda_replay *replay, uint32_t thread, CUcontext context);
+/* A stream of ours in the current context, ordered with no other: for filling memory. */
+int cuda_context_own_stream(struct cuda_replay *replay, CUcontext context, CUstream *out);
+void cuda_context_gone(struct cuda_replay *replay, CUcontext context);
+/* Destroys those that the trace left. */
+void cuda_contexts_finish(struct cuda_replay *replay);
+
+/* ---- code (cuda_replay_code.c) ---- */
+
+/* Remember a code object that is loaded, and the names of functions taken from it. */
+int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
+                   const struct sbt_schema *schema);
+/* Can all of it run on the device? Else TSM_E_UNSUPPORTED, with names. */
+int cuda_code_check(struct cuda_replay *replay);
+void cuda_code_finish(struct cuda_replay *replay);
+
+/* ---- all of it ---- */
+
+struct cuda_replay {
+    struct sbt_reader *reader;
+    const struct tsm_replay_options *options;
+    struct cuda_library library;
+    int device_first; /* recorded device 0 */
+    int device_count;
+    struct cuda_memory memory;
+
+    struct sbt_map objects; /* object type << 56 | id -> raw value, 0: gone */
+
+    pthread_mutex_t streams_lock;
+    struct cuda_stream_state **streams; /* by number */
+    uint32_t stream_capacity;
+
+    struct cuda_thread *threads; /* recorded threads */
+    struct cuda_own_stream *own_streams;
+    struct cuda_code *codes;
+};
+
+/* The object behind a recorded id, NULL when there is none. */
+void *cuda_object_find(const struct cuda_replay *replay, enum cuda_object object, uint64_t id);
+int cuda_object_set(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
+                    const void *raw);
+
+/* The backend's schema of a record type. */
+const struct sbt_schema *cuda_schema(uint32_t type);
+
+#endif

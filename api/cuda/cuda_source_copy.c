@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies whose direction the API does not say by name: which side is the program's memory, and the
+ * bytes that go there or come from there. Everything else of their records is generated.
+ */
+#include "api/cuda/cuda_source.h"
+
+#include "api/cuda/cuda_encode.h"
+#include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
+
+/* One side of a copy; `type` is never CU_MEMORYTYPE_UNIFIED after resolve(). */
+struct side {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    size_t x, y, z;       /* bytes, rows, planes */
+    size_t pitch, height; /* 0: as wide and as high as what is copied */
+};
+
+struct copy {
+    struct side src, dst;
+    size_t width, height, depth; /* bytes, rows, planes */
+};
+
+/* Is this address of a unified copy memory of the program? What the driver does not know is; what
+ * it allocated or registered for the host is, too. */
+static bool is_host(CUdeviceptr address)
+{
+    CUmemorytype type = CU_MEMORYTYPE_HOST;
+
+    if (real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
+        CUDA_SUCCESS)
+        return true;
+    return type == CU_MEMORYTYPE_HOST;
+}
+
+static void resolve(struct side *side)
+{
+    if (side->type != CU_MEMORYTYPE_UNIFIED)
+        return;
+    side->type = is_host(side->device) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    side->host = (const void *)side->device;
+}
+
+static struct tsm_box box_of(const struct side *side, const struct copy *copy)
+{
+    size_t pitch = side->pitch ? side->pitch : copy->width;
+    size_t plane = pitch * (side->height ? side->height : copy->height);
+
+    return (struct tsm_box){
+        .data = (const char *)side->host + side->z * plane + side->y * pitch + side->x,
+        .width = copy->width,
+        .height = copy->height,
+        .depth = copy->depth,
+        .pitch = pitch,
+        .plane = plane,
+    };
+}
+
+/* The field payload, and what the device gives back. */
+static void after(struct tsm_call *call, bool ok, struct copy *copy, bool waited)
+{
+    static const struct tsm_box nothing;
+    struct tsm_box box = nothing;
+
+    if (ok) {
+        resolve(&copy->src);
+        resolve(&copy->dst);
+        if (copy->src.type == CU_MEMORYTYPE_HOST)
+            box = box_of(&copy->src, copy);
+    }
+    tsm_call_blob_box(call, &box);
+    if (ok && copy->dst.type == CU_MEMORYTYPE_HOST) {
+        box = box_of(&copy->dst, copy);
+        tsm_readback(call, &box, waited);
+    }
+}
+
+void cuda_after_copy(struct tsm_call *call, bool ok, CUdeviceptr dst, CUdeviceptr src, size_t size,
+                     bool waited)
+{
+    struct copy copy = {
+        .src = {.type = CU_MEMORYTYPE_UNIFIED, .device = src},
+        .dst = {.type = CU_MEMORYTYPE_UNIFIED, .device = dst},
+        .width = size,
+        .height = 1,
+        .depth = 1,
+    };
+
+    after(call, ok && size > 0, &copy, waited);
+}
+
+/* The structs have the same members with different types. */
+#define SIDE_2D(c, side)                                                                           \
+    {                                                                                              \
+        .type = (c)->side##MemoryType, .host = (c)->side##Host, .device = (c)->side##Device,       \
+        .x = (c)->side##XInBytes, .y = (c)->side##Y, .pitch = (c)->side##Pitch                     \
+    }
+#define SIDE_3D(c, side)                                                                           \
+    {                                                                                              \
+        .type = (c)->side##MemoryType, .host = (c)->side##Host, .device = (c)->side##Device,       \
+        .x = (c)->side##XInBytes, .y = (c)->side##Y, .z = (c)->side##Z, .pitch = (c)->side##Pitch, \
+        .height = (c)->side##Height                                                                \
+    }
+#define COPY_2D(c)                                                                                 \
+    {                                                                                              \
+        .src = SIDE_2D(c, src), .dst = SIDE_2D(c, dst), .width = (c)->WidthInBytes,                \
+        .height = (c)->Height, .depth = 1                                                          \
+    }
+#define COPY_3D(c)                                                                                 \
+    {                                                                                              \
+        .src = SIDE_3D(c, src), .dst = SIDE_3D(c, dst), .width = (c)->WidthInBytes,                \
+        .height = (c)->Height, .depth = (c)->Depth                                                 \
+    }
+
+/* A failed call may have been given no description of a copy at all. */
+#define AFTER(call, ok, c, waited, init)                                                           \
+    do {                                                                                           \
+        struct copy none = {0};                                                                    \
+        if (ok) {                                                                                  \
+            struct copy copy = init(c);                                                            \
+            after(call, true, &copy, waited);                                                      \
+        } else {                                                                                   \
+            after(call, false, &none, waited);                                                     \
+        }                                                                                          \
+    } while (0)
+
+void cuda_after_copy2d(struct tsm_call *call, bool ok, const CUDA_MEMCPY2D *c, bool waited)
+{
+    AFTER(call, ok, c, waited, COPY_2D);
+}
+
+void cuda_after_copy2d_v1(struct tsm_call *call, bool ok, const CUDA_MEMCPY2D_v1 *c, bool waited)
+{
+    AFTER(call, ok, c, waited, COPY_2D);
+}
+
+void cuda_after_copy3d(struct tsm_call *call, bool ok, const CUDA_MEMCPY3D *c, bool waited)
+{
+    AFTER(call, ok, c, waited, COPY_3D);
+}
+
+void cuda_after_copy3d_v1(struct tsm_call *call, bool ok, const CUDA_MEMCPY3D_v1 *c, bool waited)
+{
+    AFTER(call, ok, c, waited, COPY_3D);
+}
+
+void cuda_after_copy3d_peer(struct tsm_call *call, bool ok, const CUDA_MEMCPY3D_PEER *c,
+                            bool waited)
+{
+    AFTER(call, ok, c, waited, COPY_3D);
+}

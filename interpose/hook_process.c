@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends of a process that run no destructors, and fork. A child of vfork() shares the parent's
+ * memory and calls these too: capture sees by its process id that the session is not this process's
+ * and does nothing.
+ */
+#include "interpose/real_library.h"
+
+#include "api/api.h"
+#include "capture/capture.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+typedef char *const *texts;
+
+TSM_EXPORT void _exit(int status) __attribute__((noreturn));
+TSM_EXPORT void _Exit(int status) __attribute__((noreturn));
+TSM_EXPORT pid_t fork(void);
+TSM_EXPORT int execve(const char *path, texts argv, texts envp);
+TSM_EXPORT int execv(const char *path, texts argv);
+TSM_EXPORT int execvp(const char *file, texts argv);
+TSM_EXPORT int execvpe(const char *file, texts argv, texts envp);
+TSM_EXPORT int execl(const char *path, const char *arg, ...);
+TSM_EXPORT int execle(const char *path, const char *arg, ...);
+TSM_EXPORT int execlp(const char *file, const char *arg, ...);
+TSM_EXPORT int fexecve(int fd, texts argv, texts envp);
+TSM_EXPORT int execveat(int directory, const char *path, texts argv, texts envp, int flags);
+
+/* libc's function of a name, found once. */
+static uintptr_t libc(_Atomic(void *) *function, const char *name)
+{
+    void *address = atomic_load_explicit(function, memory_order_relaxed);
+
+    if (!address) {
+        address = tsm_libc_function(name);
+        atomic_store_explicit(function, address, memory_order_relaxed);
+    }
+    return (uintptr_t)address;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------
+ */
+
+/* The ordinary one: after the destructors of the program and of libraries that need us. What others
+ * call later passes through unrecorded. */
+__attribute__((destructor)) static void process_ends(void)
+{
+    int saved_errno = errno;
+
+    tsm_session_finish();
+    errno = saved_errno;
+}
+
+void _exit(int status)
+{
+    static _Atomic(void *) function;
+
+    tsm_session_finish();
+    ((void (*)(int))libc(&function, "_exit"))(status);
+    __builtin_unreachable();
+}
+
+void _Exit(int status)
+{
+    static _Atomic(void *) function;
+
+    tsm_session_finish();
+    ((void (*)(int))libc(&function, "_Exit"))(status);
+    __builtin_unreachable();
+}
+
+/* ---- exec ---------------------------------------------------------------------------------------
+ */
+
+/* Of an exec that is going to fail we had better not end the session. */
+static void before_exec(const char *path)
+{
+    int saved_errno = errno;
+
+    if (path && strchr(path, '/') && access(path, X_OK) != 0)
+        tsm_session_flush();
+    else
+        tsm_session_finish();
+    errno = saved_errno;
+}
+
+static int after_exec(int result)
+{
+    int saved_errno = errno;
+
+    tsm_session_exec_failed();
+    errno = saved_errno;
+    return result;
+}
+
+int execve(const char *path, texts argv, texts envp)
+{
+    static _Atomic(void *) function;
+
+    before_exec(path);
+    return after_exec(
+        ((int (*)(const char *, texts, texts))libc(&function, "execve"))(path, argv, envp));
+}
+
+int execv(const char *path, texts argv)
+{
+    return execve(path, argv, environ);
+}
+
+int execvpe(const char *file, texts argv, texts envp)
+{
+    static _Atomic(void *) function;
+
+    before_exec(file);
+    return after_exec(
+        ((int (*)(const char *, texts, texts))libc(&function, "execvpe"))(file, argv, envp));
+}
+
+int execvp(const char *file, texts argv)
+{
+    return execvpe(file, argv, environ);
+}
+
+int fexecve(int fd, texts argv, texts envp)
+{
+    static _Atomic(void *) function;
+
+    before_exec(NULL);
+    return after_exec(((int (*)(int, texts, texts))libc(&function, "fexecve"))(fd, argv, envp));
+}
+
+int execveat(int directory, const char *path, texts argv, texts envp, int flags)
+{
+    static _Atomic(void *) function;
+
+    before_exec(NULL);
+    return after_exec(((int (*)(int, const char *, texts, texts, int))libc(&function, "execveat"))(
+        directory, path, argv, envp, flags));
+}
+
+/* The arguments behind `first`, up to NULL, as an array on the caller's stack; `rest` is behind it.
+ */
+#define ARRAY_OF(array, first, rest)                                                               \
+    do {                                                                                           \
+        size_t count_ = 0;                                                                         \
+        va_start(rest, first);                                                                     \
+        for (const char *text_ = first; text_; text_ = va_arg(rest, const char *))                 \
+            count_++;                                                                              \
+        va_end(rest);                                                                              \
+        (array) = alloca((count_ + 1) * sizeof(char *));                                           \
+        va_start(rest, first);                                                                     \
+        (array)[0] = (char *)(uintptr_t)first;                                                     \
+        for (size_t i_ = 1; i_ <= count_; i_++)                                                    \
+            (array)[i_] = va_arg(rest, char *);                                                    \
+    } while (0)
+
+int execl(const char *path, const char *arg, ...)
+{
+    char **argv;
+    va_list rest;
+
+    ARRAY_OF(argv, arg, rest);
+    va_end(rest);
+    return execve(path, argv, environ);
+}
+
+int execlp(const char *file, const char *arg, ...)
+{
+    char **argv;
+    va_list rest;
+
+    ARRAY_OF(argv, arg, rest);
+    va_end(rest);
+    return execvpe(file, argv, environ);
+}
+
+int execle(const char *path, const char *arg, ...)
+{
+    char **argv;
+    texts envp;
+    va_list rest;
+
+    ARRAY_OF(argv, arg, rest);
+    envp = va_arg(rest, texts);
+    va_end(rest);
+    return execve(path, argv, envp);
+}
+
+/* ---- fork ---------------------------------------------------------------------------------------
+ */
+
+/* Capture sees by itself that the child is another process; the sources' objects are the parent's.
+ */
+static void forget_parent(void)
+{
+    for (unsigned i = 0; i < TSM_SOURCE_MAX && tsm_sources[i]; i++)
+        if (tsm_sources[i]->forked)
+            tsm_sources[i]->forked();
+}
+
+void tsm_follow_forks(void)
+{
+    static atomic_bool followed;
+
+    if (!atomic_exchange(&followed, true))
+        pthread_atfork(NULL, NULL, forget_parent);
+}
+
+pid_t fork(void)
+{
+    static _Atomic(void *) function;
+    pid_t child = ((pid_t(*)(void))libc(&function, "fork"))();
+    int saved_errno = errno;
+
+    if (child > 0)
+        tsm_session_forked(child);
+    errno = saved_errno;
+    return child;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sources of this build. Declared here: interpose/ knows no API but by name.
+ */
+#include "api/api.h"
+#include "capture/capture.h"
+
+extern const struct tsm_source cuda_source; /* api/cuda/cuda_source.c */
+
+const struct tsm_source *const tsm_sources[] = {&cuda_source, NULL};

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# Record and replay on the software GPU: one line of data, the device on stderr, verdict as status.
+[ -e "$BUILD/interpose/libts_capture.so" ] || exit 77
+export TS_TEST_PTX="$BUILD/tests/programs/kernels.ptx"
+tsrecord -q --emu -o t.sbt "$BUILD/tests/programs/saxpy"
+tsreplay --device=emu t.sbt
+tsreplay -q --device=emu --dry-run t.sbt
+tsreplay -q --device=emu --json t.sbt | cut -d, -f1-4
+tsreplay -q --device=emu --check=2 t.sbt | sed 's/ [0-9a-f]\{32\} / DIGEST /'
+tsreplay -q --library=/nowhere/libcuda.so.1 t.sbt || echo "exit $?"
