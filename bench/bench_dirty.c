@@ -30,6 +30,8 @@ static double rehash_ms(void)
     return (double)(bench_thread_ns() - begin) / 1e6;
 }
 
+static struct bench_samples writes;
+
 static double cycle_ms(uint64_t pages, uint64_t value)
 {
     uint64_t begin = bench_thread_ns();
@@ -38,6 +40,8 @@ static double cycle_ms(uint64_t pages, uint64_t value)
         uint64_t page = pages == PAGES ? i : bench_random(&random_state) % PAGES;
         *(volatile uint64_t *)(void *)(memory + page * PAGE) = value;
     }
+    if (pages != PAGES)
+        bench_add(&writes, (double)(bench_thread_ns() - begin) / 1e6);
     tsm_hostmem_publish();
     return (double)(bench_thread_ns() - begin) / 1e6;
 }
@@ -66,6 +70,7 @@ int main(void)
     for (int i = 0; i < FULL_ROUNDS; i++)
         bench_add(&full, cycle_ms(PAGES, 0));
     bench_print("rehash_ms", &rehash);
+    bench_print("dirty_writes_ms", &writes);
     bench_print("dirty_found_ms", &found);
     bench_print("dirty_changed_ms", &changed);
     bench_print("dirty_full_ms", &full);
