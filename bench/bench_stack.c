@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A host stack's id against unw_backtrace() of libunwind, the quickest public unwinder, at the same
- * depth, interleaved. Depth 32, and depths from 9 to 32 in turn. The chain of frames is of four
+ * depth, as it is before capture has begun (and, for what recording does to the program's own
+ * unwinding, after). Depth 32, and depths from 9 to 32 in turn. The chain of frames is of four
  * different functions, with frames of different sizes and without frame pointers.
  */
 #include "bench/null_api.h"
@@ -81,9 +82,18 @@ static double measure(bool id, int depth)
     return last_ns;
 }
 
+/* Depth 32 and the depths from 9 to 32 in turn. */
+static void measure_all(bool id, struct bench_samples *deep, struct bench_samples *mixed)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        bench_add(deep, measure(id, 32));
+        bench_add(mixed, measure(id, 9 + i % 24));
+    }
+}
+
 int main(void)
 {
-    static struct bench_samples id, backtrace, mixed_id, mixed_backtrace;
+    static struct bench_samples id, backtrace, mixed_id, mixed_backtrace, after, mixed_after;
     static const uint64_t words[BENCH_WORDS];
     void *unwind = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
     void *found = unwind ? dlsym(unwind, "unw_backtrace") : NULL;
@@ -91,23 +101,19 @@ int main(void)
     if (!found)
         return 77;
     memcpy(&backtrace_of, &found, sizeof(found));
+    measure_all(false, &backtrace, &mixed_backtrace);
     null_launch(null_stream(), words);
     session = tsm_session_current();
     lane = tsm_thread_lane(session);
-    for (int i = 0; i < ROUNDS; i++) {
-        int depth = 9 + i % 24;
-
-        bench_add(&backtrace, measure(false, 32));
-        bench_add(&id, measure(true, 32));
-        bench_add(&mixed_backtrace, measure(false, depth));
-        bench_add(&mixed_id, measure(true, depth));
-    }
+    measure_all(true, &id, &mixed_id);
+    measure_all(false, &after, &mixed_after);
     if (last_id == 0)
         return 1;
     bench_print("stack_id_ns", &id);
     bench_print("backtrace_ns", &backtrace);
     bench_print("mixed_stack_id_ns", &mixed_id);
     bench_print("mixed_backtrace_ns", &mixed_backtrace);
+    bench_print("backtrace_after_ns", &after);
     tsm_session_finish();
     return 0;
 }

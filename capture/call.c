@@ -33,17 +33,18 @@ static bool is_destroy(uint8_t info)
 }
 
 /* A destroying call's place is its begin, so a floor is published for its whole duration. */
-static uint64_t stamp_begin(struct tsm_lane_header *h, uint8_t info)
+static uint64_t stamp_begin(struct tsm_lane *lane, uint8_t info)
 {
     uint64_t begin;
 
     if (!is_destroy(info))
         return tsm_ticks();
-    PUBLISH(h->pending, TSM_PENDING_UNKNOWN);
+    PUBLISH(lane->header->pending, TSM_PENDING_UNKNOWN);
     COMPILER_FENCE();
-    begin = tsm_ticks();
+    __builtin_ia32_lfence(); /* not before the load that gave us what is to be destroyed */
+    begin = tsm_lane_key(lane, tsm_ticks());
     COMPILER_FENCE();
-    PUBLISH(h->pending, begin);
+    PUBLISH(lane->header->pending, begin);
     return begin;
 }
 
@@ -129,7 +130,7 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
             tsm_stack_capture(s, lane, __builtin_return_address(0), __builtin_dwarf_cfa());
     PUBLISH(lane->header->closing, 0);
     PUBLISH(lane->header->stream, SBT_STREAM_NONE);
-    call->begin = stamp_begin(lane->header, info);
+    call->begin = stamp_begin(lane, info);
     PUBLISH(lane->header->since, call->begin);
     __atomic_store_n(&lane->header->inside, type, __ATOMIC_RELEASE);
     return true;
@@ -155,7 +156,22 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
     if (__atomic_load_n(&h->pending, __ATOMIC_RELAXED) != 0) {
         COMPILER_FENCE();
         call->begin = tsm_ticks();
+        if (call->begin <= stream->stamp)
+            call->begin = stream->stamp + 1;
+        call->begin = tsm_lane_key(call->lane, call->begin);
     }
+}
+
+/* See tsm_lane_key: a stream's calls get rising stamps. */
+static void unlock_stream(struct tsm_call *call, bool key_is_end)
+{
+    struct tsm_stream *stream = call->stream;
+
+    if (key_is_end && call->end <= stream->stamp)
+        call->end = tsm_lane_key(call->lane, stream->stamp + 1);
+    stream->stamp = call->end;
+    call->stream_locked = false;
+    tsm_lock_give(&stream->lock);
 }
 
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
@@ -168,14 +184,14 @@ void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
     COMPILER_FENCE();
     call->end = tsm_ticks();
     COMPILER_FENCE();
-    if (!floor_set)
+    if (!floor_set) {
+        call->end = tsm_lane_key(call->lane, call->end);
         PUBLISH(h->pending, call->end);
+    }
     if (call->stream)
         tsm_stream_sent(call->stream, call->position);
-    if (call->stream_locked) {
-        call->stream_locked = false;
-        tsm_lock_give(&call->stream->lock);
-    }
+    if (call->stream_locked)
+        unlock_stream(call, !floor_set);
     call->result = result;
     if (failed)
         call->flags |= SBT_RECORD_FAILED;

@@ -163,7 +163,8 @@ uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw);
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
-/* Numbers are given in order of creation, from 0. Never freed. */
+/* Numbers are given in order of creation, from 0. Never freed. Only where a session runs: between
+ * begin and commit of some call. Elsewhere the result is a stream that is never recorded as one. */
 struct tsm_stream *tsm_stream_create(enum sbt_api api);
 uint32_t tsm_stream_number(const struct tsm_stream *stream);
 

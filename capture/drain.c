@@ -350,6 +350,37 @@ static int answer_lane_wishes(struct tsm_drain *d)
     return error;
 }
 
+static void do_favour(struct tsm_session *s)
+{
+    void (*favour)(void *argument) = __atomic_load_n(&s->favour, __ATOMIC_ACQUIRE);
+
+    if (!favour)
+        return;
+    favour(s->favour_argument);
+    __atomic_store_n(&s->favour, NULL, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&s->favour_done, 1, __ATOMIC_SEQ_CST);
+    tsm_futex_wake(&s->favour_done, INT32_MAX);
+}
+
+bool tsm_drain_ask(struct tsm_session *s, void (*favour)(void *argument), void *argument)
+{
+    bool done = false;
+
+    tsm_lock_take(&s->favour_lock);
+    s->favour_argument = argument;
+    __atomic_store_n(&s->favour, favour, __ATOMIC_RELEASE);
+    while (!done && __atomic_load_n(&s->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_RUNNING) {
+        uint32_t seen = __atomic_load_n(&s->favour_done, __ATOMIC_SEQ_CST);
+        done = !__atomic_load_n(&s->favour, __ATOMIC_ACQUIRE);
+        if (done)
+            break;
+        tsm_session_nudge(s);
+        tsm_futex_wait(&s->favour_done, seen, 1000000000u);
+    }
+    tsm_lock_give(&s->favour_lock);
+    return done;
+}
+
 static void sleep_until_needed(struct tsm_drain *d, uint32_t signal, uint64_t *idle_ns)
 {
     struct tsm_session *s = d->session;
@@ -376,6 +407,7 @@ static int run(struct tsm_drain *d)
 
         if (tsm_monotonic_ns() >= d->clock_due_ns)
             tsm_drain_calibrate(d);
+        do_favour(s);
         take_request(d);
         if (!error)
             error = merge_round(d, false);
@@ -404,6 +436,8 @@ static void release_everybody(struct tsm_session *s)
     }
     __atomic_add_fetch(&s->lanes_made, 1, __ATOMIC_RELEASE);
     tsm_futex_wake(&s->lanes_made, INT32_MAX);
+    __atomic_add_fetch(&s->favour_done, 1, __ATOMIC_RELEASE);
+    tsm_futex_wake(&s->favour_done, INT32_MAX);
     __atomic_store_n(&s->flush_done, s->flush_wanted, __ATOMIC_RELEASE);
     tsm_futex_wake(&s->flush_done, INT32_MAX);
 }

@@ -308,8 +308,6 @@ static int make_lanes_file(struct tsm_drain *d)
     memory = extend(d, first_size, first_size);
     error = memory ? add_lane(d, memory, TSM_FIRST_LANE_SIZE) : TSM_E_IO;
     first_line(d);
-    /* Last: a file without it holds nothing. */
-    memcpy(h->magic, TSM_LANES_MAGIC, sizeof(h->magic));
     return error ? error : tsm_drain_add_lanes(d, 2);
 }
 
@@ -345,6 +343,9 @@ int tsm_drain_setup(struct tsm_drain *d)
     if (error) {
         unlink(s->lanes_path);
         unlink(s->path);
+        return error;
     }
-    return error;
+    /* Last: a lanes file without it holds nothing. */
+    memcpy(s->lanes_header->magic, TSM_LANES_MAGIC, sizeof(s->lanes_header->magic));
+    return 0;
 }

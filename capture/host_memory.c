@@ -7,6 +7,10 @@
  * (capture/pagemap.c) only those are read; elsewhere, for small ranges, and where most pages change
  * each time, all of them are. Written pages cost about a microsecond each in the program, hashing
  * all costs 0.13 microseconds a page: above 12 % written, hashing is cheaper.
+ *
+ * Memory into which an asynchronous copy from the device is under way is not the program's: those
+ * bytes are left out until the copy is known to be complete. What kernels write there by themselves
+ * cannot be told from what the program writes.
  */
 #include "capture/session.h"
 
@@ -39,6 +43,8 @@ struct tsm_hostmem {
     bool pagemap_open;
     struct tsm_pagemap pagemap;
     struct tsm_page_run runs[RUN_COUNT];
+    uint32_t gap_count; /* of the block */
+    struct tsm_gap gaps[TSM_GAP_COUNT_MAX];
     uint8_t block[BLOCK_SIZE];
     struct range ranges[RANGE_COUNT_MAX];
 };
@@ -61,16 +67,16 @@ static uint64_t hash_page(const uint8_t *page)
 }
 
 /* [from, to) of the program's addresses, which lie in h->block from `base` on. */
-static void write_run(struct tsm_lane *lane, const struct tsm_hostmem *h, const struct range *r,
-                      uint64_t base, uint64_t from, uint64_t to)
+static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
+                       uint64_t from, uint64_t to)
 {
     struct tsm_note note = {
         .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
     uint8_t reference[SBT_BLOB_ENCODED_SIZE(BLOCK_SIZE)];
     struct tsm_box box;
 
-    from = from < r->start ? r->start : from;
-    to = to > r->end ? r->end : to;
+    if (from >= to)
+        return;
     box = (struct tsm_box){h->block + (from - base), to - from, 1, 1, to - from, to - from};
     if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, true, reference)) {
         tsm_session_unmodelled("a change of host memory could not be recorded", true);
@@ -83,6 +89,33 @@ static void write_run(struct tsm_lane *lane, const struct tsm_hostmem *h, const 
     note.data = reference;
     note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
     tsm_note_write(lane, &note);
+}
+
+/* The same without the bytes that belong to the device. */
+static void write_run(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
+                      uint64_t from, uint64_t to)
+{
+    for (uint32_t i = 0; i < h->gap_count && from < to; i++) {
+        const struct tsm_gap *gap = &h->gaps[i];
+        if (gap->end <= from)
+            continue;
+        write_span(lane, h, base, from, gap->start < to ? gap->start : to);
+        from = gap->end;
+    }
+    write_span(lane, h, base, from, to);
+}
+
+/* Blank what is not this range's, or belongs to the device: neither counts as a change. */
+static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, const struct range *r,
+                          uint64_t base, size_t size)
+{
+    if (base < r->start)
+        memset(h->block, 0, r->start - base);
+    if (base + size > r->end)
+        memset(h->block + (r->end - base), 0, base + size - r->end);
+    h->gap_count = tsm_readback_gaps(s, base, base + size, h->gaps);
+    for (uint32_t i = 0; i < h->gap_count; i++)
+        memset(h->block + (h->gaps[i].start - base), 0, h->gaps[i].end - h->gaps[i].start);
 }
 
 /* Compare `size` bytes of whole pages, read into the block, with what was recorded; write what
@@ -101,7 +134,8 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, stru
             changed++;
             run = run == UINT64_MAX ? base + offset : run;
         } else if (run != UINT64_MAX) {
-            write_run(lane, h, r, base, run, base + offset);
+            uint64_t end = base + offset;
+            write_run(lane, h, base, run < r->start ? r->start : run, end > r->end ? r->end : end);
             run = UINT64_MAX;
         }
     }
@@ -114,8 +148,10 @@ static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct ran
 {
     uint64_t changed = 0;
 
-    if (tsm_memory_read(h->block, base, size))
+    if (tsm_memory_read(h->block, base, size)) {
+        blank_foreign(lane->session, h, r, base, size);
         return write_changes(lane, h, r, base, size);
+    }
     for (size_t offset = 0; size > PAGE && offset < size; offset += PAGE)
         changed += look_at(lane, h, r, base + offset, PAGE);
     return changed;

@@ -194,7 +194,7 @@ struct tsm_session;
 
 /* A lane as its writer sees it; private memory. */
 struct tsm_lane {
-    struct tsm_lane_header *header;
+    struct tsm_lane_header *header __attribute__((aligned(64)));
     uint8_t *ring;
     uint64_t size;
     uint64_t head;
@@ -211,6 +211,7 @@ struct tsm_lane {
     struct tsm_scratch *scratch;
     struct tsm_stack_cache *stacks;
     uint64_t last_begin; /* begin of the last committed call */
+    uint64_t last_key;   /* keys must not fall within a lane */
 };
 
 /* `size` bytes (a multiple of 8) to fill, or NULL: drop mode and full, or capture failed. May wait

@@ -11,16 +11,17 @@
 /* Keys never fall within a lane, and a record must not appear with a key that the consumer has
  * already passed. Inside a call that has its stamp the same stamp is good for both; otherwise a new
  * one is taken under a published floor, as tsm_call_returned does. */
-static uint64_t take_stamp(struct tsm_lane_header *h, bool *taken)
+static uint64_t take_stamp(struct tsm_lane *lane, bool *taken)
 {
+    struct tsm_lane_header *h = lane->header;
     uint64_t stamp = __atomic_load_n(&h->pending, __ATOMIC_RELAXED);
 
     *taken = stamp == 0;
     if (!*taken)
-        return stamp;
+        return tsm_lane_key(lane, stamp);
     __atomic_store_n(&h->pending, TSM_PENDING_UNKNOWN, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    stamp = tsm_ticks();
+    stamp = tsm_lane_key(lane, tsm_ticks());
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&h->pending, stamp, __ATOMIC_RELEASE);
     return stamp;
@@ -48,23 +49,30 @@ static void fill(struct tsm_record_entry *e, const struct tsm_lane *lane,
         memcpy(slots + note->slot_count, note->data, note->data_size);
 }
 
-bool tsm_note_write(struct tsm_lane *lane, const struct tsm_note *note)
+static bool write_note(struct tsm_lane *lane, const struct tsm_note *note)
 {
     uint32_t size = tsm_entry_round(sizeof(struct tsm_record_entry) + 8 * note->slot_count +
                                     (uint64_t)note->data_size);
     bool taken;
-    uint64_t stamp = take_stamp(lane->header, &taken);
+    uint64_t stamp = take_stamp(lane, &taken);
     struct tsm_record_entry *e = tsm_lane_reserve(lane, size);
 
     if (e) {
         fill(e, lane, note, stamp, size);
         tsm_lane_publish(lane, size);
-    } else {
-        tsm_lane_lost(lane, note->stream, stamp);
     }
     if (taken)
         __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
     return e != NULL;
+}
+
+bool tsm_note_write(struct tsm_lane *lane, const struct tsm_note *note)
+{
+    bool written = write_note(lane, note);
+
+    if (!written)
+        tsm_lane_lost(lane, note->stream, tsm_ticks());
+    return written;
 }
 
 /* Ticks to nanoseconds after the session's start, by the line that the drain thread published. */
@@ -91,7 +99,7 @@ void tsm_note_lost(struct tsm_lane *lane)
     note.slots[2] = to_ns(lane->session, lost.last);
     note.slots[3] = tsm_intern_in(lane->session, reason, sizeof(reason) - 1);
     note.slots[4] = lost.streams;
-    if (tsm_note_write(lane, &note))
+    if (write_note(lane, &note))
         h->lost_told = lost.count;
 }
 

@@ -46,6 +46,8 @@ static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint3
     uint8_t *reference = encoded < lane->size / 4 ? tsm_scratch_take(lane, encoded) : NULL;
     struct tsm_note note = {.call = SBT_CORE_READBACK, .stream = SBT_STREAM_NONE, .slot_count = 5};
 
+    if (lane->session->settings.readback == TSM_READBACK_OFF)
+        return;
     if (!reference || !tsm_payload_store(lane, box, fetch, store, reference)) {
         tsm_session_unmodelled("a readback could not be read", false);
         return;
@@ -100,8 +102,7 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
 {
     struct tsm_scratch *scratch = call->lane->scratch;
 
-    if (call->lane->session->settings.readback == TSM_READBACK_OFF || !call->keep ||
-        tsm_box_size(box) == 0)
+    if (!call->keep || tsm_box_size(box) == 0)
         return;
     if (scratch->deferred_count == TSM_SCRATCH_DEFERRED_MAX) {
         tsm_session_unmodelled("more than 8 readbacks of one call", false);
@@ -123,6 +124,48 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
             remember(lane->session, d, call->stream, call->end);
     }
     scratch->deferred_count = 0;
+}
+
+/* ---- memory that belongs to the device for now ------------------------------------------------
+ */
+
+/* Few, and nearly sorted already. */
+static void sort_gaps(struct tsm_gap *gaps, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        for (uint32_t k = i; k > 0 && gaps[k].start < gaps[k - 1].start; k--) {
+            struct tsm_gap swapped = gaps[k];
+            gaps[k] = gaps[k - 1];
+            gaps[k - 1] = swapped;
+        }
+    }
+}
+
+uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
+                           struct tsm_gap gaps[TSM_GAP_COUNT_MAX])
+{
+    struct tsm_readbacks *r = s->readbacks;
+    uint32_t count = 0;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return 0;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
+        uint64_t end = start + extent(&r->all[i].box);
+
+        if (start >= to || end <= from)
+            continue;
+        start = start < from ? from : start;
+        end = end > to ? to : end;
+        if (count < TSM_GAP_COUNT_MAX)
+            gaps[count++] = (struct tsm_gap){start, end};
+        else
+            gaps[0] = (struct tsm_gap){from, to}; /* too many to tell apart: all of it */
+    }
+    tsm_lock_give(&r->lock);
+    sort_gaps(gaps, count);
+    return count;
 }
 
 /* ---- synchronisation --------------------------------------------------------------------------

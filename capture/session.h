@@ -92,6 +92,10 @@ struct tsm_session {
     uint32_t flush_done;   /* ... and of the last one answered; futex */
     uint32_t finish_wanted;
     pid_t drain_thread;
+    struct tsm_lock favour_lock;
+    void (*favour)(void *argument); /* to be called by the drain thread; NULL when done */
+    void *favour_argument;
+    uint32_t favour_done;    /* futex */
     char drain_message[512]; /* why it failed */
 
     struct tsm_lock define_lock; /* lane 0 */
@@ -132,6 +136,21 @@ void tsm_define_end(struct tsm_session *session, const void *entry);
 
 /* Create the thread; it opens the output and sets drain_state. Waits for that. */
 bool tsm_drain_start(struct tsm_session *session);
+
+/* A key for this lane's next record: `ticks`, or a little later. The processor may read the TSC
+ * before what precedes it is done (it orders memory, not rdtsc), so stamps are made to rise where
+ * order depends on them: within a lane, and on a stream. */
+static inline uint64_t tsm_lane_key(struct tsm_lane *lane, uint64_t ticks)
+{
+    if (ticks < lane->last_key)
+        ticks = lane->last_key;
+    lane->last_key = ticks;
+    return ticks;
+}
+
+/* Have `favour` called on the drain thread, whose table of descriptors is its own; waits for it.
+ * False: the thread has ended before. */
+bool tsm_drain_ask(struct tsm_session *session, void (*favour)(void *argument), void *argument);
 
 /* ---- records of ours (capture/note.c) ------------------------------------------------------- */
 
@@ -218,6 +237,15 @@ struct tsm_hostmem *tsm_hostmem_create(void);
 
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
+
+/* Parts of [from, to) into which an asynchronous copy from the device may still be writing, in order
+ * of address; they may overlap. Returns their number. */
+#define TSM_GAP_COUNT_MAX 64u
+struct tsm_gap {
+    uint64_t start, end;
+};
+uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
+                           struct tsm_gap gaps[TSM_GAP_COUNT_MAX]);
 
 /* Filters: false when the call is to be left out; counts it then. */
 struct tsm_filter *tsm_filter_create(const struct tsm_settings *settings);

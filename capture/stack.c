@@ -12,6 +12,11 @@
  *
  * libunwind is opened on first use with RTLD_LOCAL and never linked: were it among the dependencies
  * of a preloaded library, the program's C++ exceptions would be unwound by it, twenty times slower.
+ *
+ * libunwind checks an address before it reads there by writing the byte into a pipe of its own. In
+ * a program that closes all descriptors, that number may by now be a file of the program's. So its
+ * initialisation, which opens the pipe, runs on the drain thread, whose descriptors are not the
+ * program's, and reading memory is replaced by a function of ours.
  */
 #include "capture/session.h"
 
@@ -64,11 +69,13 @@ struct unwinder {
     int (*init)(unw_cursor_t *cursor, unw_context_t *context);
     int (*step)(unw_cursor_t *cursor);
     int (*reg)(unw_cursor_t *cursor, unw_regnum_t reg, unw_word_t *value);
+    unw_accessors_t *(*accessors)(unw_addr_space_t space);
+    unw_addr_space_t *space;
 };
 
-/* One per process; several threads may fill it at once, with the same values. `missing`: tried. */
-static struct unwinder unwinder;
-static uint32_t unwinder_ready, unwinder_missing;
+/* One per process, once it is there. */
+static const struct unwinder *unwinder;
+static uint32_t unwinder_missing;
 
 struct tsm_stacks *tsm_stacks_create(void)
 {
@@ -81,7 +88,65 @@ const char *tsm_stack_method(void)
                                                                 : "libunwind";
 }
 
-static bool find_function(void *function, void *library, const char *name)
+/* ---- libunwind ------------------------------------------------------------------------------- */
+
+#define PAGE          4096u
+#define CHECKED_COUNT 64u
+
+struct walk {
+    uint64_t frames[SBT_STACK_DEPTH_MAX];
+    struct saved saved[SBT_STACK_DEPTH_MAX];
+    uint32_t count;
+    bool cacheable;                  /* each return address was found where it was expected */
+    uint64_t checked[CHECKED_COUNT]; /* pages that could be read during this walk */
+};
+
+static __thread struct walk *walking __attribute__((tls_model("initial-exec")));
+
+/* For the program's own use of the same libunwind, whose check remembers good pages for ever, too.
+ */
+static __thread uint64_t checked_for_others[16] __attribute__((tls_model("initial-exec")));
+
+static bool can_read(uint64_t page)
+{
+    uint64_t *checked = walking ? &walking->checked[page / PAGE % CHECKED_COUNT]
+                                : &checked_for_others[page / PAGE % 16];
+    uint8_t byte;
+
+    if (*checked == page)
+        return true;
+    if (!tsm_memory_read(&byte, page, 1))
+        return false;
+    *checked = page;
+    return true;
+}
+
+/* Takes the place of libunwind's own. The program may use the same libunwind: writing works, too.
+ */
+__attribute__((no_sanitize("address"))) static int access_memory(unw_addr_space_t space,
+                                                                 unw_word_t address,
+                                                                 unw_word_t *value, int write,
+                                                                 void *argument)
+{
+    if (!can_read(address & ~(uint64_t)(PAGE - 1)) ||
+        !can_read((address + 7) & ~(uint64_t)(PAGE - 1)))
+        return -UNW_EUNSPEC;
+    if (write)
+        *(unw_word_t *)(uintptr_t)address = *value;
+    else
+        *value = *(const unw_word_t *)(uintptr_t)address;
+    return 0;
+}
+
+/* On the drain thread. */
+static void init_unwinder(void *argument)
+{
+    const struct unwinder *u = argument;
+
+    u->accessors(*u->space)->access_mem = access_memory;
+}
+
+static bool find_symbol(void *function, void *library, const char *name)
 {
     void *found = dlsym(library, name);
 
@@ -89,30 +154,47 @@ static bool find_function(void *function, void *library, const char *name)
     return found != NULL;
 }
 
-static bool open_unwinder(void)
+static bool find_symbols(struct unwinder *u, void *library)
 {
-    struct unwinder u;
-    void *library;
+    return library && find_symbol(&u->context, library, "_Ux86_64_getcontext") &&
+           find_symbol(&u->init, library, "_ULx86_64_init_local") &&
+           find_symbol(&u->step, library, "_ULx86_64_step") &&
+           find_symbol(&u->reg, library, "_ULx86_64_get_reg") &&
+           find_symbol(&u->accessors, library, "_Ux86_64_get_accessors") &&
+           find_symbol(&u->space, library, "_ULx86_64_local_addr_space");
+}
 
-    if (__atomic_load_n(&unwinder_missing, __ATOMIC_ACQUIRE))
-        return false;
-    library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-    if (library && find_function(&u.context, library, "_Ux86_64_getcontext") &&
-        find_function(&u.init, library, "_ULx86_64_init_local") &&
-        find_function(&u.step, library, "_ULx86_64_step") &&
-        find_function(&u.reg, library, "_ULx86_64_get_reg")) {
-        __atomic_store_n(&unwinder.context, u.context, __ATOMIC_RELAXED);
-        __atomic_store_n(&unwinder.init, u.init, __ATOMIC_RELAXED);
-        __atomic_store_n(&unwinder.step, u.step, __ATOMIC_RELAXED);
-        __atomic_store_n(&unwinder.reg, u.reg, __ATOMIC_RELAXED);
-        __atomic_store_n(&unwinder_ready, 1, __ATOMIC_RELEASE);
-        return true;
+/* No lock: dlopen takes the dynamic linker's. Several threads may do it all at once; the first
+ * one's result is kept. */
+static const struct unwinder *open_unwinder(struct tsm_session *s)
+{
+    const struct unwinder *first = NULL;
+    struct unwinder *u = tsm_memory_map(sizeof(*u));
+
+    if (u && find_symbols(u, dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL))) {
+        if (!tsm_drain_ask(s, init_unwinder, u))
+            return NULL;
+        if (__atomic_compare_exchange_n(&unwinder, &first, u, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return u;
+        tsm_memory_unmap(u, sizeof(*u));
+        return first;
     }
+    tsm_memory_unmap(u, sizeof(*u));
     if (__atomic_exchange_n(&unwinder_missing, 1, __ATOMIC_ACQ_REL) == 0) {
         tsm_log(TSM_LOG_WARN, "libunwind.so.8 cannot be opened: the trace has no host stacks");
         tsm_session_metadata("capture.stacks", tsm_stack_method());
     }
-    return false;
+    return NULL;
+}
+
+static const struct unwinder *find_unwinder(struct tsm_session *s)
+{
+    const struct unwinder *u = __atomic_load_n(&unwinder, __ATOMIC_ACQUIRE);
+
+    if (u || __atomic_load_n(&unwinder_missing, __ATOMIC_ACQUIRE))
+        return u;
+    return open_unwinder(s);
 }
 
 /* ---- ids --------------------------------------------------------------------------------------
@@ -134,7 +216,8 @@ static uint32_t define(struct tsm_session *s, struct tsm_stack_entry *e, const u
 {
     struct known *known = &s->stacks->known[at];
 
-    e->id = ++s->stacks->count;
+    e->id = s->stacks->count + 1;
+    __atomic_store_n(&s->stacks->count, e->id, __ATOMIC_RELAXED);
     e->frame_count = count;
     memcpy(e + 1, frames, count * sizeof(*frames));
     memcpy(known->key, key, sizeof(known->key));
@@ -167,18 +250,11 @@ static uint32_t id_of(struct tsm_session *s, const uint64_t *frames, uint32_t co
 /* ---- unwinding --------------------------------------------------------------------------------
  */
 
-struct walk {
-    uint64_t frames[SBT_STACK_DEPTH_MAX];
-    struct saved saved[SBT_STACK_DEPTH_MAX];
-    uint32_t count;
-    bool cacheable; /* each return address was found where it was expected */
-};
-
-static bool read_frame(unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
+static bool read_frame(const struct unwinder *u, unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
 {
     unw_word_t i, s;
 
-    if (unwinder.reg(cursor, UNW_REG_IP, &i) != 0 || unwinder.reg(cursor, UNW_REG_SP, &s) != 0)
+    if (u->reg(cursor, UNW_REG_IP, &i) != 0 || u->reg(cursor, UNW_REG_SP, &s) != 0)
         return false;
     *ip = i;
     *sp = s;
@@ -186,7 +262,8 @@ static bool read_frame(unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
 }
 
 /* Frames above the one whose stack pointer is `sp`: that one is the wrapper. */
-static __attribute__((noinline)) void walk_stack(struct walk *w, uint64_t sp)
+static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struct walk *w,
+                                                 uint64_t sp)
 {
     unw_context_t context;
     unw_cursor_t cursor;
@@ -194,15 +271,15 @@ static __attribute__((noinline)) void walk_stack(struct walk *w, uint64_t sp)
 
     w->count = 0;
     w->cacheable = true;
-    unwinder.context(&context);
-    if (unwinder.init(&cursor, &context) != 0)
+    u->context(&context);
+    if (u->init(&cursor, &context) != 0)
         return;
     while (at < sp) {
-        if (unwinder.step(&cursor) <= 0 || !read_frame(&cursor, &ip, &at))
+        if (u->step(&cursor) <= 0 || !read_frame(u, &cursor, &ip, &at))
             return;
     }
-    while (w->count < SBT_STACK_DEPTH_MAX && unwinder.step(&cursor) > 0 &&
-           read_frame(&cursor, &ip, &at)) {
+    while (w->count < SBT_STACK_DEPTH_MAX && u->step(&cursor) > 0 &&
+           read_frame(u, &cursor, &ip, &at)) {
         const uint64_t *slot = (const uint64_t *)(uintptr_t)(at - 8);
         w->cacheable = w->cacheable && at > sp && *slot == ip;
         w->saved[w->count] = (struct saved){at - 8, ip};
@@ -251,15 +328,20 @@ static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct t
                                                  uint64_t return_address, uint64_t sp)
 {
     int saved_errno = errno;
-    struct walk w = {.count = 0};
+    const struct unwinder *u;
+    struct walk w;
     uint32_t id = 0;
 
     tsm_thread.inside++; /* libunwind and the dynamic linker may call what we intercept */
     if (!lane->stacks)
         lane->stacks = tsm_memory_map(sizeof(*lane->stacks));
-    if (lane->stacks && (__atomic_load_n(&unwinder_ready, __ATOMIC_ACQUIRE) || open_unwinder())) {
+    u = lane->stacks ? find_unwinder(s) : NULL;
+    if (u) {
         uint32_t before = __atomic_load_n(&s->stacks->count, __ATOMIC_RELAXED);
-        walk_stack(&w, sp);
+        memset(w.checked, 0, sizeof(w.checked));
+        walking = &w;
+        walk_stack(u, &w, sp);
+        walking = NULL;
         if (w.count > 0)
             id = id_of(s, w.frames, w.count);
         if (id && w.cacheable)

@@ -25,6 +25,7 @@ struct tsm_stream {
     uint32_t number;
     enum sbt_api api;
     uint64_t position;         /* of the last command */
+    uint64_t stamp;            /* end of the last enqueueing call */
     uint64_t sent;             /* the driver has accepted the commands up to here */
     uint64_t completed;        /* the host knows that the commands up to here are complete */
     struct tsm_stream *legacy; /* synchronises implicitly with this one */

@@ -70,7 +70,7 @@ static struct tsm_lane *take_lane(struct tsm_session *session)
     while (__atomic_load_n(&session->drain_state, __ATOMIC_ACQUIRE) == TSM_DRAIN_RUNNING) {
         uint32_t made = __atomic_load_n(&session->lanes_made, __ATOMIC_ACQUIRE);
         lane = pop_free(session);
-        if (lane || session->lane_count == TSM_LANE_COUNT_MAX)
+        if (lane || __atomic_load_n(&session->lane_count, __ATOMIC_ACQUIRE) == TSM_LANE_COUNT_MAX)
             break;
         tsm_session_nudge(session);
         tsm_futex_wait(&session->lanes_made, made, 1000000000u);

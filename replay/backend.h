@@ -78,6 +78,9 @@ struct tsm_backend {
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
 
+    /* Is this the software GPU? Optional: no. */
+    bool (*is_software)(struct tsm_backend_state *state);
+
     /* "NVIDIA H100 80GB HBM3, driver 580.82", into out. */
     void (*describe)(struct tsm_backend_state *state, char *out, size_t size);
 };

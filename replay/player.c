@@ -145,6 +145,11 @@ static void decide(struct tsm_replay *p)
     else if (p->plan.lost_count || p->plan.filtered_count)
         answer(r, TSM_CANNOT_TELL, "%llu records are missing from the trace",
                (unsigned long long)(p->plan.lost_count + p->plan.filtered_count));
+    else if (p->verify.unanswered_count && !p->has_need)
+        answer(r, TSM_CANNOT_TELL,
+               "%llu recorded results have no counterpart in the replay: their commands were not "
+               "replayed",
+               (unsigned long long)p->verify.unanswered_count);
     else if (!r->checksum_count)
         answer(r, TSM_CANNOT_TELL,
                "nothing to compare: no bytes that the program read back were "
@@ -276,7 +281,10 @@ static void describe(struct tsm_replay *p)
     r->tainted_count = p->plan.tainted_count;
     if (p->plan.last_command_ns > p->plan.first_command_ns)
         r->recorded_ns = p->plan.last_command_ns - p->plan.first_command_ns;
-    if (!p->options.dry_run && p->backend->describe)
+    if (p->options.dry_run)
+        return;
+    r->is_software = p->backend->is_software && p->backend->is_software(p->state);
+    if (p->backend->describe)
         p->backend->describe(p->state, r->device, sizeof(r->device));
 }
 

@@ -255,6 +255,11 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
                replay->library.is_emu && !replay->options->device ? " (there is no GPU here)" : "");
 }
 
+static bool backend_is_software(struct tsm_backend_state *state)
+{
+    return state->replay.library.is_emu;
+}
+
 const struct tsm_backend cuda_backend = {
     .description = &cuda_description,
     .open = backend_open,
@@ -269,5 +274,6 @@ const struct tsm_backend cuda_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .is_software = backend_is_software,
     .describe = backend_describe,
 };

@@ -39,6 +39,10 @@ struct cuda_args {
     const struct cuda_real *driver;
     const struct sbt_record *record;
     int error; /* the first one, 0 none */
+    /* Registered host memory where the bytes of this command must arrive, too: kernels may read
+     * them there. NULL: none. */
+    void *also;
+    size_t also_size;
 };
 
 /* Prepare to carry out `record` on this thread: makes the context current in which it was recorded.

@@ -53,7 +53,7 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
 {
     CUcontext context = cuda_context_of(replay, record->thread);
 
-    *args = (struct cuda_args){replay, &replay->library.calls, record, 0};
+    *args = (struct cuda_args){replay, &replay->library.calls, record, 0, NULL, 0};
     if (record->slot_count < slot_count) {
         args->error =
             tsm_fail(TSM_E_FORMAT, "has %u fields, not %u", record->slot_count, slot_count);
@@ -64,10 +64,27 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
         args->error = cuda_fail(args->driver, "cuCtxSetCurrent", result);
 }
 
+/* What is compared with the recording is kept apart: registered memory may be overwritten before.
+ */
+static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schema)
+{
+    uint64_t src = sbt_record_role(schema, args->record, SBT_ROLE_SRC, 0);
+    CUdeviceptr from = cuda_memory_translate(&args->replay->memory, src);
+
+    if (!src)
+        return CUDA_SUCCESS; /* an array: nobody reads that from the device again */
+    if (schema->flags & SBT_SCHEMA_BLOCKS)
+        return args->driver->cuMemcpyDtoH_v2(args->also, from, args->also_size);
+    return args->driver->cuMemcpyDtoHAsync_v2(args->also, from, args->also_size,
+                                              cuda_arg_stream(args));
+}
+
 int cuda_args_end(struct cuda_args *args, CUresult result)
 {
     const struct sbt_schema *schema = cuda_schema(args->record->type);
 
+    if (result == CUDA_SUCCESS && !args->error && args->also && schema)
+        result = copy_also(args, schema);
     if (result != CUDA_SUCCESS && !args->error)
         args->error = cuda_fail(args->driver, schema ? schema->name : "call", result);
     return args->error;
@@ -204,12 +221,10 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     return error < 0 ? NULL : bytes;
 }
 
-/* Where the program had it: in memory that kernels may read, it must arrive there. */
-static void *recorded_destination(const struct cuda_args *args, size_t size)
+/* Where the program had it, when that is memory that the device can read. */
+void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
-    const struct sbt_schema *schema = cuda_schema(args->record->type);
-    uint64_t address = schema ? sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0) : 0;
-    const struct tsm_region *region = cuda_memory_find(&args->replay->memory, address);
+    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
 
     if (!region || !region->is_host || region->size - (address - region->address) < size)
         return NULL;
@@ -218,17 +233,22 @@ static void *recorded_destination(const struct cuda_args *args, size_t size)
 
 void *cuda_arg_readback(struct cuda_args *args, size_t size)
 {
+    const struct sbt_schema *schema = cuda_schema(args->record->type);
     struct cuda_stream_state *stream;
     void *bytes = NULL;
 
-    if (args->error)
+    if (args->error || !schema)
         return NULL;
     stream = cuda_stream_find(args->replay, args->record->stream);
     if (stream)
-        bytes = cuda_stream_receive(stream, args->record->position, size,
-                                    recorded_destination(args, size));
-    if (!bytes)
+        bytes = cuda_stream_receive(stream, args->record->position, size);
+    if (!bytes) {
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for %zu bytes to receive", size);
+        return NULL;
+    }
+    args->also = cuda_registered(args->replay,
+                                 sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0), size);
+    args->also_size = size;
     return bytes;
 }
 

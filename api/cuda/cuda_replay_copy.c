@@ -51,16 +51,13 @@ static bool is_programs(const struct cuda_replay *replay, uint64_t address)
 
 static void *programs_memory(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    const struct tsm_region *region = cuda_memory_find(&args->replay->memory, address);
     struct cuda_stream_state *stream = cuda_stream_find(args->replay, args->record->stream);
-    uint64_t offset = region ? address - region->address : 0;
-    void *at = region && size <= region->size - offset
-                   ? (void *)(uintptr_t)(region->actual + offset)
-                   : NULL;
-    void *memory = stream ? cuda_stream_receive(stream, args->record->position, size, at) : NULL;
+    void *memory = stream ? cuda_stream_receive(stream, args->record->position, size) : NULL;
 
     if (!memory && !args->error)
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
+    args->also = cuda_registered(args->replay, address, size);
+    args->also_size = size;
     return memory;
 }
 
@@ -82,6 +79,9 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     CUdeviceptr to = cuda_arg_address(&args, SLOT_cuMemcpy_dst);
     if (sent && received) {
         memcpy(received, sent, size); /* from the program to the program */
+        if (args.also)
+            memcpy(args.also, sent, size);
+        args.also = NULL;
         result = CUDA_SUCCESS;
     } else if (sent) {
         result = args.driver->cuMemcpyHtoDAsync_v2(to, sent, size, stream);

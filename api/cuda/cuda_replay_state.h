@@ -133,10 +133,10 @@ void cuda_streams_finish(struct cuda_replay *replay);
 void cuda_stream_settled(struct cuda_stream_state *stream);
 /* Memory that lives until the stream is idle. NULL: no memory. */
 void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *stream, uint64_t size);
-/* Memory for bytes that the command at `position` gives back: `at`, or our own when that is NULL.
- * NULL: no memory. */
-void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t size,
-                          void *at);
+/* Memory for bytes that the command at `position` gives back. NULL: no memory. */
+void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t size);
+/* Registered host memory at a recorded address; NULL when there is none. */
+void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* TSM_E_NOT_FOUND when that command gave none. Earlier ones are dropped. */
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, const uint8_t **data,
                          uint64_t *size);

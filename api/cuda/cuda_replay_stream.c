@@ -15,7 +15,6 @@
 struct cuda_bytes {
     struct cuda_bytes *next;
     uint64_t position, size;
-    const uint8_t *at; /* our own memory, behind this struct, or memory of the recording */
     uint8_t own[];
 };
 
@@ -115,25 +114,23 @@ static void drop_first(struct cuda_stream_state *stream)
     free(first);
 }
 
-void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t size,
-                          void *at)
+void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t size)
 {
     struct cuda_bytes *bytes;
 
     /* Not every recording asks for them. */
     while (stream->received && stream->received_size > RECEIVED_MAX)
         drop_first(stream);
-    if (size > SIZE_MAX - sizeof(*bytes) || !(bytes = malloc(sizeof(*bytes) + (at ? 0 : size))))
+    if (size > SIZE_MAX - sizeof(*bytes) || !(bytes = malloc(sizeof(*bytes) + size)))
         return NULL;
     *bytes = (struct cuda_bytes){.position = position, .size = size};
-    bytes->at = at ? at : bytes->own;
     if (stream->received_last)
         stream->received_last->next = bytes;
     else
         stream->received = bytes;
     stream->received_last = bytes;
     stream->received_size += size;
-    return (void *)bytes->at;
+    return bytes->own;
 }
 
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, const uint8_t **data,
@@ -143,7 +140,7 @@ int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, co
         drop_first(stream);
     if (!stream->received || stream->received->position != position)
         return TSM_E_NOT_FOUND;
-    *data = stream->received->at;
+    *data = stream->received->own;
     *size = stream->received->size;
     return 0;
 }

@@ -85,6 +85,7 @@ struct tsm_replay_result {
     uint64_t translated_count;   /* addresses that could not be had */
     uint64_t elapsed_ns;         /* first submission to last completion */
     uint64_t recorded_ns;        /* the same span in the recording */
+    bool is_software;            /* the device is the software GPU, whose schedule can be chosen */
     char device[128];
     struct sbt_key digest;       /* over every comparison's bytes, in order: equal digests, same run */
 };
@@ -100,6 +101,49 @@ void tsm_replay_destroy(struct tsm_replay *replay);
 
 /* 0 and *result, whatever the verdict; negative when the replay could not be carried through. */
 int tsm_replay_run(struct tsm_replay *replay, struct tsm_replay_result *result);
+
+/* ---- checking ------------------------------------------------------------------------------ */
+
+/* Replays of one trace that differ in one thing each. The first run is compared with the recording,
+ * all others with the first run. Further arms will be appended. */
+enum tsm_arm {
+    TSM_ARM_RECORDING = 0, /* the first run, and what was recorded */
+    TSM_ARM_REPEAT = 1,    /* nothing changed */
+    TSM_ARM_SCHEDULE = 2,  /* blocks, warps and streams in another order: software GPU only */
+    TSM_ARM_SERIAL = 3,    /* the GPU is waited for after each command */
+    TSM_ARM_POISON = 4,    /* other bytes in fresh memory; memory that still holds them is equal */
+    TSM_ARM_COUNT
+};
+
+/* "repeat"; NULL when there is no such arm. */
+const char *tsm_arm_name(enum tsm_arm arm);
+
+struct tsm_arm_result {
+    enum tsm_arm arm;
+    unsigned run_count;
+    enum tsm_verdict verdict;
+    bool is_exact;   /* the difference appears, too, when the GPU is waited for after each command:
+                        `difference` names the one that made it. Else: one that may have. */
+    char why[512];   /* what that means, when verdict is not SAME */
+    struct tsm_difference difference; /* when DIFFERENT; between two runs `expected` is the first's */
+};
+
+struct tsm_check_result {
+    enum tsm_verdict verdict;
+    char why[512];
+    struct tsm_replay_result first; /* of the first run */
+    struct tsm_arm_result arms[TSM_ARM_COUNT];
+    unsigned arm_count;
+};
+
+/* Each run happens in a process of its own, forked from this one, so that nothing is left over from
+ * the one before; nothing may have been replayed in this process yet, because drivers do not survive
+ * a fork. `repeat_count`: runs of the arms REPEAT and SCHEDULE, at least 1. `on_arm` (may be NULL) is
+ * called after each arm, from the calling thread. options->on_difference is not called. What the
+ * arms compare is kept in files in TMPDIR without a name: the keys, and up to 2 GiB of bytes. */
+int tsm_check_run(struct tsm_check_result *out, struct sbt_reader *reader,
+                  const struct tsm_replay_options *options, unsigned repeat_count,
+                  void (*on_arm)(void *user, const struct tsm_arm_result *arm), void *user);
 
 #ifdef __cplusplus
 }

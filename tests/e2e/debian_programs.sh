@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ordinary programs that know nothing of GPUs run unchanged under the preload library.
 . "$(dirname "$0")/util.sh"
-[ -z "${TS_SANITIZED:-}" ] || exit 77 # programs of others do not carry the sanitizers' runtime
+[ -z "${TEST_SANITIZED:-}" ] || exit 77 # programs of others do not carry the sanitizers' runtime
 
 printf 'one\ntwo\nthree\n' >input
 count=0
@@ -10,7 +10,7 @@ same() {
     a=0
     b=0
     "$@" >plain.out 2>plain.err <input || a=$?
-    LD_PRELOAD=$TS_CAPTURE TS_OUTPUT=t.sbt "$@" >record.out 2>record.err <input || b=$?
+    LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=t.sbt "$@" >record.out 2>record.err <input || b=$?
     [ $a = $b ] || fail "$*: status $b, was $a"
     cmp plain.out record.out || fail "$*: other output"
     cmp plain.err record.err || fail "$*: other messages"

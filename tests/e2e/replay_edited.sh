@@ -3,7 +3,7 @@
 # One byte of one payload edited: tsdiff names exactly that command and offset; replay differs.
 . "$(dirname "$0")/util.sh"
 record a.sbt saxpy >/dev/null
-"$TS_PROGRAMS/edit_trace" a.sbt b.sbt cuMemcpyHtoD_v2 2 1234
+"$TEST_PROGRAMS/edit_trace" a.sbt b.sbt cuMemcpyHtoD_v2 2 1234
 status 1 tsdiff a.sbt b.sbt --json
 python3 - out <<'P'
 import json, sys

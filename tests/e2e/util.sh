@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the end-to-end tests. Meson sets TS_BIN (the folder of the tools), TS_CAPTURE (the
-# preload library), TS_EMU (the folder of the software GPU) and TS_PROGRAMS.
+# Sourced by the end-to-end tests. Meson sets TEST_BIN (the folder of the tools), TEST_CAPTURE (the
+# preload library), TEST_EMU (the folder of the software GPU) and TEST_PROGRAMS.
 #
 # A test runs in a folder of its own, which is kept when it fails.
 set -eu
@@ -18,9 +18,9 @@ finish() {
 }
 trap finish EXIT
 
-PATH=$TS_BIN:$PATH
+PATH=$TEST_BIN:$PATH
 export PATH
-export TS_TEST_PTX=$TS_PROGRAMS/kernels.ptx
+export TS_TEST_PTX=$TEST_PROGRAMS/kernels.ptx
 # Sanitizers object to a preload library in front of their runtime; ours is harmless to them.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0
 
@@ -33,7 +33,7 @@ fail() {
 plain() {
     program=$1
     shift
-    LD_LIBRARY_PATH=$TS_EMU "$TS_PROGRAMS/$program" "$@"
+    LD_LIBRARY_PATH=$TEST_EMU "$TEST_PROGRAMS/$program" "$@"
 }
 
 # record TRACE PROGRAM [ARG...]: the same, recorded; output and status are the program's
@@ -41,7 +41,7 @@ record() {
     trace=$1
     program=$2
     shift 2
-    LD_LIBRARY_PATH=$TS_EMU LD_PRELOAD=$TS_CAPTURE TS_OUTPUT=$trace "$TS_PROGRAMS/$program" "$@"
+    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=$trace "$TEST_PROGRAMS/$program" "$@"
 }
 
 # replay TRACE [OPTION...]

@@ -17,7 +17,7 @@ static void ask_exports(void)
 {
     static const char *const names[] = {
 #define TSM_CUDA_CALL(id, name, parameters, arguments) #name,
-#include "cuda_calls.inc"
+#include "api/cuda/cuda_calls.inc"
 #undef TSM_CUDA_CALL
     };
     static const int versions[] = {11030, 12000, 12050, 13000};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory that the program writes with plain stores and the GPU reads by itself: mapped and
- * registered host memory; and callbacks, which run on the host in the stream's order.
+ * registered host memory. With the argument "callback" a host function writes it too, in the
+ * stream's order.
  */
 #include "tests/programs/program.h"
 
@@ -15,7 +16,7 @@ static void add_on_host(void *argument)
         mapped[i] += *(unsigned *)argument;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static unsigned registered[COUNT] __attribute__((aligned(4096))), out[COUNT], ten = 10;
     CUdeviceptr device_mapped, device_registered, device_out;
@@ -35,7 +36,8 @@ int main(void)
     for (int round = 0; round < 8; round++) {
         mapped[round * 1024] = (unsigned)round + 1; /* one page of eight */
         registered[round] = (unsigned)round * 3;
-        CU(cuLaunchHostFunc(stream, add_on_host, &ten));
+        if (argc > 1 && strcmp(argv[1], "callback") == 0)
+            CU(cuLaunchHostFunc(stream, add_on_host, &ten));
         program_launch(copy, COUNT, stream, (void *[]){&count, &device_mapped, &device_out});
         CU(cuMemcpyDtoHAsync_v2(out, device_out, sizeof(out), stream));
         CU(cuStreamSynchronize(stream));

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FIELD(name_, type_, role_)                                                                 \
@@ -243,6 +244,22 @@ void fake_begin(const char *path)
     setenv("TS_OUTPUT", path, 1);
 }
 
+int fake_run(void (*body)(void *argument), void *argument)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        body(argument);
+        tsm_session_finish();
+        _exit(check_result());
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        check_failures++;
+    return status;
+}
+
 struct sbt_reader *fake_open(const char *path)
 {
     struct sbt_reader *reader;
@@ -315,6 +332,26 @@ uint64_t fake_check(struct sbt_reader *reader)
         }
     }
     CHECK_EQ_INT(got, 0);
+    sbt_cursor_destroy(cursor);
+    return count;
+}
+
+uint64_t fake_each(struct sbt_reader *reader, uint32_t type,
+                   void (*visit)(struct sbt_reader *reader, const struct sbt_record *r, void *user),
+                   void *user)
+{
+    const struct sbt_record *r;
+    struct sbt_cursor *cursor;
+    uint64_t count = 0;
+
+    CHECK_EQ_INT(sbt_cursor_create(&cursor, reader, NULL, 0), 0);
+    while (sbt_cursor_next(cursor, &r) == 1) {
+        if (r->type != type)
+            continue;
+        if (visit)
+            visit(reader, r, user);
+        count++;
+    }
     sbt_cursor_destroy(cursor);
     return count;
 }

@@ -48,6 +48,10 @@ void fake_sync(int stream);
 /* Enters the driver and stays there. */
 void fake_hang(unsigned stream);
 
+/* Run `body` in a child process of its own, which thereby has a session of its own, and return its
+ * wait status. Checks that fail in the child are counted here. */
+int fake_run(void (*body)(void *argument), void *argument);
+
 /* ---- looking at what was recorded ------------------------------------------------------------ */
 
 /* Value of an environment variable with the usual defaults for a test: TS_OUTPUT=`path`. */
@@ -60,5 +64,10 @@ struct sbt_reader *fake_open(const char *path);
  * with the trace's order, strings present, stacks present, pieces present. Returns how many
  * launches there are. */
 uint64_t fake_check(struct sbt_reader *reader);
+
+/* Call `visit` for each record of `type`; returns their number. */
+uint64_t fake_each(struct sbt_reader *reader, uint32_t type,
+                   void (*visit)(struct sbt_reader *reader, const struct sbt_record *r, void *user),
+                   void *user);
 
 #endif

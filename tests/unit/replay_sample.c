@@ -391,6 +391,11 @@ static int sample_backend_read(struct tsm_backend_state *state, uint64_t address
     return 0;
 }
 
+static bool sample_backend_is_software(struct tsm_backend_state *state)
+{
+    return true;
+}
+
 const struct tsm_backend sample_backend = {
     .description = &description,
     .open = sample_backend_open,
@@ -402,6 +407,7 @@ const struct tsm_backend sample_backend = {
     .readback = sample_backend_readback,
     .regions = sample_backend_regions,
     .read = sample_backend_read,
+    .is_software = sample_backend_is_software,
 };
 
 const struct tsm_backend *const tsm_backends[] = {&sample_backend, NULL};

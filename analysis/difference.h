@@ -2,8 +2,8 @@
  *
  * Where bytes differ, and which command of the trace that belongs to.
  */
-#ifndef REPLAY_DIFFERENCE_H
-#define REPLAY_DIFFERENCE_H
+#ifndef ANALYSIS_DIFFERENCE_H
+#define ANALYSIS_DIFFERENCE_H
 
 #include "tracesmith/replay.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/difference.h"
+#include "analysis/difference.h"
 
 #include <stdlib.h>
 #include <string.h>

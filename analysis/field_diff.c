@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/field_diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/difference.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+static int differs(struct tsm_field_diff *out, const char *field, const char *a, const char *b)
+{
+    out->field = field;
+    tsm_format(out->value_a, sizeof(out->value_a), "%s", a ? a : "");
+    tsm_format(out->value_b, sizeof(out->value_b), "%s", b ? b : "");
+    return 1;
+}
+
+static int numbers_differ(struct tsm_field_diff *out, const char *field, bool is_hex, uint64_t a,
+                          uint64_t b)
+{
+    out->field = field;
+    if (is_hex) {
+        tsm_format(out->value_a, sizeof(out->value_a), "0x%llx", (unsigned long long)a);
+        tsm_format(out->value_b, sizeof(out->value_b), "0x%llx", (unsigned long long)b);
+    } else {
+        tsm_format(out->value_a, sizeof(out->value_a), "%lld", (long long)a);
+        tsm_format(out->value_b, sizeof(out->value_b), "%lld", (long long)b);
+    }
+    return 1;
+}
+
+/* ---- bytes -------------------------------------------------------------------------------- */
+
+static int bytes_differ(struct tsm_field_diff *out, const char *field)
+{
+    const struct tsm_difference *d = &out->difference;
+
+    out->field = field;
+    if (!d->shown)
+        return differs(out, field, "other bytes", "other bytes");
+    tsm_format(out->value_a, sizeof(out->value_a), "byte %llu is %02x",
+               (unsigned long long)d->offset, d->expected[0]);
+    tsm_format(out->value_b, sizeof(out->value_b), "byte %llu is %02x",
+               (unsigned long long)d->offset, d->actual[0]);
+    return 1;
+}
+
+static int sizes_differ(struct tsm_field_diff *out, const char *field, uint64_t a, uint64_t b)
+{
+    out->difference.offset = a < b ? a : b;
+    out->field = field;
+    tsm_format(out->value_a, sizeof(out->value_a), "%llu bytes", (unsigned long long)a);
+    tsm_format(out->value_b, sizeof(out->value_b), "%llu bytes", (unsigned long long)b);
+    return 1;
+}
+
+/* Words of an argument block may be addresses. */
+static int compare_arguments(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                             const char *field, const uint8_t *a, const uint8_t *b, size_t size)
+{
+    for (size_t at = 0; at < size; at += 8) {
+        size_t length = size - at < 8 ? size - at : 8;
+        if (!memcmp(a + at, b + at, length))
+            continue;
+        if (length == 8 &&
+            (in->ignore_addresses ||
+             tsm_pairing_address(in->pairing, tsm_get_u64(a + at), in->records[0]->seq,
+                                 tsm_get_u64(b + at), in->records[1]->seq)))
+            continue;
+        tsm_difference_bytes(&out->difference, at, a + at, b + at, length);
+        return bytes_differ(out, field);
+    }
+    return 0;
+}
+
+static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                         uint32_t index)
+{
+    const struct sbt_field *field = &in->schemas[0]->fields[index];
+    const uint8_t *a = NULL, *b = NULL;
+    size_t size_a = 0, size_b = 0;
+
+    if (!sbt_record_bytes(in->records[0], index, &a, &size_a) ||
+        !sbt_record_bytes(in->records[1], index, &b, &size_b))
+        return 0;
+    if (size_a != size_b)
+        return sizes_differ(out, field->name, size_a, size_b);
+    if (!size_a)
+        return 0;
+    if (field->role == SBT_ROLE_ARGUMENTS)
+        return compare_arguments(out, in, field->name, a, b, size_a);
+    if (!tsm_difference_bytes(&out->difference, 0, a, b, size_a))
+        return 0;
+    return bytes_differ(out, field->name);
+}
+
+/* ---- blobs -------------------------------------------------------------------------------- */
+
+static int read_piece(struct sbt_reader *reader, const struct sbt_key *key, uint8_t *out)
+{
+    memset(out, 0, SBT_PIECE_SIZE);
+    return tsm_key_is_zero(key) ? 0 : sbt_reader_piece(reader, key, out);
+}
+
+/* Pieces with other keys; a trace may hold the keys only. */
+static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                         const struct sbt_key *a, const struct sbt_key *b, uint64_t base,
+                         size_t size)
+{
+    uint8_t *bytes = malloc(2 * SBT_PIECE_SIZE);
+    int error;
+
+    if (!bytes)
+        return tsm_fail(TSM_E_MEMORY, "no memory to compare with");
+    error = read_piece(in->readers[0], a, bytes);
+    if (error >= 0)
+        error = read_piece(in->readers[1], b, bytes + SBT_PIECE_SIZE);
+    if (error >= 0)
+        tsm_difference_bytes(&out->difference, base, bytes, bytes + SBT_PIECE_SIZE, size);
+    else if (error == TSM_E_NOT_FOUND)
+        out->difference.offset = base;
+    free(bytes);
+    return error < 0 && error != TSM_E_NOT_FOUND ? error : 1;
+}
+
+static int compare_blobs(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                         uint32_t index)
+{
+    const char *field = in->schemas[0]->fields[index].name;
+    struct sbt_blob a, b;
+    int result = 0;
+
+    if (!sbt_record_blob(in->records[0], index, &a) || !sbt_record_blob(in->records[1], index, &b))
+        return 0;
+    if (a.size != b.size)
+        return sizes_differ(out, field, a.size, b.size);
+    for (uint64_t i = 0; i < a.piece_count && !result; i++) {
+        uint64_t base = i * SBT_PIECE_SIZE;
+        size_t size = a.size - base < SBT_PIECE_SIZE ? (size_t)(a.size - base) : SBT_PIECE_SIZE;
+        struct sbt_key key_a, key_b;
+        memcpy(&key_a, a.keys + 16 * i, sizeof(key_a));
+        memcpy(&key_b, b.keys + 16 * i, sizeof(key_b));
+        if (!tsm_key_equal(&key_a, &key_b))
+            result = compare_piece(out, in, &key_a, &key_b, base, size);
+    }
+    return result == 1 ? bytes_differ(out, field) : result;
+}
+
+/* ---- fields ------------------------------------------------------------------------------- */
+
+static int compare_strings(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                           const char *field, uint64_t a, uint64_t b)
+{
+    const char *text_a = sbt_reader_string(in->readers[0], (uint32_t)a);
+    const char *text_b = sbt_reader_string(in->readers[1], (uint32_t)b);
+
+    if (text_a && text_b && !strcmp(text_a, text_b))
+        return 0;
+    return text_a == text_b ? 0 : differs(out, field, text_a, text_b);
+}
+
+static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                         uint32_t index)
+{
+    const struct sbt_field *field = &in->schemas[0]->fields[index];
+    uint64_t a = in->records[0]->slots[index], b = in->records[1]->slots[index];
+
+    switch (field->type) {
+    case SBT_FIELD_HOSTPTR:
+        return 0;
+    case SBT_FIELD_HANDLE:
+        if (tsm_pairing_handle(in->pairing, field->detail, a, b))
+            return 0;
+        return numbers_differ(out, field->name, false, a, b);
+    case SBT_FIELD_DEVPTR:
+        if (in->ignore_addresses ||
+            tsm_pairing_address(in->pairing, a, in->records[0]->seq, b, in->records[1]->seq))
+            return 0;
+        return numbers_differ(out, field->name, true, a, b);
+    case SBT_FIELD_STRING:
+        return compare_strings(out, in, field->name, a, b);
+    case SBT_FIELD_BYTES:
+        return compare_bytes(out, in, index);
+    case SBT_FIELD_BLOB:
+        return compare_blobs(out, in, index);
+    default:
+        return a == b
+                   ? 0
+                   : numbers_differ(out, field->name,
+                                    field->type == SBT_FIELD_HEX || field->type == SBT_FIELD_FLAGS,
+                                    a, b);
+    }
+}
+
+/* Places of streams in the trace, and bits of pointers that a caller passed, are not compared. */
+static bool is_compared(const struct sbt_field *field)
+{
+    return field->role != SBT_ROLE_OF_POSITION;
+}
+
+int tsm_field_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input *in)
+{
+    const struct sbt_record *a = in->records[0], *b = in->records[1];
+    int result = 0;
+
+    memset(out, 0, sizeof(*out));
+    out->difference.call = out->difference.function = "";
+    out->field = "";
+    if (a->type != b->type)
+        return differs(out, "call", in->schemas[0]->name, in->schemas[1]->name);
+    if ((a->flags & SBT_RECORD_FAILED) != (b->flags & SBT_RECORD_FAILED) || a->result != b->result)
+        return numbers_differ(out, "result", false, (uint64_t)a->result, (uint64_t)b->result);
+    if (a->flags & SBT_RECORD_FAILED)
+        return 0;
+    for (uint32_t i = 0; i < in->schemas[0]->field_count && !result; i++)
+        if (i < a->slot_count && i < b->slot_count && is_compared(&in->schemas[0]->fields[i]))
+            result = compare_field(out, in, i);
+    return result;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * --check: the same trace in several arms. An arm is a variation of the options; its runs are
+ * compared with the first run of all. When one differs, both are run again with the GPU waited for
+ * after each command: if they differ still, the command is named exactly; if not, the difference
+ * comes from the order of commands, and those that may be meant are searched in the trace.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "analysis/difference.h"
+#include "replay/forked_run.h"
+#include "replay/suspect.h"
+
+#define POISON 0xa5
+
+struct check {
+    struct sbt_reader *reader;
+    const struct tsm_replay_options *options;
+    struct tsm_run_log log;   /* of the first run */
+    struct tsm_run_log exact; /* of the first run of the search for a name */
+    struct tsm_check_result *out;
+};
+
+struct variation {
+    enum tsm_arm arm;
+    const char *cause;
+    unsigned run_count; /* 0: as many as asked for */
+    bool software_only;
+    void (*change)(struct tsm_replay_options *options, struct tsm_forked_run *run, unsigned number);
+};
+
+static void change_nothing(struct tsm_replay_options *options, struct tsm_forked_run *run,
+                           unsigned number)
+{
+}
+
+/* First the opposite of what everybody expects, then chance. */
+static void change_schedule(struct tsm_replay_options *options, struct tsm_forked_run *run,
+                            unsigned number)
+{
+    static const char *const schedules[] = {"reverse",  "random:1", "random:2", "random:3",
+                                            "random:4", "random:5", "random:6", "random:7"};
+
+    run->schedule = schedules[number % 8];
+    run->is_serial = number % 2 == 0;
+}
+
+static void change_pace(struct tsm_replay_options *options, struct tsm_forked_run *run,
+                        unsigned number)
+{
+    options->pace = TSM_PACE_STEPPED;
+}
+
+static void change_fresh(struct tsm_replay_options *options, struct tsm_forked_run *run,
+                         unsigned number)
+{
+    run->fresh_then = options->fresh_memory;
+    options->fresh_memory ^= POISON;
+}
+
+static const struct variation variations[] = {
+    {TSM_ARM_REPEAT, "the GPU's work differs from run to run: order of atomics, a race", 0, false,
+     change_nothing},
+    {TSM_ARM_SCHEDULE, "the result depends on the order in which the GPU does its work", 0, true,
+     change_schedule},
+    {TSM_ARM_SERIAL, "the result depends on how commands of different streams overlap", 1, false,
+     change_pace},
+    {TSM_ARM_POISON, "memory is read before it is written", 1, false, change_fresh},
+};
+#define VARIATION_COUNT (sizeof(variations) / sizeof(variations[0]))
+
+const char *tsm_arm_name(enum tsm_arm arm)
+{
+    static const char *const names[] = {"recording", "repeat", "schedule", "serial", "poison"};
+
+    return (unsigned)arm < TSM_ARM_COUNT ? names[arm] : NULL;
+}
+
+/* ---- one comparison ----------------------------------------------------------------------- */
+
+static int run_first(struct check *c, struct tsm_run_log *log, enum tsm_grain grain,
+                     struct tsm_forked_result *out)
+{
+    struct tsm_replay_options options = *c->options;
+    struct tsm_forked_run run = {.options = &options, .log = log, .writes = true};
+
+    options.grain = grain;
+    return tsm_forked_run(out, c->reader, &run);
+}
+
+static int run_varied(struct check *c, const struct variation *v, unsigned number,
+                      const struct tsm_run_log *log, enum tsm_grain grain,
+                      struct tsm_forked_result *out)
+{
+    struct tsm_replay_options options = *c->options;
+    struct tsm_forked_run run = {
+        .options = &options, .log = log, .fresh_then = c->options->fresh_memory};
+
+    options.grain = grain;
+    v->change(&options, &run, number);
+    return tsm_forked_run(out, c->reader, &run);
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+static void describe(char *out, size_t size, struct sbt_reader *reader, uint64_t seq)
+{
+    struct tsm_difference d = {.seq = seq};
+
+    tsm_difference_name(&d, reader);
+    tsm_format(out, size, "record %llu, %s%s%s on stream %u", (unsigned long long)seq, d.call,
+               *d.function ? " of " : "", d.function, d.stream);
+}
+
+/* Memory that differed at a synchronisation, and not when each command was waited for. */
+static int name_suspect(struct check *c, struct tsm_arm_result *arm)
+{
+    char one[160], other[160];
+    struct tsm_suspect suspect;
+    int error = tsm_suspect_find(&suspect, c->reader, &arm->difference);
+
+    if (error || !suspect.found) {
+        tsm_difference_name(&arm->difference, c->reader);
+        return error;
+    }
+    describe(one, sizeof(one), c->reader, suspect.seq);
+    arm->difference.seq = suspect.seq;
+    tsm_difference_name(&arm->difference, c->reader);
+    if (suspect.has_other) {
+        describe(other, sizeof(other), c->reader, suspect.other_seq);
+        tsm_format(arm->why, sizeof(arm->why),
+                   "%s, and %s use memory at 0x%llx without an order between them", one, other,
+                   (unsigned long long)suspect.shared);
+    }
+    return 0;
+}
+
+static int name_difference(struct check *c, const struct variation *v, unsigned number,
+                           const struct tsm_forked_result *run, struct tsm_arm_result *arm)
+{
+    struct tsm_forked_result first, varied = {0};
+    int error;
+
+    arm->difference = run->difference;
+    error = tsm_run_log_clear(&c->exact);
+    if (!error)
+        error = run_first(c, &c->exact, TSM_GRAIN_COMMAND, &first);
+    if (!error)
+        error = run_varied(c, v, number, &c->exact, TSM_GRAIN_COMMAND, &varied);
+    if (error)
+        return error;
+    if (!varied.differs)
+        return name_suspect(c, arm);
+    arm->is_exact = true;
+    arm->difference = varied.difference;
+    tsm_difference_name(&arm->difference, c->reader);
+    return 0;
+}
+
+/* ---- arms --------------------------------------------------------------------------------- */
+
+static int run_arm(struct check *c, const struct variation *v, unsigned repeat_count,
+                   struct tsm_arm_result *arm)
+{
+    unsigned count = v->run_count ? v->run_count : repeat_count;
+    struct tsm_forked_result run;
+
+    *arm = (struct tsm_arm_result){.arm = v->arm};
+    for (unsigned i = 0; i < count && arm->verdict == TSM_SAME; i++) {
+        int error = run_varied(c, v, i, &c->log, TSM_GRAIN_SYNC, &run);
+        if (error)
+            return error;
+        arm->run_count++;
+        if (!run.differs)
+            continue;
+        arm->verdict = TSM_DIFFERENT;
+        tsm_format(arm->why, sizeof(arm->why), "%s", v->cause);
+        error = name_difference(c, v, i, &run, arm);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static void judge_first(struct check *c, const struct tsm_forked_result *first,
+                        struct tsm_arm_result *arm)
+{
+    *arm = (struct tsm_arm_result){.arm = TSM_ARM_RECORDING, .run_count = 1};
+    arm->verdict = first->result.verdict;
+    tsm_format(arm->why, sizeof(arm->why), "%s", first->result.why);
+    if (first->differs) {
+        arm->is_exact = true;
+        arm->difference = first->difference;
+        tsm_difference_name(&arm->difference, c->reader);
+    }
+}
+
+/* A recording that holds nothing to compare with is no reason not to compare runs. */
+static void judge(struct tsm_check_result *out)
+{
+    const struct tsm_arm_result *worst = &out->arms[0];
+
+    for (unsigned i = 0; i < out->arm_count; i++)
+        if (out->arms[i].verdict == TSM_DIFFERENT && worst->verdict != TSM_DIFFERENT)
+            worst = &out->arms[i];
+    /* What an arm says about the cause tells more than that the recording differs. */
+    for (unsigned i = 1; i < out->arm_count; i++)
+        if (out->arms[i].verdict == TSM_DIFFERENT && worst == &out->arms[0])
+            worst = &out->arms[i];
+    out->verdict = worst->verdict;
+    if (worst->verdict == TSM_SAME)
+        return;
+    char what[192] = "";
+    if (worst->verdict == TSM_DIFFERENT)
+        tsm_format(what, sizeof(what),
+                   "record %llu, %s%s%s: ", (unsigned long long)worst->difference.seq,
+                   worst->difference.call, *worst->difference.function ? " of " : "",
+                   worst->difference.function);
+    tsm_format(out->why, sizeof(out->why), "%s%s", what, worst->why);
+}
+
+static int check(struct check *c, unsigned repeat_count,
+                 void (*on_arm)(void *user, const struct tsm_arm_result *arm), void *user)
+{
+    struct tsm_check_result *out = c->out;
+    struct tsm_forked_result first;
+    int error = run_first(c, &c->log, TSM_GRAIN_SYNC, &first);
+
+    if (error)
+        return error;
+    out->first = first.result;
+    judge_first(c, &first, &out->arms[out->arm_count++]);
+    if (on_arm)
+        on_arm(user, &out->arms[0]);
+    for (unsigned i = 0; i < VARIATION_COUNT && !error; i++) {
+        const struct variation *v = &variations[i];
+        struct tsm_arm_result *arm = &out->arms[out->arm_count];
+        if (v->software_only && !first.result.is_software)
+            continue;
+        error = run_arm(c, v, repeat_count ? repeat_count : 1, arm);
+        if (error)
+            break;
+        out->arm_count++;
+        if (on_arm)
+            on_arm(user, arm);
+    }
+    return error;
+}
+
+int tsm_check_run(struct tsm_check_result *out, struct sbt_reader *reader,
+                  const struct tsm_replay_options *options, unsigned repeat_count,
+                  void (*on_arm)(void *user, const struct tsm_arm_result *arm), void *user)
+{
+    struct tsm_replay_options none = {0};
+    struct tsm_check_result result = {0};
+    struct check c = {.reader = reader,
+                      .options = options ? options : &none,
+                      .log = {-1, -1},
+                      .exact = {-1, -1},
+                      .out = &result};
+    int error = tsm_run_log_init(&c.log);
+
+    if (!error)
+        error = tsm_run_log_init(&c.exact);
+    if (!error)
+        error = check(&c, repeat_count, on_arm, user);
+    tsm_run_log_finish(&c.log);
+    tsm_run_log_finish(&c.exact);
+    if (error)
+        return error;
+    judge(&result);
+    *out = result;
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One replay in a process of its own.
+ */
+#ifndef REPLAY_FORKED_RUN_H
+#define REPLAY_FORKED_RUN_H
+
+#include "replay/run_log.h"
+
+struct tsm_forked_run {
+    const struct tsm_replay_options *options;
+    const char *schedule; /* of the software GPU: "fifo", "reverse", "random:7" */
+    bool is_serial;       /* the software GPU runs one command at a time, by that schedule */
+    const struct tsm_run_log *log;
+    bool writes;        /* the log; else compares with it */
+    uint8_t fresh_then; /* fresh byte of the run in the log */
+};
+
+struct tsm_forked_result {
+    struct tsm_replay_result result;
+    bool differs;                     /* from the recording, or from the log */
+    struct tsm_difference difference; /* call and function are not set */
+};
+
+/* Negative when the run could not be carried through. */
+int tsm_forked_run(struct tsm_forked_result *out, struct sbt_reader *reader,
+                   const struct tsm_forked_run *run);
+
+#endif

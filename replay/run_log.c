@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/run_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "analysis/difference.h"
+
+#define HEAD_SIZE       44 /* kind, stream (u32 each), seq, position, address, size (u64), padding */
+#define PIECE_HEAD_SIZE 20 /* key, size (u32) */
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static int make_file(void)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[512];
+    int fd;
+
+    tsm_format(path, sizeof(path), "%s/tracesmith-check-XXXXXX", folder ? folder : "/tmp");
+    fd = mkstemp(path);
+    if (fd < 0)
+        return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
+    unlink(path);
+    return fd;
+}
+
+int tsm_run_log_init(struct tsm_run_log *log)
+{
+    log->pieces_fd = -1;
+    log->list_fd = make_file();
+    if (log->list_fd < 0)
+        return log->list_fd;
+    log->pieces_fd = make_file();
+    return log->pieces_fd < 0 ? log->pieces_fd : 0;
+}
+
+void tsm_run_log_finish(struct tsm_run_log *log)
+{
+    if (log->list_fd >= 0)
+        close(log->list_fd);
+    if (log->pieces_fd >= 0)
+        close(log->pieces_fd);
+    log->list_fd = log->pieces_fd = -1;
+}
+
+int tsm_run_log_clear(struct tsm_run_log *log)
+{
+    if (ftruncate(log->list_fd, 0) || ftruncate(log->pieces_fd, 0))
+        return tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno));
+    return 0;
+}
+
+/* A place in the file of its own: forked processes share the descriptor's. */
+static FILE *open_again(int fd, const char *mode)
+{
+    char path[64];
+
+    tsm_format(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return fopen(path, mode);
+}
+
+static int open_both(const struct tsm_run_log *log, const char *mode, FILE **list, FILE **pieces)
+{
+    *list = open_again(log->list_fd, mode);
+    *pieces = open_again(log->pieces_fd, mode);
+    if (!*list || !*pieces)
+        return tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno));
+    return 0;
+}
+
+static int close_file(FILE *f)
+{
+    bool failed = !f || ferror(f);
+
+    if (f && fclose(f))
+        failed = true;
+    return failed ? tsm_fail(TSM_E_IO, "a file of --check: %s", strerror(errno)) : 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void put_head(uint8_t head[HEAD_SIZE], const struct tsm_observation *o)
+{
+    memset(head, 0, HEAD_SIZE);
+    tsm_put_u32(head, (uint32_t)o->kind);
+    tsm_put_u32(head + 4, o->stream);
+    tsm_put_u64(head + 8, o->seq);
+    tsm_put_u64(head + 16, o->position);
+    tsm_put_u64(head + 24, o->address);
+    tsm_put_u64(head + 32, o->size);
+}
+
+static int write_begin(void *user, const struct tsm_observation *o)
+{
+    struct tsm_run_writer *w = user;
+    uint8_t head[HEAD_SIZE];
+
+    put_head(head, o);
+    fwrite(head, 1, sizeof(head), w->list);
+    return 0;
+}
+
+static int write_piece(void *user, const struct sbt_key *key, const uint8_t *bytes, size_t size)
+{
+    struct tsm_run_writer *w = user;
+    uint8_t head[PIECE_HEAD_SIZE];
+
+    fwrite(key, 1, sizeof(*key), w->list);
+    if (w->stored_size + size > TSM_RUN_LOG_BYTES_MAX || sbt_keyset_has(&w->stored, key) ||
+        !sbt_keyset_add(&w->stored, key))
+        return 0;
+    memcpy(head, key, sizeof(*key));
+    tsm_put_u32(head + sizeof(*key), (uint32_t)size);
+    fwrite(head, 1, sizeof(head), w->pieces);
+    fwrite(bytes, 1, size, w->pieces);
+    w->stored_size += size;
+    return 0;
+}
+
+int tsm_run_writer_init(struct tsm_run_writer *w, const struct tsm_run_log *log)
+{
+    memset(w, 0, sizeof(*w));
+    return open_both(log, "r+", &w->list, &w->pieces);
+}
+
+int tsm_run_writer_finish(struct tsm_run_writer *w)
+{
+    int error = close_file(w->list), error2 = close_file(w->pieces);
+
+    sbt_keyset_finish(&w->stored);
+    return error ? error : error2;
+}
+
+struct tsm_observer tsm_run_writer_observer(struct tsm_run_writer *w)
+{
+    return (struct tsm_observer){write_begin, write_piece, w};
+}
+
+/* ---- comparing ---------------------------------------------------------------------------- */
+
+static uint64_t half_key(const struct sbt_key *key)
+{
+    return tsm_get_u64(key->bytes);
+}
+
+static int make_index(struct tsm_run_reader *r)
+{
+    uint8_t head[PIECE_HEAD_SIZE];
+    struct sbt_key key;
+    bool added;
+
+    r->has_index = true;
+    rewind(r->pieces);
+    while (fread(head, 1, sizeof(head), r->pieces) == sizeof(head)) {
+        memcpy(&key, head, sizeof(key));
+        uint64_t *place = sbt_map_insert(&r->index, half_key(&key), &added);
+        if (!place)
+            return tsm_fail(TSM_E_MEMORY, "no memory to compare runs");
+        *place = (uint64_t)ftello(r->pieces) + 1;
+        if (fseeko(r->pieces, tsm_get_u32(head + sizeof(key)), SEEK_CUR))
+            break;
+    }
+    return 0;
+}
+
+/* The bytes of the first run's piece; false when they were not kept. */
+static bool find_piece(struct tsm_run_reader *r, const struct sbt_key *key, uint8_t *out,
+                       size_t size)
+{
+    const uint64_t *place;
+
+    if (!r->has_index && make_index(r) < 0)
+        return false;
+    place = sbt_map_find(&r->index, half_key(key));
+    return place && !fseeko(r->pieces, (off_t)(*place - 1), SEEK_SET) &&
+           fread(out, 1, size, r->pieces) == size;
+}
+
+/* Memory that nobody has written since it was fresh is no difference. */
+static void forgive_fresh(const struct tsm_run_reader *r, uint8_t *then, const uint8_t *now,
+                          size_t size)
+{
+    for (size_t i = 0; i < size && r->fresh_then != r->fresh_now; i++)
+        if (then[i] == r->fresh_then && now[i] == r->fresh_now)
+            then[i] = now[i];
+}
+
+static int found(struct tsm_run_reader *r)
+{
+    struct tsm_difference *d = &r->difference;
+
+    d->seq = r->now.seq;
+    d->stream = r->now.stream;
+    d->position = r->now.position;
+    d->buffer = r->now.address;
+    d->buffer_size = r->now.size;
+    r->differs = true;
+    return tsm_fail(TSM_E_DIFFERENT, "two runs differ");
+}
+
+static int compare_begin(void *user, const struct tsm_observation *o)
+{
+    struct tsm_run_reader *r = user;
+    uint8_t now[HEAD_SIZE], then[HEAD_SIZE];
+
+    r->now = *o;
+    r->offset = 0;
+    put_head(now, o);
+    if (fread(then, 1, sizeof(then), r->list) != sizeof(then) || memcmp(now, then, sizeof(now)))
+        return found(r); /* not the same memory or commands: nothing later can be compared */
+    return 0;
+}
+
+static int compare_piece(void *user, const struct sbt_key *key, const uint8_t *bytes, size_t size)
+{
+    struct tsm_run_reader *r = user;
+    struct sbt_key then_key;
+    uint8_t *then;
+    bool differs = true;
+
+    uint64_t base = r->offset;
+    r->offset += size;
+    if (fread(&then_key, 1, sizeof(then_key), r->list) != sizeof(then_key))
+        return found(r);
+    if (tsm_key_equal(key, &then_key))
+        return 0;
+    then = malloc(SBT_PIECE_SIZE);
+    if (!then)
+        return tsm_fail(TSM_E_MEMORY, "no memory to compare runs");
+    r->difference.offset = base;
+    if (find_piece(r, &then_key, then, size)) {
+        forgive_fresh(r, then, bytes, size);
+        differs = tsm_difference_bytes(&r->difference, base, then, bytes, size);
+    } else if (r->fresh_then != r->fresh_now) {
+        differs = false; /* without the bytes nobody can tell */
+    }
+    free(then);
+    return differs ? found(r) : 0;
+}
+
+int tsm_run_reader_init(struct tsm_run_reader *r, const struct tsm_run_log *log)
+{
+    memset(r, 0, sizeof(*r));
+    return open_both(log, "r", &r->list, &r->pieces);
+}
+
+void tsm_run_reader_finish(struct tsm_run_reader *r)
+{
+    if (r->list)
+        fclose(r->list);
+    if (r->pieces)
+        fclose(r->pieces);
+    sbt_map_finish(&r->index);
+}
+
+struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r)
+{
+    return (struct tsm_observer){compare_begin, compare_piece, r};
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What one replay computed, in two unnamed files: a list of observations with the keys of their
+ * pieces, and the pieces' bytes, once each. A second replay is compared with it as it goes. The
+ * files are made before the processes of the runs are forked, and shared by them.
+ */
+#ifndef REPLAY_RUN_LOG_H
+#define REPLAY_RUN_LOG_H
+
+#include "format/map.h"
+#include "replay/observe.h"
+
+#include <stdio.h>
+
+#define TSM_RUN_LOG_BYTES_MAX (2ull << 30) /* of pieces; later ones are known by their keys */
+
+struct tsm_run_log {
+    int list_fd, pieces_fd;
+};
+
+int tsm_run_log_init(struct tsm_run_log *log);
+void tsm_run_log_finish(struct tsm_run_log *log);
+/* Forget what is in it. */
+int tsm_run_log_clear(struct tsm_run_log *log);
+
+struct tsm_run_writer {
+    FILE *list, *pieces;
+    struct sbt_keyset stored;
+    uint64_t stored_size;
+};
+
+int tsm_run_writer_init(struct tsm_run_writer *w, const struct tsm_run_log *log);
+/* Negative when something could not be written. */
+int tsm_run_writer_finish(struct tsm_run_writer *w);
+struct tsm_observer tsm_run_writer_observer(struct tsm_run_writer *w);
+
+/* Compares; its observer ends the replay with TSM_E_DIFFERENT at the first difference. */
+struct tsm_run_reader {
+    FILE *list, *pieces;
+    struct sbt_map index; /* first half of a piece's key -> offset in `pieces` + 1 */
+    bool has_index;
+    uint8_t fresh_then, fresh_now; /* a byte that was the one and is the other is equal */
+    struct tsm_observation now;
+    uint64_t offset; /* of the next piece */
+    bool differs;
+    struct tsm_difference difference;
+};
+
+int tsm_run_reader_init(struct tsm_run_reader *r, const struct tsm_run_log *log);
+void tsm_run_reader_finish(struct tsm_run_reader *r);
+struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host memory that the device can read: what a replayer builds from the HOST_WRITE records is, at
+ * each launch, what the program had there. Small ranges (hashed) and large ones (where the kernel
+ * tells what was written, if it does).
+ */
+#include "tests/unit/capture_fake.h"
+#include "tests/unit/check.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define PATH   "capture_host_memory.sbt"
+#define CYCLES 30
+
+/* The memory's hash at each launch is the launch's value. */
+static uint64_t sum(const uint8_t *bytes, size_t size)
+{
+    uint64_t value = 1469598103934665603u;
+
+    for (size_t i = 0; i < size; i++)
+        value = (value ^ bytes[i]) * 1099511628211u;
+    return value;
+}
+
+static uint8_t *memory; /* of the program */
+static size_t memory_size;
+static unsigned writes_per_cycle;
+
+static void program(void *unused)
+{
+    srandom(5);
+    fake_launch(0, 0, "kernel_first");
+    memset(memory + 100, 7, 5000);
+    tsm_hostmem_track((uint64_t)(uintptr_t)memory, memory_size);
+    for (unsigned i = 0; i < CYCLES; i++) {
+        for (unsigned j = 0; j < writes_per_cycle * (i % 3); j++)
+            memory[(size_t)random() % memory_size] = (uint8_t)random();
+        tsm_hostmem_publish();
+        fake_launch(0, sum(memory, memory_size), "kernel");
+    }
+    /* A range that is gone without having been given up must not hurt. */
+    munmap(memory, memory_size);
+    tsm_hostmem_publish();
+    tsm_hostmem_untrack((uint64_t)(uintptr_t)memory);
+    tsm_hostmem_publish();
+}
+
+static uint64_t replayed_bytes;
+
+static void apply(struct sbt_reader *reader, const struct sbt_record *r, uint8_t *copy)
+{
+    uint64_t offset = r->slots[0] - (uint64_t)(uintptr_t)memory;
+    struct sbt_blob blob;
+
+    if (CHECK(sbt_record_blob(r, 2, &blob)) && CHECK(offset + r->slots[1] <= memory_size) &&
+        CHECK_EQ_INT(blob.size, r->slots[1]))
+        CHECK_EQ_INT(sbt_reader_blob(reader, &blob, 0, copy + offset, blob.size), 0);
+    replayed_bytes += r->slots[1];
+}
+
+static void check_trace(void)
+{
+    struct sbt_reader *reader = fake_open(PATH);
+    uint8_t *copy = calloc(1, memory_size);
+    const struct sbt_record *r;
+    struct sbt_cursor *cursor;
+    unsigned launches = 0;
+
+    replayed_bytes = 0;
+    sbt_cursor_create(&cursor, reader, NULL, 0);
+    while (sbt_cursor_next(cursor, &r) == 1) {
+        if (r->type == SBT_TYPE(0, SBT_CORE_HOST_WRITE))
+            apply(reader, r, copy);
+        else if (r->type == SBT_TYPE(7, FAKE_LAUNCH) && launches++ > 0)
+            CHECK(sum(copy, memory_size) == r->slots[1]);
+    }
+    CHECK_EQ_INT(launches, CYCLES + 1);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    free(copy);
+}
+
+static void one(size_t size, size_t offset, unsigned writes)
+{
+    uint8_t *map =
+        mmap(NULL, size + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    memory = map + offset;
+    memory_size = size;
+    writes_per_cycle = writes;
+    fake_begin(PATH);
+    fake_run(program, NULL);
+    check_trace();
+    munmap(map, size + 8192);
+}
+
+int main(void)
+{
+    one(100000, 0, 3);
+    one(100000, 123, 3); /* not at a page's start */
+    one(8 << 20, 0, 20);
+    /* A few written pages cost a few pages in the trace, not the whole range each time. */
+    CHECK(replayed_bytes < 20 * CYCLES * 4096 + 16384);
+    one(4 << 20, 0, 3000); /* most pages each time */
+    return check_result();
+}

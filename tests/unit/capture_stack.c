@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks: the cache gives what unwinding gives, at every depth, through different callers of the
+ * same function at the same depth; the files they lie in are in the trace.
+ */
+#include "tests/unit/capture_fake.h"
+#include "tests/unit/check.h"
+
+#include <execinfo.h>
+#include <stdlib.h>
+
+#define PATH      "capture_stack.sbt"
+#define DEPTH_MAX 40
+#define ROUNDS    200
+
+/* backtrace() from the function that calls fake_launch. */
+static struct expected {
+    void *frames[64];
+    int count;
+} expected[DEPTH_MAX * ROUNDS];
+
+static unsigned launches;
+
+#define NOINLINE __attribute__((noinline))
+/* No tail call, and what is in the frame stays in it. */
+#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
+#define KEEP(object) __asm__ volatile("" ::"r"(object) : "memory")
+
+static NOINLINE void leaf(void)
+{
+    struct expected *e = &expected[launches];
+
+    e->count = backtrace(e->frames, 64);
+    fake_launch(0, launches, "kernel");
+    launches++;
+    KEEP_FRAME();
+}
+
+static NOINLINE void left(unsigned path, unsigned depth);
+
+static NOINLINE void right(unsigned path, unsigned depth)
+{
+    char room[40];
+
+    if (depth == 0)
+        leaf();
+    else if (path & 1)
+        right(path >> 1, depth - 1);
+    else
+        left(path >> 1, depth - 1);
+    KEEP(room);
+}
+
+static NOINLINE void left(unsigned path, unsigned depth)
+{
+    char room[40];
+
+    if (depth == 0)
+        leaf();
+    else if (path & 1)
+        right(path >> 1, depth - 1);
+    else
+        left(path >> 1, depth - 1);
+    KEEP(room);
+}
+
+/* A frame whose size differs from call to call. */
+static NOINLINE void grows(unsigned path, unsigned depth, size_t size)
+{
+    char *room = __builtin_alloca(size);
+
+    left(path, depth);
+    KEEP(room);
+}
+
+/* The return address into leaf() itself differs: backtrace() and fake_launch are two calls. */
+static void visit(struct sbt_reader *reader, const struct sbt_record *r, void *user)
+{
+    const struct expected *e = &expected[r->slots[1]];
+    const uint64_t *frames;
+    int count = sbt_reader_stack(reader, r->stack, &frames);
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    int own = e->count - count; /* the sanitizer's backtrace() has a frame of its own */
+#else
+    int own = 0;
+#endif
+    if (!CHECK_EQ_INT(count, e->count - own))
+        return;
+    for (int i = 1; i < count; i++) {
+        if (frames[i] != (uint64_t)(uintptr_t)e->frames[i + own])
+            CHECK_EQ_INT(frames[i], (uint64_t)(uintptr_t)e->frames[i + own]);
+    }
+    CHECK((uint64_t)(uintptr_t)e->frames[own] < frames[0] &&
+          frames[0] - (uint64_t)(uintptr_t)e->frames[own] < 128);
+}
+
+static bool has_mapping(struct sbt_reader *reader, uint64_t address)
+{
+    for (size_t i = 0; i < sbt_reader_mapping_count(reader); i++) {
+        const struct sbt_mapping *m = sbt_reader_mapping(reader, i);
+        if (m->start <= address && address < m->end)
+            return m->path[0] == '/' && m->build_id_size > 0;
+    }
+    return false;
+}
+
+int main(void)
+{
+    struct sbt_reader *reader;
+
+    fake_begin(PATH);
+    srandom(3);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        unsigned path = (unsigned)random() & 7;
+        for (unsigned depth = 0; depth < DEPTH_MAX; depth += 5)
+            left(path, depth);
+        grows(path, 6, 16 + 16 * (i % 7));
+    }
+    tsm_session_finish();
+    reader = fake_open(PATH);
+    CHECK_EQ_INT(fake_each(reader, SBT_TYPE(7, FAKE_LAUNCH), visit, NULL), launches);
+    CHECK(has_mapping(reader, (uint64_t)(uintptr_t)main));
+    CHECK(has_mapping(reader, (uint64_t)(uintptr_t)getenv));
+    sbt_reader_destroy(reader);
+    return check_result();
+}
