@@ -46,3 +46,45 @@ size_t tsm_text_character(const char *text)
         return 0;
     return size;
 }
+
+const char *tsm_errno_text(int error)
+{
+    static const struct {
+        int error;
+        const char *text;
+    } texts[] = {
+        {0, "no error"},
+        {EACCES, "permission denied"},
+        {EAGAIN, "too many threads"},
+        {EBADF, "bad file descriptor"},
+        {EBUSY, "busy"},
+        {EDQUOT, "disk quota exceeded"},
+        {EEXIST, "it exists already"},
+        {EFAULT, "bad address"},
+        {EFBIG, "file too large"},
+        {EINTR, "interrupted"},
+        {EINVAL, "invalid argument"},
+        {EIO, "input/output error"},
+        {EISDIR, "it is a folder"},
+        {ELOOP, "symbolic link where there may be none"},
+        {EMFILE, "too many open files"},
+        {ENAMETOOLONG, "file name too long"},
+        {ENFILE, "too many open files in the system"},
+        {ENODEV, "no such device"},
+        {ENOENT, "no such file or folder"},
+        {ENOMEM, "out of memory"},
+        {ENOSPC, "no space left on device"},
+        {ENOTDIR, "not a folder"},
+        {ENXIO, "no such device or address"},
+        {EOVERFLOW, "value too large"},
+        {EPERM, "operation not permitted"},
+        {EPIPE, "nobody reads"},
+        {EROFS, "read-only file system"},
+        {ETXTBSY, "file is being executed"},
+    };
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (texts[i].error == error)
+            return texts[i].text;
+    return "unknown system error";
+}

@@ -525,7 +525,7 @@ bool tsm_drain_start(struct tsm_session *s)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create a thread: %s",
-                   strerrordesc_np(error));
+                   tsm_errno_text(error));
         free(d);
         return false;
     }

@@ -29,19 +29,19 @@ static uint8_t *extend(struct tsm_drain *d, uint64_t size, uint64_t stride)
     uint8_t *memory;
 
     if (ftruncate(d->lanes_fd, (off_t)(at + size)) != 0) {
-        say(d->session, "cannot grow", strerrordesc_np(errno));
+        say(d->session, "cannot grow", tsm_errno_text(errno));
         return NULL;
     }
     memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, d->lanes_fd, (off_t)at);
     if (memory == MAP_FAILED) {
-        say(d->session, "cannot map", strerrordesc_np(errno));
+        say(d->session, "cannot map", tsm_errno_text(errno));
         return NULL;
     }
     madvise(memory, size, MADV_DONTFORK); /* a child must not write its parent's lanes */
     for (uint64_t i = 0; i < size; i += stride) {
         if (madvise(memory + i, TSM_LANE_HEADER_SIZE, MADV_POPULATE_WRITE) != 0 &&
             errno != EINVAL) {
-            say(d->session, "cannot write", strerrordesc_np(errno == EFAULT ? ENOSPC : errno));
+            say(d->session, "cannot write", tsm_errno_text(errno == EFAULT ? ENOSPC : errno));
             munmap(memory, size);
             return NULL;
         }
@@ -293,7 +293,7 @@ static int make_lanes_file(struct tsm_drain *d)
     int error;
 
     if (ftruncate(d->lanes_fd, 0) != 0)
-        return say(s, "cannot empty", strerrordesc_np(errno));
+        return say(s, "cannot empty", tsm_errno_text(errno));
     memory = extend(d, TSM_LANES_HEADER_SIZE, TSM_LANES_HEADER_SIZE);
     if (!memory)
         return TSM_E_IO;

@@ -107,7 +107,7 @@ static int open_trace(struct tsm_session *s)
     fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s", s->path,
-                   strerrordesc_np(errno));
+                   tsm_errno_text(errno));
     return fd < 0 ? OPEN_FAILED : fd;
 }
 
@@ -118,7 +118,7 @@ static int open_both(struct tsm_session *s, int *trace_fd, int *lanes_fd)
 
     if (lanes == OPEN_FAILED)
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s",
-                   s->lanes_path, strerrordesc_np(errno));
+                   s->lanes_path, tsm_errno_text(errno));
     if (lanes < 0)
         return lanes;
     trace = open_trace(s);

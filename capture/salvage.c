@@ -59,20 +59,20 @@ static int open_lanes(struct salvage *s)
     if (s->fd < 0 && errno == ENOENT)
         return 0;
     if (s->fd < 0)
-        return tsm_fail(TSM_E_IO, "%s: cannot open: %s", s->lanes_path, strerrordesc_np(errno));
+        return tsm_fail(TSM_E_IO, "%s: cannot open: %s", s->lanes_path, tsm_errno_text(errno));
     if (flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         s->result.running = true;
         return 0;
     }
     if (fstat(s->fd, &st) != 0)
-        return tsm_fail(TSM_E_IO, "%s: %s", s->lanes_path, strerrordesc_np(errno));
+        return tsm_fail(TSM_E_IO, "%s: %s", s->lanes_path, tsm_errno_text(errno));
     s->size = (uint64_t)st.st_size;
     if (s->size < TSM_LANES_HEADER_SIZE)
         return 1;
     s->memory = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->fd, 0);
     if (s->memory == MAP_FAILED) {
         s->memory = NULL;
-        return tsm_fail(TSM_E_IO, "%s: cannot map: %s", s->lanes_path, strerrordesc_np(errno));
+        return tsm_fail(TSM_E_IO, "%s: cannot map: %s", s->lanes_path, tsm_errno_text(errno));
     }
     s->header = (const struct tsm_lanes_header *)(const void *)s->memory;
     return 1;

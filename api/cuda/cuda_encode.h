@@ -112,6 +112,12 @@ static inline uint64_t cuda_stream_slot(const struct tsm_stream *stream)
     return stream ? tsm_stream_number(stream) : SBT_STREAM_NONE;
 }
 
+/* A command is recorded; its call is over. */
+static inline void cuda_commanded(const struct tsm_call *call)
+{
+    cuda_checksum_command(call->stream, call->position);
+}
+
 /* The device writes `size` bytes at `address` by this call. */
 static inline void cuda_readback(struct tsm_call *call, const void *address, uint64_t size,
                                  bool complete)

@@ -109,10 +109,12 @@ static bool read_param(struct scanner *s, struct param *param, bool *last)
     struct token token = next(s);
 
     *param = (struct param){0, 0, 1};
-    *last = true;
-    if (is(&token, ")"))
+    *last = is(&token, ")");
+    if (*last)
         return false;
-    for (; token.size; token = next(s)) {
+    for (;; token = next(s)) {
+        if (token.size == 0)
+            return false;
         if (is(&token, ",") || is(&token, ")")) {
             *last = is(&token, ")");
             break;
@@ -121,7 +123,7 @@ static bool read_param(struct scanner *s, struct param *param, bool *last)
             /* What follows describes the memory that it points to. */
             while (token.size && !is(&token, ",") && !is(&token, ")"))
                 token = next(s);
-            *last = !is(&token, ",");
+            *last = is(&token, ")");
             break;
         }
         if (is(&token, ".align")) {

@@ -148,9 +148,31 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
     return carry_out(&state->replay, record);
 }
 
+static void do_nothing(void *user) {}
+
+static bool is_host_function(uint32_t type)
+{
+    return type == TYPE_cuLaunchHostFunc || type == TYPE_cuLaunchHostFunc_ptsz ||
+           type == TYPE_cuStreamAddCallback || type == TYPE_cuStreamAddCallback_ptsz;
+}
+
+/* The program's function is not here; its place on the stream is kept. */
+static int launch_nothing(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, 0);
+    CUstream stream = cuda_arg_stream(&args);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuLaunchHostFunc(stream, do_nothing, NULL));
+}
+
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
+    if (is_host_function(record->type))
+        return launch_nothing(&state->replay, record);
     return carry_out(&state->replay, record);
 }
 

@@ -46,6 +46,16 @@ static int open_library(struct cuda_library *out, const char *path)
     return 0;
 }
 
+/* However it was found: by name, by path, or in place of the real one. */
+static bool is_software_gpu(const struct cuda_real *driver)
+{
+    static const char ours[] = "TraceSmith software GPU";
+    char name[64] = "";
+
+    return driver->cuDeviceGetName(name, sizeof(name), 0) == CUDA_SUCCESS &&
+           !strncmp(name, ours, sizeof(ours) - 1);
+}
+
 static int init_library(struct cuda_library *library)
 {
     CUresult result = library->calls.cuInit(0);
@@ -57,6 +67,7 @@ static int init_library(struct cuda_library *library)
         return cuda_fail(&library->calls, "cuInit", result);
     if (!count)
         return tsm_fail(TSM_E_DEVICE, "%s: there is no CUDA device", library->path);
+    library->is_emu = is_software_gpu(&library->calls);
     return 0;
 }
 
@@ -89,14 +100,11 @@ static int open_emu(struct cuda_library *out)
 {
     const char *path = getenv("TS_EMU_LIBRARY");
     char beside[512];
-    int error;
 
     if (!path)
         path =
             emu_beside(beside, sizeof(beside)) ? beside : TSM_LIBDIR "/tracesmith/emu/libcuda.so.1";
-    error = open_and_init(out, path);
-    out->is_emu = !error;
-    return error;
+    return open_and_init(out, path);
 }
 
 int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options)

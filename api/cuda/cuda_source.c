@@ -50,6 +50,15 @@ static bool owns_name(const char *name)
     return name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
+/* A driver that is not bound to itself gives out our own functions. */
+static bool is_wrapper(const void *address)
+{
+    for (size_t i = 0; i < cuda_exports.count; i++)
+        if (cuda_exports.rows[i].wrapper == address)
+            return true;
+    return false;
+}
+
 void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread)
 {
     const struct tsm_export *row =
@@ -57,7 +66,7 @@ void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread)
 
     if (row)
         return row->wrapper;
-    return owns_name(symbol) ? tsm_unwrapped(symbol, address) : address;
+    return owns_name(symbol) && !is_wrapper(address) ? tsm_unwrapped(symbol, address) : address;
 }
 
 static void forked(void)

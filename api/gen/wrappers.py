@@ -192,6 +192,8 @@ def after(call, fields):
 
 def synchronised(call):
     """When the call's own record is written: what the host knows to be complete now."""
+    if call.status == 'generated' and call.kind == 'command' and 'waits' not in call.options:
+        return ['if (ok)', '    cuda_commanded(&call);']
     if call.status == 'unmodelled' or not (call.kind == 'sync' or 'waits' in call.options):
         return []
     of = object_param(call, ('sync',))

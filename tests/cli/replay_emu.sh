@@ -6,5 +6,5 @@ tsrecord -q --emu -o t.sbt "$BUILD/tests/programs/saxpy"
 tsreplay --device=emu t.sbt
 tsreplay -q --device=emu --dry-run t.sbt
 tsreplay -q --device=emu --json t.sbt | cut -d, -f1-4
-tsreplay -q --device=emu --check=2 t.sbt | sed 's/ [0-9a-f]\{32\} / DIGEST /'
+tsreplay -q --device=emu --check=2 t.sbt
 tsreplay -q --library=/nowhere/libcuda.so.1 t.sbt || echo "exit $?"

@@ -128,8 +128,8 @@ void sample_at(struct sample *s, uint32_t stream, uint64_t position)
 static uint64_t put(struct sample *s, uint32_t type, uint32_t stream, const uint64_t *slots,
                     uint32_t slot_count, const void *data, size_t data_size)
 {
-    struct sbt_record r = {.seq = s->seq++,
-                           .time_ns = 1000 * s->seq,
+    struct sbt_record r = {.seq = s->seq,
+                           .time_ns = 1000 * s->seq + 1000,
                            .duration_ns = 10,
                            .type = type,
                            .thread = 1,
@@ -144,6 +144,7 @@ static uint64_t put(struct sample *s, uint32_t type, uint32_t stream, const uint
         r.position = ++s->position[stream];
     must(sbt_writer_record(s->w, &r));
     s->flags = 0;
+    s->seq++;
     return r.seq;
 }
 

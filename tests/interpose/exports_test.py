@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libts_capture.so exports the driver's functions, those of libc that it interposes, and nothing
+else. Arguments: the lint of exported symbols, the library, cuda_prototypes.h."""
+
+import re
+import subprocess
+import sys
+import tempfile
+
+LIBC = ['_exit', '_Exit', 'dlopen', 'dlsym', 'execl', 'execle', 'execlp', 'execv', 'execve',
+        'execveat', 'execvp', 'execvpe', 'fexecve', 'fork']
+
+lint, library, prototypes = sys.argv[1:]
+with open(prototypes, encoding='utf-8') as f:
+    driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
+if len(driver) < 637:
+    sys.exit(f'only {len(driver)} prototypes in {prototypes}')
+with tempfile.NamedTemporaryFile('w') as expected:
+    expected.write('\n'.join(driver + LIBC))
+    expected.flush()
+    sys.exit(subprocess.call([sys.executable, lint, library, expected.name]))
