@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #define PAGE            4096u
 #define RANGE_COUNT_MAX 1024u
@@ -45,6 +46,8 @@ struct tsm_hostmem {
     struct tsm_page_run runs[RUN_COUNT];
     uint32_t gap_count; /* of the block */
     struct tsm_gap gaps[TSM_GAP_COUNT_MAX];
+    struct iovec spans[RUN_COUNT];
+    uint8_t *bytes; /* of what is being looked at, in the block */
     uint8_t block[BLOCK_SIZE];
     struct range ranges[RANGE_COUNT_MAX];
 };
@@ -66,7 +69,7 @@ static uint64_t hash_page(const uint8_t *page)
     return tsm_hash64(page, PAGE) | 1;
 }
 
-/* [from, to) of the program's addresses, which lie in h->block from `base` on. */
+/* [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
 static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
                        uint64_t from, uint64_t to)
 {
@@ -77,7 +80,7 @@ static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
 
     if (from >= to)
         return;
-    box = (struct tsm_box){h->block + (from - base), to - from, 1, 1, to - from, to - from};
+    box = (struct tsm_box){h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
     if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, true, reference)) {
         tsm_session_unmodelled("a change of host memory could not be recorded", true);
         return;
@@ -110,15 +113,15 @@ static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, const st
                           uint64_t base, size_t size)
 {
     if (base < r->start)
-        memset(h->block, 0, r->start - base);
+        memset(h->bytes, 0, r->start - base);
     if (base + size > r->end)
-        memset(h->block + (r->end - base), 0, base + size - r->end);
+        memset(h->bytes + (r->end - base), 0, base + size - r->end);
     h->gap_count = tsm_readback_gaps(s, base, base + size, h->gaps);
     for (uint32_t i = 0; i < h->gap_count; i++)
-        memset(h->block + (h->gaps[i].start - base), 0, h->gaps[i].end - h->gaps[i].start);
+        memset(h->bytes + (h->gaps[i].start - base), 0, h->gaps[i].end - h->gaps[i].start);
 }
 
-/* Compare `size` bytes of whole pages, read into the block, with what was recorded; write what
+/* Compare `size` bytes of whole pages, read into h->bytes, with what was recorded; write what
  * differs. Returns the number of changed pages. */
 static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
                               uint64_t base, size_t size)
@@ -127,7 +130,7 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, stru
 
     for (size_t offset = 0; offset <= size; offset += PAGE) {
         uint64_t *known = &r->hashes[(base + offset - r->first_page) / PAGE];
-        uint64_t hash = offset < size ? hash_page(h->block + offset) : 0;
+        uint64_t hash = offset < size ? hash_page(h->bytes + offset) : 0;
 
         if (offset < size && hash != *known) {
             *known = hash;
@@ -149,6 +152,7 @@ static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct ran
     uint64_t changed = 0;
 
     if (tsm_memory_read(h->block, base, size)) {
+        h->bytes = h->block;
         blank_foreign(lane->session, h, r, base, size);
         return write_changes(lane, h, r, base, size);
     }
@@ -199,6 +203,35 @@ static void try_to_watch(struct tsm_hostmem *h, struct range *r)
     r->refused = !r->watched;
 }
 
+/* Runs [first, count) as far as they fit into the block, read with one system call: one for each
+ * page would cost more than everything else here. Returns how many were looked at. */
+static size_t look_at_some(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
+                           size_t first, size_t count)
+{
+    const struct tsm_page_run *runs = h->runs + first;
+    uint64_t size = 0;
+    size_t n = 0;
+
+    for (; first + n < count && size + (runs[n].end - runs[n].start) <= BLOCK_SIZE; n++) {
+        h->spans[n].iov_base =
+            (void *)(uintptr_t)runs[n].start; /* NOLINT: only the kernel follows */
+        h->spans[n].iov_len = runs[n].end - runs[n].start;
+        size += h->spans[n].iov_len;
+    }
+    if (n < 2 || !tsm_memory_read_spans(h->block, h->spans, n)) {
+        look_at_all(lane, h, r, runs[0].start, runs[0].end);
+        return 1;
+    }
+    size = 0;
+    for (size_t i = 0; i < n; i++) {
+        h->bytes = h->block + size;
+        size += h->spans[i].iov_len;
+        blank_foreign(lane->session, h, r, runs[i].start, h->spans[i].iov_len);
+        write_changes(lane, h, r, runs[i].start, h->spans[i].iov_len);
+    }
+    return n;
+}
+
 /* Read what the kernel says was written. False: it does not say any more. */
 static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r)
 {
@@ -209,10 +242,10 @@ static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct
 
         if (count < 0)
             return false;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             pages += (h->runs[i].end - h->runs[i].start) / PAGE;
-            look_at_all(lane, h, r, h->runs[i].start, h->runs[i].end);
-        }
+        for (size_t i = 0; i < (size_t)count;)
+            i += look_at_some(lane, h, r, i, (size_t)count);
     }
     if ((double)pages > HASH_ABOVE * (double)r->page_count) {
         tsm_pagemap_unwatch(&h->pagemap, r->first_page, end_of(r));

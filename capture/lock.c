@@ -90,3 +90,16 @@ bool tsm_memory_read(void *out, uint64_t address, size_t size)
     errno = saved_errno;
     return whole;
 }
+
+bool tsm_memory_read_spans(void *out, const struct iovec *spans, size_t count)
+{
+    int saved_errno = errno;
+    struct iovec local = {out, 0};
+    ssize_t got;
+
+    for (size_t i = 0; i < count; i++)
+        local.iov_len += spans[i].iov_len;
+    got = process_vm_readv((pid_t)syscall(SYS_getpid), &local, 1, spans, count, 0);
+    errno = saved_errno;
+    return got >= 0 && (size_t)got == local.iov_len;
+}

@@ -51,4 +51,9 @@ void tsm_memory_unmap(void *memory, size_t size);
 /* Read memory that may not be there: true when all of it could be read. */
 bool tsm_memory_read(void *out, uint64_t address, size_t size);
 
+/* The same for several spans, one behind the other into `out`, with one system call. False also
+ * where only single spans can be read. At most 1024 spans. */
+struct iovec;
+bool tsm_memory_read_spans(void *out, const struct iovec *spans, size_t count);
+
 #endif

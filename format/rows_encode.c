@@ -149,6 +149,10 @@ static void sort_by_group(const struct sbt_row *rows, size_t count, const struct
         members[next[rows[i].group]++] = (uint32_t)i;
 }
 
+/* Columns that are gathered together: a row's slots lie side by side, so each cache line of them is
+ * read once instead of once a column. */
+#define TILE 8u
+
 static void encode_group(const struct sbt_batch *b, const struct sbt_group *group,
                          const uint32_t *members, uint64_t *values, struct tsm_buffer *out)
 {
@@ -158,10 +162,15 @@ static void encode_group(const struct sbt_batch *b, const struct sbt_group *grou
     for (uint32_t i = 0; i < group->count; i++)
         values[i] = rows[members[i]].data_size;
     sbt_column_put(out, values, group->count, SBT_COLUMN_PLAIN);
-    for (uint32_t slot = 0; slot < group->slot_count; slot++) {
-        for (uint32_t i = 0; i < group->count; i++)
-            values[i] = slots[rows[members[i]].slot_at + slot];
-        sbt_column_put(out, values, group->count, SBT_COLUMN_PLAIN);
+    for (uint32_t first = 0; first < group->slot_count; first += TILE) {
+        uint32_t left = group->slot_count - first, width = left < TILE ? left : TILE;
+        for (uint32_t i = 0; i < group->count; i++) {
+            const uint64_t *from = slots + rows[members[i]].slot_at + first;
+            for (uint32_t k = 0; k < width; k++)
+                values[(size_t)k * group->count + i] = from[k];
+        }
+        for (uint32_t k = 0; k < width; k++)
+            sbt_column_put(out, values + (size_t)k * group->count, group->count, SBT_COLUMN_PLAIN);
     }
 }
 
@@ -185,13 +194,13 @@ void sbt_batch_encode(const struct sbt_batch *b, struct tsm_buffer *scratch, str
     uint64_t *values;
 
     tsm_buffer_clear(scratch);
-    values =
-        (uint64_t *)(void *)tsm_buffer_reserve(scratch, b->count * (size_t)12 + group_count * 4);
+    values = (uint64_t *)(void *)tsm_buffer_reserve(scratch, b->count * (size_t)(8 * TILE + 4) +
+                                                                 group_count * 4);
     if (!values) {
         out->failed = true;
         return;
     }
-    members = (uint32_t *)(values + b->count);
+    members = (uint32_t *)(values + b->count * (size_t)TILE);
     next = members + b->count;
     sort_by_group(rows, b->count, groups, group_count, next, members);
     tsm_buffer_add_u32(out, (uint32_t)group_count);
