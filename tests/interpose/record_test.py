@@ -93,6 +93,20 @@ def library(folder):
     true('attributes', len(launches[3]['args']['config.attrs']) > 0)
 
 
+def enumerate(folder):
+    """Functions that no call named are there by name."""
+    head, records = trace_of(folder, 'host_enumerate')
+    memory = int(one(records, 'cuMemAlloc_v2')['args']['dptr'], 16)
+    launches = find(records, 'cuLaunchKernel')
+
+    equal('taints', head['tainted'], 0)
+    equal('functions', [launch['args']['f'] for launch in launches],
+          [one(records, 'cuModuleGetFunction', name='mix')['args']['hfunc'],
+           one(records, 'cuLibraryGetKernel', name='mix')['args']['pKernel']])
+    equal('arguments', [launch['args']['arguments'] for launch in launches],
+          [block(256, 1, memory)] * 2)
+
+
 def old_driver(folder):
     """The same from a driver that cannot tell what parameters a function has."""
     interposed.EMU = BUILD / 'old'
