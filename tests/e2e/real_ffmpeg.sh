@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Debian's ffmpeg uploads frames to the GPU and downloads them again: same frames when recorded, and
+# each download is equal in the replay.
+. "$(dirname "$0")/util.sh"
+[ -z "${TEST_SANITIZED:-}" ] || exit 77 # programs of others do not carry the sanitizers' runtime
+command -v ffmpeg >/dev/null || exit 77
+frames() {
+    ffmpeg -v error -init_hw_device cuda=cu:0 -filter_hw_device cu -f lavfi \
+        -i testsrc2=size=64x48:rate=5:duration=2,format=nv12 \
+        -vf hwupload_cuda,hwdownload,format=nv12 -f rawvideo - </dev/null
+}
+export LD_LIBRARY_PATH="$TEST_EMU"
+frames >plain
+(
+    export LD_PRELOAD="$TEST_CAPTURE" TS_OUTPUT=t.sbt
+    frames >recorded
+)
+unset LD_LIBRARY_PATH
+cmp plain recorded
+tracesmith check t.sbt
+status 0 replay t.sbt --json
+[ "$(field out checksum_count)" -ge 10 ] || fail "fewer than 10 downloads: $(cat out)"
