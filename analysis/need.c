@@ -2,53 +2,37 @@
  *
  * Going backwards, a record is needed when something later that is needed depends on it. What a
  * stream needs is always a prefix of it, so one number a stream says all.
+ *
+ * Synchronisations. What the host waited for may matter to what a thread does next; to other
+ * threads only if they hear of it, which no record shows. It is taken to matter
+ *   - to later records of the same thread,
+ *   - to all records of a thread that began later,
+ *   - to streams that name memory in common with the one that was waited for.
  */
 #include "tracesmith/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/map.h"
+#include "analysis/stream_facts.h"
 
-#define STREAM_COUNT_MAX 65536u
+struct need_stream {
+    uint64_t until;           /* needed before this seq */
+    uint64_t wanted_position; /* of the last command whose result is verified */
+};
 
 struct search {
     const struct sbt_filter *filter;
-    uint64_t *until; /* by stream: needed before this seq */
-    bool *is_made;   /* by stream: a record makes it, so it is no default stream */
-    uint32_t count;  /* streams seen */
-    uint32_t capacity;
-    uint64_t all_until; /* of every stream: what a default stream joined, a whole device's sync */
-    uint64_t defaults_until;
-    struct sbt_map wanted; /* events whose next signal (going backwards) is needed: id -> 0 or 1 */
+    struct tsm_stream_facts facts;
+    struct need_stream *streams;
+    bool *group_needed;      /* by group of streams that share memory */
+    uint64_t all_until;      /* of every stream */
+    uint64_t joined_until;   /* of those that join a default stream */
+    uint64_t defaults_until; /* of default streams */
+    struct sbt_map wanted;  /* events whose next signal (going backwards) is needed: id -> 0 or 1 */
+    struct sbt_map threads; /* that have a needed record later */
+    uint64_t joined_before; /* the latest begin of such a thread */
 };
-
-static int grow(struct search *s, uint32_t stream)
-{
-    uint32_t more = s->capacity ? s->capacity : 16;
-
-    if (stream >= STREAM_COUNT_MAX)
-        return tsm_fail(TSM_E_LIMIT, "stream number %u is over this build's limit of %u", stream,
-                        STREAM_COUNT_MAX);
-    if (stream >= s->count)
-        s->count = stream + 1;
-    while (more <= stream)
-        more *= 2;
-    if (more <= s->capacity)
-        return 0;
-    uint64_t *until = realloc(s->until, more * sizeof(*until));
-    if (until)
-        s->until = until;
-    bool *made = realloc(s->is_made, more * sizeof(*made));
-    if (made)
-        s->is_made = made;
-    if (!until || !made)
-        return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", more);
-    memset(until + s->capacity, 0, (more - s->capacity) * sizeof(*until));
-    memset(made + s->capacity, 0, (more - s->capacity) * sizeof(*made));
-    s->capacity = more;
-    return 0;
-}
 
 static void raise(uint64_t *value, uint64_t to)
 {
@@ -58,25 +42,16 @@ static void raise(uint64_t *value, uint64_t to)
 
 static uint64_t until_of(const struct search *s, uint32_t stream)
 {
-    uint64_t until = s->until[stream];
+    const struct tsm_stream_fact *fact = &s->facts.streams[stream];
+    uint64_t until = s->streams[stream].until;
 
     raise(&until, s->all_until);
-    if (!s->is_made[stream])
+    if (!fact->is_apart)
+        raise(&until, s->joined_until);
+    if (fact->is_default)
         raise(&until, s->defaults_until);
     return until;
 }
-
-static bool anything_after(const struct search *s, uint64_t seq)
-{
-    if (s->all_until > seq || s->defaults_until > seq)
-        return true;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->until[i] > seq)
-            return true;
-    return false;
-}
-
-/* ---- the filter --------------------------------------------------------------------------- */
 
 static bool in_filter(const struct search *s, const struct sbt_record *record, uint32_t stream)
 {
@@ -90,17 +65,16 @@ static bool in_filter(const struct search *s, const struct sbt_record *record, u
            (!f->time_end_ns || record->time_ns < f->time_end_ns);
 }
 
-/* ---- one record --------------------------------------------------------------------------- */
+/* ---- what is needed ----------------------------------------------------------------------- */
 
-static int want_event(struct search *s, uint64_t id)
+static int set(struct sbt_map *map, uint64_t key)
 {
     bool added;
-    uint64_t *wanted = id ? sbt_map_insert(&s->wanted, id, &added) : NULL;
+    uint64_t *value = sbt_map_insert(map, key, &added);
 
-    if (id && !wanted)
-        return tsm_fail(TSM_E_MEMORY, "no memory for events");
-    if (wanted)
-        *wanted = 1;
+    if (!value)
+        return tsm_fail(TSM_E_MEMORY, "no memory for dependencies");
+    *value = 1;
     return 0;
 }
 
@@ -114,83 +88,102 @@ static bool take_wanted(struct search *s, uint64_t id)
     return true;
 }
 
+/* A command that is needed: what else is, then. */
+static int need_command(struct search *s, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    const struct tsm_stream_fact *fact = &s->facts.streams[record->stream];
+    uint64_t object = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
+    int error = set(&s->threads, record->thread);
+
+    raise(&s->joined_before, tsm_stream_facts_thread_first(&s->facts, record->thread));
+    s->group_needed[tsm_stream_facts_group(&s->facts, record->stream)] = true;
+    if (fact->is_default)
+        raise(&s->joined_until, record->seq);
+    else if (!fact->is_apart)
+        raise(&s->defaults_until, record->seq);
+    if (!error && schema->kind == SBT_KIND_WAIT && object)
+        error = set(&s->wanted, object);
+    return error;
+}
+
+/* The host waited for `stream` (SBT_STREAM_NONE: for all) in this record. */
+static bool sync_matters(const struct search *s, const struct sbt_record *record, uint32_t stream)
+{
+    if (record->seq < s->joined_before || sbt_map_find(&s->threads, record->thread))
+        return true;
+    if (stream != SBT_STREAM_NONE)
+        return s->group_needed[tsm_stream_facts_group(&s->facts, stream)];
+    for (uint32_t i = 0; i < s->facts.count; i++)
+        if (s->group_needed[i])
+            return true;
+    return false;
+}
+
+/* ---- one record --------------------------------------------------------------------------- */
+
 static int visit_command(struct search *s, const struct sbt_record *record,
                          const struct sbt_schema *schema)
 {
     uint64_t object = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
-    uint32_t stream = record->stream;
+    struct need_stream *stream = &s->streams[record->stream];
+    bool verified = record->position && record->position <= stream->wanted_position;
+    bool waited = (schema->flags & SBT_SCHEMA_BLOCKS) && sync_matters(s, record, record->stream);
+    bool signals = schema->kind == SBT_KIND_SIGNAL && take_wanted(s, object);
 
-    if (in_filter(s, record, stream))
-        raise(&s->until[stream], record->seq + 1);
-    if (schema->kind == SBT_KIND_SIGNAL && take_wanted(s, object))
-        raise(&s->until[stream], record->seq + 1);
-    if ((schema->flags & SBT_SCHEMA_BLOCKS) && anything_after(s, record->seq))
-        raise(&s->until[stream], record->seq + 1);
-    if (until_of(s, stream) <= record->seq)
-        return 0;
-    /* Which streams join a default stream is not in the trace for every API: all do. */
-    if (s->is_made[stream])
-        raise(&s->defaults_until, record->seq);
-    else
-        raise(&s->all_until, record->seq);
-    return schema->kind == SBT_KIND_WAIT ? want_event(s, object) : 0;
+    if (verified || waited || signals || in_filter(s, record, record->stream))
+        raise(&stream->until, record->seq + 1);
+    return until_of(s, record->stream) > record->seq ? need_command(s, record, schema) : 0;
 }
 
 static int visit_sync(struct search *s, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
-    uint64_t object = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+    uint64_t id = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
 
-    if (!anything_after(s, record->seq))
+    if (!sync_matters(s, record, record->stream))
         return 0;
     if (record->stream != SBT_STREAM_NONE) {
-        raise(&s->until[record->stream], record->seq);
-        if (!s->is_made[record->stream])
-            raise(&s->all_until, record->seq);
+        raise(&s->streams[record->stream].until, record->seq);
+        if (s->facts.streams[record->stream].is_default)
+            raise(&s->joined_until, record->seq);
         return 0;
     }
     /* The object may also be a context, and stand for the whole device. */
-    if (object && !strcmp(schema->fields[sbt_schema_role(schema, SBT_ROLE_OBJECT)].detail, "event"))
-        return want_event(s, object);
+    if (id && !strcmp(schema->fields[object].detail, "event"))
+        return set(&s->wanted, id);
     raise(&s->all_until, record->seq);
     return 0;
 }
 
 /* Bytes that are to be verified: the command that gave them, or for memory all before it. */
-static int visit_verified(struct search *s, const struct sbt_record *record,
-                          const struct sbt_schema *schema)
+static void visit_verified(struct search *s, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
 {
     uint64_t of = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
     bool is_readback = SBT_TYPE_CALL(record->type) == SBT_CORE_READBACK;
-    int error;
 
     if (!in_filter(s, record, (uint32_t)of))
-        return 0;
-    if (!is_readback || of >= SBT_STREAM_NONE) {
+        return;
+    if (is_readback && of < s->facts.count)
+        raise(&s->streams[of].wanted_position,
+              sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0));
+    else if (!is_readback)
         raise(&s->all_until, record->seq);
-        return 0;
-    }
-    error = grow(s, (uint32_t)of);
-    if (!error)
-        raise(&s->until[of], record->seq);
-    return error;
 }
 
 static int visit(struct search *s, struct sbt_reader *reader, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
-    int error = 0;
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) ||
-        record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM))
-        return visit_verified(s, record,
-                              schema ? schema : sbt_core_schema(SBT_TYPE_CALL(record->type)));
+        record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)) {
+        visit_verified(s, record, schema ? schema : sbt_core_schema(SBT_TYPE_CALL(record->type)));
+        return 0;
+    }
     if (!schema || (record->flags & SBT_RECORD_FAILED))
         return 0;
-    if (record->stream != SBT_STREAM_NONE)
-        error = grow(s, record->stream);
-    if (error)
-        return error;
     if (schema->kind == SBT_KIND_SYNC)
         return visit_sync(s, record, schema);
     if (record->stream != SBT_STREAM_NONE &&
@@ -200,37 +193,7 @@ static int visit(struct search *s, struct sbt_reader *reader, const struct sbt_r
     return 0;
 }
 
-/* ---- passes ------------------------------------------------------------------------------- */
-
-/* A context brings its default stream along. */
-static bool makes_default_stream(const struct sbt_schema *schema)
-{
-    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
-
-    return object >= 0 && !strcmp(schema->fields[object].detail, "context");
-}
-
-/* Streams are made by records on no stream; those that no record makes are default streams. */
-static int find_made(struct search *s, struct sbt_reader *reader)
-{
-    static const uint32_t none = SBT_STREAM_NONE;
-    struct sbt_filter filter = {.streams = &none, .stream_count = 1};
-    struct sbt_cursor *cursor = NULL;
-    const struct sbt_record *record;
-    int error = sbt_cursor_create(&cursor, reader, &filter, 1);
-
-    while (!error && (error = sbt_cursor_next(cursor, &record)) == 1) {
-        const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
-        uint64_t made = schema
-                            ? sbt_record_role(schema, record, SBT_ROLE_STREAM_MADE, SBT_STREAM_NONE)
-                            : SBT_STREAM_NONE;
-        error = made < SBT_STREAM_NONE ? grow(s, (uint32_t)made) : 0;
-        if (!error && made < SBT_STREAM_NONE && !makes_default_stream(schema))
-            s->is_made[made] = true;
-    }
-    sbt_cursor_destroy(cursor);
-    return error;
-}
+/* ---- the pass ----------------------------------------------------------------------------- */
 
 static int go_back(struct search *s, struct sbt_reader *reader)
 {
@@ -247,26 +210,38 @@ static int go_back(struct search *s, struct sbt_reader *reader)
     return error;
 }
 
+static int search(struct search *s, struct sbt_reader *reader)
+{
+    int error = tsm_stream_facts_collect(&s->facts, reader);
+
+    if (error)
+        return error;
+    s->streams = calloc(s->facts.count + 1, sizeof(*s->streams));
+    s->group_needed = calloc(s->facts.count + 1, sizeof(*s->group_needed));
+    if (!s->streams || !s->group_needed)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", s->facts.count);
+    return go_back(s, reader);
+}
+
 int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct sbt_filter *filter)
 {
     struct search s = {.filter = filter};
-    int error = find_made(&s, reader);
+    uint64_t *until = NULL;
+    int error = search(&s, reader);
 
+    if (!error && !(until = calloc(s.facts.count + 1, sizeof(*until))))
+        error = tsm_fail(TSM_E_MEMORY, "no memory for %u streams", s.facts.count);
+    for (uint32_t i = 0; i < s.facts.count && !error; i++)
+        until[i] = until_of(&s, i);
     if (!error)
-        error = go_back(&s, reader);
+        *out =
+            (struct tsm_need){until, s.facts.count, filter->seq_end ? filter->seq_end : UINT64_MAX};
+    tsm_stream_facts_finish(&s.facts);
     sbt_map_finish(&s.wanted);
-    if (error) {
-        free(s.until);
-        free(s.is_made);
-        return error;
-    }
-    for (uint32_t i = 0; i < s.count; i++)
-        s.until[i] = until_of(&s, i);
-    out->until_seq = s.until;
-    out->stream_count = s.count;
-    out->until_seq_other = filter->seq_end ? filter->seq_end : UINT64_MAX;
-    free(s.is_made);
-    return 0;
+    sbt_map_finish(&s.threads);
+    free(s.streams);
+    free(s.group_needed);
+    return error;
 }
 
 void tsm_need_finish(struct tsm_need *need)

@@ -12,7 +12,16 @@
 #ifndef __ASSEMBLER__
 #include <features.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+/* The sanitizers' runtimes stand in for the newest versions only. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define TSM_GLIBC_ANY
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define TSM_GLIBC_ANY
+#endif
+#endif
+
+#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 34) && !defined(TSM_GLIBC_ANY)
 
 #define TSM_GLIBC_SYMBOL(name, version) __asm__(".symver " #name "," #name "@GLIBC_" #version)
 

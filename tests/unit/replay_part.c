@@ -90,6 +90,54 @@ static void what_the_host_waited_for_is_needed(void)
     tsm_need_finish(&n);
 }
 
+/* Two threads that began before the other's synchronisation, each with a stream. */
+static void two_threads(const char *name, uint64_t other_address)
+{
+    begin(name);
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, SAMPLE_BASE, 64, 0);
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, SAMPLE_BASE + 4096, 64, 0);
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    s.thread = 2;
+    sample_add(&s, 1, "add_one", other_address, 1);
+    sample_call(&s, SYNC_STREAM, 1, 0, 0, 0);
+    s.thread = 1;
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+}
+
+static void what_another_thread_waited_for_is_not_needed(void)
+{
+    struct tsm_need n;
+
+    two_threads("threads", SAMPLE_BASE + 4096);
+    need_streams(&n, 2);
+    CHECK_EQ_INT((long long)n.until_seq[1], 0);
+    tsm_need_finish(&n);
+}
+
+static void but_it_is_when_memory_is_shared(void)
+{
+    struct tsm_need n;
+
+    two_threads("shared", SAMPLE_BASE + 16);
+    need_streams(&n, 2);
+    CHECK(n.until_seq[1] > 0);
+    tsm_need_finish(&n);
+}
+
+static void and_it_is_when_the_thread_began_later(void)
+{
+    struct tsm_need n;
+
+    begin("later");
+    sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    uint64_t sync = sample_call(&s, SYNC_STREAM, 1, 0, 0, 0);
+    s.thread = 2;
+    sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+    need_streams(&n, 2);
+    CHECK_EQ_INT((long long)n.until_seq[1], (long long)sync);
+    tsm_need_finish(&n);
+}
+
 static void a_default_stream_needs_all_before_it(void)
 {
     struct tsm_need n;
@@ -172,6 +220,9 @@ int main(void)
     a_wait_needs_its_signal_and_what_precedes_it();
     needs_go_through_several_streams();
     what_the_host_waited_for_is_needed();
+    what_another_thread_waited_for_is_not_needed();
+    but_it_is_when_memory_is_shared();
+    and_it_is_when_the_thread_began_later();
     a_default_stream_needs_all_before_it();
     nothing_after_a_range_is_needed();
     only_needed_commands_are_submitted();

@@ -91,6 +91,7 @@ void sample_begin(struct sample *s, const char *name)
     static const struct sbt_session session = {.id = {1}, .clock = "monotonic"};
 
     memset(s, 0, sizeof(*s));
+    s->thread = 1;
     snprintf(s->path, sizeof(s->path), "/tmp/replay_%d_%s.sbt", (int)getpid(), name);
     unlink(s->path);
     must(sbt_writer_create(&s->w, s->path, &session, NULL));
@@ -132,7 +133,7 @@ static uint64_t put(struct sample *s, uint32_t type, uint32_t stream, const uint
                            .time_ns = 1000 * s->seq + 1000,
                            .duration_ns = 10,
                            .type = type,
-                           .thread = 1,
+                           .thread = s->thread,
                            .stream = stream,
                            .flags = s->flags,
                            .slots = slots,

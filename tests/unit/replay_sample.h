@@ -37,7 +37,8 @@ struct sample {
     char path[64];
     uint64_t seq;
     uint64_t position[16];
-    uint32_t flags; /* of the next record */
+    uint32_t flags;  /* of the next record */
+    uint32_t thread; /* of the next records; 1 at first */
     uint64_t lost;  /* for the totals */
 };
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/stream_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/pairing.h"
+#include "base/bytes.h"
+
+#define STREAM_COUNT_MAX 65536u
+
+struct pass {
+    struct tsm_stream_facts *facts;
+    struct sbt_reader *reader;
+    struct tsm_extents extents;
+    struct sbt_map users; /* index of an allocation -> a stream that names it */
+};
+
+/* ---- streams ------------------------------------------------------------------------------ */
+
+static int grow(struct tsm_stream_facts *f, uint32_t stream)
+{
+    uint32_t more = f->capacity ? f->capacity : 16;
+
+    if (stream >= STREAM_COUNT_MAX)
+        return tsm_fail(TSM_E_LIMIT, "stream number %u is over this build's limit of %u", stream,
+                        STREAM_COUNT_MAX);
+    while (more <= stream)
+        more *= 2;
+    if (more > f->capacity) {
+        struct tsm_stream_fact *grown = realloc(f->streams, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", more);
+        f->streams = grown;
+        f->capacity = more;
+    }
+    for (; f->count <= stream; f->count++)
+        f->streams[f->count] = (struct tsm_stream_fact){.is_default = true, .sharing = f->count};
+    return 0;
+}
+
+/* Do the flags with which a stream was made say that it does not join the default stream? The trace
+ * names its own flags. */
+static bool made_apart(struct sbt_reader *reader, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++) {
+        const struct sbt_enum *table = schema->fields[i].type == SBT_FIELD_FLAGS
+                                           ? sbt_reader_enum(reader, schema->fields[i].detail)
+                                           : NULL;
+        for (uint32_t j = 0; table && j < table->value_count; j++)
+            if (strstr(table->values[j].name, "NON_BLOCKING") &&
+                (record->slots[i] & (uint64_t)table->values[j].value))
+                return true;
+    }
+    return false;
+}
+
+static int note_made(struct pass *p, const struct sbt_record *record,
+                     const struct sbt_schema *schema)
+{
+    uint64_t made = sbt_record_role(schema, record, SBT_ROLE_STREAM_MADE, SBT_STREAM_NONE);
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    if (made >= SBT_STREAM_NONE || (record->flags & SBT_RECORD_FAILED))
+        return 0;
+    int error = grow(p->facts, (uint32_t)made);
+    /* A context brings its default stream along. */
+    if (error || (object >= 0 && !strcmp(schema->fields[object].detail, "context")))
+        return error;
+    p->facts->streams[made].is_default = false;
+    p->facts->streams[made].is_apart = made_apart(p->reader, record, schema);
+    return 0;
+}
+
+/* ---- shared memory ------------------------------------------------------------------------ */
+
+uint32_t tsm_stream_facts_group(const struct tsm_stream_facts *facts, uint32_t stream)
+{
+    while (stream < facts->count && facts->streams[stream].sharing != stream)
+        stream = facts->streams[stream].sharing;
+    return stream;
+}
+
+static int note_address(struct pass *p, const struct sbt_record *record, uint64_t address)
+{
+    struct tsm_extent *extent =
+        address ? tsm_extents_find(&p->extents, address, record->seq) : NULL;
+    bool added;
+
+    if (!extent)
+        return 0;
+    uint64_t *user = sbt_map_insert(&p->users, (uint64_t)(extent - p->extents.list) + 1, &added);
+    if (!user)
+        return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
+    if (added)
+        *user = record->stream;
+    uint32_t a = tsm_stream_facts_group(p->facts, record->stream);
+    uint32_t b = tsm_stream_facts_group(p->facts, (uint32_t)*user);
+    p->facts->streams[a > b ? a : b].sharing = a < b ? a : b;
+    return 0;
+}
+
+static int note_memory(struct pass *p, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    int arguments = sbt_schema_role(schema, SBT_ROLE_ARGUMENTS);
+    const uint8_t *bytes = NULL;
+    size_t size = 0;
+    int error = note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_DST, 0));
+
+    if (!error)
+        error = note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_SRC, 0));
+    if (arguments < 0 || !sbt_record_bytes(record, (uint32_t)arguments, &bytes, &size))
+        return error;
+    for (size_t at = 0; at + 8 <= size && !error; at += 8)
+        error = note_address(p, record, tsm_get_u64(bytes + at));
+    return error;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static int note_thread(struct tsm_stream_facts *f, const struct sbt_record *record)
+{
+    bool added;
+    uint64_t *first = sbt_map_insert(&f->thread_first, record->thread, &added);
+
+    if (!first)
+        return tsm_fail(TSM_E_MEMORY, "no memory for threads");
+    if (added)
+        *first = record->seq + 1;
+    return 0;
+}
+
+uint64_t tsm_stream_facts_thread_first(const struct tsm_stream_facts *facts, uint32_t thread)
+{
+    const uint64_t *first = sbt_map_find(&facts->thread_first, thread);
+
+    return first ? *first - 1 : UINT64_MAX;
+}
+
+/* ---- the pass ----------------------------------------------------------------------------- */
+
+static int look_at(struct pass *p, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(p->reader, record->type);
+    int error = note_thread(p->facts, record);
+
+    if (!error && record->stream != SBT_STREAM_NONE)
+        error = grow(p->facts, record->stream);
+    if (!error && schema)
+        error = note_made(p, record, schema);
+    if (!error && schema && record->stream != SBT_STREAM_NONE)
+        error = note_memory(p, record, schema);
+    return error;
+}
+
+int tsm_stream_facts_collect(struct tsm_stream_facts *out, struct sbt_reader *reader)
+{
+    struct pass p = {.facts = out, .reader = reader};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = tsm_extents_collect(&p.extents, reader);
+
+    memset(out, 0, sizeof(*out));
+    if (!error)
+        error = sbt_cursor_create(&cursor, reader, NULL, 1);
+    while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
+        error = look_at(&p, record);
+    sbt_cursor_destroy(cursor);
+    tsm_extents_finish(&p.extents);
+    sbt_map_finish(&p.users);
+    return error;
+}
+
+void tsm_stream_facts_finish(struct tsm_stream_facts *facts)
+{
+    free(facts->streams);
+    sbt_map_finish(&facts->thread_first);
+    memset(facts, 0, sizeof(*facts));
+}
