@@ -8,6 +8,7 @@
 #include "format/rows.h"
 #include "tracesmith/writer.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,10 @@ int main(int argc, char **argv)
     struct sbt_reader *reader;
     struct sbt_cursor *cursor;
 
+    /* Memory that is given back to the system after each chunk would be part of the baseline only.
+     */
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     if (make(path, count) != 0 || sbt_reader_open(&reader, path) != 0 ||
         sbt_cursor_create(&cursor, reader, NULL, 0) != 0) {
         fprintf(stderr, "%s: %s\n", path, tsm_error_message());
