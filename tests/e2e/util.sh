@@ -21,8 +21,9 @@ trap finish EXIT
 PATH=$TEST_BIN:$PATH
 export PATH
 export TS_TEST_PTX=$TEST_PROGRAMS/kernels.ptx
-# Sanitizers object to a preload library in front of their runtime; ours is harmless to them.
-export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0
+# A sanitizer's runtime must be initialised before our dlsym runs; in a preloaded library it is not.
+# What is inside the preloaded library runs under the sanitizers in the unit tests of capture/.
+[ -z "${TEST_SANITIZED:-}" ] || exit 77
 
 fail() {
     echo "$*" >&2

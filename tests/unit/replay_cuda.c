@@ -14,10 +14,15 @@
 #include "tracesmith/writer.h"
 
 #define COUNT 1000u
-/* Below 512 GiB: ThreadSanitizer has the rest. */
-#define X    0x1123000000ull
+/* Addresses that the sanitizers leave to the program: each has another map. */
+#ifdef __SANITIZE_THREAD__
+#define PLACE 0x1000000000ull
+#else
+#define PLACE 0x210000000000ull
+#endif
+#define X    (PLACE + 0x123000000ull)
 #define Y    (X + 4096) /* in the same page of the device */
-#define HOST 0x1022000000ull
+#define HOST (PLACE + 0x22000000ull)
 
 static struct sbt_writer *w;
 static char path[64];
