@@ -190,7 +190,9 @@ static void only_needed_commands_are_submitted(void)
     sample_add(&s, 3, "add_one", SAMPLE_BASE, 1);
     sample_call(&s, SYNC_STREAM, 3, 0, 0, 0);
     replay(&options);
-    CHECK(strstr(sample_log(), "1:1 2:1 "));
+    /* Waits of the engine's own may stand between. */
+    const char *signal = strstr(sample_log(), "1:1 "), *wait = strstr(sample_log(), "2:1 ");
+    CHECK(signal && wait && signal < wait);
     CHECK(!strstr(sample_log(), "1:2") && !strstr(sample_log(), "3:"));
     CHECK_EQ_INT((long long)result.command_count, 2);
     CHECK_EQ_INT((long long)result.skipped_count, 3);
