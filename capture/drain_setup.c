@@ -89,7 +89,7 @@ static void put_on_free_list(struct tsm_session *s, uint32_t from, uint32_t to)
     tsm_lock_take(&s->lanes_lock);
     for (uint32_t i = from; i < to; i++) {
         s->lanes[i].next_free = s->free_lanes;
-        s->free_lanes = &s->lanes[i];
+        __atomic_store_n(&s->free_lanes, &s->lanes[i], __ATOMIC_RELAXED);
     }
     tsm_lock_give(&s->lanes_lock);
 }

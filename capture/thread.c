@@ -25,7 +25,7 @@ static void give_back(struct tsm_session *session, struct tsm_lane *lane)
     __atomic_store_n(&lane->header->thread, 0, __ATOMIC_RELAXED);
     tsm_lock_take(&session->lanes_lock);
     lane->next_free = session->free_lanes;
-    session->free_lanes = lane;
+    __atomic_store_n(&session->free_lanes, lane, __ATOMIC_RELAXED);
     tsm_lock_give(&session->lanes_lock);
 }
 
@@ -55,7 +55,7 @@ static struct tsm_lane *pop_free(struct tsm_session *session)
     tsm_lock_take(&session->lanes_lock);
     lane = session->free_lanes;
     if (lane)
-        session->free_lanes = lane->next_free;
+        __atomic_store_n(&session->free_lanes, lane->next_free, __ATOMIC_RELAXED);
     tsm_lock_give(&session->lanes_lock);
     return lane;
 }
