@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "format/rows.h"
+#include "format/table.h"
 
 #include <string.h>
 
@@ -61,6 +62,20 @@ static const struct sbt_check_schema *schema_of(struct sbt_checker *c, const str
     return NULL;
 }
 
+/* What the CHECKPOINT chunk that must follow has to say. */
+static void note_end(struct sbt_checker *c, const struct sbt_record *r)
+{
+    c->has_last_end = r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END) &&
+                      r->slot_count >= SBT_CHECKPOINT_SLOTS;
+    if (c->has_last_end)
+        c->last_end = (struct sbt_checkpoint){.number = (uint32_t)r->slots[0],
+                                              .flags = (uint32_t)r->slots[1],
+                                              .seq = r->seq,
+                                              .time_ns = r->time_ns,
+                                              .item_count = r->slots[2],
+                                              .size = r->slots[3]};
+}
+
 static void check_record(struct sbt_checker *c, const struct sbt_record *r, struct sbt_chunk *span)
 {
     const struct sbt_check_schema *s = schema_of(c, r);
@@ -85,6 +100,7 @@ static void check_record(struct sbt_checker *c, const struct sbt_record *r, stru
         c->totals.lost_count += r->slots[0];
     if (filtered && r->slot_count)
         c->totals.filtered_count += r->slots[0];
+    note_end(c, r);
 }
 
 static void check_span(struct sbt_checker *c, const struct sbt_chunk *span)
@@ -116,6 +132,7 @@ int sbt_check_events(struct sbt_checker *c)
     if (wrong) {
         sbt_check_say(c, "EVENTS chunk: %s", wrong);
         c->next_seq = c->head.last_seq + 1;
+        c->has_last_end = false;
         return 0;
     }
     if (rows.unknown_columns && c->header.minor == 0)

@@ -40,6 +40,9 @@ struct sbt_checker {
     struct sbt_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
     struct sbt_map listed;      /* those that a PIECES chunk has listed */
 
+    struct sbt_checkpoint last_end; /* the last record, if it is a CHECKPOINT_END */
+    bool has_last_end;
+
     struct tsm_buffer chunks; /* index entries of all chunks so far */
     struct tsm_buffer leaves; /* index entries of the leaves since the start */
     uint64_t root_offset;     /* of the last root; 0 none */

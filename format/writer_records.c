@@ -143,6 +143,8 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
     w->next_seq++;
     w->totals.record_count++;
     span_add(w, schema, r);
+    if (r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END))
+        return sbt_writer_stick(w, sbt_writer_checkpoint(w, r));
     return 0;
 }
 

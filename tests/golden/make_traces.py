@@ -18,7 +18,7 @@ from xxh3 import hash64  # noqa: E402
 
 SESSION = bytes.fromhex("00112233445566778899aabbccddeeff")
 STREAM_INFO, METADATA, SCHEMA, ENUMS, STRINGS, STACKS, MAPPINGS, EVENTS, BLOBS = range(1, 10)
-INDEX, TRAILER, PIECES = 13, 14, 15
+CHECKPOINT, INDEX, TRAILER, PIECES = 12, 13, 14, 15
 NONE = 0xFFFFFFFF
 
 
@@ -169,6 +169,19 @@ def newer_minor():
     return t.finish()
 
 
+def checkpoint(size=5):
+    """A checkpoint without memory, and a command behind it. `size`: what its chunk says."""
+    t = Trace().metadata(kind="checkpoint")
+    t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")]),
+                     schema(16, "checkpoint_begin", [("number", 1, ""), ("flags", 12, "")], 10),
+                     schema(18, "checkpoint_end", [("number", 1, ""), ("flags", 12, ""),
+                                                   ("items", 1, ""), ("size", 10, "")], 10)])
+    t.events(*events([(16, [[7, 1]], [b""]), (18, [[7, 1, 0, 5]], [b""])]))
+    t.chunk(CHECKPOINT, item(struct.pack("<IIQQQQ", 7, 1, 1, 2000, 0, size)), 1)
+    t.events(*events([(0x10001, [[1]], [b""])]))
+    return t.finish()
+
+
 def simple(**changes):
     t = Trace().metadata(name="simple")
     t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")])])
@@ -235,6 +248,10 @@ def broken():
         STRINGS, [struct.pack("<II", 0xFFFFFFF0, 1)], (1, 1)).finish()
     yield "schema_fields", Trace().metadata(name="x").table(
         SCHEMA, [schema(0x10001, "many", [("f", 1, "")] * 65)]).finish()
+    yield "checkpoint_size", checkpoint(size=6)
+    t = simple()
+    t.chunk(CHECKPOINT, item(struct.pack("<IIQQQQ", 7, 1, 2, 3000, 0, 0)), 1)
+    yield "checkpoint_alone", t.finish()
     yield "piece_key", _bad_piece(b"abc", 3)
     yield "piece_size", _bad_piece(b"abc", 4)
     t = simple()
@@ -254,7 +271,8 @@ def _bad_piece(data, size):
 def main():
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "bad"), exist_ok=True)
-    traces = [("values", values_trace()), ("newer_minor", newer_minor())]
+    traces = [("values", values_trace()), ("newer_minor", newer_minor()),
+              ("checkpoint", checkpoint())]
     traces += [("bad/" + name, data) for name, data in broken()]
     for name, data in traces:
         with open(os.path.join(folder, name + ".sbt"), "wb") as file:
