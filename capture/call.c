@@ -64,26 +64,27 @@ static void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t type)
     call->data_size = 0;
 }
 
-/* Not ON: start the session, or count calls until TS_START_CALL. True: record this one. */
-static bool begin_slowly(uint32_t state)
+/* Not ON: start the session, wait for the end of a checkpoint, or look whether recording starts.
+ * Returns the state that this call is made in: ON and WAITING are those that record. */
+static uint32_t begin_slowly(uint32_t state)
 {
+    bool looked = false;
     struct tsm_live *live;
-    struct tsm_session *s;
 
-    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside)
-        return false;
-    if (state == TSM_LIVE_NONE || state == TSM_LIVE_STARTING)
-        state = tsm_session_start();
-    if (state != TSM_LIVE_COUNTING)
-        return state == TSM_LIVE_ON;
-    live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    s = live->session;
-    if (__atomic_add_fetch(&s->call_count, 1, __ATOMIC_RELAXED) < s->settings.start_call)
-        return false;
-    __atomic_store_n(&s->call_count, 0, __ATOMIC_RELAXED);
-    __atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_ON, false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_ACQUIRE);
-    return true;
+    while (!tsm_thread.inside) {
+        if (state == TSM_LIVE_NONE || state == TSM_LIVE_STARTING)
+            state = tsm_session_start();
+        live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+        if (state == TSM_LIVE_HELD)
+            tsm_futex_wait(&live->state, state, 0);
+        else if (state == TSM_LIVE_WAITING && !looked)
+            tsm_checkpoint_start(live->session);
+        else
+            return state;
+        looked = looked || state == TSM_LIVE_WAITING;
+        state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+    }
+    return TSM_LIVE_OFF;
 }
 
 /* This thread's first call in the session. */
@@ -99,6 +100,16 @@ static struct tsm_lane *find_lane(struct tsm_session *s)
     return lane;
 }
 
+/* The state has changed since it was read: as if the call had not begun. Returns the new one. */
+static uint32_t step_back(struct tsm_lane *lane, const struct tsm_live *live)
+{
+    __atomic_store_n(&lane->header->inside, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
+    tsm_scratch_clear(lane);
+    tsm_thread.inside = 0;
+    return __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+}
+
 bool tsm_call_begin(struct tsm_call *call, uint32_t type)
 {
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
@@ -107,8 +118,12 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     struct tsm_lane *lane;
     uint8_t info;
 
+again:
     if (__builtin_expect(state != TSM_LIVE_ON, 0)) {
-        if (!begin_slowly(state))
+        int saved_errno = errno;
+        state = begin_slowly(state);
+        errno = saved_errno;
+        if (state != TSM_LIVE_ON && state != TSM_LIVE_WAITING)
             return false;
         live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
     }
@@ -125,7 +140,8 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     }
     tsm_thread.inside = 1;
     init(call, lane, type);
-    if (info & TSM_TYPE_STACK)
+    call->keep = state == TSM_LIVE_ON || (info & TSM_TYPE_EARLY);
+    if ((info & TSM_TYPE_STACK) && call->keep)
         call->stack =
             tsm_stack_capture(s, lane, __builtin_return_address(0), __builtin_dwarf_cfa());
     PUBLISH(lane->header->closing, 0);
@@ -133,6 +149,13 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     call->begin = stamp_begin(lane, info);
     PUBLISH(lane->header->since, call->begin);
     __atomic_store_n(&lane->header->inside, type, __ATOMIC_RELEASE);
+    /* Whoever takes a checkpoint sets the state first and looks at `inside` then, with
+     * membarrier() between: either it sees us here, or we see it there. */
+    COMPILER_FENCE();
+    if (__builtin_expect(__atomic_load_n(&live->state, __ATOMIC_RELAXED) != state, 0)) {
+        state = step_back(lane, live);
+        goto again;
+    }
     return true;
 }
 
@@ -140,7 +163,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 {
     struct tsm_lane_header *h = call->lane->header;
 
-    if (!stream)
+    if (!stream || !call->keep)
         return;
     call->stream = stream;
     tsm_lock_take(&stream->lock);
@@ -316,7 +339,7 @@ void tsm_call_commit(struct tsm_call *call)
                                     (uint64_t)call->data_size);
     struct tsm_record_entry *e;
 
-    if (lane->session->filtering && !tsm_filter_keeps(lane, call)) {
+    if (!call->keep || (lane->session->filtering && !tsm_filter_keeps(lane, call))) {
         leave(call);
         return;
     }

@@ -323,6 +323,8 @@ static int write_end(struct tsm_drain *d)
         error = write_unfinished(d);
     if (!error)
         error = write_unmodelled_counts(d);
+    if (!error && d->session->stop_text)
+        error = sbt_writer_metadata(d->merge.writer, "capture.stopped", d->session->stop_text);
     for (uint32_t i = 1; i < d->merge.lane_count; i++)
         tsm_merge_ending_add(&ending, d->lanes[i].header);
     if (!error)
@@ -408,6 +410,7 @@ static int run(struct tsm_drain *d)
         if (tsm_monotonic_ns() >= d->clock_due_ns)
             tsm_drain_calibrate(d);
         do_favour(s);
+        tsm_control_poll(s);
         take_request(d);
         if (!error)
             error = merge_round(d, false);

@@ -52,7 +52,18 @@ void cuda_describe_again(void);
 void cuda_checksum_sync(struct tsm_stream *stream);
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 
+/* Each live allocation of device memory, as far as they are kept in mind (TS_CHECKSUM, checkpoints).
+ * False when `visit` gave false, or when there were too many to keep. */
+bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcontext context));
+
+/* For checkpoints: what tsm_source says of quiet() and save(). */
+bool cuda_checkpoint_quiet(uint64_t until_ns);
+bool cuda_checkpoint_save(void);
+/* A module or library was loaded: keep in mind what variables its image has. */
+void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint64_t size);
+
 /* In the child of a fork. */
+void cuda_checkpoint_forked(void);
 void cuda_streams_forked(void);
 void cuda_checksum_forked(void);
 

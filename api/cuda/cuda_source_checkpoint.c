@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a checkpoint saves of a CUDA program: allocations, variables of modules and libraries,
+ * arrays. Its threads are held back while quiet() and save() run, so objects neither come nor go.
+ *
+ * A stream that is being captured must not even be asked whether it is idle: that would end the
+ * capture. cuStreamIsCapturing() may always be asked, and comes first.
+ */
+#include "api/cuda/cuda_source.h"
+
+#include "api/cuda/cuda_encode.h"
+#include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_image.h"
+#include "api/cuda/cuda_wrappers.h"
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define ARRAY_SIZE_MAX ((uint64_t)128 << 20) /* one record: rows cannot be cut */
+
+/* ---- images: what variables there are ----------------------------------------------------------
+ */
+
+struct variable {
+    struct variable *next;
+    uint32_t name; /* interned */
+};
+
+/* A module or library that was loaded. The memory is never freed: programs load few. */
+struct code {
+    struct code *next;
+    uint32_t object; /* enum cuda_object */
+    uint32_t id;
+    uint64_t raw;
+    CUcontext context;
+    struct variable *variables;
+};
+
+static _Atomic(struct code *) codes;
+
+static const char *text_of(char *out, size_t size, const char *name, size_t name_size)
+{
+    if (name_size >= size)
+        return NULL;
+    memcpy(out, name, name_size);
+    out[name_size] = '\0';
+    return out;
+}
+
+static void keep_variable(void *context, const char *name, size_t name_size)
+{
+    struct code *code = context;
+    uint32_t id = tsm_intern(name, name_size);
+    struct variable *v;
+
+    for (v = code->variables; v; v = v->next)
+        if (v->name == id)
+            return;
+    v = cuda_keep(sizeof(*v) + name_size + 1);
+    if (!v)
+        return;
+    text_of((char *)(v + 1), name_size + 1, name, name_size);
+    v->name = id;
+    v->next = code->variables;
+    code->variables = v;
+}
+
+void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint64_t size)
+{
+    const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
+    struct code *code;
+
+    if (!handle || !tsm_checkpoint_possible() || !(code = cuda_keep(sizeof(*code))))
+        return;
+    code->object = object;
+    code->id = handle->id;
+    code->raw = raw;
+    real.cuCtxGetCurrent(&code->context);
+    cuda_image_variables(data, size, keep_variable, code);
+    code->next = atomic_load(&codes);
+    while (!atomic_compare_exchange_weak(&codes, &code->next, code))
+        ;
+}
+
+void cuda_checkpoint_forked(void)
+{
+    atomic_store(&codes, NULL);
+}
+
+/* ---- idle? -------------------------------------------------------------------------------------
+ */
+
+static void nap(void)
+{
+    struct timespec t = {0, 50000};
+
+    nanosleep(&t, NULL);
+}
+
+/* A context of the program's; false: it is not there any more. */
+static bool enter(CUcontext context)
+{
+    return context && real.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+}
+
+static void leave(void)
+{
+    CUcontext context;
+
+    real.cuCtxPopCurrent_v2(&context);
+}
+
+static bool not_captured(void *user, const struct tsm_handle *handle)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result = real.cuStreamIsCapturing((CUstream)(uintptr_t)handle->raw, &status);
+
+    /* An older driver cannot capture. */
+    return result == CUDA_ERROR_NOT_FOUND ||
+           (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+static bool stream_idle(void *user, const struct tsm_handle *handle)
+{
+    const uint64_t *until_ns = user;
+    CUresult result;
+
+    while ((result = real.cuStreamQuery((CUstream)(uintptr_t)handle->raw)) == CUDA_ERROR_NOT_READY) {
+        if (tsm_monotonic_ns() >= *until_ns)
+            return false;
+        nap();
+    }
+    return result == CUDA_SUCCESS;
+}
+
+/* An event on the legacy default stream comes after all that was sent to the streams that join it:
+ * also to those of threads, which have no handle. */
+static bool default_idle(uint64_t until_ns)
+{
+    CUevent event;
+    CUresult result = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+
+    if (result != CUDA_SUCCESS)
+        return result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT;
+    result = real.cuEventRecord(event, NULL);
+    while (result == CUDA_SUCCESS &&
+           (result = real.cuEventQuery(event)) == CUDA_ERROR_NOT_READY &&
+           tsm_monotonic_ns() < until_ns) {
+        nap();
+        result = CUDA_SUCCESS;
+    }
+    real.cuEventDestroy_v2(event);
+    /* What is left are streams that were destroyed with work in them. */
+    return result == CUDA_SUCCESS && real.cuCtxSynchronize() == CUDA_SUCCESS;
+}
+
+static bool context_idle(void *user, const struct tsm_handle *handle)
+{
+    const uint64_t *until_ns = user;
+    bool idle;
+
+    if (!enter((CUcontext)(uintptr_t)handle->raw))
+        return true;
+    idle = default_idle(*until_ns);
+    leave();
+    return idle;
+}
+
+bool cuda_checkpoint_quiet(uint64_t until_ns)
+{
+    return tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_STREAM, not_captured, NULL) &&
+           tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_STREAM, stream_idle, &until_ns) &&
+           tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, context_idle, &until_ns);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static bool read_device(const struct tsm_memory *m, uint64_t offset, void *out, size_t size)
+{
+    CUdeviceptr start = (CUdeviceptr)(uintptr_t)m->user;
+
+    return real.cuMemcpyDtoH_v2(out, start + offset, size) == CUDA_SUCCESS;
+}
+
+static bool save_allocation(CUdeviceptr start, uint64_t size, CUcontext context)
+{
+    struct tsm_memory m = {.kind = SBT_MEMORY_DEVICE,
+                           .address = start,
+                           .size = size,
+                           .read = read_device,
+                           .user = (const void *)(uintptr_t)start};
+    bool saved;
+
+    if (!tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, CUDA_SLOT(context)) || !enter(context))
+        return true; /* it went with its context */
+    saved = tsm_checkpoint_memory(&m);
+    leave();
+    return saved;
+}
+
+/* Variables that the driver does not give out (it may have dropped unused ones) are left out. */
+static bool save_variable(const struct code *code, const struct variable *v)
+{
+    const char *name = (const char *)(v + 1);
+    bool is_module = code->object == CUDA_OBJECT_MODULE;
+    struct tsm_memory m = {.kind = is_module ? SBT_MEMORY_GLOBAL : SBT_MEMORY_LIBRARY_GLOBAL,
+                           .object = code->id,
+                           .name = v->name,
+                           .read = read_device};
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    CUresult result =
+        is_module
+            ? real.cuModuleGetGlobal_v2(&start, &size, (CUmodule)(uintptr_t)code->raw, name)
+            : real.cuLibraryGetGlobal(&start, &size, (CUlibrary)(uintptr_t)code->raw, name);
+
+    if (result != CUDA_SUCCESS || !start)
+        return true;
+    m.size = size;
+    m.user = (const void *)(uintptr_t)start;
+    return tsm_checkpoint_memory(&m);
+}
+
+static bool save_code(const struct code *code)
+{
+    const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, code->object, code->raw);
+    bool saved = true;
+
+    if (!handle || handle->id != code->id || !enter(code->context))
+        return true; /* unloaded */
+    for (const struct variable *v = code->variables; v && saved; v = v->next)
+        saved = save_variable(code, v);
+    leave();
+    return saved;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------
+ */
+
+static uint64_t element_size(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    switch (d->Format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8:
+        return d->NumChannels;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+        return 2 * d->NumChannels;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT:
+        return 4 * d->NumChannels;
+    default:
+        return 0; /* block-compressed and planar ones */
+    }
+}
+
+static bool read_kept(const struct tsm_memory *m, uint64_t offset, void *out, size_t size)
+{
+    memcpy(out, (const uint8_t *)m->user + offset, size);
+    return true;
+}
+
+static bool copy_array(CUarray array, const CUDA_ARRAY3D_DESCRIPTOR *d, void *out)
+{
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .srcArray = array,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = out,
+                          .WidthInBytes = d->Width * element_size(d),
+                          .Height = d->Height ? d->Height : 1,
+                          .Depth = d->Depth ? d->Depth : 1};
+
+    copy.dstPitch = copy.WidthInBytes;
+    copy.dstHeight = copy.Height;
+    return real.cuMemcpy3D_v2(&copy) == CUDA_SUCCESS;
+}
+
+/* Arrays are few and small beside buffers: each is read as a whole. One that cannot be saved makes
+ * the checkpoint impossible. */
+static bool save_array(void *user, const struct tsm_handle *handle)
+{
+    CUarray array = (CUarray)(uintptr_t)handle->raw;
+    struct tsm_memory m = {.kind = SBT_MEMORY_ARRAY, .object = handle->id, .read = read_kept};
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    void *bytes;
+    bool saved;
+
+    if (real.cuArray3DGetDescriptor_v2(&d, array) != CUDA_SUCCESS)
+        return false;
+    m.size = d.Width * element_size(&d) * (d.Height ? d.Height : 1) * (d.Depth ? d.Depth : 1);
+    if (m.size == 0 || m.size > ARRAY_SIZE_MAX) {
+        tsm_session_unmodelled("an array that a checkpoint cannot save", false);
+        return false;
+    }
+    bytes = mmap(NULL, m.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    m.user = bytes;
+    saved = copy_array(array, &d, bytes) && tsm_checkpoint_memory(&m);
+    munmap(bytes, m.size);
+    return saved;
+}
+
+/* Their context is not known: any will do, the address space is one. */
+static bool save_arrays(void *user, const struct tsm_handle *context)
+{
+    bool *done = user;
+
+    if (*done || !enter((CUcontext)(uintptr_t)context->raw))
+        return true;
+    *done = true;
+    bool saved = tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_ARRAY, save_array, NULL);
+    leave();
+    return saved;
+}
+
+bool cuda_checkpoint_save(void)
+{
+    bool arrays_done = false;
+
+    if (!cuda_allocations_each(save_allocation))
+        return false;
+    for (const struct code *code = atomic_load(&codes); code; code = code->next)
+        if (!save_code(code))
+            return false;
+    return tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, save_arrays, &arrays_done);
+}
