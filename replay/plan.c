@@ -23,6 +23,9 @@ struct scan {
     } * streams;
     uint32_t capacity;
     uint64_t next_seq;
+    uint32_t from_number;   /* of the checkpoint, 0 none */
+    struct sbt_map made_at; /* address -> seq + 1 of the record that made memory there */
+    bool in_checkpoint;     /* one has begun and not ended */
 };
 
 const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader, const struct sbt_record *record)
@@ -224,6 +227,43 @@ static int compare_pulls(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
+/* ---- checkpoints -------------------------------------------------------------------------- */
+
+/* Programs that allocate for each step have made and freed memory many times over before the
+ * checkpoint; only what is alive there is needed. */
+static int note_memory(struct scan *scan, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
+    bool makes = schema->kind == SBT_KIND_CREATE, added;
+    uint64_t *made;
+
+    if (record->seq >= scan->plan->from_seq || !address ||
+        (!makes && schema->kind != SBT_KIND_DESTROY))
+        return 0;
+    made = sbt_map_insert(&scan->made_at, address, &added);
+    if (!made)
+        return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
+    if (!makes && *made &&
+        (!sbt_map_insert(&scan->plan->dead, *made, &added) ||
+         !sbt_map_insert(&scan->plan->dead, record->seq + 1, &added)))
+        return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
+    *made = makes ? record->seq + 1 : 0;
+    return 0;
+}
+
+static void note_checkpoint(struct scan *scan, const struct sbt_record *record)
+{
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_BEGIN)) {
+        scan->plan->interrupted_count += scan->in_checkpoint;
+        scan->in_checkpoint = true;
+    } else if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END)) {
+        scan->in_checkpoint = false;
+    } else if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY) && record->slot_count) {
+        scan->plan->item_count += scan->from_number && record->slots[0] == scan->from_number;
+    }
+}
+
 /* ---- the pass ----------------------------------------------------------------------------- */
 
 static void note_span(struct tsm_plan *plan, const struct sbt_record *record)
@@ -257,12 +297,15 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     int error = 0;
 
     note_missing(scan, record);
+    note_checkpoint(scan, record);
     scan->plan->record_count++;
     count_treatment(scan->plan, reader, record, schema, treatment);
     if (record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);
     if (!error && schema)
         error = note_made(scan, record, schema);
+    if (!error && treatment == TSM_TREAT_REPLAY && schema)
+        error = note_memory(scan, record, schema);
     if (error || treatment != TSM_TREAT_REPLAY)
         return error;
     if (is_command)
@@ -271,7 +314,8 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
 }
 
 int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
-                  const struct tsm_backend *backend, struct tsm_backend_state *state)
+                  const struct tsm_backend *backend, struct tsm_backend_state *state,
+                  const struct sbt_checkpoint *from)
 {
     const struct sbt_totals *totals = sbt_reader_totals(reader);
     struct scan scan = {.plan = out, .api = backend->description};
@@ -282,11 +326,15 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     memset(out, 0, sizeof(*out));
     out->lost_count = totals->lost_count;
     out->filtered_count = totals->filtered_count;
+    out->from_seq = from ? from->seq : 0;
+    scan.from_number = from ? from->number : 0;
     error = sbt_cursor_create(&cursor, reader, NULL, 1);
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = scan_record(&scan, reader, backend, state, record);
     sbt_cursor_destroy(cursor);
+    out->interrupted_count += scan.in_checkpoint;
     free(scan.streams);
+    sbt_map_finish(&scan.made_at);
     if (!error && out->pull_count)
         qsort(out->pulls, out->pull_count, sizeof(*out->pulls), compare_pulls);
     return error;
@@ -296,5 +344,6 @@ void tsm_plan_finish(struct tsm_plan *plan)
 {
     free(plan->is_made);
     free(plan->pulls);
+    sbt_map_finish(&plan->dead);
     memset(plan, 0, sizeof(*plan));
 }

@@ -18,7 +18,7 @@ struct replay_values {
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
     uint64_t loop, timeout_s, check;
-    int pace, grain;
+    int pace, grain, from;
     const char *device, *library;
     bool dry_run, keep_going, lossy, json;
 };
@@ -36,6 +36,12 @@ static bool parse_check(void *field, const char *text)
 
 static const struct tsm_option options[] = {
     TSM_SELECTION_OPTIONS(replay_values, streams, range),
+    {.name = "from-checkpoint",
+     .type = TSM_OPTION_CHOICE,
+     .offset = TSM_FIELD(replay_values, from),
+     .argument = "nearest|none",
+     .help = "With --range: load the last checkpoint before it and go on from there, if the trace "
+             "has one (tsrecord --checkpoint); or run everything that comes before the range."},
     {.name = "device",
      .letter = 'd',
      .type = TSM_OPTION_TEXT,
@@ -169,6 +175,7 @@ static int settle_options(struct run *run)
         .dry_run = v->dry_run,
         .lossy = v->lossy,
         .keep_going = v->keep_going,
+        .no_checkpoint = v->from == 1,
         .timeout_ns = v->timeout_s * 1000000000u,
         .progress = progress,
         .on_difference = on_difference,
@@ -196,6 +203,10 @@ static void print_counts(const struct tsm_replay_result *r)
            plural(r->command_count), r->stream_count, plural(r->stream_count));
     if (r->skipped_count)
         printf(", %" PRIu64 " left out", r->skipped_count);
+    if (r->checkpoint)
+        printf(", from checkpoint %" PRIu32 " (record %" PRIu64 "; %" PRIu64 " command%s before "
+               "it not sent)",
+               r->checkpoint, r->checkpoint_seq, r->jumped_count, plural(r->jumped_count));
     if (r->translated_count)
         printf(", %" PRIu64 " address%s moved", r->translated_count,
                r->translated_count == 1 ? "" : "es");
@@ -215,6 +226,9 @@ static void print_result(const struct tsm_replay_result *r)
     else
         printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
                tsm_paint(TSM_PAINT_NONE));
+    if (r->interrupted_count)
+        tsm_note("%" PRIu64 " checkpoint%s not finished when it was recorded and not used",
+                 r->interrupted_count, r->interrupted_count == 1 ? " was" : "s were");
     if (r->device[0])
         tsm_note("on %s, %.3f s (recorded: %.3f s)", r->device, (double)r->elapsed_ns / 1e9,
                  (double)r->recorded_ns / 1e9);
@@ -238,6 +252,10 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_string(j, "device", r->device);
     tsm_json_put_u64(j, "command_count", r->command_count);
     tsm_json_put_u64(j, "skipped_count", r->skipped_count);
+    tsm_json_put_u64(j, "checkpoint", r->checkpoint);
+    tsm_json_put_u64(j, "checkpoint_seq", r->checkpoint_seq);
+    tsm_json_put_u64(j, "jumped_count", r->jumped_count);
+    tsm_json_put_u64(j, "interrupted_count", r->interrupted_count);
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);

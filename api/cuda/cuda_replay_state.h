@@ -165,6 +165,11 @@ int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
 int cuda_code_check(struct cuda_replay *replay);
 void cuda_code_finish(struct cuda_replay *replay);
 
+/* ---- checkpoints (cuda_replay_checkpoint.c) ---- */
+
+/* Carry out a MEMORY record. Nothing else runs. */
+int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *record);
+
 /* ---- all of it ---- */
 
 struct cuda_replay {
