@@ -233,11 +233,14 @@ static bool write_all(struct tsm_session *s, struct tsm_checkpoint_run *run, uin
      * not have the commands that these bytes come from. */
     for (const struct tsm_source *const *source = tsm_sources; *source; source++)
         tsm_readbacks_all_complete(s, (*source)->description->api);
-    tsm_hostmem_publish();
     run->number = ++s->checkpoint_number;
     s->checkpoint_run = run;
-    ok = write_mark(run, SBT_CORE_CHECKPOINT_BEGIN, flags) && save_sources() &&
-         tsm_hostmem_each(s, save_host, NULL) && write_mark(run, SBT_CORE_CHECKPOINT_END, flags);
+    ok = write_mark(run, SBT_CORE_CHECKPOINT_BEGIN, flags);
+    /* Only now: what kernels have written into the program's memory looks like its own changes, and
+     * a replay must not make those changes before its kernels are done, too. */
+    tsm_hostmem_publish();
+    ok = ok && save_sources() && tsm_hostmem_each(s, save_host, NULL) &&
+         write_mark(run, SBT_CORE_CHECKPOINT_END, flags);
     s->checkpoint_run = NULL;
     s->checkpoint_count += ok;
     if (ok)

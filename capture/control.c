@@ -56,7 +56,8 @@ bool tsm_control_start(const struct tsm_session *s)
     return order_of(s->lanes_header) == TSM_ORDER_START;
 }
 
-static uint32_t shown(const struct tsm_session *s)
+/* What is to be shown after `now`. */
+static uint32_t shown(const struct tsm_session *s, uint32_t now)
 {
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
 
@@ -65,6 +66,8 @@ static uint32_t shown(const struct tsm_session *s)
     switch (__atomic_load_n(&live->state, __ATOMIC_ACQUIRE)) {
     case TSM_LIVE_WAITING:
         return TSM_SHOWN_WAITING;
+    case TSM_LIVE_HELD:
+        return now; /* a start may still come to nothing */
     case TSM_LIVE_OFF:
         return TSM_SHOWN_OVER;
     default:
@@ -82,5 +85,5 @@ void tsm_control_poll(struct tsm_session *s)
     if (__atomic_compare_exchange_n(&h->order, &checkpoint, TSM_ORDER_NONE, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         tsm_checkpoint_ask();
-    __atomic_store_n(&h->shown, shown(s), __ATOMIC_RELEASE);
+    __atomic_store_n(&h->shown, shown(s, h->shown), __ATOMIC_RELEASE);
 }

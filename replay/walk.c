@@ -336,6 +336,8 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
         return verify_record(p, record, schema);
     case SBT_CORE_HOST_WRITE:
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+    case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
+        return record->seq < p->plan.from_seq ? 0 : wait_for_device(p);
     case SBT_CORE_MEMORY:
         return is_loaded(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     default:

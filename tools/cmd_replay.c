@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "base/text.h"
 #include "tools/arms.h"
 #include "tools/difference_text.h"
 #include "tools/locate.h"
@@ -245,8 +246,17 @@ static int told_dry(const struct run *run)
     return TSM_EXIT_OK;
 }
 
+static const char *digest_text(char out[33], const struct sbt_key *digest)
+{
+    for (size_t i = 0; i < sizeof(digest->bytes); i++)
+        tsm_format(out + 2 * i, 3, "%02x", digest->bytes[i]);
+    return out;
+}
+
 static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
 {
+    char digest[33];
+
     tsm_json_put_string(j, "verdict", tsm_verdict_name(r->verdict));
     tsm_json_put_string(j, "why", r->why);
     tsm_json_put_string(j, "device", r->device);
@@ -262,6 +272,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
+    tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
 }

@@ -197,6 +197,33 @@ static void test_killed(void)
     CHECK_EQ_INT(c.streams[0] + c.streams[1] + c.streams[2] + c.streams[3], THREADS * CALLS);
 }
 
+static void dies_saving(void *unused)
+{
+    fake_create();
+    for (unsigned i = 0; i < 100; i++) {
+        fake_dies_saving = i >= 60;
+        fake_launch(0, i, "kernel");
+        fake_sync(0);
+    }
+}
+
+/* The one that was under way is not whole, and does not count; those before it do. */
+static void test_killed_saving(void)
+{
+    struct count c;
+
+    fake_begin(PATH);
+    unlink(PATH ".lanes");
+    setenv("TS_CHECKPOINT", "10", 1);
+    CHECK_EQ_INT(WTERMSIG(fake_run(dies_saving, NULL)), SIGKILL);
+    unsetenv("TS_CHECKPOINT");
+    CHECK(tsm_salvage(PATH, NULL) >= 0);
+    c = count_all();
+    CHECK_EQ_INT(c.ends, 6);
+    CHECK_EQ_INT(c.checkpoints, 7);
+    CHECK_EQ_INT(c.streams[0], 70);
+}
+
 /* ---- told from outside ------------------------------------------------------------------------ */
 
 static struct tsm_lanes_header *lanes_header(void)
@@ -261,6 +288,7 @@ int main(void)
     test_late_start();
     test_never_idle();
     test_killed();
+    test_killed_saving();
     check_told("TS_START", "paused", false);
     check_told("TS_START_SIGNAL", "USR2", true);
     unlink(PATH);

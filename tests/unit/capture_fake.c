@@ -4,6 +4,7 @@
 #include "tests/unit/check.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +113,8 @@ static void driver_release(uint64_t address)
     pthread_mutex_unlock(&driver_lock);
 }
 
+bool fake_is_busy, fake_dies_saving;
+
 /* Its memory is how many commands each stream was given. */
 static bool read_memory(const struct tsm_memory *m, uint64_t offset, void *out, size_t size)
 {
@@ -127,10 +130,12 @@ static bool save(void)
                                       .read = read_memory,
                                       .user = driver_order};
 
-    return tsm_checkpoint_memory(&memory);
+    if (!tsm_checkpoint_memory(&memory))
+        return false;
+    if (fake_dies_saving)
+        raise(SIGKILL);
+    return true;
 }
-
-bool fake_is_busy;
 
 static bool quiet(uint64_t until_ns)
 {
