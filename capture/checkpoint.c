@@ -24,8 +24,8 @@
 
 #define READ_SIZE        ((uint64_t)4 << 20)   /* from the device at once; whole pieces */
 #define ITEM_SIZE_MAX    ((uint64_t)128 << 20) /* in one record; whole reads */
-#define QUIET_PATIENCE   20000000u             /* ns, after a synchronisation of the program's own */
-#define OVERDUE_PATIENCE 500000000u            /* ns, when none came for as long again */
+#define QUIET_PATIENCE   20000000u  /* ns, after a synchronisation of the program's own */
+#define OVERDUE_PATIENCE 500000000u /* ns, when none came for as long again */
 #define RETRY_NS         100000000u
 
 uint32_t tsm_checkpoint_due;
@@ -328,8 +328,7 @@ void tsm_checkpoint_try(bool quiet)
 void tsm_checkpoint_start(struct tsm_session *s)
 {
     uint64_t wanted = s->settings.start_call;
-    uint64_t count =
-        wanted > 1 ? __atomic_add_fetch(&s->start_count, 1, __ATOMIC_RELAXED) : 0;
+    uint64_t count = wanted > 1 ? __atomic_add_fetch(&s->start_count, 1, __ATOMIC_RELAXED) : 0;
 
     if (!(wanted > 1 && count >= wanted) && !tsm_control_start(s))
         return;

@@ -358,8 +358,8 @@ void tsm_hostmem_publish(void)
     errno = saved_errno;
 }
 
-bool tsm_hostmem_each(struct tsm_session *s, bool (*visit)(void *user, uint64_t start, uint64_t size),
-                      void *user)
+bool tsm_hostmem_each(struct tsm_session *s,
+                      bool (*visit)(void *user, uint64_t start, uint64_t size), void *user)
 {
     bool ok = true;
 

@@ -93,7 +93,8 @@ static bool stack_wanted(enum tsm_stack_mode mode, enum sbt_kind kind)
 }
 
 /* Is a record of this call needed to have the program's objects, even if its commands before are
- * not wanted? What is not modelled and may matter counts, too: the trace must say that it was there.
+ * not wanted? What is not modelled and may matter counts, too: the trace must say that it was
+ * there.
  */
 static bool is_early(const struct tsm_call_description *call)
 {

@@ -115,10 +115,8 @@ static const struct sbt_schema core_schemas[] = {
 };
 
 static const struct sbt_enum_value memory_values[] = {
-    {"device", SBT_MEMORY_DEVICE},
-    {"host", SBT_MEMORY_HOST},
-    {"global", SBT_MEMORY_GLOBAL},
-    {"library_global", SBT_MEMORY_LIBRARY_GLOBAL},
+    {"device", SBT_MEMORY_DEVICE}, {"host", SBT_MEMORY_HOST},
+    {"global", SBT_MEMORY_GLOBAL}, {"library_global", SBT_MEMORY_LIBRARY_GLOBAL},
     {"array", SBT_MEMORY_ARRAY},
 };
 
@@ -140,7 +138,6 @@ const struct sbt_enum *sbt_core_enum(uint32_t index)
 {
     return index < sizeof(core_enums) / sizeof(core_enums[0]) ? &core_enums[index] : NULL;
 }
-
 
 const struct sbt_schema *sbt_core_schema(uint32_t call)
 {

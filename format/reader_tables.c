@@ -431,8 +431,7 @@ static bool add_checkpoint(struct sbt_reader *r, struct tsm_view *item)
         return false;
     if (r->checkpoint_count && r->checkpoints[r->checkpoint_count - 1].seq >= c.seq)
         return false;
-    list =
-        sbt_grow(r->checkpoints, r->checkpoint_count, &r->checkpoint_capacity, sizeof(*list));
+    list = sbt_grow(r->checkpoints, r->checkpoint_count, &r->checkpoint_capacity, sizeof(*list));
     if (!list)
         return false;
     r->checkpoints = list;

@@ -29,12 +29,12 @@ struct tsm_plan {
     uint64_t first_command_ns, last_command_ns;
     const char *first_tainting; /* a call's name, lives as long as the reader */
     uint32_t stream_count;
-    bool *is_made;          /* by stream number: a record makes it */
-    uint64_t from_seq;      /* commands before this are not sent: the end of a checkpoint */
-    struct sbt_map dead;    /* seqs before it of memory that is made and freed: neither is needed */
-    uint64_t item_count;    /* MEMORY records of the checkpoint that ends there */
+    bool *is_made;       /* by stream number: a record makes it */
+    uint64_t from_seq;   /* commands before this are not sent: the end of a checkpoint */
+    struct sbt_map dead; /* seqs before it of memory that is made and freed: neither is needed */
+    uint64_t item_count; /* MEMORY records of the checkpoint that ends there */
     uint64_t interrupted_count; /* checkpoints that begin and do not end */
-    struct tsm_pull *pulls; /* by before_seq, then position */
+    struct tsm_pull *pulls;     /* by before_seq, then position */
     size_t pull_count, pull_capacity;
 };
 

@@ -102,10 +102,11 @@ static int find_session(struct session *s, unsigned pid)
     }
     fclose(file);
     if (found == 0)
-        return tsm_fail(TSM_E_NOT_FOUND,
-                        "process %u is not being recorded: it was not started by tsrecord, has made "
-                        "no GPU call yet, or its recording is over",
-                        pid);
+        return tsm_fail(
+            TSM_E_NOT_FOUND,
+            "process %u is not being recorded: it was not started by tsrecord, has made "
+            "no GPU call yet, or its recording is over",
+            pid);
     return found < 0 ? found : 0;
 }
 

@@ -358,6 +358,11 @@ const struct tsm_command tsm_command_replay = {
         "commands stream by stream, and says whether the GPU gives back the same bytes. The "
         "program is not needed. The first difference is shown with its command, stream, kernel, "
         "buffer and offset, and the program's stack that sent the command.\n\n"
+        "With --range, what comes before the range need not run when the trace has checkpoints "
+        "(tsrecord --checkpoint): the last one before the range is loaded, and the result says "
+        "which it was and how many commands were left out by that. A trace whose recording began "
+        "late (tsrecord --start-call, tsctl start) begins with a checkpoint, and is always replayed "
+        "from there.\n\n"
         "With --check the runs are compared with each other instead of with the recording: does "
         "the GPU do the same twice?",
     .examples = "tsreplay trace.sbt\n"

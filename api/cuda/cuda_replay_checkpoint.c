@@ -77,8 +77,8 @@ static int load_variable(struct cuda_replay *replay, const struct saved *saved)
 {
     const struct cuda_real *driver = &replay->library.calls;
     bool is_module = saved->kind == SBT_MEMORY_GLOBAL;
-    void *owner = cuda_object_find(
-        replay, is_module ? CUDA_OBJECT_MODULE : CUDA_OBJECT_LIBRARY, saved->object);
+    void *owner = cuda_object_find(replay, is_module ? CUDA_OBJECT_MODULE : CUDA_OBJECT_LIBRARY,
+                                   saved->object);
     const char *name = sbt_reader_string(replay->reader, (uint32_t)saved->name);
     CUdeviceptr start = 0;
     size_t size = 0;

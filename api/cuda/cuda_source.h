@@ -52,8 +52,8 @@ void cuda_describe_again(void);
 void cuda_checksum_sync(struct tsm_stream *stream);
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 
-/* Each live allocation of device memory, as far as they are kept in mind (TS_CHECKSUM, checkpoints).
- * False when `visit` gave false, or when there were too many to keep. */
+/* Each live allocation of device memory, as far as they are kept in mind (TS_CHECKSUM,
+ * checkpoints). False when `visit` gave false, or when there were too many to keep. */
 bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcontext context));
 
 /* For checkpoints: what tsm_source says of quiet() and save(). */

@@ -127,7 +127,8 @@ static bool stream_idle(void *user, const struct tsm_handle *handle)
     const uint64_t *until_ns = user;
     CUresult result;
 
-    while ((result = real.cuStreamQuery((CUstream)(uintptr_t)handle->raw)) == CUDA_ERROR_NOT_READY) {
+    while ((result = real.cuStreamQuery((CUstream)(uintptr_t)handle->raw)) ==
+           CUDA_ERROR_NOT_READY) {
         if (tsm_monotonic_ns() >= *until_ns)
             return false;
         nap();
@@ -145,8 +146,7 @@ static bool default_idle(uint64_t until_ns)
     if (result != CUDA_SUCCESS)
         return result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT;
     result = real.cuEventRecord(event, NULL);
-    while (result == CUDA_SUCCESS &&
-           (result = real.cuEventQuery(event)) == CUDA_ERROR_NOT_READY &&
+    while (result == CUDA_SUCCESS && (result = real.cuEventQuery(event)) == CUDA_ERROR_NOT_READY &&
            tsm_monotonic_ns() < until_ns) {
         nap();
         result = CUDA_SUCCESS;
@@ -213,9 +213,8 @@ static bool save_variable(const struct code *code, const struct variable *v)
     CUdeviceptr start = 0;
     size_t size = 0;
     CUresult result =
-        is_module
-            ? real.cuModuleGetGlobal_v2(&start, &size, (CUmodule)(uintptr_t)code->raw, name)
-            : real.cuLibraryGetGlobal(&start, &size, (CUlibrary)(uintptr_t)code->raw, name);
+        is_module ? real.cuModuleGetGlobal_v2(&start, &size, (CUmodule)(uintptr_t)code->raw, name)
+                  : real.cuLibraryGetGlobal(&start, &size, (CUlibrary)(uintptr_t)code->raw, name);
 
     if (result != CUDA_SUCCESS || !start)
         return true;

@@ -6,7 +6,7 @@
 for pause in 0.15 0.2 0.25 0.3 0.35; do
     rm -f t.sbt t.sbt.lanes
     TS_CHECKPOINT=1 LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=t.sbt \
-        "$TEST_PROGRAMS/checkpoint" 100000 >/dev/null 2>&1 &
+        "$TEST_PROGRAMS/rounds" 100000 >/dev/null 2>&1 &
     child=$!
     sleep "$pause"
     kill -9 "$child"

@@ -3,7 +3,7 @@
 # Recording that begins in the middle of a program, and ends before it: what is there is replayed
 # and equal, from the memory that was saved at its beginning.
 . "$(dirname "$0")/util.sh"
-plain checkpoint 40 >plain.out
+plain rounds 40 >plain.out
 
 # alone TRACE: complete, equal, from the checkpoint with which it begins
 alone() {
@@ -17,12 +17,12 @@ alone() {
 
 for call in 2 20 60 200 300; do
     rm -f t.sbt
-    TS_START_CALL=$call record t.sbt checkpoint 40 >record.out
+    TS_START_CALL=$call record t.sbt rounds 40 >record.out
     cmp plain.out record.out || fail "a late start changed the program's output"
     alone t.sbt
 done
 rm -f t.sbt
-TS_START_CALL=100 TS_STOP_CALL=150 record t.sbt checkpoint 40 >record.out
+TS_START_CALL=100 TS_STOP_CALL=150 record t.sbt rounds 40 >record.out
 cmp plain.out record.out || fail "an early stop changed the program's output"
 alone t.sbt
 
@@ -30,7 +30,7 @@ alone t.sbt
 program() {
     rm -f t.sbt program.out
     env "$@" TS_OUTPUT=t.sbt LD_LIBRARY_PATH="$TEST_EMU" LD_PRELOAD="$TEST_CAPTURE" \
-        "$TEST_PROGRAMS/checkpoint" 150 10 >program.out &
+        "$TEST_PROGRAMS/rounds" 150 10 >program.out &
     pid=$!
     while [ ! -s program.out ]; do sleep 0.02; done
 }
@@ -39,7 +39,7 @@ ends() {
     tail -n 1 program.out >last.out
     cmp end.out last.out || fail "being told what to do changed the program's output"
 }
-plain checkpoint 150 >end.out
+plain rounds 150 >end.out
 
 program TS_START=paused
 tsctl status "$pid" | grep -q waiting || fail "it does not wait"

@@ -19,8 +19,8 @@ both() {
     [ "$(field from command_count)" -lt "$(field out command_count)" ] || fail "$*: no shorter way"
 }
 
-plain checkpoint 40 >plain.out
-TS_CHECKPOINT=60 record t.sbt checkpoint 40 >record.out
+plain rounds 40 >plain.out
+TS_CHECKPOINT=60 record t.sbt rounds 40 >record.out
 cmp plain.out record.out || fail "checkpoints changed the program's output"
 tracesmith check t.sbt
 tsview t.sbt | grep -q 'checkpoint_end(number=3' || fail "no third checkpoint"

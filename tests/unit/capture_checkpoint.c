@@ -224,7 +224,8 @@ static void test_killed_saving(void)
     CHECK_EQ_INT(c.streams[0], 70);
 }
 
-/* ---- told from outside ------------------------------------------------------------------------ */
+/* ---- told from outside ------------------------------------------------------------------------
+ */
 
 static struct tsm_lanes_header *lanes_header(void)
 {

@@ -46,8 +46,7 @@ static void put_checkpoint(struct sbt_writer *w, uint64_t number, bool whole)
 {
     put(w, SBT_CORE_CHECKPOINT_BEGIN, (const uint64_t[]){number, number == 1}, 2);
     put(w, SBT_CORE_MEMORY,
-        (const uint64_t[]){number, SBT_MEMORY_DEVICE, 0, 0, 0x7000, 0, 5,
-                           SBT_BLOB_ENCODED_SIZE(5)},
+        (const uint64_t[]){number, SBT_MEMORY_DEVICE, 0, 0, 0x7000, 0, 5, SBT_BLOB_ENCODED_SIZE(5)},
         8);
     if (whole)
         put(w, SBT_CORE_CHECKPOINT_END, (const uint64_t[]){number, number == 1, 1, 5}, 4);
@@ -109,7 +108,8 @@ static void test_cut_off(void)
     CHECK_EQ_INT(sbt_check(path, print_violation, NULL), 0);
 }
 
-/* A trace that was cut off goes on, as after a crash: the end of a checkpoint may be what is left. */
+/* A trace that was cut off goes on, as after a crash: the end of a checkpoint may be what is left.
+ */
 static void test_resumed(void)
 {
     const char *path = sample_path("resumed.sbt");
