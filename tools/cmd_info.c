@@ -367,7 +367,8 @@ const struct tsm_command tsm_command_info = {
     .description =
         "Prints who wrote the trace and when, on which machine, devices and driver, whether "
         "anything is missing from it, and what its parts weigh. With --calls, also how often each "
-        "call was made, how often it failed, and the time that the program spent in it. Checkpoints "
+        "call was made, how often it failed, and the time that the program spent in it. "
+        "Checkpoints "
         "are listed with their number, last record, time and size.\n\n"
         "The state is complete when the trace holds everything and can be replayed. Otherwise it "
         "says how many records were lost, were left out on request, or are tainted: they changed "
