@@ -228,6 +228,8 @@ bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum ts
                        bool store, uint8_t *out);
 
 uint64_t tsm_box_size(const struct tsm_box *box);
+/* Bytes from the first to the last one touched, gaps included. */
+uint64_t tsm_box_extent(const struct tsm_box *box);
 
 /* A lane's memory for encoded references and for readbacks that wait for the call's commit. */
 #define TSM_SCRATCH_DEFERRED_MAX 8
@@ -282,6 +284,9 @@ bool tsm_hostmem_each(struct tsm_session *session,
 
 /* Every command of `api` so far is complete: write the READBACK records that wait for that. */
 void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
+
+/* Is all of [start, start + size) host memory that the device can read? */
+bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
 
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);

@@ -283,7 +283,8 @@ static const struct tsm_setting table[] = {
     {"TS_CAPTURE", "0|1", "1", "Switch capture off (0) or on (1).", parse_capture},
     {"TS_OUTPUT", "PATH", "trace.sbt",
      "Where the trace goes; %p is the process id, %h the host, %r the MPI or torch rank, %% a "
-     "percent sign. An existing trace is replaced, any other file is not.",
+     "percent sign. An existing trace is replaced, any other file is not; further processes of the "
+     "same run get name.1.sbt, name.2.sbt and so on.",
      parse_output},
     {"TS_STACKS", "off|commands|all", "commands", "Which calls carry the host stack.",
      parse_stacks},
@@ -309,7 +310,8 @@ static const struct tsm_setting table[] = {
      parse_kernels},
     {"TS_THREAD_NAMES", "GLOB", "", "Record commands of threads with such a name only.",
      parse_thread_names},
-    {"TS_CHILDREN", "0|1", "1", "Whether child processes are recorded, too.", parse_children},
+    {"TS_CHILDREN", "0|1", "1", "Whether child processes are recorded, too, forked or executed.",
+     parse_children},
     {"TS_START", "now|paused", "now",
      "Whether recording begins at once or when tsctl, TS_START_CALL or TS_START_SIGNAL says so.",
      parse_start},

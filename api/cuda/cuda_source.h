@@ -65,6 +65,7 @@ void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint
 /* In the child of a fork. */
 void cuda_checkpoint_forked(void);
 void cuda_streams_forked(void);
+void cuda_functions_forked(void);
 void cuda_checksum_forked(void);
 
 #endif
