@@ -32,6 +32,17 @@ uint32_t tsm_checkpoint_due;
 #define DUE 1u /* at the next synchronisation */
 #define NOW 2u /* at the next command: somebody asked */
 
+/* When the next one is due is changed by the thread that took one and read by all. */
+static uint64_t get(const uint64_t *value)
+{
+    return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+static void set(uint64_t *value, uint64_t to)
+{
+    __atomic_store_n(value, to, __ATOMIC_RELAXED);
+}
+
 struct tsm_checkpoint_run {
     struct tsm_lane *lane;
     uint32_t number;
@@ -267,7 +278,7 @@ static bool take(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t pat
     ok = others_are_outside(s, until_ns) && sources_are_quiet(until_ns) && make_run(&run, s) &&
          write_all(s, &run, flags);
     free_run(&run);
-    s->checkpoint_retry_ns = tsm_monotonic_ns() + RETRY_NS;
+    set(&s->checkpoint_retry_ns, tsm_monotonic_ns() + RETRY_NS);
     change_state(live, TSM_LIVE_HELD, ok ? to : from);
     tsm_thread.inside--;
     errno = saved_errno;
@@ -288,9 +299,9 @@ void tsm_checkpoint_count(struct tsm_session *s)
 
     if (s->settings.checkpoint_commands)
         due = __atomic_add_fetch(&s->command_count, 1, __ATOMIC_RELAXED) >=
-              __atomic_load_n(&s->checkpoint_due_command, __ATOMIC_RELAXED);
+              get(&s->checkpoint_due_command);
     else if (s->settings.checkpoint_ns)
-        due = tsm_monotonic_ns() >= __atomic_load_n(&s->checkpoint_due_ns, __ATOMIC_RELAXED);
+        due = tsm_monotonic_ns() >= get(&s->checkpoint_due_ns);
     if (due && !__atomic_load_n(&tsm_checkpoint_due, __ATOMIC_RELAXED))
         __atomic_store_n(&tsm_checkpoint_due, DUE, __ATOMIC_RELAXED);
 }
@@ -300,9 +311,9 @@ static bool is_overdue(const struct tsm_session *s, uint64_t now)
 {
     const struct tsm_settings *t = &s->settings;
 
-    return (t->checkpoint_commands && __atomic_load_n(&s->command_count, __ATOMIC_RELAXED) >=
-                                          s->checkpoint_due_command + t->checkpoint_commands) ||
-           (t->checkpoint_ns && now >= s->checkpoint_due_ns + t->checkpoint_ns) ||
+    return (t->checkpoint_commands &&
+            get(&s->command_count) >= get(&s->checkpoint_due_command) + t->checkpoint_commands) ||
+           (t->checkpoint_ns && now >= get(&s->checkpoint_due_ns) + t->checkpoint_ns) ||
            __atomic_load_n(&tsm_checkpoint_due, __ATOMIC_RELAXED) == NOW;
 }
 
@@ -314,14 +325,14 @@ void tsm_checkpoint_try(bool quiet)
     if (!s || tsm_thread.inside || tsm_thread.session != s)
         return;
     now = tsm_monotonic_ns();
-    if (now < s->checkpoint_retry_ns || !(quiet || is_overdue(s, now)))
+    if (now < get(&s->checkpoint_retry_ns) || !(quiet || is_overdue(s, now)))
         return;
     if (!take(s, TSM_LIVE_ON, TSM_LIVE_ON, is_overdue(s, now) ? OVERDUE_PATIENCE : QUIET_PATIENCE,
               0))
         return;
-    s->checkpoint_due_command = s->command_count + s->settings.checkpoint_commands;
-    s->checkpoint_due_ns = tsm_monotonic_ns() + s->settings.checkpoint_ns;
-    s->checkpoint_retry_ns = 0;
+    set(&s->checkpoint_due_command, get(&s->command_count) + s->settings.checkpoint_commands);
+    set(&s->checkpoint_due_ns, tsm_monotonic_ns() + s->settings.checkpoint_ns);
+    set(&s->checkpoint_retry_ns, 0);
     __atomic_store_n(&tsm_checkpoint_due, 0, __ATOMIC_RELAXED);
 }
 
@@ -332,10 +343,10 @@ void tsm_checkpoint_start(struct tsm_session *s)
 
     if (!(wanted > 1 && count >= wanted) && !tsm_control_start(s))
         return;
-    if (tsm_monotonic_ns() < __atomic_load_n(&s->checkpoint_retry_ns, __ATOMIC_RELAXED))
+    if (tsm_monotonic_ns() < get(&s->checkpoint_retry_ns))
         return;
     if (take(s, TSM_LIVE_WAITING, TSM_LIVE_ON, OVERDUE_PATIENCE, SBT_CHECKPOINT_START)) {
-        s->checkpoint_due_ns = tsm_monotonic_ns() + s->settings.checkpoint_ns;
+        set(&s->checkpoint_due_ns, tsm_monotonic_ns() + s->settings.checkpoint_ns);
         tsm_session_nudge(s); /* tsctl waits for the news */
     }
 }

@@ -185,6 +185,16 @@ static bool read_device(const struct tsm_memory *m, uint64_t offset, void *out, 
     return real.cuMemcpyDtoH_v2(out, start + offset, size) == CUDA_SUCCESS;
 }
 
+/* A context that was reset, or another at the same address, does not have it any more. */
+static bool is_there(CUdeviceptr start, uint64_t size)
+{
+    CUdeviceptr base = 0;
+    size_t whole = 0;
+
+    return real.cuMemGetAddressRange_v2(&base, &whole, start) == CUDA_SUCCESS && base == start &&
+           whole >= size;
+}
+
 static bool save_allocation(CUdeviceptr start, uint64_t size, CUcontext context)
 {
     struct tsm_memory m = {.kind = SBT_MEMORY_DEVICE,
@@ -196,7 +206,7 @@ static bool save_allocation(CUdeviceptr start, uint64_t size, CUcontext context)
 
     if (!tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, CUDA_SLOT(context)) || !enter(context))
         return true; /* it went with its context */
-    saved = tsm_checkpoint_memory(&m);
+    saved = !is_there(start, size) || tsm_checkpoint_memory(&m);
     leave();
     return saved;
 }
