@@ -24,9 +24,10 @@
 
 #define READ_SIZE        ((uint64_t)4 << 20)   /* from the device at once; whole pieces */
 #define ITEM_SIZE_MAX    ((uint64_t)128 << 20) /* in one record; whole reads */
-#define QUIET_PATIENCE   20000000u  /* ns, after a synchronisation of the program's own */
+#define QUIET_PATIENCE   50000000u  /* ns, after a synchronisation of the program's own */
 #define OVERDUE_PATIENCE 500000000u /* ns, when none came for as long again */
-#define RETRY_NS         100000000u
+#define RETRY_NS         10000000u  /* after a failure; doubled by each further one ... */
+#define RETRY_DOUBLINGS  7u         /* ... up to 1.3 s */
 
 uint32_t tsm_checkpoint_due;
 #define DUE 1u /* at the next synchronisation */
@@ -278,7 +279,10 @@ static bool take(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t pat
     ok = others_are_outside(s, until_ns) && sources_are_quiet(until_ns) && make_run(&run, s) &&
          write_all(s, &run, flags);
     free_run(&run);
-    set(&s->checkpoint_retry_ns, tsm_monotonic_ns() + RETRY_NS);
+    s->checkpoint_failures =
+        ok ? 0 : s->checkpoint_failures + (s->checkpoint_failures < RETRY_DOUBLINGS);
+    set(&s->checkpoint_retry_ns,
+        tsm_monotonic_ns() + ((uint64_t)RETRY_NS << s->checkpoint_failures));
     change_state(live, TSM_LIVE_HELD, ok ? to : from);
     tsm_thread.inside--;
     errno = saved_errno;

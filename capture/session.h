@@ -121,6 +121,7 @@ struct tsm_session {
     uint64_t command_count; /* when TS_CHECKPOINT is set */
     uint64_t checkpoint_due_command, checkpoint_due_ns;
     uint64_t checkpoint_retry_ns; /* after a failure not before */
+    uint32_t checkpoint_failures; /* since the last one; changed while the state is HELD */
     uint32_t checkpoint_number;   /* of the last one begun ... */
     uint32_t checkpoint_count;    /* ... and how many are whole */
     struct tsm_checkpoint_run *checkpoint_run;

@@ -62,20 +62,6 @@ static const struct sbt_check_schema *schema_of(struct sbt_checker *c, const str
     return NULL;
 }
 
-/* What the CHECKPOINT chunk that must follow has to say. */
-static void note_end(struct sbt_checker *c, const struct sbt_record *r)
-{
-    c->has_last_end = r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END) &&
-                      r->slot_count >= SBT_CHECKPOINT_SLOTS;
-    if (c->has_last_end)
-        c->last_end = (struct sbt_checkpoint){.number = (uint32_t)r->slots[0],
-                                              .flags = (uint32_t)r->slots[1],
-                                              .seq = r->seq,
-                                              .time_ns = r->time_ns,
-                                              .item_count = r->slots[2],
-                                              .size = r->slots[3]};
-}
-
 static void check_record(struct sbt_checker *c, const struct sbt_record *r, struct sbt_chunk *span)
 {
     const struct sbt_check_schema *s = schema_of(c, r);
@@ -100,7 +86,7 @@ static void check_record(struct sbt_checker *c, const struct sbt_record *r, stru
         c->totals.lost_count += r->slots[0];
     if (filtered && r->slot_count)
         c->totals.filtered_count += r->slots[0];
-    note_end(c, r);
+    c->has_last_end = sbt_checkpoint_of(r, &c->last_end); /* a CHECKPOINT chunk must follow */
 }
 
 static void check_span(struct sbt_checker *c, const struct sbt_chunk *span)

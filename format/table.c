@@ -268,6 +268,19 @@ bool sbt_item_mapping(struct tsm_view *item, struct sbt_mapping *out)
 
 /* ---- CHECKPOINT ---- */
 
+bool sbt_checkpoint_of(const struct sbt_record *r, struct sbt_checkpoint *out)
+{
+    if (r->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END) || r->slot_count < 4)
+        return false;
+    *out = (struct sbt_checkpoint){.number = (uint32_t)r->slots[0],
+                                   .flags = (uint32_t)r->slots[1],
+                                   .seq = r->seq,
+                                   .time_ns = r->time_ns,
+                                   .item_count = r->slots[2],
+                                   .size = r->slots[3]};
+    return true;
+}
+
 void sbt_checkpoint_put(struct tsm_buffer *payload, const struct sbt_checkpoint *c)
 {
     tsm_buffer_add_u32(payload, 40);

@@ -61,7 +61,8 @@ bool sbt_item_mapping(struct tsm_view *item, struct sbt_mapping *out);
 
 /* ---- CHECKPOINT --------------------------------------------------------------------------- */
 
-#define SBT_CHECKPOINT_SLOTS 4u /* of a CHECKPOINT_END record: number, flags, items, size */
+/* What a CHECKPOINT_END record says; false: it is none. */
+bool sbt_checkpoint_of(const struct sbt_record *record, struct sbt_checkpoint *out);
 
 void sbt_checkpoint_put(struct tsm_buffer *payload, const struct sbt_checkpoint *c);
 bool sbt_item_checkpoint(struct tsm_view *item, struct sbt_checkpoint *out);

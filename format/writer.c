@@ -171,23 +171,17 @@ int sbt_writer_flush_all(struct sbt_writer *w)
     return error ? error : batch_flush(w);
 }
 
-int sbt_writer_checkpoint(struct sbt_writer *w, const struct sbt_record *r)
+int sbt_writer_checkpoint(struct sbt_writer *w, const struct sbt_checkpoint *checkpoint)
 {
-    struct sbt_checkpoint c = {.seq = r->seq, .time_ns = r->time_ns};
     struct sbt_job *job;
     int error = sbt_writer_flush_all(w);
 
-    if (r->slot_count < SBT_CHECKPOINT_SLOTS || error)
-        return error;
-    error = writer_take(w, SBT_CHUNK_CHECKPOINT, &job);
+    if (!error)
+        error = writer_take(w, SBT_CHUNK_CHECKPOINT, &job);
     if (error)
         return error;
-    c.number = (uint32_t)r->slots[0];
-    c.flags = (uint32_t)r->slots[1];
-    c.item_count = r->slots[2];
-    c.size = r->slots[3];
     job->head.count = 1;
-    sbt_checkpoint_put(&job->raw, &c);
+    sbt_checkpoint_put(&job->raw, checkpoint);
     error = sbt_queue_submit(&w->queue);
     return error ? error : sbt_queue_drain(&w->queue);
 }

@@ -116,6 +116,7 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
 {
     uint64_t size = SBT_ROW_SIZE(r->slot_count, r->data_size);
     const struct sbt_writer_schema *schema;
+    struct sbt_checkpoint checkpoint;
     const uint64_t *place;
     int error = sbt_writer_check_begun(w);
 
@@ -143,8 +144,8 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
     w->next_seq++;
     w->totals.record_count++;
     span_add(w, schema, r);
-    if (r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END))
-        return sbt_writer_stick(w, sbt_writer_checkpoint(w, r));
+    if (sbt_checkpoint_of(r, &checkpoint))
+        return sbt_writer_stick(w, sbt_writer_checkpoint(w, &checkpoint));
     return 0;
 }
 

@@ -130,7 +130,7 @@ static void test_nothing_moves(void)
 {
     struct count c = run_with("TS_CHECKPOINT", "1000");
 
-    CHECK(c.checkpoints >= 5);
+    CHECK(c.checkpoints >= 2);
     CHECK_EQ_INT(c.ends, c.checkpoints);
     CHECK_EQ_INT(c.starts, 0);
     CHECK_EQ_INT(c.streams[0] + c.streams[1] + c.streams[2] + c.streams[3], THREADS * CALLS);
@@ -192,7 +192,7 @@ static void test_killed(void)
     unsetenv("TS_CHECKPOINT");
     CHECK(tsm_salvage(PATH, &result) >= 0);
     c = count_all();
-    CHECK(c.ends >= 5);
+    CHECK(c.ends >= 1);
     CHECK_EQ_INT(c.ends, c.checkpoints);
     CHECK_EQ_INT(c.streams[0] + c.streams[1] + c.streams[2] + c.streams[3], THREADS * CALLS);
 }

@@ -129,10 +129,33 @@ static void test_resumed(void)
     CHECK_EQ_INT(sbt_check(path, print_violation, NULL), 0);
 }
 
+/* The program died after the last record of a checkpoint, before the chunk that speaks of it. */
+static void test_chunk_missing(void)
+{
+    const char *path = sample_path("between.sbt");
+    struct sbt_writer *w = create(path);
+    struct sbt_reader *r;
+    uint64_t lost, size;
+
+    CHECK_EQ_INT(sample_records(w, 0, 10), 0);
+    put_checkpoint(w, 1, true);
+    put_checkpoint(w, 2, true);
+    sbt_writer_destroy(w);
+    r = sample_open(path);
+    size = sbt_reader_chunk(r, sbt_reader_chunk_count(r) - 1)->offset;
+    CHECK_EQ_INT(sbt_reader_chunk(r, sbt_reader_chunk_count(r) - 1)->type, 12);
+    sbt_reader_destroy(r);
+    CHECK_EQ_INT(truncate(path, (off_t)size), 0);
+    CHECK_EQ_INT(sbt_repair(path, &lost), 1);
+    check_two(path);
+    CHECK_EQ_INT(sbt_check(path, print_violation, NULL), 0);
+}
+
 int main(void)
 {
     test_whole();
     test_cut_off();
     test_resumed();
+    test_chunk_missing();
     return check_result();
 }
