@@ -132,7 +132,18 @@ struct ptx_run {
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
     struct ptx_warp *spare_warps; /* to use again: their pages are there already */
+    bool is_observed;             /* every access to memory goes through ptx_addresses() */
 };
+
+/* Has the driver said that [start, end) may be accessed? False: ask it. */
+static inline bool ptx_extent_find(const struct ptx_run *run, bool write, uint64_t start,
+                                   uint64_t end)
+{
+    for (unsigned i = 0; i < PTX_EXTENT_COUNT; i++)
+        if (start >= run->extents[write][i].start && end <= run->extents[write][i].end)
+            return true;
+    return false;
+}
 
 /* The number that a family of handlers keeps in its flags. */
 #define PTX_MODE(insn) ((insn)->flags >> PTX_F_MODE_SHIFT & 0xff)

@@ -77,6 +77,13 @@ enum ptx_alu {
     PTX_ALU_SETP,
     PTX_ALU_SET,
     PTX_ALU_CVT,
+    PTX_ALU_LOAD_16, /* ld and st by the size of the register and the type in memory: see */
+    PTX_ALU_LOAD_32, /* ptx_access_handler() */
+    PTX_ALU_LOAD_64,
+    PTX_ALU_STORE_16,
+    PTX_ALU_STORE_32,
+    PTX_ALU_STORE_64,
+    PTX_ALU_PARAM,
     PTX_ALU_EXTEND, /* a register's value to a register of another size */
     PTX_ALU_COUNT,
 };
@@ -89,6 +96,11 @@ struct ptx_entry {
 
 /* NULL: there is no such operation. Any thread. */
 ptx_fn ptx_handler(enum ptx_alu op, ptx_type type);
+
+/* For ld or st of elements of a type in memory to registers of `size` bytes. Never NULL. */
+ptx_fn ptx_access_handler(bool is_store, ptx_type type, unsigned size);
+/* For one kernel parameter. Never NULL. */
+ptx_fn ptx_param_handler(ptx_type type, unsigned size);
 
 /* Comparisons of setp and set, in the mode bits of flags. */
 enum ptx_compare {
@@ -117,6 +129,7 @@ enum ptx_combine {
 
 /* Each table ends with op 0. */
 #define PTX_TABLES(X)                                                                              \
+    X(ptx_access_entries)                                                                          \
     X(ptx_int_entries)                                                                             \
     X(ptx_bit_entries)                                                                             \
     X(ptx_float_entries)                                                                           \
