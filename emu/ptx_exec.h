@@ -38,6 +38,7 @@ struct ptx_frame {
     uint32_t inside;             /* lanes that have not returned */
     uint32_t local_base;         /* of its local frame, bytes in each lane's local memory */
     uint8_t *registers;
+    bool is_first; /* belongs to the warp: stays when its lanes have left */
 };
 
 struct ptx_group {
@@ -80,8 +81,8 @@ struct ptx_warp {
     bool waits;     /* no group is ready */
     struct ptx_block *block;
     struct ptx_run *run;
-    struct ptx_warp *next_spare;
-    uint8_t *local; /* 32 times run->local_stride bytes */
+    struct ptx_frame *first; /* the kernel's own; used again by the next block */
+    uint8_t *local;          /* 32 times run->local_stride bytes */
     struct ptx_group groups[PTX_LANES];
     struct ptx_join joins[PTX_JOIN_COUNT];
     uint8_t specials[PTX_SPECIAL_BYTES] __attribute__((aligned(64)));
@@ -131,8 +132,8 @@ struct ptx_run {
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
-    struct ptx_warp *spare_warps; /* to use again: their pages are there already */
-    bool is_observed;             /* every access to memory goes through ptx_addresses() */
+    struct ptx_block *spare_blocks; /* finished, to use again */
+    bool is_observed;               /* every access to memory goes through ptx_addresses() */
 };
 
 /* Has the driver said that [start, end) may be accessed? False: ask it. */
@@ -224,6 +225,12 @@ uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx
 struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code *code,
                                    const struct ptx_insn *call, uint32_t lanes);
 void ptx_frame_destroy(struct ptx_frame *frame);
+
+/* ptx_block.c: a block at the start of its threads, NULL when out of memory. Destroying one whose
+ * threads have all exited keeps it for the launch's next block. */
+struct ptx_block *ptx_block_create(struct ptx_run *run, uint64_t linear);
+void ptx_block_destroy(struct ptx_block *block);
+void ptx_spare_blocks_free(struct ptx_run *run);
 
 /* ptx_barrier.c: release what can be released after an arrival or an exit. */
 void ptx_barrier_check(struct ptx_block *block);

@@ -30,7 +30,8 @@ struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *co
 
 void ptx_frame_destroy(struct ptx_frame *frame)
 {
-    free(frame);
+    if (frame && !frame->is_first)
+        free(frame);
 }
 
 void ptx_warp_count(struct ptx_warp *w)
