@@ -2,7 +2,9 @@
  *
  * The kernels of emu_kernels.cl on the software GPU and on the first OpenCL CPU device, in turns,
  * on the same data, their results compared. Prints "NAME_emu_ms" and "NAME_opencl_ms", launch to
- * end. bench_opencl KERNELS.ptx KERNELS.cl
+ * end; of all kernels, or of the one that is named.
+ *
+ * bench_opencl KERNELS.ptx KERNELS.cl [NAME]
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "bench/measure.h"
@@ -301,11 +303,12 @@ static void measure(const struct work *w)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
-        fail("usage: bench_opencl KERNELS.ptx KERNELS.cl", argc);
+    if (argc < 3)
+        fail("usage: bench_opencl KERNELS.ptx KERNELS.cl [NAME]", argc);
     emu_open(argv[1]);
     cl_open(argv[2]);
     for (size_t k = 0; k < sizeof(works) / sizeof(works[0]); k++)
-        measure(&works[k]);
+        if (argc == 3 || strcmp(argv[3], works[k].name) == 0)
+            measure(&works[k]);
     return 0;
 }
