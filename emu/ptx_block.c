@@ -141,6 +141,7 @@ static void warp_start(struct ptx_warp *w, uint64_t linear)
     w->carry = w->polls = w->spins = 0;
     w->waits = false;
     w->stop = PTX_STOP_NONE;
+    w->used_groups = 1;
     w->groups[0] = (struct ptx_group){.pc = run->code->insns,
                                       .frame = w->first,
                                       .mask = lanes,
@@ -184,7 +185,9 @@ static struct ptx_block *block_new(struct ptx_run *run)
  * written does so in the same way each time; deeper in the stack lies what was there. */
 static void clear(struct ptx_run *run, struct ptx_block *block)
 {
-    memset(block->barriers, 0, sizeof(block->barriers));
+    if (block->open_barriers)
+        memset(block->barriers, 0, sizeof(block->barriers));
+    block->open_barriers = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {
         struct ptx_warp *w = block->warps[k];
         memset(w->first->registers, 0, run->code->frame_size);

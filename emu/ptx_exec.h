@@ -83,6 +83,8 @@ struct ptx_warp {
     struct ptx_run *run;
     struct ptx_frame *first; /* the kernel's own; used again by the next block */
     uint8_t *local;          /* 32 times run->local_stride bytes */
+    uint32_t used_groups;    /* a bit each: not free */
+    uint64_t open_joins;     /* a bit each: lanes are expected */
     struct ptx_group groups[PTX_LANES];
     struct ptx_join joins[PTX_JOIN_COUNT];
     uint8_t specials[PTX_SPECIAL_BYTES] __attribute__((aligned(64)));
@@ -93,15 +95,15 @@ struct ptx_barrier {
     uint32_t popc;     /* reductions so far */
     bool any;
     bool not_all;
-    bool in_use;
     uint32_t arrived[32]; /* masks, one a warp */
 };
 
 struct ptx_block {
     uint32_t id[3];
     uint32_t warp_count;
-    uint32_t alive; /* threads that have not exited */
-    bool polled;    /* in this round every warp that ran only looked at memory */
+    uint32_t alive;         /* threads that have not exited */
+    uint32_t open_barriers; /* a bit each: in use */
+    bool polled;            /* in this round every warp that ran only looked at memory */
     struct ptx_warp **warps;
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];

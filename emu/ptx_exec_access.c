@@ -46,24 +46,52 @@ static void fill_inactive(uint64_t *address, uint32_t mask, unsigned first)
         address[l] = mask >> l & 1 ? address[l] : other;
 }
 
-static enum shape shape_of(const uint64_t *address, uint32_t mask, unsigned first, unsigned size)
+static enum shape shape_of_all(const uint64_t *address, unsigned size)
+{
+    uint64_t differs = 0;
+    uint64_t from_row = 0;
+
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        differs |= address[l] ^ address[0];
+        from_row |= address[l] ^ (address[0] + (uint64_t)l * size);
+    }
+    return !differs ? SHAPE_UNIFORM : !from_row ? SHAPE_ROW : SHAPE_MIXED;
+}
+
+static enum shape shape_of_some(const uint64_t *address, uint32_t mask, unsigned first,
+                                unsigned size)
 {
     uint64_t at_row = address[first] - (uint64_t)first * size;
     uint64_t differs = 0;
     uint64_t from_row = 0;
 
-    if (mask == 0xffffffffu) {
-        for (unsigned l = 0; l < PTX_LANES; l++) {
-            differs |= address[l] ^ address[0];
-            from_row |= address[l] ^ (address[0] + (uint64_t)l * size);
-        }
-    } else {
-        for (unsigned l = 0; l < PTX_LANES; l++) {
-            differs |= address[l] ^ address[first];
-            from_row |= mask >> l & 1 ? address[l] ^ (at_row + (uint64_t)l * size) : 0;
-        }
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        differs |= address[l] ^ address[first];
+        from_row |= mask >> l & 1 ? address[l] ^ (at_row + (uint64_t)l * size) : 0;
     }
     return !differs ? SHAPE_UNIFORM : !from_row ? SHAPE_ROW : SHAPE_MIXED;
+}
+
+/* The addresses that the shape needs: of all lanes, or of the first when all are active. */
+static enum shape read_shape(const struct ptx_warp *w, const struct ptx_insn *i, unsigned size,
+                             uint64_t *address)
+{
+    uint32_t mask = w->mask;
+    unsigned first = (unsigned)__builtin_ctz(mask);
+    const uint64_t *wide = ptx_lanes(w, i->src[0]);
+
+    if (mask == 0xffffffffu && i->type2 == PTX_U64) {
+        enum shape shape = shape_of_all(wide, size);
+        if (shape != SHAPE_MIXED) {
+            address[0] = wide[0] + (uint64_t)i->imm;
+            return shape;
+        }
+    }
+    read_addresses(w, i, address);
+    if (mask == 0xffffffffu)
+        return shape_of_all(address, size);
+    fill_inactive(address, mask, first);
+    return shape_of_some(address, mask, first, size);
 }
 
 static void find_bounds(const uint64_t *address, uint64_t *low_out, uint64_t *high_out,
@@ -106,16 +134,13 @@ static inline enum shape place(struct ptx_warp *w, const struct ptx_insn *i, uns
 
     if (i->space > PTX_SPACE_SHARED || i->src[0] == PTX_OP_NONE || w->run->is_observed)
         return SHAPE_OTHER;
-    read_addresses(w, i, at->address);
-    if (mask != 0xffffffffu)
-        fill_inactive(at->address, mask, first);
-    enum shape shape = shape_of(at->address, mask, first, whole);
+    enum shape shape = read_shape(w, i, whole, at->address);
     if (shape == SHAPE_UNIFORM) {
         low = high = bits = at->address[first];
     } else if (shape == SHAPE_ROW) {
         unsigned last = 31 - (unsigned)__builtin_clz(mask);
         low = bits = at->address[first];
-        high = at->address[last];
+        high = low + (uint64_t)(last - first) * whole;
     } else {
         find_bounds(at->address, &low, &high, &bits);
     }
@@ -160,14 +185,15 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
             for (unsigned l = 0; l < PTX_LANES; l++)                                               \
                 d[l] = mask >> l & 1 ? v : d[l];                                                   \
     }                                                                                              \
-    static void row_##M##_##R(struct ptx_warp *w, ptx_op op, const uint8_t *from)                  \
+    static void row_##M##_##R(struct ptx_warp *w, ptx_op op, const uint8_t *from, unsigned step)   \
     {                                                                                              \
         R *d = ptx_lanes(w, op);                                                                   \
         const ANY(M) *m = (const ANY(M) *)(const void *)from;                                      \
-        PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)                                   \
-        {                                                                                          \
-            d[l] = (R)m[l];                                                                        \
-        }                                                                                          \
+        if (step == 1)                                                                             \
+            PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) d[l] = (R)m[l];               \
+        else                                                                                       \
+            for (unsigned l = 0; l < PTX_LANES; l++)                                               \
+                d[l] = (R)m[l * step];                                                             \
     }                                                                                              \
     static void each_##M##_##R(struct ptx_warp *w, ptx_op op, const struct place *at,              \
                                unsigned offset)                                                    \
@@ -191,8 +217,8 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
                 continue;                                                                          \
             if (shape == SHAPE_UNIFORM)                                                            \
                 spread_##M##_##R(w, op, ((const ANY(M) *)(const void *)from)[k]);                  \
-            else if (shape == SHAPE_ROW && at.is_whole && count == 1)                              \
-                row_##M##_##R(w, op, from);                                                        \
+            else if (shape == SHAPE_ROW && at.is_whole)                                            \
+                row_##M##_##R(w, op, from + k * sizeof(M), count);                                 \
             else                                                                                   \
                 each_##M##_##R(w, op, &at, k *(unsigned)sizeof(M));                                \
         }                                                                                          \
@@ -210,10 +236,15 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
         }                                                                                          \
         for (unsigned k = 0; k < count; k++) {                                                     \
             const R *a = ptx_lanes(w, element(i, k));                                              \
-            ANY(M) *row = (ANY(M) *)(void *)at_lane(&at, 0);                                       \
+            ANY(M) *row = (ANY(M) *)(void *)at_lane(&at, (unsigned)__builtin_ctz(w->mask));        \
             if (shape == SHAPE_ROW && at.is_whole && count == 1)                                   \
                 PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) row[l] = (M)a[l];         \
-            else /* where lanes write to one address the last one wins */                          \
+            else if (shape == SHAPE_ROW && at.is_whole)                                            \
+                for (unsigned l = 0; l < PTX_LANES; l++)                                           \
+                    row[l * count + k] = (M)a[l];                                                  \
+            else if (shape == SHAPE_UNIFORM) /* the last one wins */                               \
+                row[k] = (M)a[31 - (unsigned)__builtin_clz(w->mask)];                              \
+            else                                                                                   \
                 for (uint32_t left = w->mask; left; left &= left - 1) {                            \
                     unsigned l = (unsigned)__builtin_ctz(left);                                    \
                     ((ANY(M) *)(void *)at_lane(&at, l))[k] = (M)a[l];                              \
