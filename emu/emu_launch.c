@@ -65,6 +65,7 @@ static CUresult run(struct emu_command *command)
                                 .cooperative = l->shape.cooperative,
                                 .params = l->params,
                                 .schedule = emu_settings.schedule,
+                                .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible};
     struct ptx_fault fault = {0};

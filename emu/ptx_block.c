@@ -196,19 +196,25 @@ static void clear(struct ptx_run *run, struct ptx_block *block)
     }
 }
 
+bool ptx_block_reserve(struct ptx_run *run)
+{
+    if (!run->spare_blocks)
+        run->spare_blocks = block_new(run);
+    return run->spare_blocks != NULL;
+}
+
 struct ptx_block *ptx_block_create(struct ptx_run *run, uint64_t linear)
 {
     const uint32_t *grid = run->launch->grid;
-    struct ptx_block *block = run->spare_blocks;
+    struct ptx_block *block;
 
-    if (block) {
-        run->spare_blocks = block->next;
-        clear(run, block);
-    } else {
-        block = block_new(run);
-    }
-    if (!block)
+    if (!ptx_block_reserve(run))
         return NULL;
+    block = run->spare_blocks;
+    run->spare_blocks = block->next;
+    if (block->is_used)
+        clear(run, block);
+    block->is_used = true;
     memset(block->shared, 0, run->shared_size);
     block->id[0] = (uint32_t)(linear % grid[0]);
     block->id[1] = (uint32_t)(linear / grid[0] % grid[1]);

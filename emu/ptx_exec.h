@@ -100,6 +100,7 @@ struct ptx_barrier {
 
 struct ptx_block {
     uint32_t id[3];
+    uint64_t order; /* of its start in the launch */
     uint32_t warp_count;
     uint32_t alive;         /* threads that have not exited */
     uint32_t open_barriers; /* a bit each: in use */
@@ -107,6 +108,7 @@ struct ptx_block {
     struct ptx_warp **warps;
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];
+    bool is_used; /* has run before */
     struct ptx_block *next;
 };
 
@@ -135,7 +137,12 @@ struct ptx_run {
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
     struct ptx_block *spare_blocks; /* finished, to use again */
-    bool is_observed;               /* every access to memory goes through ptx_addresses() */
+    struct ptx_blocks
+        *blocks;           /* ptx_team.h: shared by the launch's threads; a run is one thread's */
+    struct ptx_team *team; /* the other threads, NULL: none */
+    uint64_t fault_order;  /* of the block that failed */
+    bool is_helper;
+    bool is_observed; /* every access to memory goes through ptx_addresses() */
 };
 
 /* Has the driver said that [start, end) may be accessed? False: ask it. */
@@ -231,6 +238,8 @@ void ptx_frame_destroy(struct ptx_frame *frame);
 /* ptx_block.c: a block at the start of its threads, NULL when out of memory. Destroying one whose
  * threads have all exited keeps it for the launch's next block. */
 struct ptx_block *ptx_block_create(struct ptx_run *run, uint64_t linear);
+/* The next one will not fail. False when out of memory. */
+bool ptx_block_reserve(struct ptx_run *run);
 void ptx_block_destroy(struct ptx_block *block);
 void ptx_spare_blocks_free(struct ptx_run *run);
 

@@ -8,10 +8,30 @@
 static ptx_fn table[PTX_ALU_COUNT][PTX_TYPE_COUNT];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* The handlers of the table, to be found by their address. */
+#define KNOWN_COUNT 4096
+static ptx_fn known[KNOWN_COUNT];
+
+static ptx_fn *slot_of(ptx_fn fn)
+{
+    size_t at = (size_t)((uintptr_t)fn * 0x9e3779b97f4a7c15ull >> 52);
+
+    while (known[at] && known[at] != fn)
+        at = (at + 1) % KNOWN_COUNT;
+    return &known[at];
+}
+
+bool ptx_handler_is(ptx_fn fn)
+{
+    return *slot_of(fn) == fn;
+}
+
 static void install(const struct ptx_entry *entries)
 {
-    for (; entries->op; entries++)
+    for (; entries->op; entries++) {
         table[entries->op][entries->type] = entries->fn;
+        *slot_of(entries->fn) = entries->fn;
+    }
 }
 
 static void choose(void)

@@ -97,6 +97,9 @@ struct ptx_entry {
 /* NULL: there is no such operation. Any thread. */
 ptx_fn ptx_handler(enum ptx_alu op, ptx_type type);
 
+/* Is it one of the table's? */
+bool ptx_handler_is(ptx_fn fn);
+
 /* For ld or st of elements of a type in memory to registers of `size` bytes. Never NULL. */
 ptx_fn ptx_access_handler(bool is_store, ptx_type type, unsigned size);
 /* For one kernel parameter. Never NULL. */

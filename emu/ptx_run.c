@@ -6,6 +6,7 @@
  */
 #include "emu/ptx_exec.h"
 #include "emu/ptx_module.h"
+#include "emu/ptx_team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 struct grid {
     struct ptx_run *run;
     uint64_t count;
-    uint64_t started;
     uint64_t resident_max;
     uint64_t stride; /* random order: coprime to count */
     uint64_t origin;
@@ -119,6 +119,12 @@ static bool run_round(struct ptx_run *run, struct ptx_block *block)
     return ran;
 }
 
+/* A block of another thread that comes first in order has failed. */
+static bool is_overtaken(const struct ptx_run *run, const struct ptx_block *block)
+{
+    return atomic_load_explicit(&run->blocks->fault_order, memory_order_relaxed) < block->order;
+}
+
 static bool is_stopped(struct ptx_run *run, struct ptx_block *block)
 {
     if (!run->launch->stop || !*run->launch->stop)
@@ -131,7 +137,7 @@ static bool is_stopped(struct ptx_run *run, struct ptx_block *block)
 static void run_turn(struct ptx_run *run, struct ptx_block *block)
 {
     for (unsigned round = 0; round < ROUNDS_MAX && block->alive && !run->faulted; round++) {
-        if (is_stopped(run, block))
+        if (is_overtaken(run, block) || is_stopped(run, block))
             return;
         uint32_t alive = block->alive;
         if (!run_round(run, block)) {
@@ -165,6 +171,14 @@ static uint64_t block_in_order(struct grid *g, uint64_t k)
     }
 }
 
+static bool is_one_left(const struct grid *g)
+{
+    uint64_t next = atomic_load_explicit(&g->run->blocks->next, memory_order_relaxed);
+
+    return next < g->count && next < atomic_load(&g->run->blocks->fault_order);
+}
+
+/* False when out of memory; true and no block more when another thread took the last one. */
 static bool start_block(struct grid *g)
 {
     if (g->block_count == g->capacity) {
@@ -175,10 +189,13 @@ static bool start_block(struct grid *g)
         g->blocks = blocks;
         g->capacity = capacity;
     }
-    struct ptx_block *block = ptx_block_create(g->run, block_in_order(g, g->started));
-    if (!block)
+    if (!ptx_block_reserve(g->run))
         return false;
-    g->started++;
+    uint64_t order = atomic_fetch_add(&g->run->blocks->next, 1);
+    if (order >= g->count)
+        return true;
+    struct ptx_block *block = ptx_block_create(g->run, block_in_order(g, order));
+    block->order = order;
     g->blocks[g->block_count++] = block;
     return true;
 }
@@ -190,25 +207,51 @@ static void remove_block(struct grid *g, size_t at)
     memmove(g->blocks + at, g->blocks + at + 1, (g->block_count - at) * sizeof(g->blocks[0]));
 }
 
+static void note_fault(struct ptx_run *run, const struct ptx_block *block)
+{
+    uint64_t first = atomic_load(&run->blocks->fault_order);
+
+    run->fault_order = block->order;
+    while (block->order < first &&
+           !atomic_compare_exchange_weak(&run->blocks->fault_order, &first, block->order))
+        ;
+}
+
+/* One turn of the block at `at`; false when this thread has nothing more to do. */
+static bool run_one(struct grid *g, size_t at)
+{
+    struct ptx_block *block = g->blocks[at];
+
+    run_turn(g->run, block);
+    if (g->run->faulted)
+        note_fault(g->run, block);
+    if (g->run->faulted || is_overtaken(g->run, block))
+        return false;
+    if (!block->alive)
+        remove_block(g, at);
+    return true;
+}
+
 /* False: out of memory, and nothing resident that could go on alone. */
 static bool run_grid(struct grid *g)
 {
     size_t at = 0;
 
-    while (g->started < g->count || g->block_count) {
+    while (is_one_left(g) || g->block_count) {
         if (g->block_count == 0 && !start_block(g))
             return false;
-        at %= g->block_count;
-        run_turn(g->run, g->blocks[at]);
-        if (g->run->faulted)
+        if (g->block_count == 0)
             return true;
-        if (!g->blocks[at]->alive) {
-            remove_block(g, at);
+        at %= g->block_count;
+        size_t before = g->block_count;
+        if (!run_one(g, at))
+            return true;
+        ptx_team_call(g->run);
+        if (g->block_count < before)
             continue;
-        }
         at++;
         /* A new block goes to the end, and is next when `at` stands there. */
-        if (g->started < g->count && g->block_count < g->resident_max && at == g->block_count)
+        if (is_one_left(g) && g->block_count < g->resident_max && at == g->block_count)
             start_block(g);
     }
     return true;
@@ -238,11 +281,25 @@ static uint32_t align_up(uint32_t v, uint32_t to)
     return (v + to - 1) & ~(to - 1);
 }
 
+bool ptx_run_blocks(struct ptx_run *run)
+{
+    struct grid g = {.run = run, .count = run->blocks->count};
+
+    g.resident_max = run->launch->cooperative ? g.count : RESIDENT_MAX;
+    choose_order(&g);
+    bool ok = run_grid(&g);
+    while (g.block_count)
+        remove_block(&g, g.block_count - 1);
+    ptx_spare_blocks_free(run);
+    free(g.blocks);
+    return ok;
+}
+
 int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *instructions_out)
 {
     static uint64_t grid_ids;
-    struct ptx_run run = {.launch = launch, .fault = fault};
-    struct grid g = {.run = &run};
+    struct ptx_blocks blocks = {.fault_order = UINT64_MAX};
+    struct ptx_run run = {.launch = launch, .fault = fault, .blocks = &blocks};
 
     memset(fault, 0, sizeof(*fault));
     if (instructions_out)
@@ -255,14 +312,9 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     run.shared_size = run.shared_static + launch->dynamic_shared_size;
     run.local_stride = align_up(run.code->stack_size, 16);
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);
-    g.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    g.resident_max = launch->cooperative ? g.count : RESIDENT_MAX;
-    choose_order(&g);
-    bool ok = run_grid(&g);
-    while (g.block_count)
-        remove_block(&g, g.block_count - 1);
-    ptx_spare_blocks_free(&run);
-    free(g.blocks);
+    blocks.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    bool ok = ptx_run_blocks(&run);
+    ok = ptx_team_finish(&run) && ok;
     if (!ok)
         fault->kind = PTX_FAULT_NO_MEMORY;
     if (instructions_out)
