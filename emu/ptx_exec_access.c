@@ -161,16 +161,6 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
     return i->count > 1 ? ((const ptx_op *)i->extra)[k] : i->dst;
 }
 
-/* Memory is written through types that may stand for any. */
-#define ANY(T) T##_any
-typedef uint8_t __attribute__((may_alias)) uint8_t_any;
-typedef int8_t __attribute__((may_alias)) int8_t_any;
-typedef uint16_t __attribute__((may_alias)) uint16_t_any;
-typedef int16_t __attribute__((may_alias)) int16_t_any;
-typedef uint32_t __attribute__((may_alias)) uint32_t_any;
-typedef int32_t __attribute__((may_alias)) int32_t_any;
-typedef uint64_t __attribute__((may_alias)) uint64_t_any;
-
 /* M: the element in memory, R: the register's. */
 #define LOAD(M, R)                                                                                 \
     static void spread_##M##_##R(struct ptx_warp *w, ptx_op op, M value)                           \
@@ -188,7 +178,7 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
     static void row_##M##_##R(struct ptx_warp *w, ptx_op op, const uint8_t *from, unsigned step)   \
     {                                                                                              \
         R *d = ptx_lanes(w, op);                                                                   \
-        const ANY(M) *m = (const ANY(M) *)(const void *)from;                                      \
+        const M *m = (const M *)(const void *)from;                                                \
         if (step == 1)                                                                             \
             PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) d[l] = (R)m[l];               \
         else                                                                                       \
@@ -199,7 +189,7 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
                                unsigned offset)                                                    \
     {                                                                                              \
         R *d = ptx_lanes(w, op);                                                                   \
-        PTX_EACH(w, d[l] = (R) * (const ANY(M) *)(const void *)(at_lane(at, l) + offset));         \
+        PTX_EACH(w, d[l] = (R) * (const M *)(const void *)(at_lane(at, l) + offset));              \
     }                                                                                              \
     static void load_##M##_##R(struct ptx_warp *w, const struct ptx_insn *i)                       \
     {                                                                                              \
@@ -216,7 +206,7 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
             if (op == PTX_OP_NONE)                                                                 \
                 continue;                                                                          \
             if (shape == SHAPE_UNIFORM)                                                            \
-                spread_##M##_##R(w, op, ((const ANY(M) *)(const void *)from)[k]);                  \
+                spread_##M##_##R(w, op, ((const M *)(const void *)from)[k]);                       \
             else if (shape == SHAPE_ROW && at.is_whole)                                            \
                 row_##M##_##R(w, op, from + k * sizeof(M), count);                                 \
             else                                                                                   \
@@ -236,7 +226,7 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
         }                                                                                          \
         for (unsigned k = 0; k < count; k++) {                                                     \
             const R *a = ptx_lanes(w, element(i, k));                                              \
-            ANY(M) *row = (ANY(M) *)(void *)at_lane(&at, (unsigned)__builtin_ctz(w->mask));        \
+            M *row = (M *)(void *)at_lane(&at, (unsigned)__builtin_ctz(w->mask));                  \
             if (shape == SHAPE_ROW && at.is_whole && count == 1)                                   \
                 PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++) row[l] = (M)a[l];         \
             else if (shape == SHAPE_ROW && at.is_whole)                                            \
@@ -247,7 +237,7 @@ typedef uint64_t __attribute__((may_alias)) uint64_t_any;
             else                                                                                   \
                 for (uint32_t left = w->mask; left; left &= left - 1) {                            \
                     unsigned l = (unsigned)__builtin_ctz(left);                                    \
-                    ((ANY(M) *)(void *)at_lane(&at, l))[k] = (M)a[l];                              \
+                    ((M *)(void *)at_lane(&at, l))[k] = (M)a[l];                                   \
                 }                                                                                  \
         }                                                                                          \
     }
