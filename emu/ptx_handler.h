@@ -145,13 +145,43 @@ enum ptx_combine {
 PTX_TABLES(X)
 #undef X
 
-/* The shape of most handlers: D and the sources are arrays of lanes. */
+/* At most four lanes. */
+static inline bool ptx_is_few(uint32_t mask)
+{
+    mask &= mask - 1;
+    mask &= mask - 1;
+    mask &= mask - 1;
+    mask &= mask - 1;
+    return mask == 0;
+}
+
+/* Statements that give lane l's `value`, for the lanes of the mask. When only some are active all
+ * are computed, as vectors, and those of the others are dropped. */
+#define PTX_EACH_OR_BLEND(w, D, pd, ...)                                                           \
+    do {                                                                                           \
+        if ((w)->mask == 0xffffffffu || ptx_is_few((w)->mask)) {                                   \
+            PTX_EACH(w, __VA_ARGS__; (pd)[l] = (D)value);                                          \
+        } else {                                                                                   \
+            D all[PTX_LANES];                                                                      \
+            PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)                               \
+            {                                                                                      \
+                __VA_ARGS__;                                                                       \
+                all[l] = (D)value;                                                                 \
+            }                                                                                      \
+            uint32_t mask = (w)->mask;                                                             \
+            for (unsigned l = 0; l < PTX_LANES; l++)                                               \
+                (pd)[l] = mask >> l & 1 ? all[l] : (pd)[l];                                        \
+        }                                                                                          \
+    } while (0)
+
+/* The shape of most handlers: D and the sources are arrays of lanes. PTX_BINARY_EACH is for what
+ * has no vector instruction and is slow. */
 #define PTX_UNARY(name, D, A, ...)                                                                 \
     static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
     {                                                                                              \
         D *pd = ptx_lanes(w, i->dst);                                                              \
         const A *pa = ptx_lanes(w, i->src[0]);                                                     \
-        PTX_EACH(w, A a = pa[l]; pd[l] = (D)(__VA_ARGS__));                                        \
+        PTX_EACH_OR_BLEND(w, D, pd, A a = pa[l]; D value = (D)(__VA_ARGS__));                      \
     }
 #define PTX_BINARY(name, D, A, B, ...)                                                             \
     static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
@@ -159,7 +189,7 @@ PTX_TABLES(X)
         D *pd = ptx_lanes(w, i->dst);                                                              \
         const A *pa = ptx_lanes(w, i->src[0]);                                                     \
         const B *pb = ptx_lanes(w, i->src[1]);                                                     \
-        PTX_EACH(w, A a = pa[l]; B b = pb[l]; pd[l] = (D)(__VA_ARGS__));                           \
+        PTX_EACH_OR_BLEND(w, D, pd, A a = pa[l]; B b = pb[l]; D value = (D)(__VA_ARGS__));         \
     }
 #define PTX_TERNARY(name, D, A, B, C, ...)                                                         \
     static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
@@ -168,7 +198,16 @@ PTX_TABLES(X)
         const A *pa = ptx_lanes(w, i->src[0]);                                                     \
         const B *pb = ptx_lanes(w, i->src[1]);                                                     \
         const C *pc = ptx_lanes(w, i->src[2]);                                                     \
-        PTX_EACH(w, A a = pa[l]; B b = pb[l]; C c = pc[l]; pd[l] = (D)(__VA_ARGS__));              \
+        PTX_EACH_OR_BLEND(w, D, pd, A a = pa[l]; B b = pb[l]; C c = pc[l];                         \
+                          D value = (D)(__VA_ARGS__));                                             \
+    }
+#define PTX_BINARY_EACH(name, D, A, B, ...)                                                        \
+    static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
+    {                                                                                              \
+        D *pd = ptx_lanes(w, i->dst);                                                              \
+        const A *pa = ptx_lanes(w, i->src[0]);                                                     \
+        const B *pb = ptx_lanes(w, i->src[1]);                                                     \
+        PTX_EACH(w, A a = pa[l]; B b = pb[l]; pd[l] = (D)(__VA_ARGS__));                           \
     }
 
 #endif
