@@ -79,7 +79,7 @@ static CUresult run(struct emu_command *command)
     return status ? explain(&fault) : CUDA_SUCCESS;
 }
 
-static const struct emu_command_type launch_type = {.run = run};
+static const struct emu_command_type launch_type = {.run = run, .runs_anywhere = true};
 
 /* ---- checks ---- */
 
