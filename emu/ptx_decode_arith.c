@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arithmetic: add to tanh, setp, cvt.
+ * Arithmetic: add to tanh, setp.
  */
 #include "emu/ptx_decode.h"
 
@@ -305,63 +305,6 @@ static bool decode_compare(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
-static uint32_t take_cvt_flags(struct ptx_parser *p)
-{
-    static const enum ptx_mod integral[] = {MOD_rni, MOD_rzi, MOD_rmi, MOD_rpi, MOD_COUNT};
-    int round = ptx_take_one(p, integral);
-    uint32_t flags = ptx_take_float_flags(p);
-
-    if (round >= 0)
-        flags |= PTX_F_TO_INT | (uint32_t)round << PTX_F_ROUND_SHIFT;
-    if (ptx_take(p, MOD_rna))
-        flags |= PTX_F_ROUND_AWAY;
-    if (ptx_take(p, MOD_satfinite))
-        flags |= PTX_F_SATFINITE;
-    return flags;
-}
-
-static bool is_convertible(ptx_type type)
-{
-    return type <= PTX_S64 || type == PTX_F16 || type == PTX_BF16 || type == PTX_F32 ||
-           type == PTX_F64;
-}
-
-static bool decode_cvt(struct ptx_parser *p, const struct ptx_row *row)
-{
-    uint32_t flags = take_cvt_flags(p);
-    ptx_type to = ptx_take_type(p);
-    ptx_type from = ptx_take_type(p);
-    bool pair = to == PTX_F16X2 || to == PTX_BF16X2;
-
-    if (from == PTX_TYPE_COUNT || !is_convertible(from) ||
-        !(is_convertible(to) || (from == PTX_F32 && (pair || to == PTX_TF32))))
-        return ptx_unsupported(p);
-    if (!ptx_want_operands(p, pair ? 3 : 2, pair ? 3 : 2))
-        return false;
-    bool to_float = ptx_type_class(to) == 'f';
-    bool from_float = ptx_type_class(from) == 'f';
-    if (flags & PTX_F_TO_INT && (!from_float || (to_float && to != from)))
-        return ptx_unsupported(p);
-    if (!to_float && from_float && !(flags & PTX_F_TO_INT)) {
-        if (flags >> PTX_F_ROUND_SHIFT & 3)
-            return ptx_unsupported(p);
-        flags |= PTX_ROUND_ZERO << PTX_F_ROUND_SHIFT;
-    }
-    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), to, true);
-    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), from, true);
-    ptx_op b = pair ? ptx_source(p, ptx_operand_at(p, 2), from, true) : PTX_OP_NONE;
-    struct ptx_insn *i = ptx_emit(p, ptx_handler(row->op, PTX_B32));
-    i->dst = dst;
-    i->src[0] = a;
-    i->src[1] = b;
-    i->type = to;
-    i->type2 = from;
-    i->flags = flags;
-    if ((to == PTX_F32 || to == PTX_F64) && !(flags & PTX_F_TO_INT))
-        wrap_rounding(i);
-    return true;
-}
-
 const struct ptx_row ptx_rows_arith[] = {
     {"add", decode_add, PTX_ALU_ADD, 2 | WITH_HALF},
     {"sub", decode_add, PTX_ALU_SUB, 2 | WITH_HALF},
@@ -392,6 +335,5 @@ const struct ptx_row ptx_rows_arith[] = {
     {"testp", decode_testp, PTX_ALU_TESTP, 1},
     {"setp", decode_compare, PTX_ALU_SETP, 0},
     {"set", decode_compare, PTX_ALU_SET, 0},
-    {"cvt", decode_cvt, PTX_ALU_CVT, 0},
     {0},
 };

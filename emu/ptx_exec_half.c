@@ -12,7 +12,7 @@ static inline uint16_t out_half(uint32_t flags, double v)
 {
     if (flags & PTX_F_SAT)
         v = v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
-    if (flags & PTX_F_RELU && v < 0.0)
+    if (flags & PTX_F_RELU && v <= 0.0)
         v = 0.0;
     uint16_t h = ptx_to_half(v);
     if (flags & PTX_F_FTZ && !(h & 0x7c00))
@@ -31,7 +31,7 @@ static inline uint16_t out_bf16(uint32_t flags, double v)
 {
     if (flags & PTX_F_SAT)
         v = v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
-    if (flags & PTX_F_RELU && v < 0.0)
+    if (flags & PTX_F_RELU && v <= 0.0)
         v = 0.0;
     return ptx_to_bf16(v);
 }

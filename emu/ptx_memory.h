@@ -53,6 +53,11 @@ void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_load_matrix(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i);
 
+/* ptx_small.c */
+void ptx_run_to_small(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_from_small(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cvt_pack(struct ptx_warp *w, const struct ptx_insn *i);
+
 /* ptx_flow.c */
 void ptx_run_branch(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_branch_table(struct ptx_warp *w, const struct ptx_insn *i);
