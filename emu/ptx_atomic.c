@@ -95,7 +95,7 @@ static uint64_t combine(enum ptx_atomic op, ptx_type type, uint64_t old, uint64_
         return old;                                                                                \
     }
 
-static uint64_t update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64_t b, uint64_t c)
+uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64_t b, uint64_t c)
 {
     switch (ptx_type_size(type)) {
     case 2:
@@ -142,6 +142,6 @@ void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i)
         unsigned l = (unsigned)__builtin_ctz(left);
         uint64_t b = read_lane(w, i->src[1], size, l);
         uint64_t c = read_lane(w, i->src[2], size, l);
-        write_lane(w, i->dst, size, l, update(PTX_MODE(i), i->type, p[l], b, c));
+        write_lane(w, i->dst, size, l, ptx_atomic_update(PTX_MODE(i), i->type, p[l], b, c));
     }
 }

@@ -27,6 +27,8 @@ extern const struct ptx_row ptx_rows_warp[];
 extern const struct ptx_row ptx_rows_tensor[];
 extern const struct ptx_row ptx_rows_convert[];
 extern const struct ptx_row ptx_rows_video[];
+extern const struct ptx_row ptx_rows_async[];
+extern const struct ptx_row ptx_rows_sync[];
 
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);
@@ -70,6 +72,17 @@ struct ptx_address {
 bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
                        struct ptx_address *a);
 void ptx_set_address(struct ptx_insn *i, const struct ptx_address *a);
+/* The address as a 64-bit register; its space may become another one. */
+ptx_op ptx_address_op(struct ptx_parser *p, struct ptx_address *a);
+enum ptx_space ptx_take_space(struct ptx_parser *p);
+/* .volatile and the like: somebody else may write what is read. */
+bool ptx_take_order(struct ptx_parser *p);
+/* is_vector: of atom.v2 and bulk reductions, which have more. */
+bool ptx_is_atomic(enum ptx_atomic op, ptx_type type, bool is_vector);
+/* barrier.cluster, after .cluster. */
+bool ptx_decode_cluster_barrier(struct ptx_parser *p);
+/* st.bulk, after .bulk. */
+bool ptx_decode_store_bulk(struct ptx_parser *p);
 
 /* For instructions that all lanes of a group must reach together: the guard becomes a branch around
  * what is emitted between the two. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrices and asynchronous copies.
+ * Matrices.
  */
 #include "emu/ptx_decode.h"
 
@@ -151,63 +151,8 @@ static bool decode_load_matrix(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
-/* Copies are done when they are started, so waiting for them is nothing. */
-static bool decode_copy_wait(struct ptx_parser *p)
-{
-    static const enum ptx_mod words[] = {MOD_commit_group, MOD_wait_group, MOD_wait_all, MOD_COUNT};
-
-    if (ptx_take_one(p, words) < 0)
-        return false;
-    ptx_emit(p, ptx_run_nothing);
-    return true;
-}
-
-static bool decode_copy(struct ptx_parser *p, const struct ptx_row *row)
-{
-    struct ptx_address to;
-    struct ptx_address from;
-
-    if (!ptx_take(p, MOD_async))
-        return ptx_unsupported(p);
-    if (decode_copy_wait(p))
-        return true;
-    bool shared = ptx_take(p, MOD_shared) || ptx_take(p, MOD_shared_cta);
-    ptx_take_hints(p);
-    bool hint = ptx_take(p, MOD_l2_cache_hint);
-    if (!shared || !ptx_take(p, MOD_global))
-        return ptx_unsupported(p);
-    if (!ptx_want_operands(p, 3u + hint, 4u + hint))
-        return false;
-    const struct ptx_operand *size = ptx_operand_at(p, 2);
-    bool partial = p->statement.operand_count > 3u + hint;
-    if (size->kind != PTX_OPERAND_INT ||
-        (size->value != 4 && size->value != 8 && size->value != 16))
-        return ptx_bad_operands(p);
-    if (partial && ptx_operand_at(p, 3)->type == PTX_PRED)
-        return ptx_unsupported(p); /* ignore-src */
-    if (!ptx_parse_address(p, ptx_operand_at(p, 0), PTX_SPACE_SHARED, &to) ||
-        !ptx_parse_address(p, ptx_operand_at(p, 1), PTX_SPACE_GLOBAL, &from))
-        return false;
-    if (from.base == PTX_OP_NONE || from.is_narrow)
-        return ptx_bad_operands(p);
-    ptx_op read = partial ? ptx_source(p, ptx_operand_at(p, 3), PTX_U32, false) : PTX_OP_NONE;
-    ptx_op source = ptx_register_new(p, PTX_U64, 1);
-    ptx_op offset = ptx_pool_value(p, (uint64_t)from.imm, 8);
-    struct ptx_insn *sum = ptx_emit(p, ptx_handler(PTX_ALU_ADD, PTX_U64));
-    sum->dst = source;
-    sum->src[0] = from.base;
-    sum->src[1] = offset;
-    struct ptx_insn *i = ptx_emit(p, ptx_run_copy);
-    ptx_set_address(i, &to);
-    i->src[1] = source;
-    i->src[2] = read;
-    i->count = (uint8_t)size->value;
-    return true;
-}
-
 const struct ptx_row ptx_rows_tensor[] = {
     {"mma", decode_mma, 0, 0},
     {"ldmatrix", decode_load_matrix, 0, 0},
-    {"cp", decode_copy, 0, 0},
     {0},
 };

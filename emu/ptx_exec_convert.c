@@ -120,7 +120,8 @@ static double to_integral(uint32_t flags, double v)
     }
 }
 
-/* Out of range clamps; NaN becomes 0, or the top bit alone when a side of the conversion has 64 bits. */
+/* Out of range clamps; NaN becomes 0, or the top bit alone when a side of the conversion has 64
+ * bits. */
 static int64_t real_to_int(double v, ptx_type type, ptx_type from)
 {
     unsigned bits = ptx_type_size(type) * 8;

@@ -33,6 +33,8 @@ enum ptx_atomic {
     PTX_ATOM_CAS,
 };
 void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i);
+/* One update of `type`, at most 8 bytes, at host memory; the old value. */
+uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64_t b, uint64_t c);
 
 /* ptx_tensor.c */
 struct ptx_mma {
@@ -51,7 +53,6 @@ struct ptx_mma {
 };
 void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_load_matrix(struct ptx_warp *w, const struct ptx_insn *i);
-void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i);
 
 /* ptx_small.c */
 void ptx_run_to_small(struct ptx_warp *w, const struct ptx_insn *i);
@@ -80,6 +81,15 @@ enum ptx_barrier_mode {
     PTX_BARRIER_OR,
 };
 void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i);
+/* A cluster is one block: its barrier is a barrier of the block whose waiting is a step of its own.
+ */
+void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* ptx_stack.c */
+void ptx_run_alloca(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_stack_save(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_stack_restore(struct ptx_warp *w, const struct ptx_insn *i);
 
 /* ptx_lanes.c */
 enum ptx_shuffle {

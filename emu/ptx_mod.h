@@ -133,6 +133,11 @@
     X(bulk, "bulk")                                                                                \
     X(read, "read")                                                                                \
     X(proxy, "proxy")                                                                              \
+    X(prefetch, "prefetch")                                                                        \
+    X(mask, "mask")                                                                                \
+    X(cvt, "cvt")                                                                                  \
+    X(tensormap_generic, "tensormap::generic")                                                     \
+    X(mbarrier, "mbarrier")                                                                        \
     X(launch_dependents, "launch_dependents")                                                      \
     X(m8n8k32, "m8n8k32")                                                                          \
     X(m8n8k128, "m8n8k128")                                                                        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mma, ldmatrix, cp.async.
+ * mma, ldmatrix.
  *
  * Fragments. With g = lane / 4 and t = lane % 4, and e elements of A or B in a register, register r
  * of A holds row g + 8 * (r odd) and columns t * e + 4 * e * (r / 2) and on (for 16 rows; 8 rows
@@ -155,30 +155,5 @@ void ptx_run_load_matrix(struct ptx_warp *w, const struct ptx_insn *i)
             uint32_t high = PTX_MODE(i) ? rows[8 * m + b + 1][a] : rows[8 * m + a][b + 1];
             d[l] = low | high << 16;
         }
-    }
-}
-
-/* cp.async, done at once: src[0] + imm: the destination in shared memory; src[1]: the global source
- * (64 bits); src[2]: bytes to read of it, the rest is zero, or none; count: bytes. */
-void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i)
-{
-    uint8_t *to[PTX_LANES];
-    const uint64_t *from = ptx_lanes(w, i->src[1]);
-    const uint32_t *sizes = i->src[2] == PTX_OP_NONE ? NULL : ptx_lanes(w, i->src[2]);
-
-    if (!ptx_addresses(w, i, i->count, true, to))
-        return;
-    for (uint32_t left = w->mask; left; left &= left - 1) {
-        unsigned l = (unsigned)__builtin_ctz(left);
-        uint32_t size = sizes && sizes[l] < i->count ? sizes[l] : i->count;
-        uint8_t copy[16] = {0};
-        if (size) {
-            const uint8_t *p =
-                ptx_resolve(w, i, l, PTX_SPACE_GLOBAL, from[l], size == i->count ? size : 1, false);
-            if (!p || !ptx_resolve(w, i, l, PTX_SPACE_GLOBAL, from[l] + size - 1, 1, false))
-                return;
-            memcpy(copy, p, size);
-        }
-        memcpy(to[l], copy, i->count);
     }
 }
