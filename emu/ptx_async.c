@@ -98,3 +98,13 @@ void ptx_run_bulk(struct ptx_warp *w, const struct ptx_insn *i)
         if (!copy_lane(w, i, i->extra, (unsigned)__builtin_ctz(left)))
             return;
 }
+
+void ptx_run_complete(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    uint8_t *p[PTX_LANES];
+
+    if (!ptx_addresses(w, i, 8, true, p))
+        return;
+    for (uint32_t left = w->mask; left; left &= left - 1)
+        ptx_mbarrier_complete(p[__builtin_ctz(left)], i->count);
+}

@@ -26,4 +26,7 @@ struct ptx_bulk {
 };
 void ptx_run_bulk(struct ptx_warp *w, const struct ptx_insn *i);
 
+/* src[0] + imm: a barrier, which hears that `count` bytes came. */
+void ptx_run_complete(struct ptx_warp *w, const struct ptx_insn *i);
+
 #endif

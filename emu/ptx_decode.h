@@ -29,6 +29,7 @@ extern const struct ptx_row ptx_rows_convert[];
 extern const struct ptx_row ptx_rows_video[];
 extern const struct ptx_row ptx_rows_async[];
 extern const struct ptx_row ptx_rows_sync[];
+extern const struct ptx_row ptx_rows_atomic[];
 
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);
@@ -81,6 +82,10 @@ bool ptx_take_order(struct ptx_parser *p);
 bool ptx_is_atomic(enum ptx_atomic op, ptx_type type, bool is_vector);
 /* barrier.cluster, after .cluster. */
 bool ptx_decode_cluster_barrier(struct ptx_parser *p);
+/* 1, 2, 4 or 8. */
+unsigned ptx_take_vector(struct ptx_parser *p);
+/* st.async and red.async, after .async. */
+bool ptx_decode_store_async(struct ptx_parser *p);
 /* st.bulk, after .bulk. */
 bool ptx_decode_store_bulk(struct ptx_parser *p);
 

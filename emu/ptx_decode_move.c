@@ -247,7 +247,7 @@ static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o
     return size ? size : register_size(type);
 }
 
-static unsigned take_vector(struct ptx_parser *p)
+unsigned ptx_take_vector(struct ptx_parser *p)
 {
     return ptx_take(p, MOD_v2) ? 2 : ptx_take(p, MOD_v4) ? 4 : ptx_take(p, MOD_v8) ? 8 : 1;
 }
@@ -264,9 +264,11 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     bool is_store = row->op == STORE;
     if (is_store && ptx_take(p, MOD_bulk))
         return ptx_decode_store_bulk(p);
+    if (is_store && ptx_take(p, MOD_async))
+        return ptx_decode_store_async(p);
     bool poll = ptx_take_order(p);
     enum ptx_space space = ptx_take_space(p);
-    unsigned count = take_vector(p);
+    unsigned count = ptx_take_vector(p);
     bool hint = ptx_take(p, MOD_l2_cache_hint);
     ptx_type type = ptx_take_type(p);
     ptx_op ops[ELEMENTS_MAX];
@@ -305,71 +307,6 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
         memcpy(list, ops, count * sizeof(*list));
         i->extra = list;
     }
-    return true;
-}
-
-/* ---- atom, red ---- */
-
-bool ptx_is_atomic(enum ptx_atomic op, ptx_type type, bool is_vector)
-{
-    bool word = type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
-    bool bits = type == PTX_B32 || type == PTX_B64;
-    bool real = type == PTX_F32 || type == PTX_F64 || type == PTX_F16 || type == PTX_F16X2 ||
-                type == PTX_BF16 || type == PTX_BF16X2;
-
-    switch (op) {
-    case PTX_ATOM_ADD:
-        return word || real;
-    case PTX_ATOM_MIN:
-    case PTX_ATOM_MAX:
-        return word || (is_vector && real && type != PTX_F32 && type != PTX_F64);
-    case PTX_ATOM_INC:
-    case PTX_ATOM_DEC:
-        return type == PTX_U32;
-    case PTX_ATOM_CAS:
-        return word || bits || type == PTX_B16;
-    case PTX_ATOM_EXCH:
-        return word || bits || type == PTX_F32;
-    default:
-        return word || bits;
-    }
-}
-
-static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
-{
-    static const enum ptx_mod ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and, MOD_or,   MOD_xor,
-                                       MOD_inc, MOD_dec, MOD_exch, MOD_cas, MOD_COUNT};
-    bool has_result = row->op;
-    enum ptx_space space = ptx_take_space(p);
-    int op = ptx_take_one(p, ops);
-    ptx_type type = ptx_take_type(p);
-    struct ptx_address a;
-    unsigned at = has_result;
-
-    ptx_take_order(p);
-    ptx_take_hints(p);
-    ptx_take(p, MOD_noftz);
-    bool hint = ptx_take(p, MOD_l2_cache_hint);
-    if (op < 0 || type == PTX_TYPE_COUNT || !ptx_is_atomic((enum ptx_atomic)op, type, false))
-        return ptx_unsupported(p);
-    unsigned count = at + 2 + (op == PTX_ATOM_CAS);
-    if (!ptx_want_operands(p, count, count + hint))
-        return false;
-    if (!ptx_parse_address(p, ptx_operand_at(p, at), space, &a))
-        return false;
-    const struct ptx_operand *d = ptx_operand_at(p, 0);
-    ptx_op dst =
-        has_result && d->kind != PTX_OPERAND_SINK ? ptx_dest(p, d, type, false) : PTX_OP_NONE;
-    ptx_op b = ptx_source(p, ptx_operand_at(p, at + 1), type, false);
-    ptx_op c =
-        op == PTX_ATOM_CAS ? ptx_source(p, ptx_operand_at(p, at + 2), type, false) : PTX_OP_NONE;
-    struct ptx_insn *i = ptx_emit(p, ptx_run_atomic);
-    ptx_set_address(i, &a);
-    i->dst = dst;
-    i->src[1] = b;
-    i->src[2] = c;
-    i->type = type;
-    i->flags = (uint32_t)op << PTX_F_MODE_SHIFT;
     return true;
 }
 
@@ -429,8 +366,6 @@ const struct ptx_row ptx_rows_move[] = {
     {"ld", decode_access, LOAD, 0},
     {"ldu", decode_access, LOAD, 0},
     {"st", decode_access, STORE, 0},
-    {"atom", decode_atomic, 1, 0},
-    {"red", decode_atomic, 0, 0},
     {"cvta", decode_cvta, 0, 0},
     {"isspacep", decode_isspacep, 0, 0},
     {0},

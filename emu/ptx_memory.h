@@ -31,8 +31,16 @@ enum ptx_atomic {
     PTX_ATOM_DEC,
     PTX_ATOM_EXCH,
     PTX_ATOM_CAS,
+    PTX_ATOM_ADD_FTZ, /* f32 in global memory: subnormals become zero */
+};
+/* In insn->extra: the registers of count elements. */
+struct ptx_atomic_lists {
+    ptx_op *dst; /* NULL: none */
+    ptx_op *src;
 };
 void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_atomic_vector(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_atomic_wide(struct ptx_warp *w, const struct ptx_insn *i); /* 128 bits */
 /* One update of `type`, at most 8 bytes, at host memory; the old value. */
 uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64_t b, uint64_t c);
 
