@@ -30,6 +30,7 @@ extern const struct ptx_row ptx_rows_video[];
 extern const struct ptx_row ptx_rows_async[];
 extern const struct ptx_row ptx_rows_sync[];
 extern const struct ptx_row ptx_rows_atomic[];
+extern const struct ptx_row ptx_rows_wmma[];
 
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);
@@ -82,6 +83,9 @@ bool ptx_take_order(struct ptx_parser *p);
 bool ptx_is_atomic(enum ptx_atomic op, ptx_type type, bool is_vector);
 /* barrier.cluster, after .cluster. */
 bool ptx_decode_cluster_barrier(struct ptx_parser *p);
+/* Operand {a, b...} of `count` registers into `out`; operand 0 is written, unless an address. */
+bool ptx_parse_fragment(struct ptx_parser *p, unsigned operand, unsigned count, ptx_type type,
+                        ptx_op *out);
 /* 1, 2, 4 or 8. */
 unsigned ptx_take_vector(struct ptx_parser *p);
 /* st.async and red.async, after .async. */

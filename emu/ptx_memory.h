@@ -46,7 +46,8 @@ uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64
 
 /* ptx_tensor.c */
 struct ptx_mma {
-    uint8_t m, n, k;
+    uint8_t m, n;
+    uint16_t k;
     uint8_t bits;    /* of an element of A and B */
     uint8_t a_count; /* registers */
     uint8_t b_count;
@@ -57,10 +58,20 @@ struct ptx_mma {
     ptx_type c_type;
     ptx_type d_type;
     bool saturates;
+    bool is_and; /* of single bits: and rather than xor */
+    bool a_row;  /* of m8n8k4 of f16 */
+    bool b_row;
     ptx_op ops[32]; /* d, a, b, c */
 };
 void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_mma_bits(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_mma_quad(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_load_matrix(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_store_matrix(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_transpose(struct ptx_warp *w, const struct ptx_insn *i);
+/* An element of a matrix, right-aligned, as a number, and back to one of D. */
+double ptx_matrix_element(ptx_type type, uint64_t v);
+uint64_t ptx_matrix_result(ptx_type type, double v, bool saturates);
 
 /* ptx_small.c */
 void ptx_run_to_small(struct ptx_warp *w, const struct ptx_insn *i);
