@@ -51,6 +51,8 @@ bool ptx_want_operands(struct ptx_parser *p, unsigned least, unsigned most);
 /* The register type that holds a value of a type: PTX_U16, U32, U64, B128 or PRED. */
 ptx_type ptx_register_type(ptx_type type);
 
+/* May a register of type `have` stand where `want` is expected, sizes aside? */
+bool ptx_types_agree(ptx_type want, ptx_type have);
 /* An operand's code. `relaxed`: a register of another size is converted. Both may add instructions,
  * so they come before ptx_emit(). PTX_OP_NONE after a failure, and for the sink. */
 ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type, bool relaxed);

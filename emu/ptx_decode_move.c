@@ -20,8 +20,10 @@ static bool decode_pack(struct ptx_parser *p, ptx_type type)
     bool unpack = d->kind == PTX_OPERAND_VECTOR;
     const struct ptx_operand *v = unpack ? d : a;
     uint32_t whole = ptx_type_size(type);
-    static const uint8_t types[17] = {[2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
+    static const uint8_t types[17] = {[1] = PTX_B8, [2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
 
+    if (ptx_type_class(type) != 'b')
+        return ptx_unsupported(p);
     if ((v->count != 2 && v->count != 4) || (unpack && a->kind == PTX_OPERAND_VECTOR))
         return ptx_bad_operands(p);
     ptx_type part = types[whole / v->count];
@@ -78,7 +80,8 @@ static bool decode_mov(struct ptx_parser *p, const struct ptx_row *row)
 {
     ptx_type type = ptx_take_type(p);
 
-    if (type == PTX_TYPE_COUNT)
+    if (type > PTX_PRED ||
+        (type > PTX_B128 && type != PTX_F32 && type != PTX_F64 && type != PTX_PRED))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
         return false;
@@ -236,8 +239,8 @@ static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o
             out[k] = PTX_OP_NONE;
             continue;
         }
-        if (own == PTX_PRED || (size && size != register_size(own)) ||
-            register_size(own) < ptx_type_size(type)) {
+        if (own == PTX_PRED || !ptx_types_agree(type, own) ||
+            (size && size != register_size(own)) || register_size(own) < ptx_type_size(type)) {
             ptx_bad_operands(p);
             return 0;
         }
@@ -254,7 +257,7 @@ unsigned ptx_take_vector(struct ptx_parser *p)
 
 static bool is_memory_type(ptx_type type)
 {
-    return type < PTX_TYPE_COUNT && type != PTX_PRED && type != PTX_TF32;
+    return type <= PTX_B128 || type == PTX_F32 || type == PTX_F64;
 }
 
 enum { LOAD, STORE };

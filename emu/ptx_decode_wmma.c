@@ -161,7 +161,7 @@ static bool decode_product(struct ptx_parser *p)
     if (x->a.type == PTX_F64)
         ptx_take(p, MOD_rn);
     if (bits != (x->a.type == PTX_B1) || (x->a.bits < 8 && (a_layout != 0 || b_layout != 1)) ||
-        (x->saturates && x->c.type == PTX_F64))
+        (x->saturates && x->c.type != PTX_S32))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 4, 4) ||
         !ptx_parse_fragment(p, 0, x->d.count, register_of(&x->d), x->d.ops) ||

@@ -42,8 +42,13 @@ static inline double in_bf16(uint32_t flags, uint16_t h)
     return (double)ptx_from_bf16(h);
 }
 
-static inline double lesser(uint32_t flags, double a, double b, bool less)
+static double lesser(uint32_t flags, double a, double b, bool less)
 {
+    if (flags & PTX_F_ABS) {
+        bool minus = __builtin_signbit(a) != __builtin_signbit(b);
+        double v = lesser(flags & ~(uint32_t)PTX_F_ABS, fabs(a), fabs(b), less);
+        return minus && v == v ? -v : v;
+    }
     if (a != a || b != b)
         return flags & PTX_F_NAN || (a != a && b != b) ? PTX_NAN64 : a != a ? b : a;
     if (a == b)

@@ -127,6 +127,7 @@ void ptx_run_shuffle(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_vote(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_match(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_reduce(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_reduce_float(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_warp_sync(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_active_mask(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_elect(struct ptx_warp *w, const struct ptx_insn *i);

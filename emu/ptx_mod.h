@@ -62,38 +62,38 @@
     X(add)                                                                                           \
     X(address_size)                                                                                  \
     X(align)                                                                                         \
-    X(all) X(and) X(any) X(approx) X(aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(                  \
-        branchtargets) X(ca) X(calltargets) X(callprototype) X(cas) X(cc) X(cg) X(clamp) X(clock)    \
-        X(cluster) X(col) X(commit) X(common) X(conv) X(cs) X(cta) X(cv) X(dec) X(down) X(ecl) X(    \
-            ecr) X(entry) X(eq) X(equ) X(evict_first) X(evict_last) X(evict_normal) X(exch)          \
-            X(exit) X(extern) X(f4e) X(file) X(finite) X(ftz) X(full) X(func) X(ge) X(generic) X(    \
-                geu) X(gl) X(gpu) X(gt) X(gtu) X(hi) X(hs)                                           \
-                X(idx) X(inc) X(infinite) X(l) X(le) X(leu) X(lo) X(loc) X(local) X(ls) X(           \
-                    lt) X(ltu) X(lu) X(m8n8) X(max) X(maxnctapersm) X(maxnreg) X(maxntid)            \
-                    X(min) X(minnctapersm) X(mmio) X(NaN) X(nan) X(nc) X(ne) X(neu) X(               \
-                        no_allocate) X(noftz)                                                        \
-                        X(noinc) X(noreturn) X(normal) X(notanumber) X(num) X(number) X(or) X(       \
-                            param) X(popc) X(pragma) X(ptr) X(r) X(rc16) X(rc8) X(red) X(reg)        \
-                            X(relaxed) X(release) X(relu) X(reqntid) X(rm) X(rmi) X(rn) X(rna) X(    \
-                                rni) X(row)                                                          \
-                                X(rp) X(rpi) X(rz) X(rzi) X(sat) X(satfinite) X(sc) X(section) X(    \
-                                    seq_cst) X(shared) X(shiftamt)                                   \
-                                    X(shr15) X(shr7) X(sreg) X(subnormal) X(sync) X(sys) X(          \
-                                        target) X(to) X(trans)                                       \
-                                        X(uni) X(up) X(v2) X(v4) X(v8) X(version) X(                 \
-                                            visible) X(volatile) X(wait) X(warp) X(weak) X(wide)     \
-                                            X(wb) X(wrap) X(                                         \
-                                                wt) X(x1) X(x2)                                      \
-                                                X(x4) X(xor) X(group) X(                             \
-                                                    wait_group) X(wait_all) X(commit_group)          \
-                                                    X(async) X(init) X(inval) X(arrive_drop) X(      \
-                                                        test_wait) X(try_wait) X(pending_count)      \
-                                                        X(parity) X(expect_tx) X(po) X(              \
-                                                            reqnctapercluster) X(explicitcluster)    \
-                                                            X(maxclusterrank) X(                     \
-                                                                texref) X(samplerref) X(surfref)     \
-                                                                X(attribute) X(alias) X(m16n8k4) X(  \
-                                                                    m16n8k8) X(m16n8k16) X(m16n8k32) \
+    X(all)                                                                                           \
+    X(and) X(any) X(approx) X(aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(branchtargets) X(        \
+        ca) X(calltargets) X(callprototype) X(cas) X(cc) X(cg) X(clamp) X(clock) X(cluster) X(col)   \
+        X(commit) X(common) X(conv) X(cs) X(cta) X(cv) X(dec) X(down) X(ecl) X(ecr) X(entry) X(      \
+            eq) X(equ) X(evict_first) X(evict_last) X(evict_normal) X(exch) X(exit) X(extern)        \
+            X(f4e) X(file) X(finite) X(ftz) X(full) X(func) X(ge) X(generic) X(geu) X(               \
+                gl) X(gpu) X(gt) X(gtu) X(hi) X(hs) X(idx) X(inc) X(infinite) X(l)                   \
+                X(le) X(leu) X(lo) X(loc) X(local) X(ls) X(lt) X(ltu) X(lu) X(m8n8) X(               \
+                    max) X(maxnctapersm) X(maxnreg) X(maxntid) X(min) X(minnctapersm) X(mmio) X(NaN) \
+                    X(nan) X(nc) X(ne) X(neu) X(no_allocate) X(noftz) X(                             \
+                        noinc) X(noreturn) X(normal) X(notanumber) X(num) X(number) X(or)            \
+                        X(param) X(popc) X(pragma) X(ptr) X(r) X(rc16) X(rc8) X(red) X(reg) X(       \
+                            relaxed) X(release) X(relu) X(reqntid) X(rm) X(rmi) X(rn) X(rna)         \
+                            X(rni) X(row) X(                                                         \
+                                rp) X(rpi) X(rz) X(rzi) X(sat) X(satfinite) X(sc) X(section)         \
+                                X(seq_cst) X(shared) X(shiftamt) X(shr15) X(shr7) X(sreg) X(         \
+                                    subnormal) X(sync) X(sys) X(target)                              \
+                                    X(to) X(trans) X(                                                \
+                                        uni) X(up) X(v2) X(v4) X(v8) X(version)                      \
+                                        X(visible) X(volatile) X(wait) X(warp) X(weak) X(wide) X(    \
+                                            wb) X(wrap) X(wt) X(x1)                                  \
+                                            X(x2) X(                                                 \
+                                                x4) X(xor) X(group)                                  \
+                                                X(wait_group) X(wait_all) X(commit_group) X(         \
+                                                    async) X(init) X(inval) X(arrive_drop)           \
+                                                    X(test_wait) X(try_wait) X(pending_count) X(     \
+                                                        parity) X(expect_tx) X(po)                   \
+                                                        X(reqnctapercluster) X(explicitcluster) X(   \
+                                                            maxclusterrank) X(texref)                \
+                                                            X(samplerref) X(surfref) X(              \
+                                                                attribute) X(alias) X(m16n8k4)       \
+                                                                X(m16n8k8) X(m16n8k16) X(m16n8k32)   \
                                                                     X(m8n8k4) X(m8n8k16) X(L1) X(    \
                                                                         L2) X(isspacep)              \
                                                                         X(b4x16_p64) X(s) X(         \

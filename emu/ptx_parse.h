@@ -227,6 +227,8 @@ bool ptx_parse_body(struct ptx_parser *p);
 bool ptx_decode(struct ptx_parser *p);
 /* The opcode has a row; asked before operands are read, whose form may be unknown too. */
 bool ptx_is_known(struct ptx_parser *p);
+/* ptx_require.c: the unit's .target and .version have the instruction. */
+bool ptx_check_needs(struct ptx_parser *p);
 /* ptx_cfg.c: targets and rejoin points; moves p->insns into the function. */
 bool ptx_finish_code(struct ptx_parser *p);
 

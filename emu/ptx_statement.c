@@ -43,6 +43,19 @@ static struct ptx_operand *operand_new(struct ptx_parser *p)
     return o;
 }
 
+/* %pm0 to %pm7, and %pm0_64. */
+static bool parse_counter(struct ptx_operand *o, const char *name)
+{
+    if (strncmp(name, "%pm", 3) != 0 || name[3] < '0' || name[3] > '7')
+        return false;
+    bool wide = strcmp(name + 4, "_64") == 0;
+    if (name[4] && !wide)
+        return false;
+    o->type = wide ? PTX_U64 : PTX_U32;
+    o->fetch = PTX_FETCH_PM;
+    return true;
+}
+
 /* %tid.x and the like; the component's token is taken. */
 static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
 {
@@ -53,7 +66,8 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     if (size + 3 > sizeof(name))
         return false;
     memcpy(name, o->token.text, size);
-    if (size > 7 && memcmp(name, "%envreg", 7) == 0)
+    if (size > 7 && size < 10 && memcmp(name, "%envreg", 7) == 0 && name[7] >= '0' &&
+        name[7] <= '9')
         size = 7;
     name[size] = 0;
     o->kind = PTX_OPERAND_REG;
@@ -63,7 +77,15 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
             o->fetch = (int8_t)fetches[i].fetch;
             return true;
         }
+    if (parse_counter(o, name))
+        return true;
     o->is_special = true;
+    if (strcmp(name, "%is_explicit_cluster") == 0 || strcmp(name, "%current_graph_exec") == 0) {
+        bool is_pred = name[1] == 'i'; /* neither a cluster nor a graph is ever there */
+        o->type = is_pred ? PTX_PRED : PTX_U64;
+        o->op = is_pred ? ptx_pool_pred(p, false) : ptx_pool_value(p, 0, 8);
+        return true;
+    }
     if (strcmp(name, "%gridid") == 0) {
         o->op = PTX_SPECIAL_GRIDID * 128u | PTX_BASE_SPECIAL;
         o->type = PTX_U64;
