@@ -160,7 +160,7 @@ static uint32_t narrow(const struct ptx_insn *i, double v, unsigned fraction, un
     uint32_t out =
         ptx_narrow(v, fraction, exponent, flags >> PTX_F_ROUND_SHIFT & 3, flags & PTX_F_ROUND_AWAY);
     uint32_t infinity = ((1u << exponent) - 1) << fraction;
-    if (flags & PTX_F_SATFINITE && (out & (infinity * 2 - 1)) == infinity)
+    if (flags & PTX_F_SATFINITE && (out & ((1u << (fraction + exponent)) - 1)) == infinity)
         out--;
     return out;
 }
