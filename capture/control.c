@@ -48,7 +48,6 @@ static void listen_to_signal(struct tsm_session *s)
 void tsm_control_begin(struct tsm_session *s)
 {
     listen_to_signal(s);
-    tsm_control_poll(s);
 }
 
 bool tsm_control_start(const struct tsm_session *s)
@@ -57,21 +56,20 @@ bool tsm_control_start(const struct tsm_session *s)
 }
 
 /* What is to be shown after `now`. */
-static uint32_t shown(const struct tsm_session *s, uint32_t now)
+static uint32_t shown(uint32_t now)
 {
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
 
-    if (live->session != s)
-        return TSM_SHOWN_NOTHING; /* it is being made */
     switch (__atomic_load_n(&live->state, __ATOMIC_ACQUIRE)) {
     case TSM_LIVE_WAITING:
         return TSM_SHOWN_WAITING;
-    case TSM_LIVE_HELD:
-        return now; /* a start may still come to nothing */
     case TSM_LIVE_OFF:
         return TSM_SHOWN_OVER;
-    default:
+    case TSM_LIVE_ON:
+    case TSM_LIVE_PAUSED:
         return TSM_SHOWN_RECORDING;
+    default:
+        return now; /* starting; or held, and then a start may still come to nothing */
     }
 }
 
@@ -85,5 +83,5 @@ void tsm_control_poll(struct tsm_session *s)
     if (__atomic_compare_exchange_n(&h->order, &checkpoint, TSM_ORDER_NONE, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         tsm_checkpoint_ask();
-    __atomic_store_n(&h->shown, shown(s, h->shown), __ATOMIC_RELEASE);
+    __atomic_store_n(&h->shown, shown(h->shown), __ATOMIC_RELEASE);
 }
