@@ -327,9 +327,8 @@ static const struct tsm_setting table[] = {
      parse_stop_call},
     {"TS_CHECKPOINT", "N|SECONDSs", "0",
      "Save what the GPU's memory holds every N commands, or so often (10s, 250ms), so that "
-     "'tsreplay --range' need not run what came before; each time the program's calls are held "
-     "back, "
-     "the GPU is waited for and its memory read. 0 never.",
+     "'tsreplay --range' need not run what came before. Each time calls are held back, the GPU is "
+     "waited for and its memory read. 0 never.",
      parse_checkpoint},
     {"TS_LOG", "LIST", "warn", "What is said on stderr: LEVEL or FILE:LEVEL, comma-separated.",
      parse_log},
