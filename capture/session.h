@@ -194,11 +194,11 @@ uint64_t tsm_box_size(const struct tsm_box *box);
 struct tsm_scratch {
     uint32_t used; /* of bytes[] */
     uint32_t large_count;
+    uint32_t deferred_count; /* of deferred[] */
     struct tsm_scratch_large {
         void *memory;
         uint64_t size;
     } large[TSM_SCRATCH_LARGE_MAX];
-    uint32_t deferred_count;
     struct tsm_deferred {
         struct tsm_box box;
         uint32_t stream;
@@ -238,8 +238,8 @@ struct tsm_hostmem *tsm_hostmem_create(void);
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 
-/* Parts of [from, to) into which an asynchronous copy from the device may still be writing, in order
- * of address; they may overlap. Returns their number. */
+/* Parts of [from, to) into which an asynchronous copy from the device may still be writing, in
+ * order of address; they may overlap. Returns their number. */
 #define TSM_GAP_COUNT_MAX 64u
 struct tsm_gap {
     uint64_t start, end;
