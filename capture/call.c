@@ -50,20 +50,62 @@ static uint64_t stamp_begin(struct tsm_lane *lane, uint8_t info)
     return begin;
 }
 
-/* Not what is there only after on_stream or returned. */
+/* A record without data of its own has room at the lane's head, nothing has to be looked at. */
+#define RECORD_SIZE_MAX (sizeof(struct tsm_record_entry) + 8 * SBT_FIELD_COUNT_MAX)
+
+static inline uint64_t *place_for_slots(const struct tsm_lane *lane)
+{
+    if (UNLIKELY(lane->head + RECORD_SIZE_MAX > lane->limit))
+        return lane->scratch->slots;
+    return (uint64_t *)(void *)(lane->ring + (lane->head & (lane->size - 1)) +
+                                sizeof(struct tsm_record_entry));
+}
+
+static inline bool is_in_place(const struct tsm_call *call)
+{
+    return call->slots != call->lane->scratch->slots;
+}
+
+_Static_assert(offsetof(struct tsm_scratch, slots) ==
+                   offsetof(struct tsm_scratch, record) + sizeof(struct tsm_record_entry),
+               "a record and its slots");
+
+static void make_way(struct tsm_call *call)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+
+    if (!is_in_place(call))
+        return;
+    memcpy(&scratch->record, tsm_call_record(call), sizeof(scratch->record));
+    memcpy(scratch->slots, call->slots, 8 * (size_t)call->slot_count);
+    call->slots = scratch->slots;
+}
+
+void tsm_call_make_way(const struct tsm_lane *lane)
+{
+    if (tsm_thread.call && tsm_thread.call->lane == lane)
+        make_way(tsm_thread.call);
+}
+
+/* Not what is there only after on_stream or returned, nor what commit fills in. */
 static inline void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t type, uint8_t info,
                         uint32_t stack)
 {
+    struct tsm_record_entry *record;
+
     call->lane = lane;
+    call->slots = place_for_slots(lane);
     call->stream = NULL;
     call->position = 0;
     call->flags = 0;
     call->slot_count = 0;
     call->span_count = 0;
     call->data_size = 0;
-    call->type = type;
-    call->stack = stack;
     call->info = info;
+    record = tsm_call_record(call);
+    record->type = type;
+    record->stream = SBT_STREAM_NONE;
+    record->stack = stack;
 }
 
 /* Not ON: start the session, or count calls until TS_START_CALL. True: record this one. */
@@ -90,12 +132,14 @@ static inline void begin(struct tsm_call *call, struct tsm_lane *lane, uint32_t 
                          uint32_t stack)
 {
     struct tsm_lane_header *h = lane->header;
+    uint64_t stamp;
 
-    tsm_thread.inside = 1;
+    tsm_thread.call = call;
     init(call, lane, type, info, stack);
     PUBLISH(h->closing, 0);
-    call->begin = stamp_begin(lane, info);
-    PUBLISH(h->since, call->begin);
+    stamp = stamp_begin(lane, info);
+    tsm_call_record(call)->begin = stamp;
+    PUBLISH(h->since, stamp);
     __atomic_store_n(&h->inside, TSM_INSIDE(type, SBT_STREAM_NONE), __ATOMIC_RELEASE);
 }
 
@@ -111,10 +155,8 @@ static __attribute__((noinline)) bool begin_fully(struct tsm_call *call, uint32_
         tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE, tsm_ticks());
         return false;
     }
-    if (info & TSM_TYPE_STACK) {
-        tsm_thread.inside = 1;
+    if (info & TSM_TYPE_STACK)
         stack = tsm_stack_capture(lane->session, lane, return_address, sp);
-    }
     begin(call, lane, type, info, stack);
     return true;
 }
@@ -144,7 +186,7 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
     uint8_t info;
 
-    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside)
+    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside || tsm_thread.call)
         return false;
     if (UNLIKELY(state != TSM_LIVE_ON || tsm_thread.session != live->session))
         return begin_first(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
@@ -159,11 +201,13 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
 static inline void take_place(struct tsm_call *call, struct tsm_stream *stream)
 {
     struct tsm_lane_header *h = call->lane->header;
+    struct tsm_record_entry *record = tsm_call_record(call);
 
     call->stream = stream;
     call->position = ++stream->position;
     PUBLISH(h->position, call->position);
-    PUBLISH(h->inside, TSM_INSIDE(call->type, stream->number));
+    PUBLISH(h->inside, TSM_INSIDE(record->type, stream->number));
+    record->stream = stream->number;
 }
 
 /* As tsm_call_on_stream; `locked`: the stream's lock is held. */
@@ -181,11 +225,12 @@ static SELDOM void on_stream_slowly(struct tsm_call *call, struct tsm_stream *st
     /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
      * not before the wait for the lock. The floor stays at the older stamp. */
     if (is_destroy(call->info)) {
+        uint64_t stamp;
         COMPILER_FENCE();
-        call->begin = tsm_ticks();
-        if (call->begin <= stream->stamp)
-            call->begin = stream->stamp + 1;
-        call->begin = tsm_lane_key(call->lane, call->begin);
+        stamp = tsm_ticks();
+        if (stamp <= stream->stamp)
+            stamp = stream->stamp + 1;
+        tsm_call_record(call)->begin = tsm_lane_key(call->lane, stamp);
     }
 }
 
@@ -206,13 +251,13 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 }
 
 /* See tsm_lane_key: a stream's calls get rising stamps. */
-static inline void unlock_stream(struct tsm_call *call)
+static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry *record)
 {
     struct tsm_stream *stream = call->stream;
 
-    if (call->end <= stream->stamp && !is_destroy(call->info))
-        call->end = tsm_lane_key(call->lane, stream->stamp + 1);
-    stream->stamp = call->end;
+    if (UNLIKELY(record->end <= stream->stamp) && !is_destroy(call->info))
+        record->end = tsm_lane_key(call->lane, stream->stamp + 1);
+    stream->stamp = record->end;
     call->stream_locked = false;
     tsm_lock_give(&stream->lock);
 }
@@ -220,10 +265,11 @@ static inline void unlock_stream(struct tsm_call *call)
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;
+    struct tsm_record_entry *record = tsm_call_record(call);
     bool floor_set = is_destroy(call->info);
     uint64_t end;
 
-    call->result = result;
+    record->result = result;
     if (failed)
         call->flags |= SBT_RECORD_FAILED;
     if (!floor_set)
@@ -235,12 +281,12 @@ void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
         end = tsm_lane_key(call->lane, end);
         PUBLISH(h->pending, end);
     }
-    call->end = end;
+    record->end = end;
     if (!call->stream)
         return;
     tsm_stream_sent(call->stream, call->position);
     if (call->stream_locked)
-        unlock_stream(call);
+        unlock_stream(call, record);
 }
 
 /* ---- fields --------------------------------------------------------------------------------- */
@@ -340,25 +386,21 @@ static inline uint64_t pair(uint32_t low, uint32_t high)
     return low | (uint64_t)high << 32;
 }
 
-/* A struct tsm_record_entry, a word at a time: the fewer stores a call makes, the more of it is
- * hidden behind the reading of time stamps. */
-static inline uint64_t *write_entry(uint64_t *word, const struct tsm_call *call, uint32_t size)
+/* What is not in the record yet, in few stores: they are what a call costs beside its time stamps.
+ */
+static inline void complete(struct tsm_record_entry *record, const struct tsm_call *call,
+                            uint32_t size)
 {
-    const struct tsm_stream *stream = call->stream;
-    uint32_t slot_count = call->slot_count;
+    uint64_t *word = (uint64_t *)(void *)record;
 
     word[0] = pair(size, TSM_ENTRY_RECORD | entry_flags(call->info) << 16);
-    word[1] = call->begin;
-    word[2] = call->end;
-    word[3] = pair(call->type, call->lane->thread);
-    word[4] = pair(stream ? stream->number : SBT_STREAM_NONE, call->stack);
-    word[5] = call->position;
-    word[6] = (uint64_t)call->result;
-    word[7] = pair((call->flags & 0xffff) | slot_count << 16, call->data_size);
-    for (uint32_t i = 0; i < slot_count; i++)
-        word[8 + i] = call->slots[i];
-    return word + 8 + slot_count;
+    record->thread = call->lane->thread;
+    record->position = call->position;
+    word[7] = pair((call->flags & 0xffff) | call->slot_count << 16, call->data_size);
 }
+
+_Static_assert(sizeof(struct tsm_record_entry) == 64, "record entry");
+_Static_assert(offsetof(struct tsm_record_entry, flags) == 56, "record entry");
 
 static inline void publish(struct tsm_lane *lane, uint32_t size)
 {
@@ -374,20 +416,36 @@ static void write_spans(uint8_t *data, const struct tsm_call *call)
     }
 }
 
+/* NULL: lost. */
+static struct tsm_record_entry *find_room(struct tsm_call *call, uint32_t size)
+{
+    struct tsm_lane *lane = call->lane;
+    struct tsm_record_entry *record;
+
+    if (is_in_place(call) && lane->head + size <= lane->limit)
+        return tsm_call_record(call);
+    make_way(call);
+    record = tsm_lane_reserve(lane, size);
+    if (record)
+        memcpy(record, tsm_call_record(call), sizeof(*record) + 8 * (size_t)call->slot_count);
+    return record;
+}
+
 static void write_record(struct tsm_call *call)
 {
     struct tsm_lane *lane = call->lane;
     uint32_t size = entry_size(call);
-    uint64_t *words;
+    struct tsm_record_entry *record;
 
     if (lane->header->lost.count != lane->header->lost_told)
         tsm_note_lost(lane);
-    words = tsm_lane_reserve(lane, size);
-    if (words) {
-        write_spans((uint8_t *)write_entry(words, call, size), call);
+    record = find_room(call, size);
+    if (record) {
+        complete(record, call, size);
+        write_spans((uint8_t *)(record + 1) + 8 * (size_t)call->slot_count, call);
         publish(lane, size);
     } else {
-        tsm_lane_lost(lane, tsm_stream_number(call->stream), call->end);
+        tsm_lane_lost(lane, tsm_stream_number(call->stream), tsm_call_record(call)->end);
     }
 }
 
@@ -401,7 +459,7 @@ static __attribute__((noinline)) void commit_fully(struct tsm_call *call)
     leave(lane);
     tsm_readback_committed(lane, call);
     tsm_scratch_clear(lane);
-    tsm_thread.inside = 0;
+    tsm_thread.call = NULL;
 }
 
 void tsm_call_commit(struct tsm_call *call)
@@ -411,14 +469,14 @@ void tsm_call_commit(struct tsm_call *call)
     uint32_t size = entry_size(call);
 
     if (lane->session->filtering || h->lost.count != h->lost_told || call->span_count ||
-        has_scratch(lane) || lane->head + size > lane->limit) {
+        has_scratch(lane) || !is_in_place(call)) {
         commit_fully(call);
         return;
     }
-    write_entry(tsm_lane_reserve(lane, size), call, size);
+    complete(tsm_call_record(call), call, size);
     publish(lane, size);
     leave(lane);
-    tsm_thread.inside = 0;
+    tsm_thread.call = NULL;
 }
 
 void tsm_call_drop(struct tsm_call *call)
@@ -432,5 +490,5 @@ void tsm_call_drop(struct tsm_call *call)
     tsm_scratch_clear(lane);
     tsm_readback_committed(lane, NULL);
     leave(lane);
-    tsm_thread.inside = 0;
+    tsm_thread.call = NULL;
 }

@@ -55,8 +55,7 @@ enum tsm_stream_use {
 /* On the wrapper's stack; content is capture's own. Zero-initialisation is not needed. */
 struct tsm_call {
     struct tsm_lane *lane;
-    uint64_t begin, end; /* TSC */
-    int64_t result;
+    uint64_t *slots; /* of the record, which is being made at the lane's head, or beside it */
     struct tsm_stream *stream;
     uint64_t position;
     uint32_t flags; /* SBT_RECORD_* */
@@ -64,11 +63,8 @@ struct tsm_call {
     /* Variable data: spans that commit copies into the lane. */
     uint32_t span_count;
     uint32_t data_size;
-    uint32_t type;
-    uint32_t stack;
     uint8_t info;       /* of the type, TSM_TYPE_* in capture/session.h */
     bool stream_locked; /* valid when there is a stream */
-    uint64_t slots[SBT_FIELD_COUNT_MAX];
     struct tsm_span {
         const void *data;
         uint32_t size;
@@ -93,6 +89,16 @@ static inline void tsm_call_slot(struct tsm_call *call, uint64_t value)
 {
     if (call->slot_count < SBT_FIELD_COUNT_MAX)
         call->slots[call->slot_count++] = value;
+}
+
+/* Append `count` fields; all are to be filled in before anything else is done with the call. A
+ * schema has no more than SBT_FIELD_COUNT_MAX. */
+static inline uint64_t *tsm_call_slots(struct tsm_call *call, uint32_t count)
+{
+    uint64_t *first = call->slots + call->slot_count;
+
+    call->slot_count += count;
+    return first;
 }
 
 /* Append a BYTES field; the bytes are copied by commit, so they must live until then. Longer than

@@ -121,7 +121,7 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
         if (d->complete)
             write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
         else
-            remember(lane->session, d, call->stream, call->end);
+            remember(lane->session, d, call->stream, tsm_call_record(call)->end);
     }
     scratch->deferred_count = 0;
 }
