@@ -109,13 +109,17 @@ static uint64_t read_heads(struct tsm_drain *d)
     return watermark;
 }
 
-/* Everything that records before the heads may name, in whatever lane it is: so heads again. */
+/* Everything that records before the heads may name, in whatever lane it is: so heads again. A
+ * piece is named only after it was counted; a lane without new ones need not be walked for them. */
 static int merge_named(struct tsm_drain *d)
 {
     int error = 0;
 
-    for (uint32_t i = 1; i < d->merge.lane_count && !error; i++)
-        error = tsm_merge_pieces(&d->merge, &d->merge.lanes[i], load(&d->lanes[i].header->head));
+    for (uint32_t i = 1; i < d->merge.lane_count && !error; i++) {
+        const struct tsm_lane_header *h = d->lanes[i].header;
+        if (load(&h->piece_count) != d->merge.lanes[i].pieces)
+            error = tsm_merge_pieces(&d->merge, &d->merge.lanes[i], load(&h->head));
+    }
     d->lanes[0].head = load(&d->lanes[0].header->head);
     if (!error)
         error = tsm_merge_definitions(&d->merge, d->lanes[0].head);
