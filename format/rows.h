@@ -42,6 +42,8 @@ struct sbt_batch {
     /* `capacity` values each, in one allocation that begins at columns[0]. Position as it is, not
      * its difference; result in zigzag. */
     uint64_t *columns[SBT_COMMON_COUNT];
+    uint64_t first[SBT_COMMON_COUNT]; /* of a steady column: the value of all records */
+    uint32_t varied; /* bit c: steady column c has different values; until then it is not filled */
     uint32_t *slot_at; /* where the record's slots start, in `slots` */
     uint32_t *data_at, *data_size;
     uint32_t count, capacity;

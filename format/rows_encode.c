@@ -25,13 +25,22 @@ void sbt_batch_clear(struct sbt_batch *b)
     tsm_buffer_clear(&b->data);
     tsm_buffer_clear(&b->groups);
     tsm_buffer_clear(&b->places);
-    b->count = 0;
+    b->count = b->varied = 0;
     b->row_bytes = 0;
 }
 
 static int no_memory(void)
 {
     return tsm_fail(TSM_E_MEMORY, "out of memory for records");
+}
+
+#define STEADY_COLUMNS                                                                             \
+    (1u << SBT_COMMON_GROUP | 1u << SBT_COMMON_THREAD | 1u << SBT_COMMON_STREAM |                  \
+     1u << SBT_COMMON_RESULT | 1u << SBT_COMMON_FLAGS | 1u << SBT_COMMON_STACK)
+
+static bool is_steady(const struct sbt_batch *b, unsigned column)
+{
+    return (STEADY_COLUMNS & ~b->varied) >> column & 1;
 }
 
 /* A cache line between columns: powers of two apart they would all lie in one set of the cache, and
@@ -66,8 +75,10 @@ static int batch_grow(struct sbt_batch *b)
     if (!memory)
         return no_memory();
     batch_lay_out(b, memory, capacity);
-    for (size_t c = 0; c < SBT_COMMON_COUNT && old.count; c++)
-        memcpy(b->columns[c], old.columns[c], old.count * sizeof(uint64_t));
+    for (size_t c = 0; c < SBT_COMMON_COUNT && old.count; c++) {
+        if (!is_steady(b, (unsigned)c))
+            memcpy(b->columns[c], old.columns[c], old.count * sizeof(uint64_t));
+    }
     if (old.count) {
         memcpy(b->slot_at, old.slot_at, old.count * sizeof(uint32_t));
         memcpy(b->data_at, old.data_at, old.count * sizeof(uint32_t));
@@ -103,20 +114,36 @@ static int batch_group(struct sbt_batch *b, uint32_t schema, const struct sbt_re
     return 0;
 }
 
+/* The value of a column that rarely changes within a chunk. While it never did nothing is stored:
+ * half of what a record writes to memory, and no search for constant columns afterwards. */
+static inline void add_steady(struct sbt_batch *b, unsigned column, uint32_t at, uint64_t value)
+{
+    if (!(b->varied >> column & 1)) {
+        if (at == 0)
+            b->first[column] = value;
+        if (value == b->first[column])
+            return;
+        for (uint32_t i = 0; i < at; i++)
+            b->columns[column][i] = b->first[column];
+        b->varied |= 1u << column;
+    }
+    b->columns[column][at] = value;
+}
+
 /* The record's common values, at the batch's end. */
 static void add_common(struct sbt_batch *b, uint32_t group, const struct sbt_record *record)
 {
     uint32_t at = b->count++;
 
-    b->columns[SBT_COMMON_GROUP][at] = group;
     b->columns[SBT_COMMON_TIME][at] = record->time_ns;
     b->columns[SBT_COMMON_DURATION][at] = record->duration_ns;
-    b->columns[SBT_COMMON_THREAD][at] = record->thread;
-    b->columns[SBT_COMMON_STREAM][at] = record->stream;
     b->columns[SBT_COMMON_POSITION][at] = record->position;
-    b->columns[SBT_COMMON_RESULT][at] = tsm_zigzag(record->result);
-    b->columns[SBT_COMMON_FLAGS][at] = record->flags;
-    b->columns[SBT_COMMON_STACK][at] = record->stack;
+    add_steady(b, SBT_COMMON_GROUP, at, group);
+    add_steady(b, SBT_COMMON_THREAD, at, record->thread);
+    add_steady(b, SBT_COMMON_STREAM, at, record->stream);
+    add_steady(b, SBT_COMMON_RESULT, at, tsm_zigzag(record->result));
+    add_steady(b, SBT_COMMON_FLAGS, at, record->flags);
+    add_steady(b, SBT_COMMON_STACK, at, record->stack);
     b->slot_at[at] = (uint32_t)(b->slots.size / 8);
     b->data_at[at] = (uint32_t)b->data.size;
     b->data_size[at] = (uint32_t)record->data_size;
@@ -149,14 +176,16 @@ int sbt_batch_add(struct sbt_batch *b, uint32_t schema, const struct sbt_record 
     return 0;
 }
 
-static bool position_differences(const uint64_t *positions, const uint64_t *streams, size_t count,
-                                 uint64_t *values)
+static bool position_differences(const struct sbt_batch *b, uint64_t *values)
 {
+    const uint64_t *positions = b->columns[SBT_COMMON_POSITION];
+    const uint64_t *streams = b->columns[SBT_COMMON_STREAM];
+    bool one_stream = is_steady(b, SBT_COMMON_STREAM), ok = true;
     struct sbt_positions last = {0};
-    bool ok = true;
 
-    for (size_t i = 0; i < count && ok; i++) {
-        uint64_t *before = sbt_positions_last(&last, (uint32_t)streams[i]);
+    for (uint32_t i = 0; i < b->count && ok; i++) {
+        uint64_t *before =
+            one_stream ? &last.none : sbt_positions_last(&last, (uint32_t)streams[i]);
         ok = before != NULL;
         if (ok) {
             values[i] = tsm_zigzag((int64_t)(positions[i] - *before));
@@ -171,12 +200,13 @@ static bool position_differences(const uint64_t *positions, const uint64_t *stre
 static void encode_common(const struct sbt_batch *b, uint64_t *values, struct tsm_buffer *out)
 {
     for (unsigned c = 0; c < SBT_COMMON_COUNT; c++) {
-        if (c == SBT_COMMON_TIME) {
+        if (is_steady(b, c)) {
+            sbt_column_put_constant(out, b->first[c]);
+        } else if (c == SBT_COMMON_TIME) {
             sbt_column_put(out, b->columns[c], b->count, SBT_COLUMN_RISING);
         } else if (c != SBT_COMMON_POSITION) {
             sbt_column_put(out, b->columns[c], b->count, SBT_COLUMN_PLAIN);
-        } else if (position_differences(b->columns[c], b->columns[SBT_COMMON_STREAM], b->count,
-                                        values)) {
+        } else if (position_differences(b, values)) {
             sbt_column_put(out, values, b->count, SBT_COLUMN_SMALL);
         } else {
             out->failed = true;
@@ -195,6 +225,12 @@ static void sort_by_group(const struct sbt_batch *b, const struct sbt_group *gro
     for (size_t g = 0; g < group_count; g++) {
         next[g] = start;
         start += groups[g].count;
+    }
+    if (group_count == 1) {
+        for (uint32_t i = 0; i < b->count; i++)
+            members[i] = i;
+        next[0] = b->count;
+        return;
     }
     for (uint32_t i = 0; i < b->count; i++)
         members[next[group[i]]++] = i;
