@@ -194,6 +194,9 @@ int sbt_queue_take(struct sbt_queue *q, struct sbt_job **out)
     pthread_mutex_lock(&q->lock);
     while (q->tail - q->head == q->job_count)
         pthread_cond_wait(&q->room, &q->lock);
+    /* Nothing under way: start over with the first job, whose memory is in the cache. */
+    if (q->head == q->tail)
+        q->head = q->claimed = q->tail = 0;
     error = queue_error(q);
     job = &q->jobs[q->tail % q->job_count];
     pthread_mutex_unlock(&q->lock);
@@ -220,6 +223,16 @@ int sbt_queue_submit(struct sbt_queue *q)
     error = queue_error(q);
     pthread_mutex_unlock(&q->lock);
     return error;
+}
+
+bool sbt_queue_is_idle(struct sbt_queue *q)
+{
+    bool idle;
+
+    pthread_mutex_lock(&q->lock);
+    idle = q->head == q->tail;
+    pthread_mutex_unlock(&q->lock);
+    return idle;
 }
 
 int sbt_queue_drain(struct sbt_queue *q)

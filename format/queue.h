@@ -66,6 +66,9 @@ void sbt_queue_finish(struct sbt_queue *q);
 int sbt_queue_take(struct sbt_queue *q, struct sbt_job **out);
 int sbt_queue_submit(struct sbt_queue *q);
 
+/* Everything submitted is in the file, or failed; no job is in use. */
+bool sbt_queue_is_idle(struct sbt_queue *q);
+
 /* Wait until everything submitted is in the file. */
 int sbt_queue_drain(struct sbt_queue *q);
 

@@ -240,6 +240,19 @@ static void sort_by_group(const struct sbt_batch *b, const struct sbt_group *gro
  * is read once instead of once a column. */
 #define TILE 8u
 
+/* A whole tile of one record. */
+static inline void scatter(const uint64_t *from, uint64_t *to, size_t stride)
+{
+    to[0] = from[0];
+    to[stride] = from[1];
+    to[2 * stride] = from[2];
+    to[3 * stride] = from[3];
+    to[4 * stride] = from[4];
+    to[5 * stride] = from[5];
+    to[6 * stride] = from[6];
+    to[7 * stride] = from[7];
+}
+
 /* Slots [first, first + width) of the group's records, column by column. */
 static void gather(const struct sbt_batch *b, const uint32_t *members, uint32_t count,
                    uint32_t first, uint32_t width, uint64_t *values)
@@ -247,16 +260,15 @@ static void gather(const struct sbt_batch *b, const uint32_t *members, uint32_t 
     const uint64_t *slots = (const uint64_t *)(const void *)b->slots.data + first;
     size_t stride = count + (size_t)COLUMN_GAP;
 
+    if (width == TILE) {
+        for (uint32_t i = 0; i < count; i++)
+            scatter(slots + b->slot_at[members[i]], values + i, stride);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t *from = slots + b->slot_at[members[i]];
-        uint64_t *to = values + i;
-        if (width == TILE) { /* a loop without end conditions: half the time */
-            for (uint32_t k = 0; k < TILE; k++, to += stride)
-                *to = from[k];
-        } else {
-            for (uint32_t k = 0; k < width; k++, to += stride)
-                *to = from[k];
-        }
+        for (uint32_t k = 0; k < width; k++)
+            values[k * stride + i] = from[k];
     }
 }
 
