@@ -130,6 +130,27 @@ uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64
     }
 }
 
+/* Sums of 32-bit integers, the most frequent. Shared memory is seen by one host thread alone. */
+static void add_words(struct ptx_warp *w, const struct ptx_insn *i, uint8_t *const *p)
+{
+    const uint32_t *b = ptx_lanes(w, i->src[1]);
+    uint32_t *d = i->dst == PTX_OP_NONE ? NULL : ptx_lanes(w, i->dst);
+    uint32_t old[PTX_LANES];
+
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        uint32_t *at = (uint32_t *)(void *)p[l];
+        if (i->space == PTX_SPACE_SHARED) {
+            old[l] = *at;
+            *at += b[l];
+        } else {
+            old[l] = __atomic_fetch_add(at, b[l], __ATOMIC_SEQ_CST);
+        }
+    }
+    if (d)
+        PTX_EACH(w, d[l] = old[l]);
+}
+
 static uint64_t read_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsigned l)
 {
     if (op == PTX_OP_NONE)
@@ -172,6 +193,10 @@ void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i)
     w->polls++;
     if (!ptx_addresses(w, i, size, true, p))
         return;
+    if (PTX_MODE(i) == PTX_ATOM_ADD && (i->type == PTX_U32 || i->type == PTX_S32)) {
+        add_words(w, i, p);
+        return;
+    }
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
         uint64_t b = read_lane(w, i->src[1], size, l);

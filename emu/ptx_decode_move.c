@@ -292,12 +292,13 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     unsigned size = parse_elements(p, value, type, count, is_store, ops);
     if (!size)
         return false;
-    struct ptx_insn *i = ptx_emit(p, is_store ? ptx_run_store : ptx_run_load);
+    struct ptx_insn *i = ptx_emit(p, poll ? is_store ? ptx_run_store : ptx_run_load
+                                          : ptx_access_handler(is_store, type, size));
     ptx_set_address(i, &a);
     if (!is_store && a.space == PTX_SPACE_PARAM && a.base == PTX_OP_NONE) {
         if (a.imm < 0 || (uint64_t)a.imm + ptx_type_size(type) * count > p->code->info.params_size)
             return ptx_fail(p, PTX_INVALID, p->statement.line, "load outside the parameters");
-        i->fn = ptx_run_load_param;
+        i->fn = count == 1 ? ptx_param_handler(type, size) : ptx_run_load_param;
     }
     i->dst = ops[0];
     i->type = type;

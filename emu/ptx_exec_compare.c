@@ -5,12 +5,18 @@
 #include "emu/ptx_handler.h"
 #include "emu/ptx_real.h"
 
+#include <string.h>
+
 static inline uint32_t gather_bits(const uint8_t *bytes)
 {
     uint32_t bits = 0;
 
-    for (unsigned l = 0; l < PTX_LANES; l++)
-        bits |= (uint32_t)bytes[l] << l;
+    /* The product's top byte has bit i of byte i. */
+    for (unsigned k = 0; k < PTX_LANES / 8; k++) {
+        uint64_t eight;
+        memcpy(&eight, bytes + k * 8, sizeof(eight));
+        bits |= (uint32_t)(eight * 0x0102040810204080ull >> 56) << k * 8;
+    }
     return bits;
 }
 
