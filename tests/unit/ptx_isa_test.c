@@ -276,8 +276,8 @@ static void test_refused(void)
     for (size_t k = 0; k < sizeof(refused) / sizeof(refused[0]); k++) {
         char text[2048];
         snprintf(text, sizeof(text), "%s%s\nret; }\n", HEAD ENTRY("k"), refused[k].line);
-        bool right = CHECK_EQ_INT(dev_try(text), refused[k].status) &
-                     CHECK(strstr(dev_log, "line 9;")) & CHECK(strstr(dev_log, refused[k].word));
+        bool right = CHECK_EQ_INT(dev_try(text), refused[k].status) &&
+                     CHECK(strstr(dev_log, "line 9;")) && CHECK(strstr(dev_log, refused[k].word));
         if (!right)
             fprintf(stderr, "%s: %s\n", refused[k].line, dev_log);
     }
