@@ -78,7 +78,7 @@ void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i)
     uint32_t id = first_value(w, i->src[0], 0);
     enum ptx_barrier_mode mode = PTX_MODE(i);
 
-    if (id >= PTX_BAR_COUNT) {
+    if (id >= PTX_BAR_CLUSTER) {
         ptx_stop_fault(w, i, (unsigned)__builtin_ctz(w->mask), PTX_FAULT_TRAP, id, 0);
         return;
     }
@@ -97,4 +97,25 @@ void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i)
     ptx_barrier_check(w->block);
     if (mode != PTX_BARRIER_ARRIVE)
         ptx_warp_switch(w);
+}
+
+void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    struct ptx_barrier *b = &w->block->barriers[PTX_BAR_CLUSTER];
+
+    w->block->open_barriers |= 1u << PTX_BAR_CLUSTER;
+    b->arrived[w->index] |= w->active;
+    ptx_barrier_check(w->block);
+}
+
+/* An arrival of this phase that the barrier still keeps: the phase is not over. */
+void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct ptx_block *block = w->block;
+
+    if (!(block->open_barriers >> PTX_BAR_CLUSTER & 1) ||
+        !(block->barriers[PTX_BAR_CLUSTER].arrived[w->index] & w->active))
+        return;
+    ptx_warp_park(w, PTX_GROUP_BARRIER, PTX_BAR_CLUSTER);
+    ptx_warp_switch(w);
 }

@@ -12,9 +12,10 @@
 #include "emu/ptx_insn.h"
 #include "emu/ptx_special.h"
 
-#define PTX_JOIN_NONE  0xffu
-#define PTX_JOIN_COUNT 64
-#define PTX_BAR_COUNT  16
+#define PTX_JOIN_NONE   0xffu
+#define PTX_JOIN_COUNT  64
+#define PTX_BAR_COUNT   17 /* 16 of the program, and the cluster's */
+#define PTX_BAR_CLUSTER 16
 
 enum ptx_stop {
     PTX_STOP_NONE,
@@ -37,6 +38,7 @@ struct ptx_frame {
     const struct ptx_insn *call; /* in the parent; execution goes on after it */
     uint32_t inside;             /* lanes that have not returned */
     uint32_t local_base;         /* of its local frame, bytes in each lane's local memory */
+    uint32_t taken;              /* above the frame, by alloca */
     uint8_t *registers;
     bool is_first; /* belongs to the warp: stays when its lanes have left */
 };

@@ -24,7 +24,8 @@ struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *co
     frame->registers = (uint8_t *)frame + sizeof(*frame) / 64 * 64 + 64;
     memset(frame->registers, 0, size);
     if (call)
-        frame->local_base = (w->frame->local_base + w->frame->code->local_frame + 15) & ~15u;
+        frame->local_base =
+            (w->frame->local_base + w->frame->code->local_frame + w->frame->taken + 15) & ~15u;
     return frame;
 }
 
