@@ -31,7 +31,7 @@ static int count_threads(void)
 
 int main(void)
 {
-    enum { BLOCKS = 256, TURNS = 20000 };
+    enum { BLOCKS = 256, TURNS = 5000 };
     static uint32_t out[BLOCKS * 32];
     CUcontext context = test_context();
     CUmodule module;
