@@ -65,6 +65,7 @@ static CUresult run(struct emu_command *command)
                                 .cooperative = l->shape.cooperative,
                                 .params = l->params,
                                 .schedule = emu_settings.schedule,
+                                .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible};
     struct ptx_fault fault = {0};
@@ -78,7 +79,7 @@ static CUresult run(struct emu_command *command)
     return status ? explain(&fault) : CUDA_SUCCESS;
 }
 
-static const struct emu_command_type launch_type = {.run = run};
+static const struct emu_command_type launch_type = {.run = run, .runs_anywhere = true};
 
 /* ---- checks ---- */
 
