@@ -3,6 +3,11 @@
  * The call path: begin, stream, returned, commit. Rules of this file: no malloc, no system call
  * when nothing is wrong, nothing shared between threads but the stream's lock, errno preserved.
  *
+ * Its cost: a time stamp takes some 12 ns and hides whatever runs beside it, locked instructions
+ * included, until the processor's store queue (64 entries on Zen 4) is full.
+ * So what counts here is the number of stores: no saved registers on the way that nearly all calls
+ * take, and fields go straight into the record, which is made at the lane's head.
+ *
  * Stores to the lane's header are what another thread (the drain thread) or, after a crash, another
  * process sees of a call in progress. x86 keeps stores in order; the signal fences keep the
  * compiler from moving them around the time stamps. The drain thread pays for the missing fence
