@@ -185,6 +185,13 @@ static inline void ptx_set_pred(struct ptx_warp *warp, ptx_op op, uint32_t bits)
 void ptx_stop_fault(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned lane,
                     enum ptx_fault_kind kind, uint64_t address, uint32_t size);
 
+/* Every warp of the block waits, or its time is over: the first thread that lives is named, and the
+ * lines at which the others stand. */
+void ptx_stop_standing(struct ptx_block *block, enum ptx_fault_kind kind);
+/* Where a lane is that runs, or stands at, `insn` (may be NULL) in `frame`. */
+void ptx_place_fill(struct ptx_place *place, const struct ptx_warp *warp,
+                    const struct ptx_insn *insn, const struct ptx_frame *frame, unsigned lane);
+
 /* ptx_memory.c: host addresses of `size` bytes for every lane of the mask at the instruction's
  * address (src[0] + imm); false after a fault. */
 bool ptx_addresses(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned size, bool write,

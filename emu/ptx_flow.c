@@ -121,7 +121,7 @@ static void enter(struct ptx_warp *w, const struct ptx_insn *i, const struct ptx
     }
     ptx_warp_set_frame(w, frame);
     if (frame->local_base + (uint64_t)code->local_frame > w->run->local_stride) {
-        ptx_stop_fault(w, i, first, PTX_FAULT_ADDRESS, PTX_LOCAL_WINDOW + frame->local_base,
+        ptx_stop_fault(w, i, first, PTX_FAULT_STACK, PTX_LOCAL_WINDOW + frame->local_base,
                        code->local_frame);
         return;
     }
@@ -143,7 +143,7 @@ static const struct ptx_code *indirect_target(struct ptx_warp *w, const struct p
 
     if (pointers[first] < PTX_CODE_WINDOW || index >= module->codes.count ||
         !ptx_code_at(module, index)->insns) {
-        ptx_stop_fault(w, i, first, PTX_FAULT_ADDRESS, pointers[first], 0);
+        ptx_stop_fault(w, i, first, PTX_FAULT_PC, pointers[first], 0);
         return NULL;
     }
     for (uint32_t left = w->mask; left; left &= left - 1) {

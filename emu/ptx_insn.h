@@ -106,6 +106,9 @@ struct ptx_call {
     struct ptx_arg *args; /* results follow the arguments */
 };
 
+/* Bytes a thread when calls are not all known beforehand: recursion, and pointers. */
+#define PTX_STACK_OPEN (64u << 10)
+
 /* A function's code. */
 struct ptx_code {
     struct ptx_function info; /* first: the public half */

@@ -93,18 +93,39 @@ uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigne
     return locate(w, lane, PTX_SPACE_GENERIC, address, size, write);
 }
 
+enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write)
+{
+    return i->fn == ptx_run_atomic ? PTX_ACCESS_ATOMIC
+           : write                 ? PTX_ACCESS_STORE
+                                   : PTX_ACCESS_LOAD;
+}
+
+static const char *space_name(enum ptx_space space)
+{
+    static const char *const names[PTX_SPACE_COUNT] = {
+        [PTX_SPACE_GLOBAL] = "global", [PTX_SPACE_SHARED] = "shared",
+        [PTX_SPACE_LOCAL] = "local",   [PTX_SPACE_PARAM] = "param",
+        [PTX_SPACE_FRAME] = "local",
+    };
+    return names[space];
+}
+
 uint8_t *ptx_resolve(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
                      enum ptx_space space, uint64_t address, unsigned size, bool write)
 {
     uint8_t *p = locate(w, lane, space, address, size, write);
+    bool misaligned = (address & (size - 1)) != 0;
 
-    if (!p) {
-        ptx_stop_fault(w, i, lane, PTX_FAULT_ADDRESS, address, size);
-    } else if (address & (size - 1)) {
-        ptx_stop_fault(w, i, lane, PTX_FAULT_MISALIGNED, address, size);
-        p = NULL;
+    if (p && !misaligned)
+        return p;
+    bool first = !w->run->faulted;
+    ptx_stop_fault(w, i, lane, p ? PTX_FAULT_MISALIGNED : PTX_FAULT_ADDRESS, address, size);
+    if (first) {
+        struct ptx_fault *f = w->run->fault;
+        f->access = ptx_access_of(i, write);
+        f->space = space_name(space == PTX_SPACE_GENERIC ? generic_space(&address) : space);
     }
-    return p;
+    return NULL;
 }
 
 void ptx_address_lanes(const struct ptx_warp *w, const struct ptx_insn *i, uint64_t *out)
