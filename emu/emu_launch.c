@@ -16,6 +16,7 @@
 #include "emu/emu_object.h"
 #include "emu/emu_stack.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 /* What the callers of launch() differ in. */
 struct shape {
@@ -47,6 +48,7 @@ static CUresult run(struct emu_command *command)
                                 .is_accessible = emu_memory_is_accessible};
     size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
     struct ptx_fault fault = {0};
+    struct emu_watch watch = {0};
     uint64_t instructions = 0;
 
     launch.stack_limit = stack_limit < 1u << 30 ? (uint32_t)stack_limit : 1u << 30;
@@ -54,7 +56,9 @@ static CUresult run(struct emu_command *command)
         launch.deadline_ns = tsm_monotonic_ns() + emu_settings.timeout_ns;
     memcpy(launch.grid, l->shape.grid, sizeof(launch.grid));
     memcpy(launch.block, l->shape.block, sizeof(launch.block));
+    emu_watch_begin(&watch, &launch, command->stream, l->stack);
     int status = ptx_run(&launch, &fault, &instructions);
+    emu_watch_end(&watch);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
     return status ? emu_finding_fault(&fault, launch.module, l->function->ptx->name, l->stack)

@@ -10,6 +10,7 @@
 #include "emu/emu.h"
 #include "emu/emu_freed.h"
 #include "emu/emu_stack.h"
+#include "emu/emu_watch.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct emu_memory *entries; /* sorted by address */
@@ -112,6 +113,12 @@ size_t emu_memory_used(CUdevice device)
 
 /* ---- changes ---- */
 
+/* The program cannot write to these behind the driver's back, nor through another address. */
+static bool is_watched(enum emu_memory_kind kind)
+{
+    return kind == EMU_MEMORY_DEVICE || kind == EMU_MEMORY_POOL || kind == EMU_MEMORY_ARRAY;
+}
+
 CUresult emu_memory_add(const struct emu_memory *what)
 {
     struct emu_memory memory = *what;
@@ -120,6 +127,10 @@ CUresult emu_memory_add(const struct emu_memory *what)
     pthread_rwlock_wrlock(&lock);
     CUresult result = insert(&memory);
     pthread_rwlock_unlock(&lock);
+    if (!result && is_watched(what->kind))
+        emu_watch_fresh(what->address, what->size);
+    else if (!result)
+        emu_watch_written(what->address, what->size);
     return result;
 }
 

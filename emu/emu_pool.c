@@ -11,6 +11,7 @@
 #include "emu/emu_object.h"
 #include "emu/emu_stack.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 #define ATTRIBUTE_COUNT (CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1)
 
@@ -162,6 +163,7 @@ static CUresult begin_run(struct emu_command *command)
 
     if (step->is_reuse)
         memset((void *)(uintptr_t)step->address, emu_settings.fill, step->size);
+    emu_watch_fresh(step->address, step->size);
     emu_memory_change(step->address, make_usable, step);
     return CUDA_SUCCESS;
 }

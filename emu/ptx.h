@@ -96,6 +96,11 @@ bool ptx_module_line(const struct ptx_module *module, uint32_t line, char *out, 
 bool ptx_module_source(const struct ptx_module *module, uint32_t line, char *file, size_t size,
                        uint32_t *source_line);
 
+/* "byte 4 of NAME" when a variable of the module lies at `address` in `space` ("global", "shared").
+ * Shared offsets may belong to several kernels' variables: the first is named. */
+bool ptx_module_variable_at(const struct ptx_module *module, const char *space, uint64_t address,
+                            char *out, size_t size);
+
 /* The whole text, as it was given. */
 const char *ptx_module_text(const struct ptx_module *module, size_t *size);
 

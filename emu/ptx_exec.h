@@ -105,6 +105,7 @@ struct ptx_block {
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];
     struct ptx_block *next;
+    struct ptx_block_watching *watching; /* NULL: nothing looked on yet */
 };
 
 /* A stretch of memory that the driver said is accessible. */
@@ -131,7 +132,8 @@ struct ptx_run {
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
-    struct ptx_warp *spare_warps; /* to use again: their pages are there already */
+    struct ptx_warp *spare_warps;  /* to use again: their pages are there already */
+    struct ptx_watching *watching; /* emu/ptx_watching.h; NULL: nothing looks on */
 };
 
 /* The number that a family of handlers keeps in its flags. */

@@ -4,6 +4,7 @@
  */
 #include "emu/ptx_memory.h"
 #include "emu/ptx_module.h"
+#include "emu/ptx_watching.h"
 
 #include <fenv.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static uint8_t *place_lane(const struct ptx_warp *w, struct place at, unsigned l
     return base + (at.arg->reg & ~63u) + lane * at.arg->size;
 }
 
-static void copy_arg(const struct ptx_warp *w, struct place from, struct place to, uint32_t lanes)
+static void copy_arg(struct ptx_warp *w, struct place from, struct place to, uint32_t lanes)
 {
     uint32_t size = from.arg->size < to.arg->size ? from.arg->size : to.arg->size;
 
@@ -105,6 +106,8 @@ static void copy_arg(const struct ptx_warp *w, struct place from, struct place t
     for (uint32_t left = lanes; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
         memcpy(place_lane(w, to, l), place_lane(w, from, l), size);
+        if (w->run->watching)
+            ptx_watch_passed(w, place_lane(w, to, l), size);
     }
 }
 
@@ -125,6 +128,8 @@ static void enter(struct ptx_warp *w, const struct ptx_insn *i, const struct ptx
                        code->local_frame);
         return;
     }
+    if (w->run->watching)
+        ptx_watch_enter(w);
     uint32_t count = call->arg_count < code->param_count ? call->arg_count : code->param_count;
     for (uint32_t k = 0; k < count; k++)
         copy_arg(w, (struct place){caller, &call->args[k]},

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "emu/ptx_exec.h"
 #include "emu/ptx_module.h"
+#include "emu/ptx_watching.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,7 @@ static void block_destroy(struct ptx_block *block)
         return;
     for (uint32_t k = 0; block->warps && k < block->warp_count; k++)
         warp_destroy(block->warps[k]);
+    ptx_watching_block_end(block);
     free(block->warps);
     free(block->shared);
     free(block);
@@ -249,7 +251,10 @@ static bool run_slice(struct ptx_warp *w)
         return false;
     w->polls = 0;
     w->slice_end = w->steps + SLICE_STEPS;
-    execute(w);
+    if (w->run->watching)
+        ptx_watch_execute(w);
+    else
+        execute(w);
     if (w->stop == PTX_STOP_FAULT && w->active) {
         ptx_warp_count(w);
         ptx_warp_park(w, PTX_GROUP_READY, 0);
@@ -441,10 +446,11 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     g.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     g.resident_max = launch->cooperative ? g.count : RESIDENT_MAX;
     choose_order(&g);
-    bool ok = run_grid(&g);
+    bool ok = ptx_watching_begin(&run) && run_grid(&g);
     while (g.block_count)
         remove_block(&g, g.block_count - 1);
     free_spares(&run);
+    ptx_watching_end(&run);
     free(g.blocks);
     if (!ok)
         fault->kind = PTX_FAULT_NO_MEMORY;

@@ -4,6 +4,7 @@
  * message is written: what never fails pays nothing.
  */
 #include "emu/ptx_module.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -136,4 +137,23 @@ bool ptx_module_source(const struct ptx_module *m, uint32_t number, char *file, 
     }
     *source_line = has_loc ? loc[1] : 0;
     return has_loc && loc[1] && find_file(m, unit, loc[0], file, size);
+}
+
+bool ptx_module_variable_at(const struct ptx_module *m, const char *space, uint64_t address,
+                            char *out, size_t size)
+{
+    enum ptx_space wanted = space[0] == 's' ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
+
+    for (size_t k = 0; (space[0] == 's' || space[0] == 'g') && k < m->vars.count; k++) {
+        const struct ptx_var *v = ptx_var_at(m, k);
+        bool is_shared = v->space == PTX_SPACE_SHARED;
+        if (is_shared != (wanted == PTX_SPACE_SHARED) || v->is_dynamic)
+            continue;
+        if (address >= v->info.address && address - v->info.address < v->info.size) {
+            tsm_format(out, size, "byte %llu of %s",
+                       (unsigned long long)(address - v->info.address), v->info.name);
+            return true;
+        }
+    }
+    return false;
 }
