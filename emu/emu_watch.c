@@ -25,11 +25,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct told told[TOLD_MAX];
 static unsigned told_count;
 
-/* Once per line, and for races once per pair of lines. */
+/* Once per line, and for races once per pair of lines, whichever came first. */
 static bool is_new(const struct emu_watch *w, const struct ptx_finding *f)
 {
-    struct told t = {w->module, f->check, f->place.depth ? f->place.stack[0].line : 0,
-                     f->has_other ? f->other.stack[0].line : 0};
+    uint32_t line = f->place.depth ? f->place.stack[0].line : 0;
+    uint32_t other = f->has_other ? f->other.stack[0].line : 0;
+    struct told t = {w->module, f->check, line > other ? line : other, line > other ? other : line};
     bool is = true;
 
     pthread_mutex_lock(&lock);

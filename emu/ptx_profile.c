@@ -84,7 +84,7 @@ void ptx_profile_wait(struct ptx_run *run, const struct ptx_code *code, const st
 {
     struct ptx_profile_function *f = function_of(run->watching, code);
 
-    if (!f)
+    if (!f || !steps) /* the last to come does not wait */
         return;
     f->counts[i - code->insns].waits++;
     f->counts[i - code->insns].wait_steps += steps;
