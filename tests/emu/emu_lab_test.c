@@ -92,6 +92,13 @@ static const struct lab {
          "{ .param .b64 a;\nst.param.b64 [a], %rd3;\ncall deep, (a);\n}\n"),
      1, 32},
     {"no_function", KERNEL("proto: .callprototype _ ();\ncall %rd3, (), proto;\n"), 1, 32},
+    {"order",
+     KERNEL("and.b32 %r4, %r1, 31;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra A;\n"
+            "atom.global.add.u32 %r5, [%rd1], 1;\nmov.u32 %r6, %ctaid.x;\nshl.b32 %r6, %r6, 2;\n"
+            "shr.u32 %r4, %r1, 5;\nadd.u32 %r6, %r6, %r4;\nmul.wide.u32 %rd4, %r6, 4;\n"
+            "add.u64 %rd4, %rd4, %rd1;\nst.global.u32 [%rd4+4], %r5;\nA:\n"),
+     8, 128},
+    {"tables", KERNEL(""), 1, 1},
     {"trap", KERNEL("trap;\n"), 1, 1},
     {"loop",
      KERNEL("mov.u32 %r5, 0;\nA: add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 10;\n"
@@ -134,6 +141,26 @@ static CUdeviceptr memory_for(const char *name)
     return p;
 }
 
+static void ask_for_tables(void)
+{
+    const CUuuid id = {{1, 2, 3}};
+    const void *table;
+
+    for (int i = 0; i < 2; i++)
+        if (cuGetExportTable(&table, &id) != CUDA_ERROR_NOT_FOUND)
+            printf("there is a table\n");
+}
+
+/* Which ticket each of the four warps of each of the eight blocks drew. */
+static void print_order(CUdeviceptr p)
+{
+    unsigned tickets[33];
+
+    cuMemcpyDtoH_v2(tickets, p, sizeof(tickets));
+    for (unsigned i = 1; i < 33; i++)
+        printf("%u ", tickets[i]);
+}
+
 int main(int argc, char **argv)
 {
     const struct lab *lab = argc > 1 ? find(argv[1]) : NULL;
@@ -149,9 +176,13 @@ int main(int argc, char **argv)
     cuCtxCreate_v2(&context, 0, 0);
     if (cuModuleLoadData(&module, text))
         return 3;
+    if (strcmp(lab->name, "tables") == 0)
+        ask_for_tables();
     p = memory_for(lab->name);
     launch(module, lab, p);
     printf("%d\n", (int)cuCtxSynchronize());
+    if (strcmp(lab->name, "order") == 0)
+        print_order(p);
     if (strcmp(lab->name, "leak") != 0)
         cuMemFree_v2(p);
     cuCtxDestroy_v2(context);
