@@ -44,6 +44,7 @@ static CUresult run(struct emu_command *command)
                                 .cooperative = l->shape.cooperative,
                                 .params = l->params,
                                 .schedule = emu_settings.schedule,
+                                .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible};
     size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
@@ -65,7 +66,7 @@ static CUresult run(struct emu_command *command)
                   : CUDA_SUCCESS;
 }
 
-static const struct emu_command_type launch_type = {.run = run};
+static const struct emu_command_type launch_type = {.run = run, .runs_anywhere = true};
 
 /* ---- checks ---- */
 

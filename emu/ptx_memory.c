@@ -10,17 +10,6 @@
 
 #include <string.h>
 
-static const struct ptx_extent *find_extent(const struct ptx_run *run, bool write, uint64_t start,
-                                            uint64_t end)
-{
-    for (unsigned i = 0; i < PTX_EXTENT_COUNT; i++) {
-        const struct ptx_extent *e = &run->extents[write][i];
-        if (start >= e->start && end <= e->end)
-            return e;
-    }
-    return NULL;
-}
-
 static bool is_accessible(struct ptx_run *run, uint64_t address, uint64_t size, bool write)
 {
     const struct ptx_launch *launch = run->launch;
@@ -29,7 +18,7 @@ static bool is_accessible(struct ptx_run *run, uint64_t address, uint64_t size, 
 
     if (address + size < address)
         return false;
-    if (!launch->is_accessible || find_extent(run, write, address, address + size))
+    if (!launch->is_accessible || ptx_extent_find(run, write, address, address + size))
         return true;
     if (!launch->is_accessible(launch->user, address, size, write, &start, &length) &&
         !ptx_heap_holds(address, size, &start, &length))
@@ -91,12 +80,19 @@ static uint8_t *locate(struct ptx_warp *w, unsigned lane, enum ptx_space space, 
 
 uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigned size, bool write)
 {
-    return locate(w, lane, PTX_SPACE_GENERIC, address, size, write);
+    uint8_t *p = locate(w, lane, PTX_SPACE_GENERIC, address, size, write);
+
+    if (p && write && w->run->watching)
+        ptx_watch_filled(w, p, size);
+    return p;
 }
 
 enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write)
 {
-    return i->fn == ptx_run_atomic ? PTX_ACCESS_ATOMIC : write ? PTX_ACCESS_STORE : PTX_ACCESS_LOAD;
+    bool is_atomic =
+        i->fn == ptx_run_atomic || i->fn == ptx_run_atomic_vector || i->fn == ptx_run_atomic_wide;
+
+    return is_atomic ? PTX_ACCESS_ATOMIC : write ? PTX_ACCESS_STORE : PTX_ACCESS_LOAD;
 }
 
 static const char *space_name(enum ptx_space space)
@@ -173,7 +169,7 @@ static bool all_global(struct ptx_warp *w, const uint64_t *address, unsigned siz
     }
     if (bits & (size - 1) || high >> 60 || high + size < high)
         return false;
-    if (w->run->launch->is_accessible && !find_extent(w->run, write, low, high + size))
+    if (w->run->launch->is_accessible && !ptx_extent_find(w->run, write, low, high + size))
         return false;
     for (unsigned l = 0; l < PTX_LANES; l++)
         out[l] = (uint8_t *)(uintptr_t)address[l];

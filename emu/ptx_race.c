@@ -8,6 +8,7 @@
  * Where the bookkeeping is coarser than the truth it takes threads for ordered: what is reported is
  * a race, what is not reported may be one.
  */
+#include "emu/ptx_handler.h"
 #include "emu/ptx_memory.h"
 #include "emu/ptx_module.h"
 #include "emu/ptx_watching.h"
@@ -131,7 +132,7 @@ static const uint8_t *stored_byte(const struct ptx_warp *w, const struct ptx_ins
     unsigned reg = i->flags >> PTX_F_MODE_SHIFT & 0xff;
     ptx_op op;
 
-    if (i->fn != ptx_run_store || !size || !reg)
+    if ((i->fn != ptx_run_store && !ptx_handler_is(i->fn)) || !size || !reg)
         return NULL;
     op = i->count > 1 ? ((const ptx_op *)i->extra)[offset / size] : i->dst;
     return (const uint8_t *)ptx_lanes(w, op) + lane * reg + offset % size;

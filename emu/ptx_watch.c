@@ -2,8 +2,11 @@
  *
  * The loop of a watched launch, and what becomes of each access in it.
  */
+#include "emu/ptx_async.h"
+#include "emu/ptx_handler.h"
 #include "emu/ptx_memory.h"
 #include "emu/ptx_watching.h"
+#include "emu/ptx_wmma.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@ bool ptx_watching_begin(struct ptx_run *run)
     run->watching = calloc(1, sizeof(*run->watching));
     if (run->watching)
         run->watching->watch = run->launch->watch;
+    run->is_observed = true;
     return run->watching != NULL;
 }
 
@@ -90,8 +94,8 @@ void ptx_watch_execute(struct ptx_warp *w)
     while (w->stop == PTX_STOP_NONE) {
         const struct ptx_insn *i = w->pc++;
         uint32_t mask = w->active;
-        struct ptx_block_watching *b =
-            i->fn == ptx_run_barrier ? ptx_watching_block(w->block) : NULL;
+        bool waits = i->fn == ptx_run_barrier || i->fn == ptx_run_cluster_wait;
+        struct ptx_block_watching *b = waits ? ptx_watching_block(w->block) : NULL;
         w->steps++;
         if (i->guard != PTX_OP_NONE)
             mask &= ptx_pred(w, i->guard);
@@ -215,17 +219,45 @@ static void touch(const struct ptx_touch *t, uint8_t *p)
         touch_global(t, (uintptr_t)p);
 }
 
+/* Loads and stores. Whatever else comes to memory, atomics and barriers in memory, orders threads.
+ */
+static bool is_plain(const struct ptx_insn *i)
+{
+    static const ptx_fn plain[] = {ptx_run_load,        ptx_run_store,        ptx_run_copy,
+                                   ptx_run_load_matrix, ptx_run_store_matrix, ptx_run_wmma_load,
+                                   ptx_run_wmma_store};
+
+    for (size_t k = 0; k < sizeof(plain) / sizeof(*plain); k++)
+        if (i->fn == plain[k])
+            return true;
+    return ptx_handler_is(i->fn);
+}
+
+/* Copies of many bytes at once: they count as writes, and are not looked at otherwise. */
+void ptx_watch_filled(struct ptx_warp *w, const uint8_t *host, uint64_t size)
+{
+    struct ptx_block_watching *b;
+
+    if (!(checks_of(w->run) & PTX_CHECK_UNINIT))
+        return;
+    b = ptx_watching_block(w->block);
+    if (b && lies_in(host, w->block->shared, w->run->shared_size))
+        memset(b->shared + (host - w->block->shared), 1, size);
+    else if (w->local && lies_in(host, w->local, PTX_LANES * w->run->local_stride))
+        ptx_watch_passed(w, host, (uint32_t)size);
+    else
+        ptx_shadow_written((uintptr_t)host, size);
+}
+
 void ptx_watch_access(struct ptx_warp *w, const struct ptx_insn *i, uint32_t lanes, unsigned size,
                       bool write, uint8_t *const *host)
 {
-    bool is_plain = i->fn == ptx_run_load || i->fn == ptx_run_store || i->fn == ptx_run_copy ||
-                    i->fn == ptx_run_load_matrix;
     struct ptx_touch t = {.warp = w,
                           .insn = i,
                           .size = size,
                           .writes = write,
-                          .reads = !write || i->fn == ptx_run_atomic,
-                          .is_strong = !is_plain || i->flags & PTX_F_POLL};
+                          .reads = !write || ptx_access_of(i, true) == PTX_ACCESS_ATOMIC,
+                          .is_strong = !is_plain(i) || i->flags & PTX_F_POLL};
 
     if (!checks_of(w->run))
         return;

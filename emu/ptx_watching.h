@@ -54,6 +54,8 @@ void ptx_watch_access(struct ptx_warp *warp, const struct ptx_insn *insn, uint32
 void ptx_watch_enter(struct ptx_warp *warp);
 /* An argument or a result was put into the local memory of a lane. */
 void ptx_watch_passed(struct ptx_warp *warp, const uint8_t *host, uint32_t size);
+/* `size` bytes are about to be written by something that is not one lane's store. */
+void ptx_watch_filled(struct ptx_warp *warp, const uint8_t *host, uint64_t size);
 /* A barrier opens; it knows who arrived. */
 void ptx_watch_barrier(struct ptx_block *block, unsigned id);
 struct ptx_block_watching *ptx_watching_block(struct ptx_block *block);
