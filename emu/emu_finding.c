@@ -332,3 +332,19 @@ void emu_finding_leak(const struct emu_memory *memory)
                (unsigned long long)memory->address);
     emu_finding_write(&f);
 }
+
+void emu_finding_memory(size_t wanted, size_t used)
+{
+    char message[TEXT_MAX];
+    struct emu_finding f = {
+        .check = "memory", .error = CUDA_ERROR_OUT_OF_MEMORY, .message = message};
+
+    if (!emu_settings.checks)
+        return;
+    tsm_format(
+        message, sizeof(message),
+        "CUDA_ERROR_OUT_OF_MEMORY (2): %zu bytes were asked for, %zu of the device's %zu are in "
+        "use (TS_EMU_MEMORY)",
+        wanted, used, emu_settings.memory_size);
+    emu_finding_write(&f);
+}

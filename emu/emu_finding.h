@@ -40,4 +40,7 @@ CUresult emu_finding_fault(const struct ptx_fault *fault, const struct ptx_modul
 /* Memory that the context did not free, TS_EMU_CHECK=leak. */
 void emu_finding_leak(const struct emu_memory *memory);
 
+/* An allocation that the device has no room for; told only when something is looked for. */
+void emu_finding_memory(size_t wanted, size_t used);
+
 #endif

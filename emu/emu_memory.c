@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "emu/emu.h"
+#include "emu/emu_finding.h"
 #include "emu/emu_freed.h"
 #include "emu/emu_stack.h"
 #include "emu/emu_watch.h"
@@ -141,8 +142,10 @@ CUresult emu_memory_allocate(uint64_t *address_out, enum emu_window window, size
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 
     memory.size = size;
-    if (is_on_device(memory.kind) && !emu_memory_charge(memory.device, size))
+    if (is_on_device(memory.kind) && !emu_memory_charge(memory.device, size)) {
+        emu_finding_memory(size, emu_memory_used(memory.device));
         return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     memory.address = emu_place_take(window, size, emu_settings.fill);
     if (!memory.address && emu_freed_release())
         memory.address = emu_place_take(window, size, emu_settings.fill);
@@ -328,7 +331,7 @@ void emu_near_text(char *out, size_t size, const struct emu_near *near, uint64_t
         at = tsm_format(out, size, "byte %llu of ", (unsigned long long)(address - m->address));
     else
         at = tsm_format(out, size, "%llu bytes %s ", (unsigned long long)near->distance,
-                          near->where == EMU_NEAR_AFTER ? "after the end of" : "before");
+                        near->where == EMU_NEAR_AFTER ? "after the end of" : "before");
     tsm_format(out + at, size - at, "%llu bytes of %s at 0x%llx%s", (unsigned long long)m->size,
                emu_memory_kind_name(m->kind), (unsigned long long)m->address, state);
 }

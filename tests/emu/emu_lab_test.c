@@ -98,6 +98,7 @@ static const struct lab {
             "shr.u32 %r4, %r1, 5;\nadd.u32 %r6, %r6, %r4;\nmul.wide.u32 %rd4, %r6, 4;\n"
             "add.u64 %rd4, %rd4, %rd1;\nst.global.u32 [%rd4+4], %r5;\nA:\n"),
      8, 128},
+    {"right", KERNEL(""), 1, 1},
     {"tables", KERNEL(""), 1, 1},
     {"trap", KERNEL("trap;\n"), 1, 1},
     {"loop",
@@ -127,7 +128,7 @@ static void launch(CUmodule module, const struct lab *lab, CUdeviceptr p)
 /* 400 bytes, in the state that the case is about. */
 static CUdeviceptr memory_for(const char *name)
 {
-    CUdeviceptr p, q;
+    CUdeviceptr p = 0, q;
 
     cuMemAlloc_v2(&p, 400);
     if (strcmp(name, "freed") == 0)

@@ -90,6 +90,9 @@ bad, _ = one("barrier", "fault", "702")
 assert {s["why"] for s in bad["standing"]} == {"wait at a barrier"}, bad
 assert sorted(s["threads"] for s in bad["standing"]) == [32, 32], bad
 
+out, text, (bad,) = run("right", TS_EMU_MEMORY="200")
+assert bad["check"] == "memory" and bad["error"] == 2 and "400 bytes were asked for" in text, bad
+
 # ---- what a launch survives ----
 
 bad, _ = one("uninit", "uninit")
