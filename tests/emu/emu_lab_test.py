@@ -37,7 +37,7 @@ def one(case, check, error="0", settings=None, **kw):
     for name, value in kw.items():
         assert report[name] == value, (case, name, report[name])
     if check != "leak":
-        assert any("launch at emu_lab_test.c" in s for s in report["launched_by"]), report
+        assert any(s.startswith("launch ") for s in report["launched_by"]), report
     return report, err
 
 
@@ -60,10 +60,10 @@ assert outer["text"] == "call helper, (a);", outer
 near = bad["allocation"]
 assert (near["size"], near["state"], near["where"], near["distance"]) == (400, "live", "after", 0)
 assert int(bad["access"]["address"], 16) == int(near["address"], 16) + 400, bad
-assert any("memory_for at emu_lab_test.c" in s for s in near["allocated_by"]), near
+assert any(s.startswith("memory_for ") for s in near["allocated_by"]), near
 for part in ("CUDA_ERROR_ILLEGAL_ADDRESS (700)", "kernel k", "block (0,0,0)", "thread (100,0,0)",
              "#0 helper, PTX line", "(/src/wrong.cu:17)", "0 bytes after the end of 400 bytes of",
-             "allocated by", "launched by", "#1 main at emu_lab_test.c"):
+             "allocated by", "launched by", "#1 main "):
     assert part in text, (part, text)
 silent("bounds_right")
 
