@@ -7,6 +7,7 @@
 #include "emu/emu.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 struct copy {
     struct emu_side to;
@@ -25,6 +26,7 @@ static void copy_box(const struct emu_side *to, const struct emu_side *from, str
             const void *s =
                 (const void *)(uintptr_t)(from->address + z * from->slice + y * from->pitch);
             memmove(d, s, box.width);
+            emu_watch_copied((uintptr_t)d, (uintptr_t)s, box.width);
         }
     }
 }

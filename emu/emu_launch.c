@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "emu/emu.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
+#include "emu/emu_finding.h"
 #include "emu/emu_function.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
+#include "emu/emu_stack.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 /* What the callers of launch() differ in. */
 struct shape {
@@ -25,36 +29,11 @@ struct shape {
 struct launch {
     CUfunction function;
     struct shape shape;
+    uint32_t stack; /* host stack of the call, emu/emu_stack.h */
     _Alignas(16) uint8_t params[];
 };
 
 /* ---- running ---- */
-
-static CUresult fault_result(const struct ptx_fault *fault)
-{
-    switch (fault->kind) {
-    case PTX_FAULT_ADDRESS:
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case PTX_FAULT_MISALIGNED:
-        return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case PTX_FAULT_ASSERT:
-        return CUDA_ERROR_ASSERT;
-    case PTX_FAULT_HANG:
-        return CUDA_ERROR_LAUNCH_TIMEOUT;
-    default:
-        return CUDA_ERROR_LAUNCH_FAILED;
-    }
-}
-
-static CUresult explain(const struct ptx_fault *fault)
-{
-    char place[256] = "";
-
-    if (fault->kind == PTX_FAULT_ADDRESS)
-        emu_memory_describe(place, sizeof(place), fault->address);
-    emu_report("%s%s%s", fault->text, *place ? "; " : "", place);
-    return fault_result(fault);
-}
 
 static CUresult run(struct emu_command *command)
 {
@@ -68,15 +47,23 @@ static CUresult run(struct emu_command *command)
                                 .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible};
+    size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
     struct ptx_fault fault = {0};
+    struct emu_watch watch = {0};
     uint64_t instructions = 0;
 
+    launch.stack_limit = stack_limit < 1u << 30 ? (uint32_t)stack_limit : 1u << 30;
+    if (emu_settings.timeout_ns)
+        launch.deadline_ns = tsm_monotonic_ns() + emu_settings.timeout_ns;
     memcpy(launch.grid, l->shape.grid, sizeof(launch.grid));
     memcpy(launch.block, l->shape.block, sizeof(launch.block));
+    emu_watch_begin(&watch, &launch, command->stream, l->stack);
     int status = ptx_run(&launch, &fault, &instructions);
+    emu_watch_end(&watch);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
-    return status ? explain(&fault) : CUDA_SUCCESS;
+    return status ? emu_finding_fault(&fault, launch.module, l->function->ptx->name, l->stack)
+                  : CUDA_SUCCESS;
 }
 
 static const struct emu_command_type launch_type = {.run = run, .runs_anywhere = true};
@@ -184,6 +171,7 @@ static CUresult launch(CUfunction handle, const struct shape *shape, CUstream st
     struct launch *l = (struct launch *)(void *)command->payload;
     l->function = f;
     l->shape = *shape;
+    l->stack = emu_stack_take();
     result = pack(l->params, f->ptx, params, extra);
     if (result) {
         emu_command_unref(command);

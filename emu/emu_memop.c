@@ -11,6 +11,7 @@
 #include "emu/emu_context.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 /* ---- functions of the program ---- */
 
@@ -136,6 +137,7 @@ static CUresult write_run(struct emu_command *command)
         __atomic_store_n((uint64_t *)p, v->value, __ATOMIC_RELEASE);
     else
         __atomic_store_n((uint32_t *)p, (uint32_t)v->value, __ATOMIC_RELEASE);
+    emu_watch_written(v->address, v->size);
     return CUDA_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 #include "emu/emu_copy.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 struct fill {
     uint64_t address;
@@ -38,8 +39,10 @@ static CUresult run(struct emu_command *command)
         emu_report("a fill meets memory that was freed after the fill was sent");
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
-    for (size_t y = 0; y < fill->height; y++)
+    for (size_t y = 0; y < fill->height; y++) {
         fill_row((uint8_t *)(uintptr_t)(fill->address + y * fill->pitch), fill);
+        emu_watch_written(fill->address + y * fill->pitch, row);
+    }
     return CUDA_SUCCESS;
 }
 

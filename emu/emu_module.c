@@ -14,6 +14,7 @@
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUmodule modules;
@@ -181,8 +182,10 @@ void emu_module_destroy(CUmodule module)
     free(module->functions);
     if (module->variables)
         emu_memory_remove(module->variables, 1u << EMU_MEMORY_MODULE);
-    if (module->ptx)
+    if (module->ptx) {
+        emu_watch_forget(module->ptx);
         ptx_module_destroy(module->ptx);
+    }
     free(module);
 }
 

@@ -9,7 +9,9 @@
 #include "emu/emu_context.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
+#include "emu/emu_stack.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 #define ATTRIBUTE_COUNT (CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1)
 
@@ -138,31 +140,39 @@ void emu_context_forget_blocks(CUcontext context)
 struct step {
     uint64_t address;
     size_t size;
-    bool is_reuse; /* old content is there and must go */
+    bool is_reuse;  /* old content is there and must go */
+    uint32_t stack; /* host stack of the call */
 };
 
-static void set_usable(struct emu_memory *memory, void *user)
+static void make_usable(struct emu_memory *memory, void *user)
 {
-    memory->is_readable = memory->is_writable = *(const bool *)user;
+    memory->is_readable = memory->is_writable = true;
+    memory->stack = ((const struct step *)user)->stack;
+    memory->free_stack = 0;
+}
+
+static void make_unusable(struct emu_memory *memory, void *user)
+{
+    memory->is_readable = memory->is_writable = false;
+    memory->free_stack = ((const struct step *)user)->stack;
 }
 
 static CUresult begin_run(struct emu_command *command)
 {
-    const struct step *step = (const struct step *)(const void *)command->payload;
-    bool usable = true;
+    struct step *step = (struct step *)(void *)command->payload;
 
     if (step->is_reuse)
         memset((void *)(uintptr_t)step->address, emu_settings.fill, step->size);
-    emu_memory_change(step->address, set_usable, &usable);
+    emu_watch_fresh(step->address, step->size);
+    emu_memory_change(step->address, make_usable, step);
     return CUDA_SUCCESS;
 }
 
 static CUresult end_run(struct emu_command *command)
 {
-    const struct step *step = (const struct step *)(const void *)command->payload;
-    bool usable = false;
+    struct step *step = (struct step *)(void *)command->payload;
 
-    emu_memory_change(step->address, set_usable, &usable);
+    emu_memory_change(step->address, make_unusable, step);
     return CUDA_SUCCESS;
 }
 
@@ -172,6 +182,8 @@ static const struct emu_command_type end_type = {.run = end_run, .runs_after_err
 static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step)
 {
     struct emu_command *command = emu_command_create(type, sizeof(step));
+
+    step.stack = emu_stack_take();
 
     if (command)
         memcpy(command->payload, &step, sizeof(step));

@@ -440,8 +440,13 @@ bool ptx_is_known(struct ptx_parser *p)
 bool ptx_decode(struct ptx_parser *p)
 {
     const struct ptx_row *row = find_row(&p->statement.opcode);
+    size_t before = p->insns.count;
 
     if (!row)
         return ptx_unsupported(p);
-    return ptx_check_needs(p) && row->decode(p, row) && finish(p);
+    if (!ptx_check_needs(p) || !row->decode(p, row) || !finish(p))
+        return false;
+    if (p->insns.count > before)
+        ((struct ptx_insn *)p->insns.items)[p->insns.count - 1].flags |= PTX_F_LAST;
+    return true;
 }

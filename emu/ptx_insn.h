@@ -52,6 +52,10 @@ enum ptx_flag {
     PTX_F_MODE_SHIFT = 16,    /* family's own number, 8 bits */
 };
 
+/* In flags, of every family: the last of the instructions that one of the text became. Profiles count
+ * these, so that a line counts once. */
+#define PTX_F_LAST 0x80000000u
+
 enum ptx_round {
     PTX_ROUND_NEAREST,
     PTX_ROUND_ZERO,
@@ -105,6 +109,9 @@ struct ptx_call {
     uint32_t result_count;
     struct ptx_arg *args; /* results follow the arguments */
 };
+
+/* Bytes a thread when calls are not all known beforehand: recursion, and pointers. */
+#define PTX_STACK_OPEN (64u << 10)
 
 /* A function's code. */
 struct ptx_code {
