@@ -34,6 +34,7 @@ struct emu_settings {
     bool is_serial;             /* TS_EMU_STREAMS: one command at a time, picked by `schedule` */
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
+    bool is_noop; /* TS_EMU_NOOP=1: kernels do nothing; a good test must fail on it */
 };
 
 /* Valid after the first cuInit(), constant from then on. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "emu/emu_capture.h"
 #include "emu/emu_context.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_stream.h"
@@ -17,6 +18,9 @@ static CUresult allocate(uint64_t *out, size_t size, enum emu_memory_kind kind,
 {
     CUcontext context;
     CUresult result = emu_enter(&context);
+
+    if (!result)
+        result = emu_capture_unsafe();
     struct emu_memory what = {
         .kind = kind, .flags = flags, .is_readable = true, .is_writable = true};
 
@@ -78,6 +82,9 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
     struct emu_memory memory;
 
     if (result || !dptr)
+        return result;
+    result = emu_capture_unsafe();
+    if (result)
         return result;
     if (!emu_memory_find(&memory, dptr) || memory.address != dptr)
         return CUDA_ERROR_INVALID_VALUE;
@@ -151,6 +158,8 @@ CUresult cuMemFreeHost(void *p)
     struct emu_memory memory;
     uint64_t address = (uintptr_t)p;
 
+    if (!result)
+        result = emu_capture_unsafe();
     if (result)
         return result;
     if (!emu_memory_find(&memory, address) || memory.address != address ||
@@ -195,6 +204,8 @@ CUresult cuMemHostUnregister(void *p)
     struct emu_memory memory;
     uint64_t address = (uintptr_t)p;
 
+    if (!result)
+        result = emu_capture_unsafe();
     if (result)
         return result;
     if (!emu_memory_find(&memory, address) || memory.address != address ||

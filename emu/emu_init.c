@@ -100,6 +100,7 @@ static void read_settings(struct emu_settings *s)
     s->capability = capability_setting();
     s->memory_size = number_setting("TS_EMU_MEMORY", 4ull << 30, 256ull << 30);
     s->fill = (uint8_t)number_setting("TS_EMU_POISON", 0, 255);
+    s->is_noop = number_setting("TS_EMU_NOOP", 0, 1) != 0;
     read_schedule(s);
 }
 

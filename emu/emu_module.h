@@ -79,7 +79,7 @@ struct emu_jit {
     void **error_size_out;
     void **wall_time_out; /* receives a float, milliseconds */
     uint64_t wall_ns;     /* what it says: time spent compiling and linking so far */
-    char own[512]; /* for a program that does not ask: then TS_LOG=info shows it */
+    char own[512];        /* for a program that does not ask: then TS_LOG=info shows it */
 };
 
 CUresult emu_jit_init(struct emu_jit *jit, unsigned count, CUjit_option *options, void **values);
