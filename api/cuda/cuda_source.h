@@ -54,6 +54,7 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 
 /* In the child of a fork. */
 void cuda_streams_forked(void);
+void cuda_functions_forked(void);
 void cuda_checksum_forked(void);
 
 #endif
