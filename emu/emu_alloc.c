@@ -68,7 +68,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
 
     if (!dptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    result = allocate(&address, bytesize, EMU_MEMORY_MANAGED, EMU_WINDOW_DEVICE, flags);
+    /* Apart from device memory: the program's own accesses do not come near that. */
+    result = allocate(&address, bytesize, EMU_MEMORY_MANAGED, EMU_WINDOW_HOST, flags);
     if (!result)
         *dptr = address;
     return result;
