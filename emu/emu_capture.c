@@ -358,15 +358,6 @@ static CUresult begin(CUstream handle, CUgraph graph, const CUgraphNode *after,
     return result;
 }
 
-static void mark_before(CUgraphNode node, size_t mark)
-{
-    if (node->mark == mark)
-        return;
-    node->mark = mark;
-    for (size_t i = 0; i < node->before.count; i++)
-        mark_before(node->before.items[i].node, mark);
-}
-
 /* Has the first stream waited for all that the others did? */
 static bool is_joined(const struct emu_capture *c)
 {
@@ -375,7 +366,13 @@ static bool is_joined(const struct emu_capture *c)
     for (size_t i = 0; i < c->graph->count; i++)
         c->graph->nodes[i]->mark = 0;
     for (size_t i = 0; i < end->count; i++)
-        mark_before(end->items[i].node, 1);
+        end->items[i].node->mark = 1;
+    /* What a node of a capture depends on was there before it. */
+    for (size_t i = c->graph->count; i-- > 0;) {
+        const struct emu_edges *before = &c->graph->nodes[i]->before;
+        for (size_t k = 0; k < before->count && c->graph->nodes[i]->mark; k++)
+            before->items[k].node->mark = 1;
+    }
     for (size_t s = 0; s < c->stream_count; s++)
         for (size_t i = 0; i < c->streams[s]->captured->count; i++)
             if (!c->streams[s]->captured->items[i].node->mark)

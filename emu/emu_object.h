@@ -30,7 +30,7 @@ enum emu_kind {
     EMU_GRAPH_NODE,
     EMU_GRAPH_EXEC,
     EMU_USER_OBJECT,
-    EMU_GREEN,
+    EMU_LOG_CALLBACK,
 };
 
 /* False when out of memory. */

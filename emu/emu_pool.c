@@ -137,6 +137,18 @@ void emu_context_forget_blocks(CUcontext context)
     pthread_mutex_unlock(&lock);
 }
 
+void emu_pool_forget(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    struct block **at = find_block(address), *block = *at;
+    if (block) {
+        block->pool->used -= block->size;
+        *at = block->next;
+        free_block(block);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 /* ---- the two commands ---- */
 
 struct step {
@@ -605,4 +617,41 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUme
     if (!result)
         *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     return result;
+}
+
+/* ---- pools of a place: those of its device ---- */
+
+static CUresult enter_location(const CUmemLocation *location, CUmemAllocationType type)
+{
+    CUresult result = emu_ready();
+
+    if (!result && !location)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return emu_enter_device(location->id);
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
+                                CUmemAllocationType type)
+{
+    CUresult result = enter_location(location, type);
+
+    return result ? result : cuDeviceGetDefaultMemPool(pool_out, location->id);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+{
+    CUresult result = enter_location(location, type);
+
+    return result ? result : cuDeviceGetMemPool(pool, location->id);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+    CUresult result = enter_location(location, type);
+
+    return result ? result : cuDeviceSetMemPool(location->id, pool);
 }

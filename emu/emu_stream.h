@@ -69,6 +69,7 @@ struct CUstream_st {
     CUcontext context;
     unsigned flags; /* CU_STREAM_NON_BLOCKING */
     int priority;
+    int sync_policy; /* CUsynchronizationPolicy; 0: not set */
     unsigned long long id;
     bool is_legacy;
     uint64_t thread;             /* of a per-thread default stream, else 0 */
