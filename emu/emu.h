@@ -35,6 +35,7 @@ struct emu_settings {
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
     bool is_noop; /* TS_EMU_NOOP=1: kernels do nothing; a good test must fail on it */
+    unsigned threads; /* TS_EMU_THREADS=N|auto: host threads of a launch, see struct ptx_launch */
 };
 
 /* Valid after the first cuInit(), constant from then on. */

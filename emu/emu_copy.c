@@ -103,8 +103,11 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
                          .Depth = c->box.depth};
 }
 
-static const struct emu_command_type copy_type = {
-    .run = run, .finish = finish, .node = CU_GRAPH_NODE_TYPE_MEMCPY + 1, .describe = describe};
+static const struct emu_command_type copy_type = {.run = run,
+                                                  .finish = finish,
+                                                  .node = CU_GRAPH_NODE_TYPE_MEMCPY + 1,
+                                                  .describe = describe,
+                                                  .runs_anywhere = true};
 
 /* ---- sending ---- */
 

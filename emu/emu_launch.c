@@ -65,6 +65,7 @@ static CUresult run(struct emu_command *command)
                                 .cooperative = l->shape.cooperative,
                                 .params = l->params,
                                 .schedule = emu_settings.schedule,
+                                .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible};
     struct ptx_fault fault = {0};
@@ -107,7 +108,7 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
 }
 
 static const struct emu_command_type launch_type = {
-    .run = run, .node = CU_GRAPH_NODE_TYPE_KERNEL + 1, .describe = describe};
+    .run = run, .node = CU_GRAPH_NODE_TYPE_KERNEL + 1, .describe = describe, .runs_anywhere = true};
 
 /* ---- checks ---- */
 

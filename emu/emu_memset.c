@@ -57,7 +57,7 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
 }
 
 static const struct emu_command_type fill_type = {
-    .run = run, .node = CU_GRAPH_NODE_TYPE_MEMSET + 1, .describe = describe};
+    .run = run, .node = CU_GRAPH_NODE_TYPE_MEMSET + 1, .describe = describe, .runs_anywhere = true};
 
 /* An extent of 0 is an overflow, or too much for any memory. */
 static CUresult check(const struct fill *fill)

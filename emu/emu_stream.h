@@ -47,6 +47,9 @@ struct emu_command_type {
     void (*describe)(struct emu_command *command, CUgraphNodeParams *out);
     /* Optional: how to send what this template says, where that is not one command like it. */
     CUresult (*submit)(const struct emu_command *command, CUstream stream);
+    /* A host thread that waits may run it, which saves two changes of threads: it calls nothing of
+     * the program's. */
+    bool runs_anywhere;
 };
 
 struct emu_command {
