@@ -34,6 +34,7 @@ struct emu_settings {
     bool is_serial;             /* TS_EMU_STREAMS: one command at a time, picked by `schedule` */
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
+    bool is_noop;       /* TS_EMU_NOOP=1: kernels do nothing; a good test must fail on it */
     unsigned threads;   /* TS_EMU_THREADS=N|auto: host threads of a launch, see struct ptx_launch */
     bool has_stacks;    /* TS_EMU_STACKS=0|1: host stacks of launches and allocations */
     unsigned checks;    /* TS_EMU_CHECK: bits of enum emu_check */

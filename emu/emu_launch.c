@@ -57,6 +57,8 @@ static CUresult run(struct emu_command *command)
         launch.deadline_ns = tsm_monotonic_ns() + emu_settings.timeout_ns;
     memcpy(launch.grid, l->shape.grid, sizeof(launch.grid));
     memcpy(launch.block, l->shape.block, sizeof(launch.block));
+    if (emu_settings.is_noop)
+        return CUDA_SUCCESS;
     emu_watch_begin(&watch, &launch, command->stream, l->stack);
     int status = ptx_run(&launch, &fault, &instructions);
     emu_watch_end(&watch);
@@ -66,7 +68,34 @@ static CUresult run(struct emu_command *command)
                   : CUDA_SUCCESS;
 }
 
-static const struct emu_command_type launch_type = {.run = run, .runs_anywhere = true};
+/* Behind the arguments, for programs that ask a node for them. */
+static void **argument_pointers(struct launch *l)
+{
+    return (void **)(void *)(l->params + ((l->function->ptx->params_size + 15u) & ~15u));
+}
+
+static void describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    struct launch *l = (struct launch *)(void *)command->payload;
+    const struct ptx_function *ptx = l->function->ptx;
+    void **pointers = argument_pointers(l);
+
+    for (uint32_t i = 0; i < ptx->param_count; i++)
+        pointers[i] = l->params + ptx->params[i].offset;
+    out->kernel = (CUDA_KERNEL_NODE_PARAMS_v3){.func = l->function,
+                                               .gridDimX = l->shape.grid[0],
+                                               .gridDimY = l->shape.grid[1],
+                                               .gridDimZ = l->shape.grid[2],
+                                               .blockDimX = l->shape.block[0],
+                                               .blockDimY = l->shape.block[1],
+                                               .blockDimZ = l->shape.block[2],
+                                               .sharedMemBytes = l->shape.shared,
+                                               .kernelParams = pointers,
+                                               .ctx = l->function->module->context};
+}
+
+static const struct emu_command_type launch_type = {
+    .run = run, .node = CU_GRAPH_NODE_TYPE_KERNEL + 1, .describe = describe, .runs_anywhere = true};
 
 /* ---- checks ---- */
 
@@ -149,15 +178,13 @@ static CUresult pack(uint8_t *out, const struct ptx_function *ptx, void **params
 
 /* ---- sending ---- */
 
-static CUresult launch(CUfunction handle, const struct shape *shape, CUstream stream_handle,
-                       void **params, void **extra, bool per_thread)
+/* A command that is checked and not sent yet. */
+static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext context,
+                        const struct shape *shape, void **params, void **extra)
 {
-    CUstream stream;
     CUfunction f;
-    CUresult result = emu_stream_enter(&stream, stream_handle, per_thread);
+    CUresult result = emu_function_resolve(&f, handle, context);
 
-    if (!result)
-        result = emu_function_resolve(&f, handle, stream->context);
     if (!result)
         result = check_shape(f, shape);
     if (!result)
@@ -165,7 +192,8 @@ static CUresult launch(CUfunction handle, const struct shape *shape, CUstream st
     if (result)
         return result;
     struct emu_command *command =
-        emu_command_create(&launch_type, sizeof(struct launch) + f->ptx->params_size + 16);
+        emu_command_create(&launch_type, sizeof(struct launch) + f->ptx->params_size + 32 +
+                                             f->ptx->param_count * sizeof(void *));
     if (!command)
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct launch *l = (struct launch *)(void *)command->payload;
@@ -173,11 +201,41 @@ static CUresult launch(CUfunction handle, const struct shape *shape, CUstream st
     l->shape = *shape;
     l->stack = emu_stack_take();
     result = pack(l->params, f->ptx, params, extra);
-    if (result) {
+    if (result)
         emu_command_unref(command);
-        return result;
-    }
-    return emu_stream_send(stream, command, false);
+    else
+        *out = command;
+    return result;
+}
+
+CUresult emu_launch_prepare(struct emu_command **out, const CUDA_KERNEL_NODE_PARAMS_v3 *p,
+                            bool cooperative, CUcontext context)
+{
+    CUfunction f = p->func ? p->func : (CUfunction)(void *)p->kern;
+    struct shape shape = {{p->gridDimX, p->gridDimY, p->gridDimZ},
+                          {p->blockDimX, p->blockDimY, p->blockDimZ},
+                          p->sharedMemBytes,
+                          cooperative};
+
+    if (p->ctx && !emu_object_is(EMU_CONTEXT, p->ctx))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (emu_object_is(EMU_FUNCTION, f))
+        context = f->module->context;
+    else if (p->ctx)
+        context = p->ctx;
+    return prepare(out, f, context, &shape, p->kernelParams, p->extra);
+}
+
+static CUresult launch(CUfunction handle, const struct shape *shape, CUstream stream_handle,
+                       void **params, void **extra, bool per_thread)
+{
+    CUstream stream;
+    struct emu_command *command;
+    CUresult result = emu_stream_enter(&stream, stream_handle, per_thread);
+
+    if (!result)
+        result = prepare(&command, handle, stream->context, shape, params, extra);
+    return result ? result : emu_stream_send(stream, command, false);
 }
 
 static CUresult launch_kernel(CUfunction f, struct shape shape, CUstream stream, void **params,

@@ -27,6 +27,15 @@ enum emu_memory_kind {
     EMU_MEMORY_MAPPED,     /* cuMemMap into a reservation */
 };
 
+/* What a program advised of managed memory: kept and given back; it steers nothing here. Of the
+ * whole allocation, whichever part was named last. */
+struct emu_hints {
+    bool is_read_mostly;
+    CUmemLocation preferred; /* type CU_MEM_LOCATION_TYPE_INVALID: none */
+    CUmemLocation prefetched;
+    unsigned accessed_by; /* a bit per device, bit 31 the host */
+};
+
 /* One allocation. A copy: what is known of it at the time of asking. */
 struct emu_memory {
     uint64_t address;
@@ -39,6 +48,7 @@ struct emu_memory {
     bool is_readable; /* by kernels */
     bool is_writable;
     bool is_sync; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
+    struct emu_hints hints;
     void *owner;  /* the pool, the physical memory: by kind */
     uint32_t stack;      /* host stack (emu/emu_stack.h) of the call that made it; filled in */
     uint32_t free_stack; /* of the call that freed it, as far as it is known */

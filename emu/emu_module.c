@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "emu/emu.h"
 #include "emu/emu_context.h"
@@ -55,6 +56,9 @@ CUresult emu_jit_init(struct emu_jit *jit, unsigned count, CUjit_option *options
             jit->error.size = (unsigned)(uintptr_t)values[i];
             jit->error_size_out = &values[i];
             break;
+        case CU_JIT_WALL_TIME:
+            jit->wall_time_out = &values[i];
+            break;
         }
     }
     if (!jit->info.text)
@@ -74,6 +78,10 @@ void emu_jit_finish(struct emu_jit *jit)
         *jit->info_size_out = (void *)(uintptr_t)jit->info.used;
     if (jit->error_size_out)
         *jit->error_size_out = (void *)(uintptr_t)jit->error.used;
+    if (jit->wall_time_out) {
+        float ms = (float)jit->wall_ns / 1e6f;
+        memcpy(jit->wall_time_out, &ms, sizeof(ms));
+    }
     if (jit->error.used)
         tsm_log(TSM_LOG_INFO, "%.*s", (int)strcspn(jit->error.text, "\n"), jit->error.text);
 }
@@ -247,9 +255,11 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
         result = emu_jit_init(&jit, numOptions, options, optionValues);
     if (result)
         return result;
+    uint64_t start = tsm_monotonic_ns();
     result = emu_image_text(&text, image, emu_settings.capability, &jit.error);
     if (!result)
         result = emu_module_create(module, context, NULL, text.text, text.size, &jit.error);
+    jit.wall_ns = tsm_monotonic_ns() - start;
     emu_text_finish(&text);
     emu_jit_finish(&jit);
     return result;
@@ -273,7 +283,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
     if (!result && !fname)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        result = emu_file_read(&image, fname);
+        result = emu_file_read(&image, NULL, fname);
     if (!result)
         result = cuModuleLoadData(module, image);
     free(image);

@@ -81,6 +81,8 @@ enum ptx_status {
  * target: the device's compute capability * 10, e.g. 75. */
 int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
                       struct ptx_log *log);
+/* The same checks on a text that others are to be linked to: what it uses may be missing. */
+int ptx_module_check(const char *text, size_t size, unsigned target, struct ptx_log *log);
 void ptx_module_destroy(struct ptx_module *module);
 
 size_t ptx_module_function_count(const struct ptx_module *module);
