@@ -363,7 +363,7 @@ CUresult emu_block_prepare(struct emu_command **out, CUDA_MEM_ALLOC_NODE_PARAMS_
     if (!*out)
         return result ? result : CUDA_ERROR_OUT_OF_MEMORY;
     *(struct step *)(void *)(*out)->payload =
-        (struct step){block->address, size, true, p->poolProps.location.id};
+        (struct step){block->address, size, true, emu_stack_take(), p->poolProps.location.id};
     p->dptr = block->address;
     return CUDA_SUCCESS;
 }
@@ -396,8 +396,10 @@ static CUresult release_block(struct step *out, CUstream stream, uint64_t addres
         block->is_freed = true;
         block->stream = stream;
         block->pool->used -= block->size;
-        *out =
-            (struct step){.address = address, .size = block->size, .device = block->pool->device};
+        *out = (struct step){.address = address,
+                             .size = block->size,
+                             .stack = emu_stack_take(),
+                             .device = block->pool->device};
         result = CUDA_SUCCESS;
     }
     pthread_mutex_unlock(&lock);
