@@ -3,6 +3,11 @@
  * The call path: begin, stream, returned, commit. Rules of this file: no malloc, no system call
  * when nothing is wrong, nothing shared between threads but the stream's lock, errno preserved.
  *
+ * Its cost: a time stamp takes some 12 ns and hides whatever runs beside it, locked instructions
+ * included, until the processor's store queue (64 entries on Zen 4) is full.
+ * So what counts here is the number of stores: no saved registers on the way that nearly all calls
+ * take, and fields go straight into the record, which is made at the lane's head.
+ *
  * Stores to the lane's header are what another thread (the drain thread) or, after a crash, another
  * process sees of a call in progress. x86 keeps stores in order; the signal fences keep the
  * compiler from moving them around the time stamps. The drain thread pays for the missing fence
@@ -17,6 +22,12 @@
 
 #define COMPILER_FENCE()      __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define PUBLISH(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+#define UNLIKELY(condition)   __builtin_expect((condition), 0)
+#define SELDOM                __attribute__((noinline, cold))
+
+/* In the info of a call that has begun: its record is not written, recording has not started yet.
+ * Calls of an API that is OFF do not begin. */
+#define NOT_KEPT TSM_TYPE_OFF
 
 static uint8_t type_info(const struct tsm_session *s, uint32_t type)
 {
@@ -32,15 +43,31 @@ static bool is_destroy(uint8_t info)
     return (info & TSM_TYPE_KIND) == SBT_KIND_DESTROY;
 }
 
+/* Has the state changed since the call began in it?
+ *
+ * A checkpoint needs every call that began before it to be over, and every other one to wait. Who
+ * takes it stores HELD, has membarrier() order that in all threads, and then waits until `inside`
+ * and `pending` are 0 in every lane. Here they were stored, and now the state is loaded. Either the
+ * barrier came before this load: then it gives HELD, and the call steps back. Or after it: then
+ * those stores are seen over there, and the call is waited for. The compiler must keep the order of
+ * the two, the processor need not.
+ *
+ * When both are 0 again (a release, after everything else that a call stores), what the call did is
+ * seen as well: its record, its place on the stream, and that the stream's lock is free, which is a
+ * plain store, too. So no stream's lock is held at a checkpoint. Who sleeps for one is inside a
+ * call: a wake-up that got lost makes that sleep, and so the checkpoint, a little longer, no more.
+ */
+static inline bool state_is_other(const struct tsm_live *live, uint32_t state)
+{
+    COMPILER_FENCE();
+    return UNLIKELY(__atomic_load_n(&live->state, __ATOMIC_RELAXED) != state);
+}
+
 /* A destroying call's place is its begin, so a floor is published for its whole duration. */
-static uint64_t stamp_begin(struct tsm_lane *lane, uint8_t info)
+static uint64_t stamp_destroy(struct tsm_lane *lane)
 {
     uint64_t begin;
 
-    if (!is_destroy(info))
-        return tsm_ticks();
-    PUBLISH(lane->header->pending, TSM_PENDING_UNKNOWN);
-    COMPILER_FENCE();
     __builtin_ia32_lfence(); /* not before the load that gave us what is to be destroyed */
     begin = tsm_lane_key(lane, tsm_ticks());
     COMPILER_FENCE();
@@ -48,25 +75,67 @@ static uint64_t stamp_begin(struct tsm_lane *lane, uint8_t info)
     return begin;
 }
 
-static void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t type)
+/* A record without data of its own has room at the lane's head, nothing has to be looked at. */
+#define RECORD_SIZE_MAX (sizeof(struct tsm_record_entry) + 8 * SBT_FIELD_COUNT_MAX)
+
+static inline uint64_t *place_for_slots(const struct tsm_lane *lane, uint8_t info)
 {
+    if (UNLIKELY(lane->head + RECORD_SIZE_MAX > lane->limit) || UNLIKELY(info & NOT_KEPT))
+        return lane->scratch->slots;
+    return (uint64_t *)(void *)(lane->ring + (lane->head & (lane->size - 1)) +
+                                sizeof(struct tsm_record_entry));
+}
+
+static inline bool is_in_place(const struct tsm_call *call)
+{
+    return call->slots != call->lane->scratch->slots;
+}
+
+_Static_assert(offsetof(struct tsm_scratch, slots) ==
+                   offsetof(struct tsm_scratch, record) + sizeof(struct tsm_record_entry),
+               "a record and its slots");
+
+static void make_way(struct tsm_call *call)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+
+    if (!is_in_place(call))
+        return;
+    memcpy(&scratch->record, tsm_call_record(call), sizeof(scratch->record));
+    memcpy(scratch->slots, call->slots, 8 * (size_t)call->slot_count);
+    call->slots = scratch->slots;
+}
+
+void tsm_call_make_way(const struct tsm_lane *lane)
+{
+    if (tsm_thread.call && tsm_thread.call->lane == lane)
+        make_way(tsm_thread.call);
+}
+
+/* Not what is there only after on_stream or returned, nor what commit fills in. */
+static inline void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t type, uint8_t info,
+                        uint32_t stack)
+{
+    struct tsm_record_entry *record;
+
     call->lane = lane;
+    call->slots = place_for_slots(lane, info);
     call->stream = NULL;
     call->position = 0;
-    call->result = 0;
-    call->type = type;
-    call->stack = 0;
     call->flags = 0;
     call->slot_count = 0;
-    call->stream_locked = false;
-    call->keep = true;
     call->span_count = 0;
     call->data_size = 0;
+    call->info = info;
+    record = tsm_call_record(call);
+    record->type = type;
+    record->stream = SBT_STREAM_NONE;
+    record->stack = stack;
 }
 
 /* Not ON: start the session, wait for the end of a checkpoint, or look whether recording starts.
- * Returns the state that this call is made in: ON and WAITING are those that record. */
-static uint32_t begin_slowly(uint32_t state)
+ * Returns the state that this call is made in: ON and WAITING are those in which calls begin. */
+static uint32_t state_to_begin_in(uint32_t state)
 {
     bool looked = false;
     struct tsm_live *live;
@@ -87,112 +156,218 @@ static uint32_t begin_slowly(uint32_t state)
     return TSM_LIVE_OFF;
 }
 
-/* This thread's first call in the session. */
-static struct tsm_lane *find_lane(struct tsm_session *s)
+/* False: the state is not `state` any more, step back. */
+static inline bool begin(struct tsm_call *call, struct tsm_lane *lane, uint32_t type, uint8_t info,
+                         uint32_t stack, const struct tsm_live *live, uint32_t state)
+{
+    struct tsm_lane_header *h = lane->header;
+    uint64_t stamp;
+
+    tsm_thread.call = call;
+    init(call, lane, type, info, stack);
+    PUBLISH(h->closing, 0);
+    if (is_destroy(info)) {
+        PUBLISH(h->pending, TSM_PENDING_UNKNOWN);
+        /* Before the stamp: a whole checkpoint must not find its place between it and the call. */
+        if (state_is_other(live, state))
+            return false;
+        stamp = stamp_destroy(lane);
+    } else {
+        stamp = tsm_ticks();
+    }
+    tsm_call_record(call)->begin = stamp;
+    PUBLISH(h->since, stamp);
+    __atomic_store_n(&h->inside, TSM_INSIDE(type, SBT_STREAM_NONE), __ATOMIC_RELEASE);
+    return !state_is_other(live, state);
+}
+
+/* This thread's lane in the session that is live. */
+static struct tsm_lane *find_lane(const struct tsm_live *live)
 {
     int saved_errno = errno;
     struct tsm_lane *lane;
 
     tsm_thread.inside++;
-    lane = tsm_thread_lane(s);
+    lane = tsm_thread_lane(live->session);
     tsm_thread.inside--;
     errno = saved_errno;
     return lane;
 }
 
-/* The state has changed since it was read: as if the call had not begun. Returns the new one. */
-static uint32_t step_back(struct tsm_lane *lane, const struct tsm_live *live)
+/* Where a call comes from, for its stack, or that stack. */
+struct origin {
+    const void *return_address, *sp; /* sp NULL: the stack is known, if there is to be one */
+    uint32_t stack;
+};
+
+enum outcome {
+    REFUSED, /* not to be recorded */
+    BEGUN,
+    TOO_LATE, /* the state has changed */
+};
+
+/* With all that a type can ask for. */
+static inline enum outcome begin_with(struct tsm_call *call, uint32_t type,
+                                      const struct origin *origin, struct tsm_lane *lane,
+                                      const struct tsm_live *live, uint32_t state)
 {
-    __atomic_store_n(&lane->header->inside, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
-    tsm_scratch_clear(lane);
-    tsm_thread.inside = 0;
-    return __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+    uint8_t info = type_info(lane->session, type);
+    uint32_t stack = origin->stack;
+
+    if (info & TSM_TYPE_OFF) {
+        tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE, tsm_ticks());
+        return REFUSED;
+    }
+    if (state != TSM_LIVE_ON && !(info & TSM_TYPE_EARLY))
+        info |= NOT_KEPT;
+    if ((info & (TSM_TYPE_STACK | NOT_KEPT)) == TSM_TYPE_STACK && origin->sp)
+        stack = tsm_stack_capture(lane->session, lane, origin->return_address, origin->sp);
+    return begin(call, lane, type, info, stack, live, state) ? BEGUN : TOO_LATE;
+}
+
+/* As if the call had not begun: nothing was published of it. */
+static void step_back(struct tsm_call *call)
+{
+    struct tsm_lane_header *h = call->lane->header;
+
+    __atomic_store_n(&h->inside, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&h->pending, 0, __ATOMIC_RELEASE);
+    tsm_thread.call = NULL;
+}
+
+static SELDOM bool begin_slowly(struct tsm_call *call, uint32_t type, const struct origin *origin)
+{
+    for (;;) {
+        const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
+        uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+        int saved_errno = errno;
+        enum outcome outcome;
+        struct tsm_lane *lane;
+
+        if (state != TSM_LIVE_ON)
+            state = state_to_begin_in(state);
+        errno = saved_errno;
+        if (state != TSM_LIVE_ON && state != TSM_LIVE_WAITING)
+            return false;
+        live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+        lane = find_lane(live);
+        outcome = lane ? begin_with(call, type, origin, lane, live, state) : REFUSED;
+        if (outcome != TOO_LATE)
+            return outcome == BEGUN;
+        step_back(call);
+    }
+}
+
+/* The session is not on, or this is the thread's first call in it. */
+static SELDOM bool begin_first(struct tsm_call *call, uint32_t type, const void *return_address,
+                               const void *sp)
+{
+    return begin_slowly(call, type, &(struct origin){return_address, sp, 0});
+}
+
+/* ON no longer. Its stack was taken: nobody has to keep `sp` for us. */
+static SELDOM bool begin_again(struct tsm_call *call)
+{
+    const struct tsm_record_entry *record = tsm_call_record(call);
+    const struct origin origin = {NULL, NULL, record->stack};
+    uint32_t type = record->type;
+
+    step_back(call);
+    return begin_slowly(call, type, &origin);
+}
+
+static __attribute__((noinline)) bool begin_fully(struct tsm_call *call, uint32_t type,
+                                                  const void *return_address, const void *sp)
+{
+    const struct origin origin = {return_address, sp, 0};
+    enum outcome outcome = begin_with(call, type, &origin, tsm_thread.lane,
+                                      __atomic_load_n(&tsm_live, __ATOMIC_RELAXED), TSM_LIVE_ON);
+
+    return UNLIKELY(outcome == TOO_LATE) ? begin_again(call) : outcome == BEGUN;
 }
 
 bool tsm_call_begin(struct tsm_call *call, uint32_t type)
 {
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
     uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
-    struct tsm_session *s;
-    struct tsm_lane *lane;
     uint8_t info;
 
-again:
-    if (__builtin_expect(state != TSM_LIVE_ON, 0)) {
-        int saved_errno = errno;
-        state = begin_slowly(state);
-        errno = saved_errno;
-        if (state != TSM_LIVE_ON && state != TSM_LIVE_WAITING)
-            return false;
-        live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    }
-    if (tsm_thread.inside)
+    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside || tsm_thread.call)
         return false;
-    s = live->session;
-    lane = tsm_thread.session == s ? tsm_thread.lane : find_lane(s);
-    info = type_info(s, type);
-    if (!lane || (info & TSM_TYPE_OFF)) {
-        if (lane)
-            tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE,
-                            tsm_ticks());
-        return false;
+    if (UNLIKELY(state != TSM_LIVE_ON || tsm_thread.session != live->session))
+        return begin_first(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
+    info = type_info(tsm_thread.session, type);
+    if (info & (TSM_TYPE_OFF | TSM_TYPE_STACK))
+        return begin_fully(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
+    return begin(call, tsm_thread.lane, type, info, 0, live, TSM_LIVE_ON) || begin_again(call);
+}
+
+/* The stream's lock is held. */
+static inline void take_place(struct tsm_call *call, struct tsm_stream *stream)
+{
+    struct tsm_lane_header *h = call->lane->header;
+    struct tsm_record_entry *record = tsm_call_record(call);
+
+    call->stream = stream;
+    call->position = ++stream->position;
+    PUBLISH(h->position, call->position);
+    PUBLISH(h->inside, TSM_INSIDE(record->type, stream->number));
+    record->stream = stream->number;
+}
+
+/* As tsm_call_on_stream; `locked`: the stream's lock is held. */
+static SELDOM void on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
+                                    enum tsm_stream_use use, bool locked)
+{
+    if (call->info & NOT_KEPT) { /* takes no place */
+        if (locked)
+            tsm_lock_give(&stream->lock);
+        return;
     }
-    tsm_thread.inside = 1;
-    init(call, lane, type);
-    call->keep = state == TSM_LIVE_ON || (info & TSM_TYPE_EARLY);
-    if ((info & TSM_TYPE_STACK) && call->keep)
-        call->stack =
-            tsm_stack_capture(s, lane, __builtin_return_address(0), __builtin_dwarf_cfa());
-    PUBLISH(lane->header->closing, 0);
-    PUBLISH(lane->header->stream, SBT_STREAM_NONE);
-    call->begin = stamp_begin(lane, info);
-    PUBLISH(lane->header->since, call->begin);
-    __atomic_store_n(&lane->header->inside, type, __ATOMIC_RELEASE);
-    /* Whoever takes a checkpoint sets the state first and looks at `inside` then, with
-     * membarrier() between: either it sees us here, or we see it there. */
-    COMPILER_FENCE();
-    if (__builtin_expect(__atomic_load_n(&live->state, __ATOMIC_RELAXED) != state, 0)) {
-        state = step_back(lane, live);
-        goto again;
+    if (!locked)
+        tsm_lock_wait(&stream->lock);
+    if (tsm_stream_is_joined(stream))
+        tsm_stream_join(stream);
+    take_place(call, stream);
+    call->stream_locked = use == TSM_ENQUEUES;
+    if (use != TSM_ENQUEUES)
+        tsm_lock_give(&stream->lock);
+    /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
+     * not before the wait for the lock. The floor stays at the older stamp. */
+    if (is_destroy(call->info)) {
+        uint64_t stamp;
+        COMPILER_FENCE();
+        stamp = tsm_ticks();
+        if (stamp <= stream->stamp)
+            stamp = stream->stamp + 1;
+        tsm_call_record(call)->begin = tsm_lane_key(call->lane, stamp);
     }
-    return true;
 }
 
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use)
 {
-    struct tsm_lane_header *h = call->lane->header;
+    bool locked;
 
-    if (!stream || !call->keep)
+    if (!stream)
         return;
-    call->stream = stream;
-    tsm_lock_take(&stream->lock);
-    call->position = tsm_stream_next(stream);
-    if (use == TSM_ENQUEUES)
-        call->stream_locked = true;
-    else
-        tsm_lock_give(&stream->lock);
-    PUBLISH(h->position, call->position);
-    PUBLISH(h->stream, stream->number);
-    /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
-     * not before the wait for the lock. The floor stays at the older stamp. */
-    if (__atomic_load_n(&h->pending, __ATOMIC_RELAXED) != 0) {
-        COMPILER_FENCE();
-        call->begin = tsm_ticks();
-        if (call->begin <= stream->stamp)
-            call->begin = stream->stamp + 1;
-        call->begin = tsm_lane_key(call->lane, call->begin);
+    locked = tsm_lock_try(&stream->lock);
+    if (UNLIKELY(!locked || use != TSM_ENQUEUES || is_destroy(call->info) ||
+                 (call->info & NOT_KEPT) || tsm_stream_is_joined(stream))) {
+        on_stream_slowly(call, stream, use, locked);
+        return;
     }
+    take_place(call, stream);
+    call->stream_locked = true;
 }
 
 /* See tsm_lane_key: a stream's calls get rising stamps. */
-static void unlock_stream(struct tsm_call *call, bool key_is_end)
+static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry *record)
 {
     struct tsm_stream *stream = call->stream;
 
-    if (key_is_end && call->end <= stream->stamp)
-        call->end = tsm_lane_key(call->lane, stream->stamp + 1);
-    stream->stamp = call->end;
+    if (UNLIKELY(record->end <= stream->stamp) && !is_destroy(call->info))
+        record->end = tsm_lane_key(call->lane, stream->stamp + 1);
+    stream->stamp = record->end;
     call->stream_locked = false;
     tsm_lock_give(&stream->lock);
 }
@@ -200,24 +375,28 @@ static void unlock_stream(struct tsm_call *call, bool key_is_end)
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;
-    bool floor_set = __atomic_load_n(&h->pending, __ATOMIC_RELAXED) != 0;
+    struct tsm_record_entry *record = tsm_call_record(call);
+    bool floor_set = is_destroy(call->info);
+    uint64_t end;
 
+    record->result = result;
+    if (failed)
+        call->flags |= SBT_RECORD_FAILED;
     if (!floor_set)
         PUBLISH(h->pending, TSM_PENDING_UNKNOWN);
     COMPILER_FENCE();
-    call->end = tsm_ticks();
+    end = tsm_ticks();
     COMPILER_FENCE();
     if (!floor_set) {
-        call->end = tsm_lane_key(call->lane, call->end);
-        PUBLISH(h->pending, call->end);
+        end = tsm_lane_key(call->lane, end);
+        PUBLISH(h->pending, end);
     }
-    if (call->stream)
-        tsm_stream_sent(call->stream, call->position);
+    record->end = end;
+    if (!call->stream)
+        return;
+    tsm_stream_sent(call->stream, call->position);
     if (call->stream_locked)
-        unlock_stream(call, !floor_set);
-    call->result = result;
-    if (failed)
-        call->flags |= SBT_RECORD_FAILED;
+        unlock_stream(call, record);
 }
 
 /* ---- fields --------------------------------------------------------------------------------- */
@@ -265,14 +444,15 @@ void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box)
     static const uint8_t empty[8];
     uint64_t encoded = SBT_BLOB_ENCODED_SIZE(tsm_box_size(box));
     struct tsm_lane *lane = call->lane;
-    bool fits = encoded + call->data_size < lane->size / 4;
-    uint8_t *out = fits && box->data && call->keep ? tsm_scratch_take(lane, encoded) : NULL;
+    bool kept = !(call->info & NOT_KEPT);
+    bool fits = kept && encoded + call->data_size < lane->size / 4;
+    uint8_t *out = fits && box->data ? tsm_scratch_take(lane, encoded) : NULL;
 
     if (out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, true, out)) {
         add_span(call, out, (uint32_t)encoded);
         return;
     }
-    if (call->keep && tsm_box_size(box) > 0)
+    if (kept && tsm_box_size(box) > 0)
         call->flags |= SBT_RECORD_TRUNCATED;
     add_span(call, empty, sizeof(empty));
 }
@@ -286,85 +466,141 @@ void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void leave(struct tsm_call *call)
+static inline bool has_scratch(const struct tsm_lane *lane)
 {
-    struct tsm_lane *lane = call->lane;
+    const struct tsm_scratch *s = lane->scratch;
 
-    __atomic_store_n(&lane->header->inside, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
-    lane->last_begin = call->begin;
-    tsm_readback_committed(lane, call);
-    tsm_scratch_clear(lane);
-    tsm_thread.inside = 0;
+    return (s->used | s->large_count | s->deferred_count) != 0;
 }
 
-static uint16_t entry_flags(uint8_t info)
+static inline void leave(struct tsm_lane *lane)
+{
+    __atomic_store_n(&lane->header->inside, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
+}
+
+static inline uint32_t entry_flags(uint8_t info)
 {
     if (is_destroy(info))
         return TSM_ENTRY_AT_BEGIN;
     return (info & TSM_TYPE_KIND) == SBT_KIND_COMMAND ? TSM_ENTRY_COMMAND : 0;
 }
 
-static void write_entry(struct tsm_record_entry *e, const struct tsm_call *call, uint32_t size)
+static inline uint32_t entry_size(const struct tsm_call *call)
 {
-    uint64_t *slots = (uint64_t *)(void *)(e + 1);
-    uint8_t *data = (uint8_t *)(slots + call->slot_count);
+    return tsm_entry_round(sizeof(struct tsm_record_entry) + 8 * call->slot_count +
+                           (uint64_t)call->data_size);
+}
 
-    e->entry = (struct tsm_entry){size, TSM_ENTRY_RECORD,
-                                  entry_flags(type_info(call->lane->session, call->type))};
-    e->begin = call->begin;
-    e->end = call->end;
-    e->type = call->type;
-    e->thread = call->lane->thread;
-    e->stream = call->stream ? call->stream->number : SBT_STREAM_NONE;
-    e->stack = call->stack;
-    e->position = call->position;
-    e->result = call->result;
-    e->flags = (uint16_t)call->flags;
-    e->slot_count = (uint16_t)call->slot_count;
-    e->data_size = call->data_size;
-    for (uint32_t i = 0; i < call->slot_count; i++)
-        slots[i] = call->slots[i];
+static inline uint64_t pair(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
+/* What is not in the record yet, in few stores: they are what a call costs beside its time stamps.
+ */
+static inline void complete(struct tsm_record_entry *record, const struct tsm_call *call,
+                            uint32_t size)
+{
+    uint64_t *word = (uint64_t *)(void *)record;
+
+    word[0] = pair(size, TSM_ENTRY_RECORD | entry_flags(call->info) << 16);
+    record->thread = call->lane->thread;
+    record->position = call->position;
+    word[7] = pair((call->flags & 0xffff) | call->slot_count << 16, call->data_size);
+}
+
+_Static_assert(sizeof(struct tsm_record_entry) == 64, "record entry");
+_Static_assert(offsetof(struct tsm_record_entry, flags) == 56, "record entry");
+
+static inline void publish(struct tsm_lane *lane, uint32_t size)
+{
+    PUBLISH(lane->header->closing, lane->head + size);
+    tsm_lane_publish(lane, size);
+}
+
+static void write_spans(uint8_t *data, const struct tsm_call *call)
+{
     for (uint32_t i = 0; i < call->span_count; i++) {
         memcpy(data, call->spans[i].data, call->spans[i].size);
         data += call->spans[i].size;
     }
 }
 
+/* NULL: lost. */
+static struct tsm_record_entry *find_room(struct tsm_call *call, uint32_t size)
+{
+    struct tsm_lane *lane = call->lane;
+    struct tsm_record_entry *record;
+
+    if (is_in_place(call) && lane->head + size <= lane->limit)
+        return tsm_call_record(call);
+    make_way(call);
+    record = tsm_lane_reserve(lane, size);
+    if (record)
+        memcpy(record, tsm_call_record(call), sizeof(*record) + 8 * (size_t)call->slot_count);
+    return record;
+}
+
+static void write_record(struct tsm_call *call)
+{
+    struct tsm_lane *lane = call->lane;
+    uint32_t size = entry_size(call);
+    struct tsm_record_entry *record;
+
+    if (lane->header->lost.count != lane->header->lost_told)
+        tsm_note_lost(lane);
+    record = find_room(call, size);
+    if (record) {
+        complete(record, call, size);
+        write_spans((uint8_t *)(record + 1) + 8 * (size_t)call->slot_count, call);
+        publish(lane, size);
+    } else {
+        tsm_lane_lost(lane, tsm_stream_number(call->stream), tsm_call_record(call)->end);
+    }
+}
+
+/* With all that can come between. A call that is not kept comes here, too: it is never in place. */
+static __attribute__((noinline)) void commit_fully(struct tsm_call *call)
+{
+    struct tsm_lane *lane = call->lane;
+    bool kept = !(call->info & NOT_KEPT);
+
+    if (kept && (!lane->session->filtering || tsm_filter_keeps(lane, call)))
+        write_record(call);
+    leave(lane);
+    tsm_readback_committed(lane, kept ? call : NULL);
+    tsm_scratch_clear(lane);
+    tsm_thread.call = NULL;
+}
+
 void tsm_call_commit(struct tsm_call *call)
 {
     struct tsm_lane *lane = call->lane;
     struct tsm_lane_header *h = lane->header;
-    uint32_t size = tsm_entry_round(sizeof(struct tsm_record_entry) + 8 * call->slot_count +
-                                    (uint64_t)call->data_size);
-    struct tsm_record_entry *e;
+    uint32_t size = entry_size(call);
 
-    if (!call->keep || (lane->session->filtering && !tsm_filter_keeps(lane, call))) {
-        leave(call);
+    if (lane->session->filtering || h->lost.count != h->lost_told || call->span_count ||
+        has_scratch(lane) || !is_in_place(call)) {
+        commit_fully(call);
         return;
     }
-    if (__builtin_expect(h->lost.count != h->lost_told, 0))
-        tsm_note_lost(lane);
-    e = tsm_lane_reserve(lane, size);
-    if (e) {
-        write_entry(e, call, size);
-        PUBLISH(h->closing, lane->head + size);
-        tsm_lane_publish(lane, size);
-    } else {
-        tsm_lane_lost(lane, call->stream ? call->stream->number : SBT_STREAM_NONE, call->end);
-    }
-    leave(call);
+    complete(tsm_call_record(call), call, size);
+    publish(lane, size);
+    leave(lane);
+    tsm_thread.call = NULL;
 }
 
 void tsm_call_drop(struct tsm_call *call)
 {
-    if (call->stream_locked) {
+    struct tsm_lane *lane = call->lane;
+
+    if (call->stream && call->stream_locked) {
         call->stream_locked = false;
         tsm_lock_give(&call->stream->lock);
     }
-    tsm_scratch_clear(call->lane);
-    tsm_readback_committed(call->lane, NULL);
-    __atomic_store_n(&call->lane->header->inside, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&call->lane->header->pending, 0, __ATOMIC_RELEASE);
-    tsm_thread.inside = 0;
+    tsm_scratch_clear(lane);
+    tsm_readback_committed(lane, NULL);
+    leave(lane);
+    tsm_thread.call = NULL;
 }

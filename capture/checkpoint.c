@@ -326,7 +326,7 @@ void tsm_checkpoint_try(bool quiet)
     struct tsm_session *s = tsm_session_current();
     uint64_t now;
 
-    if (!s || tsm_thread.inside || tsm_thread.session != s)
+    if (!s || tsm_inside() || tsm_thread.session != s)
         return;
     now = tsm_monotonic_ns();
     if (now < get(&s->checkpoint_retry_ns) || !(quiet || is_overdue(s, now)))

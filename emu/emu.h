@@ -34,7 +34,23 @@ struct emu_settings {
     bool is_serial;             /* TS_EMU_STREAMS: one command at a time, picked by `schedule` */
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
-    unsigned threads; /* TS_EMU_THREADS=N|auto: host threads of a launch, see struct ptx_launch */
+    bool is_noop;       /* TS_EMU_NOOP=1: kernels do nothing; a good test must fail on it */
+    unsigned threads;   /* TS_EMU_THREADS=N|auto: host threads of a launch, see struct ptx_launch */
+    bool has_stacks;    /* TS_EMU_STACKS=0|1: host stacks of launches and allocations */
+    unsigned checks;    /* TS_EMU_CHECK: bits of enum emu_check */
+    const char *report; /* TS_EMU_REPORT: file for findings as JSON lines; NULL: none */
+    uint64_t timeout_ns;    /* TS_EMU_TIMEOUT, of one launch; 0: none */
+    const char *profile;    /* TS_EMU_PROFILE: file; NULL: none */
+    uint64_t profile_every; /* TS_EMU_PROFILE_EVERY: warp instructions between samples */
+};
+
+/* What TS_EMU_CHECK looks for; docs/emu.md says what each means. */
+enum emu_check {
+    EMU_CHECK_BOUNDS = 1 << 0,
+    EMU_CHECK_UNINIT = 1 << 1,
+    EMU_CHECK_RACE = 1 << 2,
+    EMU_CHECK_BLOCKS = 1 << 3, /* races between blocks in global memory */
+    EMU_CHECK_LEAK = 1 << 4,
 };
 
 /* Valid after the first cuInit(), constant from then on. */

@@ -6,8 +6,10 @@
 
 #include <string.h>
 
+#include "emu/emu_capture.h"
 #include "emu/emu_context.h"
 #include "emu/emu_memory.h"
+#include "emu/emu_pool.h"
 #include "emu/emu_stream.h"
 
 #define PITCH_ALIGNMENT 512u
@@ -17,6 +19,9 @@ static CUresult allocate(uint64_t *out, size_t size, enum emu_memory_kind kind,
 {
     CUcontext context;
     CUresult result = emu_enter(&context);
+
+    if (!result)
+        result = emu_capture_unsafe();
     struct emu_memory what = {
         .kind = kind, .flags = flags, .is_readable = true, .is_writable = true};
 
@@ -64,7 +69,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
 
     if (!dptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    result = allocate(&address, bytesize, EMU_MEMORY_MANAGED, EMU_WINDOW_DEVICE, flags);
+    /* Apart from device memory: the program's own accesses do not come near that. */
+    result = allocate(&address, bytesize, EMU_MEMORY_MANAGED, EMU_WINDOW_HOST, flags);
     if (!result)
         *dptr = address;
     return result;
@@ -79,11 +85,16 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
 
     if (result || !dptr)
         return result;
+    result = emu_capture_unsafe();
+    if (result)
+        return result;
     if (!emu_memory_find(&memory, dptr) || memory.address != dptr)
         return CUDA_ERROR_INVALID_VALUE;
     result = emu_context_synchronize(memory.context ? memory.context : context);
     if (result)
         return result;
+    if (memory.kind == EMU_MEMORY_POOL)
+        emu_pool_forget(dptr);
     return emu_memory_remove(dptr, 1u << EMU_MEMORY_DEVICE | 1u << EMU_MEMORY_MANAGED |
                                        1u << EMU_MEMORY_POOL);
 }
@@ -151,6 +162,8 @@ CUresult cuMemFreeHost(void *p)
     struct emu_memory memory;
     uint64_t address = (uintptr_t)p;
 
+    if (!result)
+        result = emu_capture_unsafe();
     if (result)
         return result;
     if (!emu_memory_find(&memory, address) || memory.address != address ||
@@ -195,6 +208,8 @@ CUresult cuMemHostUnregister(void *p)
     struct emu_memory memory;
     uint64_t address = (uintptr_t)p;
 
+    if (!result)
+        result = emu_capture_unsafe();
     if (result)
         return result;
     if (!emu_memory_find(&memory, address) || memory.address != address ||
@@ -238,88 +253,4 @@ CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p)
     /* With unified addresses all of it is mapped, and says so. */
     *pFlags = memory.flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;
-}
-
-/* ---- hints: all memory is equally near ---- */
-
-static CUresult hint(CUdeviceptr address, size_t size)
-{
-    CUcontext context;
-    CUresult result = emu_enter(&context);
-    struct emu_memory memory;
-
-    if (result)
-        return result;
-    if (!size || !emu_memory_covers(address, size) || !emu_memory_find(&memory, address) ||
-        memory.kind != EMU_MEMORY_MANAGED)
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                        CUmemLocation location)
-{
-    return hint(devPtr, count);
-}
-
-CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device)
-{
-    return hint(devPtr, count);
-}
-
-static CUresult prefetch(CUdeviceptr address, size_t size, CUstream handle, bool per_thread)
-{
-    CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
-
-    return result ? result : hint(address, size);
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)
-{
-    return prefetch(devPtr, count, hStream, false);
-}
-
-CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
-                                 CUstream hStream)
-{
-    return prefetch(devPtr, count, hStream, true);
-}
-
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                               unsigned int flags, CUstream hStream)
-{
-    return prefetch(devPtr, count, hStream, false);
-}
-
-CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                                    unsigned int flags, CUstream hStream)
-{
-    return prefetch(devPtr, count, hStream, true);
-}
-
-static CUresult attach(CUstream handle, CUdeviceptr address, unsigned flags, bool per_thread)
-{
-    CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
-    struct emu_memory memory;
-
-    if (result)
-        return result;
-    if (!flags || flags & ~7u || !emu_memory_find(&memory, address) ||
-        memory.kind != EMU_MEMORY_MANAGED)
-        return CUDA_ERROR_INVALID_VALUE;
-    return emu_stream_send(stream, emu_command_create(&emu_command_mark, 0), false);
-}
-
-CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
-                                unsigned int flags)
-{
-    return attach(hStream, dptr, flags, false);
-}
-
-CUresult cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr, size_t length,
-                                     unsigned int flags)
-{
-    return attach(hStream, dptr, flags, true);
 }

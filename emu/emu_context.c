@@ -8,6 +8,7 @@
 #include "emu/emu.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_event.h"
+#include "emu/emu_finding.h"
 #include "emu/emu_module.h"
 #include "emu/emu_object.h"
 #include "emu/emu_pool.h"
@@ -104,6 +105,9 @@ static void context_finish(CUcontext context)
     emu_context_destroy_streams(context);
     emu_context_destroy_events(context);
     emu_context_destroy_modules(context);
+    /* After an error nothing can be freed. */
+    if (emu_settings.checks & EMU_CHECK_LEAK && !emu_context_error(context))
+        emu_context_each_leak(context, emu_finding_leak);
     emu_context_forget_blocks(context);
     emu_context_free_memory(context);
 }

@@ -3,6 +3,7 @@
  * What a program asks of and sets in a context.
  */
 #include "emu/emu.h"
+#include "emu/emu_capture.h"
 #include "emu/emu_context.h"
 #include "emu/emu_event.h"
 #include "emu/emu_object.h"
@@ -91,6 +92,8 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
     CUcontext context;
     CUresult result = emu_context_resolve(&context, ctx);
 
+    if (!result)
+        result = emu_capture_unsafe();
     if (!result)
         result = emu_context_synchronize(context);
     if (!result)

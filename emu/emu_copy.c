@@ -5,14 +5,17 @@
 #include <string.h>
 
 #include "emu/emu.h"
+#include "emu/emu_capture.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 struct copy {
     struct emu_side to;
     struct emu_side from;
     struct emu_box box;
-    uint8_t *staged; /* pageable source, read at the call; owned */
+    uint8_t *staged;     /* pageable source, read at the call; owned; never in a graph */
+    CUDA_MEMCPY3D asked; /* of a graph's node, as the program said it; width 0: of a stream */
 };
 
 /* ---- running ---- */
@@ -25,6 +28,7 @@ static void copy_box(const struct emu_side *to, const struct emu_side *from, str
             const void *s =
                 (const void *)(uintptr_t)(from->address + z * from->slice + y * from->pitch);
             memmove(d, s, box.width);
+            emu_watch_copied((uintptr_t)d, (uintptr_t)s, box.width);
         }
     }
 }
@@ -55,8 +59,57 @@ static void finish(struct emu_command *command)
     free(copy->staged);
 }
 
-static const struct emu_command_type copy_type = {
-    .run = run, .finish = finish, .runs_anywhere = true};
+static CUmemorytype type_of(const struct emu_side *side)
+{
+    struct emu_memory memory;
+
+    if (side->kind == EMU_SIDE_HOST || !emu_memory_find(&memory, side->address))
+        return CU_MEMORYTYPE_HOST;
+    return memory.kind == EMU_MEMORY_HOST || memory.kind == EMU_MEMORY_REGISTERED
+               ? CU_MEMORYTYPE_HOST
+               : CU_MEMORYTYPE_DEVICE;
+}
+
+static size_t pitch_of(const struct emu_side *side, struct emu_box box)
+{
+    return side->pitch ? side->pitch : box.width;
+}
+
+static size_t height_of(const struct emu_side *side, struct emu_box box)
+{
+    return side->slice ? side->slice / pitch_of(side, box) : box.height;
+}
+
+/* As the program said it, where it did; else from what became of it. */
+static void describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    const struct copy *c = (const struct copy *)(const void *)command->payload;
+    CUDA_MEMCPY3D *p = &out->memcpy.copyParams;
+
+    if (c->asked.WidthInBytes) {
+        *p = c->asked;
+        return;
+    }
+    *p = (CUDA_MEMCPY3D){.srcMemoryType = type_of(&c->from),
+                         .srcHost = (const void *)(uintptr_t)c->from.address,
+                         .srcDevice = c->from.address,
+                         .srcPitch = pitch_of(&c->from, c->box),
+                         .srcHeight = height_of(&c->from, c->box),
+                         .dstMemoryType = type_of(&c->to),
+                         .dstHost = (void *)(uintptr_t)c->to.address,
+                         .dstDevice = c->to.address,
+                         .dstPitch = pitch_of(&c->to, c->box),
+                         .dstHeight = height_of(&c->to, c->box),
+                         .WidthInBytes = c->box.width,
+                         .Height = c->box.height,
+                         .Depth = c->box.depth};
+}
+
+static const struct emu_command_type copy_type = {.run = run,
+                                                  .finish = finish,
+                                                  .node = CU_GRAPH_NODE_TYPE_MEMCPY + 1,
+                                                  .describe = describe,
+                                                  .runs_anywhere = true};
 
 /* ---- sending ---- */
 
@@ -108,15 +161,13 @@ static bool stage(struct copy *copy)
     return true;
 }
 
-CUresult emu_copy(CUstream stream, struct emu_side to, struct emu_side from, struct emu_box box,
-                  bool is_sync)
+/* Checked, not sent; what it says of the sides is told. */
+static CUresult prepare(struct emu_command **out, struct emu_side to, struct emu_side from,
+                        struct emu_box box, bool *is_on_device)
 {
     bool to_device, from_device;
-    CUresult result;
+    CUresult result = settle(&to, box, &to_device);
 
-    if (!box.width || !box.height || !box.depth)
-        return CUDA_SUCCESS;
-    result = settle(&to, box, &to_device);
     if (!result)
         result = settle(&from, box, &from_device);
     if (result)
@@ -124,10 +175,42 @@ CUresult emu_copy(CUstream stream, struct emu_side to, struct emu_side from, str
     struct emu_command *command = emu_command_create(&copy_type, sizeof(struct copy));
     if (!command)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    *(struct copy *)(void *)command->payload = (struct copy){.to = to, .from = from, .box = box};
+    *is_on_device = to_device && from_device;
+    *out = command;
+    return CUDA_SUCCESS;
+}
+
+CUresult emu_copy_prepare(struct emu_command **out, struct emu_side to, struct emu_side from,
+                          struct emu_box box, const CUDA_MEMCPY3D *asked)
+{
+    bool is_on_device;
+    CUresult result = !box.width || !box.height || !box.depth
+                          ? CUDA_ERROR_INVALID_VALUE
+                          : prepare(out, to, from, box, &is_on_device);
+
+    if (!result)
+        ((struct copy *)(void *)(*out)->payload)->asked = *asked;
+    return result;
+}
+
+CUresult emu_copy(CUstream stream, struct emu_side to, struct emu_side from, struct emu_box box,
+                  bool is_sync)
+{
+    struct emu_command *command;
+    bool is_on_device;
+    CUresult result = is_sync ? emu_capture_unsafe() : CUDA_SUCCESS;
+
+    if (result || !box.width || !box.height || !box.depth)
+        return result;
+    result = prepare(&command, to, from, box, &is_on_device);
+    if (result)
+        return result;
+    if (emu_stream_is_capturing(stream))
+        return emu_stream_send(stream, command, is_sync);
     struct copy *copy = (struct copy *)(void *)command->payload;
-    *copy = (struct copy){.to = to, .from = from, .box = box};
-    bool wait = to.kind == EMU_SIDE_HOST || (is_sync && !(to_device && from_device));
-    if (from.kind == EMU_SIDE_HOST && !wait && !stage(copy)) {
+    bool wait = copy->to.kind == EMU_SIDE_HOST || (is_sync && !is_on_device);
+    if (copy->from.kind == EMU_SIDE_HOST && !wait && !stage(copy)) {
         emu_command_unref(command);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

@@ -37,6 +37,15 @@ struct emu_box {
 CUresult emu_copy(CUstream stream, struct emu_side to, struct emu_side from, struct emu_box box,
                   bool is_sync);
 
+/* A copy of a graph's memcpy node, checked, not sent: host memory is read when it runs. */
+struct emu_command;
+CUresult emu_copy_prepare(struct emu_command **out, struct emu_side to, struct emu_side from,
+                          struct emu_box box, const CUDA_MEMCPY3D *asked);
+CUresult emu_copy_prepare_3d(struct emu_command **out, const CUDA_MEMCPY3D *copy);
+
+/* The same for a memset node. */
+CUresult emu_fill_prepare(struct emu_command **out, const CUDA_MEMSET_NODE_PARAMS_v2 *fill);
+
 /* The bytes from one end of a side to the other, 0 when that overflows. */
 size_t emu_side_extent(const struct emu_side *side, struct emu_box box);
 

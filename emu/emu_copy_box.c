@@ -102,32 +102,53 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread
                 is_sync);
 }
 
+static void read_3d(struct end *to, struct end *from, const CUDA_MEMCPY3D *c)
+{
+    *to = (struct end){.type = c->dstMemoryType,
+                       .host = c->dstHost,
+                       .device = c->dstDevice,
+                       .array = c->dstArray,
+                       .x = c->dstXInBytes,
+                       .y = c->dstY,
+                       .z = c->dstZ,
+                       .lod = c->dstLOD,
+                       .pitch = c->dstPitch,
+                       .height = c->dstHeight};
+    *from = (struct end){.type = c->srcMemoryType,
+                         .host = c->srcHost,
+                         .device = c->srcDevice,
+                         .array = c->srcArray,
+                         .x = c->srcXInBytes,
+                         .y = c->srcY,
+                         .z = c->srcZ,
+                         .lod = c->srcLOD,
+                         .pitch = c->srcPitch,
+                         .height = c->srcHeight};
+}
+
 static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread, bool is_sync)
 {
+    struct end to, from;
+
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
-    struct end to = {.type = c->dstMemoryType,
-                     .host = c->dstHost,
-                     .device = c->dstDevice,
-                     .array = c->dstArray,
-                     .x = c->dstXInBytes,
-                     .y = c->dstY,
-                     .z = c->dstZ,
-                     .lod = c->dstLOD,
-                     .pitch = c->dstPitch,
-                     .height = c->dstHeight};
-    struct end from = {.type = c->srcMemoryType,
-                       .host = c->srcHost,
-                       .device = c->srcDevice,
-                       .array = c->srcArray,
-                       .x = c->srcXInBytes,
-                       .y = c->srcY,
-                       .z = c->srcZ,
-                       .lod = c->srcLOD,
-                       .pitch = c->srcPitch,
-                       .height = c->srcHeight};
+    read_3d(&to, &from, c);
     return copy(&to, &from, (struct emu_box){c->WidthInBytes, c->Height, c->Depth}, handle,
                 per_thread, is_sync);
+}
+
+CUresult emu_copy_prepare_3d(struct emu_command **out, const CUDA_MEMCPY3D *c)
+{
+    struct emu_side to_side = {0}, from_side = {0};
+    struct emu_box box = {c->WidthInBytes, c->Height, c->Depth};
+    struct end to, from;
+    CUresult result;
+
+    read_3d(&to, &from, c);
+    result = side(&to_side, &to, box);
+    if (!result)
+        result = side(&from_side, &from, box);
+    return result ? result : emu_copy_prepare(out, to_side, from_side, box, c);
 }
 
 static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool per_thread,

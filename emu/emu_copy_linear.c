@@ -266,31 +266,3 @@ CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext dstContext, CUd
 {
     return copy_peer(dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream, true);
 }
-
-/* ---- several at once: the stream's order is an allowed one ---- */
-
-static CUresult copy_batch(CUdeviceptr *to, CUdeviceptr *from, const size_t *sizes, size_t count,
-                           CUstream handle, bool per_thread)
-{
-    CUresult result = CUDA_SUCCESS;
-
-    if (!to || !from || !sizes || !count || !handle || handle == CU_STREAM_LEGACY)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count && !result; i++)
-        result = copy(unified(to[i]), unified(from[i]), sizes[i], handle, per_thread, false);
-    return result;
-}
-
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-                               CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
-                               CUstream hStream)
-{
-    return copy_batch(dsts, srcs, sizes, count, hStream, false);
-}
-
-CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                    size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
-                                    size_t numAttrs, CUstream hStream)
-{
-    return copy_batch(dsts, srcs, sizes, count, hStream, true);
-}

@@ -3,16 +3,20 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/emu.h"
+#include "emu/emu_capture.h"
 #include "emu/emu_context.h"
+#include "emu/emu_graph.h"
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
 
 struct CUevent_st {
     CUcontext context;
     unsigned flags;
-    struct emu_command *record; /* NULL: never recorded */
+    struct emu_command *record;    /* NULL: never recorded */
+    struct emu_captured *captured; /* the last record was in a capturing stream; owned */
     CUevent next;
 };
 
@@ -30,26 +34,142 @@ struct emu_command *emu_event_command(CUevent event)
     return record;
 }
 
-static void set_record(CUevent event, struct emu_command *record)
+/* One of the two, or none. */
+static void set_record(CUevent event, struct emu_command *record, struct emu_captured *captured)
 {
     pthread_mutex_lock(&lock);
     struct emu_command *before = event->record;
+    struct emu_captured *captured_before = event->captured;
     event->record = record;
+    event->captured = captured;
     pthread_mutex_unlock(&lock);
     emu_command_unref(before);
+    emu_captured_destroy(captured_before);
 }
 
 /* The event takes the reference. */
 CUresult emu_event_record(CUevent event, CUstream stream)
 {
     struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
-    CUresult result = mark ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = emu_capture_check_legacy(stream);
 
+    if (!result)
+        result = mark ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result)
         emu_command_unref(mark);
     else
-        set_record(event, mark);
+        set_record(event, mark, NULL);
     return result;
+}
+
+/* ---- in graphs ---- */
+
+static CUevent event_of(const struct emu_command *command)
+{
+    CUevent event;
+
+    memcpy(&event, command->payload, sizeof(event));
+    return event;
+}
+
+static CUresult do_nothing(struct emu_command *command)
+{
+    (void)command;
+    return CUDA_SUCCESS;
+}
+
+static CUresult record_submit(const struct emu_command *command, CUstream stream)
+{
+    CUevent event = event_of(command);
+
+    return emu_object_is(EMU_EVENT, event) ? emu_event_record(event, stream)
+                                           : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult wait_submit(const struct emu_command *command, CUstream stream)
+{
+    CUevent event = event_of(command);
+    struct emu_command *mark = emu_command_create(&emu_command_mark, 0), *record;
+
+    if (!emu_object_is(EMU_EVENT, event)) {
+        emu_command_unref(mark);
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    record = emu_event_command(event);
+    if (mark && !emu_command_after(mark, record)) {
+        emu_command_unref(mark);
+        mark = NULL;
+    }
+    emu_command_unref(record);
+    return emu_stream_send(stream, mark, false);
+}
+
+static void record_describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    out->eventRecord.event = event_of(command);
+}
+
+static void wait_describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    out->eventWait.event = event_of(command);
+}
+
+static const struct emu_command_type record_type = {.run = do_nothing,
+                                                    .node = CU_GRAPH_NODE_TYPE_EVENT_RECORD + 1,
+                                                    .describe = record_describe,
+                                                    .submit = record_submit};
+static const struct emu_command_type wait_type = {.run = do_nothing,
+                                                  .node = CU_GRAPH_NODE_TYPE_WAIT_EVENT + 1,
+                                                  .describe = wait_describe,
+                                                  .submit = wait_submit};
+
+CUresult emu_event_prepare(struct emu_command **out, CUevent event, bool is_wait)
+{
+    if (!emu_object_is(EMU_EVENT, event))
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = emu_command_create(is_wait ? &wait_type : &record_type, sizeof(event));
+    if (!*out)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy((*out)->payload, &event, sizeof(event));
+    return CUDA_SUCCESS;
+}
+
+/* A node, for what the program calls external. */
+static CUresult capture_external(CUevent event, CUstream stream, bool is_wait)
+{
+    struct emu_command *command;
+    CUresult result = emu_event_prepare(&command, event, is_wait);
+
+    return result ? result : emu_stream_send(stream, command, false);
+}
+
+/* An event that is recorded while capturing stands for a place in the graph. */
+static CUresult record_captured(CUevent event, CUstream stream, unsigned flags)
+{
+    struct emu_captured *captured;
+
+    if (flags & CU_EVENT_RECORD_EXTERNAL)
+        return capture_external(event, stream, false);
+    captured = emu_capture_snapshot(stream);
+    if (!captured)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    set_record(event, NULL, captured);
+    return CUDA_SUCCESS;
+}
+
+bool emu_event_wait_captured(CUresult *result, CUevent event, CUstream stream, unsigned flags)
+{
+    bool is_capturing = emu_stream_is_capturing(stream);
+
+    if (flags & CU_EVENT_WAIT_EXTERNAL && is_capturing)
+        *result = capture_external(event, stream, true);
+    else if (event->captured)
+        *result = emu_capture_join(stream, event->captured);
+    else if (is_capturing)
+        *result = emu_capture_isolated(stream);
+    else
+        return false;
+    return true;
 }
 
 /* ---- life ---- */
@@ -90,6 +210,7 @@ static void destroy_locked(CUevent *at)
     *at = event->next;
     emu_object_remove(event);
     emu_command_unref(event->record);
+    emu_captured_destroy(event->captured);
     free(event);
 }
 
@@ -151,7 +272,10 @@ static CUresult record(CUevent event, CUstream handle, unsigned flags, bool per_
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result && event->context != stream->context)
         result = CUDA_ERROR_INVALID_HANDLE;
-    return result ? result : emu_event_record(event, stream);
+    if (result)
+        return result;
+    return emu_stream_is_capturing(stream) ? record_captured(event, stream, flags)
+                                           : emu_event_record(event, stream);
 }
 
 CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
@@ -178,6 +302,8 @@ CUresult cuEventQuery(CUevent hEvent)
 {
     CUresult result = enter(hEvent);
 
+    if (!result)
+        result = hEvent->captured ? CUDA_ERROR_CAPTURED_EVENT : emu_capture_unsafe();
     if (result)
         return result;
     emu_poll();
@@ -192,6 +318,8 @@ CUresult cuEventSynchronize(CUevent hEvent)
 {
     CUresult result = enter(hEvent);
 
+    if (!result)
+        result = hEvent->captured ? CUDA_ERROR_CAPTURED_EVENT : emu_capture_unsafe();
     if (result)
         return result;
     struct emu_command *record = emu_event_command(hEvent);
@@ -207,6 +335,8 @@ static CUresult time_of(CUevent event, uint64_t *out_ns)
     CUresult result = enter(event);
     struct emu_command *record;
 
+    if (!result && event->captured)
+        result = CUDA_ERROR_CAPTURED_EVENT;
     if (result)
         return result;
     record = emu_event_command(event);
@@ -262,6 +392,6 @@ CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     if (result)
         emu_command_unref(mark);
     else
-        set_record(hEvent, mark);
+        set_record(hEvent, mark, NULL);
     return result;
 }

@@ -5,6 +5,8 @@
 #ifndef EMU_EVENT_H
 #define EMU_EVENT_H
 
+#include <stdbool.h>
+
 #include "emu/emu_abi.h"
 
 /* Record in the stream, as cuEventRecord() does. */
@@ -12,6 +14,10 @@ CUresult emu_event_record(CUevent event, CUstream stream);
 
 /* The record that a wait issued now must wait for, with a reference; NULL: nothing to wait for. */
 struct emu_command *emu_event_command(CUevent event);
+
+/* When capturing has to do with it, do what a wait of the stream means then, and say true. flags:
+ * CU_EVENT_WAIT_EXTERNAL makes a node of the wait. */
+bool emu_event_wait_captured(CUresult *result, CUevent event, CUstream stream, unsigned flags);
 
 /* All events of the context. */
 void emu_context_destroy_events(CUcontext context);

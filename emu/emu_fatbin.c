@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "emu/emu.h"
+#include "emu/emu_elf.h"
 
 #define FATBIN_HEADER 16
 #define ENTRY_HEADER  64
@@ -82,24 +83,32 @@ static size_t unpack(char *to, const struct entry *e)
     return n > 0 ? (size_t)n : 0;
 }
 
-static CUresult entry_text(struct emu_text *out, const struct entry *e)
+/* The bytes of an entry; `owned` when they had to be unpacked. */
+static CUresult entry_bytes(struct emu_text *out, const struct entry *e)
 {
     *out = (struct emu_text){.text = (const char *)e->data, .size = e->size};
-    if (e->flags & (FLAG_LZ4 | FLAG_ZSTD)) {
-        if (!e->full_size || e->full_size > TEXT_SIZE_MAX || e->packed_size > TEXT_SIZE_MAX)
-            return CUDA_ERROR_INVALID_IMAGE;
-        out->owned = malloc(e->full_size);
-        if (!out->owned)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        out->text = out->owned;
-        out->size = unpack(out->owned, e);
-        if (!out->size) {
-            emu_text_finish(out);
-            return CUDA_ERROR_INVALID_IMAGE;
-        }
-    }
-    out->size = strnlen(out->text, out->size);
-    return CUDA_SUCCESS;
+    if (!(e->flags & (FLAG_LZ4 | FLAG_ZSTD)))
+        return CUDA_SUCCESS;
+    if (!e->full_size || e->full_size > TEXT_SIZE_MAX || e->packed_size > TEXT_SIZE_MAX)
+        return CUDA_ERROR_INVALID_IMAGE;
+    out->owned = malloc(e->full_size);
+    if (!out->owned)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    out->text = out->owned;
+    out->size = unpack(out->owned, e);
+    if (out->size)
+        return CUDA_SUCCESS;
+    emu_text_finish(out);
+    return CUDA_ERROR_INVALID_IMAGE;
+}
+
+static CUresult entry_text(struct emu_text *out, const struct entry *e)
+{
+    CUresult result = entry_bytes(out, e);
+
+    if (!result)
+        out->size = strnlen(out->text, out->size);
+    return result;
 }
 
 void emu_text_finish(struct emu_text *text)
@@ -110,26 +119,40 @@ void emu_text_finish(struct emu_text *text)
 
 /* ---- choosing ---- */
 
-static void explain(struct ptx_log *log, unsigned found_ptx, unsigned found_code,
+static void explain_code(struct ptx_log *log, const char *target, const uint8_t *elf, size_t size)
+{
+    char kernels[1024];
+
+    emu_elf_kernels(kernels, sizeof(kernels), elf, size);
+    emu_log_line(log, "machine code%s without PTX; the software GPU runs PTX. Kernels: %s", target,
+                 *kernels ? kernels : "(unknown)");
+}
+
+/* Why nothing was found: PTX for larger devices only, or machine code only. */
+static void explain(struct ptx_log *log, unsigned found_ptx, const struct entry *code,
                     unsigned capability)
 {
-    if (found_ptx)
+    struct emu_text bytes;
+
+    if (found_ptx) {
         emu_log_line(log, "the PTX in this image is for sm_%u and later; the device is sm_%u",
                      found_ptx, capability);
-    else if (found_code)
-        emu_log_line(
-            log, "this image holds machine code for sm_%u and no PTX; the software GPU runs PTX",
-            found_code);
-    else
+    } else if (!code->data || entry_bytes(&bytes, code)) {
         emu_log_line(log, "this image holds no code");
+    } else {
+        char target[32];
+        tsm_format(target, sizeof(target), " for sm_%u", code->arch);
+        explain_code(log, target, (const uint8_t *)bytes.text, bytes.size);
+        emu_text_finish(&bytes);
+    }
 }
 
 static CUresult fatbin_text(struct emu_text *out, const uint8_t *image, unsigned capability,
                             struct ptx_log *log)
 {
     struct tsm_view v = tsm_view_init(image, FATBIN_HEADER);
-    struct entry best = {0}, e;
-    unsigned too_new = 0, code = 0;
+    struct entry best = {0}, code = {0}, e;
+    unsigned too_new = 0;
 
     tsm_view_u32(&v);
     tsm_view_u16(&v);
@@ -142,7 +165,7 @@ static CUresult fatbin_text(struct emu_text *out, const uint8_t *image, unsigned
         if (!read_entry(&e, &v))
             return CUDA_ERROR_INVALID_IMAGE;
         if (e.kind != KIND_PTX)
-            code = e.arch;
+            code = e;
         else if (e.arch > capability)
             too_new = e.arch;
         else if (!best.data || e.arch > best.arch)
@@ -150,7 +173,7 @@ static CUresult fatbin_text(struct emu_text *out, const uint8_t *image, unsigned
     }
     if (best.data)
         return entry_text(out, &best);
-    explain(log, too_new, code, capability);
+    explain(log, too_new, &code, capability);
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
@@ -181,7 +204,7 @@ CUresult emu_image_text(struct emu_text *out, const void *image, unsigned capabi
 
     *out = (struct emu_text){0};
     if (has_magic(p, ELF_MAGIC)) {
-        emu_log_line(log, "this image is machine code; the software GPU runs PTX");
+        explain_code(log, "", p, emu_elf_size(p));
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     if (has_magic(p, WRAPPER_MAGIC)) {
@@ -198,7 +221,7 @@ CUresult emu_image_text(struct emu_text *out, const void *image, unsigned capabi
 }
 
 /* With zero bytes behind it, so that the image's magic can be read of any. */
-static char *read_all(FILE *f)
+static char *read_all(FILE *f, size_t *size_out)
 {
     size_t size = 0, capacity = 1 << 16;
     char *data = NULL, *grown;
@@ -211,6 +234,7 @@ static char *read_all(FILE *f)
         size += fread(data + size, 1, capacity - size, f);
         if (size < capacity) {
             memset(data + size, 0, 16);
+            *size_out = size;
             return data;
         }
         if (capacity >= TEXT_SIZE_MAX)
@@ -221,17 +245,20 @@ static char *read_all(FILE *f)
     return NULL;
 }
 
-CUresult emu_file_read(char **out, const char *name)
+CUresult emu_file_read(char **out, size_t *size_out, const char *name)
 {
     FILE *f = fopen(name, "rbe");
     char *data;
+    size_t size = 0;
 
     if (!f)
         return CUDA_ERROR_FILE_NOT_FOUND;
-    data = read_all(f);
+    data = read_all(f, &size);
     fclose(f);
     if (!data)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *out = data;
+    if (size_out)
+        *size_out = size;
     return CUDA_SUCCESS;
 }

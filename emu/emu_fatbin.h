@@ -29,8 +29,8 @@ CUresult emu_image_text(struct emu_text *out, const void *image, unsigned capabi
                         struct ptx_log *log);
 void emu_text_finish(struct emu_text *text);
 
-/* A file's bytes and a zero byte behind them, to be freed by the caller. */
-CUresult emu_file_read(char **out, const char *name);
+/* A file's bytes and zero bytes behind them, to be freed by the caller. size_out: may be NULL. */
+CUresult emu_file_read(char **out, size_t *size_out, const char *name);
 
 /* A line for the program's log. */
 void emu_log_line(struct ptx_log *log, const char *format, ...)

@@ -24,4 +24,10 @@ CUresult emu_function_check_setting(CUfunction_attribute attribute, int value,
 int emu_function_blocks_per_multiprocessor(const struct CUfunc_st *f, unsigned threads,
                                            size_t dynamic_shared);
 
+/* A launch of a graph's kernel node, checked, not sent. context: where the function is meant when
+ * neither it nor `params` says so. */
+struct emu_command;
+CUresult emu_launch_prepare(struct emu_command **out, const CUDA_KERNEL_NODE_PARAMS_v3 *params,
+                            bool cooperative, CUcontext context);
+
 #endif

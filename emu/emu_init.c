@@ -94,17 +94,77 @@ static void read_schedule(struct emu_settings *s)
     }
 }
 
+static void read_one_check(struct emu_settings *s, const char *word, size_t size)
+{
+    static const struct {
+        const char *name;
+        unsigned bits;
+    } checks[] = {{"bounds", EMU_CHECK_BOUNDS}, {"uninit", EMU_CHECK_UNINIT},
+                  {"race", EMU_CHECK_RACE},     {"blocks", EMU_CHECK_BLOCKS},
+                  {"leak", EMU_CHECK_LEAK},     {"all", ~0u},
+                  {"none", 0}};
+
+    for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+        if (strlen(checks[i].name) == size && memcmp(checks[i].name, word, size) == 0) {
+            s->checks = checks[i].bits ? s->checks | checks[i].bits : 0;
+            return;
+        }
+    emu_report("TS_EMU_CHECK: %.*s is not bounds, uninit, race, blocks, leak, all or none",
+               (int)size, word);
+}
+
+static void read_checks(struct emu_settings *s)
+{
+    const char *text = getenv("TS_EMU_CHECK");
+
+    while (text && *text) {
+        size_t size = strcspn(text, ",");
+        if (size)
+            read_one_check(s, text, size);
+        text += size + (text[size] == ',');
+    }
+}
+
+static const char *text_setting(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strdup(text) : NULL;
+}
+
+static void read_timeout(struct emu_settings *s)
+{
+    const char *text = getenv("TS_EMU_TIMEOUT");
+    char *end = NULL;
+    double seconds = text && *text ? strtod(text, &end) : 0;
+
+    if (end && (*end || !(seconds >= 0) || seconds > 1e9)) {
+        emu_report("TS_EMU_TIMEOUT=%s is not a number of seconds; there is no limit", text);
+        seconds = 0;
+    }
+    s->timeout_ns = (uint64_t)(seconds * 1e9);
+}
+
 static void read_settings(struct emu_settings *s)
 {
     s->device_count = (int)number_setting("TS_EMU_DEVICES", 1, EMU_DEVICE_COUNT_MAX);
     s->capability = capability_setting();
     s->memory_size = number_setting("TS_EMU_MEMORY", 4ull << 30, 256ull << 30);
     s->fill = (uint8_t)number_setting("TS_EMU_POISON", 0, 255);
+    s->is_noop = number_setting("TS_EMU_NOOP", 0, 1) != 0;
     const char *threads = getenv("TS_EMU_THREADS");
     s->threads = threads && strcmp(threads, "auto") == 0
                      ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN)
                      : (unsigned)number_setting("TS_EMU_THREADS", 1, 64);
     read_schedule(s);
+    s->has_stacks = number_setting("TS_EMU_STACKS", 1, 1) != 0;
+    read_checks(s);
+    read_timeout(s);
+    s->report = text_setting("TS_EMU_REPORT");
+    s->profile = text_setting("TS_EMU_PROFILE");
+    s->profile_every = number_setting("TS_EMU_PROFILE_EVERY", 1000, 1ull << 40);
+    if (s->profile_every == 0)
+        s->profile_every = 1;
 }
 
 /* ---- entering the driver ---- */

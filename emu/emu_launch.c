@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "emu/emu.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
+#include "emu/emu_finding.h"
 #include "emu/emu_function.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
+#include "emu/emu_stack.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 /* What the callers of launch() differ in. */
 struct shape {
@@ -25,36 +29,11 @@ struct shape {
 struct launch {
     CUfunction function;
     struct shape shape;
+    uint32_t stack; /* host stack of the call, emu/emu_stack.h */
     _Alignas(16) uint8_t params[];
 };
 
 /* ---- running ---- */
-
-static CUresult fault_result(const struct ptx_fault *fault)
-{
-    switch (fault->kind) {
-    case PTX_FAULT_ADDRESS:
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case PTX_FAULT_MISALIGNED:
-        return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case PTX_FAULT_ASSERT:
-        return CUDA_ERROR_ASSERT;
-    case PTX_FAULT_HANG:
-        return CUDA_ERROR_LAUNCH_TIMEOUT;
-    default:
-        return CUDA_ERROR_LAUNCH_FAILED;
-    }
-}
-
-static CUresult explain(const struct ptx_fault *fault)
-{
-    char place[256] = "";
-
-    if (fault->kind == PTX_FAULT_ADDRESS)
-        emu_memory_describe(place, sizeof(place), fault->address);
-    emu_report("%s%s%s", fault->text, *place ? "; " : "", place);
-    return fault_result(fault);
-}
 
 static CUresult run(struct emu_command *command)
 {
@@ -68,18 +47,55 @@ static CUresult run(struct emu_command *command)
                                 .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible};
+    size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
     struct ptx_fault fault = {0};
+    struct emu_watch watch = {0};
     uint64_t instructions = 0;
 
+    launch.stack_limit = stack_limit < 1u << 30 ? (uint32_t)stack_limit : 1u << 30;
+    if (emu_settings.timeout_ns)
+        launch.deadline_ns = tsm_monotonic_ns() + emu_settings.timeout_ns;
     memcpy(launch.grid, l->shape.grid, sizeof(launch.grid));
     memcpy(launch.block, l->shape.block, sizeof(launch.block));
+    if (emu_settings.is_noop)
+        return CUDA_SUCCESS;
+    emu_watch_begin(&watch, &launch, command->stream, l->stack);
     int status = ptx_run(&launch, &fault, &instructions);
+    emu_watch_end(&watch);
     tsm_log(TSM_LOG_DEBUG, "%s: %llu instructions", l->function->ptx->name,
             (unsigned long long)instructions);
-    return status ? explain(&fault) : CUDA_SUCCESS;
+    return status ? emu_finding_fault(&fault, launch.module, l->function->ptx->name, l->stack)
+                  : CUDA_SUCCESS;
 }
 
-static const struct emu_command_type launch_type = {.run = run, .runs_anywhere = true};
+/* Behind the arguments, for programs that ask a node for them. */
+static void **argument_pointers(struct launch *l)
+{
+    return (void **)(void *)(l->params + ((l->function->ptx->params_size + 15u) & ~15u));
+}
+
+static void describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    struct launch *l = (struct launch *)(void *)command->payload;
+    const struct ptx_function *ptx = l->function->ptx;
+    void **pointers = argument_pointers(l);
+
+    for (uint32_t i = 0; i < ptx->param_count; i++)
+        pointers[i] = l->params + ptx->params[i].offset;
+    out->kernel = (CUDA_KERNEL_NODE_PARAMS_v3){.func = l->function,
+                                               .gridDimX = l->shape.grid[0],
+                                               .gridDimY = l->shape.grid[1],
+                                               .gridDimZ = l->shape.grid[2],
+                                               .blockDimX = l->shape.block[0],
+                                               .blockDimY = l->shape.block[1],
+                                               .blockDimZ = l->shape.block[2],
+                                               .sharedMemBytes = l->shape.shared,
+                                               .kernelParams = pointers,
+                                               .ctx = l->function->module->context};
+}
+
+static const struct emu_command_type launch_type = {
+    .run = run, .node = CU_GRAPH_NODE_TYPE_KERNEL + 1, .describe = describe, .runs_anywhere = true};
 
 /* ---- checks ---- */
 
@@ -162,15 +178,13 @@ static CUresult pack(uint8_t *out, const struct ptx_function *ptx, void **params
 
 /* ---- sending ---- */
 
-static CUresult launch(CUfunction handle, const struct shape *shape, CUstream stream_handle,
-                       void **params, void **extra, bool per_thread)
+/* A command that is checked and not sent yet. */
+static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext context,
+                        const struct shape *shape, void **params, void **extra)
 {
-    CUstream stream;
     CUfunction f;
-    CUresult result = emu_stream_enter(&stream, stream_handle, per_thread);
+    CUresult result = emu_function_resolve(&f, handle, context);
 
-    if (!result)
-        result = emu_function_resolve(&f, handle, stream->context);
     if (!result)
         result = check_shape(f, shape);
     if (!result)
@@ -178,18 +192,50 @@ static CUresult launch(CUfunction handle, const struct shape *shape, CUstream st
     if (result)
         return result;
     struct emu_command *command =
-        emu_command_create(&launch_type, sizeof(struct launch) + f->ptx->params_size + 16);
+        emu_command_create(&launch_type, sizeof(struct launch) + f->ptx->params_size + 32 +
+                                             f->ptx->param_count * sizeof(void *));
     if (!command)
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct launch *l = (struct launch *)(void *)command->payload;
     l->function = f;
     l->shape = *shape;
+    l->stack = emu_stack_take();
     result = pack(l->params, f->ptx, params, extra);
-    if (result) {
+    if (result)
         emu_command_unref(command);
-        return result;
-    }
-    return emu_stream_send(stream, command, false);
+    else
+        *out = command;
+    return result;
+}
+
+CUresult emu_launch_prepare(struct emu_command **out, const CUDA_KERNEL_NODE_PARAMS_v3 *p,
+                            bool cooperative, CUcontext context)
+{
+    CUfunction f = p->func ? p->func : (CUfunction)(void *)p->kern;
+    struct shape shape = {{p->gridDimX, p->gridDimY, p->gridDimZ},
+                          {p->blockDimX, p->blockDimY, p->blockDimZ},
+                          p->sharedMemBytes,
+                          cooperative};
+
+    if (p->ctx && !emu_object_is(EMU_CONTEXT, p->ctx))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (emu_object_is(EMU_FUNCTION, f))
+        context = f->module->context;
+    else if (p->ctx)
+        context = p->ctx;
+    return prepare(out, f, context, &shape, p->kernelParams, p->extra);
+}
+
+static CUresult launch(CUfunction handle, const struct shape *shape, CUstream stream_handle,
+                       void **params, void **extra, bool per_thread)
+{
+    CUstream stream;
+    struct emu_command *command;
+    CUresult result = emu_stream_enter(&stream, stream_handle, per_thread);
+
+    if (!result)
+        result = prepare(&command, handle, stream->context, shape, params, extra);
+    return result ? result : emu_stream_send(stream, command, false);
 }
 
 static CUresult launch_kernel(CUfunction f, struct shape shape, CUstream stream, void **params,

@@ -207,7 +207,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
     if (!result && !fileName)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        result = emu_file_read(&image, fileName);
+        result = emu_file_read(&image, NULL, fileName);
     if (!result)
         result = cuLibraryLoadData(library, image, jitOptions, jitOptionsValues, numJitOptions,
                                    libraryOptions, libraryOptionValues, numLibraryOptions);

@@ -8,6 +8,10 @@
 
 #include "base/text.h"
 #include "emu/emu.h"
+#include "emu/emu_finding.h"
+#include "emu/emu_freed.h"
+#include "emu/emu_stack.h"
+#include "emu/emu_watch.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct emu_memory *entries; /* sorted by address */
@@ -84,8 +88,7 @@ static void release(const struct emu_memory *memory)
 {
     if (is_on_device(memory->kind))
         emu_memory_discharge(memory->device, memory->size);
-    if (is_placed_by_us(memory->kind))
-        emu_place_give(memory->address);
+    emu_freed_add(memory, is_placed_by_us(memory->kind));
 }
 
 bool emu_memory_charge(CUdevice device, size_t size)
@@ -111,11 +114,24 @@ size_t emu_memory_used(CUdevice device)
 
 /* ---- changes ---- */
 
+/* The program cannot write to these behind the driver's back, nor through another address. */
+static bool is_watched(enum emu_memory_kind kind)
+{
+    return kind == EMU_MEMORY_DEVICE || kind == EMU_MEMORY_POOL || kind == EMU_MEMORY_ARRAY;
+}
+
 CUresult emu_memory_add(const struct emu_memory *what)
 {
+    struct emu_memory memory = *what;
+
+    memory.stack = emu_stack_take();
     pthread_rwlock_wrlock(&lock);
-    CUresult result = insert(what);
+    CUresult result = insert(&memory);
     pthread_rwlock_unlock(&lock);
+    if (!result && is_watched(what->kind))
+        emu_watch_fresh(what->address, what->size);
+    else if (!result)
+        emu_watch_written(what->address, what->size);
     return result;
 }
 
@@ -126,9 +142,13 @@ CUresult emu_memory_allocate(uint64_t *address_out, enum emu_window window, size
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 
     memory.size = size;
-    if (is_on_device(memory.kind) && !emu_memory_charge(memory.device, size))
+    if (is_on_device(memory.kind) && !emu_memory_charge(memory.device, size)) {
+        emu_finding_memory(size, emu_memory_used(memory.device));
         return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     memory.address = emu_place_take(window, size, emu_settings.fill);
+    if (!memory.address && emu_freed_release())
+        memory.address = emu_place_take(window, size, emu_settings.fill);
     if (memory.address)
         result = emu_memory_add(&memory);
     if (!result)
@@ -232,7 +252,7 @@ bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool 
     return true;
 }
 
-static const char *kind_name(enum emu_memory_kind kind)
+const char *emu_memory_kind_name(enum emu_memory_kind kind)
 {
     static const char *const names[] = {
         [EMU_MEMORY_DEVICE] = "device memory",
@@ -247,31 +267,81 @@ static const char *kind_name(enum emu_memory_kind kind)
     return names[kind];
 }
 
-void emu_memory_describe(char *out, size_t size, uint64_t address)
+void emu_near_measure(struct emu_near *near, uint64_t address)
 {
+    const struct emu_memory *m = &near->memory;
+
+    near->where = EMU_NEAR_INSIDE;
+    near->distance = 0;
+    if (address < m->address) {
+        near->where = EMU_NEAR_BEFORE;
+        near->distance = m->address - address;
+    } else if (address - m->address >= m->size) {
+        near->where = EMU_NEAR_AFTER;
+        near->distance = address - (m->address + m->size);
+    }
+}
+
+/* What touches an address is as near as can be, but it does not hold it: freed memory that did is
+ * what the program meant. */
+static bool is_better(const struct emu_near *a, const struct emu_near *b)
+{
+    return b->distance == UINT64_MAX || a->distance < b->distance;
+}
+
+static void consider(struct emu_near *best, size_t at, uint64_t address)
+{
+    struct emu_near one = {0};
+
+    if (at >= count)
+        return;
+    one.memory = entries[at];
+    emu_near_measure(&one, address);
+    one.distance += one.where != EMU_NEAR_INSIDE;
+    if (is_better(&one, best))
+        *best = one;
+}
+
+bool emu_memory_near(struct emu_near *out, uint64_t address)
+{
+    *out = (struct emu_near){.distance = UINT64_MAX};
     pthread_rwlock_rdlock(&lock);
     size_t at = find(address);
-    const struct emu_memory *after = at < count ? &entries[at] : NULL;
-    const struct emu_memory *before = at > 0 ? &entries[at - 1] : NULL;
-    uint64_t gap_before = before ? address - (before->address + before->size) : UINT64_MAX;
-    uint64_t gap_after = after && after->address > address ? after->address - address : UINT64_MAX;
+    consider(out, at, address);
+    if (at > 0)
+        consider(out, at - 1, address);
+    pthread_rwlock_unlock(&lock);
+    emu_freed_near(out, address);
+    if (out->distance == UINT64_MAX)
+        return false;
+    emu_near_measure(out, address);
+    return true;
+}
 
-    if (after && after->address <= address)
-        tsm_format(out, size, "byte %llu of %llu bytes of %s at 0x%llx%s",
-                   (unsigned long long)(address - after->address), (unsigned long long)after->size,
-                   kind_name(after->kind), (unsigned long long)after->address,
-                   after->is_writable   ? ""
-                   : after->is_readable ? ", read-only"
-                                        : ", not accessible now");
-    else if (before && gap_before <= gap_after)
-        tsm_format(out, size, "%llu bytes after the end of %llu bytes of %s at 0x%llx",
-                   (unsigned long long)gap_before, (unsigned long long)before->size,
-                   kind_name(before->kind), (unsigned long long)before->address);
-    else if (after)
-        tsm_format(out, size, "%llu bytes before %llu bytes of %s at 0x%llx",
-                   (unsigned long long)gap_after, (unsigned long long)after->size,
-                   kind_name(after->kind), (unsigned long long)after->address);
+void emu_near_text(char *out, size_t size, const struct emu_near *near, uint64_t address)
+{
+    const struct emu_memory *m = &near->memory;
+    const char *state = near->is_freed   ? ", freed"
+                        : m->is_writable ? ""
+                        : m->is_readable ? ", read-only"
+                                         : ", not accessible now";
+    size_t at;
+
+    if (near->where == EMU_NEAR_INSIDE)
+        at = tsm_format(out, size, "byte %llu of ", (unsigned long long)(address - m->address));
     else
-        tsm_format(out, size, "nothing is allocated");
+        at = tsm_format(out, size, "%llu bytes %s ", (unsigned long long)near->distance,
+                        near->where == EMU_NEAR_AFTER ? "after the end of" : "before");
+    tsm_format(out + at, size - at, "%llu bytes of %s at 0x%llx%s", (unsigned long long)m->size,
+               emu_memory_kind_name(m->kind), (unsigned long long)m->address, state);
+}
+
+void emu_context_each_leak(CUcontext context, void (*leak)(const struct emu_memory *memory))
+{
+    pthread_rwlock_rdlock(&lock);
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].context == context && entries[i].kind != EMU_MEMORY_MODULE &&
+            !entries[i].free_stack)
+            leak(&entries[i]);
     pthread_rwlock_unlock(&lock);
 }

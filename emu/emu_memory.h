@@ -27,6 +27,15 @@ enum emu_memory_kind {
     EMU_MEMORY_MAPPED,     /* cuMemMap into a reservation */
 };
 
+/* What a program advised of managed memory: kept and given back; it steers nothing here. Of the
+ * whole allocation, whichever part was named last. */
+struct emu_hints {
+    bool is_read_mostly;
+    CUmemLocation preferred; /* type CU_MEM_LOCATION_TYPE_INVALID: none */
+    CUmemLocation prefetched;
+    unsigned accessed_by; /* a bit per device, bit 31 the host */
+};
+
 /* One allocation. A copy: what is known of it at the time of asking. */
 struct emu_memory {
     uint64_t address;
@@ -39,7 +48,18 @@ struct emu_memory {
     bool is_readable; /* by kernels */
     bool is_writable;
     bool is_sync; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
+    struct emu_hints hints;
     void *owner;  /* the pool, the physical memory: by kind */
+    uint32_t stack;      /* host stack (emu/emu_stack.h) of the call that made it; filled in */
+    uint32_t free_stack; /* of the call that freed it, as far as it is known */
+};
+
+/* What lies nearest to an address. */
+struct emu_near {
+    struct emu_memory memory;
+    bool is_freed;
+    enum { EMU_NEAR_INSIDE, EMU_NEAR_BEFORE, EMU_NEAR_AFTER } where; /* the address is ... it */
+    uint64_t distance; /* bytes to its end or beginning; inside: 0 */
 };
 
 /* Allocate in a window and register: filled with the setting's byte, aligned to 512. `what` says
@@ -72,8 +92,18 @@ bool emu_memory_covers(uint64_t address, uint64_t size);
 bool emu_memory_is_accessible(void *user, uint64_t address, uint64_t size, bool write,
                               uint64_t *run_start, uint64_t *run_size);
 
-/* For messages: where `address` lies or what lies next to it. */
-void emu_memory_describe(char *out, size_t size, uint64_t address);
+/* Where `address` lies or what lies next to it; live memory wins among equals. False: nothing was
+ * ever allocated. */
+bool emu_memory_near(struct emu_near *out, uint64_t address);
+/* near->memory is given: fill in where and distance. */
+void emu_near_measure(struct emu_near *near, uint64_t address);
+/* "12 bytes after the end of 400 bytes of device memory at 0x..." */
+void emu_near_text(char *out, size_t size, const struct emu_near *near, uint64_t address);
+/* "device memory" */
+const char *emu_memory_kind_name(enum emu_memory_kind kind);
+
+/* Call `leak` for every allocation of the context that the program made and did not free. */
+void emu_context_each_leak(CUcontext context, void (*leak)(const struct emu_memory *memory));
 
 /* Bytes allocated on the device. */
 size_t emu_memory_used(CUdevice device);

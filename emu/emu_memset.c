@@ -6,9 +6,11 @@
 
 #include <string.h>
 
+#include "emu/emu_capture.h"
 #include "emu/emu_copy.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 struct fill {
     uint64_t address;
@@ -38,12 +40,27 @@ static CUresult run(struct emu_command *command)
         emu_report("a fill meets memory that was freed after the fill was sent");
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
-    for (size_t y = 0; y < fill->height; y++)
+    for (size_t y = 0; y < fill->height; y++) {
         fill_row((uint8_t *)(uintptr_t)(fill->address + y * fill->pitch), fill);
+        emu_watch_written(fill->address + y * fill->pitch, row);
+    }
     return CUDA_SUCCESS;
 }
 
-static const struct emu_command_type fill_type = {.run = run, .runs_anywhere = true};
+static void describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    const struct fill *fill = (const struct fill *)(const void *)command->payload;
+
+    out->memset = (CUDA_MEMSET_NODE_PARAMS_v2){.dst = fill->address,
+                                               .pitch = fill->pitch,
+                                               .value = fill->value,
+                                               .elementSize = fill->element_size,
+                                               .width = fill->width,
+                                               .height = fill->height};
+}
+
+static const struct emu_command_type fill_type = {
+    .run = run, .node = CU_GRAPH_NODE_TYPE_MEMSET + 1, .describe = describe, .runs_anywhere = true};
 
 /* An extent of 0 is an overflow, or too much for any memory. */
 static CUresult check(const struct fill *fill)
@@ -61,21 +78,44 @@ static CUresult check(const struct fill *fill)
     return CUDA_SUCCESS;
 }
 
+static CUresult prepare(struct emu_command **out, const struct fill *what)
+{
+    CUresult result = check(what);
+
+    if (result)
+        return result;
+    *out = emu_command_create(&fill_type, sizeof(*what));
+    if (!*out)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy((*out)->payload, what, sizeof(*what));
+    return CUDA_SUCCESS;
+}
+
+CUresult emu_fill_prepare(struct emu_command **out, const CUDA_MEMSET_NODE_PARAMS_v2 *p)
+{
+    struct fill what = {p->dst, p->pitch, p->width, p->height, p->value, p->elementSize};
+
+    if (!what.width || !what.height ||
+        (what.element_size != 1 && what.element_size != 2 && what.element_size != 4))
+        return CUDA_ERROR_INVALID_VALUE;
+    return prepare(out, &what);
+}
+
 /* Like the driver's, the forms that are not *Async wait only for memory of the host. */
 static CUresult fill(struct fill what, CUstream handle, bool per_thread, bool is_sync)
 {
     CUstream stream;
     CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    struct emu_command *command;
     struct emu_memory memory;
 
+    if (!result && is_sync)
+        result = emu_capture_unsafe();
     if (result || !what.width || !what.height)
         return result;
-    result = check(&what);
+    result = prepare(&command, &what);
     if (result)
         return result;
-    struct emu_command *command = emu_command_create(&fill_type, sizeof(what));
-    if (command)
-        memcpy(command->payload, &what, sizeof(what));
     bool wait = is_sync && emu_memory_find(&memory, what.address) && memory.kind == EMU_MEMORY_HOST;
     return emu_stream_send(stream, command, wait);
 }

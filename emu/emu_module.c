@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "emu/emu.h"
 #include "emu/emu_context.h"
@@ -14,6 +15,7 @@
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUmodule modules;
@@ -54,6 +56,9 @@ CUresult emu_jit_init(struct emu_jit *jit, unsigned count, CUjit_option *options
             jit->error.size = (unsigned)(uintptr_t)values[i];
             jit->error_size_out = &values[i];
             break;
+        case CU_JIT_WALL_TIME:
+            jit->wall_time_out = &values[i];
+            break;
         }
     }
     if (!jit->info.text)
@@ -73,6 +78,10 @@ void emu_jit_finish(struct emu_jit *jit)
         *jit->info_size_out = (void *)(uintptr_t)jit->info.used;
     if (jit->error_size_out)
         *jit->error_size_out = (void *)(uintptr_t)jit->error.used;
+    if (jit->wall_time_out) {
+        float ms = (float)jit->wall_ns / 1e6f;
+        memcpy(jit->wall_time_out, &ms, sizeof(ms));
+    }
     if (jit->error.used)
         tsm_log(TSM_LOG_INFO, "%.*s", (int)strcspn(jit->error.text, "\n"), jit->error.text);
 }
@@ -181,8 +190,10 @@ void emu_module_destroy(CUmodule module)
     free(module->functions);
     if (module->variables)
         emu_memory_remove(module->variables, 1u << EMU_MEMORY_MODULE);
-    if (module->ptx)
+    if (module->ptx) {
+        emu_watch_forget(module->ptx);
         ptx_module_destroy(module->ptx);
+    }
     free(module);
 }
 
@@ -244,9 +255,11 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
         result = emu_jit_init(&jit, numOptions, options, optionValues);
     if (result)
         return result;
+    uint64_t start = tsm_monotonic_ns();
     result = emu_image_text(&text, image, emu_settings.capability, &jit.error);
     if (!result)
         result = emu_module_create(module, context, NULL, text.text, text.size, &jit.error);
+    jit.wall_ns = tsm_monotonic_ns() - start;
     emu_text_finish(&text);
     emu_jit_finish(&jit);
     return result;
@@ -270,7 +283,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
     if (!result && !fname)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        result = emu_file_read(&image, fname);
+        result = emu_file_read(&image, NULL, fname);
     if (!result)
         result = cuModuleLoadData(module, image);
     free(image);

@@ -77,7 +77,9 @@ struct emu_jit {
     struct ptx_log error;
     void **info_size_out; /* the option's value, which receives the size; NULL: not given */
     void **error_size_out;
-    char own[512]; /* for a program that does not ask: then TS_LOG=info shows it */
+    void **wall_time_out; /* receives a float, milliseconds */
+    uint64_t wall_ns;     /* what it says: time spent compiling and linking so far */
+    char own[512];        /* for a program that does not ask: then TS_LOG=info shows it */
 };
 
 CUresult emu_jit_init(struct emu_jit *jit, unsigned count, CUjit_option *options, void **values);

@@ -25,6 +25,12 @@ enum emu_kind {
     EMU_KERNEL,
     EMU_POOL,
     EMU_ARRAY,
+    EMU_LINK,
+    EMU_GRAPH,
+    EMU_GRAPH_NODE,
+    EMU_GRAPH_EXEC,
+    EMU_USER_OBJECT,
+    EMU_LOG_CALLBACK,
 };
 
 /* False when out of memory. */

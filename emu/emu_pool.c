@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "emu/emu.h"
+#include "emu/emu_capture.h"
 #include "emu/emu_context.h"
+#include "emu/emu_graph.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
+#include "emu/emu_stack.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 #define ATTRIBUTE_COUNT (CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1)
 
@@ -29,6 +33,7 @@ struct block {
     uint64_t address;
     size_t size;
     bool is_freed;
+    bool is_graphs;  /* its address belongs to a node: kept until the context goes */
     CUstream stream; /* where it was freed; only compared, may be gone */
     struct block *next;
 };
@@ -52,7 +57,8 @@ static struct block **find_block(uint64_t address)
 static struct block *take_freed(CUmemoryPool pool, CUstream stream, size_t size)
 {
     for (struct block *b = blocks; b; b = b->next)
-        if (b->is_freed && b->pool == pool && b->stream == stream && b->size == size) {
+        if (b->is_freed && !b->is_graphs && b->pool == pool && b->stream == stream &&
+            b->size == size) {
             b->is_freed = false;
             return b;
         }
@@ -101,8 +107,8 @@ static void release_where(CUcontext context, CUstream stream, CUmemoryPool pool)
     pthread_mutex_lock(&lock);
     for (struct block **at = &blocks; *at;) {
         struct block *b = *at;
-        if (!b->is_freed || (context && b->context != context) || (stream && b->stream != stream) ||
-            (pool && b->pool != pool)) {
+        if (!b->is_freed || b->is_graphs || (context && b->context != context) ||
+            (stream && b->stream != stream) || (pool && b->pool != pool)) {
             at = &b->next;
             continue;
         }
@@ -133,45 +139,96 @@ void emu_context_forget_blocks(CUcontext context)
     pthread_mutex_unlock(&lock);
 }
 
+void emu_pool_forget(uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    struct block **at = find_block(address), *block = *at;
+    if (block) {
+        block->pool->used -= block->size;
+        *at = block->next;
+        free_block(block);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 /* ---- the two commands ---- */
 
 struct step {
     uint64_t address;
     size_t size;
-    bool is_reuse; /* old content is there and must go */
+    bool is_reuse;  /* old content is there and must go */
+    uint32_t stack; /* host stack of the call */
+    CUdevice device;
 };
 
-static void set_usable(struct emu_memory *memory, void *user)
+static void make_usable(struct emu_memory *memory, void *user)
 {
-    memory->is_readable = memory->is_writable = *(const bool *)user;
+    memory->is_readable = memory->is_writable = true;
+    memory->stack = ((const struct step *)user)->stack;
+    memory->free_stack = 0;
+}
+
+static void make_unusable(struct emu_memory *memory, void *user)
+{
+    memory->is_readable = memory->is_writable = false;
+    memory->free_stack = ((const struct step *)user)->stack;
 }
 
 static CUresult begin_run(struct emu_command *command)
 {
-    const struct step *step = (const struct step *)(const void *)command->payload;
-    bool usable = true;
+    struct step *step = (struct step *)(void *)command->payload;
 
     if (step->is_reuse)
         memset((void *)(uintptr_t)step->address, emu_settings.fill, step->size);
-    emu_memory_change(step->address, set_usable, &usable);
+    emu_watch_fresh(step->address, step->size);
+    emu_memory_change(step->address, make_usable, step);
     return CUDA_SUCCESS;
 }
 
 static CUresult end_run(struct emu_command *command)
 {
-    const struct step *step = (const struct step *)(const void *)command->payload;
-    bool usable = false;
+    struct step *step = (struct step *)(void *)command->payload;
 
-    emu_memory_change(step->address, set_usable, &usable);
+    emu_memory_change(step->address, make_unusable, step);
     return CUDA_SUCCESS;
 }
 
-static const struct emu_command_type begin_type = {.run = begin_run};
-static const struct emu_command_type end_type = {.run = end_run, .runs_after_error = true};
+static void begin_describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+
+    out->alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    out->alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    out->alloc.poolProps.location.id = step->device;
+    out->alloc.bytesize = step->size;
+    out->alloc.dptr = step->address;
+}
+
+static void end_describe(struct emu_command *command, CUgraphNodeParams *out)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+
+    out->free.dptr = step->address;
+}
+
+static CUresult begin_submit(const struct emu_command *command, CUstream stream);
+static CUresult end_submit(const struct emu_command *command, CUstream stream);
+
+static const struct emu_command_type begin_type = {.run = begin_run,
+                                                   .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC + 1,
+                                                   .describe = begin_describe,
+                                                   .submit = begin_submit};
+static const struct emu_command_type end_type = {.run = end_run,
+                                                 .runs_after_error = true,
+                                                 .node = CU_GRAPH_NODE_TYPE_MEM_FREE + 1,
+                                                 .describe = end_describe,
+                                                 .submit = end_submit};
 
 static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step)
 {
     struct emu_command *command = emu_command_create(type, sizeof(step));
+
+    step.stack = emu_stack_take();
 
     if (command)
         memcpy(command->payload, &step, sizeof(step));
@@ -200,6 +257,22 @@ static CUresult take_block(struct step *out, CUmemoryPool pool, CUstream stream,
     return result;
 }
 
+static CUresult capture_block(CUdeviceptr *dptr, size_t size, CUdevice device, CUstream stream)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS_v2 p = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}},
+        .bytesize = size};
+    struct emu_command *command;
+    CUresult result = emu_block_prepare(&command, &p);
+
+    if (!result)
+        result = emu_stream_send(stream, command, false);
+    if (!result)
+        *dptr = p.dptr;
+    return result;
+}
+
 static CUresult allocate(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUstream handle,
                          bool per_thread)
 {
@@ -216,6 +289,8 @@ static CUresult allocate(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUst
         result = cuDeviceGetMemPool(&pool, stream->context->device);
     else if (!emu_object_is(EMU_POOL, pool))
         result = CUDA_ERROR_INVALID_VALUE;
+    if (!result && emu_stream_is_capturing(stream))
+        return capture_block(dptr, size, pool->device, stream);
     if (!result)
         result = take_block(&step, pool, stream, size);
     if (!result)
@@ -223,6 +298,92 @@ static CUresult allocate(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUst
     if (!result)
         *dptr = step.address;
     return result;
+}
+
+static CUresult release_block(struct step *out, CUstream stream, uint64_t address);
+
+/* ---- nodes of graphs: the address is chosen once, and used by every launch ---- */
+
+static struct block *find_graphs_block(uint64_t address)
+{
+    struct block *b = blocks;
+
+    while (b && (!b->is_graphs || b->address != address))
+        b = b->next;
+    return b;
+}
+
+static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step);
+
+/* The memory is the program's again from here on; what an earlier launch left is gone. */
+static CUresult begin_submit(const struct emu_command *command, CUstream stream)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+
+    pthread_mutex_lock(&lock);
+    struct block *block = find_graphs_block(step->address);
+    if (block && block->is_freed) {
+        block->is_freed = false;
+        block->pool->used += block->size;
+    }
+    pthread_mutex_unlock(&lock);
+    return send_step(stream, &begin_type, *step);
+}
+
+static CUresult end_submit(const struct emu_command *command, CUstream stream)
+{
+    const struct step *step = (const struct step *)(const void *)command->payload;
+    struct step freed;
+
+    CUresult result = release_block(&freed, stream, step->address);
+    return result ? result : send_step(stream, &end_type, *step);
+}
+
+CUresult emu_block_prepare(struct emu_command **out, CUDA_MEM_ALLOC_NODE_PARAMS_v2 *p)
+{
+    size_t size = (p->bytesize + 511) & ~(size_t)511;
+    struct block *block;
+    CUcontext context;
+    CUmemoryPool pool;
+    CUresult result = emu_enter(&context);
+
+    if (!result && (!p->bytesize || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+                    p->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        result = cuDeviceGetDefaultMemPool(&pool, p->poolProps.location.id);
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    result = new_block(&block, pool, context, size);
+    if (!result)
+        block->is_freed = block->is_graphs = true;
+    pthread_mutex_unlock(&lock);
+    *out = result ? NULL : emu_command_create(&begin_type, sizeof(struct step));
+    if (!*out)
+        return result ? result : CUDA_ERROR_OUT_OF_MEMORY;
+    *(struct step *)(void *)(*out)->payload =
+        (struct step){block->address, size, true, emu_stack_take(), p->poolProps.location.id};
+    p->dptr = block->address;
+    return CUDA_SUCCESS;
+}
+
+CUresult emu_block_free_prepare(struct emu_command **out, CUdeviceptr address)
+{
+    struct step step = {.address = address};
+
+    pthread_mutex_lock(&lock);
+    struct block *block = find_graphs_block(address);
+    if (block)
+        step.size = block->size;
+    pthread_mutex_unlock(&lock);
+    if (!block)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = emu_command_create(&end_type, sizeof(step));
+    if (!*out)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy((*out)->payload, &step, sizeof(step));
+    return CUDA_SUCCESS;
 }
 
 static CUresult release_block(struct step *out, CUstream stream, uint64_t address)
@@ -235,7 +396,10 @@ static CUresult release_block(struct step *out, CUstream stream, uint64_t addres
         block->is_freed = true;
         block->stream = stream;
         block->pool->used -= block->size;
-        *out = (struct step){.address = address, .size = block->size};
+        *out = (struct step){.address = address,
+                             .size = block->size,
+                             .stack = emu_stack_take(),
+                             .device = block->pool->device};
         result = CUDA_SUCCESS;
     }
     pthread_mutex_unlock(&lock);
@@ -252,6 +416,11 @@ static CUresult release(CUdeviceptr address, CUstream handle, bool per_thread)
 
     if (result || !address)
         return result;
+    if (emu_stream_is_capturing(stream)) {
+        struct emu_command *command;
+        result = emu_block_free_prepare(&command, address);
+        return result ? result : emu_stream_send(stream, command, false);
+    }
     if (!emu_memory_find(&memory, address) || memory.address != address)
         return CUDA_ERROR_INVALID_VALUE;
     if (memory.kind == EMU_MEMORY_DEVICE)
@@ -462,4 +631,41 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUme
     if (!result)
         *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     return result;
+}
+
+/* ---- pools of a place: those of its device ---- */
+
+static CUresult enter_location(const CUmemLocation *location, CUmemAllocationType type)
+{
+    CUresult result = emu_ready();
+
+    if (!result && !location)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return emu_enter_device(location->id);
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
+                                CUmemAllocationType type)
+{
+    CUresult result = enter_location(location, type);
+
+    return result ? result : cuDeviceGetDefaultMemPool(pool_out, location->id);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
+{
+    CUresult result = enter_location(location, type);
+
+    return result ? result : cuDeviceGetMemPool(pool, location->id);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+    CUresult result = enter_location(location, type);
+
+    return result ? result : cuDeviceSetMemPool(location->id, pool);
 }

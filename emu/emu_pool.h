@@ -10,11 +10,16 @@
 #ifndef EMU_POOL_H
 #define EMU_POOL_H
 
+#include <stdint.h>
+
 #include "emu/emu_abi.h"
 
 /* Give back the blocks that were freed in `stream` (NULL: in any of the context), which has just
  * been waited for. */
 void emu_pool_release(CUcontext context, CUstream stream);
+
+/* The memory that begins at `address` is freed like any other: no effect when it is of no pool. */
+void emu_pool_forget(uint64_t address);
 
 /* The blocks of a context that is going. */
 void emu_context_forget_blocks(CUcontext context);

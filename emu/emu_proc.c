@@ -4,6 +4,8 @@
  */
 #include "emu/emu.h"
 
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct proc {
@@ -71,12 +73,30 @@ CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuin
     return !result && !*pfn ? CUDA_ERROR_NOT_FOUND : result;
 }
 
+/* Who asks for a table and goes on without one is told nothing. */
+static bool is_nvrtc(const void *caller)
+{
+    Dl_info info;
+    const char *slash;
+
+    if (!dladdr(caller, &info) || !info.dli_fname)
+        return false;
+    slash = strrchr(info.dli_fname, '/');
+    return strncmp(slash ? slash + 1 : info.dli_fname, "libnvrtc", 8) == 0;
+}
+
 /* Private tables of another driver. NVRTC asks for one and works without: a made-up one would be
- * worse than none. */
+ * worse than none. The CUDA runtime does not: its user reads here why it will give up. */
 CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
 {
+    static atomic_bool is_told;
+
     if (!ppExportTable || !pExportTableId)
         return CUDA_ERROR_INVALID_VALUE;
     *ppExportTable = NULL;
+    if (!is_nvrtc(__builtin_return_address(0)) && !atomic_exchange(&is_told, true))
+        emu_report("the program asks for NVIDIA's private driver tables, as the CUDA runtime library "
+                   "(cudart) does; the software GPU has none, so programs that need cudart do not "
+                   "run on it, only programs that use the driver API (docs/emu.md)");
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "emu/emu.h"
+#include "emu/emu_capture.h"
 #include "emu/emu_context.h"
 #include "emu/emu_object.h"
 
@@ -47,7 +48,8 @@ static CUresult do_nothing(struct emu_command *command)
     return CUDA_SUCCESS;
 }
 
-const struct emu_command_type emu_command_mark = {.runs_anywhere = true, .run = do_nothing};
+const struct emu_command_type emu_command_mark = {
+    .run = do_nothing, .node = CU_GRAPH_NODE_TYPE_EMPTY + 1, .runs_anywhere = true};
 
 struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size)
 {
@@ -56,8 +58,18 @@ struct emu_command *emu_command_create(const struct emu_command_type *type, size
     if (command) {
         command->type = type;
         command->references = 1;
+        command->payload_size = payload_size;
     }
     return command;
+}
+
+struct emu_command *emu_command_clone(const struct emu_command *command)
+{
+    struct emu_command *copy = emu_command_create(command->type, command->payload_size);
+
+    if (copy)
+        memcpy(copy->payload, command->payload, command->payload_size);
+    return copy;
 }
 
 static void finish(struct emu_command *command)
@@ -463,7 +475,11 @@ CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait
 
     if (!command)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = emu_stream_submit(stream, command);
+    bool is_captured = emu_stream_is_capturing(stream);
+    CUresult result =
+        is_captured ? emu_capture_command(stream, command, wait) : emu_capture_check_legacy(stream);
+    if (!result && !is_captured)
+        result = emu_stream_submit(stream, command);
     if (!result && wait) {
         emu_command_wait(command);
         result = emu_context_error(context);

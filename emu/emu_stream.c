@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "emu/emu.h"
+#include "emu/emu_capture.h"
 #include "emu/emu_context.h"
 #include "emu/emu_event.h"
 #include "emu/emu_object.h"
@@ -15,7 +16,7 @@
 
 /* ---- which stream ---- */
 
-static uint64_t thread_number(void)
+uint64_t emu_thread_number(void)
 {
     static _Thread_local uint64_t number;
 
@@ -33,7 +34,7 @@ CUresult emu_stream_enter(CUstream *out, CUstream handle, bool per_thread)
     if (result)
         return result;
     if (handle == CU_STREAM_PER_THREAD || (!handle && per_thread)) {
-        stream = emu_stream_of_thread(context, thread_number());
+        stream = emu_stream_of_thread(context, emu_thread_number());
         if (!stream)
             return CUDA_ERROR_OUT_OF_MEMORY;
     } else if (!handle || handle == CU_STREAM_LEGACY) {
@@ -74,8 +75,10 @@ CUresult cuStreamDestroy_v2(CUstream hStream)
 
     if (!result && (!emu_object_is(EMU_STREAM, hStream) || hStream->is_legacy || hStream->thread))
         result = CUDA_ERROR_INVALID_HANDLE;
-    if (!result)
+    if (!result) {
+        emu_capture_forget(hStream);
         emu_stream_destroy(hStream);
+    }
     return result;
 }
 
@@ -91,6 +94,8 @@ static CUresult query(CUstream handle, bool per_thread)
     CUstream stream;
     CUresult result = emu_stream_enter(&stream, handle, per_thread);
 
+    if (!result)
+        result = emu_capture_forbid(stream);
     if (result)
         return result;
     emu_poll();
@@ -104,6 +109,8 @@ static CUresult synchronize(CUstream handle, bool per_thread)
     CUstream stream;
     CUresult result = emu_stream_enter(&stream, handle, per_thread);
 
+    if (!result)
+        result = emu_capture_forbid(stream);
     if (!result)
         result = emu_stream_synchronize(stream);
     if (!result)
@@ -133,7 +140,7 @@ static CUresult wait_event(CUstream handle, CUevent event, unsigned flags, bool 
         result = CUDA_ERROR_INVALID_HANDLE;
     if (!result && flags & ~1u)
         result = CUDA_ERROR_INVALID_VALUE;
-    if (result)
+    if (result || emu_event_wait_captured(&result, event, stream, flags))
         return result;
     record = emu_event_command(event);
     result = mark_after(stream, record);
@@ -313,87 +320,4 @@ CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device)
 CUresult cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device)
 {
     return get_device(hStream, device, true);
-}
-
-/* ---- capture: no stream captures; cuStreamBeginCapture() is not supported ---- */
-
-static CUresult capture_none(CUstream handle, CUstreamCaptureStatus *out, bool per_thread)
-{
-    CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
-
-    if (!result && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (!result)
-        *out = CU_STREAM_CAPTURE_STATUS_NONE;
-    return result;
-}
-
-CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
-{
-    return capture_none(hStream, captureStatus, false);
-}
-
-CUresult cuStreamIsCapturing_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus)
-{
-    return capture_none(hStream, captureStatus, true);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                cuuint64_t *id_out)
-{
-    return capture_none(hStream, captureStatus_out, false);
-}
-
-CUresult cuStreamGetCaptureInfo_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                     cuuint64_t *id_out)
-{
-    return capture_none(hStream, captureStatus_out, true);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   size_t *numDependencies_out)
-{
-    return capture_none(hStream, captureStatus_out, false);
-}
-
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out, CUgraph *graph_out,
-                                        const CUgraphNode **dependencies_out,
-                                        size_t *numDependencies_out)
-{
-    return capture_none(hStream, captureStatus_out, true);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   const CUgraphEdgeData **edgeData_out,
-                                   size_t *numDependencies_out)
-{
-    return capture_none(hStream, captureStatus_out, false);
-}
-
-CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out, CUgraph *graph_out,
-                                        const CUgraphNode **dependencies_out,
-                                        const CUgraphEdgeData **edgeData_out,
-                                        size_t *numDependencies_out)
-{
-    return capture_none(hStream, captureStatus_out, true);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    static _Thread_local CUstreamCaptureMode current;
-    CUstreamCaptureMode wanted;
-
-    if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
-    wanted = *mode;
-    *mode = current;
-    current = wanted;
-    return CUDA_SUCCESS;
 }

@@ -27,6 +27,8 @@
 #include "emu/emu_abi.h"
 
 struct emu_command;
+struct emu_capture;
+struct emu_edges;
 
 /* What a kind of command does. */
 struct emu_command_type {
@@ -39,6 +41,12 @@ struct emu_command_type {
     void (*finish)(struct emu_command *command);
     /* Run it although the context has an error (callbacks that are told of it, frees). */
     bool runs_after_error;
+    /* For graphs. 1 + the CUgraphNodeType that such a command is; 0: it cannot be in a graph. */
+    int node;
+    /* Say the command in the driver's terms; pointers in *out lead into the command. */
+    void (*describe)(struct emu_command *command, CUgraphNodeParams *out);
+    /* Optional: how to send what this template says, where that is not one command like it. */
+    CUresult (*submit)(const struct emu_command *command, CUstream stream);
     /* A host thread that waits may run it, which saves two changes of threads: it calls nothing of
      * the program's. */
     bool runs_anywhere;
@@ -56,6 +64,7 @@ struct emu_command {
     struct emu_command **after;
     size_t after_count;
     size_t after_capacity;
+    size_t payload_size;
     _Alignas(16) uint8_t payload[];
 };
 
@@ -63,9 +72,12 @@ struct CUstream_st {
     CUcontext context;
     unsigned flags; /* CU_STREAM_NON_BLOCKING */
     int priority;
+    int sync_policy; /* CUsynchronizationPolicy; 0: not set */
     unsigned long long id;
     bool is_legacy;
-    uint64_t thread; /* of a per-thread default stream, else 0 */
+    uint64_t thread;             /* of a per-thread default stream, else 0 */
+    struct emu_capture *capture; /* under the captures' lock (emu/emu_capture.h) */
+    struct emu_edges *captured;  /* what the next node depends on; owned */
     /* The rest is the scheduler's, under its lock. */
     bool has_worker;
     bool is_destroyed; /* no handle any more; goes when its last command is done */
@@ -79,6 +91,8 @@ struct CUstream_st {
 
 /* A command with a zeroed payload and one reference, or NULL when out of memory. */
 struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size);
+/* A new one of the same type and payload. The payload must own nothing. NULL: out of memory. */
+struct emu_command *emu_command_clone(const struct emu_command *command);
 void emu_command_ref(struct emu_command *command);
 void emu_command_unref(struct emu_command *command); /* NULL: nothing */
 
@@ -92,13 +106,17 @@ void emu_command_wait(struct emu_command *command);
 CUresult emu_stream_submit(CUstream stream, struct emu_command *command);
 
 /* emu_stream_submit(), then give the reference up, after waiting for the command if told to. The
- * context's error is the result when it has one. */
+ * context's error is the result when it has one. A stream that captures makes a node of it instead,
+ * and refuses to wait. */
 CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait);
 
 /* NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD or a handle -> a stream of the current context.
  * per_thread: NULL means the calling thread's default stream, as in the *_ptsz entry points. Does
  * what emu_enter() does first. */
 CUresult emu_stream_enter(CUstream *out, CUstream handle, bool per_thread);
+
+/* A number of the calling thread, never used again. */
+uint64_t emu_thread_number(void);
 
 /* Wait for all that was submitted: to the stream (the legacy stream: and all blocking ones), to the
  * context. The result is the context's error. */

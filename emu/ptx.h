@@ -81,11 +81,30 @@ enum ptx_status {
  * target: the device's compute capability * 10, e.g. 75. */
 int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
                       struct ptx_log *log);
+/* The same checks on a text that others are to be linked to: what it uses may be missing. */
+int ptx_module_check(const char *text, size_t size, unsigned target, struct ptx_log *log);
 void ptx_module_destroy(struct ptx_module *module);
 
 size_t ptx_module_function_count(const struct ptx_module *module);
 const struct ptx_function *ptx_module_function(const struct ptx_module *module, size_t index);
 const struct ptx_function *ptx_module_find(const struct ptx_module *module, const char *name);
+
+/* Line `line`, from 1, of the module's text, without space around it; cut at `size`, always
+ * terminated. False, and "", when there is none. */
+bool ptx_module_line(const struct ptx_module *module, uint32_t line, char *out, size_t size);
+
+/* The source line that .loc names for a line of the text: the file's name into `file`, cut at
+ * `size`. False when the text does not say. */
+bool ptx_module_source(const struct ptx_module *module, uint32_t line, char *file, size_t size,
+                       uint32_t *source_line);
+
+/* "byte 4 of NAME" when a variable of the module lies at `address` in `space` ("global", "shared").
+ * Shared offsets may belong to several kernels' variables: the first is named. */
+bool ptx_module_variable_at(const struct ptx_module *module, const char *space, uint64_t address,
+                            char *out, size_t size);
+
+/* The whole text, as it was given. */
+const char *ptx_module_text(const struct ptx_module *module, size_t *size);
 
 size_t ptx_module_variable_count(const struct ptx_module *module);
 const struct ptx_variable *ptx_module_variable(const struct ptx_module *module, size_t index);
@@ -106,7 +125,41 @@ enum ptx_fault_kind {
     PTX_FAULT_HANG,        /* every warp waits and none can go on */
     PTX_FAULT_STOPPED,     /* options.stop was set */
     PTX_FAULT_NO_MEMORY,
+    PTX_FAULT_TIMEOUT, /* ran past launch.deadline_ns: CUDA_ERROR_LAUNCH_TIMEOUT */
+    PTX_FAULT_STACK,   /* calls nest too deep: CUDA_ERROR_HARDWARE_STACK_ERROR */
+    PTX_FAULT_PC,      /* a call through a pointer to no function: CUDA_ERROR_INVALID_PC */
 };
+
+/* How memory was accessed, and in which state space (after generic addresses are resolved). */
+enum ptx_access {
+    PTX_ACCESS_NONE,
+    PTX_ACCESS_LOAD,
+    PTX_ACCESS_STORE,
+    PTX_ACCESS_ATOMIC,
+};
+
+/* One level of a device call stack. `function` lives as long as the module. */
+struct ptx_level {
+    const char *function;
+    uint32_t line; /* of the PTX text: of the instruction, or of the call in an outer level */
+};
+#define PTX_DEPTH_MAX 32
+
+/* Where a thread is. stack[0] is the innermost level; what is deeper than PTX_DEPTH_MAX is cut. */
+struct ptx_place {
+    uint32_t block[3];
+    uint32_t thread[3];
+    uint32_t depth;
+    struct ptx_level stack[PTX_DEPTH_MAX];
+};
+
+/* Threads that stand at one line when a launch hangs or runs out of time. */
+struct ptx_standing {
+    uint32_t line;
+    uint32_t threads;
+    const char *why; /* "runs", "waits at a barrier", ... */
+};
+#define PTX_STANDING_MAX 8
 
 struct ptx_fault {
     enum ptx_fault_kind kind;
@@ -115,6 +168,11 @@ struct ptx_fault {
     uint32_t line;       /* of the PTX text */
     uint32_t block[3];
     uint32_t thread[3];
+    enum ptx_access access;
+    const char *space;   /* "global"...; NULL when no memory was accessed */
+    struct ptx_place place;
+    uint32_t standing_count; /* of the block that is named; 0 for other kinds */
+    struct ptx_standing standing[PTX_STANDING_MAX];
     char text[256];      /* for people: kernel, thread, line, address */
 };
 
@@ -140,6 +198,9 @@ struct ptx_launch {
      * thread unless blocks race on plain memory. Other schedules than FIFO run on one. */
     unsigned threads;
     const volatile int *stop;     /* set by another thread to end the launch early; may be NULL */
+    uint64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
+    uint32_t stack_limit;         /* bytes a thread, for recursion and indirect calls; 0: 64 KiB */
+    struct ptx_watch *watch;      /* emu/ptx_watch.h: what looks on; NULL: nothing, at no cost */
     /* May the `size` bytes at `address` be accessed? NULL: everything may (and a wild access ends
      * the process). Called from the launch's threads; results may be cached until the launch ends. */
     bool (*is_accessible)(void *user, uint64_t address, uint64_t size, bool write,

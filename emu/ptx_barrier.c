@@ -4,6 +4,7 @@
  * or, without a count, all threads of the block that have not exited.
  */
 #include "emu/ptx_memory.h"
+#include "emu/ptx_watching.h"
 
 #include <string.h>
 
@@ -40,6 +41,8 @@ static void open_barrier(struct ptx_block *block, unsigned id)
 {
     struct ptx_barrier *b = &block->barriers[id];
 
+    if (block->warps[0]->run->watching)
+        ptx_watch_barrier(block, id);
     for (uint32_t k = 0; k < block->warp_count; k++) {
         struct ptx_warp *w = block->warps[k];
         for (uint32_t left = w->used_groups; left; left &= left - 1) {

@@ -5,6 +5,7 @@
  */
 #include "emu/ptx_exec.h"
 #include "emu/ptx_module.h"
+#include "emu/ptx_watching.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,7 @@ static void block_free(struct ptx_block *block)
         return;
     for (uint32_t k = 0; block->warps && k < block->warp_count; k++)
         warp_free(block->warps[k]);
+    ptx_watching_block_end(block);
     free(block->warps);
     free(block->shared);
     free(block);
@@ -229,6 +231,7 @@ void ptx_block_destroy(struct ptx_block *block)
 {
     struct ptx_run *run = block->warps[0]->run;
 
+    ptx_watching_block_end(block);
     if (block->alive) {
         block_free(block);
         return;

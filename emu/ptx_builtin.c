@@ -4,6 +4,7 @@
  */
 #include "emu/ptx_heap.h"
 #include "emu/ptx_memory.h"
+#include "emu/ptx_watching.h"
 #include "base/buffer.h"
 #include "base/text.h"
 
@@ -31,7 +32,7 @@ static uint64_t argument(const struct ptx_warp *w, const struct ptx_call *call, 
     return value;
 }
 
-static void set_result(const struct ptx_warp *w, const struct ptx_call *call, unsigned lane,
+static void set_result(struct ptx_warp *w, const struct ptx_call *call, unsigned lane,
                        uint64_t value)
 {
     const struct ptx_arg *arg = &call->args[call->arg_count];
@@ -44,6 +45,8 @@ static void set_result(const struct ptx_warp *w, const struct ptx_call *call, un
     else
         at = (uint8_t *)ptx_lanes(w, arg->reg) + lane * arg->size;
     memcpy(at, &value, arg->size < 8 ? arg->size : 8);
+    if (w->run->watching)
+        ptx_watch_passed(w, at, arg->size);
 }
 
 /* A terminated string of device memory, cut at STRING_MAX. */

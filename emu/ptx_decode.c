@@ -116,6 +116,7 @@ void ptx_take_hints(struct ptx_parser *p)
                                          MOD_l1_no_allocate,
                                          MOD_l2_evict_last,
                                          MOD_l2_evict_normal,
+                                         MOD_l2_evict_unchanged,
                                          MOD_l2_evict_first,
                                          MOD_l2_64b,
                                          MOD_l2_128b,
@@ -439,8 +440,13 @@ bool ptx_is_known(struct ptx_parser *p)
 bool ptx_decode(struct ptx_parser *p)
 {
     const struct ptx_row *row = find_row(&p->statement.opcode);
+    size_t before = p->insns.count;
 
     if (!row)
         return ptx_unsupported(p);
-    return ptx_check_needs(p) && row->decode(p, row) && finish(p);
+    if (!ptx_check_needs(p) || !row->decode(p, row) || !finish(p))
+        return false;
+    if (p->insns.count > before)
+        ((struct ptx_insn *)p->insns.items)[p->insns.count - 1].flags |= PTX_F_LAST;
+    return true;
 }

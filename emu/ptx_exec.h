@@ -112,6 +112,7 @@ struct ptx_block {
     struct ptx_barrier barriers[PTX_BAR_COUNT];
     bool is_used; /* has run before */
     struct ptx_block *next;
+    struct ptx_block_watching *watching; /* NULL: nothing looked on yet */
 };
 
 /* A stretch of memory that the driver said is accessible. */
@@ -145,6 +146,7 @@ struct ptx_run {
     uint64_t fault_order;  /* of the block that failed */
     bool is_helper;
     bool is_observed; /* every access to memory goes through ptx_addresses() */
+    struct ptx_watching *watching; /* emu/ptx_watching.h; NULL: nothing looks on */
 };
 
 /* Has the driver said that [start, end) may be accessed? False: ask it. */
@@ -207,6 +209,13 @@ static inline void ptx_set_pred(struct ptx_warp *warp, ptx_op op, uint32_t bits)
 /* ptx_fault.c: end the launch. `lane` names the thread. */
 void ptx_stop_fault(struct ptx_warp *warp, const struct ptx_insn *insn, unsigned lane,
                     enum ptx_fault_kind kind, uint64_t address, uint32_t size);
+
+/* Every warp of the block waits, or its time is over: the first thread that lives is named, and the
+ * lines at which the others stand. */
+void ptx_stop_standing(struct ptx_block *block, enum ptx_fault_kind kind);
+/* Where a lane is that runs, or stands at, `insn` (may be NULL) in `frame`. */
+void ptx_place_fill(struct ptx_place *place, const struct ptx_warp *warp,
+                    const struct ptx_insn *insn, const struct ptx_frame *frame, unsigned lane);
 
 /* ptx_memory.c: host addresses of `size` bytes for every lane of the mask at the instruction's
  * address (src[0] + imm); false after a fault. */

@@ -4,6 +4,7 @@
  */
 #include "emu/ptx_memory.h"
 #include "emu/ptx_module.h"
+#include "emu/ptx_watching.h"
 
 #include <fenv.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static uint8_t *place_lane(const struct ptx_warp *w, struct place at, unsigned l
     return base + (at.arg->reg & ~63u) + lane * at.arg->size;
 }
 
-static void copy_arg(const struct ptx_warp *w, struct place from, struct place to, uint32_t lanes)
+static void copy_arg(struct ptx_warp *w, struct place from, struct place to, uint32_t lanes)
 {
     uint32_t size = from.arg->size < to.arg->size ? from.arg->size : to.arg->size;
 
@@ -105,6 +106,8 @@ static void copy_arg(const struct ptx_warp *w, struct place from, struct place t
     for (uint32_t left = lanes; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
         memcpy(place_lane(w, to, l), place_lane(w, from, l), size);
+        if (w->run->watching)
+            ptx_watch_passed(w, place_lane(w, to, l), size);
     }
 }
 
@@ -121,10 +124,12 @@ static void enter(struct ptx_warp *w, const struct ptx_insn *i, const struct ptx
     }
     ptx_warp_set_frame(w, frame);
     if (frame->local_base + (uint64_t)code->local_frame > w->run->local_stride) {
-        ptx_stop_fault(w, i, first, PTX_FAULT_ADDRESS, PTX_LOCAL_WINDOW + frame->local_base,
+        ptx_stop_fault(w, i, first, PTX_FAULT_STACK, PTX_LOCAL_WINDOW + frame->local_base,
                        code->local_frame);
         return;
     }
+    if (w->run->watching)
+        ptx_watch_enter(w);
     uint32_t count = call->arg_count < code->param_count ? call->arg_count : code->param_count;
     for (uint32_t k = 0; k < count; k++)
         copy_arg(w, (struct place){caller, &call->args[k]},
@@ -141,9 +146,11 @@ static const struct ptx_code *indirect_target(struct ptx_warp *w, const struct p
     const struct ptx_module *module = w->run->launch->module;
     uint32_t same = 0;
 
-    if (pointers[first] < PTX_CODE_WINDOW || index >= module->codes.count ||
-        !ptx_code_at(module, index)->insns) {
-        ptx_stop_fault(w, i, first, PTX_FAULT_ADDRESS, pointers[first], 0);
+    const struct ptx_code *target = index < module->codes.count ? ptx_code_at(module, index) : NULL;
+    if (target && target->alias)
+        target = target->alias;
+    if (pointers[first] < PTX_CODE_WINDOW || !target || !target->insns) {
+        ptx_stop_fault(w, i, first, PTX_FAULT_PC, pointers[first], 0);
         return NULL;
     }
     for (uint32_t left = w->mask; left; left &= left - 1) {
@@ -152,7 +159,7 @@ static const struct ptx_code *indirect_target(struct ptx_warp *w, const struct p
     }
     if (same != w->active)
         ptx_warp_split(w, same, i, insn_at(w, (uint64_t)i->imm));
-    return ptx_code_at(module, index);
+    return target;
 }
 
 /* extra: struct ptx_call. Never guarded: a guarded call is decoded as a branch around one. */

@@ -23,9 +23,10 @@ struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *co
         .parent = call ? w->frame : NULL, .code = code, .call = call, .inside = lanes};
     frame->registers = (uint8_t *)frame + sizeof(*frame) / 64 * 64 + 64;
     memset(frame->registers, 0, size);
+    /* Each level takes something, as a return address would, so that no recursion is endless. */
     if (call)
         frame->local_base =
-            (w->frame->local_base + w->frame->code->local_frame + w->frame->taken + 15) & ~15u;
+            (w->frame->local_base + w->frame->code->local_frame + w->frame->taken + 31) & ~15u;
     return frame;
 }
 

@@ -52,6 +52,10 @@ enum ptx_flag {
     PTX_F_MODE_SHIFT = 16,    /* family's own number, 8 bits */
 };
 
+/* In flags, of every family: the last of the instructions that one of the text became. Profiles count
+ * these, so that a line counts once. */
+#define PTX_F_LAST 0x80000000u
+
 enum ptx_round {
     PTX_ROUND_NEAREST,
     PTX_ROUND_ZERO,
@@ -106,14 +110,18 @@ struct ptx_call {
     struct ptx_arg *args; /* results follow the arguments */
 };
 
+/* Bytes a thread when calls are not all known beforehand: recursion, and pointers. */
+#define PTX_STACK_OPEN (64u << 10)
+
 /* A function's code. */
 struct ptx_code {
     struct ptx_function info; /* first: the public half */
     struct ptx_insn *insns;
     uint32_t insn_count;
-    uint32_t frame_size;  /* registers, bytes */
-    uint32_t local_frame; /* local memory a thread, this function alone, bytes */
-    uint32_t stack_size;  /* with everything it calls */
+    uint32_t frame_size;          /* registers, bytes */
+    uint32_t local_frame;         /* local memory a thread, this function alone, bytes */
+    uint32_t stack_size;          /* with everything it calls */
+    const struct ptx_code *alias; /* what this name stands for */
     bool is_defined;
     bool is_visible;
     bool is_weak;

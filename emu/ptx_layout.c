@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define STACK_RECURSIVE (64u << 10) /* a thread, when calls are not all known beforehand */
-
 static void put(uint8_t *at, uint64_t value, unsigned size)
 {
     memcpy(at, &value, size);
@@ -83,10 +81,10 @@ enum { STACK_UNKNOWN, STACK_OPEN, STACK_KNOWN };
 /* The deepest chain of calls. Recursion, and calls through pointers, get a fixed stack. */
 static uint32_t stack_of(struct ptx_module *m, struct ptx_code *code)
 {
-    uint64_t deepest = code->calls_unknown ? STACK_RECURSIVE : 0;
+    uint64_t deepest = code->calls_unknown ? PTX_STACK_OPEN : 0;
 
     if (code->stack_state == STACK_OPEN)
-        return STACK_RECURSIVE;
+        return PTX_STACK_OPEN;
     if (code->stack_state == STACK_KNOWN)
         return code->stack_size;
     code->stack_state = STACK_OPEN;

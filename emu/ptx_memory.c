@@ -6,6 +6,7 @@
 #include "emu/ptx_heap.h"
 #include "emu/ptx_memory.h"
 #include "emu/ptx_module.h"
+#include "emu/ptx_watching.h"
 
 #include <string.h>
 
@@ -79,19 +80,57 @@ static uint8_t *locate(struct ptx_warp *w, unsigned lane, enum ptx_space space, 
 
 uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigned size, bool write)
 {
-    return locate(w, lane, PTX_SPACE_GENERIC, address, size, write);
+    uint8_t *p = locate(w, lane, PTX_SPACE_GENERIC, address, size, write);
+
+    if (p && write && w->run->watching)
+        ptx_watch_filled(w, p, size);
+    return p;
+}
+
+enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write)
+{
+    bool is_atomic =
+        i->fn == ptx_run_atomic || i->fn == ptx_run_atomic_vector || i->fn == ptx_run_atomic_wide;
+
+    return is_atomic ? PTX_ACCESS_ATOMIC : write ? PTX_ACCESS_STORE : PTX_ACCESS_LOAD;
+}
+
+static const char *space_name(enum ptx_space space)
+{
+    static const char *const names[PTX_SPACE_COUNT] = {
+        [PTX_SPACE_GLOBAL] = "global", [PTX_SPACE_SHARED] = "shared", [PTX_SPACE_LOCAL] = "local",
+        [PTX_SPACE_PARAM] = "param",   [PTX_SPACE_FRAME] = "local",
+    };
+    return names[space];
+}
+
+static uint8_t *resolve(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
+                        enum ptx_space space, uint64_t address, unsigned size, bool write)
+{
+    uint8_t *p = locate(w, lane, space, address, size, write);
+    bool misaligned = (address & (size - 1)) != 0;
+
+    if (p && !misaligned)
+        return p;
+    bool first = !w->run->faulted;
+    ptx_stop_fault(w, i, lane, p ? PTX_FAULT_MISALIGNED : PTX_FAULT_ADDRESS, address, size);
+    if (first) {
+        struct ptx_fault *f = w->run->fault;
+        f->access = ptx_access_of(i, write);
+        f->space = space_name(space == PTX_SPACE_GENERIC ? generic_space(&address) : space);
+    }
+    return NULL;
 }
 
 uint8_t *ptx_resolve(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
                      enum ptx_space space, uint64_t address, unsigned size, bool write)
 {
-    uint8_t *p = locate(w, lane, space, address, size, write);
+    uint8_t *p = resolve(w, i, lane, space, address, size, write);
+    uint8_t *lanes[PTX_LANES];
 
-    if (!p) {
-        ptx_stop_fault(w, i, lane, PTX_FAULT_ADDRESS, address, size);
-    } else if (address & (size - 1)) {
-        ptx_stop_fault(w, i, lane, PTX_FAULT_MISALIGNED, address, size);
-        p = NULL;
+    if (p && w->run->watching) {
+        lanes[lane] = p;
+        ptx_watch_access(w, i, 1u << lane, size, write, lanes);
     }
     return p;
 }
@@ -155,8 +194,24 @@ static bool all_shared(struct ptx_warp *w, const uint64_t *address, unsigned siz
     return true;
 }
 
-bool ptx_addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned size, bool write,
-                   uint8_t **out)
+/* Local memory, and all lanes inside their own. */
+static bool all_local(struct ptx_warp *w, const struct ptx_insn *i, const uint64_t *address,
+                      unsigned size, uint8_t **out)
+{
+    uint64_t stride = w->run->local_stride;
+    uint64_t base = i->space == PTX_SPACE_FRAME ? w->frame->local_base : 0;
+
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        if (address[l] >= stride || address[l] & (size - 1) || base + address[l] + size > stride)
+            return false;
+        out[l] = w->local + l * stride + base + address[l];
+    }
+    return true;
+}
+
+static bool addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned size, bool write,
+                      uint8_t **out)
 {
     uint64_t address[PTX_LANES];
 
@@ -165,12 +220,25 @@ bool ptx_addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned size, 
         return true;
     if (i->space == PTX_SPACE_SHARED && all_shared(w, address, size, out))
         return true;
+    if ((i->space == PTX_SPACE_FRAME || i->space == PTX_SPACE_LOCAL) &&
+        all_local(w, i, address, size, out))
+        return true;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);
-        out[l] = ptx_resolve(w, i, l, i->space, address[l], size, write);
+        out[l] = resolve(w, i, l, i->space, address[l], size, write);
         if (!out[l])
             return false;
     }
+    return true;
+}
+
+bool ptx_addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned size, bool write,
+                   uint8_t **out)
+{
+    if (!addresses(w, i, size, write, out))
+        return false;
+    if (w->run->watching)
+        ptx_watch_access(w, i, w->mask, size, write, out);
     return true;
 }
 

@@ -10,6 +10,8 @@ static bool link_call(struct ptx_parser *p, const struct ptx_insn *i)
     struct ptx_call *call = i->extra;
     const struct ptx_code *code = call->target;
 
+    if (code && code->alias)
+        call->target = code = code->alias;
     if (!code || code->is_defined)
         return true;
     if (!ptx_builtin_exists(code->info.name))
@@ -65,8 +67,10 @@ static bool align_pool(struct ptx_parser *p)
     return true;
 }
 
-static bool parse(struct ptx_parser *p)
+static bool parse(struct ptx_parser *p, bool is_part)
 {
+    if (is_part)
+        return ptx_parse_module(p);
     return ptx_parse_module(p) && link_calls(p) && link_variables(p) && align_pool(p) &&
            (ptx_layout(p->module) == PTX_OK || ptx_fail_memory(p));
 }
@@ -91,8 +95,8 @@ static struct ptx_module *module_new(const char *text, size_t size, unsigned tar
     return m;
 }
 
-int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
-                      struct ptx_log *log)
+static int create(struct ptx_module **out, const char *text, size_t size, unsigned target,
+                  struct ptx_log *log, bool is_part)
 {
     struct ptx_module *m = module_new(text, size, target);
     struct ptx_parser *p = m ? calloc(1, sizeof(*p)) : NULL;
@@ -108,7 +112,7 @@ int ptx_module_create(struct ptx_module **out, const char *text, size_t size, un
     p->module = m;
     p->log = log;
     ptx_lexer_init(&p->lexer, m->text, m->text_size);
-    if (!parse(p) && p->status == PTX_OK)
+    if (!parse(p, is_part) && p->status == PTX_OK)
         p->status = PTX_INVALID;
     status = p->status;
     ptx_parser_finish(p);
@@ -119,6 +123,21 @@ int ptx_module_create(struct ptx_module **out, const char *text, size_t size, un
     }
     *out = m;
     return PTX_OK;
+}
+
+int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
+                      struct ptx_log *log)
+{
+    return create(out, text, size, target, log, false);
+}
+
+int ptx_module_check(const char *text, size_t size, unsigned target, struct ptx_log *log)
+{
+    struct ptx_module *m;
+    int status = create(&m, text, size, target, log, true);
+
+    ptx_module_destroy(m);
+    return status;
 }
 
 void ptx_module_destroy(struct ptx_module *m)

@@ -4,9 +4,11 @@
  * or that has had a long turn, lets another one run, so that blocks may wait for each other; more
  * blocks are started only then.
  */
+#include "base/clock.h"
 #include "emu/ptx_exec.h"
 #include "emu/ptx_module.h"
 #include "emu/ptx_team.h"
+#include "emu/ptx_watching.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,28 +63,16 @@ static bool run_slice(struct ptx_warp *w)
         return false;
     w->polls = 0;
     w->slice_end = w->steps + SLICE_STEPS;
-    execute(w);
+    if (w->run->watching)
+        ptx_watch_execute(w);
+    else
+        execute(w);
     if (w->stop == PTX_STOP_FAULT && w->active) {
         ptx_warp_count(w);
         ptx_warp_park(w, PTX_GROUP_READY, 0);
     }
     w->run->steps += w->steps - before;
     return true;
-}
-
-static void hang(struct ptx_block *block)
-{
-    for (uint32_t k = 0; k < block->warp_count; k++) {
-        struct ptx_warp *w = block->warps[k];
-        for (unsigned n = 0; n < PTX_LANES; n++) {
-            const struct ptx_group *g = &w->groups[n];
-            if (!(g->mask & w->alive) || g->state == PTX_GROUP_FREE)
-                continue;
-            const struct ptx_insn *i = g->state == PTX_GROUP_BARRIER ? g->pc - 1 : g->pc;
-            ptx_stop_fault(w, i, (unsigned)__builtin_ctz(g->mask), PTX_FAULT_HANG, 0, 0);
-            return;
-        }
-    }
 }
 
 static uint32_t warp_in_order(struct ptx_run *run, uint32_t k, uint32_t count, uint32_t shift)
@@ -127,10 +117,13 @@ static bool is_overtaken(const struct ptx_run *run, const struct ptx_block *bloc
 
 static bool is_stopped(struct ptx_run *run, struct ptx_block *block)
 {
-    if (!run->launch->stop || !*run->launch->stop)
-        return false;
-    ptx_stop_fault(block->warps[0], NULL, 0, PTX_FAULT_STOPPED, 0, 0);
-    return true;
+    const struct ptx_launch *l = run->launch;
+
+    if (l->stop && *l->stop)
+        ptx_stop_standing(block, PTX_FAULT_STOPPED);
+    else if (l->deadline_ns && tsm_monotonic_ns() > l->deadline_ns)
+        ptx_stop_standing(block, PTX_FAULT_TIMEOUT);
+    return run->faulted;
 }
 
 /* A block's turn: until it is finished, a fault, or others ought to run. */
@@ -141,7 +134,7 @@ static void run_turn(struct ptx_run *run, struct ptx_block *block)
             return;
         uint32_t alive = block->alive;
         if (!run_round(run, block)) {
-            hang(block);
+            ptx_stop_standing(block, PTX_FAULT_HANG);
             return;
         }
         if (block->polled && round > 0 && alive == block->alive)
@@ -295,6 +288,15 @@ bool ptx_run_blocks(struct ptx_run *run)
     return ok;
 }
 
+/* Where calls are known beforehand they need what they need, whatever the limit says. */
+static uint32_t stack_size(const struct ptx_launch *launch, const struct ptx_code *code)
+{
+    bool is_open = code->stack_size >= PTX_STACK_OPEN;
+
+    return is_open && launch->stack_limit > code->stack_size ? launch->stack_limit
+                                                             : code->stack_size;
+}
+
 int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *instructions_out)
 {
     static uint64_t grid_ids;
@@ -310,10 +312,11 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     run.threads = launch->block[0] * launch->block[1] * launch->block[2];
     run.shared_static = align_up(run.code->info.shared_size, 16);
     run.shared_size = run.shared_static + launch->dynamic_shared_size;
-    run.local_stride = align_up(run.code->stack_size, 16);
+    run.local_stride = align_up(stack_size(launch, run.code), 16);
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);
     blocks.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    bool ok = ptx_run_blocks(&run);
+    bool ok = ptx_watching_begin(&run) && ptx_run_blocks(&run);
+    ptx_watching_end(&run);
     ok = ptx_team_finish(&run) && ok;
     if (!ok)
         fault->kind = PTX_FAULT_NO_MEMORY;

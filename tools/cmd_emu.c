@@ -22,8 +22,14 @@ const struct tsm_command tsm_command_emu = {
                    "(libcuda.so.1), by LD_LIBRARY_PATH. Nothing is recorded; for that, see "
                    "'tsrecord --emu'.\n\n"
                    "Programs that use the CUDA driver API run; the CUDA runtime library accepts "
-                   "NVIDIA's own driver only.",
+                   "NVIDIA's own driver only.\n\n"
+                   "TS_EMU_CHECK=all looks for uninitialised reads, races, uses of freed memory and "
+                   "leaks; TS_EMU_REPORT=FILE gets the findings as JSON lines; TS_EMU_TIMEOUT=SECONDS "
+                   "ends endless launches; TS_EMU_SCHEDULE=random:SEED runs blocks, warps and "
+                   "streams in another order; TS_EMU_PROFILE=FILE writes a profile for 'tracesmith "
+                   "profile'. docs/emu.md has them all.",
     .examples = "tracesmith emu ./vector_add\n"
+                "TS_EMU_CHECK=all tracesmith emu ./vector_add\n"
                 "tracesmith emu -- ffmpeg -init_hw_device cuda=cu:0 ...\n",
     .exit_status = "PROGRAM's|its own status\n"
                    "125|the software GPU is not installed\n"

@@ -28,6 +28,23 @@ int replay_cuMemAllocPitch_v2(struct cuda_replay *replay, const struct sbt_recor
     return allocate(&args, SLOT_cuMemAllocPitch_v2_dptr, SLOT_cuMemAllocPitch_v2_size);
 }
 
+int replay_cuMemAllocAsync(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemAllocAsync_bytesize + 1);
+    return allocate(&args, SLOT_cuMemAllocAsync_dptr, SLOT_cuMemAllocAsync_bytesize);
+}
+
+int replay_cuMemAllocFromPoolAsync(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemAllocFromPoolAsync_bytesize + 1);
+    return allocate(&args, SLOT_cuMemAllocFromPoolAsync_dptr,
+                    SLOT_cuMemAllocFromPoolAsync_bytesize);
+}
+
 /* All kinds of memory are released alike: what it was is known by its address. */
 static int release(struct cuda_replay *replay, const struct sbt_record *record, uint32_t slot)
 {
@@ -40,6 +57,12 @@ static int release(struct cuda_replay *replay, const struct sbt_record *record, 
 int replay_cuMemFree_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     return release(replay, record, SLOT_cuMemFree_v2_dptr);
+}
+
+/* The region's pages are given up after a wait for the device: no later than the stream does. */
+int replay_cuMemFreeAsync(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    return release(replay, record, SLOT_cuMemFreeAsync_dptr);
 }
 
 int replay_cuMemFreeHost(struct cuda_replay *replay, const struct sbt_record *record)
@@ -76,6 +99,14 @@ int replay_cuMemHostAlloc(struct cuda_replay *replay, const struct sbt_record *r
 
     cuda_args_begin(&args, replay, record, SLOT_cuMemHostAlloc_bytesize + 1);
     return register_host(&args, SLOT_cuMemHostAlloc_pp, SLOT_cuMemHostAlloc_bytesize);
+}
+
+int replay_cuMemAllocManaged(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemAllocManaged_bytesize + 1);
+    return register_host(&args, SLOT_cuMemAllocManaged_dptr, SLOT_cuMemAllocManaged_bytesize);
 }
 
 int replay_cuMemHostRegister_v2(struct cuda_replay *replay, const struct sbt_record *record)

@@ -11,3 +11,10 @@ cmp plain recorded
 tracesmith coverage t.sbt | grep -q 'every call of this trace is modelled'
 status 0 replay t.sbt
 status 0 replay t.sbt --check=2
+# Under every check nothing is found, and nothing changes; nor when every instruction is sampled.
+LD_LIBRARY_PATH=$TEST_EMU TS_EMU_CHECK=all TS_EMU_REPORT=report.json TS_EMU_PROFILE=p \
+    TS_EMU_PROFILE_EVERY=1 ./halide_blur >checked 2>found
+cmp plain checked
+[ ! -s found ] && [ ! -e report.json ] || fail "$(cat found)"
+tracesmith profile --json p >profile.json
+[ "$(field profile.json samples)" -gt 10000 ] || fail "only $(field profile.json samples) samples"

@@ -112,6 +112,30 @@ static void refused(struct tsm_buffer *b)
     CHECK_EQ_INT(emu_image_text(&got, "\1\2\3\4\5\6\7\10\11", 75, NULL), CUDA_ERROR_INVALID_IMAGE);
 }
 
+/* Machine code is refused by the names of its kernels. */
+static void kernels(void)
+{
+    static const char names[] = "\0.shstrtab\0.text.alpha\0.text.beta";
+    uint8_t elf[64 + 4 * 64 + sizeof(names)] = "\177ELF\2\1\1\63";
+    static const unsigned name_at[] = {0, 11, 23, 1};
+    struct emu_text got;
+    char log[256] = "";
+
+    tsm_put_u16(elf + 18, 190);
+    tsm_put_u64(elf + 40, 64);
+    tsm_put_u16(elf + 58, 64);
+    tsm_put_u16(elf + 60, 4);
+    tsm_put_u16(elf + 62, 3);
+    for (unsigned i = 0; i < 4; i++)
+        tsm_put_u32(elf + 64 + i * 64, name_at[i]);
+    tsm_put_u64(elf + 64 + 3 * 64 + 24, 64 + 4 * 64);
+    tsm_put_u64(elf + 64 + 3 * 64 + 32, sizeof(names));
+    memcpy(elf + 64 + 4 * 64, names, sizeof(names));
+    CHECK_EQ_INT(emu_image_text(&got, elf, 75, &(struct ptx_log){.text = log, .size = sizeof(log)}),
+                 CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK(strstr(log, "alpha, beta"));
+}
+
 int main(void)
 {
     struct tsm_buffer b = {0};
@@ -121,5 +145,6 @@ int main(void)
     choice(&b);
     refused(&b);
     tsm_buffer_finish(&b);
+    kernels();
     return check_result();
 }

@@ -36,7 +36,10 @@ int main(void)
     CHECK(found == pool);
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     CHECK_EQ_INT(used, 512);
-    OK(cuMemFree_v2(p));
+    OK(cuMemFree_v2(p)); /* as good as a free in a stream */
+    OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    CHECK_EQ_INT(used, 0);
+    FAILS(cuMemFreeAsync(p, s), CUDA_ERROR_INVALID_VALUE);
     OK(cuMemPoolDestroy(pool));
     FAILS(cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
     OK(cuCtxDestroy_v2(context));

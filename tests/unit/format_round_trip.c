@@ -59,6 +59,29 @@ static void round_trip(const char *name, uint64_t count, unsigned threads, size_
     CHECK_EQ_INT(sbt_check(path, print_violation, NULL), 0);
 }
 
+/* Chunks packed by threads and by the caller, in turn, while others are under way. */
+static void round_trip_alone(void)
+{
+    struct sbt_writer_options options = {.threads = 2, .chunk_size = 5000};
+    const char *path = sample_path("alone.sbt");
+    const uint64_t count = 20000, step = 700;
+    struct sbt_writer *w;
+    int error = 0;
+
+    if (!CHECK_EQ_INT(sbt_writer_create(&w, path, &sample_session, &options), 0))
+        return;
+    CHECK_EQ_INT(sample_tables(w), 0);
+    for (uint64_t at = 0; at < count && !error; at += step) {
+        sbt_writer_alone(w, at / step % 2 == 0);
+        error = sample_records(w, at, at + step < count ? at + step : count);
+    }
+    CHECK_EQ_INT(error, 0);
+    CHECK_EQ_INT(sbt_writer_finish(w, NULL, SBT_END_FINISHED), 0);
+    sbt_writer_destroy(w);
+    check_all(path, count, 0);
+    CHECK_EQ_INT(sbt_check(path, print_violation, NULL), 0);
+}
+
 int main(void)
 {
     round_trip("empty.sbt", 0, 0, 0);
@@ -66,5 +89,6 @@ int main(void)
     round_trip("small-chunks.sbt", 500, 0, 700);
     round_trip("default.sbt", 20000, 0, 0);
     round_trip("threads.sbt", 20000, 3, 20000);
+    round_trip_alone();
     return check_result();
 }

@@ -21,7 +21,7 @@ static const char text[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
     ".reg .pred %p; .reg .b32 %r<9>; .reg .b64 %d<9>;\n"                                           \
     "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [counter]; ld.param.u64 %d2, [where];\n"           \
     "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r2, %r0, 64, %r1;\n"                  \
-    "mul.wide.u32 %d3, %r2, 4; add.u64 %d3, %d0, %d3; mov.u32 %r3, 200; mov.u32 %r4, %r2;\n" body  \
+    "mul.wide.u32 %d3, %r2, 4; add.u64 %d3, %d0, %d3; mov.u32 %r3, 60; mov.u32 %r4, %r2;\n" body  \
     "L: mad.lo.u32 %r4, %r4, 1664525, 1013904223; sub.u32 %r3, %r3, 1;\n"                          \
     "setp.ne.u32 %p, %r3, 0; @%p bra L;\n"                                                         \
     "setp.lt.u32 %p, %r0, 300; @%p mov.u64 %d2, 0;\n"                                              \
@@ -84,7 +84,7 @@ static void check_kernel(struct ptx_module *m, const char *kernel, bool is_share
 /* Which block is named does not depend on which thread was there first. */
 static void check_fault(struct ptx_module *m)
 {
-    for (unsigned round = 0; round < 20; round++) {
+    for (unsigned round = 0; round < 6; round++) {
         CHECK(run(m, "plain", 4, PTX_SCHEDULE_FIFO, 1ull << 40) != PTX_OK);
         CHECK_EQ_INT(dev_fault.kind, PTX_FAULT_ADDRESS);
         CHECK_EQ_INT(dev_fault.block[0], BAD);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Managed memory: written by plain stores, by kernels and by copies in turn, with hints.
+ */
+#include "tests/programs/program.h"
+
+enum { COUNT = 5000 };
+
+int main(void)
+{
+    CUcontext context;
+    CUmodule module = program_begin(&context);
+    CUfunction copy = program_function(module, "copy");
+    static unsigned out[COUNT];
+    CUdeviceptr in, device;
+    uint32_t digest = 0;
+    int count = COUNT;
+
+    CU(cuMemAllocManaged(&in, COUNT * 4, CU_MEM_ATTACH_GLOBAL));
+    CU(cuMemAlloc_v2(&device, COUNT * 4));
+    CU(cuMemAdvise(in, COUNT * 4, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+    unsigned *words = (unsigned *)(uintptr_t)in;
+    for (int round = 0; round < 6; round++) {
+        for (int i = round; i < COUNT; i += 3)
+            words[i] = (unsigned)(i * round + 1);
+        CU(cuMemPrefetchAsync(in, COUNT * 4, 0, NULL));
+        program_launch(copy, COUNT, NULL, (void *[]){&count, &in, &device});
+        CU(cuMemcpyDtoH_v2(out, device, sizeof(out)));
+        digest = digest * 31 + program_digest(out, sizeof(out));
+    }
+    CU(cuMemsetD32_v2(device, 9, COUNT));
+    program_launch(copy, COUNT, NULL, (void *[]){&count, &device, &in});
+    CU(cuMemcpyDtoH_v2(out, in, sizeof(out)));
+    digest = digest * 31 + program_digest(out, sizeof(out));
+    CU(cuMemFree_v2(in));
+    CU(cuMemFree_v2(device));
+    program_end(module, context);
+    printf("managed: %08x\n", digest);
+    return 0;
+}
