@@ -13,6 +13,7 @@
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_texture.h"
 
 /* What the callers of launch() differ in. */
 struct shape {
@@ -25,6 +26,7 @@ struct shape {
 struct launch {
     CUfunction function;
     struct shape shape;
+    struct emu_bindings *bindings; /* owned; textures and surfaces, NULL: none */
     _Alignas(16) uint8_t params[];
 };
 
@@ -34,6 +36,7 @@ static CUresult fault_result(const struct ptx_fault *fault)
 {
     switch (fault->kind) {
     case PTX_FAULT_ADDRESS:
+    case PTX_FAULT_HANDLE:
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     case PTX_FAULT_MISALIGNED:
         return CUDA_ERROR_MISALIGNED_ADDRESS;
@@ -66,7 +69,9 @@ static CUresult run(struct emu_command *command)
                                 .params = l->params,
                                 .schedule = emu_settings.schedule,
                                 .seed = emu_settings.seed + command->number,
-                                .is_accessible = emu_memory_is_accessible};
+                                .is_accessible = emu_memory_is_accessible,
+                                .image = emu_binding_find,
+                                .user = l->bindings};
     struct ptx_fault fault = {0};
     uint64_t instructions = 0;
 
@@ -78,7 +83,14 @@ static CUresult run(struct emu_command *command)
     return status ? explain(&fault) : CUDA_SUCCESS;
 }
 
-static const struct emu_command_type launch_type = {.run = run};
+static void finish(struct emu_command *command)
+{
+    const struct launch *l = (const struct launch *)(const void *)command->payload;
+
+    free(l->bindings);
+}
+
+static const struct emu_command_type launch_type = {.run = run, .finish = finish};
 
 /* ---- checks ---- */
 
@@ -184,6 +196,8 @@ static CUresult launch(CUfunction handle, const struct shape *shape, CUstream st
     l->function = f;
     l->shape = *shape;
     result = pack(l->params, f->ptx, params, extra);
+    if (!result)
+        result = emu_bindings_create(&l->bindings, l->params, f->ptx->params_size, f->module);
     if (result) {
         emu_command_unref(command);
         return result;

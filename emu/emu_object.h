@@ -25,6 +25,9 @@ enum emu_kind {
     EMU_KERNEL,
     EMU_POOL,
     EMU_ARRAY,
+    EMU_MIPMAP,
+    EMU_TEXREF,
+    EMU_SURFREF,
 };
 
 /* False when out of memory. */

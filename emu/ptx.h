@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "emu/ptx_image.h"
+
 #define PTX_SHARED_WINDOW 0x1000000000000000ull
 #define PTX_LOCAL_WINDOW  0x2000000000000000ull
 
@@ -55,9 +57,18 @@ struct ptx_function {
     uint16_t target;         /* sm: 70 */
 };
 
+/* What a variable is. A reference's address is its handle for struct ptx_launch's `image`. */
+enum ptx_variable_kind {
+    PTX_VARIABLE_DATA,
+    PTX_VARIABLE_TEXREF,
+    PTX_VARIABLE_SURFREF,
+    PTX_VARIABLE_SAMPLERREF, /* the engine's own business */
+};
+
 /* A module-scope .global or .const variable. */
 struct ptx_variable {
     const char *name;
+    enum ptx_variable_kind kind;
     uint64_t size;
     uint32_t align;
     bool is_const;
@@ -106,6 +117,7 @@ enum ptx_fault_kind {
     PTX_FAULT_HANG,        /* every warp waits and none can go on */
     PTX_FAULT_STOPPED,     /* options.stop was set */
     PTX_FAULT_NO_MEMORY,
+    PTX_FAULT_HANDLE,      /* no texture or surface of that handle */
 };
 
 struct ptx_fault {
@@ -139,6 +151,9 @@ struct ptx_launch {
      * the process). Called from the launch's thread; results may be cached until the launch ends. */
     bool (*is_accessible)(void *user, uint64_t address, uint64_t size, bool write,
                           uint64_t *run_start, uint64_t *run_size);
+    /* What the texture or surface handle that an instruction names stands for. False: nothing, and
+     * the launch ends with PTX_FAULT_HANDLE. NULL: no handle does. From the launch's thread. */
+    bool (*image)(void *user, uint64_t handle, bool is_surface, struct ptx_image *out);
     void *user;
     /* vprintf's output, whole lines as the program formats them. NULL: stdout. */
     void (*print)(void *user, const char *text, size_t size);

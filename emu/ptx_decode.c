@@ -23,7 +23,8 @@ static unsigned slot_of(const char *name, size_t size)
 static void fill(void)
 {
     static const struct ptx_row *const tables[] = {ptx_rows_arith, ptx_rows_bits, ptx_rows_move,
-                                                   ptx_rows_flow,  ptx_rows_warp, ptx_rows_tensor};
+                                                   ptx_rows_flow,  ptx_rows_warp, ptx_rows_tensor,
+                                                   ptx_rows_texture};
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
         for (const struct ptx_row *row = tables[t]; row->name; row++) {

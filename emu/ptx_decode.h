@@ -25,6 +25,7 @@ extern const struct ptx_row ptx_rows_move[];
 extern const struct ptx_row ptx_rows_flow[];
 extern const struct ptx_row ptx_rows_warp[];
 extern const struct ptx_row ptx_rows_tensor[];
+extern const struct ptx_row ptx_rows_texture[];
 
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);

@@ -115,6 +115,7 @@ struct ptx_extent {
 #define PTX_EXTENT_COUNT 8
 
 struct ptx_module;
+struct ptx_bound;
 
 struct ptx_run {
     const struct ptx_launch *launch;
@@ -132,6 +133,7 @@ struct ptx_run {
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
     struct ptx_warp *spare_warps; /* to use again: their pages are there already */
+    struct ptx_bound *images;     /* of the handles met so far: ptx_image.c */
 };
 
 /* The number that a family of handlers keeps in its flags. */

@@ -11,6 +11,7 @@ static const char *const kinds[] = {
     [PTX_FAULT_HANG] = "hang: every warp waits and none can go on",
     [PTX_FAULT_STOPPED] = "stopped",
     [PTX_FAULT_NO_MEMORY] = "out of memory",
+    [PTX_FAULT_HANDLE] = "no texture or surface has this handle",
 };
 
 void ptx_stop_fault(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,

@@ -6,6 +6,7 @@
  */
 #include "emu/ptx_exec.h"
 #include "emu/ptx_module.h"
+#include "emu/ptx_texture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -447,6 +448,7 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     while (g.block_count)
         remove_block(&g, g.block_count - 1);
     free_spares(&run);
+    ptx_images_drop(&run);
     free(g.blocks);
     if (!ok)
         fault->kind = PTX_FAULT_NO_MEMORY;
