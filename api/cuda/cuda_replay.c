@@ -29,6 +29,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_streams_finish(replay);
     cuda_code_finish(replay);
     sbt_map_finish(&replay->objects);
+    cuda_textures_finish(replay);
     cuda_library_close(&replay->library);
     pthread_mutex_destroy(&replay->streams_lock);
     free(state);

@@ -165,6 +165,20 @@ int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
 int cuda_code_check(struct cuda_replay *replay);
 void cuda_code_finish(struct cuda_replay *replay);
 
+/* ---- texture and surface objects (cuda_replay_texture.c) ---- */
+
+struct cuda_textures {
+    struct sbt_map textures; /* recorded handle -> the replay's, 0: gone */
+    struct sbt_map surfaces;
+    struct sbt_map recorded; /* object type << 56 | id -> recorded handle */
+    bool differs;            /* some handle is not the recorded one */
+};
+
+/* Put the replay's handles in the place of recorded ones in a block of arguments. */
+int cuda_textures_translate(struct cuda_replay *replay, CUfunction function, uint8_t *block,
+                            size_t size);
+void cuda_textures_finish(struct cuda_replay *replay);
+
 /* ---- all of it ---- */
 
 struct cuda_replay {
@@ -176,6 +190,7 @@ struct cuda_replay {
     struct cuda_memory memory;
 
     struct sbt_map objects; /* object type << 56 | id -> raw value, 0: gone */
+    struct cuda_textures textures;
 
     pthread_mutex_t streams_lock;
     struct cuda_stream_state **streams; /* by number */
