@@ -25,9 +25,9 @@ struct CUarray_st {
 };
 
 struct CUmipmappedArray_st {
-    struct CUarray_st levels[PTX_LEVEL_MAX];
-    unsigned level_count;
     uint64_t address;
+    unsigned level_count;
+    struct CUarray_st levels[PTX_LEVEL_MAX]; /* not first: a handle is one thing's address */
 };
 
 /* How the engine names a format. False for those that no texture or surface has here (planar,
