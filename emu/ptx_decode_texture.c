@@ -96,7 +96,7 @@ static bool take_geometry(struct ptx_parser *p, struct ptx_place *place)
     return ptx_unsupported(p);
 }
 
-/* The layer comes first; vectors are filled up to 2 or 4 elements. */
+/* The layer comes first; vectors are filled up to 2 or 4 elements, before PTX 2.0 always to 4. */
 static bool parse_place(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type,
                         struct ptx_place *place)
 {
@@ -108,7 +108,7 @@ static bool parse_place(struct ptx_parser *p, const struct ptx_operand *o, ptx_t
     for (unsigned k = 0; k < 3; k++)
         place->coord[k] = PTX_OP_NONE;
     unsigned have = o->kind == PTX_OPERAND_VECTOR ? o->count : o->vector ? o->vector : 1;
-    if (have != count && have != padded)
+    if (have != count && have != padded && (have != 4 || p->version >= 20))
         return ptx_bad_operands(p);
     if (place->is_layered && o->kind == PTX_OPERAND_VECTOR) {
         place->layer = ptx_source(p, ptx_operand_at(p, o->first), PTX_B32, false);
