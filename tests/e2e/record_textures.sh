@@ -27,3 +27,15 @@ status 0 replay t.sbt
 "$TEST_PROGRAMS/edit_words" t.sbt other.sbt 4096 $FIRST 0x7e00000000010000 >/dev/null
 status 0 replay other.sbt
 replay t.sbt --check=3 >out || fail "$(cat out)"
+
+# What arrays hold is hashed too: with the image edited, the first difference is the array's.
+export TS_CHECKSUM=command
+record c.sbt surface >record.out
+unset TS_CHECKSUM
+cmp plain.out record.out || fail "checksums changed the output"
+status 0 replay c.sbt --json
+[ "$(field out checksum_count)" -ge 17 ] || fail "fewer than 17 checksums: $(cat out)"
+"$TEST_PROGRAMS/edit_trace" c.sbt d.sbt cuMemcpy2D_v2 1 77
+status 1 replay d.sbt
+grep -q 'number 1 on stream 0' out || fail "not the upload: $(cat out)"
+grep -q 'buffer  *0x8000010000000000, 4096 bytes' out || fail "not the array: $(cat out)"
