@@ -25,10 +25,14 @@ struct side {
     struct sbt_cursor *cursor;
     const struct sbt_record *record; /* NULL at the end */
     const struct sbt_schema *schema;
-    uint32_t thread;   /* the thread of a HOST sequence */
-    uint32_t *threads; /* in order of first appearance */
+    uint32_t thread; /* the thread of a HOST sequence */
+    struct thread {
+        uint32_t id;
+        bool calls; /* not only writes host memory */
+    } * threads;    /* in order of first appearance */
     size_t thread_count, thread_capacity;
     uint32_t stream_count;
+    bool has_functions; /* of the program, which the GPU called, and which wrote host memory */
 };
 
 struct diff {
@@ -38,6 +42,7 @@ struct diff {
     struct tsm_diff_result *out;
     enum sequence_kind kind;
     uint32_t number;
+    bool has_functions; /* one of the traces */
 };
 
 /* ---- which records ------------------------------------------------------------------------ */
@@ -48,16 +53,26 @@ static bool is_command(const struct sbt_schema *schema)
            schema->kind == SBT_KIND_WAIT;
 }
 
+static uint64_t stream_of(const struct sbt_record *record, const struct sbt_schema *schema)
+{
+    return sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+}
+
+static bool is_host_write(const struct sbt_record *record)
+{
+    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE);
+}
+
 /* Queries and synchronisations are left out: how often a program polls is chance. */
 static bool is_host_call(const struct sbt_record *record, const struct sbt_schema *schema)
 {
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
-        return SBT_TYPE_CALL(record->type) == SBT_CORE_HOST_WRITE;
+        return is_host_write(record);
     return schema->kind != SBT_KIND_QUERY && schema->kind != SBT_KIND_SYNC &&
            schema->kind != SBT_KIND_META;
 }
 
-static bool is_result(const struct sbt_record *record)
+static bool is_readback(const struct sbt_record *record)
 {
     return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) ||
            record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM);
@@ -71,10 +86,11 @@ static bool belongs(const struct diff *d, const struct side *side)
     case SEQUENCE_COMMANDS:
         return is_command(side->schema);
     case SEQUENCE_READBACKS:
-        return is_result(record) && sbt_record_role(side->schema, record, SBT_ROLE_OF_STREAM,
-                                                    SBT_STREAM_NONE) == d->number;
+        return is_readback(record) && stream_of(record, side->schema) == d->number;
     case SEQUENCE_HOST:
-        return record->thread == side->thread && is_host_call(record, side->schema);
+        /* Which of several functions and threads a write is put down to is chance. */
+        return record->thread == side->thread && is_host_call(record, side->schema) &&
+               !(d->has_functions && is_host_write(record));
     }
     return false;
 }
@@ -112,12 +128,11 @@ static void name_command(struct tsm_difference *d, struct side *side)
     d->stream = record->stream;
     d->position = record->position;
     d->stack = record->stack;
-    if (!is_result(record)) {
+    if (!is_readback(record)) {
         tsm_difference_name(d, side->reader);
         return;
     }
-    d->stream =
-        (uint32_t)sbt_record_role(side->schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    d->stream = (uint32_t)stream_of(record, side->schema);
     d->position = sbt_record_role(side->schema, record, SBT_ROLE_OF_POSITION, 0);
     tsm_difference_locate(d, side->reader, record->seq);
 }
@@ -245,7 +260,7 @@ static int walk_sequence(struct diff *d, enum sequence_kind kind, uint32_t numbe
         d->sides[i].cursor = NULL;
         if (kind == SEQUENCE_HOST)
             d->sides[i].thread =
-                number < d->sides[i].thread_count ? d->sides[i].threads[number] : 0;
+                number < d->sides[i].thread_count ? d->sides[i].threads[number].id : 0;
     }
     for (int i = 0; i < 2 && !error; i++)
         error = sbt_cursor_create(&d->sides[i].cursor, d->sides[i].reader, &filter, 1);
@@ -258,21 +273,34 @@ static int walk_sequence(struct diff *d, enum sequence_kind kind, uint32_t numbe
 
 /* ---- what there is ------------------------------------------------------------------------ */
 
-static int note_thread(struct side *side, uint32_t thread)
+static int note_thread(struct side *side, uint32_t id, bool calls)
 {
-    for (size_t i = side->thread_count; i-- > 0;)
-        if (side->threads[i] == thread)
+    for (size_t i = side->thread_count; i-- > 0;) {
+        if (side->threads[i].id == id) {
+            side->threads[i].calls |= calls;
             return 0;
+        }
+    }
     if (side->thread_count == side->thread_capacity) {
         size_t more = side->thread_capacity ? side->thread_capacity * 2 : 16;
-        uint32_t *grown = realloc(side->threads, more * sizeof(*grown));
+        struct thread *grown = realloc(side->threads, more * sizeof(*grown));
         if (!grown)
             return tsm_fail(TSM_E_MEMORY, "no memory for %zu threads", more);
         side->threads = grown;
         side->thread_capacity = more;
     }
-    side->threads[side->thread_count++] = thread;
+    side->threads[side->thread_count++] = (struct thread){id, calls};
     return 0;
+}
+
+static void forget_writers(struct side *side)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < side->thread_count; i++)
+        if (side->threads[i].calls)
+            side->threads[kept++] = side->threads[i];
+    side->thread_count = kept;
 }
 
 /* Streams and threads of one trace, in one pass. */
@@ -289,7 +317,8 @@ static int look_at(struct side *side)
             if (record->stream >= side->stream_count && record->stream < 65536)
                 side->stream_count = record->stream + 1;
         } else if (schema && is_host_call(record, schema)) {
-            error = note_thread(side, record->thread);
+            error = note_thread(side, record->thread, !is_host_write(record));
+            side->has_functions |= stream_of(record, schema) != SBT_STREAM_NONE;
         }
     }
     sbt_cursor_destroy(cursor);
@@ -365,6 +394,9 @@ int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reade
         if (!error)
             error = tsm_extents_collect(&d.pairing.extents[i], d.sides[i].reader);
     }
+    d.has_functions = d.sides[0].has_functions || d.sides[1].has_functions;
+    for (int i = 0; i < 2 && d.has_functions; i++)
+        forget_writers(&d.sides[i]);
     if (!error)
         error = walk_all(&d);
     tsm_pairing_finish(&d.pairing);

@@ -120,6 +120,11 @@ struct tsm_box {
 };
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
 
+/* The same for what a command takes that may run later: where a function of the program that is sent
+ * but has not run may still write those bytes, the record is marked LATE and has none. */
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size);
+void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
+
 /* Mark the record: SBT_RECORD_TAINTS, SBT_RECORD_TRUNCATED. */
 void tsm_call_flag(struct tsm_call *call, uint32_t flags);
 
@@ -196,6 +201,16 @@ void tsm_hostmem_untrack(uint64_t start);
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
  * or nothing changed. */
 void tsm_hostmem_publish(void);
+
+/* ---- functions of the program that the GPU calls --------------------------------------------- */
+
+/* `call` sent one to its stream. */
+void tsm_function_sent(const struct tsm_call *call);
+
+/* Around it, on the thread that runs it, outside of a call: what it writes into host memory that the
+ * device can read is recorded as done by the command at `position` of `stream`. */
+void tsm_function_enter(uint32_t stream, uint64_t position);
+void tsm_function_left(uint32_t stream, uint64_t position);
 
 /* ---- the session ---------------------------------------------------------------------------- */
 

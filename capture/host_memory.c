@@ -11,6 +11,10 @@
  * Memory into which an asynchronous copy from the device is under way is not the program's: those
  * bytes are left out until the copy is known to be complete. What kernels write there by themselves
  * cannot be told from what the program writes.
+ *
+ * Whose a change is cannot be seen. It is recorded as that of each function of the program that
+ * runs at the moment, and as that of the program's threads, except where a function ends: what its
+ * stream still has to read is not to be overwritten before its turn.
  */
 #include "capture/session.h"
 
@@ -21,13 +25,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define PAGE            4096u
-#define RANGE_COUNT_MAX 1024u
-#define BLOCK_SIZE      (1u << 20)
-#define WATCH_SIZE_MIN  (1u << 20) /* below this hashing is cheaper than a scan */
-#define RUN_COUNT       256u
-#define HASH_ABOVE      0.12 /* share of pages written in a cycle: stop watching */
-#define WATCH_BELOW     0.06 /* ... watch again */
+#define PAGE             4096u
+#define RANGE_COUNT_MAX  1024u
+#define BLOCK_SIZE       (1u << 20)
+#define WATCH_SIZE_MIN   (1u << 20) /* below this hashing is cheaper than a scan */
+#define WRITER_COUNT_MAX 64u
+#define RUN_COUNT        256u
+#define HASH_ABOVE       0.12 /* share of pages written in a cycle: stop watching */
+#define WATCH_BELOW      0.06 /* ... watch again */
 
 struct range {
     uint64_t start, end;             /* as the program gave them */
@@ -44,6 +49,11 @@ struct tsm_hostmem {
     bool pagemap_open;
     struct tsm_pagemap pagemap;
     struct tsm_page_run runs[RUN_COUNT];
+    uint32_t writer_count; /* functions of the program that run now, and perhaps its threads */
+    struct writer {
+        uint32_t stream; /* SBT_STREAM_NONE: a thread */
+        uint64_t position;
+    } writers[WRITER_COUNT_MAX + 1];
     uint32_t gap_count; /* of the block */
     struct tsm_gap gaps[TSM_GAP_COUNT_MAX];
     struct iovec spans[RUN_COUNT];
@@ -88,10 +98,13 @@ static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
     note.slots[0] = from;
     note.slots[1] = to - from;
     note.slots[2] = SBT_BLOB_ENCODED_SIZE(to - from);
-    note.slots[3] = SBT_STREAM_NONE;
     note.data = reference;
     note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
-    tsm_note_write(lane, &note);
+    for (uint32_t i = 0; i < h->writer_count; i++) {
+        note.slots[3] = h->writers[i].stream;
+        note.slots[4] = h->writers[i].position;
+        tsm_note_write(lane, &note);
+    }
 }
 
 /* The same without the bytes that belong to the device. */
@@ -337,7 +350,57 @@ void tsm_hostmem_untrack(uint64_t start)
     errno = saved_errno;
 }
 
-void tsm_hostmem_publish(void)
+bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
+{
+    struct tsm_hostmem *h = s->hostmem;
+    bool found = false;
+
+    if (__atomic_load_n(&h->range_count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&h->lock);
+    for (uint32_t i = 0; i < h->range_count && !found; i++)
+        found = start >= h->ranges[i].start && start + size <= h->ranges[i].end;
+    tsm_lock_give(&h->lock);
+    return found;
+}
+
+/* ---- publishing -------------------------------------------------------------------------------
+ */
+
+/* Called with the lock held, to say whose the changes are, and after they are recorded. */
+typedef void (*change_writers)(struct tsm_hostmem *h, struct writer writer);
+
+static void add_writer(struct tsm_hostmem *h, struct writer writer)
+{
+    if (h->writer_count < WRITER_COUNT_MAX)
+        h->writers[h->writer_count++] = writer;
+}
+
+static void remove_writer(struct tsm_hostmem *h, struct writer writer)
+{
+    for (uint32_t i = h->writer_count; i-- > 0;) {
+        if (h->writers[i].stream != writer.stream || h->writers[i].position != writer.position)
+            continue;
+        h->writers[i] = h->writers[--h->writer_count];
+        return;
+    }
+}
+
+static void keep_writers(struct tsm_hostmem *h, struct writer writer) {}
+
+static void publish_all(struct tsm_lane *lane, bool threads)
+{
+    struct tsm_hostmem *h = lane->session->hostmem;
+    const struct writer thread = {SBT_STREAM_NONE, 0};
+
+    if (threads || h->writer_count == 0)
+        h->writers[h->writer_count++] = thread;
+    for (uint32_t i = 0; i < h->range_count; i++)
+        publish(lane, h, &h->ranges[i]);
+    remove_writer(h, thread);
+}
+
+static void publish_then(bool threads, change_writers change, struct writer writer)
 {
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
@@ -349,10 +412,25 @@ void tsm_hostmem_publish(void)
     lane = tsm_thread_lane(s);
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
-        for (uint32_t i = 0; i < s->hostmem->range_count; i++)
-            publish(lane, s->hostmem, &s->hostmem->ranges[i]);
+        publish_all(lane, threads);
+        change(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
     }
     tsm_thread.inside--;
     errno = saved_errno;
+}
+
+void tsm_hostmem_publish(void)
+{
+    publish_then(true, keep_writers, (struct writer){0});
+}
+
+void tsm_function_enter(uint32_t stream, uint64_t position)
+{
+    publish_then(true, add_writer, (struct writer){stream, position});
+}
+
+void tsm_function_left(uint32_t stream, uint64_t position)
+{
+    publish_then(false, remove_writer, (struct writer){stream, position});
 }

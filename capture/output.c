@@ -8,7 +8,9 @@
  */
 #include "capture/session.h"
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "capture/family.h"
 #include "format/chunk.h"
 
 #include <errno.h>
@@ -21,9 +23,9 @@
 
 #define ATTEMPT_COUNT_MAX 10000u
 
-/* When the first session of this process, or of the process that it was forked from, began. A trace
- * that is newer than this belongs to the family, and is not replaced. */
-static struct timespec family_start;
+/* When this process, or the oldest of the family that it belongs to, began. A trace that is newer
+ * than this is the family's, and is not replaced. */
+static uint64_t family_start_ns;
 
 static bool make_absolute(char path[TSM_PATH_MAX], const char *relative)
 {
@@ -49,8 +51,19 @@ static bool choose_names(struct tsm_session *s, unsigned attempt)
 
 static bool newer_than_family(const struct stat *st)
 {
-    return st->st_mtim.tv_sec != family_start.tv_sec ? st->st_mtim.tv_sec > family_start.tv_sec
-                                                     : st->st_mtim.tv_nsec >= family_start.tv_nsec;
+    return (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec >=
+           family_start_ns;
+}
+
+/* A fork's family is its parent's, which may have ended. */
+static void find_family(void)
+{
+    struct tsm_family family;
+
+    if (family_start_ns)
+        return;
+    tsm_family_find(&family);
+    family_start_ns = family.start_ns ? family.start_ns : tsm_clock_ns(CLOCK_REALTIME_COARSE);
 }
 
 /* The locked lanes file; -1: somebody else's, try the next name; -2: error, in errno. */
@@ -136,8 +149,7 @@ int tsm_output_open(struct tsm_session *s, int *trace_fd, int *lanes_fd)
 {
     int result = OPEN_TAKEN;
 
-    if (family_start.tv_sec == 0)
-        clock_gettime(CLOCK_REALTIME_COARSE, &family_start);
+    find_family();
     for (unsigned i = 0; i < ATTEMPT_COUNT_MAX && result == OPEN_TAKEN; i++) {
         if (!choose_names(s, i)) {
             tsm_format(s->drain_message, sizeof(s->drain_message), "TS_OUTPUT is too long");

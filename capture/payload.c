@@ -97,6 +97,13 @@ static struct sbt_key key_of(const uint8_t *data, size_t size)
 /* ---- fetching ---------------------------------------------------------------------------------
  */
 
+uint64_t tsm_box_extent(const struct tsm_box *box)
+{
+    if (tsm_box_size(box) == 0)
+        return 0;
+    return (box->depth - 1) * box->plane + (box->height - 1) * box->pitch + box->width;
+}
+
 uint64_t tsm_box_size(const struct tsm_box *box)
 {
     return box->width * box->height * box->depth;

@@ -30,14 +30,6 @@ struct tsm_readbacks *tsm_readbacks_create(void)
     return tsm_memory_map(sizeof(struct tsm_readbacks));
 }
 
-/* Bytes from the first to the last one touched, gaps included. */
-static uint64_t extent(const struct tsm_box *box)
-{
-    if (tsm_box_size(box) == 0)
-        return 0;
-    return (box->depth - 1) * box->plane + (box->height - 1) * box->pitch + box->width;
-}
-
 static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
                          uint64_t position, enum tsm_fetch fetch)
 {
@@ -66,7 +58,7 @@ static bool overlap(const struct tsm_box *a, const struct tsm_box *b)
 {
     uint64_t a_start = (uint64_t)(uintptr_t)a->data, b_start = (uint64_t)(uintptr_t)b->data;
 
-    return a_start < b_start + extent(b) && b_start < a_start + extent(a);
+    return a_start < b_start + tsm_box_extent(b) && b_start < a_start + tsm_box_extent(a);
 }
 
 /* The lock is held. What is about to be overwritten can no longer be read back: forget it. */
@@ -152,7 +144,7 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count; i++) {
         uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
-        uint64_t end = start + extent(&r->all[i].box);
+        uint64_t end = start + tsm_box_extent(&r->all[i].box);
 
         if (start >= to || end <= from)
             continue;
@@ -224,14 +216,19 @@ static void complete_before(struct tsm_session *s, enum sbt_api api, struct tsm_
 void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
 {
     struct tsm_session *s = tsm_session_current();
+    bool functions;
     uint64_t ticks;
 
-    if (!s || tsm_thread.session != s ||
-        __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
+    if (!s || tsm_thread.session != s)
+        return;
+    functions = tsm_streams_await_functions(s->streams);
+    if (!functions && __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
         return;
     /* What another thread sent while this one waited may not be complete. */
     ticks = tsm_thread.lane->last_begin;
     complete_before(s, api, stream, ticks);
+    if (functions)
+        tsm_streams_functions_complete(s->streams, api, stream, ticks);
     if (stream)
         tsm_stream_complete_waits(stream, ticks);
     write_complete(s);

@@ -2,6 +2,7 @@
 #include "capture/session.h"
 
 #include "base/log.h"
+#include "capture/family.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -147,6 +148,16 @@ static bool make_tables(struct tsm_session *s)
            s->streams && s->readbacks && s->hostmem && s->filter && s->notes && s->mappings;
 }
 
+static bool is_unwanted_child(const struct tsm_settings *settings, bool forked)
+{
+    struct tsm_family family;
+
+    if (settings->follow_children || forked)
+        return !settings->follow_children;
+    tsm_family_find(&family);
+    return family.is_child;
+}
+
 /* A session without a trace yet; NULL when capture is switched off or memory is refused. */
 static struct tsm_session *create(bool forked)
 {
@@ -157,7 +168,7 @@ static struct tsm_session *create(bool forked)
     s->pid = own_pid();
     tsm_settings_parse(&s->settings, environment);
     tsm_log_configure(s->settings.log);
-    if (!s->settings.enabled || (forked && !s->settings.follow_children)) {
+    if (!s->settings.enabled || is_unwanted_child(&s->settings, forked)) {
         tsm_memory_unmap(s, sizeof(*s));
         return NULL;
     }

@@ -187,6 +187,8 @@ bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum ts
                        bool store, uint8_t *out);
 
 uint64_t tsm_box_size(const struct tsm_box *box);
+/* Bytes from the first to the last one touched, gaps included. */
+uint64_t tsm_box_extent(const struct tsm_box *box);
 
 /* A lane's memory for encoded references and for readbacks that wait for the call's commit. */
 #define TSM_SCRATCH_DEFERRED_MAX 8
@@ -234,6 +236,9 @@ struct tsm_handles *tsm_handles_create(void);
 struct tsm_streams *tsm_streams_create(void);
 struct tsm_readbacks *tsm_readbacks_create(void);
 struct tsm_hostmem *tsm_hostmem_create(void);
+
+/* Is all of [start, start + size) host memory that the device can read? */
+bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
 
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);

@@ -248,7 +248,8 @@ static const struct tsm_setting table[] = {
     {"TS_CAPTURE", "0|1", "1", "Switch capture off (0) or on (1).", parse_capture},
     {"TS_OUTPUT", "PATH", "trace.sbt",
      "Where the trace goes; %p is the process id, %h the host, %r the MPI or torch rank, %% a "
-     "percent sign. An existing trace is replaced, any other file is not.",
+     "percent sign. An existing trace is replaced, any other file is not; further processes of the "
+     "same run get name.1.sbt, name.2.sbt and so on.",
      parse_output},
     {"TS_STACKS", "off|commands|all", "commands", "Which calls carry the host stack.",
      parse_stacks},
@@ -274,7 +275,8 @@ static const struct tsm_setting table[] = {
      parse_kernels},
     {"TS_THREAD_NAMES", "GLOB", "", "Record commands of threads with such a name only.",
      parse_thread_names},
-    {"TS_CHILDREN", "0|1", "1", "Whether child processes are recorded, too.", parse_children},
+    {"TS_CHILDREN", "0|1", "1", "Whether child processes are recorded, too, forked or executed.",
+     parse_children},
     {"TS_START", "now|paused", "now", "Whether recording begins at once.", parse_start},
     {"TS_START_CALL", "N", "0", "Begin recording at the Nth call; 0 at once.", parse_start_call},
     {"TS_STOP_CALL", "N", "0", "End recording after the Nth recorded call; 0 never.",

@@ -14,6 +14,7 @@
 struct tsm_streams {
     struct tsm_lock edge_lock;
     uint32_t count;
+    bool functions; /* some were sent and are not known to have run */
     struct tsm_stream all[STREAM_COUNT_MAX];
 };
 
@@ -162,6 +163,51 @@ void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks)
         const struct tsm_edge *edge = &stream->edges[i];
         if (edge->ticks < ticks)
             complete(edge->from, edge->position, 0);
+    }
+    tsm_lock_give(&streams->edge_lock);
+}
+
+/* ---- functions of the program -----------------------------------------------------------------
+ */
+
+void tsm_stream_function_sent(struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_streams *streams = current();
+
+    if (!streams || stream == &nowhere)
+        return;
+    tsm_lock_take(&streams->edge_lock);
+    stream->function = position;
+    stream->function_ticks = tsm_ticks();
+    __atomic_store_n(&streams->functions, true, __ATOMIC_RELEASE);
+    tsm_lock_give(&streams->edge_lock);
+}
+
+bool tsm_streams_await_functions(struct tsm_streams *streams)
+{
+    uint32_t count = __atomic_load_n(&streams->count, __ATOMIC_ACQUIRE);
+    bool awaited = false;
+
+    if (!__atomic_load_n(&streams->functions, __ATOMIC_ACQUIRE))
+        return false;
+    tsm_lock_take(&streams->edge_lock);
+    for (uint32_t i = 0; i < count && !awaited; i++)
+        awaited = streams->all[i].function > streams->all[i].completed;
+    __atomic_store_n(&streams->functions, awaited, __ATOMIC_RELEASE);
+    tsm_lock_give(&streams->edge_lock);
+    return awaited;
+}
+
+void tsm_streams_functions_complete(struct tsm_streams *streams, enum sbt_api api,
+                                    const struct tsm_stream *stream, uint64_t ticks)
+{
+    uint32_t count = __atomic_load_n(&streams->count, __ATOMIC_ACQUIRE);
+
+    tsm_lock_take(&streams->edge_lock);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tsm_stream *s = &streams->all[i];
+        if ((stream ? s == stream : s->api == api) && s->function_ticks < ticks)
+            complete(s, s->function, 0);
     }
     tsm_lock_give(&streams->edge_lock);
 }

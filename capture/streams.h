@@ -13,6 +13,8 @@
 
 #define TSM_EDGE_COUNT 64u /* the newest ones are kept */
 
+struct tsm_streams;
+
 struct tsm_edge {
     uint64_t at;       /* last position of the waiting stream before the wait */
     uint64_t position; /* on the stream waited for */
@@ -33,6 +35,8 @@ struct tsm_stream {
     struct tsm_stream *joined; /* of a legacy stream: the list of those that join it */
     struct tsm_stream *next_joined;
     uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
+    uint64_t function;    /* position of the last function of the program that was sent */
+    uint64_t function_ticks;
     uint32_t edge_count;  /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
     struct tsm_edge edges[TSM_EDGE_COUNT];
 };
@@ -52,5 +56,17 @@ void tsm_stream_complete(struct tsm_stream *stream, uint64_t position);
 
 /* What was sent to `stream` before `ticks` is complete: so is what it had to wait for by then. */
 void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks);
+
+/* ---- functions of the program that the GPU calls ---- */
+
+/* The command at `position` is one; now. */
+void tsm_stream_function_sent(struct tsm_stream *stream, uint64_t position);
+
+/* Is there one of which the host does not know that it has run? Cheap where there never was one. */
+bool tsm_streams_await_functions(struct tsm_streams *streams);
+
+/* What was sent before `ticks` to `stream` (NULL: to all streams of `api`) is complete. */
+void tsm_streams_functions_complete(struct tsm_streams *streams, enum sbt_api api,
+                                    const struct tsm_stream *stream, uint64_t ticks);
 
 #endif

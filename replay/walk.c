@@ -326,6 +326,8 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_CORE_CHECKSUM:
         return verify_record(p, record, schema);
     case SBT_CORE_HOST_WRITE:
+        if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
+            return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     default:
         return 0;

@@ -140,6 +140,10 @@ static void put_value(struct tsm_record_text *t, const struct sbt_record *record
 {
     uint64_t slot = record->slots[index];
 
+    if (field->role == SBT_ROLE_OF_STREAM && slot == SBT_STREAM_NONE) {
+        tsm_line_text(&t->line, "-");
+        return;
+    }
     switch (field->type) {
     case SBT_FIELD_INT:
         tsm_line_i64(&t->line, (int64_t)slot);
@@ -264,9 +268,11 @@ static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *sche
         {SBT_RECORD_TAINTS, " [taints]"},
         {SBT_RECORD_TRUNCATED, " [truncated]"},
         {SBT_RECORD_UNFINISHED, " [unfinished]"},
+        {SBT_RECORD_LATE, " [late]"},
     };
+    bool bad = (record->flags & ~SBT_RECORD_LATE) != 0;
 
-    if (record->flags)
+    if (bad)
         tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_BAD));
     if (record->result != 0 || (record->flags & SBT_RECORD_FAILED)) {
         tsm_line_text(&t->line, " = ");
@@ -279,7 +285,7 @@ static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *sche
         if (record->flags & marks[i].flag)
             tsm_line_text(&t->line, marks[i].text);
     }
-    if (record->flags)
+    if (bad)
         tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_NONE));
 }
 

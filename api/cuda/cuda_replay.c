@@ -29,6 +29,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_contexts_finish(replay);
     cuda_streams_finish(replay);
     cuda_code_finish(replay);
+    cuda_functions_finish(&replay->functions);
     sbt_map_finish(&replay->objects);
     cuda_textures_finish(replay);
     cuda_arrays_finish(replay);
@@ -47,6 +48,8 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     state->replay.reader = reader;
     state->replay.options = options;
     pthread_mutex_init(&state->replay.streams_lock, NULL);
+    pthread_mutex_init(&state->replay.functions.lock, NULL);
+    pthread_mutex_init(&state->replay.functions.written_lock, NULL);
     *out = state;
     return 0;
 }
@@ -57,7 +60,7 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
     int error;
 
     if (SBT_TYPE_API(record->type) != SBT_API_CUDA)
-        return 0;
+        return cuda_functions_plan(&state->replay.functions, record, schema);
     error = cuda_memory_plan(&state->replay.memory, record, schema);
     return error ? error : cuda_code_plan(&state->replay, record, schema);
 }
@@ -99,6 +102,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     struct cuda_replay *replay = &state->replay;
     int error;
 
+    cuda_functions_prepare(&replay->functions);
     cuda_ranges_keep(&replay->memory.device);
     cuda_ranges_keep(&replay->memory.host);
     error = cuda_library_open(&replay->library, replay->options);
@@ -139,7 +143,15 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
     if (!region || region->size - (address - region->address) < blob.size)
         return 0; /* released meanwhile */
     void *at = (void *)(uintptr_t)(region->actual + (address - region->address));
-    int error = sbt_reader_blob(replay->reader, &blob, 0, at, blob.size);
+    uint8_t *bytes = replay->functions.count ? malloc(blob.size + 1) : at;
+    if (!bytes)
+        return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
+    int error = sbt_reader_blob(replay->reader, &blob, 0, bytes, blob.size);
+    if (bytes != at) {
+        if (error >= 0)
+            cuda_functions_write(&replay->functions, at, bytes, blob.size, record->seq);
+        free(bytes);
+    }
     return error < 0 ? error : 0;
 }
 
@@ -151,31 +163,9 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
     return carry_out(&state->replay, record);
 }
 
-static void do_nothing(void *user) {}
-
-static bool is_host_function(uint32_t type)
-{
-    return type == TYPE_cuLaunchHostFunc || type == TYPE_cuLaunchHostFunc_ptsz ||
-           type == TYPE_cuStreamAddCallback || type == TYPE_cuStreamAddCallback_ptsz;
-}
-
-/* The program's function is not here; its place on the stream is kept. */
-static int launch_nothing(struct cuda_replay *replay, const struct sbt_record *record)
-{
-    struct cuda_args args;
-
-    cuda_args_begin(&args, replay, record, 0);
-    CUstream stream = cuda_arg_stream(&args);
-    if (args.error)
-        return args.error;
-    return cuda_args_end(&args, args.driver->cuLaunchHostFunc(stream, do_nothing, NULL));
-}
-
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
-    if (is_host_function(record->type))
-        return launch_nothing(&state->replay, record);
     return carry_out(&state->replay, record);
 }
 

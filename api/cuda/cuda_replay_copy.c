@@ -22,6 +22,11 @@ static int end_copy(struct cuda_args *args, CUresult result, CUstream stream)
     return cuda_args_end(args, result);
 }
 
+static bool is_late(const struct cuda_args *args)
+{
+    return (args->record->flags & SBT_RECORD_LATE) != 0;
+}
+
 /* The bytes that the program sent, or NULL when the source is the device's. */
 static const void *sent_bytes(struct cuda_args *args, uint32_t slot)
 {
@@ -70,7 +75,9 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     CUstream stream = cuda_arg_stream(&args);
     size_t size = cuda_arg(&args, SLOT_cuMemcpy_ByteCount);
     uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
-    const void *sent = sent_bytes(&args, SLOT_cuMemcpy_payload);
+    const void *sent = is_late(&args)
+                           ? cuda_registered(replay, cuda_arg(&args, SLOT_cuMemcpy_src), size)
+                           : sent_bytes(&args, SLOT_cuMemcpy_payload);
     void *received =
         !args.error && is_programs(replay, dst) ? programs_memory(&args, dst, size) : NULL;
     if (args.error)
@@ -120,6 +127,35 @@ static void point_at_packed(struct side *side, const struct box *box, const void
     }
 }
 
+/* Bytes from the first to the last one that is copied. */
+static uint64_t extent(const struct side *side, const struct box *box, uint64_t *offset)
+{
+    uint64_t pitch = *side->pitch ? *side->pitch : box->width;
+    uint64_t plane = pitch * (side->height && *side->height ? *side->height : box->rows);
+
+    *offset = (side->z ? *side->z : 0) * plane + *side->y * pitch + *side->x;
+    if (!box->width || !box->rows || !box->planes)
+        return 0;
+    return (box->planes - 1) * plane + (box->rows - 1) * pitch + box->width;
+}
+
+/* The program's own memory, which a function of the program writes before the copy runs. */
+static void point_at_late(struct cuda_args *args, struct side *side, const struct box *box)
+{
+    uint64_t base =
+        *side->type == CU_MEMORYTYPE_UNIFIED ? *side->device : (uint64_t)(uintptr_t)*side->host;
+    uint64_t offset, size = extent(side, box, &offset);
+    const uint8_t *there = cuda_registered(args->replay, base + offset, size);
+
+    if (!there && !args->error)
+        args->error = tsm_fail(TSM_E_NOT_FOUND,
+                               "host memory 0x%llx, which it copies from, was made by no record of "
+                               "this trace",
+                               (unsigned long long)base);
+    *side->type = CU_MEMORYTYPE_HOST;
+    *side->host = there - offset;
+}
+
 static void resolve(const struct cuda_replay *replay, struct side *side)
 {
     if (*side->type == CU_MEMORYTYPE_UNIFIED)
@@ -137,9 +173,11 @@ static void place_sides(struct cuda_args *args, struct side *src, struct side *d
 
     if (args->error)
         return;
+    if (is_late(args))
+        point_at_late(args, src, box);
     resolve(args->replay, src);
     resolve(args->replay, dst);
-    if (*src->type == CU_MEMORYTYPE_HOST) {
+    if (*src->type == CU_MEMORYTYPE_HOST && !is_late(args)) {
         if (!sent && size)
             args->error = tsm_fail(TSM_E_FORMAT, "has no bytes to copy from");
         point_at_packed(src, box, sent);
@@ -156,6 +194,7 @@ static CUDA_MEMCPY2D read_copy2d(struct cuda_args *args)
         .srcXInBytes = cuda_arg(args, AT(srcXInBytes)),
         .srcY = cuda_arg(args, AT(srcY)),
         .srcMemoryType = (CUmemorytype)cuda_arg(args, AT(srcMemoryType)),
+        .srcHost = (const void *)(uintptr_t)cuda_arg(args, AT(srcHost)), /* NOLINT: an address */
         .srcDevice = cuda_arg(args, AT(srcDevice)),
         .srcArray = cuda_arg_handle(args, AT(srcArray), CUDA_OBJECT_ARRAY),
         .srcPitch = cuda_arg(args, AT(srcPitch)),
@@ -199,6 +238,7 @@ int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *re
         (c).srcZ = cuda_arg(args, prefix##srcZ);                                                   \
         (c).srcLOD = cuda_arg(args, prefix##srcLOD);                                               \
         (c).srcMemoryType = (CUmemorytype)cuda_arg(args, prefix##srcMemoryType);                   \
+        (c).srcHost = (const void *)(uintptr_t)cuda_arg(args, prefix##srcHost); /* NOLINT */       \
         (c).srcDevice = cuda_arg(args, prefix##srcDevice);                                         \
         (c).srcArray = cuda_arg_handle(args, prefix##srcArray, CUDA_OBJECT_ARRAY);                 \
         (c).srcPitch = cuda_arg(args, prefix##srcPitch);                                           \

@@ -200,6 +200,28 @@ int cuda_textures_translate(struct cuda_replay *replay, CUfunction function, uin
                             size_t size);
 void cuda_textures_finish(struct cuda_replay *replay);
 
+/* ---- functions of the program that the GPU called (cuda_replay_function.c) ---- */
+
+struct cuda_functions {
+    struct cuda_function_write *writes; /* by command, once prepared */
+    size_t count, capacity;
+    pthread_mutex_t lock; /* of the cursor */
+    struct sbt_cursor *cursor;
+    pthread_mutex_t written_lock; /* of the map */
+    struct sbt_map written;       /* page of host memory -> the record that it is from */
+};
+
+/* Remember a record that such a function wrote. */
+int cuda_functions_plan(struct cuda_functions *functions, const struct sbt_record *record,
+                        const struct sbt_schema *schema);
+void cuda_functions_prepare(struct cuda_functions *functions);
+/* Bytes of record `seq`. Functions that ran at once, or beside a thread of the program, are all said
+ * to have written what any of them did: in whatever order they run now, what was recorded last stays,
+ * page by page. Any thread. */
+void cuda_functions_write(struct cuda_functions *functions, uint8_t *to, const uint8_t *bytes,
+                          uint64_t size, uint64_t seq);
+void cuda_functions_finish(struct cuda_functions *functions);
+
 /* ---- all of it ---- */
 
 struct cuda_replay {
@@ -209,6 +231,7 @@ struct cuda_replay {
     int device_first; /* recorded device 0 */
     int device_count;
     struct cuda_memory memory;
+    struct cuda_functions functions;
 
     struct sbt_map objects; /* object type << 56 | id -> raw value, 0: gone */
     struct cuda_textures textures;

@@ -61,6 +61,7 @@ bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, ui
 /* In the child of a fork. */
 void cuda_arrays_forked(void);
 void cuda_streams_forked(void);
+void cuda_functions_forked(void);
 void cuda_checksum_forked(void);
 
 #endif

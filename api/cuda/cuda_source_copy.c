@@ -70,7 +70,10 @@ static void after(struct tsm_call *call, bool ok, struct copy *copy, bool waited
         if (copy->src.type == CU_MEMORYTYPE_HOST)
             box = box_of(&copy->src, copy);
     }
-    tsm_call_blob_box(call, &box);
+    if (waited)
+        tsm_call_blob_box(call, &box);
+    else
+        tsm_call_payload_box(call, &box);
     if (ok && copy->dst.type == CU_MEMORYTYPE_HOST) {
         box = box_of(&copy->dst, copy);
         tsm_readback(call, &box, waited);

@@ -104,9 +104,10 @@ def read_in(param, slot, length):
         value = f'cuda_arg_string(&args, {slot})'
     elif use.type == 'bytes':
         value = f'(void *)cuda_arg_bytes(&args, {slot}, {length})'
-    elif use.type in ('blob', 'payload'):
-        at = slot + (use.type == 'payload')
-        value = f'cuda_arg_blob(&args, {at}, {length})'
+    elif use.type == 'blob':
+        value = f'cuda_arg_blob(&args, {slot}, {length})'
+    elif use.type == 'payload':
+        value = f'cuda_arg_payload(&args, {slot}, {length})'
     elif use.type == 'readback':
         value = f'cuda_arg_readback(&args, {length})'
     else:

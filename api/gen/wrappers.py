@@ -141,13 +141,15 @@ def scalar(call, field, expression):
     return f'CUDA_SLOT({expression})'
 
 
-def append_variable(field):
+def append_variable(call, field):
     pointer = field.value
     if field.type == 'STRING':
         text = f'ok && {pointer} ? *{pointer} : NULL' if field.use.indirect else \
             f'ok ? {pointer} : NULL'
         return f'tsm_call_string(&call, {text});'
     function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
+    if field.role == 'payload' and 'waits' not in call.options:
+        function = 'tsm_call_payload'
     return f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0);'
 
 
@@ -155,7 +157,7 @@ def append(call, field):
     """The C statement that appends a field. What a pointer points to is read only when the driver
     has accepted it."""
     if field.type in ('STRING', 'BYTES', 'BLOB'):
-        return append_variable(field)
+        return append_variable(call, field)
     if field.use.type in ('payload', 'readback'):
         return f'tsm_call_slot(&call, CUDA_SLOT({field.value}));'
     if field.use.out:

@@ -161,6 +161,7 @@ struct sbt_enum {
 #define SBT_RECORD_TAINTS     2u /* this one changed something that is not modelled */
 #define SBT_RECORD_TRUNCATED  4u /* some argument was too long to keep: not replayable */
 #define SBT_RECORD_UNFINISHED 8u /* the process ended inside this call; result is unknown */
+#define SBT_RECORD_LATE       16u /* its payload is what memory holds when the command runs */
 
 struct sbt_record {
     uint64_t seq;         /* place in the trace's total order, from 0, without gaps */

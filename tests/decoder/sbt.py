@@ -29,7 +29,7 @@ APIS = ["core", "cuda", "hsa", "hip", "vulkan", "drm"]
 KINDS = ["other", "init", "query", "create", "destroy", "command", "sync", "state", "signal",
          "wait", "meta"]
 ENDS = ["none", "finished", "recovered"]
-RECORD_FLAGS = ["failed", "taints", "truncated", "unfinished"]
+RECORD_FLAGS = ["failed", "taints", "truncated", "unfinished", "late"]
 M64 = (1 << 64) - 1
 NO_STREAM = 0xFFFFFFFF
 
@@ -380,7 +380,7 @@ class Trace:
                 '"%s"' % KINDS[kind] if kind < len(KINDS) else "%d" % kind)
         flags = [flag for i, flag in enumerate(RECORD_FLAGS) if r.flags >> i & 1]
         if r.flags >> len(RECORD_FLAGS):
-            flags.append("0x%x" % (r.flags & ~0xF))
+            flags.append("0x%x" % (r.flags & ~0x1F))
         args = []
         for i, slot in enumerate(r.slots):
             if i < len(fields):

@@ -77,6 +77,11 @@ const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size)
     return bytes;
 }
 
+const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    return cuda_arg_blob(args, slot + 1, size);
+}
+
 const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
 {
     got_size = size;

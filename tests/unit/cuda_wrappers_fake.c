@@ -74,6 +74,11 @@ void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
     tsm_call_slot(call, 0);
 }
 
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)
+{
+    tsm_call_blob(call, data, size);
+}
+
 void tsm_call_flag(struct tsm_call *call, uint32_t flags)
 {
     call->flags |= flags;
