@@ -97,7 +97,9 @@ overlay() {
     "$@" -f lavfi -i "$SOURCE" -f lavfi -i testsrc=size=16x16:rate=5:duration=1,format=yuv420p \
         -filter_complex "$GRAPH" -f rawvideo - </dev/null
 }
-GRAPH='[0]hwupload_cuda[a];[1]hwupload_cuda[b];[a][b]overlay_cuda=8:8,hwdownload,format=yuv420p'
+# One device for both: each hwupload_cuda opens its own, and nothing orders its uploads before the
+# overlay on the other one's stream.
+GRAPH='[0]hwupload[a];[1]hwupload[b];[a][b]overlay_cuda=8:8,hwdownload,format=yuv420p'
 rm -f t.sbt
 overlay tsrecord --emu -o t.sbt -- \
     ffmpeg -v error -init_hw_device cuda=cu:0 -filter_hw_device cu >gpu

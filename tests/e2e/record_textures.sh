@@ -26,6 +26,9 @@ status 0 replay t.sbt
 # Launches without translation would name objects that are not there.
 "$TEST_PROGRAMS/edit_words" t.sbt other.sbt 4096 $FIRST 0x7e00000000010000 >/dev/null
 status 0 replay other.sbt
+# A stream with what it needs: the upload, on another stream, of the array behind its texture.
+status 0 replay t.sbt --streams 2 --json
+[ "$(field out checksum_count)" = 1 ] || fail "not the stream's readback: $(cat out)"
 replay t.sbt --check=3 >out || fail "$(cat out)"
 
 # What arrays hold is hashed too: with the image edited, the first difference is the array's.
@@ -35,7 +38,7 @@ unset TS_CHECKSUM
 cmp plain.out record.out || fail "checksums changed the output"
 status 0 replay c.sbt --json
 [ "$(field out checksum_count)" -ge 17 ] || fail "fewer than 17 checksums: $(cat out)"
-"$TEST_PROGRAMS/edit_trace" c.sbt d.sbt cuMemcpy2D_v2 1 77
+"$TEST_PROGRAMS/edit_trace" c.sbt d.sbt cuMemcpy2DAsync_v2 1 77
 status 1 replay d.sbt
-grep -q 'number 1 on stream 0' out || fail "not the upload: $(cat out)"
+grep -q 'number 1 on stream 1' out || fail "not the upload: $(cat out)"
 grep -q 'buffer  *0x8000010000000000, 4096 bytes' out || fail "not the array: $(cat out)"

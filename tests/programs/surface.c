@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 -- a heat map in two arrays that kernels write through surfaces
- * and read through textures, back and forth; the handles change sides at each step. */
+/* SPDX-License-Identifier: Apache-2.0 -- a heat map in two arrays that kernels write through
+ * surfaces and read through textures, back and forth; the handles change sides at each step. The
+ * first map comes on a stream of its own: only the array says that the others need it. */
 #include "tests/programs/program.h"
 
 enum { SIZE = 32, STEPS = 6 };
@@ -39,14 +40,20 @@ int main(void)
 {
     static float map[SIZE * SIZE];
     struct side sides[2];
+    CUstream first, stream;
     CUcontext context;
     CUmodule kernels = program_begin(&context), module;
     CUfunction f;
-    CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = map,
-                        .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = SIZE * 4,
+    CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = map,
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .WidthInBytes = SIZE * 4,
                         .Height = SIZE};
-    CUDA_MEMCPY2D down = {.srcMemoryType = CU_MEMORYTYPE_ARRAY, .dstMemoryType = CU_MEMORYTYPE_HOST,
-                          .dstHost = map, .WidthInBytes = SIZE * 4, .Height = SIZE};
+    CUDA_MEMCPY2D down = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = map,
+                          .WidthInBytes = SIZE * 4,
+                          .Height = SIZE};
 
     for (int i = 0; i < SIZE * SIZE; i++)
         map[i] = (float)(i % 17 * (i % 5));
@@ -54,21 +61,27 @@ int main(void)
     f = program_function(module, "step");
     for (int i = 0; i < 2; i++)
         sides[i] = make_side();
+    CU(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     up.dstArray = sides[0].array;
-    CU(cuMemcpy2D_v2(&up));
+    CU(cuMemcpy2DAsync_v2(&up, first));
+    CU(cuStreamSynchronize(first));
     for (unsigned i = 0; i < STEPS; i++) {
         struct side *from = &sides[i % 2], *to = &sides[(i + 1) % 2];
         void *arguments[] = {&from->texture, &i, &to->surface};
-        CU(cuLaunchKernel(f, SIZE, 1, 1, SIZE, 1, 1, 0, NULL, arguments, NULL));
+        CU(cuLaunchKernel(f, SIZE, 1, 1, SIZE, 1, 1, 0, stream, arguments, NULL));
     }
     down.srcArray = sides[STEPS % 2].array;
-    CU(cuMemcpy2D_v2(&down));
+    CU(cuMemcpy2DAsync_v2(&down, stream));
+    CU(cuStreamSynchronize(stream));
     printf("after %d steps: %08x\n", STEPS, program_digest(map, sizeof(map)));
     for (int i = 0; i < 2; i++) {
         CU(cuTexObjectDestroy(sides[i].texture));
         CU(cuSurfObjectDestroy(sides[i].surface));
         CU(cuArrayDestroy(sides[i].array));
     }
+    CU(cuStreamDestroy_v2(first));
+    CU(cuStreamDestroy_v2(stream));
     CU(cuModuleUnload(module));
     program_end(kernels, context);
     return 0;
