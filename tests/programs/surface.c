@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 -- a heat map in two arrays that kernels write through
  * surfaces and read through textures, back and forth; the handles change sides at each step. The
- * first map comes on a stream of its own: only the array says that the others need it. */
+ * first map comes from another thread, on a stream of its own: only the array says that the others
+ * need it. */
 #include "tests/programs/program.h"
+
+#include <pthread.h>
 
 enum { SIZE = 32, STEPS = 6 };
 
@@ -36,19 +39,41 @@ static struct side make_side(void)
     return side;
 }
 
-int main(void)
-{
-    static float map[SIZE * SIZE];
-    struct side sides[2];
-    CUstream first, stream;
+static float map[SIZE * SIZE];
+
+struct upload {
     CUcontext context;
-    CUmodule kernels = program_begin(&context), module;
-    CUfunction f;
+    CUarray array;
+};
+
+static void *upload_map(void *user)
+{
+    const struct upload *u = user;
     CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST,
                         .srcHost = map,
                         .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = u->array,
                         .WidthInBytes = SIZE * 4,
                         .Height = SIZE};
+    CUstream stream;
+
+    CU(cuCtxSetCurrent(u->context));
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU(cuMemcpy2DAsync_v2(&up, stream));
+    CU(cuStreamSynchronize(stream));
+    CU(cuStreamDestroy_v2(stream));
+    return NULL;
+}
+
+int main(void)
+{
+    struct side sides[2];
+    struct upload upload;
+    pthread_t thread;
+    CUstream stream;
+    CUcontext context;
+    CUmodule kernels = program_begin(&context), module;
+    CUfunction f;
     CUDA_MEMCPY2D down = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                           .dstMemoryType = CU_MEMORYTYPE_HOST,
                           .dstHost = map,
@@ -61,11 +86,10 @@ int main(void)
     f = program_function(module, "step");
     for (int i = 0; i < 2; i++)
         sides[i] = make_side();
-    CU(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    upload = (struct upload){context, sides[0].array};
+    if (pthread_create(&thread, NULL, upload_map, &upload) || pthread_join(thread, NULL))
+        return 1;
     CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    up.dstArray = sides[0].array;
-    CU(cuMemcpy2DAsync_v2(&up, first));
-    CU(cuStreamSynchronize(first));
     for (unsigned i = 0; i < STEPS; i++) {
         struct side *from = &sides[i % 2], *to = &sides[(i + 1) % 2];
         void *arguments[] = {&from->texture, &i, &to->surface};
@@ -80,7 +104,6 @@ int main(void)
         CU(cuSurfObjectDestroy(sides[i].surface));
         CU(cuArrayDestroy(sides[i].array));
     }
-    CU(cuStreamDestroy_v2(first));
     CU(cuStreamDestroy_v2(stream));
     CU(cuModuleUnload(module));
     program_end(kernels, context);
