@@ -34,6 +34,7 @@ struct emu_settings {
     bool is_serial;             /* TS_EMU_STREAMS: one command at a time, picked by `schedule` */
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
+    unsigned threads; /* TS_EMU_THREADS=N|auto: host threads of a launch, see struct ptx_launch */
 };
 
 /* Valid after the first cuInit(), constant from then on. */

@@ -55,7 +55,8 @@ static void finish(struct emu_command *command)
     free(copy->staged);
 }
 
-static const struct emu_command_type copy_type = {.run = run, .finish = finish};
+static const struct emu_command_type copy_type = {
+    .run = run, .finish = finish, .runs_anywhere = true};
 
 /* ---- sending ---- */
 

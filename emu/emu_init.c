@@ -100,6 +100,10 @@ static void read_settings(struct emu_settings *s)
     s->capability = capability_setting();
     s->memory_size = number_setting("TS_EMU_MEMORY", 4ull << 30, 256ull << 30);
     s->fill = (uint8_t)number_setting("TS_EMU_POISON", 0, 255);
+    const char *threads = getenv("TS_EMU_THREADS");
+    s->threads = threads && strcmp(threads, "auto") == 0
+                     ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN)
+                     : (unsigned)number_setting("TS_EMU_THREADS", 1, 64);
     read_schedule(s);
 }
 

@@ -68,6 +68,7 @@ static CUresult run(struct emu_command *command)
                                 .cooperative = l->shape.cooperative,
                                 .params = l->params,
                                 .schedule = emu_settings.schedule,
+                                .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible,
                                 .image = emu_binding_find,
@@ -90,7 +91,8 @@ static void finish(struct emu_command *command)
     free(l->bindings);
 }
 
-static const struct emu_command_type launch_type = {.run = run, .finish = finish};
+static const struct emu_command_type launch_type = {
+    .run = run, .finish = finish, .runs_anywhere = true};
 
 /* ---- checks ---- */
 

@@ -43,7 +43,7 @@ static CUresult run(struct emu_command *command)
     return CUDA_SUCCESS;
 }
 
-static const struct emu_command_type fill_type = {.run = run};
+static const struct emu_command_type fill_type = {.run = run, .runs_anywhere = true};
 
 /* An extent of 0 is an overflow, or too much for any memory. */
 static CUresult check(const struct fill *fill)

@@ -47,7 +47,7 @@ static CUresult do_nothing(struct emu_command *command)
     return CUDA_SUCCESS;
 }
 
-const struct emu_command_type emu_command_mark = {.run = do_nothing};
+const struct emu_command_type emu_command_mark = {.runs_anywhere = true, .run = do_nothing};
 
 struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size)
 {
@@ -151,6 +151,22 @@ bool emu_command_is_done(struct emu_command *command)
     return is_done;
 }
 
+static bool is_first_ready(CUstream stream);
+static void run_first(CUstream stream);
+
+/* Run the next command of the stream that `command` is in, if it may be run here and now. Releases
+ * the lock while it runs. */
+static bool help(const struct emu_command *command)
+{
+    CUstream stream = command->stream;
+
+    if (emu_settings.is_serial || !stream || !is_first_ready(stream) ||
+        !stream->head->type->runs_anywhere)
+        return false;
+    run_first(stream);
+    return true;
+}
+
 /* Releases the lock while it waits. */
 static void wait_locked(struct emu_command *command)
 {
@@ -160,7 +176,8 @@ static void wait_locked(struct emu_command *command)
     waiters = &waiter;
     pthread_cond_signal(&serial_wake);
     while (!command->is_done)
-        pthread_cond_wait(&something_done, &lock);
+        if (!help(command))
+            pthread_cond_wait(&something_done, &lock);
     while (*at != &waiter)
         at = &(*at)->next;
     *at = waiter.next;

@@ -39,6 +39,9 @@ struct emu_command_type {
     void (*finish)(struct emu_command *command);
     /* Run it although the context has an error (callbacks that are told of it, frees). */
     bool runs_after_error;
+    /* A host thread that waits may run it, which saves two changes of threads: it calls nothing of
+     * the program's. */
+    bool runs_anywhere;
 };
 
 struct emu_command {

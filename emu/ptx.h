@@ -11,7 +11,7 @@
  * small number, below 2^31, as programs assume.
  *
  * Threads. A module may be used by several launches at once. One launch runs on one host thread (the
- * stream's); its blocks take turns when they wait for one another. Lanes of a warp run in lockstep,
+ * stream's), or on several where that cannot be seen (ptx_launch.threads); its blocks take turns when they wait for one another. Lanes of a warp run in lockstep,
  * with reconvergence; no lane is run alone to its end.
  *
  * Determinism. The same module, memory and options give the same instructions in the same order.
@@ -146,9 +146,14 @@ struct ptx_launch {
     const void *params;           /* params_size bytes, the kernel's layout */
     enum ptx_schedule schedule;
     uint64_t seed;
+    /* At most so many host threads (0, 1: the caller's alone), and only for a kernel whose blocks
+     * cannot see one another but through plain loads and stores: no atomics that return a value, no
+     * volatile or ordered accesses, fences, clocks, or calls. The bytes are the same as with one
+     * thread unless blocks race on plain memory. Other schedules than FIFO run on one. */
+    unsigned threads;
     const volatile int *stop;     /* set by another thread to end the launch early; may be NULL */
     /* May the `size` bytes at `address` be accessed? NULL: everything may (and a wild access ends
-     * the process). Called from the launch's thread; results may be cached until the launch ends. */
+     * the process). Called from the launch's threads; results may be cached until the launch ends. */
     bool (*is_accessible)(void *user, uint64_t address, uint64_t size, bool write,
                           uint64_t *run_start, uint64_t *run_size);
     /* What the texture or surface handle that an instruction names stands for. False: nothing, and

@@ -42,8 +42,8 @@ static void open_barrier(struct ptx_block *block, unsigned id)
 
     for (uint32_t k = 0; k < block->warp_count; k++) {
         struct ptx_warp *w = block->warps[k];
-        for (unsigned n = 0; n < PTX_LANES; n++) {
-            struct ptx_group *g = &w->groups[n];
+        for (uint32_t left = w->used_groups; left; left &= left - 1) {
+            struct ptx_group *g = &w->groups[__builtin_ctz(left)];
             if (g->state != PTX_GROUP_BARRIER || g->wait != id)
                 continue;
             write_result(b, g);
@@ -52,13 +52,16 @@ static void open_barrier(struct ptx_block *block, unsigned id)
         }
     }
     memset(b, 0, sizeof(*b));
+    block->open_barriers &= ~(1u << id);
 }
 
 void ptx_barrier_check(struct ptx_block *block)
 {
-    for (unsigned id = 0; id < PTX_BAR_COUNT; id++)
-        if (block->barriers[id].in_use && is_complete(block, &block->barriers[id]))
+    for (uint32_t left = block->open_barriers; left; left &= left - 1) {
+        unsigned id = (unsigned)__builtin_ctz(left);
+        if (is_complete(block, &block->barriers[id]))
             open_barrier(block, id);
+    }
 }
 
 static uint32_t first_value(const struct ptx_warp *w, ptx_op op, uint32_t none)
@@ -75,12 +78,12 @@ void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i)
     uint32_t id = first_value(w, i->src[0], 0);
     enum ptx_barrier_mode mode = PTX_MODE(i);
 
-    if (id >= PTX_BAR_COUNT) {
+    if (id >= PTX_BAR_CLUSTER) {
         ptx_stop_fault(w, i, (unsigned)__builtin_ctz(w->mask), PTX_FAULT_TRAP, id, 0);
         return;
     }
     struct ptx_barrier *b = &w->block->barriers[id];
-    b->in_use = true;
+    w->block->open_barriers |= 1u << id;
     b->expected = first_value(w, i->src[1], 0);
     b->arrived[w->index] |= w->active;
     if (mode >= PTX_BARRIER_POPC) {
@@ -94,4 +97,25 @@ void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i)
     ptx_barrier_check(w->block);
     if (mode != PTX_BARRIER_ARRIVE)
         ptx_warp_switch(w);
+}
+
+void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    struct ptx_barrier *b = &w->block->barriers[PTX_BAR_CLUSTER];
+
+    w->block->open_barriers |= 1u << PTX_BAR_CLUSTER;
+    b->arrived[w->index] |= w->active;
+    ptx_barrier_check(w->block);
+}
+
+/* An arrival of this phase that the barrier still keeps: the phase is not over. */
+void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct ptx_block *block = w->block;
+
+    if (!(block->open_barriers >> PTX_BAR_CLUSTER & 1) ||
+        !(block->barriers[PTX_BAR_CLUSTER].arrived[w->index] & w->active))
+        return;
+    ptx_warp_park(w, PTX_GROUP_BARRIER, PTX_BAR_CLUSTER);
+    ptx_warp_switch(w);
 }

@@ -22,9 +22,11 @@ static unsigned slot_of(const char *name, size_t size)
 
 static void fill(void)
 {
-    static const struct ptx_row *const tables[] = {ptx_rows_arith, ptx_rows_bits, ptx_rows_move,
-                                                   ptx_rows_flow,  ptx_rows_warp, ptx_rows_tensor,
-                                                   ptx_rows_texture};
+    static const struct ptx_row *const tables[] = {
+        ptx_rows_arith,   ptx_rows_bits,   ptx_rows_move,   ptx_rows_flow,
+        ptx_rows_warp,    ptx_rows_tensor, ptx_rows_atomic, ptx_rows_wmma,
+        ptx_rows_convert, ptx_rows_video,  ptx_rows_async,  ptx_rows_sync,
+        ptx_rows_texture};
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
         for (const struct ptx_row *row = tables[t]; row->name; row++) {
@@ -220,6 +222,26 @@ void ptx_around_end(struct ptx_parser *p, struct ptx_around around)
     p->statement.guard = around.guard;
 }
 
+/* ptxas's rule: bits go with everything, integers with integers, floats with their own type. */
+bool ptx_types_agree(ptx_type want, ptx_type have)
+{
+    char w = ptx_type_class(want);
+    char h = ptx_type_class(have);
+
+    if (want == have || w == 'b' || h == 'b' || w == 'p' || h == 'p')
+        return true;
+    if (want == PTX_U16X2 || want == PTX_S16X2)
+        return false;
+    return w != 'f' && w != 'x' && h != 'f' && h != 'x';
+}
+
+static bool fail_type(struct ptx_parser *p, const struct ptx_operand *o)
+{
+    return ptx_fail(p, PTX_INVALID, p->statement.line,
+                    "operand '%.*s' of '%.*s' has the wrong type", (int)o->token.size,
+                    o->token.text, (int)p->statement.opcode.size, p->statement.opcode.text);
+}
+
 static void emit_extend(struct ptx_parser *p, ptx_op to, ptx_type to_type, ptx_op from,
                         ptx_type from_type)
 {
@@ -239,8 +261,12 @@ static ptx_op source_register(struct ptx_parser *p, const struct ptx_operand *o,
     ptx_type want = ptx_register_type(type);
     ptx_op op = o->op;
 
-    if (o->vector) {
+    if (o->vector || o->selector_size || o->is_minus || (o->negated && have != PTX_PRED)) {
         ptx_bad_operands(p);
+        return PTX_OP_NONE;
+    }
+    if (!o->is_special && o->fetch < 0 && !ptx_types_agree(type, o->type)) {
+        fail_type(p, o);
         return PTX_OP_NONE;
     }
     if (o->fetch >= 0) {
@@ -325,6 +351,10 @@ ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type ty
             return ptx_pool_pred(p, o->value != 0);
         if (size > 8)
             break;
+        if (type == PTX_F32 || type == PTX_F64) {
+            fail_type(p, o);
+            return PTX_OP_NONE;
+        }
         if (ptx_type_size(type) == 1)
             return ptx_pool_value(
                 p, type == PTX_S8 ? (uint64_t)(int8_t)o->value : (uint8_t)o->value, 2);
@@ -332,6 +362,10 @@ ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type ty
     case PTX_OPERAND_FLOAT:
         if (type == PTX_PRED || size > 8)
             break;
+        if (ptx_type_class(type) == 'u' || ptx_type_class(type) == 's') {
+            fail_type(p, o);
+            return PTX_OP_NONE;
+        }
         return ptx_pool_value(p, float_literal(o, type), size);
     case PTX_OPERAND_SYMBOL:
         return source_symbol(p, o, type);
@@ -353,8 +387,13 @@ ptx_op ptx_dest(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type
 
     if (o->kind == PTX_OPERAND_SINK)
         return ptx_register_new(p, want, 1);
-    if (o->kind != PTX_OPERAND_REG || o->is_special || o->fetch >= 0 || o->vector || o->negated) {
+    if (o->kind != PTX_OPERAND_REG || o->is_special || o->fetch >= 0 || o->vector || o->negated ||
+        o->is_minus || o->selector_size) {
         ptx_bad_operands(p);
+        return PTX_OP_NONE;
+    }
+    if (!ptx_types_agree(type, o->type)) {
+        fail_type(p, o);
         return PTX_OP_NONE;
     }
     if (have == want)
@@ -404,5 +443,5 @@ bool ptx_decode(struct ptx_parser *p)
 
     if (!row)
         return ptx_unsupported(p);
-    return row->decode(p, row) && finish(p);
+    return ptx_check_needs(p) && row->decode(p, row) && finish(p);
 }

@@ -26,6 +26,12 @@ extern const struct ptx_row ptx_rows_flow[];
 extern const struct ptx_row ptx_rows_warp[];
 extern const struct ptx_row ptx_rows_tensor[];
 extern const struct ptx_row ptx_rows_texture[];
+extern const struct ptx_row ptx_rows_convert[];
+extern const struct ptx_row ptx_rows_video[];
+extern const struct ptx_row ptx_rows_async[];
+extern const struct ptx_row ptx_rows_sync[];
+extern const struct ptx_row ptx_rows_atomic[];
+extern const struct ptx_row ptx_rows_wmma[];
 
 /* Takes a modifier; false when the instruction does not have it. */
 bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);
@@ -46,6 +52,8 @@ bool ptx_want_operands(struct ptx_parser *p, unsigned least, unsigned most);
 /* The register type that holds a value of a type: PTX_U16, U32, U64, B128 or PRED. */
 ptx_type ptx_register_type(ptx_type type);
 
+/* May a register of type `have` stand where `want` is expected, sizes aside? */
+bool ptx_types_agree(ptx_type want, ptx_type have);
 /* An operand's code. `relaxed`: a register of another size is converted. Both may add instructions,
  * so they come before ptx_emit(). PTX_OP_NONE after a failure, and for the sink. */
 ptx_op ptx_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type, bool relaxed);
@@ -69,6 +77,24 @@ struct ptx_address {
 bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
                        struct ptx_address *a);
 void ptx_set_address(struct ptx_insn *i, const struct ptx_address *a);
+/* The address as a 64-bit register; its space may become another one. */
+ptx_op ptx_address_op(struct ptx_parser *p, struct ptx_address *a);
+enum ptx_space ptx_take_space(struct ptx_parser *p);
+/* .volatile and the like: somebody else may write what is read. */
+bool ptx_take_order(struct ptx_parser *p);
+/* is_vector: of atom.v2 and bulk reductions, which have more. */
+bool ptx_is_atomic(enum ptx_atomic op, ptx_type type, bool is_vector);
+/* barrier.cluster, after .cluster. */
+bool ptx_decode_cluster_barrier(struct ptx_parser *p);
+/* Operand {a, b...} of `count` registers into `out`; operand 0 is written, unless an address. */
+bool ptx_parse_fragment(struct ptx_parser *p, unsigned operand, unsigned count, ptx_type type,
+                        ptx_op *out);
+/* 1, 2, 4 or 8. */
+unsigned ptx_take_vector(struct ptx_parser *p);
+/* st.async and red.async, after .async. */
+bool ptx_decode_store_async(struct ptx_parser *p);
+/* st.bulk, after .bulk. */
+bool ptx_decode_store_bulk(struct ptx_parser *p);
 
 /* For instructions that all lanes of a group must reach together: the guard becomes a branch around
  * what is emitted between the two. */

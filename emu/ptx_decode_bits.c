@@ -46,7 +46,7 @@ static bool decode_logic(struct ptx_parser *p, const struct ptx_row *row)
 {
     ptx_type type = ptx_take_type(p);
 
-    if (type == PTX_TYPE_COUNT)
+    if (type == PTX_TYPE_COUNT || (type != PTX_PRED && ptx_type_class(type) != 'b'))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, row->detail + 1, row->detail + 1))
         return false;
@@ -59,7 +59,7 @@ static bool decode_shift(struct ptx_parser *p, const struct ptx_row *row)
 {
     ptx_type type = ptx_take_type(p);
 
-    if (type == PTX_TYPE_COUNT)
+    if (type == PTX_TYPE_COUNT || (row->op == PTX_ALU_SHL && ptx_type_class(type) != 'b'))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 3, 3))
         return false;
@@ -86,15 +86,48 @@ static bool decode_funnel(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
+/* lop3.or d|p, a, b, c, table, q: p is whether d is not zero, or (and) q. */
+static bool decode_lop3_test(struct ptx_parser *p, enum ptx_alu combine, int64_t table)
+{
+    struct ptx_operand *d = ptx_operand_at(p, 0);
+
+    if (d->kind != PTX_OPERAND_PAIR)
+        return ptx_bad_operands(p);
+    ptx_op q = ptx_source(p, ptx_operand_at(p, 5), PTX_PRED, false);
+    ptx_op out = ptx_dest(p, ptx_operand_at(p, d->count), PTX_PRED, false);
+    ptx_op test = ptx_register_new(p, PTX_PRED, 1);
+    ptx_op zero = ptx_pool_value(p, 0, 4);
+    *d = *ptx_operand_at(p, d->first);
+    struct shape s = {PTX_B32, {PTX_B32, PTX_B32, PTX_B32}};
+    struct ptx_insn *i = emit_shape(p, ptx_handler(PTX_ALU_LOP3, PTX_B32), s, 3);
+    i->imm = table;
+    ptx_op value = i->dst;
+    i = ptx_emit(p, ptx_handler(PTX_ALU_SETP, PTX_B32));
+    i->dst = test;
+    i->src[0] = value;
+    i->src[1] = zero;
+    i->flags = PTX_CMP_NE << PTX_F_MODE_SHIFT;
+    i = ptx_emit(p, ptx_handler(combine, PTX_PRED));
+    i->dst = out;
+    i->src[0] = test;
+    i->src[1] = q;
+    return true;
+}
+
 static bool decode_lop3(struct ptx_parser *p, const struct ptx_row *row)
 {
+    bool with_or = ptx_take(p, MOD_or);
+    bool tests = with_or || ptx_take(p, MOD_and);
+
     if (!ptx_take(p, PTX_B32))
         return ptx_unsupported(p);
-    if (!ptx_want_operands(p, 5, 5))
+    if (!ptx_want_operands(p, 5u + tests, 5u + tests))
         return false;
     const struct ptx_operand *table = ptx_operand_at(p, 4);
     if (table->kind != PTX_OPERAND_INT || table->value > 255)
         return ptx_bad_operands(p);
+    if (tests)
+        return decode_lop3_test(p, with_or ? PTX_ALU_OR : PTX_ALU_AND, (int64_t)table->value);
     struct shape s = {PTX_B32, {PTX_B32, PTX_B32, PTX_B32}};
     emit_shape(p, ptx_handler(row->op, PTX_B32), s, 3)->imm = (int64_t)table->value;
     return true;
@@ -192,11 +225,16 @@ static bool decode_dot(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
+static bool is_selectable(ptx_type type)
+{
+    return (type <= PTX_B64 && ptx_type_size(type) > 1) || type == PTX_F32 || type == PTX_F64;
+}
+
 static bool decode_selp(struct ptx_parser *p, const struct ptx_row *row)
 {
     ptx_type type = ptx_take_type(p);
 
-    if (type == PTX_TYPE_COUNT)
+    if (!is_selectable(type))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 4, 4))
         return false;
@@ -211,7 +249,7 @@ static bool decode_slct(struct ptx_parser *p, const struct ptx_row *row)
     ptx_type by = ptx_take_type(p);
     uint32_t flags = ptx_take(p, MOD_ftz) ? PTX_F_FTZ : 0;
 
-    if (type == PTX_TYPE_COUNT || (by != PTX_S32 && by != PTX_F32))
+    if (!is_selectable(type) || (by != PTX_S32 && by != PTX_F32) || (flags && by != PTX_F32))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 4, 4))
         return false;

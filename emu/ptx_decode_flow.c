@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Branches, calls, exits, barriers, fences.
+ * Branches, calls, exits, barriers.
  */
 #include "emu/ptx_decode.h"
 
@@ -70,10 +70,10 @@ static bool decode_ret(struct ptx_parser *p, const struct ptx_row *row)
 
 static bool decode_alone(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const ptx_fn fns[] = {ptx_run_exit, ptx_run_trap, ptx_run_nothing};
+    static const ptx_fn fns[] = {ptx_run_exit, ptx_run_trap};
 
     ptx_emit(p, fns[row->op]);
-    return ptx_want_operands(p, 0, 1);
+    return ptx_want_operands(p, 0, 0);
 }
 
 /* ---- call ---- */
@@ -192,7 +192,7 @@ static bool decode_call(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
-/* ---- barriers and fences ---- */
+/* ---- barriers ---- */
 
 static bool decode_warp_sync(struct ptx_parser *p)
 {
@@ -229,6 +229,8 @@ static bool decode_barrier(struct ptx_parser *p, const struct ptx_row *row)
 
     if (ptx_take(p, MOD_warp))
         return decode_warp_sync(p);
+    if (ptx_take(p, MOD_cluster))
+        return ptx_decode_cluster_barrier(p);
     ptx_take(p, MOD_cta);
     ptx_take(p, MOD_aligned);
     int mode = take_barrier_mode(p);
@@ -254,39 +256,10 @@ static bool decode_barrier(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
-static bool decode_fence(struct ptx_parser *p, const struct ptx_row *row)
-{
-    static const enum ptx_mod words[] = {MOD_cta,     MOD_gl,   MOD_sys,     MOD_gpu,
-                                         MOD_cluster, MOD_sc,   MOD_acq_rel, MOD_acquire,
-                                         MOD_release, MOD_COUNT};
-
-    while (ptx_take_one(p, words) >= 0)
-        ;
-    ptx_emit(p, ptx_run_pause);
-    return ptx_want_operands(p, 0, 0);
-}
-
-static bool decode_nanosleep(struct ptx_parser *p, const struct ptx_row *row)
-{
-    if (!ptx_take(p, PTX_U32))
-        return ptx_unsupported(p);
-    ptx_emit(p, ptx_run_pause);
-    return ptx_want_operands(p, 1, 1);
-}
-
 const struct ptx_row ptx_rows_flow[] = {
-    {"bra", decode_bra, 0, 0},
-    {"brx", decode_brx, 0, 0},
-    {"call", decode_call, 0, 0},
-    {"ret", decode_ret, 0, 0},
-    {"exit", decode_alone, 0, 0},
-    {"trap", decode_alone, 1, 0},
-    {"brkpt", decode_alone, 1, 0},
-    {"pmevent", decode_alone, 2, 0},
-    {"bar", decode_barrier, 0, 0},
-    {"barrier", decode_barrier, 0, 0},
-    {"membar", decode_fence, 0, 0},
-    {"fence", decode_fence, 0, 0},
-    {"nanosleep", decode_nanosleep, 0, 0},
-    {0},
+    {"bra", decode_bra, 0, 0},         {"brx", decode_brx, 0, 0},
+    {"call", decode_call, 0, 0},       {"ret", decode_ret, 0, 0},
+    {"exit", decode_alone, 0, 0},      {"trap", decode_alone, 1, 0},
+    {"brkpt", decode_alone, 1, 0},     {"bar", decode_barrier, 0, 0},
+    {"barrier", decode_barrier, 0, 0}, {0},
 };

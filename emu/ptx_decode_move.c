@@ -20,8 +20,10 @@ static bool decode_pack(struct ptx_parser *p, ptx_type type)
     bool unpack = d->kind == PTX_OPERAND_VECTOR;
     const struct ptx_operand *v = unpack ? d : a;
     uint32_t whole = ptx_type_size(type);
-    static const uint8_t types[17] = {[2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
+    static const uint8_t types[17] = {[1] = PTX_B8, [2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
 
+    if (ptx_type_class(type) != 'b')
+        return ptx_unsupported(p);
     if ((v->count != 2 && v->count != 4) || (unpack && a->kind == PTX_OPERAND_VECTOR))
         return ptx_bad_operands(p);
     ptx_type part = types[whole / v->count];
@@ -78,7 +80,8 @@ static bool decode_mov(struct ptx_parser *p, const struct ptx_row *row)
 {
     ptx_type type = ptx_take_type(p);
 
-    if (type == PTX_TYPE_COUNT)
+    if (type > PTX_PRED ||
+        (type > PTX_B128 && type != PTX_F32 && type != PTX_F64 && type != PTX_PRED))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
         return false;
@@ -159,7 +162,37 @@ void ptx_set_address(struct ptx_insn *i, const struct ptx_address *a)
     i->space = (uint8_t)a->space;
 }
 
-static enum ptx_space take_space(struct ptx_parser *p)
+ptx_op ptx_address_op(struct ptx_parser *p, struct ptx_address *a)
+{
+    ptx_op out = ptx_register_new(p, PTX_U64, 1);
+    ptx_op imm = ptx_pool_value(p, (uint64_t)a->imm, 8);
+    struct ptx_insn *i;
+
+    if (a->space == PTX_SPACE_FRAME) {
+        i = ptx_emit(p, ptx_run_local_address);
+        i->dst = out;
+        i->type = PTX_U64;
+        i->imm = a->imm;
+        a->space = PTX_SPACE_LOCAL;
+        return out;
+    }
+    if (a->base == PTX_OP_NONE)
+        return imm;
+    if (a->is_narrow) {
+        i = ptx_emit(p, ptx_handler(PTX_ALU_EXTEND, PTX_B64));
+        i->dst = out;
+        i->src[0] = a->base;
+        i->type = PTX_B64;
+        i->type2 = PTX_U32;
+    }
+    i = ptx_emit(p, ptx_handler(PTX_ALU_ADD, PTX_U64));
+    i->dst = out;
+    i->src[0] = a->is_narrow ? out : a->base;
+    i->src[1] = imm;
+    return out;
+}
+
+enum ptx_space ptx_take_space(struct ptx_parser *p)
 {
     static const enum ptx_mod words[] = {MOD_global,         MOD_const, MOD_shared, MOD_shared_cta,
                                          MOD_shared_cluster, MOD_local, MOD_param,  MOD_param_entry,
@@ -172,8 +205,7 @@ static enum ptx_space take_space(struct ptx_parser *p)
     return word < 0 ? PTX_SPACE_GENERIC : spaces[word];
 }
 
-/* .volatile and the like: somebody else may write what is read. */
-static bool take_order(struct ptx_parser *p)
+bool ptx_take_order(struct ptx_parser *p)
 {
     static const enum ptx_mod words[] = {MOD_volatile, MOD_relaxed, MOD_acquire, MOD_release,
                                          MOD_acq_rel,  MOD_mmio,    MOD_COUNT};
@@ -207,8 +239,8 @@ static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o
             out[k] = PTX_OP_NONE;
             continue;
         }
-        if (own == PTX_PRED || (size && size != register_size(own)) ||
-            register_size(own) < ptx_type_size(type)) {
+        if (own == PTX_PRED || !ptx_types_agree(type, own) ||
+            (size && size != register_size(own)) || register_size(own) < ptx_type_size(type)) {
             ptx_bad_operands(p);
             return 0;
         }
@@ -218,14 +250,14 @@ static unsigned parse_elements(struct ptx_parser *p, const struct ptx_operand *o
     return size ? size : register_size(type);
 }
 
-static unsigned take_vector(struct ptx_parser *p)
+unsigned ptx_take_vector(struct ptx_parser *p)
 {
     return ptx_take(p, MOD_v2) ? 2 : ptx_take(p, MOD_v4) ? 4 : ptx_take(p, MOD_v8) ? 8 : 1;
 }
 
 static bool is_memory_type(ptx_type type)
 {
-    return type < PTX_TYPE_COUNT && type != PTX_PRED && type != PTX_TF32;
+    return type <= PTX_B128 || type == PTX_F32 || type == PTX_F64;
 }
 
 enum { LOAD, STORE };
@@ -233,9 +265,13 @@ enum { LOAD, STORE };
 static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
 {
     bool is_store = row->op == STORE;
-    bool poll = take_order(p);
-    enum ptx_space space = take_space(p);
-    unsigned count = take_vector(p);
+    if (is_store && ptx_take(p, MOD_bulk))
+        return ptx_decode_store_bulk(p);
+    if (is_store && ptx_take(p, MOD_async))
+        return ptx_decode_store_async(p);
+    bool poll = ptx_take_order(p);
+    enum ptx_space space = ptx_take_space(p);
+    unsigned count = ptx_take_vector(p);
     bool hint = ptx_take(p, MOD_l2_cache_hint);
     ptx_type type = ptx_take_type(p);
     ptx_op ops[ELEMENTS_MAX];
@@ -256,12 +292,13 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     unsigned size = parse_elements(p, value, type, count, is_store, ops);
     if (!size)
         return false;
-    struct ptx_insn *i = ptx_emit(p, is_store ? ptx_run_store : ptx_run_load);
+    struct ptx_insn *i = ptx_emit(p, poll ? is_store ? ptx_run_store : ptx_run_load
+                                          : ptx_access_handler(is_store, type, size));
     ptx_set_address(i, &a);
     if (!is_store && a.space == PTX_SPACE_PARAM && a.base == PTX_OP_NONE) {
         if (a.imm < 0 || (uint64_t)a.imm + ptx_type_size(type) * count > p->code->info.params_size)
             return ptx_fail(p, PTX_INVALID, p->statement.line, "load outside the parameters");
-        i->fn = ptx_run_load_param;
+        i->fn = count == 1 ? ptx_param_handler(type, size) : ptx_run_load_param;
     }
     i->dst = ops[0];
     i->type = type;
@@ -274,71 +311,6 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
         memcpy(list, ops, count * sizeof(*list));
         i->extra = list;
     }
-    return true;
-}
-
-/* ---- atom, red ---- */
-
-static bool is_atomic(enum ptx_atomic op, ptx_type type)
-{
-    bool word = type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
-    bool bits = type == PTX_B32 || type == PTX_B64;
-    bool real = type == PTX_F32 || type == PTX_F64 || type == PTX_F16 || type == PTX_F16X2 ||
-                type == PTX_BF16 || type == PTX_BF16X2;
-
-    switch (op) {
-    case PTX_ATOM_ADD:
-        return word || real;
-    case PTX_ATOM_MIN:
-    case PTX_ATOM_MAX:
-        return word;
-    case PTX_ATOM_INC:
-    case PTX_ATOM_DEC:
-        return type == PTX_U32;
-    case PTX_ATOM_CAS:
-        return word || bits || type == PTX_B16;
-    case PTX_ATOM_EXCH:
-        return word || bits || type == PTX_F32;
-    default:
-        return word || bits;
-    }
-}
-
-static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
-{
-    static const enum ptx_mod ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and, MOD_or,   MOD_xor,
-                                       MOD_inc, MOD_dec, MOD_exch, MOD_cas, MOD_COUNT};
-    bool has_result = row->op;
-    enum ptx_space space = take_space(p);
-    int op = ptx_take_one(p, ops);
-    ptx_type type = ptx_take_type(p);
-    struct ptx_address a;
-    unsigned at = has_result;
-
-    take_order(p);
-    ptx_take_hints(p);
-    ptx_take(p, MOD_noftz);
-    bool hint = ptx_take(p, MOD_l2_cache_hint);
-    if (op < 0 || type == PTX_TYPE_COUNT || !is_atomic((enum ptx_atomic)op, type))
-        return ptx_unsupported(p);
-    unsigned count = at + 2 + (op == PTX_ATOM_CAS);
-    if (!ptx_want_operands(p, count, count + hint))
-        return false;
-    if (!ptx_parse_address(p, ptx_operand_at(p, at), space, &a))
-        return false;
-    const struct ptx_operand *d = ptx_operand_at(p, 0);
-    ptx_op dst =
-        has_result && d->kind != PTX_OPERAND_SINK ? ptx_dest(p, d, type, false) : PTX_OP_NONE;
-    ptx_op b = ptx_source(p, ptx_operand_at(p, at + 1), type, false);
-    ptx_op c =
-        op == PTX_ATOM_CAS ? ptx_source(p, ptx_operand_at(p, at + 2), type, false) : PTX_OP_NONE;
-    struct ptx_insn *i = ptx_emit(p, ptx_run_atomic);
-    ptx_set_address(i, &a);
-    i->dst = dst;
-    i->src[1] = b;
-    i->src[2] = c;
-    i->type = type;
-    i->flags = (uint32_t)op << PTX_F_MODE_SHIFT;
     return true;
 }
 
@@ -355,7 +327,7 @@ static int64_t window_of(enum ptx_space space)
 static bool decode_cvta(struct ptx_parser *p, const struct ptx_row *row)
 {
     bool to = ptx_take(p, MOD_to);
-    enum ptx_space space = take_space(p);
+    enum ptx_space space = ptx_take_space(p);
     ptx_type type = ptx_take_type(p);
 
     if (space == PTX_SPACE_GENERIC || type != PTX_U64)
@@ -378,7 +350,7 @@ static bool decode_cvta(struct ptx_parser *p, const struct ptx_row *row)
 static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
 {
     bool is_const = ptx_take(p, MOD_const);
-    enum ptx_space space = is_const ? PTX_SPACE_GLOBAL : take_space(p);
+    enum ptx_space space = is_const ? PTX_SPACE_GLOBAL : ptx_take_space(p);
 
     if (is_const || space == PTX_SPACE_GENERIC)
         return ptx_unsupported(p);
@@ -393,27 +365,12 @@ static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
-/* Hints about caches change nothing that can be seen. */
-static bool decode_hint(struct ptx_parser *p, const struct ptx_row *row)
-{
-    take_space(p);
-    ptx_take(p, MOD_L1);
-    ptx_take(p, MOD_L2);
-    ptx_take_hints(p);
-    return true;
-}
-
 const struct ptx_row ptx_rows_move[] = {
     {"mov", decode_mov, 0, 0},
     {"ld", decode_access, LOAD, 0},
     {"ldu", decode_access, LOAD, 0},
     {"st", decode_access, STORE, 0},
-    {"atom", decode_atomic, 1, 0},
-    {"red", decode_atomic, 0, 0},
     {"cvta", decode_cvta, 0, 0},
     {"isspacep", decode_isspacep, 0, 0},
-    {"prefetch", decode_hint, 0, 0},
-    {"prefetchu", decode_hint, 0, 0},
-    {"applypriority", decode_hint, 0, 0},
     {0},
 };

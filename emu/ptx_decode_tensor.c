@@ -1,40 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrices and asynchronous copies.
+ * Matrices.
  */
 #include "emu/ptx_decode.h"
 
-#include <string.h>
-
 static const struct {
     enum ptx_mod mod;
-    uint8_t m, n, k;
+    uint8_t m, n;
+    uint16_t k;
 } shapes[] = {
-    {MOD_m8n8k4, 8, 8, 4},   {MOD_m8n8k16, 8, 8, 16},   {MOD_m16n8k4, 16, 8, 4},
-    {MOD_m16n8k8, 16, 8, 8}, {MOD_m16n8k16, 16, 8, 16}, {MOD_m16n8k32, 16, 8, 32},
+    {MOD_m8n8k4, 8, 8, 4},       {MOD_m8n8k16, 8, 8, 16},     {MOD_m16n8k4, 16, 8, 4},
+    {MOD_m16n8k8, 16, 8, 8},     {MOD_m16n8k16, 16, 8, 16},   {MOD_m16n8k32, 16, 8, 32},
+    {MOD_m8n8k32, 8, 8, 32},     {MOD_m16n8k64, 16, 8, 64},   {MOD_m8n8k128, 8, 8, 128},
+    {MOD_m16n8k128, 16, 8, 128}, {MOD_m16n8k256, 16, 8, 256},
 };
 
 static unsigned bits_of(ptx_type type)
 {
-    return type == PTX_U8 || type == PTX_S8      ? 8
-           : type == PTX_F16 || type == PTX_BF16 ? 16
-           : type == PTX_TF32                    ? 32
-           : type == PTX_F64                     ? 64
-                                                 : 0;
+    switch (type) {
+    case PTX_B1:
+        return 1;
+    case PTX_U4:
+    case PTX_S4:
+        return 4;
+    case PTX_U8:
+    case PTX_S8:
+    case PTX_E4M3:
+    case PTX_E5M2:
+        return 8;
+    case PTX_F16:
+    case PTX_BF16:
+        return 16;
+    case PTX_TF32:
+        return 32;
+    case PTX_F64:
+        return 64;
+    default:
+        return 0;
+    }
 }
 
-/* Which shapes exist for which elements, as bits of k. */
+static bool is_byte_float(ptx_type type)
+{
+    return type == PTX_E4M3 || type == PTX_E5M2;
+}
+
+/* Which shapes exist for which elements. */
 static bool is_shape(const struct ptx_mma *x)
 {
     switch (x->bits) {
+    case 1:
+        return x->m == 8 ? x->k == 128 : x->k == 128 || x->k == 256;
+    case 4:
+        return x->m == 8 ? x->k == 32 : x->k == 32 || x->k == 64;
     case 8:
-        return x->m == 8 ? x->k == 16 : x->k == 16 || x->k == 32;
+        return x->m == 8 ? x->k == 16 && !is_byte_float(x->a_type) : x->k == 16 || x->k == 32;
     case 16:
-        return x->m == 16 && (x->k == 8 || x->k == 16);
+        return x->m == 16 ? x->k == 8 || x->k == 16 : x->k == 4 && x->a_type == PTX_F16;
     case 32:
         return x->m == 16 && (x->k == 4 || x->k == 8);
     default:
-        return x->bits == 64 && (x->m == 8 ? x->k == 4 : x->k <= 16);
+        return x->m == 8 ? x->k == 4 : x->k <= 16;
     }
 }
 
@@ -52,34 +78,46 @@ static bool take_shape(struct ptx_parser *p, struct ptx_mma *x)
 
 static bool are_types(const struct ptx_mma *x)
 {
+    bool quad = x->m == 8 && x->k == 4;
+    bool half = x->a_type == PTX_F16 || is_byte_float(x->a_type);
+    bool wanted = (x->c_type == PTX_F32 || (half && x->c_type == PTX_F16)) &&
+                  (x->d_type == PTX_F32 || (half && x->d_type == PTX_F16));
+
+    if (x->bits <= 4 || (x->bits == 8 && !is_byte_float(x->a_type)))
+        return bits_of(x->b_type) == x->bits && !is_byte_float(x->b_type) && x->c_type == PTX_S32 &&
+               x->d_type == PTX_S32;
     if (x->bits == 8)
-        return bits_of(x->b_type) == 8 && x->c_type == PTX_S32 && x->d_type == PTX_S32;
+        return is_byte_float(x->b_type) && wanted && x->c_type == x->d_type;
     if (x->a_type != x->b_type)
         return false;
     if (x->bits == 64)
         return x->c_type == PTX_F64 && x->d_type == PTX_F64;
-    bool half = x->a_type == PTX_F16;
-    return (x->c_type == PTX_F32 || (half && x->c_type == PTX_F16)) &&
-           (x->d_type == PTX_F32 || (half && x->d_type == PTX_F16));
+    return wanted && (quad || x->c_type == x->d_type);
+}
+
+static bool is_quad(const struct ptx_mma *x)
+{
+    return x->m == 8 && x->k == 4 && x->bits == 16;
 }
 
 static void count_registers(struct ptx_mma *x)
 {
     unsigned lanes_bits = x->bits == 64 ? 64 : 32;
+    unsigned products = is_quad(x) ? 4 : 1;
 
-    x->a_count = (uint8_t)(x->m * x->k * x->bits / 32 / lanes_bits);
-    x->b_count = (uint8_t)(x->n * x->k * x->bits / 32 / lanes_bits);
-    x->c_count = (uint8_t)(x->m * x->n / 32 / (x->c_type == PTX_F16 ? 2 : 1));
-    x->d_count = (uint8_t)(x->m * x->n / 32 / (x->d_type == PTX_F16 ? 2 : 1));
+    x->a_count = (uint8_t)(products * x->m * x->k * x->bits / 32 / lanes_bits);
+    x->b_count = (uint8_t)(products * x->n * x->k * x->bits / 32 / lanes_bits);
+    x->c_count = (uint8_t)(products * x->m * x->n / 32 / (x->c_type == PTX_F16 ? 2 : 1));
+    x->d_count = (uint8_t)(products * x->m * x->n / 32 / (x->d_type == PTX_F16 ? 2 : 1));
 }
 
 static ptx_type register_of(ptx_type type)
 {
-    return type == PTX_F64 ? PTX_B64 : PTX_B32;
+    return type == PTX_F64 || type == PTX_F32 ? type : PTX_B32;
 }
 
-static bool parse_fragment(struct ptx_parser *p, unsigned operand, unsigned count, ptx_type type,
-                           ptx_op *out)
+bool ptx_parse_fragment(struct ptx_parser *p, unsigned operand, unsigned count, ptx_type type,
+                        ptx_op *out)
 {
     const struct ptx_operand *o = ptx_operand_at(p, operand);
 
@@ -92,58 +130,88 @@ static bool parse_fragment(struct ptx_parser *p, unsigned operand, unsigned coun
     return p->status == PTX_OK;
 }
 
-static bool decode_mma(struct ptx_parser *p, const struct ptx_row *row)
+/* .row.col but for m8n8k4 of f16. */
+static bool take_layouts(struct ptx_parser *p, struct ptx_mma *x)
 {
-    struct ptx_mma *x = ptx_extra(p, sizeof(*x));
+    static const enum ptx_mod layouts[] = {MOD_row, MOD_col, MOD_COUNT};
+    int a = ptx_take_one(p, layouts);
+    int b = ptx_take_one(p, layouts);
 
-    if (!x)
-        return false;
+    x->a_row = a == 0;
+    x->b_row = b == 0;
+    return a >= 0 && b >= 0;
+}
+
+static bool take_mma(struct ptx_parser *p, struct ptx_mma *x)
+{
     if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) || !take_shape(p, x) ||
-        !ptx_take(p, MOD_row) || !ptx_take(p, MOD_col))
-        return ptx_unsupported(p);
+        !take_layouts(p, x))
+        return false;
     x->saturates = ptx_take(p, MOD_satfinite);
     x->d_type = ptx_take_type(p);
     x->a_type = ptx_take_type(p);
     x->b_type = ptx_take_type(p);
     x->c_type = ptx_take_type(p);
     x->bits = x->c_type == PTX_TYPE_COUNT ? 0 : (uint8_t)bits_of(x->a_type);
-    if (!x->bits || !is_shape(x) || !are_types(x) || (x->saturates && x->bits != 8))
+    if (!x->bits || !is_shape(x) || !are_types(x) || (!is_quad(x) && (!x->a_row || x->b_row)))
+        return false;
+    if (x->saturates && (x->c_type != PTX_S32 || x->bits == 1))
+        return false;
+    x->is_and = x->bits == 1 && ptx_take(p, MOD_and);
+    if (x->bits == 1 && ((!x->is_and && !ptx_take(p, MOD_xor)) || !ptx_take(p, MOD_popc)))
+        return false;
+    return true;
+}
+
+static bool decode_mma(struct ptx_parser *p, const struct ptx_row *row)
+{
+    struct ptx_mma *x = ptx_extra(p, sizeof(*x));
+
+    if (!x)
+        return false;
+    if (!take_mma(p, x))
         return ptx_unsupported(p);
+    if (x->bits == 64)
+        ptx_take(p, MOD_rn);
     count_registers(x);
     if (!ptx_want_operands(p, 4, 4))
         return false;
     ptx_op *at = x->ops;
-    if (!parse_fragment(p, 0, x->d_count, register_of(x->d_type), at) ||
-        !parse_fragment(p, 1, x->a_count, register_of(x->a_type), at + x->d_count) ||
-        !parse_fragment(p, 2, x->b_count, register_of(x->b_type), at + x->d_count + x->a_count) ||
-        !parse_fragment(p, 3, x->c_count, register_of(x->c_type),
-                        at + x->d_count + x->a_count + x->b_count))
+    ptx_type in = x->bits == 64 ? PTX_F64 : PTX_B32;
+    if (!ptx_parse_fragment(p, 0, x->d_count, register_of(x->d_type), at) ||
+        !ptx_parse_fragment(p, 1, x->a_count, in, at + x->d_count) ||
+        !ptx_parse_fragment(p, 2, x->b_count, in, at + x->d_count + x->a_count) ||
+        !ptx_parse_fragment(p, 3, x->c_count, register_of(x->c_type),
+                            at + x->d_count + x->a_count + x->b_count))
         return false;
-    ptx_emit(p, ptx_run_mma)->extra = x;
+    ptx_fn fn = x->bits == 1 ? ptx_run_mma_bits : is_quad(x) ? ptx_run_mma_quad : ptx_run_mma;
+    ptx_emit(p, fn)->extra = x;
     return true;
 }
 
-static bool decode_load_matrix(struct ptx_parser *p, const struct ptx_row *row)
+/* ldmatrix d, [a] and stmatrix [a], b */
+static bool decode_move_matrix(struct ptx_parser *p, const struct ptx_row *row)
 {
     static const enum ptx_mod counts[] = {MOD_x1, MOD_x2, MOD_x4, MOD_COUNT};
+    bool stores = row->op;
     struct ptx_address a;
-    int count;
 
     if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) || !ptx_take(p, MOD_m8n8))
         return ptx_unsupported(p);
-    count = ptx_take_one(p, counts);
+    int count = ptx_take_one(p, counts);
     bool trans = ptx_take(p, MOD_trans);
     bool shared = ptx_take(p, MOD_shared) || ptx_take(p, MOD_shared_cta);
     if (count < 0 || !ptx_take(p, PTX_B16))
         return ptx_unsupported(p);
     unsigned matrices = 1u << count;
     ptx_op *ops = ptx_extra(p, matrices * sizeof(*ops));
-    if (!ops || !ptx_want_operands(p, 2, 2) || !parse_fragment(p, 0, matrices, PTX_B32, ops))
+    if (!ops || !ptx_want_operands(p, 2, 2) ||
+        !ptx_parse_fragment(p, stores, matrices, PTX_B32, ops))
         return false;
     enum ptx_space space = shared ? PTX_SPACE_SHARED : PTX_SPACE_GENERIC;
-    if (!ptx_parse_address(p, ptx_operand_at(p, 1), space, &a))
+    if (!ptx_parse_address(p, ptx_operand_at(p, !stores), space, &a))
         return false;
-    struct ptx_insn *i = ptx_emit(p, ptx_run_load_matrix);
+    struct ptx_insn *i = ptx_emit(p, stores ? ptx_run_store_matrix : ptx_run_load_matrix);
     ptx_set_address(i, &a);
     i->extra = ops;
     i->count = (uint8_t)matrices;
@@ -151,63 +219,25 @@ static bool decode_load_matrix(struct ptx_parser *p, const struct ptx_row *row)
     return true;
 }
 
-/* Copies are done when they are started, so waiting for them is nothing. */
-static bool decode_copy_wait(struct ptx_parser *p)
+static bool decode_transpose(struct ptx_parser *p, const struct ptx_row *row)
 {
-    static const enum ptx_mod words[] = {MOD_commit_group, MOD_wait_group, MOD_wait_all, MOD_COUNT};
-
-    if (ptx_take_one(p, words) < 0)
-        return false;
-    ptx_emit(p, ptx_run_nothing);
-    return true;
-}
-
-static bool decode_copy(struct ptx_parser *p, const struct ptx_row *row)
-{
-    struct ptx_address to;
-    struct ptx_address from;
-
-    if (!ptx_take(p, MOD_async))
+    if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) || !ptx_take(p, MOD_m8n8) ||
+        !ptx_take(p, MOD_trans) || !ptx_take(p, PTX_B16))
         return ptx_unsupported(p);
-    if (decode_copy_wait(p))
-        return true;
-    bool shared = ptx_take(p, MOD_shared) || ptx_take(p, MOD_shared_cta);
-    ptx_take_hints(p);
-    bool hint = ptx_take(p, MOD_l2_cache_hint);
-    if (!shared || !ptx_take(p, MOD_global))
-        return ptx_unsupported(p);
-    if (!ptx_want_operands(p, 3u + hint, 4u + hint))
+    if (!ptx_want_operands(p, 2, 2))
         return false;
-    const struct ptx_operand *size = ptx_operand_at(p, 2);
-    bool partial = p->statement.operand_count > 3u + hint;
-    if (size->kind != PTX_OPERAND_INT ||
-        (size->value != 4 && size->value != 8 && size->value != 16))
-        return ptx_bad_operands(p);
-    if (partial && ptx_operand_at(p, 3)->type == PTX_PRED)
-        return ptx_unsupported(p); /* ignore-src */
-    if (!ptx_parse_address(p, ptx_operand_at(p, 0), PTX_SPACE_SHARED, &to) ||
-        !ptx_parse_address(p, ptx_operand_at(p, 1), PTX_SPACE_GLOBAL, &from))
-        return false;
-    if (from.base == PTX_OP_NONE || from.is_narrow)
-        return ptx_bad_operands(p);
-    ptx_op read = partial ? ptx_source(p, ptx_operand_at(p, 3), PTX_U32, false) : PTX_OP_NONE;
-    ptx_op source = ptx_register_new(p, PTX_U64, 1);
-    ptx_op offset = ptx_pool_value(p, (uint64_t)from.imm, 8);
-    struct ptx_insn *sum = ptx_emit(p, ptx_handler(PTX_ALU_ADD, PTX_U64));
-    sum->dst = source;
-    sum->src[0] = from.base;
-    sum->src[1] = offset;
-    struct ptx_insn *i = ptx_emit(p, ptx_run_copy);
-    ptx_set_address(i, &to);
-    i->src[1] = source;
-    i->src[2] = read;
-    i->count = (uint8_t)size->value;
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_B32, false);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_B32, false);
+    struct ptx_insn *i = ptx_emit(p, ptx_run_transpose);
+    i->dst = dst;
+    i->src[0] = a;
     return true;
 }
 
 const struct ptx_row ptx_rows_tensor[] = {
     {"mma", decode_mma, 0, 0},
-    {"ldmatrix", decode_load_matrix, 0, 0},
-    {"cp", decode_copy, 0, 0},
+    {"ldmatrix", decode_move_matrix, 0, 0},
+    {"stmatrix", decode_move_matrix, 1, 0},
+    {"movmatrix", decode_transpose, 0, 0},
     {0},
 };

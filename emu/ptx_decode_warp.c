@@ -19,6 +19,12 @@ static void parse_pair(struct ptx_parser *p, ptx_type type, ptx_op *first, ptx_o
         *second = ptx_dest(p, two, PTX_PRED, false);
 }
 
+/* Since PTX 6.4 sm_70 and later have only the .sync forms. */
+static bool is_sync_needed(const struct ptx_parser *p)
+{
+    return p->target >= 70 && p->version >= 64;
+}
+
 static bool decode_shuffle(struct ptx_parser *p, const struct ptx_row *row)
 {
     static const enum ptx_mod modes[] = {MOD_up, MOD_down, MOD_bfly, MOD_idx, MOD_COUNT};
@@ -28,7 +34,7 @@ static bool decode_shuffle(struct ptx_parser *p, const struct ptx_row *row)
     ptx_op dst2;
     ptx_op src[4] = {0, 0, 0, PTX_OP_NONE};
 
-    if (mode < 0 || !ptx_take(p, PTX_B32))
+    if (mode < 0 || !ptx_take(p, PTX_B32) || (!sync && is_sync_needed(p)))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, sync ? 5 : 4, sync ? 5 : 4))
         return false;
@@ -51,7 +57,8 @@ static bool decode_vote(struct ptx_parser *p, const struct ptx_row *row)
     int mode = ptx_take_one(p, modes);
     ptx_type type = ptx_take_type(p);
 
-    if (mode < 0 || type != (mode == PTX_VOTE_BALLOT ? PTX_B32 : PTX_PRED))
+    if (mode < 0 || type != (mode == PTX_VOTE_BALLOT ? PTX_B32 : PTX_PRED) ||
+        (!sync && is_sync_needed(p)))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, sync ? 3 : 2, sync ? 3 : 2))
         return false;
@@ -73,7 +80,7 @@ static bool emit_members(struct ptx_parser *p, ptx_fn fn, ptx_type type, uint32_
 
     if (!ptx_want_operands(p, 3, 3))
         return false;
-    parse_pair(p, PTX_B32, &dst, &dst2);
+    parse_pair(p, type == PTX_F32 ? PTX_F32 : PTX_B32, &dst, &dst2);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
     ptx_op members = ptx_source(p, ptx_operand_at(p, 2), PTX_B32, false);
     struct ptx_insn *i = ptx_emit(p, fn);
@@ -97,6 +104,21 @@ static bool decode_match(struct ptx_parser *p, const struct ptx_row *row)
     return emit_members(p, ptx_run_match, type, (uint32_t)mode);
 }
 
+/* redux.sync.min{.abs}{.NaN}.f32, of sm_100. */
+static bool decode_redux_float(struct ptx_parser *p, int op)
+{
+    uint32_t flags =
+        (ptx_take(p, MOD_abs) ? PTX_F_ABS : 0) | (ptx_take(p, MOD_NaN) ? PTX_F_NAN : 0);
+
+    if ((op != PTX_ATOM_MIN && op != PTX_ATOM_MAX) || p->target < 100)
+        return ptx_unsupported(p);
+    if (!emit_members(p, ptx_run_reduce_float, PTX_F32, (uint32_t)op))
+        return false;
+    struct ptx_insn *last = (struct ptx_insn *)p->insns.items + p->insns.count - 1;
+    last->flags |= flags;
+    return true;
+}
+
 static bool decode_redux(struct ptx_parser *p, const struct ptx_row *row)
 {
     static const enum ptx_mod ops[] = {MOD_add, MOD_min, MOD_max,  MOD_and,
@@ -104,7 +126,12 @@ static bool decode_redux(struct ptx_parser *p, const struct ptx_row *row)
     int op = ptx_take_one(p, ops);
     ptx_type type = ptx_take_type(p);
 
-    if (op < 0 || !ptx_take(p, MOD_sync) || (type != PTX_B32 && type != PTX_U32 && type != PTX_S32))
+    bool logic = op >= PTX_ATOM_AND;
+    if (op < 0 || !ptx_take(p, MOD_sync))
+        return ptx_unsupported(p);
+    if (type == PTX_F32)
+        return decode_redux_float(p, op);
+    if (logic ? type != PTX_B32 : type != PTX_U32 && type != PTX_S32)
         return ptx_unsupported(p);
     if (ptx_operand_at(p, 0)->kind != PTX_OPERAND_REG)
         return ptx_bad_operands(p);

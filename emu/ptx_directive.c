@@ -47,17 +47,6 @@ bool ptx_expect(struct ptx_parser *p, char punct)
     return ptx_lexer_take(&p->lexer, punct) || ptx_fail_expected(p, what);
 }
 
-bool ptx_parse_number(struct ptx_parser *p, uint64_t *value)
-{
-    bool negative = ptx_lexer_take(&p->lexer, '-');
-
-    if (p->lexer.token.kind != PTX_TOKEN_INT)
-        return ptx_fail_expected(p, "a number");
-    *value = negative ? 0 - p->lexer.token.value : p->lexer.token.value;
-    ptx_lexer_next(&p->lexer);
-    return true;
-}
-
 /* A new .version starts a new unit: linked programs are texts put one after the other, and names
  * that are not .visible belong to their own text alone. */
 static bool parse_version(struct ptx_parser *p)

@@ -12,9 +12,10 @@
 #include "emu/ptx_insn.h"
 #include "emu/ptx_special.h"
 
-#define PTX_JOIN_NONE  0xffu
-#define PTX_JOIN_COUNT 64
-#define PTX_BAR_COUNT  16
+#define PTX_JOIN_NONE   0xffu
+#define PTX_JOIN_COUNT  64
+#define PTX_BAR_COUNT   17 /* 16 of the program, and the cluster's */
+#define PTX_BAR_CLUSTER 16
 
 enum ptx_stop {
     PTX_STOP_NONE,
@@ -37,7 +38,9 @@ struct ptx_frame {
     const struct ptx_insn *call; /* in the parent; execution goes on after it */
     uint32_t inside;             /* lanes that have not returned */
     uint32_t local_base;         /* of its local frame, bytes in each lane's local memory */
+    uint32_t taken;              /* above the frame, by alloca */
     uint8_t *registers;
+    bool is_first; /* belongs to the warp: stays when its lanes have left */
 };
 
 struct ptx_group {
@@ -80,8 +83,10 @@ struct ptx_warp {
     bool waits;     /* no group is ready */
     struct ptx_block *block;
     struct ptx_run *run;
-    struct ptx_warp *next_spare;
-    uint8_t *local; /* 32 times run->local_stride bytes */
+    struct ptx_frame *first; /* the kernel's own; used again by the next block */
+    uint8_t *local;          /* 32 times run->local_stride bytes */
+    uint32_t used_groups;    /* a bit each: not free */
+    uint64_t open_joins;     /* a bit each: lanes are expected */
     struct ptx_group groups[PTX_LANES];
     struct ptx_join joins[PTX_JOIN_COUNT];
     uint8_t specials[PTX_SPECIAL_BYTES] __attribute__((aligned(64)));
@@ -92,18 +97,20 @@ struct ptx_barrier {
     uint32_t popc;     /* reductions so far */
     bool any;
     bool not_all;
-    bool in_use;
     uint32_t arrived[32]; /* masks, one a warp */
 };
 
 struct ptx_block {
     uint32_t id[3];
+    uint64_t order; /* of its start in the launch */
     uint32_t warp_count;
-    uint32_t alive; /* threads that have not exited */
-    bool polled;    /* in this round every warp that ran only looked at memory */
+    uint32_t alive;         /* threads that have not exited */
+    uint32_t open_barriers; /* a bit each: in use */
+    bool polled;            /* in this round every warp that ran only looked at memory */
     struct ptx_warp **warps;
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];
+    bool is_used; /* has run before */
     struct ptx_block *next;
 };
 
@@ -132,9 +139,25 @@ struct ptx_run {
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
-    struct ptx_warp *spare_warps; /* to use again: their pages are there already */
-    struct ptx_bound *images;     /* of the handles met so far: ptx_image.c */
+    struct ptx_block *spare_blocks; /* finished, to use again */
+    struct ptx_blocks
+        *blocks;           /* ptx_team.h: shared by the launch's threads; a run is one thread's */
+    struct ptx_team *team; /* the other threads, NULL: none */
+    uint64_t fault_order;  /* of the block that failed */
+    bool is_helper;
+    bool is_observed; /* every access to memory goes through ptx_addresses() */
+    struct ptx_bound *images; /* of the handles met so far: ptx_image.c */
 };
+
+/* Has the driver said that [start, end) may be accessed? False: ask it. */
+static inline bool ptx_extent_find(const struct ptx_run *run, bool write, uint64_t start,
+                                   uint64_t end)
+{
+    for (unsigned i = 0; i < PTX_EXTENT_COUNT; i++)
+        if (start >= run->extents[write][i].start && end <= run->extents[write][i].end)
+            return true;
+    return false;
+}
 
 /* The number that a family of handlers keeps in its flags. */
 #define PTX_MODE(insn) ((insn)->flags >> PTX_F_MODE_SHIFT & 0xff)
@@ -215,6 +238,14 @@ uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx
 struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code *code,
                                    const struct ptx_insn *call, uint32_t lanes);
 void ptx_frame_destroy(struct ptx_frame *frame);
+
+/* ptx_block.c: a block at the start of its threads, NULL when out of memory. Destroying one whose
+ * threads have all exited keeps it for the launch's next block. */
+struct ptx_block *ptx_block_create(struct ptx_run *run, uint64_t linear);
+/* The next one will not fail. False when out of memory. */
+bool ptx_block_reserve(struct ptx_run *run);
+void ptx_block_destroy(struct ptx_block *block);
+void ptx_spare_blocks_free(struct ptx_run *run);
 
 /* ptx_barrier.c: release what can be released after an arrival or an exit. */
 void ptx_barrier_check(struct ptx_block *block);

@@ -5,12 +5,18 @@
 #include "emu/ptx_handler.h"
 #include "emu/ptx_real.h"
 
+#include <string.h>
+
 static inline uint32_t gather_bits(const uint8_t *bytes)
 {
     uint32_t bits = 0;
 
-    for (unsigned l = 0; l < PTX_LANES; l++)
-        bits |= (uint32_t)bytes[l] << l;
+    /* The product's top byte has bit i of byte i. */
+    for (unsigned k = 0; k < PTX_LANES / 8; k++) {
+        uint64_t eight;
+        memcpy(&eight, bytes + k * 8, sizeof(eight));
+        bits |= (uint32_t)(eight * 0x0102040810204080ull >> 56) << k * 8;
+    }
     return bits;
 }
 
@@ -93,12 +99,17 @@ COMPARE_INT(s64, int64_t)
         }                                                                                          \
         return gather_bits(bytes);                                                                 \
     }
+static inline float from_half(uint32_t flags, uint16_t h)
+{
+    return ptx_from_half(flags & PTX_F_FTZ && !(h & 0x7c00) ? h & 0x8000 : h);
+}
+
 #define LOAD_F32(op)   ptx_in32(flags, ((const float *)ptx_lanes(w, op))[l])
 #define LOAD_F64(op)   ((const double *)ptx_lanes(w, op))[l]
-#define LOAD_F16(op)   ptx_from_half(((const uint16_t *)ptx_lanes(w, op))[l])
+#define LOAD_F16(op)   from_half(flags, ((const uint16_t *)ptx_lanes(w, op))[l])
 #define LOAD_BF16(op)  ptx_from_bf16(((const uint16_t *)ptx_lanes(w, op))[l])
-#define LOAD_LOW(op)   ptx_from_half((uint16_t)((const uint32_t *)ptx_lanes(w, op))[l])
-#define LOAD_HIGH(op)  ptx_from_half((uint16_t)(((const uint32_t *)ptx_lanes(w, op))[l] >> 16))
+#define LOAD_LOW(op)   from_half(flags, (uint16_t)((const uint32_t *)ptx_lanes(w, op))[l])
+#define LOAD_HIGH(op)  from_half(flags, (uint16_t)(((const uint32_t *)ptx_lanes(w, op))[l] >> 16))
 #define LOAD_BLOW(op)  ptx_from_bf16((uint16_t)((const uint32_t *)ptx_lanes(w, op))[l])
 #define LOAD_BHIGH(op) ptx_from_bf16((uint16_t)(((const uint32_t *)ptx_lanes(w, op))[l] >> 16))
 COMPARE_FLOAT(f32, float, LOAD_F32)

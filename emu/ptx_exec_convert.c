@@ -120,14 +120,15 @@ static double to_integral(uint32_t flags, double v)
     }
 }
 
-/* Out of range clamps; NaN becomes 0, or the top bit alone for 64-bit results. */
-static int64_t real_to_int(double v, ptx_type type)
+/* Out of range clamps; NaN becomes 0, or the top bit alone when a side of the conversion has 64
+ * bits. */
+static int64_t real_to_int(double v, ptx_type type, ptx_type from)
 {
     unsigned bits = ptx_type_size(type) * 8;
     bool to_unsigned = ptx_type_class(type) == 'u';
 
     if (v != v)
-        return bits == 64 ? INT64_MIN : 0;
+        return bits == 64 || from == PTX_F64 ? (int64_t)(~0ull << (bits - 1)) : 0;
     double top = ldexp(1.0, (int)bits - !to_unsigned);
     if (v >= top)
         return to_unsigned ? (bits == 64 ? -1 : (int64_t)((1ull << bits) - 1))
@@ -144,7 +145,7 @@ static void float_to_int(struct ptx_warp *w, const struct ptx_insn *i)
 
     load_reals(w, i, v);
     for (unsigned l = 0; l < PTX_LANES; l++)
-        out[l] = real_to_int(to_integral(i->flags, v[l]), i->type);
+        out[l] = real_to_int(to_integral(i->flags, v[l]), i->type, i->type2);
     store_ints(w, i, out);
 }
 
@@ -154,12 +155,12 @@ static uint32_t narrow(const struct ptx_insn *i, double v, unsigned fraction, un
 
     if (flags & PTX_F_SAT)
         v = v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
-    if (flags & PTX_F_RELU && v < 0.0)
+    if (flags & PTX_F_RELU && v <= 0.0)
         v = 0.0;
     uint32_t out =
         ptx_narrow(v, fraction, exponent, flags >> PTX_F_ROUND_SHIFT & 3, flags & PTX_F_ROUND_AWAY);
     uint32_t infinity = ((1u << exponent) - 1) << fraction;
-    if (flags & PTX_F_SATFINITE && (out & (infinity * 2 - 1)) == infinity)
+    if (flags & PTX_F_SATFINITE && (out & ((1u << (fraction + exponent)) - 1)) == infinity)
         out--;
     return out;
 }

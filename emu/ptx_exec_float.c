@@ -64,6 +64,29 @@ static void fma_f32(struct ptx_warp *w, const struct ptx_insn *i)
 }
 PTX_TERNARY(fma_f64, double, double, double, double, ptx_out64(0, __builtin_fma(a, b, c)))
 
+/* Pairs of f32 in a register of 64 bits. */
+#define F32X2(name, ...)                                                                           \
+    static void name##_f32x2(struct ptx_warp *w, const struct ptx_insn *i)                         \
+    {                                                                                              \
+        const uint32_t flags = i->flags;                                                           \
+        float *d = ptx_lanes(w, i->dst);                                                           \
+        const float *pa = ptx_lanes(w, i->src[0]);                                                 \
+        const float *pb = ptx_lanes(w, i->src[1]);                                                 \
+        const float *pc = ptx_lanes(w, i->src[2]);                                                 \
+        PTX_EACH(                                                                                  \
+            w, for (unsigned k = 2 * l; k < 2 * l + 2; k++) {                                      \
+                float a = IN(pa[k]);                                                               \
+                float b = IN(pb[k]);                                                               \
+                float c = IN(pc[k]);                                                               \
+                (void)c;                                                                           \
+                d[k] = ptx_out32(flags, (__VA_ARGS__));                                            \
+            });                                                                                    \
+    }
+F32X2(add, a + b)
+F32X2(sub, a - b)
+F32X2(mul, a *b)
+F32X2(fma, __builtin_fmaf(a, b, c))
+
 F32_UNARY(rcp, 1.0f / a)
 F32_UNARY(sqrt, __builtin_sqrtf(a))
 F32_UNARY(rsqrt, (float)(1.0 / __builtin_sqrt((double)a)))
@@ -72,9 +95,25 @@ F32_UNARY(cos, cosf(a))
 F32_UNARY(ex2, exp2f(a))
 F32_UNARY(lg2, log2f(a))
 F32_UNARY(tanh, tanhf(a))
-F64_UNARY(rcp, 1.0 / a)
+/* .approx.ftz.f64 looks at the upper half of its operand and writes the upper half of the result.
+ */
+static inline double upper(double v)
+{
+    return ptx_f64(ptx_f64_bits(v) & 0xffffffff00000000ull);
+}
+static inline double flush64(double v)
+{
+    return __builtin_fabs(v) < 0x1p-1022 ? __builtin_copysign(0.0, v) : v;
+}
+static inline double rcp64(uint32_t flags, double a)
+{
+    if (!(flags & PTX_F_APPROX))
+        return 1.0 / a;
+    return upper(flush64(1.0 / flush64(upper(a))));
+}
+F64_UNARY(rcp, rcp64(i->flags, a))
 F64_UNARY(sqrt, __builtin_sqrt(a))
-F64_UNARY(rsqrt, 1.0 / __builtin_sqrt(a))
+F64_UNARY(rsqrt, upper(1.0 / __builtin_sqrt(flush64(upper(a)))))
 
 /* abs and neg keep a NaN's payload; only .ftz touches the value. */
 PTX_UNARY(abs_f32, float, float, __builtin_fabsf(ptx_in32(i->flags, a)))
@@ -162,6 +201,10 @@ const struct ptx_entry PTX_TABLE(ptx_float_entries)[] = {
     BOTH(DIV, div),
     BOTH(FMA, fma),
     BOTH(MAD, fma),
+    {PTX_ALU_ADD, PTX_F32X2, add_f32x2},
+    {PTX_ALU_SUB, PTX_F32X2, sub_f32x2},
+    {PTX_ALU_MUL, PTX_F32X2, mul_f32x2},
+    {PTX_ALU_FMA, PTX_F32X2, fma_f32x2},
     BOTH(RCP, rcp),
     BOTH(SQRT, sqrt),
     BOTH(RSQRT, rsqrt),

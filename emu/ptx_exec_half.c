@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * f16, bf16 and their packed pairs. A double holds the exact result of an operation on two of them,
- * and of a fused multiply-add as far as rounding can see, so rounding that once is exact.
+ * so rounding that once is exact; fused sums keep a bit that says whether something was lost.
  */
 #include "emu/ptx_handler.h"
 #include "emu/ptx_real.h"
@@ -12,7 +12,7 @@ static inline uint16_t out_half(uint32_t flags, double v)
 {
     if (flags & PTX_F_SAT)
         v = v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
-    if (flags & PTX_F_RELU && v < 0.0)
+    if (flags & PTX_F_RELU && v <= 0.0)
         v = 0.0;
     uint16_t h = ptx_to_half(v);
     if (flags & PTX_F_FTZ && !(h & 0x7c00))
@@ -31,7 +31,7 @@ static inline uint16_t out_bf16(uint32_t flags, double v)
 {
     if (flags & PTX_F_SAT)
         v = v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
-    if (flags & PTX_F_RELU && v < 0.0)
+    if (flags & PTX_F_RELU && v <= 0.0)
         v = 0.0;
     return ptx_to_bf16(v);
 }
@@ -42,13 +42,32 @@ static inline double in_bf16(uint32_t flags, uint16_t h)
     return (double)ptx_from_bf16(h);
 }
 
-static inline double lesser(uint32_t flags, double a, double b, bool less)
+static double lesser(uint32_t flags, double a, double b, bool less)
 {
+    if (flags & PTX_F_ABS) {
+        bool minus = __builtin_signbit(a) != __builtin_signbit(b);
+        double v = lesser(flags & ~(uint32_t)PTX_F_ABS, fabs(a), fabs(b), less);
+        return minus && v == v ? -v : v;
+    }
     if (a != a || b != b)
         return flags & PTX_F_NAN || (a != a && b != b) ? PTX_NAN64 : a != a ? b : a;
     if (a == b)
         return (__builtin_signbit(a) != 0) == less ? a : b;
     return (a < b) == less ? a : b;
+}
+
+/* a + b rounded to odd: what a later rounding to fewer bits makes of it is what it would make of the
+ * exact sum. */
+static inline double odd_sum(double a, double b)
+{
+    double sum = a + b;
+    double from_b = sum - a;
+    double lost = (a - (sum - from_b)) + (b - from_b);
+    uint64_t bits = ptx_f64_bits(sum);
+
+    if (lost == 0 || lost != lost || bits & 1)
+        return sum;
+    return ptx_f64((lost > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
 
 /* One handler a kind: the operation is chosen per lane, which costs less than it seems beside the
@@ -63,7 +82,7 @@ static inline double apply(uint16_t op, uint32_t flags, double a, double b, doub
     case PTX_ALU_MUL:
         return a * b;
     case PTX_ALU_FMA:
-        return a * b + c;
+        return odd_sum(a * b, c);
     case PTX_ALU_MIN:
         return lesser(flags, a, b, true);
     case PTX_ALU_MAX:

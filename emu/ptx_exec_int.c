@@ -30,11 +30,14 @@ ORDER_OPS(s32, int32_t)
 ORDER_OPS(s64, int64_t)
 
 #define UNSIGNED_DIVISION(N, T)                                                                    \
-    PTX_BINARY(div_##N, T, T, T, b ? a / b : (T)-1)                                                \
-    PTX_BINARY(rem_##N, T, T, T, b ? a % b : a)
+    PTX_BINARY_EACH(div_##N, T, T, T, b ? a / b : (T)-1)                                           \
+    PTX_BINARY_EACH(rem_##N, T, T, T, b ? a % b : a)
 #define SIGNED_DIVISION(N, T)                                                                      \
-    PTX_BINARY(div_##N, T, T, T, b == 0 ? (T)-1 : b == -1 ? (T)(0 - (uint64_t)a) : (T)(a / b))     \
-    PTX_BINARY(rem_##N, T, T, T, b == 0 ? a : b == -1 ? (T)0 : (T)(a % b))
+    PTX_BINARY_EACH(div_##N, T, T, T,                                                              \
+                    b == 0    ? (T)-1                                                              \
+                    : b == -1 ? (T)(0 - (uint64_t)a)                                               \
+                              : (T)(a / b))                                                        \
+    PTX_BINARY_EACH(rem_##N, T, T, T, b == 0 ? a : b == -1 ? (T)0 : (T)(a % b))
 UNSIGNED_DIVISION(u16, uint16_t)
 UNSIGNED_DIVISION(u32, uint32_t)
 UNSIGNED_DIVISION(u64, uint64_t)

@@ -32,7 +32,7 @@ static bool parse_register(struct ptx_parser *p, const struct ptx_declaration *d
         return ptx_fail_expected(p, "a register name");
     ptx_lexer_next(&p->lexer);
     bool range = ptx_lexer_take(&p->lexer, '<');
-    if (range && (!ptx_parse_number(p, &count) || !ptx_expect(p, '>')))
+    if (range && (!ptx_parse_count(p, &count) || !ptx_expect(p, '>')))
         return false;
     if (range && count > 1u << 20)
         return ptx_fail(p, PTX_INVALID, name.line, "too many registers");

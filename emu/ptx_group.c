@@ -24,13 +24,15 @@ struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *co
     frame->registers = (uint8_t *)frame + sizeof(*frame) / 64 * 64 + 64;
     memset(frame->registers, 0, size);
     if (call)
-        frame->local_base = (w->frame->local_base + w->frame->code->local_frame + 15) & ~15u;
+        frame->local_base =
+            (w->frame->local_base + w->frame->code->local_frame + w->frame->taken + 15) & ~15u;
     return frame;
 }
 
 void ptx_frame_destroy(struct ptx_frame *frame)
 {
-    free(frame);
+    if (frame && !frame->is_first)
+        free(frame);
 }
 
 void ptx_warp_count(struct ptx_warp *w)
@@ -69,10 +71,14 @@ void ptx_warp_park(struct ptx_warp *w, enum ptx_group_state state, uint32_t wait
 
 static int next_ready(const struct ptx_warp *w, int after)
 {
-    for (int k = 1; k <= PTX_LANES; k++) {
-        int at = (after + k) % PTX_LANES;
+    unsigned start = (unsigned)(after + 1) % PTX_LANES;
+    /* From `start` upwards and around. */
+    uint64_t turned = ((uint64_t)w->used_groups << PTX_LANES | w->used_groups) >> start;
+
+    for (uint32_t left = (uint32_t)turned; left; left &= left - 1) {
+        unsigned at = (start + (unsigned)__builtin_ctz(left)) % PTX_LANES;
         if (w->groups[at].state == PTX_GROUP_READY)
-            return at;
+            return (int)at;
     }
     return -1;
 }
@@ -103,22 +109,28 @@ bool ptx_warp_resume(struct ptx_warp *w)
     return true;
 }
 
-static unsigned free_group(const struct ptx_warp *w)
+/* Groups are disjoint and not empty, so 32 lanes never need more than 32. */
+static void add_group(struct ptx_warp *w, const struct ptx_insn *pc, struct ptx_frame *frame,
+                      uint32_t lanes, uint8_t join)
 {
-    unsigned at = 0;
+    unsigned at = (unsigned)__builtin_ctz(~w->used_groups);
 
-    /* Groups are disjoint and not empty, so 32 lanes never need more than 32. */
-    while (w->groups[at].state != PTX_GROUP_FREE)
-        at++;
-    return at;
+    w->used_groups |= 1u << at;
+    w->groups[at] = (struct ptx_group){
+        .pc = pc, .frame = frame, .mask = lanes, .state = PTX_GROUP_READY, .join = join};
+}
+
+static void drop_current(struct ptx_warp *w)
+{
+    w->groups[w->current].state = PTX_GROUP_FREE;
+    w->used_groups &= ~(1u << w->current);
 }
 
 static uint8_t open_join(struct ptx_warp *w, const struct ptx_insn *rejoin)
 {
-    unsigned at = 0;
+    unsigned at = ~w->open_joins ? (unsigned)__builtin_ctzll(~w->open_joins) : PTX_JOIN_COUNT - 1;
 
-    while (at < PTX_JOIN_COUNT - 1 && w->joins[at].expected)
-        at++;
+    w->open_joins |= 1ull << at;
     w->joins[at] = (struct ptx_join){
         .pc = rejoin, .frame = w->frame, .expected = w->active, .parent = w->join};
     return (uint8_t)at;
@@ -128,17 +140,10 @@ void ptx_warp_split(struct ptx_warp *w, uint32_t lanes, const struct ptx_insn *p
                     const struct ptx_insn *rejoin)
 {
     const struct ptx_join *j = w->join == PTX_JOIN_NONE ? NULL : &w->joins[w->join];
-    unsigned slot;
 
     if (!j || j->pc != rejoin || j->frame != w->frame)
         w->join = open_join(w, rejoin);
-    w->groups[w->current].state = PTX_GROUP_READY; /* taken: not free for the other half */
-    slot = free_group(w);
-    w->groups[slot] = (struct ptx_group){.pc = pc,
-                                         .frame = w->frame,
-                                         .mask = w->active & ~lanes,
-                                         .state = PTX_GROUP_READY,
-                                         .join = w->join};
+    add_group(w, pc, w->frame, w->active & ~lanes, w->join);
     ptx_warp_count(w);
     w->active = lanes;
 }
@@ -151,12 +156,13 @@ bool ptx_warp_join(struct ptx_warp *w, const struct ptx_insn *i)
             return true;
         j->arrived |= w->active;
         if (j->arrived != j->expected) {
-            w->groups[w->current].state = PTX_GROUP_FREE;
+            drop_current(w);
             ptx_warp_switch(w);
             return false;
         }
         ptx_warp_count(w);
         w->active = w->mask = j->expected;
+        w->open_joins &= ~(1ull << w->join);
         w->join = j->parent;
         j->expected = j->arrived = 0;
     }
@@ -167,21 +173,22 @@ bool ptx_warp_join(struct ptx_warp *w, const struct ptx_insn *i)
 static void release_join(struct ptx_warp *w, unsigned index, uint8_t join)
 {
     struct ptx_join *j = &w->joins[index];
-    unsigned slot = free_group(w);
 
-    w->groups[slot] = (struct ptx_group){
-        .pc = j->pc, .frame = j->frame, .mask = j->arrived, .state = PTX_GROUP_READY, .join = join};
+    add_group(w, j->pc, j->frame, j->arrived, join);
     j->arrived = 0;
 }
 
 static void leave_joins(struct ptx_warp *w, uint32_t lanes)
 {
-    for (unsigned k = 0; k < PTX_JOIN_COUNT; k++) {
+    for (uint64_t left = w->open_joins; left; left &= left - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(left);
         struct ptx_join *j = &w->joins[k];
         if (!(j->expected & lanes))
             continue;
         j->expected &= ~lanes;
-        if (j->expected && j->arrived == j->expected)
+        if (!j->expected)
+            w->open_joins &= ~(1ull << k);
+        else if (j->arrived == j->expected)
             release_join(w, k, (uint8_t)k);
     }
 }
@@ -200,9 +207,11 @@ static void leave_frames(struct ptx_frame *frame, uint32_t lanes)
 /* Who waits at a .sync instruction looks again: the lanes it waits for may be gone. */
 static void wake_syncs(struct ptx_warp *w)
 {
-    for (unsigned k = 0; k < PTX_LANES; k++)
-        if (w->groups[k].state == PTX_GROUP_SYNC)
-            w->groups[k].state = PTX_GROUP_READY;
+    for (uint32_t left = w->used_groups; left; left &= left - 1) {
+        struct ptx_group *g = &w->groups[__builtin_ctz(left)];
+        if (g->state == PTX_GROUP_SYNC)
+            g->state = PTX_GROUP_READY;
+    }
 }
 
 void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
@@ -211,7 +220,8 @@ void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
     w->active &= ~lanes;
     w->alive &= ~lanes;
     w->block->alive -= (uint32_t)__builtin_popcount(lanes);
-    w->groups[w->current].state = w->active ? PTX_GROUP_READY : PTX_GROUP_FREE;
+    if (!w->active)
+        drop_current(w);
     leave_joins(w, lanes);
     leave_frames(w->frame, lanes);
     wake_syncs(w);
@@ -231,6 +241,8 @@ static void let_waiting_go(struct ptx_warp *w)
     uint32_t freed = w->joins[k].arrived;
     release_join(w, k, w->joins[k].parent);
     w->joins[k].expected &= ~freed;
+    if (!w->joins[k].expected)
+        w->open_joins &= ~(1ull << k);
 }
 
 void ptx_warp_yield(struct ptx_warp *w)

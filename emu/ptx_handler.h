@@ -77,6 +77,13 @@ enum ptx_alu {
     PTX_ALU_SETP,
     PTX_ALU_SET,
     PTX_ALU_CVT,
+    PTX_ALU_LOAD_16, /* ld and st by the size of the register and the type in memory: see */
+    PTX_ALU_LOAD_32, /* ptx_access_handler() */
+    PTX_ALU_LOAD_64,
+    PTX_ALU_STORE_16,
+    PTX_ALU_STORE_32,
+    PTX_ALU_STORE_64,
+    PTX_ALU_PARAM,
     PTX_ALU_EXTEND, /* a register's value to a register of another size */
     PTX_ALU_COUNT,
 };
@@ -89,6 +96,14 @@ struct ptx_entry {
 
 /* NULL: there is no such operation. Any thread. */
 ptx_fn ptx_handler(enum ptx_alu op, ptx_type type);
+
+/* Is it one of the table's? */
+bool ptx_handler_is(ptx_fn fn);
+
+/* For ld or st of elements of a type in memory to registers of `size` bytes. Never NULL. */
+ptx_fn ptx_access_handler(bool is_store, ptx_type type, unsigned size);
+/* For one kernel parameter. Never NULL. */
+ptx_fn ptx_param_handler(ptx_type type, unsigned size);
 
 /* Comparisons of setp and set, in the mode bits of flags. */
 enum ptx_compare {
@@ -117,6 +132,7 @@ enum ptx_combine {
 
 /* Each table ends with op 0. */
 #define PTX_TABLES(X)                                                                              \
+    X(ptx_access_entries)                                                                          \
     X(ptx_int_entries)                                                                             \
     X(ptx_bit_entries)                                                                             \
     X(ptx_float_entries)                                                                           \
@@ -129,13 +145,43 @@ enum ptx_combine {
 PTX_TABLES(X)
 #undef X
 
-/* The shape of most handlers: D and the sources are arrays of lanes. */
+/* At most four lanes. */
+static inline bool ptx_is_few(uint32_t mask)
+{
+    mask &= mask - 1;
+    mask &= mask - 1;
+    mask &= mask - 1;
+    mask &= mask - 1;
+    return mask == 0;
+}
+
+/* Statements that give lane l's `value`, for the lanes of the mask. When only some are active all
+ * are computed, as vectors, and those of the others are dropped. */
+#define PTX_EACH_OR_BLEND(w, D, pd, ...)                                                           \
+    do {                                                                                           \
+        if ((w)->mask == 0xffffffffu || ptx_is_few((w)->mask)) {                                   \
+            PTX_EACH(w, __VA_ARGS__; (pd)[l] = (D)value);                                          \
+        } else {                                                                                   \
+            D all[PTX_LANES];                                                                      \
+            PTX_INDEPENDENT for (unsigned l = 0; l < PTX_LANES; l++)                               \
+            {                                                                                      \
+                __VA_ARGS__;                                                                       \
+                all[l] = (D)value;                                                                 \
+            }                                                                                      \
+            uint32_t mask = (w)->mask;                                                             \
+            for (unsigned l = 0; l < PTX_LANES; l++)                                               \
+                (pd)[l] = mask >> l & 1 ? all[l] : (pd)[l];                                        \
+        }                                                                                          \
+    } while (0)
+
+/* The shape of most handlers: D and the sources are arrays of lanes. PTX_BINARY_EACH is for what
+ * has no vector instruction and is slow. */
 #define PTX_UNARY(name, D, A, ...)                                                                 \
     static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
     {                                                                                              \
         D *pd = ptx_lanes(w, i->dst);                                                              \
         const A *pa = ptx_lanes(w, i->src[0]);                                                     \
-        PTX_EACH(w, A a = pa[l]; pd[l] = (D)(__VA_ARGS__));                                        \
+        PTX_EACH_OR_BLEND(w, D, pd, A a = pa[l]; D value = (D)(__VA_ARGS__));                      \
     }
 #define PTX_BINARY(name, D, A, B, ...)                                                             \
     static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
@@ -143,7 +189,7 @@ PTX_TABLES(X)
         D *pd = ptx_lanes(w, i->dst);                                                              \
         const A *pa = ptx_lanes(w, i->src[0]);                                                     \
         const B *pb = ptx_lanes(w, i->src[1]);                                                     \
-        PTX_EACH(w, A a = pa[l]; B b = pb[l]; pd[l] = (D)(__VA_ARGS__));                           \
+        PTX_EACH_OR_BLEND(w, D, pd, A a = pa[l]; B b = pb[l]; D value = (D)(__VA_ARGS__));         \
     }
 #define PTX_TERNARY(name, D, A, B, C, ...)                                                         \
     static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
@@ -152,7 +198,16 @@ PTX_TABLES(X)
         const A *pa = ptx_lanes(w, i->src[0]);                                                     \
         const B *pb = ptx_lanes(w, i->src[1]);                                                     \
         const C *pc = ptx_lanes(w, i->src[2]);                                                     \
-        PTX_EACH(w, A a = pa[l]; B b = pb[l]; C c = pc[l]; pd[l] = (D)(__VA_ARGS__));              \
+        PTX_EACH_OR_BLEND(w, D, pd, A a = pa[l]; B b = pb[l]; C c = pc[l];                         \
+                          D value = (D)(__VA_ARGS__));                                             \
+    }
+#define PTX_BINARY_EACH(name, D, A, B, ...)                                                        \
+    static void name(struct ptx_warp *w, const struct ptx_insn *i)                                 \
+    {                                                                                              \
+        D *pd = ptx_lanes(w, i->dst);                                                              \
+        const A *pa = ptx_lanes(w, i->src[0]);                                                     \
+        const B *pb = ptx_lanes(w, i->src[1]);                                                     \
+        PTX_EACH(w, A a = pa[l]; B b = pb[l]; pd[l] = (D)(__VA_ARGS__));                           \
     }
 
 #endif

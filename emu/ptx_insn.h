@@ -131,6 +131,7 @@ struct ptx_code {
     uint32_t used_code_count;
     uint32_t mark; /* of the layout's walks */
     uint8_t stack_state;
+    uint8_t is_alone; /* ptx_team.c's */
 };
 
 #endif

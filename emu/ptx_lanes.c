@@ -3,6 +3,7 @@
  * Instructions in which lanes of a warp see each other.
  */
 #include "emu/ptx_memory.h"
+#include "emu/ptx_real.h"
 
 /* The lane that shfl reads, and whether it is in range. */
 static unsigned source_lane(enum ptx_shuffle mode, unsigned lane, uint32_t b, uint32_t c, bool *ok)
@@ -146,6 +147,32 @@ void ptx_run_reduce(struct ptx_warp *w, const struct ptx_insn *i)
     uint32_t out = a[__builtin_ctz(run)];
     for (; rest; rest &= rest - 1)
         out = reduce(PTX_MODE(i), i->type == PTX_S32, out, a[__builtin_ctz(rest)]);
+    PTX_EACH(w, d[l] = out);
+}
+
+/* The same for min and max of f32. */
+void ptx_run_reduce_float(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    uint32_t run = ptx_warp_gather(w, i, i->src[1]);
+    const float *a = ptx_lanes(w, i->src[0]);
+    float *d = ptx_lanes(w, i->dst);
+    bool least = PTX_MODE(i) == PTX_ATOM_MIN;
+    bool any_nan = false;
+    float out = PTX_NAN32;
+
+    if (!run)
+        return;
+    w->mask = run;
+    for (uint32_t left = run; left; left &= left - 1) {
+        float v = a[__builtin_ctz(left)];
+        v = i->flags & PTX_F_ABS ? __builtin_fabsf(v) : v;
+        any_nan |= v != v;
+        bool better = v == out ? (__builtin_signbit(v) != 0) == least : (v < out) == least;
+        if (v == v && (out != out || better))
+            out = v;
+    }
+    if (any_nan && i->flags & PTX_F_NAN)
+        out = PTX_NAN32;
     PTX_EACH(w, d[l] = out);
 }
 

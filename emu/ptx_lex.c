@@ -158,8 +158,11 @@ static void lex_number(struct ptx_lexer *lexer, struct ptx_token *token)
     } else {
         token->value = lex_digits(lexer, zero ? 8 : 10, 64);
     }
-    if ((peek(lexer, 0) | 0x20) == 'u')
+    if ((peek(lexer, 0) | 0x20) == 'u') {
+        token->is_unsigned = true;
         lexer->at++;
+    }
+    token->is_unsigned |= token->value >> 63 != 0;
     if (is_word(peek(lexer, 0)))
         token->kind = PTX_TOKEN_BAD;
 }

@@ -27,6 +27,7 @@ struct ptx_token {
     uint32_t line;
     uint64_t value;
     bool is_single;
+    bool is_unsigned; /* an integer with the suffix U */
 };
 
 struct ptx_lexer {

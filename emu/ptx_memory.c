@@ -9,17 +9,6 @@
 
 #include <string.h>
 
-static const struct ptx_extent *find_extent(const struct ptx_run *run, bool write, uint64_t start,
-                                            uint64_t end)
-{
-    for (unsigned i = 0; i < PTX_EXTENT_COUNT; i++) {
-        const struct ptx_extent *e = &run->extents[write][i];
-        if (start >= e->start && end <= e->end)
-            return e;
-    }
-    return NULL;
-}
-
 static bool is_accessible(struct ptx_run *run, uint64_t address, uint64_t size, bool write)
 {
     const struct ptx_launch *launch = run->launch;
@@ -28,7 +17,7 @@ static bool is_accessible(struct ptx_run *run, uint64_t address, uint64_t size, 
 
     if (address + size < address)
         return false;
-    if (!launch->is_accessible || find_extent(run, write, address, address + size))
+    if (!launch->is_accessible || ptx_extent_find(run, write, address, address + size))
         return true;
     if (!launch->is_accessible(launch->user, address, size, write, &start, &length) &&
         !ptx_heap_holds(address, size, &start, &length))
@@ -141,7 +130,7 @@ static bool all_global(struct ptx_warp *w, const uint64_t *address, unsigned siz
     }
     if (bits & (size - 1) || high >> 60 || high + size < high)
         return false;
-    if (w->run->launch->is_accessible && !find_extent(w->run, write, low, high + size))
+    if (w->run->launch->is_accessible && !ptx_extent_find(w->run, write, low, high + size))
         return false;
     for (unsigned l = 0; l < PTX_LANES; l++)
         out[l] = (uint8_t *)(uintptr_t)address[l];

@@ -31,12 +31,23 @@ enum ptx_atomic {
     PTX_ATOM_DEC,
     PTX_ATOM_EXCH,
     PTX_ATOM_CAS,
+    PTX_ATOM_ADD_FTZ, /* f32 in global memory: subnormals become zero */
+};
+/* In insn->extra: the registers of count elements. */
+struct ptx_atomic_lists {
+    ptx_op *dst; /* NULL: none */
+    ptx_op *src;
 };
 void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_atomic_vector(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_atomic_wide(struct ptx_warp *w, const struct ptx_insn *i); /* 128 bits */
+/* One update of `type`, at most 8 bytes, at host memory; the old value. */
+uint64_t ptx_atomic_update(enum ptx_atomic op, ptx_type type, uint8_t *p, uint64_t b, uint64_t c);
 
 /* ptx_tensor.c */
 struct ptx_mma {
-    uint8_t m, n, k;
+    uint8_t m, n;
+    uint16_t k;
     uint8_t bits;    /* of an element of A and B */
     uint8_t a_count; /* registers */
     uint8_t b_count;
@@ -47,11 +58,25 @@ struct ptx_mma {
     ptx_type c_type;
     ptx_type d_type;
     bool saturates;
+    bool is_and; /* of single bits: and rather than xor */
+    bool a_row;  /* of m8n8k4 of f16 */
+    bool b_row;
     ptx_op ops[32]; /* d, a, b, c */
 };
 void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_mma_bits(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_mma_quad(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_load_matrix(struct ptx_warp *w, const struct ptx_insn *i);
-void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_store_matrix(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_transpose(struct ptx_warp *w, const struct ptx_insn *i);
+/* An element of a matrix, right-aligned, as a number, and back to one of D. */
+double ptx_matrix_element(ptx_type type, uint64_t v);
+uint64_t ptx_matrix_result(ptx_type type, double v, bool saturates);
+
+/* ptx_small.c */
+void ptx_run_to_small(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_from_small(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cvt_pack(struct ptx_warp *w, const struct ptx_insn *i);
 
 /* ptx_flow.c */
 void ptx_run_branch(struct ptx_warp *w, const struct ptx_insn *i);
@@ -75,6 +100,15 @@ enum ptx_barrier_mode {
     PTX_BARRIER_OR,
 };
 void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i);
+/* A cluster is one block: its barrier is a barrier of the block whose waiting is a step of its own.
+ */
+void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* ptx_stack.c */
+void ptx_run_alloca(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_stack_save(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_stack_restore(struct ptx_warp *w, const struct ptx_insn *i);
 
 /* ptx_lanes.c */
 enum ptx_shuffle {
@@ -93,6 +127,7 @@ void ptx_run_shuffle(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_vote(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_match(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_reduce(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_reduce_float(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_warp_sync(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_active_mask(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_elect(struct ptx_warp *w, const struct ptx_insn *i);

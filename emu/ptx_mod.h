@@ -10,7 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* name, bytes in memory, class: b bits, u unsigned, s signed, f float, p predicate */
+/* Formats that only conversions and matrices have: class x. Sizes are those of a whole operand. */
+#define PTX_SMALL_TYPES(X)                                                                         \
+    X(E4M3, "e4m3", 1, 'x')                                                                        \
+    X(E5M2, "e5m2", 1, 'x')                                                                        \
+    X(E4M3X2, "e4m3x2", 2, 'x')                                                                    \
+    X(E5M2X2, "e5m2x2", 2, 'x')                                                                    \
+    X(E2M1X2, "e2m1x2", 1, 'x')                                                                    \
+    X(E2M3X2, "e2m3x2", 2, 'x')                                                                    \
+    X(E3M2X2, "e3m2x2", 2, 'x')                                                                    \
+    X(UE8M0X2, "ue8m0x2", 2, 'x')                                                                  \
+    X(S2, "s2", 1, 'x')                                                                            \
+    X(U2, "u2", 1, 'x')                                                                            \
+    X(S4, "s4", 1, 'x')                                                                            \
+    X(U4, "u4", 1, 'x')                                                                            \
+    X(B1, "b1", 1, 'x')
+
+/* name, bytes in memory, class: b bits, u unsigned, s signed, f float, p predicate, x other */
 #define PTX_TYPES(X)                                                                               \
     X(U8, "u8", 1, 'u')                                                                            \
     X(U16, "u16", 2, 'u')                                                                          \
@@ -32,59 +48,64 @@
     X(TF32, "tf32", 4, 'f')                                                                        \
     X(F32, "f32", 4, 'f')                                                                          \
     X(F64, "f64", 8, 'f')                                                                          \
+    X(F32X2, "f32x2", 8, 'f')                                                                      \
     X(U16X2, "u16x2", 4, 'u')                                                                      \
     X(S16X2, "s16x2", 4, 's')                                                                      \
+    PTX_SMALL_TYPES(X)                                                                             \
     X(PRED, "pred", 1, 'p')
 
 /* Modifiers whose C name is their text. */
-#define PTX_PLAIN_MODS(X)                                                                                 \
-    X(abs)                                                                                                \
-    X(acq_rel)                                                                                            \
-    X(acquire)                                                                                            \
-    X(add) X(address_size) X(align) X(all) X(and) X(any) X(approx) X(aligned) X(arrive) X(b4e) X(         \
-        ballot) X(bfly) X(branchtargets) X(ca) X(calltargets) X(callprototype) X(cas) X(cc) X(cg)         \
-        X(clamp) X(clock) X(cluster) X(col) X(commit) X(common) X(conv) X(cs) X(cta) X(cv) X(             \
-            dec) X(down) X(ecl) X(ecr) X(entry) X(eq) X(equ) X(evict_first) X(evict_last)                 \
-            X(evict_normal) X(exch) X(exit) X(extern) X(f4e) X(file) X(finite) X(ftz) X(full) X(          \
-                func) X(ge) X(generic) X(geu) X(gl) X(gpu) X(gt) X(gtu) X(hi) X(hs)                       \
-                X(idx) X(inc) X(infinite) X(l) X(le) X(leu) X(lo) X(loc) X(local) X(ls) X(                \
-                    lt) X(ltu) X(lu) X(m8n8) X(max) X(maxnctapersm) X(maxnreg) X(maxntid)                 \
-                    X(min) X(minnctapersm) X(mmio) X(NaN) X(nan) X(nc) X(ne) X(neu) X(                    \
-                        no_allocate) X(noftz)                                                             \
-                        X(noinc) X(noreturn) X(normal) X(notanumber) X(num) X(number) X(or) X(            \
-                            param) X(popc) X(pragma) X(ptr) X(r) X(rc16) X(rc8) X(red) X(reg)             \
-                            X(relaxed) X(release) X(relu) X(reqntid) X(rm) X(rmi) X(rn) X(rna) X(         \
-                                rni) X(row)                                                               \
-                                X(rp) X(rpi) X(rz) X(rzi) X(sat) X(satfinite) X(sc) X(section) X(         \
-                                    seq_cst) X(shared) X(shiftamt)                                        \
-                                    X(shr15) X(shr7) X(sreg) X(subnormal) X(sync) X(sys) X(               \
-                                        target) X(to) X(trans)                                            \
-                                        X(uni) X(up) X(v2) X(v4) X(v8) X(version) X(                      \
-                                            visible) X(volatile) X(wait) X(warp) X(weak) X(wide)          \
-                                            X(wb) X(wrap) X(                                              \
-                                                wt) X(x1) X(x2)                                           \
-                                                X(x4) X(xor) X(group) X(                                  \
-                                                    wait_group) X(wait_all) X(commit_group)               \
-                                                    X(async) X(init) X(inval) X(arrive_drop) X(           \
-                                                        test_wait) X(try_wait) X(pending_count) X(parity) \
-                                                        X(expect_tx) X(b0) X(b1) X(b2) X(b3) X(h0) X(     \
-                                                            h1) X(po) X(reqnctapercluster)                \
-                                                            X(explicitcluster) X(maxclusterrank) X(       \
-                                                                texref) X(samplerref) X(surfref)          \
-                                                                X(attribute) X(alias) X(m16n8k4) X(       \
-                                                                    m16n8k8) X(m16n8k16) X(m16n8k32)      \
-                                                                    X(m8n8k4) X(m8n8k16) X(L1) X(         \
-                                                                        L2) X(isspacep)                   \
-                                                                        X(b4x16_p64) X(s) X(              \
-                                                                            noreturn_) X(unified)         \
-                                                                            X(total) X(fill) X(as)        \
-                                                                                X(address) X(             \
-                                                                                    language)             \
+#define PTX_PLAIN_MODS(X)                                                                            \
+    X(abs)                                                                                           \
+    X(acq_rel)                                                                                       \
+    X(acquire)                                                                                       \
+    X(add)                                                                                           \
+    X(address_size)                                                                                  \
+    X(align)                                                                                         \
+    X(all)                                                                                           \
+    X(and) X(any) X(approx) X(aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(branchtargets) X(        \
+        ca) X(calltargets) X(callprototype) X(cas) X(cc) X(cg) X(clamp) X(clock) X(cluster) X(col)   \
+        X(commit) X(common) X(conv) X(cs) X(cta) X(cv) X(dec) X(down) X(ecl) X(ecr) X(entry) X(      \
+            eq) X(equ) X(evict_first) X(evict_last) X(evict_normal) X(exch) X(exit) X(extern)        \
+            X(f4e) X(file) X(finite) X(ftz) X(full) X(func) X(ge) X(generic) X(geu) X(               \
+                gl) X(gpu) X(gt) X(gtu) X(hi) X(hs) X(idx) X(inc) X(infinite) X(l)                   \
+                X(le) X(leu) X(lo) X(loc) X(local) X(ls) X(lt) X(ltu) X(lu) X(m8n8) X(               \
+                    max) X(maxnctapersm) X(maxnreg) X(maxntid) X(min) X(minnctapersm) X(mmio) X(NaN) \
+                    X(nan) X(nc) X(ne) X(neu) X(no_allocate) X(noftz) X(                             \
+                        noinc) X(noreturn) X(normal) X(notanumber) X(num) X(number) X(or)            \
+                        X(param) X(popc) X(pragma) X(ptr) X(r) X(rc16) X(rc8) X(red) X(reg) X(       \
+                            relaxed) X(release) X(relu) X(reqntid) X(rm) X(rmi) X(rn) X(rna)         \
+                            X(rni) X(row) X(                                                         \
+                                rp) X(rpi) X(rz) X(rzi) X(sat) X(satfinite) X(sc) X(section)         \
+                                X(seq_cst) X(shared) X(shiftamt) X(shr15) X(shr7) X(sreg) X(         \
+                                    subnormal) X(sync) X(sys) X(target)                              \
+                                    X(to) X(trans) X(                                                \
+                                        uni) X(up) X(v2) X(v4) X(v8) X(version)                      \
+                                        X(visible) X(volatile) X(wait) X(warp) X(weak) X(wide) X(    \
+                                            wb) X(wrap) X(wt) X(x1)                                  \
+                                            X(x2) X(                                                 \
+                                                x4) X(xor) X(group)                                  \
+                                                X(wait_group) X(wait_all) X(commit_group) X(         \
+                                                    async) X(init) X(inval) X(arrive_drop)           \
+                                                    X(test_wait) X(try_wait) X(pending_count) X(     \
+                                                        parity) X(expect_tx) X(po)                   \
+                                                        X(reqnctapercluster) X(explicitcluster) X(   \
+                                                            maxclusterrank) X(texref)                \
+                                                            X(samplerref) X(surfref) X(              \
+                                                                attribute) X(alias) X(m16n8k4)       \
+                                                                X(m16n8k8) X(m16n8k16) X(m16n8k32)   \
+                                                                    X(m8n8k4) X(m8n8k16) X(L1) X(    \
+                                                                        L2) X(isspacep)              \
+                                                                        X(b4x16_p64) X(s) X(         \
+                                                                            noreturn_) X(unified)    \
+                                                                            X(total) X(fill) X(as)   \
+                                                                                X(address) X(        \
+                                                                                    language)        \
                                                                                     X(abi_preserve)
 
 /* Of textures and surfaces. */
 #define PTX_TEXTURE_MODS(X)                                                                        \
-    X(a) X(a1d) X(a2d) X(acube) X(addr_mode_0) X(addr_mode_1) X(addr_mode_2) X(array_size) X(b)     \
+    X(a1d) X(a2d) X(acube) X(addr_mode_0) X(addr_mode_1) X(addr_mode_2) X(array_size)             \
     X(base) X(channel_data_type) X(channel_order) X(cube) X(depth) X(filter_mode)                  \
     X(force_unnormalized_coords) X(g) X(grad) X(height) X(level) X(memory_layout)                  \
     X(normalized_coords) X(num_mipmap_levels) X(num_samples) X(p) X(tex) X(trap) X(width) X(zero)
@@ -115,6 +136,53 @@
     X(l2_256b, "L2::256B")                                                                         \
     X(proxy_alias, "proxy.alias")
 
+/* More words of the instruction set: name, text. */
+#define PTX_ISA_MODS(X)                                                                            \
+    X(noComplete, "noComplete")                                                                    \
+    X(complete_tx, "complete_tx")                                                                  \
+    X(xorsign, "xorsign")                                                                          \
+    X(oob, "oob")                                                                                  \
+    X(bulk, "bulk")                                                                                \
+    X(read, "read")                                                                                \
+    X(proxy, "proxy")                                                                              \
+    X(prefetch, "prefetch")                                                                        \
+    X(mask, "mask")                                                                                \
+    X(cvt, "cvt")                                                                                  \
+    X(tensormap_generic, "tensormap::generic")                                                     \
+    X(mbarrier, "mbarrier")                                                                        \
+    X(launch_dependents, "launch_dependents")                                                      \
+    X(m8n8k32, "m8n8k32")                                                                          \
+    X(m8n8k128, "m8n8k128")                                                                        \
+    X(m16n8k64, "m16n8k64")                                                                        \
+    X(m16n8k128, "m16n8k128")                                                                      \
+    X(m16n8k256, "m16n8k256")                                                                      \
+    X(m16n16k16, "m16n16k16")                                                                      \
+    X(m8n32k16, "m8n32k16")                                                                        \
+    X(m32n8k16, "m32n8k16")                                                                        \
+    X(m16n16k8, "m16n16k8")                                                                        \
+    X(m16n8, "m16n8")                                                                              \
+    X(load, "load")                                                                                \
+    X(store, "store")                                                                              \
+    X(mma, "mma")                                                                                  \
+    X(a, "a")                                                                                      \
+    X(b, "b")                                                                                      \
+    X(c, "c")                                                                                      \
+    X(d, "d")                                                                                      \
+    X(sp, "sp")                                                                                    \
+    X(pack, "pack")                                                                                \
+    X(fractional, "fractional")                                                                    \
+    X(range, "range")                                                                              \
+    X(bulk_group, "bulk_group")                                                                    \
+    X(mbarrier_init, "mbarrier_init")                                                              \
+    X(blocksareclusters, "blocksareclusters")                                                      \
+    X(reduce, "reduce")                                                                            \
+    X(mbarrier_complete, "mbarrier::complete_tx::bytes")                                           \
+    X(multicast_cluster, "multicast::cluster")                                                     \
+    X(sync_cta, "sync_restrict::shared::cta")                                                      \
+    X(sync_cluster, "sync_restrict::shared::cluster")                                              \
+    X(async_generic, "async::generic")                                                             \
+    X(l2_evict_unchanged, "L2::evict_unchanged")
+
 enum ptx_mod {
 #define X(id, text, size, kind) PTX_##id,
     PTX_TYPES(X)
@@ -126,7 +194,7 @@ enum ptx_mod {
     PTX_TEXTURE_MODS(X)
 #undef X
 #define X(id, text) MOD_##id,
-        PTX_ODD_MODS(X)
+        PTX_ODD_MODS(X) PTX_ISA_MODS(X)
 #undef X
             MOD_COUNT,
     MOD_UNKNOWN = MOD_COUNT,

@@ -74,9 +74,13 @@ struct ptx_operand {
     ptx_type type; /* of a register */
     bool negated;
     bool is_single;
-    bool is_special; /* a register that only needs to be read */
-    int8_t fetch;    /* enum ptx_fetch, or -1 */
-    uint8_t vector;  /* a vector register: its elements */
+    bool is_minus;         /* a register after '-' */
+    bool is_special;       /* a register that only needs to be read */
+    uint8_t selector_size; /* .b210: 1, .h10: 2 bytes an element; 0: no selector */
+    uint8_t selector_count;
+    uint32_t selector; /* four bits an element, the last written lowest */
+    int8_t fetch;      /* enum ptx_fetch, or -1 */
+    uint8_t vector;    /* a vector register: its elements */
     uint16_t first;
     uint16_t count;
     ptx_op op;
@@ -177,9 +181,25 @@ ptx_op ptx_pool_address(struct ptx_parser *p, const struct ptx_symbol *symbol, i
                         unsigned size, bool generic);
 ptx_op ptx_pool_pred(struct ptx_parser *p, bool value);
 
+/* ptx_expression.c */
+struct ptx_value {
+    bool is_float;
+    bool is_single; /* bits are those of an f32 */
+    bool is_unsigned;
+    uint64_t bits;
+};
+bool ptx_parse_value(struct ptx_parser *p, struct ptx_value *out);
+/* An integer; "+ 4 - x * 2" behind an address: 0 when there is none. */
+bool ptx_parse_number(struct ptx_parser *p, uint64_t *value);
+/* An integer before '>'. */
+bool ptx_parse_count(struct ptx_parser *p, uint64_t *value);
+bool ptx_parse_addend(struct ptx_parser *p, uint64_t *value);
+double ptx_value_double(const struct ptx_value *v);
+
 /* ptx_directive.c: module scope. */
 bool ptx_parse_module(struct ptx_parser *p);
 /* ptx_variable.c */
+#define PTX_DIMENSIONS_MAX 8
 struct ptx_declaration {
     ptx_type type;
     uint8_t vector;
@@ -191,13 +211,14 @@ struct ptx_declaration {
     uint64_t elements;
     bool is_array;
     bool is_open; /* x[] */
+    unsigned dimension_count;
+    uint64_t dimensions[PTX_DIMENSIONS_MAX];
     uint64_t size;
 };
 /* Type, .align, .v4 and such; then the name with its dimensions. */
 bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d);
 bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d);
 bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage);
-bool ptx_parse_number(struct ptx_parser *p, uint64_t *value);
 /* ptx_reference.c: .texref, .samplerref and .surfref in a declaration. False: not one of these. */
 bool ptx_reference_type(struct ptx_declaration *d, enum ptx_mod word);
 /* { filter_mode = linear, ... }: the bytes of a sampler, for the variable's initialiser. */
@@ -212,6 +233,8 @@ bool ptx_parse_body(struct ptx_parser *p);
 bool ptx_decode(struct ptx_parser *p);
 /* The opcode has a row; asked before operands are read, whose form may be unknown too. */
 bool ptx_is_known(struct ptx_parser *p);
+/* ptx_require.c: the unit's .target and .version have the instruction. */
+bool ptx_check_needs(struct ptx_parser *p);
 /* ptx_cfg.c: targets and rejoin points; moves p->insns into the function. */
 bool ptx_finish_code(struct ptx_parser *p);
 

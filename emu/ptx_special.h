@@ -50,6 +50,11 @@
     X(CLUSTER_CTARANK, "%cluster_ctarank")                                                         \
     X(CLUSTER_NCTARANK, "%cluster_nctarank")                                                       \
     X(ENVREG, "%envreg")                                                                           \
+    X(RESERVED_SMEM_BEGIN, "%reserved_smem_offset_begin")                                          \
+    X(RESERVED_SMEM_END, "%reserved_smem_offset_end")                                              \
+    X(RESERVED_SMEM_CAP, "%reserved_smem_offset_cap")                                              \
+    X(RESERVED_SMEM_0, "%reserved_smem_offset_0")                                                  \
+    X(RESERVED_SMEM_1, "%reserved_smem_offset_1")                                                  \
     X(DYNAMIC_SHARED, "") /* ours: the address of .extern .shared arrays */
 
 enum ptx_special {

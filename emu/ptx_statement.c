@@ -43,6 +43,19 @@ static struct ptx_operand *operand_new(struct ptx_parser *p)
     return o;
 }
 
+/* %pm0 to %pm7, and %pm0_64. */
+static bool parse_counter(struct ptx_operand *o, const char *name)
+{
+    if (strncmp(name, "%pm", 3) != 0 || name[3] < '0' || name[3] > '7')
+        return false;
+    bool wide = strcmp(name + 4, "_64") == 0;
+    if (name[4] && !wide)
+        return false;
+    o->type = wide ? PTX_U64 : PTX_U32;
+    o->fetch = PTX_FETCH_PM;
+    return true;
+}
+
 /* %tid.x and the like; the component's token is taken. */
 static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
 {
@@ -53,7 +66,8 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     if (size + 3 > sizeof(name))
         return false;
     memcpy(name, o->token.text, size);
-    if (size > 7 && memcmp(name, "%envreg", 7) == 0)
+    if (size > 7 && size < 10 && memcmp(name, "%envreg", 7) == 0 && name[7] >= '0' &&
+        name[7] <= '9')
         size = 7;
     name[size] = 0;
     o->kind = PTX_OPERAND_REG;
@@ -63,7 +77,15 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
             o->fetch = (int8_t)fetches[i].fetch;
             return true;
         }
+    if (parse_counter(o, name))
+        return true;
     o->is_special = true;
+    if (strcmp(name, "%is_explicit_cluster") == 0 || strcmp(name, "%current_graph_exec") == 0) {
+        bool is_pred = name[1] == 'i'; /* neither a cluster nor a graph is ever there */
+        o->type = is_pred ? PTX_PRED : PTX_U64;
+        o->op = is_pred ? ptx_pool_pred(p, false) : ptx_pool_value(p, 0, 8);
+        return true;
+    }
     if (strcmp(name, "%gridid") == 0) {
         o->op = PTX_SPECIAL_GRIDID * 128u | PTX_BASE_SPECIAL;
         o->type = PTX_U64;
@@ -124,12 +146,24 @@ static void parse_register(struct ptx_parser *p, struct ptx_operand *o, struct p
     }
 }
 
-static bool parse_addend(struct ptx_parser *p, uint64_t *value)
+/* .b0, .h1, .b3210: which bytes or halves of a register an instruction means. */
+static void parse_selector(struct ptx_parser *p, struct ptx_operand *o)
 {
-    *value = 0;
-    if (ptx_lexer_take(&p->lexer, '+') || ptx_lexer_is(&p->lexer, '-'))
-        return ptx_parse_number(p, value);
-    return true;
+    const struct ptx_token *t = &p->lexer.token;
+    uint32_t selector = 0;
+
+    if (t->kind != PTX_TOKEN_DOT || t->size < 2 || t->size > 5 ||
+        (t->text[0] != 'b' && t->text[0] != 'h'))
+        return;
+    for (uint32_t k = 1; k < t->size; k++) {
+        if (t->text[k] < '0' || t->text[k] > '7')
+            return;
+        selector = selector << 4 | (uint32_t)(t->text[k] - '0');
+    }
+    o->selector = selector;
+    o->selector_count = (uint8_t)(t->size - 1);
+    o->selector_size = t->text[0] == 'b' ? 1 : 2;
+    ptx_lexer_next(&p->lexer);
 }
 
 static bool parse_name(struct ptx_parser *p, struct ptx_operand *o)
@@ -145,6 +179,7 @@ static bool parse_name(struct ptx_parser *p, struct ptx_operand *o)
     s = ptx_symbol_find(p, &name);
     if (s && (s->kind == PTX_SYMBOL_REG || s->kind == PTX_SYMBOL_REGS)) {
         parse_register(p, o, s);
+        parse_selector(p, o);
         return true;
     }
     if (!s && name.text[0] == '%') {
@@ -160,33 +195,49 @@ static bool parse_name(struct ptx_parser *p, struct ptx_operand *o)
 
 static bool parse_literal(struct ptx_parser *p, struct ptx_operand *o)
 {
-    bool minus = ptx_lexer_take(&p->lexer, '-');
-    bool invert = !minus && ptx_lexer_take(&p->lexer, '~');
+    struct ptx_value v;
+
+    if (!ptx_parse_value(p, &v))
+        return false;
+    o->kind = v.is_float ? PTX_OPERAND_FLOAT : PTX_OPERAND_INT;
+    o->value = o->negated ? !v.bits : v.bits;
+    o->is_single = v.is_single;
+    return true;
+}
+
+static bool is_constant_next(const struct ptx_parser *p)
+{
     const struct ptx_token *t = &p->lexer.token;
 
-    if (t->kind != PTX_TOKEN_INT && t->kind != PTX_TOKEN_FLOAT)
-        return ptx_fail_expected(p, "an operand");
-    o->kind = t->kind == PTX_TOKEN_INT ? PTX_OPERAND_INT : PTX_OPERAND_FLOAT;
-    o->value = t->value;
-    o->is_single = t->is_single;
-    if (o->kind == PTX_OPERAND_INT)
-        o->value = minus ? 0 - o->value : invert ? ~o->value : o->value;
-    else if (minus)
-        o->value ^= o->is_single ? 1ull << 31 : 1ull << 63;
-    ptx_lexer_next(&p->lexer);
-    return true;
+    return t->kind != PTX_TOKEN_NAME || (t->size == 7 && memcmp(t->text, "WARP_SZ", 7) == 0);
+}
+
+/* -%r, as vmad has it; the token after '-' is looked at. */
+static bool is_minus_name(const struct ptx_parser *p)
+{
+    struct ptx_lexer ahead = p->lexer;
+
+    if (!ptx_lexer_is(&ahead, '-'))
+        return false;
+    ptx_lexer_next(&ahead);
+    return ahead.token.kind == PTX_TOKEN_NAME && ahead.token.text[0] != 'W';
 }
 
 static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
 {
     o->negated = ptx_lexer_take(&p->lexer, '!');
+    o->is_minus = is_minus_name(p);
+    if (o->is_minus)
+        ptx_lexer_next(&p->lexer);
     o->token = p->lexer.token;
-    if (p->lexer.token.kind != PTX_TOKEN_NAME)
+    if (is_constant_next(p))
         return parse_literal(p, o);
     if (!parse_name(p, o))
         return false;
+    if (o->is_minus && o->kind != PTX_OPERAND_REG)
+        return ptx_fail_expected(p, "a register");
     if (o->kind == PTX_OPERAND_SYMBOL)
-        return parse_addend(p, &o->value);
+        return ptx_parse_addend(p, &o->value);
     return true;
 }
 
@@ -240,7 +291,7 @@ static bool parse_address(struct ptx_parser *p, struct ptx_operand *o)
     o->first = (uint16_t)(base - p->statement.operands);
     if (!parse_atom(p, base))
         return false;
-    if (base->kind == PTX_OPERAND_REG && !parse_addend(p, &o->value))
+    if (base->kind == PTX_OPERAND_REG && !ptx_parse_addend(p, &o->value))
         return false;
     if (ptx_lexer_take(&p->lexer, ','))
         return parse_address_rest(p, o);

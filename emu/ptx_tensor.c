@@ -1,39 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mma, ldmatrix, cp.async.
+ * mma, ldmatrix, stmatrix, movmatrix.
  *
  * Fragments. With g = lane / 4 and t = lane % 4, and e elements of A or B in a register, register r
  * of A holds row g + 8 * (r odd) and columns t * e + 4 * e * (r / 2) and on (for 16 rows; 8 rows
  * use every r for columns); register r of B holds rows t * e + 4 * e * r and on of column g;
- * element i of C and D is row g + 8 * (i / 2), column 2 * t + i % 2. This covers every shape from
- * m8n8k16 on.
+ * element i of C and D is row g + 8 * (i / 2), column 2 * t + i % 2. This covers every shape but
+ * m8n8k4 of f16, which is four products at once: see quad_at().
  */
 #include "emu/ptx_memory.h"
 #include "emu/ptx_real.h"
+#include "emu/ptx_small.h"
 
 #include <math.h>
 #include <string.h>
 
+#define K_MAX 64 /* single bits aside */
+
 struct matrices {
-    double a[16][32];
-    double b[32][8];
+    double a[16][K_MAX];
+    double b[K_MAX][8];
 };
 
-static double element(ptx_type type, uint64_t word, unsigned j)
+double ptx_matrix_element(ptx_type type, uint64_t v)
 {
     switch (type) {
     case PTX_F16:
-        return (double)ptx_from_half((uint16_t)(word >> 16 * j));
+        return (double)ptx_from_half((uint16_t)v);
     case PTX_BF16:
-        return (double)ptx_from_bf16((uint16_t)(word >> 16 * j));
+        return (double)ptx_from_bf16((uint16_t)v);
     case PTX_TF32:
-        return (double)ptx_f32((uint32_t)word & 0xffffe000u);
+        return (double)ptx_f32((uint32_t)v & 0xffffe000u);
+    case PTX_F32:
+        return (double)ptx_f32((uint32_t)v);
+    case PTX_E4M3:
+    case PTX_E5M2:
+        return ptx_from_small(type, (uint8_t)v);
     case PTX_U8:
-        return (uint8_t)(word >> 8 * j);
+        return (uint8_t)v;
     case PTX_S8:
-        return (int8_t)(word >> 8 * j);
+        return (int8_t)v;
+    case PTX_U4:
+        return (double)(v & 15);
+    case PTX_S4:
+        return (double)((int)(v & 15) - (v & 8 ? 16 : 0));
+    case PTX_B1:
+        return (double)(v & 1);
+    case PTX_S32:
+        return (int32_t)v;
     default:
-        return ptx_f64(word);
+        return ptx_f64(v);
+    }
+}
+
+uint64_t ptx_matrix_result(ptx_type type, double v, bool saturates)
+{
+    switch (type) {
+    case PTX_F16:
+        return ptx_to_half(v);
+    case PTX_F32:
+        return ptx_f32_bits(ptx_out32(0, (float)v));
+    case PTX_S32:
+        if (saturates)
+            v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+        return (uint32_t)(int64_t)v;
+    default:
+        return ptx_f64_bits(ptx_out64(0, v));
     }
 }
 
@@ -42,6 +74,11 @@ static uint64_t word_at(const struct ptx_warp *w, ptx_op op, bool wide, unsigned
     const void *lanes = ptx_lanes(w, op);
 
     return wide ? ((const uint64_t *)lanes)[lane] : ((const uint32_t *)lanes)[lane];
+}
+
+static double part_of(const struct ptx_mma *x, ptx_type type, uint64_t word, unsigned j)
+{
+    return ptx_matrix_element(type, x->bits == 64 ? word : word >> x->bits * j);
 }
 
 static void load_operands(const struct ptx_warp *w, const struct ptx_mma *x, struct matrices *out)
@@ -59,12 +96,12 @@ static void load_operands(const struct ptx_warp *w, const struct ptx_mma *x, str
             unsigned row = g + (tall && r % 2 ? 8 : 0);
             unsigned column = t * per + 4 * per * (tall ? r / 2 : r);
             for (unsigned j = 0; j < per; j++)
-                out->a[row][column + j] = element(x->a_type, word, j);
+                out->a[row][column + j] = part_of(x, x->a_type, word, j);
         }
         for (unsigned r = 0; r < x->b_count; r++) {
             uint64_t word = word_at(w, b[r], x->bits == 64, l);
             for (unsigned j = 0; j < per; j++)
-                out->b[t * per + 4 * per * r + j][g] = element(x->b_type, word, j);
+                out->b[t * per + 4 * per * r + j][g] = part_of(x, x->b_type, word, j);
         }
     }
 }
@@ -72,38 +109,23 @@ static void load_operands(const struct ptx_warp *w, const struct ptx_mma *x, str
 static double load_c(const struct ptx_warp *w, const struct ptx_mma *x, unsigned i, unsigned l)
 {
     const ptx_op *c = x->ops + x->d_count + x->a_count + x->b_count;
+    unsigned per = x->c_type == PTX_F16 ? 2 : 1;
+    uint64_t word = word_at(w, c[i / per], x->c_type == PTX_F64, l);
 
-    switch (x->c_type) {
-    case PTX_F16:
-        return element(PTX_F16, word_at(w, c[i / 2], false, l), i % 2);
-    case PTX_F32:
-        return (double)ptx_f32((uint32_t)word_at(w, c[i], false, l));
-    case PTX_S32:
-        return (int32_t)word_at(w, c[i], false, l);
-    default:
-        return ptx_f64(word_at(w, c[i], true, l));
-    }
+    return ptx_matrix_element(x->c_type, word >> 16 * (i % per));
 }
 
 static void store_d(struct ptx_warp *w, const struct ptx_mma *x, unsigned i, unsigned l, double v)
 {
     void *lanes = ptx_lanes(w, x->ops[x->d_type == PTX_F16 ? i / 2 : i]);
+    uint64_t out = ptx_matrix_result(x->d_type, v, x->saturates);
 
-    switch (x->d_type) {
-    case PTX_F16:
-        ((uint16_t *)lanes)[2 * l + i % 2] = ptx_to_half(v);
-        break;
-    case PTX_F32:
-        ((float *)lanes)[l] = ptx_out32(0, (float)v);
-        break;
-    case PTX_S32:
-        if (x->saturates)
-            v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
-        ((uint32_t *)lanes)[l] = (uint32_t)(int64_t)v;
-        break;
-    default:
-        ((double *)lanes)[l] = v;
-    }
+    if (x->d_type == PTX_F16)
+        ((uint16_t *)lanes)[2 * l + i % 2] = (uint16_t)out;
+    else if (x->d_type == PTX_F64)
+        ((uint64_t *)lanes)[l] = out;
+    else
+        ((uint32_t *)lanes)[l] = (uint32_t)out;
 }
 
 /* Sums are kept in a double: exact for integers; for floats, exact products added in order of k and
@@ -115,7 +137,6 @@ void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i)
     double out[PTX_LANES][4];
     unsigned count = x->m == 16 ? 4 : 2;
 
-    memset(&in, 0, sizeof(in));
     load_operands(w, x, &in);
     for (unsigned l = 0; l < PTX_LANES; l++)
         for (unsigned e = 0; e < count; e++) {
@@ -129,6 +150,90 @@ void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i)
     for (unsigned l = 0; l < PTX_LANES; l++)
         for (unsigned e = 0; e < count; e++)
             store_d(w, x, e, l, out[l][e]);
+}
+
+/* Single bits: a register is 32 columns of a row of A, or 32 rows of a column of B. */
+void ptx_run_mma_bits(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct ptx_mma *x = i->extra;
+    const ptx_op *a = x->ops + x->d_count;
+    const ptx_op *b = a + x->a_count;
+    unsigned count = x->m == 16 ? 4 : 2;
+    uint32_t out[PTX_LANES][4];
+
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        for (unsigned e = 0; e < count; e++) {
+            unsigned column = 2 * (l % 4) + e % 2;
+            uint32_t sum = (uint32_t)(int64_t)load_c(w, x, e, l);
+            for (unsigned k = 0; k < x->k / 32u; k++) {
+                unsigned r = x->m == 16 ? 2 * (k / 4) + e / 2 : k / 4;
+                uint32_t left = (uint32_t)word_at(w, a[r], false, l / 4 * 4 + k % 4);
+                uint32_t right = (uint32_t)word_at(w, b[k / 4], false, column * 4 + k % 4);
+                sum += (uint32_t)__builtin_popcount(x->is_and ? left & right : left ^ right);
+            }
+            out[l][e] = sum;
+        }
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        for (unsigned e = 0; e < count; e++)
+            ((uint32_t *)ptx_lanes(w, x->ops[e]))[l] = out[l][e];
+}
+
+/* m8n8k4: lanes 4 q to 4 q + 3 and 16 + 4 q to 16 + 4 q + 3 compute product q. Line r (a row of A,
+ * a column of B) belongs to one lane when its elements along k lie together, and is spread over
+ * four when they do not. */
+static double quad_at(const struct ptx_warp *w, const ptx_op *regs, unsigned quad, unsigned line,
+                      unsigned k, bool together)
+{
+    unsigned high = line / 4 * 16;
+    unsigned lane = 4 * quad + high + (together ? line % 4 : k);
+    unsigned element = together ? k : line % 4;
+    uint64_t word = word_at(w, regs[element / 2], false, lane);
+
+    return (double)ptx_from_half((uint16_t)(word >> 16 * (element % 2)));
+}
+
+/* Row and column of element e of C or D in a lane. */
+static void quad_place(ptx_type type, unsigned lane, unsigned e, unsigned *row, unsigned *column)
+{
+    unsigned high = lane / 16 * 4;
+
+    *row = type == PTX_F16 ? lane % 4 + high : (lane & 1) + (e & 2) + high;
+    *column = type == PTX_F16 ? e : (e & 4) + (lane & 2) + (e & 1);
+}
+
+static void load_quads(const struct ptx_warp *w, const struct ptx_mma *x, double c[4][8][8])
+{
+    unsigned row;
+    unsigned column;
+
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        for (unsigned e = 0; e < 8; e++) {
+            quad_place(x->c_type, l, e, &row, &column);
+            c[l % 16 / 4][row][column] = load_c(w, x, e, l);
+        }
+}
+
+void ptx_run_mma_quad(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct ptx_mma *x = i->extra;
+    const ptx_op *a = x->ops + x->d_count;
+    const ptx_op *b = a + x->a_count;
+    double out[4][8][8];
+    unsigned row;
+    unsigned column;
+
+    load_quads(w, x, out);
+    for (unsigned q = 0; q < 4; q++)
+        for (unsigned r = 0; r < 8; r++)
+            for (unsigned n = 0; n < 8; n++)
+                for (unsigned k = 0; k < 4; k++)
+                    out[q][r][n] +=
+                        quad_at(w, a, q, r, k, x->a_row) * quad_at(w, b, q, n, k, !x->b_row);
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        for (unsigned e = 0; e < 8; e++) {
+            quad_place(x->d_type, l, e, &row, &column);
+            store_d(w, x, e, l, out[l % 16 / 4][row][column]);
+        }
 }
 
 /* ldmatrix: lanes 8 m to 8 m + 7 give the addresses of the rows of matrix m; each lane gets two
@@ -158,27 +263,42 @@ void ptx_run_load_matrix(struct ptx_warp *w, const struct ptx_insn *i)
     }
 }
 
-/* cp.async, done at once: src[0] + imm: the destination in shared memory; src[1]: the global source
- * (64 bits); src[2]: bytes to read of it, the rest is zero, or none; count: bytes. */
-void ptx_run_copy(struct ptx_warp *w, const struct ptx_insn *i)
+/* stmatrix: the same the other way round. */
+void ptx_run_store_matrix(struct ptx_warp *w, const struct ptx_insn *i)
 {
-    uint8_t *to[PTX_LANES];
-    const uint64_t *from = ptx_lanes(w, i->src[1]);
-    const uint32_t *sizes = i->src[2] == PTX_OP_NONE ? NULL : ptx_lanes(w, i->src[2]);
+    uint64_t address[PTX_LANES];
+    uint16_t rows[32][8];
+    const ptx_op *ops = i->extra;
 
-    if (!ptx_addresses(w, i, i->count, true, to))
-        return;
-    for (uint32_t left = w->mask; left; left &= left - 1) {
-        unsigned l = (unsigned)__builtin_ctz(left);
-        uint32_t size = sizes && sizes[l] < i->count ? sizes[l] : i->count;
-        uint8_t copy[16] = {0};
-        if (size) {
-            const uint8_t *p =
-                ptx_resolve(w, i, l, PTX_SPACE_GLOBAL, from[l], size == i->count ? size : 1, false);
-            if (!p || !ptx_resolve(w, i, l, PTX_SPACE_GLOBAL, from[l] + size - 1, 1, false))
-                return;
-            memcpy(copy, p, size);
+    for (unsigned m = 0; m < i->count; m++) {
+        const uint32_t *a = ptx_lanes(w, ops[m]);
+        for (unsigned l = 0; l < PTX_LANES; l++) {
+            unsigned r = 8 * m + l / 4;
+            unsigned c = 2 * (l % 4);
+            *(PTX_MODE(i) ? &rows[8 * m + c][l / 4] : &rows[r][c]) = (uint16_t)a[l];
+            *(PTX_MODE(i) ? &rows[8 * m + c + 1][l / 4] : &rows[r][c + 1]) = (uint16_t)(a[l] >> 16);
         }
-        memcpy(to[l], copy, i->count);
     }
+    ptx_address_lanes(w, i, address);
+    for (unsigned l = 0; l < 8u * i->count; l++) {
+        uint8_t *p = ptx_resolve(w, i, l, i->space, address[l], 16, true);
+        if (!p)
+            return;
+        memcpy(p, rows[l], 16);
+    }
+}
+
+/* movmatrix: an 8 by 8 matrix of halves, two a lane, transposed. */
+void ptx_run_transpose(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const uint32_t *a = ptx_lanes(w, i->src[0]);
+    uint32_t *d = ptx_lanes(w, i->dst);
+    uint16_t rows[8][8];
+
+    for (unsigned l = 0; l < PTX_LANES; l++) {
+        rows[l / 4][2 * (l % 4)] = (uint16_t)a[l];
+        rows[l / 4][2 * (l % 4) + 1] = (uint16_t)(a[l] >> 16);
+    }
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        d[l] = rows[2 * (l % 4)][l / 4] | (uint32_t)rows[2 * (l % 4) + 1][l / 4] << 16;
 }

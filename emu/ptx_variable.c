@@ -3,11 +3,10 @@
  * Declarations: registers, variables of every space, their initialisers.
  */
 #include "emu/ptx_parse.h"
+#include "emu/ptx_real.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define DIMENSIONS_MAX 8
 
 static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod word)
 {
@@ -69,6 +68,7 @@ bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d)
 static bool parse_dimensions(struct ptx_parser *p, struct ptx_declaration *d)
 {
     d->elements = 1;
+    d->dimension_count = 0;
     d->is_array = false;
     d->is_open = false;
     while (ptx_lexer_take(&p->lexer, '[')) {
@@ -81,8 +81,11 @@ static bool parse_dimensions(struct ptx_parser *p, struct ptx_declaration *d)
             return false;
         if (!d->is_open && count && d->elements > (1ull << 40) / count)
             return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "array is too large");
-        d->elements = d->is_open ? 0 : d->elements * count;
+        d->elements = d->is_open && d->dimension_count == 0 ? 0 : d->elements * count;
         d->is_array = true;
+        if (d->dimension_count == PTX_DIMENSIONS_MAX)
+            return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "too many dimensions");
+        d->dimensions[d->dimension_count++] = count;
     }
     return true;
 }
@@ -108,7 +111,8 @@ struct init {
     struct ptx_var *var;
     unsigned size; /* of an element */
     ptx_type type;
-    uint64_t at;
+    unsigned dimension_count;
+    uint64_t dimensions[PTX_DIMENSIONS_MAX];
     struct ptx_array relocs;
     struct tsm_buffer bytes;
 };
@@ -124,25 +128,24 @@ static bool put_element(struct ptx_parser *p, struct init *init, uint64_t value)
     return !b->failed || ptx_fail_memory(p);
 }
 
-static uint64_t convert_literal(const struct init *init, const struct ptx_token *t, bool negative)
+static uint64_t convert_literal(const struct init *init, const struct ptx_value *v)
 {
-    uint64_t value = t->value;
+    uint64_t bits = v->bits;
+    double wide = ptx_value_double(v);
+    float narrow = (float)wide;
+    bool to_float = ptx_type_class(init->type) == 'f';
 
-    if (t->kind == PTX_TOKEN_INT)
-        return negative ? 0 - value : value;
-    double wide;
-    float narrow;
-    memcpy(&narrow, &value, sizeof(narrow));
-    memcpy(&wide, &value, sizeof(wide));
-    if (t->is_single && init->size == 8) {
-        wide = (double)narrow;
-        memcpy(&value, &wide, sizeof(wide));
-    } else if (!t->is_single && init->size == 4) {
-        narrow = (float)wide;
-        value = 0;
-        memcpy(&value, &narrow, sizeof(narrow));
-    }
-    return negative ? value ^ 1ull << (init->size * 8 - 1) : value;
+    if (!v->is_float && !to_float)
+        return bits;
+    if (v->is_float && v->is_single == (init->size == 4))
+        return bits;
+    if (init->size == 8)
+        memcpy(&bits, &wide, sizeof(wide));
+    else if (init->size == 4)
+        bits = 0, memcpy(&bits, &narrow, sizeof(narrow));
+    else
+        bits = init->type == PTX_BF16 ? ptx_to_bf16(wide) : ptx_to_half(wide);
+    return bits;
 }
 
 /* name, name+8, generic(name)+8: `mask` chooses a byte of the address, 0 the whole. */
@@ -165,9 +168,8 @@ static bool parse_address_value(struct ptx_parser *p, struct init *init, uint64_
     ptx_lexer_next(&p->lexer);
     if (generic && !ptx_expect(p, ')'))
         return false;
-    if (ptx_lexer_take(&p->lexer, '+') || ptx_lexer_is(&p->lexer, '-'))
-        if (!ptx_parse_number(p, &addend))
-            return false;
+    if (!ptx_parse_addend(p, &addend))
+        return false;
     struct ptx_reloc *r = ptx_array_add(&init->relocs, sizeof(*r));
     if (!r)
         return ptx_fail_memory(p);
@@ -181,43 +183,77 @@ static bool parse_address_value(struct ptx_parser *p, struct init *init, uint64_
     return put_element(p, init, 0);
 }
 
-static bool parse_value(struct ptx_parser *p, struct init *init)
+static bool is_mask_next(const struct ptx_parser *p)
 {
-    bool negative = ptx_lexer_take(&p->lexer, '-');
-    struct ptx_token t = p->lexer.token;
+    struct ptx_lexer ahead = p->lexer;
 
-    if (t.kind == PTX_TOKEN_NAME)
-        return parse_address_value(p, init, 0);
-    if (t.kind != PTX_TOKEN_INT && t.kind != PTX_TOKEN_FLOAT)
-        return ptx_fail_expected(p, "an initial value");
-    ptx_lexer_next(&p->lexer);
-    if (ptx_lexer_take(&p->lexer, '('))
-        return parse_address_value(p, init, t.value) && ptx_expect(p, ')');
-    return put_element(p, init, convert_literal(init, &t, negative));
+    ptx_lexer_next(&ahead);
+    return p->lexer.token.kind == PTX_TOKEN_INT && ptx_lexer_is(&ahead, '(');
 }
 
-/* Rows in inner braces are as long as the array's inner dimensions say; compilers write whole rows.
- */
+static bool is_constant_next(const struct ptx_parser *p)
+{
+    const struct ptx_token *t = &p->lexer.token;
+
+    return t->kind != PTX_TOKEN_NAME || (t->size == 7 && memcmp(t->text, "WARP_SZ", 7) == 0);
+}
+
+static bool parse_value(struct ptx_parser *p, struct init *init)
+{
+    struct ptx_value v;
+
+    if (!is_constant_next(p))
+        return parse_address_value(p, init, 0);
+    if (is_mask_next(p)) { /* 0xff00(name): one byte of an address */
+        uint64_t mask = p->lexer.token.value;
+        ptx_lexer_next(&p->lexer);
+        ptx_lexer_next(&p->lexer);
+        return parse_address_value(p, init, mask) && ptx_expect(p, ')');
+    }
+    return ptx_parse_value(p, &v) && put_element(p, init, convert_literal(init, &v));
+}
+
+/* Inner braces fill one row of the array at their depth; what they leave out is zero. */
 static bool parse_list(struct ptx_parser *p, struct init *init, unsigned depth)
 {
-    if (depth > DIMENSIONS_MAX)
+    uint64_t row = init->size;
+    uint64_t start = init->bytes.size;
+
+    if (depth > PTX_DIMENSIONS_MAX)
         return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "initialiser nests too deeply");
-    if (ptx_lexer_take(&p->lexer, '}'))
-        return true;
-    do {
+    for (unsigned k = depth; k < init->dimension_count; k++)
+        row *= init->dimensions[k];
+    bool empty = ptx_lexer_take(&p->lexer, '}');
+    while (!empty) {
         bool ok =
             ptx_lexer_take(&p->lexer, '{') ? parse_list(p, init, depth + 1) : parse_value(p, init);
         if (!ok)
             return false;
-    } while (ptx_lexer_take(&p->lexer, ','));
-    return ptx_expect(p, '}');
+        if (!ptx_lexer_take(&p->lexer, ','))
+            break;
+    }
+    if (!empty && !ptx_expect(p, '}'))
+        return false;
+    if (depth == 0 || depth >= init->dimension_count)
+        return true;
+    while (init->bytes.size < start + row)
+        if (!put_element(p, init, 0))
+            return false;
+    return init->bytes.size == start + row ||
+           ptx_fail(p, PTX_INVALID, p->lexer.token.line, "too many initial values for '%s'",
+                    init->var->info.name);
 }
 
-static bool parse_initialiser(struct ptx_parser *p, struct ptx_var *var, ptx_type type)
+static bool parse_initialiser(struct ptx_parser *p, struct ptx_var *var,
+                              const struct ptx_declaration *d)
 {
-    struct init init = {.var = var, .size = ptx_type_size(type), .type = type};
-    bool ok = init.size && init.size <= 8;
+    struct init init = {.var = var, .size = ptx_type_size(d->type), .type = d->type};
+    bool ok = init.size && init.size <= 8 && d->type != PTX_PRED;
 
+    memcpy(init.dimensions, d->dimensions, sizeof(init.dimensions));
+    init.dimension_count = d->dimension_count;
+    if (d->vector && init.dimension_count < PTX_DIMENSIONS_MAX)
+        init.dimensions[init.dimension_count++] = d->vector;
     if (!ok)
         ptx_fail(p, PTX_INVALID, p->lexer.token.line, "a variable of this type has no initialiser");
     else
@@ -328,7 +364,7 @@ static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx
     if (var->info.align < d->align)
         var->info.align = d->align;
     bool ok = d->kind ? ptx_parse_reference(p, var)
-                      : !ptx_lexer_take(&p->lexer, '=') || parse_initialiser(p, var, d->type);
+                      : !ptx_lexer_take(&p->lexer, '=') || parse_initialiser(p, var, d);
     free(spare.init);
     free(spare.relocs);
     return ok;

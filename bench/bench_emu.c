@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the software GPU costs around its kernels: a launch of an empty kernel (sent one after the
+ * other, and waited for one by one), copies beside memcpy(), modules loaded and loaded again.
+ * bench_emu [MODULE.ptx]
+ */
+#include "bench/measure.h"
+#include "emu/emu_abi.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 21, BATCH = 1000, COPY = 256 << 20 };
+
+static const char empty[] = ".version 6.0\n.target sm_30\n.address_size 64\n"
+                            ".visible .entry empty(.param .u64 p) { ret; }\n";
+
+static struct {
+    CUresult (*init)(unsigned);
+    CUresult (*retain)(CUcontext *, CUdevice);
+    CUresult (*enter)(CUcontext);
+    CUresult (*load)(CUmodule *, const void *);
+    CUresult (*unload)(CUmodule);
+    CUresult (*function)(CUfunction *, CUmodule, const char *);
+    CUresult (*alloc)(CUdeviceptr *, size_t);
+    CUresult (*write)(CUdeviceptr, const void *, size_t);
+    CUresult (*read)(void *, CUdeviceptr, size_t);
+    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                       unsigned, CUstream, void **, void **);
+    CUresult (*wait)(void);
+} cu;
+
+static void fail(const char *what, long code)
+{
+    fprintf(stderr, "bench_emu: %s: %ld\n", what, code);
+    exit(1);
+}
+
+#define CU(call)                                                                                   \
+    do {                                                                                           \
+        CUresult status = (call);                                                                  \
+        if (status)                                                                                \
+            fail(#call, (long)status);                                                             \
+    } while (0)
+
+static void find(void *library, void *slot, const char *name)
+{
+    void *symbol = dlsym(library, name);
+
+    if (!symbol)
+        fail(name, 0);
+    memcpy(slot, &symbol, sizeof(symbol));
+}
+
+static void open_driver(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    CUcontext context;
+
+    if (!library)
+        fail(dlerror(), 0);
+    find(library, &cu.init, "cuInit");
+    find(library, &cu.retain, "cuDevicePrimaryCtxRetain");
+    find(library, &cu.enter, "cuCtxSetCurrent");
+    find(library, &cu.load, "cuModuleLoadData");
+    find(library, &cu.unload, "cuModuleUnload");
+    find(library, &cu.function, "cuModuleGetFunction");
+    find(library, &cu.alloc, "cuMemAlloc_v2");
+    find(library, &cu.write, "cuMemcpyHtoD_v2");
+    find(library, &cu.read, "cuMemcpyDtoH_v2");
+    find(library, &cu.launch, "cuLaunchKernel");
+    find(library, &cu.wait, "cuCtxSynchronize");
+    CU(cu.init(0));
+    CU(cu.retain(&context, 0));
+    CU(cu.enter(context));
+}
+
+static double us_since(uint64_t start)
+{
+    return (double)(tsm_monotonic_ns() - start) * 1e-3;
+}
+
+static void launches(void)
+{
+    static struct bench_samples sent, waited;
+    uint64_t p = 0;
+    void *args[] = {&p};
+    CUmodule module;
+    CUfunction f;
+
+    CU(cu.load(&module, empty));
+    CU(cu.function(&f, module, "empty"));
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t start = tsm_monotonic_ns();
+        for (int k = 0; k < BATCH; k++)
+            CU(cu.launch(f, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+        CU(cu.wait());
+        bench_add(&sent, us_since(start) / BATCH);
+        start = tsm_monotonic_ns();
+        for (int k = 0; k < BATCH; k++) {
+            CU(cu.launch(f, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+            CU(cu.wait());
+        }
+        bench_add(&waited, us_since(start) / BATCH);
+    }
+    bench_print("launch_us", &sent);
+    bench_print("launch_and_wait_us", &waited);
+}
+
+static void copies(void)
+{
+    static struct bench_samples here, to, from;
+    uint8_t *a = malloc(COPY);
+    uint8_t *b = malloc(COPY);
+    CUdeviceptr d;
+
+    if (!a || !b)
+        fail("memory", 0);
+    memset(a, 1, COPY);
+    memset(b, 2, COPY);
+    CU(cu.alloc(&d, COPY));
+    CU(cu.write(d, a, COPY));
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t start = tsm_monotonic_ns();
+        memcpy(b, a, COPY);
+        bench_add(&here, us_since(start) * 1e-3);
+        start = tsm_monotonic_ns();
+        CU(cu.write(d, a, COPY));
+        bench_add(&to, us_since(start) * 1e-3);
+        start = tsm_monotonic_ns();
+        CU(cu.read(b, d, COPY));
+        bench_add(&from, us_since(start) * 1e-3);
+    }
+    bench_print("memcpy_ms", &here);
+    bench_print("write_ms", &to);
+    bench_print("read_ms", &from);
+    free(a);
+    free(b);
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = calloc(1, 64 << 20);
+
+    if (!file || !text || fread(text, 1, (64 << 20) - 1, file) == 0)
+        fail(path, 0);
+    fclose(file);
+    return text;
+}
+
+/* The first load of a process is by itself: whether something was kept on disk shows there. */
+static void loads(const char *path)
+{
+    static struct bench_samples again;
+    char *text = read_file(path);
+    CUmodule module;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t start = tsm_monotonic_ns();
+        CU(cu.load(&module, text));
+        double ms = us_since(start) * 1e-3;
+        if (round == 0)
+            bench_print_value("load_first_ms", ms);
+        else
+            bench_add(&again, ms);
+        CU(cu.unload(module));
+    }
+    bench_print("load_again_ms", &again);
+    free(text);
+}
+
+int main(int argc, char **argv)
+{
+    open_driver();
+    if (argc > 1)
+        loads(argv[1]);
+    launches();
+    copies();
+    return 0;
+}
