@@ -17,7 +17,7 @@ void tsm_buffer_clear(struct tsm_buffer *b)
     b->failed = false;
 }
 
-uint8_t *tsm_buffer_reserve(struct tsm_buffer *b, size_t size)
+uint8_t *tsm_buffer_grow(struct tsm_buffer *b, size_t size)
 {
     if (b->failed || size > SIZE_MAX / 4 - b->size) {
         b->failed = true;

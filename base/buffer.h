@@ -24,9 +24,16 @@ void tsm_buffer_finish(struct tsm_buffer *b);
 /* Forget the content, keep the memory, and forgive an earlier failure. */
 void tsm_buffer_clear(struct tsm_buffer *b);
 
+uint8_t *tsm_buffer_grow(struct tsm_buffer *b, size_t size);
+
 /* Make room for `size` more bytes and return where they go, NULL when out of memory. The caller
  * writes them and adds to b->size. */
-uint8_t *tsm_buffer_reserve(struct tsm_buffer *b, size_t size);
+static inline uint8_t *tsm_buffer_reserve(struct tsm_buffer *b, size_t size)
+{
+    if (b->data && !b->failed && b->capacity - b->size >= size)
+        return b->data + b->size;
+    return tsm_buffer_grow(b, size);
+}
 
 void tsm_buffer_add(struct tsm_buffer *b, const void *data, size_t size);
 void tsm_buffer_add_u8(struct tsm_buffer *b, uint8_t v);

@@ -27,10 +27,3 @@ struct tsm_clock_line tsm_clock_line_through(struct tsm_clock_pair from, struct 
             (double)(to.monotonic_ns - from.monotonic_ns) / (double)(to.ticks - from.ticks);
     return line;
 }
-
-uint64_t tsm_clock_line_ns(const struct tsm_clock_line *line, uint64_t ticks)
-{
-    int64_t gap = (int64_t)(ticks - line->from.ticks);
-
-    return line->from.monotonic_ns + (uint64_t)(int64_t)((double)gap * line->ns_per_tick);
-}

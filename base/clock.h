@@ -45,6 +45,11 @@ struct tsm_clock_line {
 /* The pairs should be >= 1 ms apart; with equal ticks the line is flat. */
 struct tsm_clock_line tsm_clock_line_through(struct tsm_clock_pair from, struct tsm_clock_pair to);
 
-uint64_t tsm_clock_line_ns(const struct tsm_clock_line *line, uint64_t ticks);
+static inline uint64_t tsm_clock_line_ns(const struct tsm_clock_line *line, uint64_t ticks)
+{
+    int64_t gap = (int64_t)(ticks - line->from.ticks);
+
+    return line->from.monotonic_ns + (uint64_t)(int64_t)((double)gap * line->ns_per_tick);
+}
 
 #endif

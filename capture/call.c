@@ -17,6 +17,8 @@
 
 #define COMPILER_FENCE()      __atomic_signal_fence(__ATOMIC_SEQ_CST)
 #define PUBLISH(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+#define UNLIKELY(condition)   __builtin_expect((condition), 0)
+#define SELDOM                __attribute__((noinline, cold))
 
 static uint8_t type_info(const struct tsm_session *s, uint32_t type)
 {
@@ -48,30 +50,70 @@ static uint64_t stamp_begin(struct tsm_lane *lane, uint8_t info)
     return begin;
 }
 
-static void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t type)
+/* A record without data of its own has room at the lane's head, nothing has to be looked at. */
+#define RECORD_SIZE_MAX (sizeof(struct tsm_record_entry) + 8 * SBT_FIELD_COUNT_MAX)
+
+static inline uint64_t *place_for_slots(const struct tsm_lane *lane)
 {
+    if (UNLIKELY(lane->head + RECORD_SIZE_MAX > lane->limit))
+        return lane->scratch->slots;
+    return (uint64_t *)(void *)(lane->ring + (lane->head & (lane->size - 1)) +
+                                sizeof(struct tsm_record_entry));
+}
+
+static inline bool is_in_place(const struct tsm_call *call)
+{
+    return call->slots != call->lane->scratch->slots;
+}
+
+_Static_assert(offsetof(struct tsm_scratch, slots) ==
+                   offsetof(struct tsm_scratch, record) + sizeof(struct tsm_record_entry),
+               "a record and its slots");
+
+static void make_way(struct tsm_call *call)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+
+    if (!is_in_place(call))
+        return;
+    memcpy(&scratch->record, tsm_call_record(call), sizeof(scratch->record));
+    memcpy(scratch->slots, call->slots, 8 * (size_t)call->slot_count);
+    call->slots = scratch->slots;
+}
+
+void tsm_call_make_way(const struct tsm_lane *lane)
+{
+    if (tsm_thread.call && tsm_thread.call->lane == lane)
+        make_way(tsm_thread.call);
+}
+
+/* Not what is there only after on_stream or returned, nor what commit fills in. */
+static inline void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t type, uint8_t info,
+                        uint32_t stack)
+{
+    struct tsm_record_entry *record;
+
     call->lane = lane;
+    call->slots = place_for_slots(lane);
     call->stream = NULL;
     call->position = 0;
-    call->result = 0;
-    call->type = type;
-    call->stack = 0;
     call->flags = 0;
     call->slot_count = 0;
-    call->stream_locked = false;
-    call->keep = true;
     call->span_count = 0;
     call->data_size = 0;
+    call->info = info;
+    record = tsm_call_record(call);
+    record->type = type;
+    record->stream = SBT_STREAM_NONE;
+    record->stack = stack;
 }
 
 /* Not ON: start the session, or count calls until TS_START_CALL. True: record this one. */
-static bool begin_slowly(uint32_t state)
+static bool is_on_now(uint32_t state)
 {
     struct tsm_live *live;
     struct tsm_session *s;
 
-    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside)
-        return false;
     if (state == TSM_LIVE_NONE || state == TSM_LIVE_STARTING)
         state = tsm_session_start();
     if (state != TSM_LIVE_COUNTING)
@@ -86,90 +128,136 @@ static bool begin_slowly(uint32_t state)
     return true;
 }
 
-/* This thread's first call in the session. */
-static struct tsm_lane *find_lane(struct tsm_session *s)
+static inline void begin(struct tsm_call *call, struct tsm_lane *lane, uint32_t type, uint8_t info,
+                         uint32_t stack)
+{
+    struct tsm_lane_header *h = lane->header;
+    uint64_t stamp;
+
+    tsm_thread.call = call;
+    init(call, lane, type, info, stack);
+    PUBLISH(h->closing, 0);
+    stamp = stamp_begin(lane, info);
+    tsm_call_record(call)->begin = stamp;
+    PUBLISH(h->since, stamp);
+    __atomic_store_n(&h->inside, TSM_INSIDE(type, SBT_STREAM_NONE), __ATOMIC_RELEASE);
+}
+
+/* With all that a type can ask for. */
+static __attribute__((noinline)) bool begin_fully(struct tsm_call *call, uint32_t type,
+                                                  const void *return_address, const void *sp)
+{
+    struct tsm_lane *lane = tsm_thread.lane;
+    uint8_t info = type_info(lane->session, type);
+    uint32_t stack = 0;
+
+    if (info & TSM_TYPE_OFF) {
+        tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE, tsm_ticks());
+        return false;
+    }
+    if (info & TSM_TYPE_STACK)
+        stack = tsm_stack_capture(lane->session, lane, return_address, sp);
+    begin(call, lane, type, info, stack);
+    return true;
+}
+
+/* The session is not on, or this is the thread's first call in it. */
+static SELDOM bool begin_first(struct tsm_call *call, uint32_t type, const void *return_address,
+                               const void *sp)
 {
     int saved_errno = errno;
+    const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
+    uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
     struct tsm_lane *lane;
 
+    if (state != TSM_LIVE_ON && !is_on_now(state))
+        return false;
+    live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
     tsm_thread.inside++;
-    lane = tsm_thread_lane(s);
+    lane = tsm_thread_lane(live->session);
     tsm_thread.inside--;
     errno = saved_errno;
-    return lane;
+    return lane && begin_fully(call, type, return_address, sp);
 }
 
 bool tsm_call_begin(struct tsm_call *call, uint32_t type)
 {
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
     uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
-    struct tsm_session *s;
-    struct tsm_lane *lane;
     uint8_t info;
 
-    if (__builtin_expect(state != TSM_LIVE_ON, 0)) {
-        if (!begin_slowly(state))
-            return false;
-        live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    }
-    if (tsm_thread.inside)
+    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside || tsm_thread.call)
         return false;
-    s = live->session;
-    lane = tsm_thread.session == s ? tsm_thread.lane : find_lane(s);
-    info = type_info(s, type);
-    if (!lane || (info & TSM_TYPE_OFF)) {
-        if (lane)
-            tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE,
-                            tsm_ticks());
-        return false;
-    }
-    tsm_thread.inside = 1;
-    init(call, lane, type);
-    if (info & TSM_TYPE_STACK)
-        call->stack =
-            tsm_stack_capture(s, lane, __builtin_return_address(0), __builtin_dwarf_cfa());
-    PUBLISH(lane->header->closing, 0);
-    PUBLISH(lane->header->stream, SBT_STREAM_NONE);
-    call->begin = stamp_begin(lane, info);
-    PUBLISH(lane->header->since, call->begin);
-    __atomic_store_n(&lane->header->inside, type, __ATOMIC_RELEASE);
+    if (UNLIKELY(state != TSM_LIVE_ON || tsm_thread.session != live->session))
+        return begin_first(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
+    info = type_info(tsm_thread.session, type);
+    if (info & (TSM_TYPE_OFF | TSM_TYPE_STACK))
+        return begin_fully(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
+    begin(call, tsm_thread.lane, type, info, 0);
     return true;
+}
+
+/* The stream's lock is held. */
+static inline void take_place(struct tsm_call *call, struct tsm_stream *stream)
+{
+    struct tsm_lane_header *h = call->lane->header;
+    struct tsm_record_entry *record = tsm_call_record(call);
+
+    call->stream = stream;
+    call->position = ++stream->position;
+    PUBLISH(h->position, call->position);
+    PUBLISH(h->inside, TSM_INSIDE(record->type, stream->number));
+    record->stream = stream->number;
+}
+
+/* As tsm_call_on_stream; `locked`: the stream's lock is held. */
+static SELDOM void on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
+                                    enum tsm_stream_use use, bool locked)
+{
+    if (!locked)
+        tsm_lock_wait(&stream->lock);
+    if (tsm_stream_is_joined(stream))
+        tsm_stream_join(stream);
+    take_place(call, stream);
+    call->stream_locked = use == TSM_ENQUEUES;
+    if (use != TSM_ENQUEUES)
+        tsm_lock_give(&stream->lock);
+    /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
+     * not before the wait for the lock. The floor stays at the older stamp. */
+    if (is_destroy(call->info)) {
+        uint64_t stamp;
+        COMPILER_FENCE();
+        stamp = tsm_ticks();
+        if (stamp <= stream->stamp)
+            stamp = stream->stamp + 1;
+        tsm_call_record(call)->begin = tsm_lane_key(call->lane, stamp);
+    }
 }
 
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use)
 {
-    struct tsm_lane_header *h = call->lane->header;
+    bool locked;
 
     if (!stream)
         return;
-    call->stream = stream;
-    tsm_lock_take(&stream->lock);
-    call->position = tsm_stream_next(stream);
-    if (use == TSM_ENQUEUES)
-        call->stream_locked = true;
-    else
-        tsm_lock_give(&stream->lock);
-    PUBLISH(h->position, call->position);
-    PUBLISH(h->stream, stream->number);
-    /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
-     * not before the wait for the lock. The floor stays at the older stamp. */
-    if (__atomic_load_n(&h->pending, __ATOMIC_RELAXED) != 0) {
-        COMPILER_FENCE();
-        call->begin = tsm_ticks();
-        if (call->begin <= stream->stamp)
-            call->begin = stream->stamp + 1;
-        call->begin = tsm_lane_key(call->lane, call->begin);
+    locked = tsm_lock_try(&stream->lock);
+    if (UNLIKELY(!locked || use != TSM_ENQUEUES || is_destroy(call->info) ||
+                 tsm_stream_is_joined(stream))) {
+        on_stream_slowly(call, stream, use, locked);
+        return;
     }
+    take_place(call, stream);
+    call->stream_locked = true;
 }
 
 /* See tsm_lane_key: a stream's calls get rising stamps. */
-static void unlock_stream(struct tsm_call *call, bool key_is_end)
+static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry *record)
 {
     struct tsm_stream *stream = call->stream;
 
-    if (key_is_end && call->end <= stream->stamp)
-        call->end = tsm_lane_key(call->lane, stream->stamp + 1);
-    stream->stamp = call->end;
+    if (UNLIKELY(record->end <= stream->stamp) && !is_destroy(call->info))
+        record->end = tsm_lane_key(call->lane, stream->stamp + 1);
+    stream->stamp = record->end;
     call->stream_locked = false;
     tsm_lock_give(&stream->lock);
 }
@@ -177,24 +265,28 @@ static void unlock_stream(struct tsm_call *call, bool key_is_end)
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;
-    bool floor_set = __atomic_load_n(&h->pending, __ATOMIC_RELAXED) != 0;
+    struct tsm_record_entry *record = tsm_call_record(call);
+    bool floor_set = is_destroy(call->info);
+    uint64_t end;
 
+    record->result = result;
+    if (failed)
+        call->flags |= SBT_RECORD_FAILED;
     if (!floor_set)
         PUBLISH(h->pending, TSM_PENDING_UNKNOWN);
     COMPILER_FENCE();
-    call->end = tsm_ticks();
+    end = tsm_ticks();
     COMPILER_FENCE();
     if (!floor_set) {
-        call->end = tsm_lane_key(call->lane, call->end);
-        PUBLISH(h->pending, call->end);
+        end = tsm_lane_key(call->lane, end);
+        PUBLISH(h->pending, end);
     }
-    if (call->stream)
-        tsm_stream_sent(call->stream, call->position);
+    record->end = end;
+    if (!call->stream)
+        return;
+    tsm_stream_sent(call->stream, call->position);
     if (call->stream_locked)
-        unlock_stream(call, !floor_set);
-    call->result = result;
-    if (failed)
-        call->flags |= SBT_RECORD_FAILED;
+        unlock_stream(call, record);
 }
 
 /* ---- fields --------------------------------------------------------------------------------- */
@@ -243,13 +335,13 @@ void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box)
     uint64_t encoded = SBT_BLOB_ENCODED_SIZE(tsm_box_size(box));
     struct tsm_lane *lane = call->lane;
     bool fits = encoded + call->data_size < lane->size / 4;
-    uint8_t *out = fits && box->data && call->keep ? tsm_scratch_take(lane, encoded) : NULL;
+    uint8_t *out = fits && box->data ? tsm_scratch_take(lane, encoded) : NULL;
 
     if (out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, true, out)) {
         add_span(call, out, (uint32_t)encoded);
         return;
     }
-    if (call->keep && tsm_box_size(box) > 0)
+    if (tsm_box_size(box) > 0)
         call->flags |= SBT_RECORD_TRUNCATED;
     add_span(call, empty, sizeof(empty));
 }
@@ -263,85 +355,140 @@ void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-static void leave(struct tsm_call *call)
+static inline bool has_scratch(const struct tsm_lane *lane)
 {
-    struct tsm_lane *lane = call->lane;
+    const struct tsm_scratch *s = lane->scratch;
 
-    __atomic_store_n(&lane->header->inside, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
-    lane->last_begin = call->begin;
-    tsm_readback_committed(lane, call);
-    tsm_scratch_clear(lane);
-    tsm_thread.inside = 0;
+    return (s->used | s->large_count | s->deferred_count) != 0;
 }
 
-static uint16_t entry_flags(uint8_t info)
+static inline void leave(struct tsm_lane *lane)
+{
+    __atomic_store_n(&lane->header->inside, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
+}
+
+static inline uint32_t entry_flags(uint8_t info)
 {
     if (is_destroy(info))
         return TSM_ENTRY_AT_BEGIN;
     return (info & TSM_TYPE_KIND) == SBT_KIND_COMMAND ? TSM_ENTRY_COMMAND : 0;
 }
 
-static void write_entry(struct tsm_record_entry *e, const struct tsm_call *call, uint32_t size)
+static inline uint32_t entry_size(const struct tsm_call *call)
 {
-    uint64_t *slots = (uint64_t *)(void *)(e + 1);
-    uint8_t *data = (uint8_t *)(slots + call->slot_count);
+    return tsm_entry_round(sizeof(struct tsm_record_entry) + 8 * call->slot_count +
+                           (uint64_t)call->data_size);
+}
 
-    e->entry = (struct tsm_entry){size, TSM_ENTRY_RECORD,
-                                  entry_flags(type_info(call->lane->session, call->type))};
-    e->begin = call->begin;
-    e->end = call->end;
-    e->type = call->type;
-    e->thread = call->lane->thread;
-    e->stream = call->stream ? call->stream->number : SBT_STREAM_NONE;
-    e->stack = call->stack;
-    e->position = call->position;
-    e->result = call->result;
-    e->flags = (uint16_t)call->flags;
-    e->slot_count = (uint16_t)call->slot_count;
-    e->data_size = call->data_size;
-    for (uint32_t i = 0; i < call->slot_count; i++)
-        slots[i] = call->slots[i];
+static inline uint64_t pair(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
+/* What is not in the record yet, in few stores: they are what a call costs beside its time stamps.
+ */
+static inline void complete(struct tsm_record_entry *record, const struct tsm_call *call,
+                            uint32_t size)
+{
+    uint64_t *word = (uint64_t *)(void *)record;
+
+    word[0] = pair(size, TSM_ENTRY_RECORD | entry_flags(call->info) << 16);
+    record->thread = call->lane->thread;
+    record->position = call->position;
+    word[7] = pair((call->flags & 0xffff) | call->slot_count << 16, call->data_size);
+}
+
+_Static_assert(sizeof(struct tsm_record_entry) == 64, "record entry");
+_Static_assert(offsetof(struct tsm_record_entry, flags) == 56, "record entry");
+
+static inline void publish(struct tsm_lane *lane, uint32_t size)
+{
+    PUBLISH(lane->header->closing, lane->head + size);
+    tsm_lane_publish(lane, size);
+}
+
+static void write_spans(uint8_t *data, const struct tsm_call *call)
+{
     for (uint32_t i = 0; i < call->span_count; i++) {
         memcpy(data, call->spans[i].data, call->spans[i].size);
         data += call->spans[i].size;
     }
 }
 
+/* NULL: lost. */
+static struct tsm_record_entry *find_room(struct tsm_call *call, uint32_t size)
+{
+    struct tsm_lane *lane = call->lane;
+    struct tsm_record_entry *record;
+
+    if (is_in_place(call) && lane->head + size <= lane->limit)
+        return tsm_call_record(call);
+    make_way(call);
+    record = tsm_lane_reserve(lane, size);
+    if (record)
+        memcpy(record, tsm_call_record(call), sizeof(*record) + 8 * (size_t)call->slot_count);
+    return record;
+}
+
+static void write_record(struct tsm_call *call)
+{
+    struct tsm_lane *lane = call->lane;
+    uint32_t size = entry_size(call);
+    struct tsm_record_entry *record;
+
+    if (lane->header->lost.count != lane->header->lost_told)
+        tsm_note_lost(lane);
+    record = find_room(call, size);
+    if (record) {
+        complete(record, call, size);
+        write_spans((uint8_t *)(record + 1) + 8 * (size_t)call->slot_count, call);
+        publish(lane, size);
+    } else {
+        tsm_lane_lost(lane, tsm_stream_number(call->stream), tsm_call_record(call)->end);
+    }
+}
+
+/* With all that can come between. */
+static __attribute__((noinline)) void commit_fully(struct tsm_call *call)
+{
+    struct tsm_lane *lane = call->lane;
+
+    if (!lane->session->filtering || tsm_filter_keeps(lane, call))
+        write_record(call);
+    leave(lane);
+    tsm_readback_committed(lane, call);
+    tsm_scratch_clear(lane);
+    tsm_thread.call = NULL;
+}
+
 void tsm_call_commit(struct tsm_call *call)
 {
     struct tsm_lane *lane = call->lane;
     struct tsm_lane_header *h = lane->header;
-    uint32_t size = tsm_entry_round(sizeof(struct tsm_record_entry) + 8 * call->slot_count +
-                                    (uint64_t)call->data_size);
-    struct tsm_record_entry *e;
+    uint32_t size = entry_size(call);
 
-    if (lane->session->filtering && !tsm_filter_keeps(lane, call)) {
-        leave(call);
+    if (lane->session->filtering || h->lost.count != h->lost_told || call->span_count ||
+        has_scratch(lane) || !is_in_place(call)) {
+        commit_fully(call);
         return;
     }
-    if (__builtin_expect(h->lost.count != h->lost_told, 0))
-        tsm_note_lost(lane);
-    e = tsm_lane_reserve(lane, size);
-    if (e) {
-        write_entry(e, call, size);
-        PUBLISH(h->closing, lane->head + size);
-        tsm_lane_publish(lane, size);
-    } else {
-        tsm_lane_lost(lane, call->stream ? call->stream->number : SBT_STREAM_NONE, call->end);
-    }
-    leave(call);
+    complete(tsm_call_record(call), call, size);
+    publish(lane, size);
+    leave(lane);
+    tsm_thread.call = NULL;
 }
 
 void tsm_call_drop(struct tsm_call *call)
 {
-    if (call->stream_locked) {
+    struct tsm_lane *lane = call->lane;
+
+    if (call->stream && call->stream_locked) {
         call->stream_locked = false;
         tsm_lock_give(&call->stream->lock);
     }
-    tsm_scratch_clear(call->lane);
-    tsm_readback_committed(call->lane, NULL);
-    __atomic_store_n(&call->lane->header->inside, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&call->lane->header->pending, 0, __ATOMIC_RELEASE);
-    tsm_thread.inside = 0;
+    tsm_scratch_clear(lane);
+    tsm_readback_committed(lane, NULL);
+    leave(lane);
+    tsm_thread.call = NULL;
 }

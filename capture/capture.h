@@ -55,20 +55,16 @@ enum tsm_stream_use {
 /* On the wrapper's stack; content is capture's own. Zero-initialisation is not needed. */
 struct tsm_call {
     struct tsm_lane *lane;
+    uint64_t *slots; /* of the record, which is being made at the lane's head, or beside it */
     struct tsm_stream *stream;
-    uint64_t begin, end; /* TSC */
     uint64_t position;
-    int64_t result;
-    uint32_t type;
-    uint32_t stack;
     uint32_t flags; /* SBT_RECORD_* */
     uint32_t slot_count;
-    bool stream_locked;
-    bool keep; /* false: filtered; the record is counted, not written */
-    uint64_t slots[SBT_FIELD_COUNT_MAX];
     /* Variable data: spans that commit copies into the lane. */
     uint32_t span_count;
     uint32_t data_size;
+    uint8_t info;       /* of the type, TSM_TYPE_* in capture/session.h */
+    bool stream_locked; /* valid when there is a stream */
     struct tsm_span {
         const void *data;
         uint32_t size;
@@ -95,13 +91,23 @@ static inline void tsm_call_slot(struct tsm_call *call, uint64_t value)
         call->slots[call->slot_count++] = value;
 }
 
+/* Append `count` fields; all are to be filled in before anything else is done with the call. A
+ * schema has no more than SBT_FIELD_COUNT_MAX. */
+static inline uint64_t *tsm_call_slots(struct tsm_call *call, uint32_t count)
+{
+    uint64_t *first = call->slots + call->slot_count;
+
+    call->slot_count += count;
+    return first;
+}
+
 /* Append a BYTES field; the bytes are copied by commit, so they must live until then. Longer than
  * TSM_BYTES_MAX: cut, and the record is marked TRUNCATED. */
 #define TSM_BYTES_MAX 65536u
 void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size);
 
-/* `size` bytes for tsm_call_bytes() that live until the call is committed or dropped; content is not
- * defined. NULL: out of memory. */
+/* `size` bytes for tsm_call_bytes() that live until the call is committed or dropped; content is
+ * not defined. NULL: out of memory. */
 void *tsm_call_scratch(struct tsm_call *call, size_t size);
 
 /* Append a STRING field: interned, NULL is id 0. For texts that repeat: names, paths. */

@@ -91,6 +91,19 @@ static bool may_be_ignored(const struct tsm_drain *d, uint64_t floor, uint64_t n
     return false;
 }
 
+/* Is a thread about to wait for space? Being half full is what woke us, and nothing to worry about.
+ */
+static bool is_behind(const struct tsm_drain *d)
+{
+    uint32_t epoch = d->session->lanes_header->flush_epoch & 1;
+
+    for (uint32_t i = 1; i < d->merge.lane_count; i++) {
+        if (d->lanes[i].head - d->lanes[i].flushed[epoch] >= d->merge.lanes[i].size / 4 * 3)
+            return true;
+    }
+    return d->waited_for;
+}
+
 /* Floors first, then heads: a floor that is gone has its record before the head. */
 static uint64_t read_heads(struct tsm_drain *d)
 {
@@ -109,13 +122,17 @@ static uint64_t read_heads(struct tsm_drain *d)
     return watermark;
 }
 
-/* Everything that records before the heads may name, in whatever lane it is: so heads again. */
+/* Everything that records before the heads may name, in whatever lane it is: so heads again. A
+ * piece is named only after it was counted; a lane without new ones need not be walked for them. */
 static int merge_named(struct tsm_drain *d)
 {
     int error = 0;
 
-    for (uint32_t i = 1; i < d->merge.lane_count && !error; i++)
-        error = tsm_merge_pieces(&d->merge, &d->merge.lanes[i], load(&d->lanes[i].header->head));
+    for (uint32_t i = 1; i < d->merge.lane_count && !error; i++) {
+        const struct tsm_lane_header *h = d->lanes[i].header;
+        if (load(&h->piece_count) != d->merge.lanes[i].pieces)
+            error = tsm_merge_pieces(&d->merge, &d->merge.lanes[i], load(&h->head));
+    }
     d->lanes[0].head = load(&d->lanes[0].header->head);
     if (!error)
         error = tsm_merge_definitions(&d->merge, d->lanes[0].head);
@@ -148,8 +165,12 @@ static uint64_t keep_watermark(struct tsm_drain *d, uint64_t watermark)
 static int merge_round(struct tsm_drain *d, bool last)
 {
     uint64_t watermark = read_heads(d);
-    int error = merge_named(d);
+    int error;
 
+    /* Compression shares this thread's core while it keeps up, and gets its own when it does not.
+     */
+    sbt_writer_alone(d->merge.writer, !is_behind(d));
+    error = merge_named(d);
     if (last)
         watermark = UINT64_MAX;
     else if (d->session->settings.keep_ns)

@@ -257,8 +257,8 @@ static int write_schemas(struct sbt_writer *w)
 static int begin_trace(struct tsm_drain *d, int trace_fd)
 {
     struct tsm_session *s = d->session;
-    struct sbt_writer_options options = {.threads = s->settings.threads,
-                                         .level = s->settings.level};
+    struct sbt_writer_options options = {
+        .threads = s->settings.threads, .chunk_size = 1536u << 10, .level = s->settings.level};
     struct sbt_session session = {
         .start_monotonic_ns = s->start.monotonic_ns,
         .start_realtime_ns = s->start_realtime_ns,

@@ -56,7 +56,8 @@ static const struct sbt_schema *schema_of(uint32_t type)
 /* Commands that run no named function are not launches: they stay. */
 static bool kernel_wanted(struct tsm_session *s, const struct tsm_call *call)
 {
-    const struct sbt_schema *schema = s->settings.kernels[0] ? schema_of(call->type) : NULL;
+    const struct sbt_schema *schema =
+        s->settings.kernels[0] ? schema_of(tsm_call_record(call)->type) : NULL;
     uint32_t name = 0;
 
     for (uint32_t i = 0; schema && i < schema->field_count && i < call->slot_count; i++) {
@@ -120,16 +121,14 @@ static int reason_to_leave_out(struct tsm_lane *lane, const struct tsm_call *cal
 
 bool tsm_filter_keeps(struct tsm_lane *lane, const struct tsm_call *call)
 {
-    uint32_t api = SBT_TYPE_API(call->type), number = SBT_TYPE_CALL(call->type);
-    uint8_t info = lane->session->types[api * TSM_TYPE_CALL_COUNT + number];
     int reason = -1;
 
-    if ((info & TSM_TYPE_KIND) == SBT_KIND_COMMAND)
+    if ((call->info & TSM_TYPE_KIND) == SBT_KIND_COMMAND)
         reason = reason_to_leave_out(lane, call);
     if (reason < 0)
         count_call(lane->session);
     else
         tsm_missing_add(&lane->header->filtered[reason], tsm_stream_number(call->stream),
-                        call->end);
+                        tsm_call_record(call)->end);
     return reason < 0;
 }

@@ -4,9 +4,12 @@
  * could see it.
  *
  * A hash per page says what was recorded last. Where the kernel tells which pages were written
- * (capture/pagemap.c) only those are read; elsewhere, for small ranges, and where most pages change
- * each time, all of them are. Written pages cost about a microsecond each in the program, hashing
- * all costs 0.13 microseconds a page: above 12 % written, hashing is cheaper.
+ * (capture/pagemap.c) only those are read; elsewhere, for small ranges, and where many pages are
+ * written each time, all of them are. A written page costs about a microsecond and a half in the
+ * program and as much here, copying and hashing all of them 0.6 microseconds a page: above a fifth
+ * written, hashing is cheaper. What was written cannot be seen while hashing; so a range that was
+ * written too much is hashed for some cycles and then watched again to see, and each time that this
+ * turns out wrong it is hashed for twice as long.
  *
  * Memory into which an asynchronous copy from the device is under way is not the program's: those
  * bytes are left out until the copy is known to be complete. What kernels write there by themselves
@@ -31,8 +34,10 @@
 #define WATCH_SIZE_MIN   (1u << 20) /* below this hashing is cheaper than a scan */
 #define WRITER_COUNT_MAX 64u
 #define RUN_COUNT        256u
-#define HASH_ABOVE       0.12 /* share of pages written in a cycle: stop watching */
-#define WATCH_BELOW      0.06 /* ... watch again */
+#define HASH_ABOVE       0.2  /* share of pages written in a cycle: stop watching */
+#define WATCH_BELOW      0.06 /* share of pages found changed by hashing: watching may pay */
+#define HOLD_MIN         4u   /* cycles of hashing before watching is tried again */
+#define HOLD_MAX         1024u
 
 struct range {
     uint64_t start, end;             /* as the program gave them */
@@ -40,7 +45,9 @@ struct range {
     uint64_t *hashes;                /* of what was recorded; 0: all zero bytes */
     bool fresh;                      /* never looked at: whatever is there counts as a change */
     bool watched;
-    bool refused; /* the kernel does not watch this memory */
+    bool refused;       /* the kernel does not watch this memory */
+    uint32_t hold;      /* cycles to go until it may be watched again */
+    uint32_t next_hold; /* ... when it is written too much the next time */
 };
 
 struct tsm_hostmem {
@@ -162,9 +169,10 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, stru
 static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
                         uint64_t base, size_t size)
 {
+    struct iovec span = {(void *)(uintptr_t)base, size}; /* NOLINT: only the kernel follows it */
     uint64_t changed = 0;
 
-    if (tsm_memory_read(h->block, base, size)) {
+    if (tsm_memory_read_spans(h->block, &span, 1) || tsm_memory_read(h->block, base, size)) {
         h->bytes = h->block;
         blank_foreign(lane->session, h, r, base, size);
         return write_changes(lane, h, r, base, size);
@@ -245,6 +253,21 @@ static size_t look_at_some(struct tsm_lane *lane, struct tsm_hostmem *h, struct 
     return n;
 }
 
+/* Was watching worth it in this cycle? */
+static void judge(struct tsm_hostmem *h, struct range *r, uint64_t pages_written)
+{
+    if ((double)pages_written <= HASH_ABOVE * (double)r->page_count) {
+        if (r->next_hold > HOLD_MIN)
+            r->next_hold--;
+        return;
+    }
+    tsm_pagemap_unwatch(&h->pagemap, r->first_page, end_of(r));
+    r->watched = false;
+    r->hold = r->next_hold;
+    if (r->next_hold < HOLD_MAX)
+        r->next_hold *= 2;
+}
+
 /* Read what the kernel says was written. False: it does not say any more. */
 static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r)
 {
@@ -260,10 +283,7 @@ static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct
         for (size_t i = 0; i < (size_t)count;)
             i += look_at_some(lane, h, r, i, (size_t)count);
     }
-    if ((double)pages > HASH_ABOVE * (double)r->page_count) {
-        tsm_pagemap_unwatch(&h->pagemap, r->first_page, end_of(r));
-        r->watched = false;
-    }
+    judge(h, r, pages);
     return true;
 }
 
@@ -277,8 +297,13 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *
         r->watched = false;
         r->refused = true;
     }
+    /* What the program filled it with before is looked at now; from here on writes count. */
+    if (r->watched)
+        r->watched = arm(h, r);
     r->fresh = false;
     changed = look_at_all(lane, h, r, r->first_page, end_of(r));
+    if (r->hold > 0 && --r->hold > 0)
+        return;
     /* Watching begins before the pages are looked at once more: no write falls between. */
     if (!r->watched && (double)changed < WATCH_BELOW * (double)r->page_count) {
         try_to_watch(h, r);
@@ -303,7 +328,7 @@ static bool add_range(struct tsm_hostmem *h, uint64_t start, uint64_t size)
 
     if (h->range_count == RANGE_COUNT_MAX)
         return false;
-    *r = (struct range){.start = start, .end = start + size, .fresh = true};
+    *r = (struct range){.start = start, .end = start + size, .fresh = true, .next_hold = HOLD_MIN};
     r->first_page = start & ~(uint64_t)(PAGE - 1);
     r->page_count = (r->end - r->first_page + PAGE - 1) / PAGE;
     r->hashes = tsm_memory_map((r->page_count + 1) * sizeof(*r->hashes));

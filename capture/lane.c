@@ -129,7 +129,7 @@ static bool make_room(struct tsm_lane *lane, uint64_t size)
     return at + size <= lane->populated || populate(lane, at + size);
 }
 
-static void *reserve_slowly(struct tsm_lane *lane, uint32_t size)
+void *tsm_lane_reserve_slowly(struct tsm_lane *lane, uint32_t size)
 {
     uint64_t to_end = lane->size - (lane->head & (lane->size - 1));
 
@@ -149,17 +149,4 @@ static void *reserve_slowly(struct tsm_lane *lane, uint32_t size)
         nudge_when_filling(lane);
     set_limit(lane);
     return lane->ring + (lane->head & (lane->size - 1));
-}
-
-void *tsm_lane_reserve(struct tsm_lane *lane, uint32_t size)
-{
-    if (lane->head + size > lane->limit)
-        return reserve_slowly(lane, size);
-    return lane->ring + (lane->head & (lane->size - 1));
-}
-
-void tsm_lane_publish(struct tsm_lane *lane, uint32_t size)
-{
-    lane->head += size;
-    __atomic_store_n(&lane->header->head, lane->head, __ATOMIC_RELEASE);
 }

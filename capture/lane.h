@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define TSM_LANES_MAGIC       "TSLANES\n"
-#define TSM_LANES_VERSION     1u
+#define TSM_LANES_VERSION     2u
 #define TSM_LANES_HEADER_SIZE 4096u
 #define TSM_LANE_HEADER_SIZE  4096u
 #define TSM_FIRST_LANE_SIZE   (4u << 20) /* must take the longest string, 1 MiB */
@@ -88,11 +88,10 @@ struct tsm_lane_header {
                          TSM_PENDING_UNKNOWN: a stamp is being taken, `since` is a lower bound */
     uint64_t since;   /* begin of the current or last call */
     uint64_t closing; /* head as it will be, or is, once the call's record is published; 0 before */
-    uint32_t inside;  /* type of the call that the thread is in, 0 none (core records are none) */
-    uint32_t thread;  /* kernel's id of the lane's thread, 0 free */
-    uint32_t stream;  /* of the call inside, or SBT_STREAM_NONE */
+    uint64_t inside;  /* TSM_INSIDE() of the call that the thread is in, 0 none */
+    uint64_t position; /* ... on its stream */
+    uint32_t thread;   /* kernel's id of the lane's thread, 0 free */
     uint32_t reserved;
-    uint64_t position;
     /* Written rarely, by the producer. */
     uint64_t piece_count __attribute__((aligned(64))); /* PIECE entries published so far */
     struct tsm_missing lost;
@@ -104,6 +103,9 @@ struct tsm_lane_header {
 };
 
 #define TSM_PENDING_UNKNOWN 1u
+
+/* Type and stream (or SBT_STREAM_NONE) of a call. Types are not 0: core records are no calls. */
+#define TSM_INSIDE(type, stream) ((uint64_t)(type) | (uint64_t)(stream) << 32)
 
 _Static_assert(sizeof(struct tsm_lanes_header) <= TSM_LANES_HEADER_SIZE, "lanes header");
 _Static_assert(sizeof(struct tsm_lane_header) <= TSM_LANE_HEADER_SIZE, "lane header");
@@ -210,16 +212,27 @@ struct tsm_lane {
     uint32_t waiting;
     struct tsm_scratch *scratch;
     struct tsm_stack_cache *stacks;
-    uint64_t last_begin; /* begin of the last committed call */
-    uint64_t last_key;   /* keys must not fall within a lane */
+    uint64_t last_key; /* keys must not fall within a lane */
 };
+
+/* `limit` is in the way. */
+void *tsm_lane_reserve_slowly(struct tsm_lane *lane, uint32_t size);
 
 /* `size` bytes (a multiple of 8) to fill, or NULL: drop mode and full, or capture failed. May wait
  * for the drain thread. Nothing is taken before publish: reserving again gives the same place. */
-void *tsm_lane_reserve(struct tsm_lane *lane, uint32_t size);
+static inline void *tsm_lane_reserve(struct tsm_lane *lane, uint32_t size)
+{
+    if (__builtin_expect(lane->head + size > lane->limit, 0))
+        return tsm_lane_reserve_slowly(lane, size);
+    return lane->ring + (lane->head & (lane->size - 1));
+}
 
 /* The entry of `size` bytes that reserve gave is complete. */
-void tsm_lane_publish(struct tsm_lane *lane, uint32_t size);
+static inline void tsm_lane_publish(struct tsm_lane *lane, uint32_t size)
+{
+    lane->head += size;
+    __atomic_store_n(&lane->header->head, lane->head, __ATOMIC_RELEASE);
+}
 
 /* Count a record of this lane that could not be kept. */
 void tsm_lane_lost(struct tsm_lane *lane, uint32_t stream, uint64_t ticks);

@@ -10,6 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SLEEP_FIRST_NS 200000u
+#define SLEEP_MAX_NS   100000000u
+
 void tsm_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 {
     int saved_errno = errno;
@@ -28,15 +31,24 @@ void tsm_futex_wake(uint32_t *word, int count)
     errno = saved_errno;
 }
 
+/* Who gives the lock and does not see us in `sleepers` has stored before: that store is on its way
+ * out of its core, and is there long before the first sleep is over. Who gives it later sees us. */
 void tsm_lock_wait(struct tsm_lock *lock)
 {
+    uint64_t sleep_ns = SLEEP_FIRST_NS;
+
     for (int i = 0; i < 100; i++) {
         if (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 && tsm_lock_try(lock))
             return;
         __builtin_ia32_pause();
     }
-    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
-        tsm_futex_wait(&lock->word, 2, 0);
+    __atomic_add_fetch(&lock->sleepers, 1, __ATOMIC_SEQ_CST);
+    while (!tsm_lock_try(lock)) {
+        tsm_futex_wait(&lock->word, 1, sleep_ns);
+        if (sleep_ns < SLEEP_MAX_NS)
+            sleep_ns *= 2;
+    }
+    __atomic_sub_fetch(&lock->sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
 void tsm_lock_wake(struct tsm_lock *lock)
@@ -91,15 +103,18 @@ bool tsm_memory_read(void *out, uint64_t address, size_t size)
     return whole;
 }
 
+/* The spans are the local side, as if they were written into ourselves: then the kernel pins the
+ * pages of `out`, which lie together, and reads the spans with an ordinary, checked copy. The other
+ * way around it would pin each span on its own, which costs half as much again. */
 bool tsm_memory_read_spans(void *out, const struct iovec *spans, size_t count)
 {
     int saved_errno = errno;
-    struct iovec local = {out, 0};
+    struct iovec remote = {out, 0};
     ssize_t got;
 
     for (size_t i = 0; i < count; i++)
-        local.iov_len += spans[i].iov_len;
-    got = process_vm_readv((pid_t)syscall(SYS_getpid), &local, 1, spans, count, 0);
+        remote.iov_len += spans[i].iov_len;
+    got = process_vm_writev((pid_t)syscall(SYS_getpid), spans, count, &remote, 1, 0);
     errno = saved_errno;
-    return got >= 0 && (size_t)got == local.iov_len;
+    return got >= 0 && (size_t)got == remote.iov_len;
 }

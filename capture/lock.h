@@ -17,8 +17,13 @@
 void tsm_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void tsm_futex_wake(uint32_t *word, int count);
 
+/* Taking it is one locked instruction, giving it back a plain store: x86 keeps stores in order. It
+ * may let the load of `sleepers` pass, though, and miss a thread that is just going to sleep; so
+ * that thread's first sleep is short. The memory of a lock must outlive its use: it is read after
+ * the lock was given. */
 struct tsm_lock {
-    uint32_t word; /* 0 free, 1 held, 2 held and waited for */
+    uint32_t word;     /* 0 free, 1 held */
+    uint32_t sleepers; /* threads that sleep, or are about to */
 };
 
 void tsm_lock_wait(struct tsm_lock *lock);
@@ -34,13 +39,15 @@ static inline bool tsm_lock_try(struct tsm_lock *lock)
 
 static inline void tsm_lock_take(struct tsm_lock *lock)
 {
-    if (!tsm_lock_try(lock))
+    if (__builtin_expect(!tsm_lock_try(lock), 0))
         tsm_lock_wait(lock);
 }
 
 static inline void tsm_lock_give(struct tsm_lock *lock)
 {
-    if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+    __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(__atomic_load_n(&lock->sleepers, __ATOMIC_RELAXED) != 0, 0))
         tsm_lock_wake(lock);
 }
 

@@ -162,25 +162,32 @@ int tsm_merge_definitions(struct tsm_merge *m, uint64_t until)
     return 0;
 }
 
+/* A piece that makes no sense is an error of the lane's, TSM_E_FORMAT. */
+static int hand_over(struct tsm_merge *m, struct tsm_merge_lane *lane, const struct tsm_entry *e)
+{
+    const struct tsm_piece_entry *p = as_piece(e);
+    struct sbt_key key;
+
+    if (!p)
+        return TSM_E_FORMAT;
+    memcpy(key.bytes, p->key, sizeof(key.bytes));
+    lane->pieces++;
+    return sbt_writer_piece(m->writer, &key, p + 1, p->data_size);
+}
+
+/* Where the lane is torn it only stops: the records before that place are still to come. */
 int tsm_merge_pieces(struct tsm_merge *m, struct tsm_merge_lane *lane, uint64_t until)
 {
+    if (lane->scanned < lane->read)
+        lane->scanned = lane->read;
     while (!lane->torn && lane->scanned < until) {
         const struct tsm_entry *e = entry_at(lane, lane->scanned, until);
-        const struct tsm_piece_entry *p;
-        struct sbt_key key;
-        int error;
+        int error = 0;
 
-        if (e && e->kind != TSM_ENTRY_PIECE) {
-            lane->scanned += e->size;
-            continue;
-        }
-        p = e ? as_piece(e) : NULL;
-        if (!p) {
-            lane->torn = true;
+        if (e && e->kind == TSM_ENTRY_PIECE)
+            error = hand_over(m, lane, e);
+        if (!e || error == TSM_E_FORMAT)
             break;
-        }
-        memcpy(key.bytes, p->key, sizeof(key.bytes));
-        error = sbt_writer_piece(m->writer, &key, p + 1, p->data_size);
         if (error)
             return error;
         lane->scanned += e->size;
@@ -198,21 +205,31 @@ uint64_t tsm_merge_ns(const struct tsm_merge *m, uint64_t ticks)
     return ns > m->start_ns ? ns - m->start_ns : 0;
 }
 
-/* Move `read` over pieces to the next record before the limit. */
-static const struct tsm_record_entry *next_record(struct tsm_merge_lane *lane)
+/* Move `read` over pieces to the next record before the limit: lane->next, NULL for none. */
+static int find_next(struct tsm_merge *m, struct tsm_merge_lane *lane)
 {
+    lane->next = NULL;
     while (!lane->torn && lane->read < lane->limit) {
         const struct tsm_entry *e = entry_at(lane, lane->read, lane->limit);
-        const struct tsm_record_entry *r = e && e->kind == TSM_ENTRY_RECORD ? as_record(e) : NULL;
+        int error = 0;
 
-        if (r)
-            return r;
-        if (!e || e->kind == TSM_ENTRY_RECORD)
+        if (e && e->kind == TSM_ENTRY_RECORD) {
+            lane->next = as_record(e);
+            lane->torn = !lane->next;
+            if (lane->next)
+                lane->key = key_of(lane->next);
+            return 0;
+        }
+        if (e && e->kind == TSM_ENTRY_PIECE && lane->read >= lane->scanned)
+            error = hand_over(m, lane, e);
+        if (!e || error == TSM_E_FORMAT)
             lane->torn = true;
+        else if (error)
+            return error;
         else
             lane->read += e->size;
     }
-    return NULL;
+    return 0;
 }
 
 uint64_t tsm_merge_key_at(const struct tsm_merge_lane *lane, uint64_t at)
@@ -255,18 +272,19 @@ static void sift_down(struct tsm_merge *m, uint32_t at)
     m->heap[at] = moving;
 }
 
-static void build_heap(struct tsm_merge *m)
+static int build_heap(struct tsm_merge *m)
 {
     m->heap_count = 0;
     for (uint32_t i = 1; i < m->lane_count; i++) {
-        const struct tsm_record_entry *r = next_record(&m->lanes[i]);
-        if (r) {
-            m->lanes[i].key = key_of(r);
+        int error = find_next(m, &m->lanes[i]);
+        if (error)
+            return error;
+        if (m->lanes[i].next)
             m->heap[m->heap_count++] = i;
-        }
     }
     for (uint32_t i = m->heap_count / 2; i-- > 0;)
         sift_down(m, i);
+    return 0;
 }
 
 /* Its place in the trace's order must not be lost, whatever is wrong with it. */
@@ -355,24 +373,50 @@ static int write_entry(struct tsm_merge *m, const struct tsm_record_entry *r)
     return tsm_merge_write(m, &record, r->begin, r->end);
 }
 
-int tsm_merge_records(struct tsm_merge *m, uint64_t watermark)
+/* Keys below this come before every record of the other lanes. */
+static uint64_t end_of_run(const struct tsm_merge *m, uint64_t watermark)
 {
-    build_heap(m);
-    while (m->heap_count > 0 && m->lanes[m->heap[0]].key < watermark) {
-        struct tsm_merge_lane *lane = &m->lanes[m->heap[0]];
-        const struct tsm_record_entry *r = next_record(lane);
-        int error = write_entry(m, r);
+    uint32_t second = 1;
+    uint64_t end;
+
+    if (m->heap_count < 2)
+        return watermark;
+    if (m->heap_count > 2 && before(m, m->heap[2], m->heap[1]))
+        second = 2;
+    end = m->lanes[m->heap[second]].key;
+    if (end < UINT64_MAX && m->heap[0] < m->heap[second])
+        end++; /* equal keys: the lower lane first */
+    return end < watermark ? end : watermark;
+}
+
+/* A thread's records mostly come in runs: the heap is asked once for each, not for each record. */
+static int write_run(struct tsm_merge *m, struct tsm_merge_lane *lane, uint64_t end)
+{
+    do {
+        int error = write_entry(m, lane->next);
 
         if (error)
             return error;
-        lane->read += r->entry.size;
-        r = next_record(lane);
-        if (r)
-            lane->key = key_of(r);
-        else
+        lane->read += lane->next->entry.size;
+        error = find_next(m, lane);
+        if (error)
+            return error;
+    } while (lane->next && lane->key < end);
+    return 0;
+}
+
+int tsm_merge_records(struct tsm_merge *m, uint64_t watermark)
+{
+    int error = build_heap(m);
+
+    while (!error && m->heap_count > 0 && m->lanes[m->heap[0]].key < watermark) {
+        struct tsm_merge_lane *lane = &m->lanes[m->heap[0]];
+
+        error = write_run(m, lane, end_of_run(m, watermark));
+        if (!lane->next)
             m->heap[0] = m->heap[--m->heap_count];
         if (m->heap_count > 0)
             sift_down(m, 0);
     }
-    return 0;
+    return error;
 }

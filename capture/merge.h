@@ -21,9 +21,11 @@ struct tsm_merge_lane {
     const uint8_t *ring;
     uint64_t size;
     uint64_t read;    /* records before this are in the writer */
-    uint64_t scanned; /* pieces before this are in the writer */
+    uint64_t scanned; /* pieces before this, and before `read`, are in the writer */
+    uint64_t pieces;  /* so many were handed to it */
     uint64_t limit;   /* may be read up to here */
-    uint64_t key;     /* of the record at `read`, while in the heap */
+    uint64_t key;     /* while in the heap: of the record at `read` */
+    const struct tsm_record_entry *next; /* ... and the record itself */
     bool torn;
 };
 
@@ -48,7 +50,8 @@ int tsm_merge_add_lane(struct tsm_merge *m, const uint8_t *ring, uint64_t size);
 /* Hand all definitions of lane 0 before `until` to the writer. */
 int tsm_merge_definitions(struct tsm_merge *m, uint64_t until);
 
-/* Hand the pieces in `lane` before `until` to the writer. */
+/* Hand the pieces in `lane` before `until` to the writer. Needed when a record, perhaps of another
+ * lane, may name them; pieces that nothing names yet go when records around them are taken. */
 int tsm_merge_pieces(struct tsm_merge *m, struct tsm_merge_lane *lane, uint64_t until);
 
 /* Hand records with a key below `watermark`, before the lanes' limits, to the writer in order. */

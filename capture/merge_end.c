@@ -35,10 +35,11 @@ void tsm_merge_ending_add(struct tsm_merge_ending *ending, const struct tsm_lane
 
 int tsm_merge_unfinished(struct tsm_merge *m, const struct tsm_lane_header *lane, uint64_t until)
 {
+    uint64_t inside = __atomic_load_n(&lane->inside, __ATOMIC_ACQUIRE);
     struct sbt_record record = {
-        .type = __atomic_load_n(&lane->inside, __ATOMIC_ACQUIRE),
+        .type = (uint32_t)inside,
         .thread = __atomic_load_n(&lane->thread, __ATOMIC_RELAXED),
-        .stream = __atomic_load_n(&lane->stream, __ATOMIC_RELAXED),
+        .stream = (uint32_t)(inside >> 32),
         .flags = SBT_RECORD_UNFINISHED,
     };
     uint64_t since = __atomic_load_n(&lane->since, __ATOMIC_RELAXED);

@@ -55,8 +55,10 @@ static bool write_note(struct tsm_lane *lane, const struct tsm_note *note)
                                     (uint64_t)note->data_size);
     bool taken;
     uint64_t stamp = take_stamp(lane, &taken);
-    struct tsm_record_entry *e = tsm_lane_reserve(lane, size);
+    struct tsm_record_entry *e;
 
+    tsm_call_make_way(lane);
+    e = tsm_lane_reserve(lane, size);
     if (e) {
         fill(e, lane, note, stamp, size);
         tsm_lane_publish(lane, size);

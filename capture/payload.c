@@ -165,8 +165,10 @@ static void publish_piece(struct tsm_lane *lane, struct tsm_piece_entry *e, size
 static bool store_piece(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
                         size_t size, enum tsm_fetch fetch, struct sbt_key *key)
 {
-    struct tsm_piece_entry *e = tsm_lane_reserve(lane, tsm_entry_round(sizeof(*e) + size));
+    struct tsm_piece_entry *e;
 
+    tsm_call_make_way(lane);
+    e = tsm_lane_reserve(lane, tsm_entry_round(sizeof(*e) + size));
     if (!e || !fetch_box((uint8_t *)(e + 1), box, offset, size, fetch))
         return false;
     *key = key_of((const uint8_t *)(e + 1), size);

@@ -94,7 +94,7 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
 {
     struct tsm_scratch *scratch = call->lane->scratch;
 
-    if (!call->keep || tsm_box_size(box) == 0)
+    if (tsm_box_size(box) == 0)
         return;
     if (scratch->deferred_count == TSM_SCRATCH_DEFERRED_MAX) {
         tsm_session_unmodelled("more than 8 readbacks of one call", false);
@@ -108,12 +108,12 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
 {
     struct tsm_scratch *scratch = lane->scratch;
 
-    for (uint32_t i = 0; call && call->keep && i < scratch->deferred_count; i++) {
+    for (uint32_t i = 0; call && i < scratch->deferred_count; i++) {
         const struct tsm_deferred *d = &scratch->deferred[i];
         if (d->complete)
             write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
         else
-            remember(lane->session, d, call->stream, call->end);
+            remember(lane->session, d, call->stream, tsm_call_record(call)->end);
     }
     scratch->deferred_count = 0;
 }
@@ -225,7 +225,7 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
     if (!functions && __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
         return;
     /* What another thread sent while this one waited may not be complete. */
-    ticks = tsm_thread.lane->last_begin;
+    ticks = tsm_thread.lane->header->since;
     complete_before(s, api, stream, ticks);
     if (functions)
         tsm_streams_functions_complete(s->streams, api, stream, ticks);

@@ -41,7 +41,8 @@ extern struct tsm_live *tsm_live;
 struct tsm_thread {
     struct tsm_session *session; /* `lane` belongs to this one */
     struct tsm_lane *lane;
-    uint32_t inside;
+    struct tsm_call *call; /* begun and not committed or dropped, NULL none */
+    uint32_t inside;       /* code of ours that calls must not be recorded from */
 };
 
 /* Initial-exec: the default model may call malloc from a thread's first access. */
@@ -148,6 +149,15 @@ static inline uint64_t tsm_lane_key(struct tsm_lane *lane, uint64_t ticks)
     return ticks;
 }
 
+/* The record of a call that has begun is made in place, at its lane's head. Before anything else is
+ * reserved there, it has to make way. */
+void tsm_call_make_way(const struct tsm_lane *lane);
+
+static inline struct tsm_record_entry *tsm_call_record(const struct tsm_call *call)
+{
+    return (struct tsm_record_entry *)(void *)call->slots - 1;
+}
+
 /* Have `favour` called on the drain thread, whose table of descriptors is its own; waits for it.
  * False: the thread has ended before. */
 bool tsm_drain_ask(struct tsm_session *session, void (*favour)(void *argument), void *argument);
@@ -190,23 +200,26 @@ uint64_t tsm_box_size(const struct tsm_box *box);
 /* Bytes from the first to the last one touched, gaps included. */
 uint64_t tsm_box_extent(const struct tsm_box *box);
 
-/* A lane's memory for encoded references and for readbacks that wait for the call's commit. */
+/* A lane's memory for encoded references, for readbacks that wait for the call's commit, and for
+ * its record where that had to make way. */
 #define TSM_SCRATCH_DEFERRED_MAX 8
 #define TSM_SCRATCH_LARGE_MAX    8
 struct tsm_scratch {
     uint32_t used; /* of bytes[] */
     uint32_t large_count;
+    uint32_t deferred_count; /* of deferred[] */
     struct tsm_scratch_large {
         void *memory;
         uint64_t size;
     } large[TSM_SCRATCH_LARGE_MAX];
-    uint32_t deferred_count;
     struct tsm_deferred {
         struct tsm_box box;
         uint32_t stream;
         uint64_t position;
         bool complete;
     } deferred[TSM_SCRATCH_DEFERRED_MAX];
+    struct tsm_record_entry record;
+    uint64_t slots[SBT_FIELD_COUNT_MAX]; /* directly behind it */
     uint8_t bytes[12288];
 };
 
@@ -243,8 +256,8 @@ bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t siz
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 
-/* Parts of [from, to) into which an asynchronous copy from the device may still be writing, in order
- * of address; they may overlap. Returns their number. */
+/* Parts of [from, to) into which an asynchronous copy from the device may still be writing, in
+ * order of address; they may overlap. Returns their number. */
 #define TSM_GAP_COUNT_MAX 64u
 struct tsm_gap {
     uint64_t start, end;

@@ -264,7 +264,7 @@ static const struct tsm_setting table[] = {
     {"TS_LANE_SIZE", "BYTES", "2M", "Buffer of each thread; a power of two, 256K to 1G.",
      parse_lane_size},
     {"TS_THREADS", "N", "1", "Compression threads, 0 to 64.", parse_threads},
-    {"TS_LEVEL", "N", "1", "zstd level, -7 to 19.", parse_level},
+    {"TS_LEVEL", "N", "0", "zstd level, -7 to 19; 0: -1 for records, 1 for the rest.", parse_level},
     {"TS_KEEP", "SECONDS", "0", "Keep only commands of the last SECONDS; 0 keeps all.", parse_keep},
     {"TS_SAMPLE", "N", "0", "Record every Nth command only; 0 or 1 records all.", parse_sample},
     {"TS_RATE", "N", "0", "Record at most N commands a second; 0 is no limit.", parse_rate},

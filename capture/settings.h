@@ -48,7 +48,7 @@ struct tsm_settings {
     enum tsm_full_mode full;         /* TS_FULL=block|drop */
     size_t lane_size;                /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
     unsigned threads;                /* TS_THREADS: compression threads, default 1 */
-    int level;                       /* TS_LEVEL: zstd level, default 1 */
+    int level;                       /* TS_LEVEL: zstd level, default 0 */
     uint64_t keep_ns;                /* TS_KEEP: ring mode, keep the last N seconds; 0 off */
     uint64_t sample;                 /* TS_SAMPLE=N: every Nth launch's arguments; 0 or 1: all */
     uint64_t rate_max;               /* TS_RATE: records a second at most; 0: no limit */

@@ -87,18 +87,19 @@ static void join_legacy(struct tsm_streams *streams, struct tsm_stream *stream, 
     tsm_lock_give(&streams->edge_lock);
 }
 
-uint64_t tsm_stream_next(struct tsm_stream *stream)
+void tsm_stream_join(struct tsm_stream *stream)
 {
     struct tsm_streams *streams = current();
 
-    if (stream->legacy && streams) {
+    if (!streams)
+        return;
+    if (stream->legacy) {
         uint64_t sent = __atomic_load_n(&stream->legacy->sent, __ATOMIC_ACQUIRE);
         if (sent != stream->legacy_seen)
             join_legacy(streams, stream, sent);
     }
-    if (__atomic_load_n(&stream->joined, __ATOMIC_RELAXED) && streams)
+    if (__atomic_load_n(&stream->joined, __ATOMIC_RELAXED))
         join_others(streams, stream);
-    return ++stream->position;
 }
 
 void tsm_stream_joins(struct tsm_stream *stream, struct tsm_stream *legacy)

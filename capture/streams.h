@@ -41,8 +41,18 @@ struct tsm_stream {
     struct tsm_edge edges[TSM_EDGE_COUNT];
 };
 
-/* Position of the next command; the stream's lock is held. */
-uint64_t tsm_stream_next(struct tsm_stream *stream);
+/* Note what the next command waits for: the legacy default stream, or those that join it. The
+ * stream's lock is held. */
+void tsm_stream_join(struct tsm_stream *stream);
+
+/* Is there something to note? The stream's lock is held. */
+static inline bool tsm_stream_is_joined(const struct tsm_stream *stream)
+{
+    const struct tsm_stream *legacy = stream->legacy;
+
+    return __atomic_load_n(&stream->joined, __ATOMIC_RELAXED) ||
+           (legacy && __atomic_load_n(&legacy->sent, __ATOMIC_ACQUIRE) != stream->legacy_seen);
+}
 
 /* The command at `position` was accepted by the driver. */
 static inline void tsm_stream_sent(struct tsm_stream *stream, uint64_t position)

@@ -34,7 +34,7 @@ static void thread_ends(void *unused)
 {
     struct tsm_thread *t = &tsm_thread;
 
-    if (t->lane && t->session == tsm_session_current() && !t->inside) {
+    if (t->lane && t->session == tsm_session_current() && !t->inside && !t->call) {
         t->inside++;
         give_back(t->session, t->lane);
         t->lane = NULL;
@@ -129,7 +129,7 @@ struct tsm_lane *tsm_thread_lane(struct tsm_session *session)
 
 bool tsm_inside(void)
 {
-    return tsm_thread.inside != 0;
+    return tsm_thread.inside != 0 || tsm_thread.call;
 }
 
 void tsm_inside_enter(void)

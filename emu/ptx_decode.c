@@ -117,6 +117,7 @@ void ptx_take_hints(struct ptx_parser *p)
                                          MOD_l1_no_allocate,
                                          MOD_l2_evict_last,
                                          MOD_l2_evict_normal,
+                                         MOD_l2_evict_unchanged,
                                          MOD_l2_evict_first,
                                          MOD_l2_64b,
                                          MOD_l2_128b,

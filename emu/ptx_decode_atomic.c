@@ -87,6 +87,7 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
 
     if (!at && ptx_take(p, MOD_async))
         return ptx_decode_store_async(p);
+    bool is_const = ptx_take(p, MOD_const);
     enum ptx_space space = ptx_take_space(p);
     int op = take_operation(p);
     unsigned elements = ptx_take_vector(p);
@@ -97,8 +98,9 @@ static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
     ptx_take_hints(p);
     bool noftz = ptx_take(p, MOD_noftz);
     bool hint = ptx_take(p, MOD_l2_cache_hint);
-    if (op < 0 || type == PTX_TYPE_COUNT || space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM ||
-        (!at && (op == PTX_ATOM_CAS || op == PTX_ATOM_EXCH)) || noftz != is_half(type) ||
+    if (is_const || op < 0 || type == PTX_TYPE_COUNT || space == PTX_SPACE_LOCAL ||
+        space == PTX_SPACE_PARAM || (!at && (op == PTX_ATOM_CAS || op == PTX_ATOM_EXCH)) ||
+        noftz != is_half(type) ||
         !(elements > 1 ? is_vector_atomic((enum ptx_atomic)op, type, elements)
                        : ptx_is_atomic((enum ptx_atomic)op, type, false)))
         return ptx_unsupported(p);

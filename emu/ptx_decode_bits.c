@@ -124,12 +124,13 @@ static bool decode_lop3(struct ptx_parser *p, const struct ptx_row *row)
     if (!ptx_want_operands(p, 5u + tests, 5u + tests))
         return false;
     const struct ptx_operand *table = ptx_operand_at(p, 4);
-    if (table->kind != PTX_OPERAND_INT || table->value > 255)
+    if (table->kind != PTX_OPERAND_INT)
         return ptx_bad_operands(p);
     if (tests)
-        return decode_lop3_test(p, with_or ? PTX_ALU_OR : PTX_ALU_AND, (int64_t)table->value);
+        return decode_lop3_test(p, with_or ? PTX_ALU_OR : PTX_ALU_AND,
+                                (int64_t)(table->value & 255));
     struct shape s = {PTX_B32, {PTX_B32, PTX_B32, PTX_B32}};
-    emit_shape(p, ptx_handler(row->op, PTX_B32), s, 3)->imm = (int64_t)table->value;
+    emit_shape(p, ptx_handler(row->op, PTX_B32), s, 3)->imm = (int64_t)(table->value & 255);
     return true;
 }
 

@@ -238,8 +238,14 @@ static bool decode_barrier(struct ptx_parser *p, const struct ptx_row *row)
     ptx_type type = reduces ? ptx_take_type(p) : PTX_TYPE_COUNT;
     if (mode < 0 || (reduces && type != (mode == PTX_BARRIER_POPC ? PTX_U32 : PTX_PRED)))
         return ptx_unsupported(p);
-    if (!ptx_want_operands(p, reduces ? 3 : 1, reduces ? 4 : 2))
+    if (!ptx_want_operands(p, reduces ? 3 : mode == PTX_BARRIER_ARRIVE ? 2 : 1, reduces ? 4 : 2))
         return false;
+    const struct ptx_operand *id = ptx_operand_at(p, reduces);
+    const struct ptx_operand *threads = ptx_operand_at(p, reduces + 1u);
+    if ((id->kind == PTX_OPERAND_INT && id->value > 15) ||
+        (count > (reduces ? 3u : 1u) && threads->kind == PTX_OPERAND_INT &&
+         (!threads->value || threads->value % PTX_LANES)))
+        return ptx_bad_operands(p);
     struct ptx_around around = ptx_around_begin(p);
     if (reduces) {
         dst = ptx_dest(p, ptx_operand_at(p, 0), type, false);

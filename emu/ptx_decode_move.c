@@ -352,13 +352,13 @@ static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
     bool is_const = ptx_take(p, MOD_const);
     enum ptx_space space = is_const ? PTX_SPACE_GLOBAL : ptx_take_space(p);
 
-    if (is_const || space == PTX_SPACE_GENERIC)
+    if (space == PTX_SPACE_GENERIC)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
         return false;
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_PRED, false);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_U64, false);
-    struct ptx_insn *i = ptx_emit(p, ptx_run_isspacep);
+    struct ptx_insn *i = ptx_emit(p, is_const ? ptx_run_isspacep_const : ptx_run_isspacep);
     i->dst = dst;
     i->src[0] = a;
     i->imm = window_of(space);

@@ -144,8 +144,9 @@ static bool take_layouts(struct ptx_parser *p, struct ptx_mma *x)
 
 static bool take_mma(struct ptx_parser *p, struct ptx_mma *x)
 {
-    if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) || !take_shape(p, x) ||
-        !take_layouts(p, x))
+    /* Where sparse operands keep their metadata is not described well enough to compute. */
+    if (ptx_take(p, MOD_sp) || !ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) ||
+        !take_shape(p, x) || !take_layouts(p, x))
         return false;
     x->saturates = ptx_take(p, MOD_satfinite);
     x->d_type = ptx_take_type(p);

@@ -166,6 +166,36 @@ static bool parse_linked(struct ptx_parser *p, enum ptx_mod linkage)
     }
 }
 
+static struct ptx_code *take_function(struct ptx_parser *p)
+{
+    const struct ptx_token t = p->lexer.token;
+    const struct ptx_symbol *s = t.kind == PTX_TOKEN_NAME ? ptx_symbol_find(p, &t) : NULL;
+
+    if (!s || s->kind != PTX_SYMBOL_CODE) {
+        ptx_fail_expected(p, "a function");
+        return NULL;
+    }
+    ptx_lexer_next(&p->lexer);
+    return ptx_code_at(p->module, s->index);
+}
+
+/* .alias name, function; both are declared before. */
+static bool parse_alias(struct ptx_parser *p)
+{
+    uint32_t line = p->lexer.token.line;
+    struct ptx_code *name = take_function(p);
+
+    if (!name || !ptx_expect(p, ','))
+        return false;
+    const struct ptx_code *code = take_function(p);
+    if (!code)
+        return false;
+    if (name->is_defined || code->alias || code == name || code->info.is_entry)
+        return ptx_fail(p, PTX_INVALID, line, "bad .alias");
+    name->alias = code;
+    return ptx_expect(p, ';');
+}
+
 static bool parse_directive(struct ptx_parser *p)
 {
     const struct ptx_token t = p->lexer.token;
@@ -188,6 +218,9 @@ static bool parse_directive(struct ptx_parser *p)
         return skip_section(p);
     case MOD_pragma:
         return skip_statement(p);
+    case MOD_alias:
+        ptx_lexer_next(&p->lexer);
+        return parse_alias(p);
     case MOD_visible:
     case MOD_extern:
     case MOD_weak:

@@ -19,7 +19,7 @@ enum shape {
 struct place {
     uint8_t *base;               /* what the addresses are added to */
     uint64_t address[PTX_LANES]; /* those of lanes that are not active are somebody else's */
-    bool is_whole; /* a row's memory is accessible for the lanes that are not active, too */
+    bool is_whole;               /* all lanes are active */
 };
 
 static void read_addresses(const struct ptx_warp *w, const struct ptx_insn *i, uint64_t *out)

@@ -56,8 +56,8 @@ static double lesser(uint32_t flags, double a, double b, bool less)
     return (a < b) == less ? a : b;
 }
 
-/* a + b rounded to odd: what a later rounding to fewer bits makes of it is what it would make of the
- * exact sum. */
+/* a + b rounded to odd: what a later rounding to fewer bits makes of it is what it would make of
+ * the exact sum. */
 static inline double odd_sum(double a, double b)
 {
     double sum = a + b;

@@ -141,8 +141,10 @@ static const struct ptx_code *indirect_target(struct ptx_warp *w, const struct p
     const struct ptx_module *module = w->run->launch->module;
     uint32_t same = 0;
 
-    if (pointers[first] < PTX_CODE_WINDOW || index >= module->codes.count ||
-        !ptx_code_at(module, index)->insns) {
+    const struct ptx_code *target = index < module->codes.count ? ptx_code_at(module, index) : NULL;
+    if (target && target->alias)
+        target = target->alias;
+    if (pointers[first] < PTX_CODE_WINDOW || !target || !target->insns) {
         ptx_stop_fault(w, i, first, PTX_FAULT_ADDRESS, pointers[first], 0);
         return NULL;
     }
@@ -152,7 +154,7 @@ static const struct ptx_code *indirect_target(struct ptx_warp *w, const struct p
     }
     if (same != w->active)
         ptx_warp_split(w, same, i, insn_at(w, (uint64_t)i->imm));
-    return ptx_code_at(module, index);
+    return target;
 }
 
 /* extra: struct ptx_call. Never guarded: a guarded call is decoded as a branch around one. */

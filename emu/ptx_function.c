@@ -149,6 +149,18 @@ static bool parse_sizes(struct ptx_parser *p, uint32_t out[3])
     return true;
 }
 
+/* Clusters of one block are what there is. */
+static bool parse_cluster(struct ptx_parser *p)
+{
+    uint32_t line = p->lexer.token.line;
+    uint32_t size[3];
+
+    if (!parse_sizes(p, size))
+        return false;
+    return (size[0] == 1 && size[1] == 1 && size[2] == 1) ||
+           ptx_fail(p, PTX_UNSUPPORTED, line, "unsupported cluster of more than one block");
+}
+
 static bool parse_directives(struct ptx_parser *p)
 {
     while (p->lexer.token.kind == PTX_TOKEN_DOT) {
@@ -161,12 +173,17 @@ static bool parse_directives(struct ptx_parser *p)
             ok = parse_sizes(p, p->code->info.maxntid);
         else if (word == MOD_reqntid)
             ok = parse_sizes(p, p->code->info.reqntid);
-        else if (word == MOD_minnctapersm || word == MOD_maxnctapersm || word == MOD_maxnreg)
+        else if (word == MOD_minnctapersm || word == MOD_maxnctapersm || word == MOD_maxnreg ||
+                 word == MOD_maxclusterrank || word == MOD_abi_preserve ||
+                 word == MOD_abi_preserve_control)
             ok = parse_sizes(p, ignored);
         else if (word == MOD_pragma)
             while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_take(&p->lexer, ';'))
                 ptx_lexer_next(&p->lexer);
-        else if (word != MOD_noreturn && word != MOD_abi_preserve)
+        else if (word == MOD_reqnctapercluster)
+            ok = parse_cluster(p);
+        else if (word != MOD_noreturn && word != MOD_explicitcluster &&
+                 word != MOD_blocksareclusters)
             ok = ptx_fail(p, PTX_UNSUPPORTED, t.line, "unsupported directive '.%.*s'", (int)t.size,
                           t.text);
         if (!ok)
@@ -323,6 +340,22 @@ static bool parse_rest(struct ptx_parser *p, const struct ptx_token *name, enum 
     return ptx_expect(p, ';') && p->status == PTX_OK;
 }
 
+/* .attribute(.unified(1, 2)) */
+static bool skip_attribute(struct ptx_parser *p)
+{
+    const struct ptx_token *t = &p->lexer.token;
+    unsigned depth = 0;
+
+    if (t->kind != PTX_TOKEN_DOT || ptx_mod_find(t->text, t->size) != MOD_attribute)
+        return true;
+    do {
+        ptx_lexer_next(&p->lexer);
+        depth += ptx_lexer_is(&p->lexer, '(');
+        depth -= ptx_lexer_is(&p->lexer, ')');
+    } while (depth && t->kind != PTX_TOKEN_END);
+    return ptx_expect(p, ')');
+}
+
 bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage)
 {
     struct ptx_code head = {
@@ -331,6 +364,8 @@ bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkag
     struct ptx_token name;
     bool ok = true;
 
+    if (!skip_attribute(p))
+        return false;
     /* The name must be in scope 0 before the parameters, whose symbols are dropped at the end. */
     reset_function(p);
     p->code = &head;

@@ -111,9 +111,10 @@ struct ptx_code {
     struct ptx_function info; /* first: the public half */
     struct ptx_insn *insns;
     uint32_t insn_count;
-    uint32_t frame_size;  /* registers, bytes */
-    uint32_t local_frame; /* local memory a thread, this function alone, bytes */
-    uint32_t stack_size;  /* with everything it calls */
+    uint32_t frame_size;          /* registers, bytes */
+    uint32_t local_frame;         /* local memory a thread, this function alone, bytes */
+    uint32_t stack_size;          /* with everything it calls */
+    const struct ptx_code *alias; /* what this name stands for */
     bool is_defined;
     bool is_visible;
     bool is_weak;

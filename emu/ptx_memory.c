@@ -155,6 +155,22 @@ static bool all_shared(struct ptx_warp *w, const uint64_t *address, unsigned siz
     return true;
 }
 
+/* Local memory, and all lanes inside their own. */
+static bool all_local(struct ptx_warp *w, const struct ptx_insn *i, const uint64_t *address,
+                      unsigned size, uint8_t **out)
+{
+    uint64_t stride = w->run->local_stride;
+    uint64_t base = i->space == PTX_SPACE_FRAME ? w->frame->local_base : 0;
+
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        if (address[l] >= stride || address[l] & (size - 1) || base + address[l] + size > stride)
+            return false;
+        out[l] = w->local + l * stride + base + address[l];
+    }
+    return true;
+}
+
 bool ptx_addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned size, bool write,
                    uint8_t **out)
 {
@@ -164,6 +180,9 @@ bool ptx_addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned size, 
     if (i->space <= PTX_SPACE_GLOBAL && all_global(w, address, size, write, out))
         return true;
     if (i->space == PTX_SPACE_SHARED && all_shared(w, address, size, out))
+        return true;
+    if ((i->space == PTX_SPACE_FRAME || i->space == PTX_SPACE_LOCAL) &&
+        all_local(w, i, address, size, out))
         return true;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned l = (unsigned)__builtin_ctz(left);

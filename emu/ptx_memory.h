@@ -15,6 +15,7 @@ void ptx_run_load_param(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_local_address(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cvta(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_isspacep(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_isspacep_const(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_address_lanes(const struct ptx_warp *w, const struct ptx_insn *i, uint64_t *out);
 /* Host memory of a generic address, or NULL. No fault. */
 uint8_t *ptx_locate(struct ptx_warp *w, unsigned lane, uint64_t address, unsigned size, bool write);

@@ -63,12 +63,13 @@
     X(address_size)                                                                                  \
     X(align)                                                                                         \
     X(all)                                                                                           \
-    X(and) X(any) X(approx) X(aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(branchtargets) X(        \
-        ca) X(calltargets) X(callprototype) X(cas) X(cc) X(cg) X(clamp) X(clock) X(cluster) X(col)   \
+    X(and)                                                                                           \
+    X(any) X(approx) X(aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(branchtargets) X(ca) X(         \
+        calltargets) X(callprototype) X(cas) X(cc) X(cg) X(clamp) X(clock) X(cluster) X(col)         \
         X(commit) X(common) X(conv) X(cs) X(cta) X(cv) X(dec) X(down) X(ecl) X(ecr) X(entry) X(      \
             eq) X(equ) X(evict_first) X(evict_last) X(evict_normal) X(exch) X(exit) X(extern)        \
-            X(f4e) X(file) X(finite) X(ftz) X(full) X(func) X(ge) X(generic) X(geu) X(               \
-                gl) X(gpu) X(gt) X(gtu) X(hi) X(hs) X(idx) X(inc) X(infinite) X(l)                   \
+            X(f4e) X(file) X(finite) X(ftz) X(full) X(func) X(ge) X(generic) X(geu) X(gl) X(         \
+                gpu) X(gt) X(gtu) X(hi) X(hs) X(idx) X(inc) X(infinite) X(l)                         \
                 X(le) X(leu) X(lo) X(loc) X(local) X(ls) X(lt) X(ltu) X(lu) X(m8n8) X(               \
                     max) X(maxnctapersm) X(maxnreg) X(maxntid) X(min) X(minnctapersm) X(mmio) X(NaN) \
                     X(nan) X(nc) X(ne) X(neu) X(no_allocate) X(noftz) X(                             \
@@ -146,6 +147,7 @@
     X(read, "read")                                                                                \
     X(proxy, "proxy")                                                                              \
     X(prefetch, "prefetch")                                                                        \
+    X(abi_preserve_control, "abi_preserve_control")                                                \
     X(mask, "mask")                                                                                \
     X(cvt, "cvt")                                                                                  \
     X(tensormap_generic, "tensormap::generic")                                                     \

@@ -10,6 +10,8 @@ static bool link_call(struct ptx_parser *p, const struct ptx_insn *i)
     struct ptx_call *call = i->extra;
     const struct ptx_code *code = call->target;
 
+    if (code && code->alias)
+        call->target = code = code->alias;
     if (!code || code->is_defined)
         return true;
     if (!ptx_builtin_exists(code->info.name))

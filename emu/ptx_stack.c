@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * alloca, stacksave, stackrestore. All lanes of a call share its growing end: what one lane takes,
- * the others skip.
+ * isspacep.const, and the stack: alloca, stacksave, stackrestore. All lanes of a call share its
+ * growing end: what one lane takes, the others skip.
  */
 #include "emu/ptx_memory.h"
+#include "emu/ptx_module.h"
 
 static uint64_t end_of(const struct ptx_frame *f)
 {
@@ -62,4 +63,27 @@ void ptx_run_stack_restore(struct ptx_warp *w, const struct ptx_insn *i)
 
     if (w->mask == f->inside && to >= least && to <= end_of(f))
         f->taken = (uint32_t)(to - least);
+}
+
+static bool is_const_address(const struct ptx_module *m, uint64_t address)
+{
+    for (size_t k = 0; k < m->globals.count; k++) {
+        const struct ptx_variable *v = &((struct ptx_var **)m->globals.items)[k]->info;
+        if (v->is_const && address - v->address < v->size)
+            return true;
+    }
+    return false;
+}
+
+/* Constants have no window: they lie in device memory beside the others. */
+void ptx_run_isspacep_const(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const uint64_t *a = ptx_lanes(w, i->src[0]);
+    uint32_t bits = 0;
+
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        bits |= (uint32_t)is_const_address(w->run->launch->module, a[l]) << l;
+    }
+    ptx_set_pred(w, i->dst, bits);
 }

@@ -24,9 +24,14 @@ static bool parse_attributes(struct ptx_parser *p, struct ptx_declaration *d, en
         d->vector = word == MOD_v2 ? 2 : 4;
         return true;
     }
-    if (word == MOD_attribute) {
-        while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_is(&p->lexer, ')'))
-            ptx_lexer_next(&p->lexer);
+    if (word == MOD_attribute) { /* .managed, .unified(1, 2) */
+        unsigned depth = 0;
+        do {
+            depth += ptx_lexer_is(&p->lexer, '(');
+            depth -= ptx_lexer_is(&p->lexer, ')');
+            if (depth)
+                ptx_lexer_next(&p->lexer);
+        } while (depth && p->lexer.token.kind != PTX_TOKEN_END);
         return ptx_expect(p, ')');
     }
     /* .ptr .global .align 8: hints about what a parameter points to. */
@@ -105,6 +110,8 @@ bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d)
     d->size = d->elements * lane;
     return true;
 }
+
+#define INIT_MAX (64u << 20)
 
 /* Where an initialiser is being written. */
 struct init {
@@ -236,6 +243,8 @@ static bool parse_list(struct ptx_parser *p, struct init *init, unsigned depth)
         return false;
     if (depth == 0 || depth >= init->dimension_count)
         return true;
+    if (row > INIT_MAX || start > INIT_MAX)
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "initialiser is too large");
     while (init->bytes.size < start + row)
         if (!put_element(p, init, 0))
             return false;

@@ -44,32 +44,51 @@ static bool dict_build(struct dict *d, const uint64_t *values, size_t count, uin
     return true;
 }
 
-struct range {
-    uint64_t min, max;
-    bool ascending; /* never falls */
-};
-
-static struct range range_of(const uint64_t *values, size_t count)
+/* Most columns are, so this is asked first: eight values with one branch. */
+static bool is_constant(const uint64_t *v, size_t count)
 {
-    struct range r = {.min = values[0], .max = values[0], .ascending = true};
+    uint64_t first = v[0], other = 0;
+    size_t i = 0;
 
-    for (size_t i = 1; i < count; i++) {
-        r.min = values[i] < r.min ? values[i] : r.min;
-        r.max = values[i] > r.max ? values[i] : r.max;
-        r.ascending &= values[i] >= values[i - 1];
+    for (; count - i >= 8 && !other; i += 8) {
+        other = (v[i] ^ first) | (v[i + 1] ^ first) | (v[i + 2] ^ first) | (v[i + 3] ^ first) |
+                (v[i + 4] ^ first) | (v[i + 5] ^ first) | (v[i + 6] ^ first) | (v[i + 7] ^ first);
     }
-    return r;
+    for (; i < count && !other; i++)
+        other = v[i] ^ first;
+    return !other;
 }
 
-static void to_deltas(uint64_t *values, size_t count)
-{
-    uint64_t before = 0;
+struct range {
+    uint64_t min, max;
+};
 
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = values[i];
-        values[i] = tsm_zigzag((int64_t)(value - before));
-        before = value;
+/* Two chains of comparisons, because each waits for the one before. */
+static struct range range_of(const uint64_t *values, size_t count)
+{
+    struct range a = {values[0], values[0]}, b = a;
+    size_t i = 0;
+
+    for (; count - i >= 2; i += 2) {
+        a.min = values[i] < a.min ? values[i] : a.min;
+        a.max = values[i] > a.max ? values[i] : a.max;
+        b.min = values[i + 1] < b.min ? values[i + 1] : b.min;
+        b.max = values[i + 1] > b.max ? values[i + 1] : b.max;
     }
+    if (i < count) {
+        a.min = values[i] < a.min ? values[i] : a.min;
+        a.max = values[i] > a.max ? values[i] : a.max;
+    }
+    return (struct range){a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
+}
+
+static bool never_falls(const uint64_t *values, size_t count)
+{
+    size_t i = 1;
+
+    while (i < count && values[i] >= values[i - 1])
+        i++;
+    return i >= count;
 }
 
 static void from_deltas(uint64_t *values, size_t count)
@@ -87,6 +106,31 @@ static unsigned fixed_width(uint64_t span)
     return span <= 0xff ? 1 : span <= 0xffff ? 2 : span <= 0xffffffff ? 4 : 8;
 }
 
+/* One loop for each width: a test in the loop would cost as much as the loop. */
+static void fill_fixed(uint8_t *p, const uint64_t *values, size_t count, uint64_t base,
+                       unsigned width)
+{
+    size_t i = 0;
+
+    switch (width) {
+    case 1:
+        for (; i < count; i++)
+            p[i] = (uint8_t)(values[i] - base);
+        break;
+    case 2:
+        for (; i < count; i++)
+            tsm_put_u16(p + 2 * i, (uint16_t)(values[i] - base));
+        break;
+    case 4:
+        for (; i < count; i++)
+            tsm_put_u32(p + 4 * i, (uint32_t)(values[i] - base));
+        break;
+    default:
+        for (; i < count; i++)
+            tsm_put_u64(p + 8 * i, values[i] - base);
+    }
+}
+
 static void put_fixed(struct tsm_buffer *out, const uint64_t *values, size_t count, uint64_t base,
                       unsigned width)
 {
@@ -96,18 +140,26 @@ static void put_fixed(struct tsm_buffer *out, const uint64_t *values, size_t cou
     p = tsm_buffer_reserve(out, count * width);
     if (!p)
         return;
-    for (size_t i = 0; i < count; i++, p += width) {
-        uint64_t v = values[i] - base;
-        if (width == 1)
-            *p = (uint8_t)v;
-        else if (width == 2)
-            tsm_put_u16(p, (uint16_t)v);
-        else if (width == 4)
-            tsm_put_u32(p, (uint32_t)v);
-        else
-            tsm_put_u64(p, v);
-    }
+    fill_fixed(p, values, count, base, width);
     out->size += count * width;
+}
+
+/* At most 10 bytes; writes 4 at least. Lengths of neighbours differ at random where times are
+ * stored, so up to 28 bits are spread over four bytes without a branch. */
+static uint8_t *put_varint(uint8_t *p, uint64_t v)
+{
+    if (v < 1u << 28) {
+        uint32_t x = (uint32_t)v;
+        unsigned more = (31u - (unsigned)__builtin_clz(x | 1)) / 7;
+        uint32_t spread = (x & 0x7f) | (x & 0x3f80) << 1 | (x & 0x1fc000) << 2 | x >> 21 << 24;
+
+        tsm_put_u32(p, spread | (0x80808080u & ((1u << 8 * more) - 1)));
+        return p + more + 1;
+    }
+    for (; v >= 0x80; v >>= 7)
+        *p++ = (uint8_t)(v | 0x80);
+    *p++ = (uint8_t)v;
+    return p;
 }
 
 static void put_varints(struct tsm_buffer *out, const uint64_t *values, size_t count)
@@ -117,11 +169,22 @@ static void put_varints(struct tsm_buffer *out, const uint64_t *values, size_t c
 
     if (!start)
         return;
+    for (size_t i = 0; i < count; i++)
+        p = put_varint(p, values[i]);
+    out->size += (size_t)(p - start);
+}
+
+static void put_varint_deltas(struct tsm_buffer *out, const uint64_t *values, size_t count)
+{
+    uint8_t *start = tsm_buffer_reserve(out, count * 10);
+    uint8_t *p = start;
+    uint64_t before = 0;
+
+    if (!start)
+        return;
     for (size_t i = 0; i < count; i++) {
-        uint64_t v = values[i];
-        for (; v >= 0x80; v >>= 7)
-            *p++ = (uint8_t)(v | 0x80);
-        *p++ = (uint8_t)v;
+        p = put_varint(p, tsm_zigzag((int64_t)(values[i] - before)));
+        before = values[i];
     }
     out->size += (size_t)(p - start);
 }
@@ -133,6 +196,8 @@ static bool put_dict(struct tsm_buffer *out, const uint64_t *values, size_t coun
     struct dict dict;
     uint8_t *places;
 
+    if (count * (width - 1) <= 16) /* two values at least, of eight bytes each */
+        return false;
     if (!tsm_buffer_reserve(out, 2 + 8 * DICT_MAX + count))
         return false;
     places = out->data + at + 2 + 8 * DICT_MAX;
@@ -147,24 +212,26 @@ static bool put_dict(struct tsm_buffer *out, const uint64_t *values, size_t coun
     return true;
 }
 
-static void put_body(struct tsm_buffer *out, uint64_t *values, size_t count,
+static void put_constant(struct tsm_buffer *out, uint64_t value)
+{
+    tsm_buffer_add_u8(out, SBT_COLUMN_CONSTANT);
+    tsm_buffer_add_u64(out, value);
+}
+
+/* Values that are not all the same. */
+static void put_body(struct tsm_buffer *out, const uint64_t *values, size_t count,
                      enum sbt_column_hint hint)
 {
-    struct range r = range_of(values, count);
+    bool rising = hint == SBT_COLUMN_RISING;
+    struct range r = rising ? (struct range){0, 0} : range_of(values, count);
     unsigned width = fixed_width(r.max - r.min);
 
-    if (r.min == r.max) {
-        tsm_buffer_add_u8(out, SBT_COLUMN_CONSTANT);
-        tsm_buffer_add_u64(out, r.min);
-        return;
-    }
-    if (hint != SBT_COLUMN_RISING && width > 1 && put_dict(out, values, count, width))
+    if (width > 1 && put_dict(out, values, count, width))
         return;
     /* Counters of objects and the like; others only lose by differences. */
-    if (hint == SBT_COLUMN_RISING || (r.ascending && width > 1)) {
-        to_deltas(values, count);
+    if (rising || (width > 1 && never_falls(values, count))) {
         tsm_buffer_add_u8(out, SBT_COLUMN_DELTA | SBT_COLUMN_VARINT);
-        put_varints(out, values, count);
+        put_varint_deltas(out, values, count);
     } else if (hint == SBT_COLUMN_SMALL && width > 1) {
         tsm_buffer_add_u8(out, SBT_COLUMN_VARINT);
         put_varints(out, values, count);
@@ -174,16 +241,24 @@ static void put_body(struct tsm_buffer *out, uint64_t *values, size_t count,
     }
 }
 
-void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count,
+void sbt_column_put(struct tsm_buffer *out, const uint64_t *values, size_t count,
                     enum sbt_column_hint hint)
 {
     size_t at = out->size;
 
     tsm_buffer_add_u32(out, 0);
-    if (count)
+    if (count && is_constant(values, count))
+        put_constant(out, values[0]);
+    else if (count)
         put_body(out, values, count, hint);
     if (!out->failed)
         tsm_put_u32(out->data + at, (uint32_t)(out->size - at - 4));
+}
+
+void sbt_column_put_constant(struct tsm_buffer *out, uint64_t value)
+{
+    tsm_buffer_add_u32(out, 9);
+    put_constant(out, value);
 }
 
 static void get_fixed(struct tsm_view *in, uint64_t *values, size_t count, unsigned width)

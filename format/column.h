@@ -33,9 +33,12 @@ enum sbt_column_hint {
     SBT_COLUMN_SMALL,  /* nearly all tiny, a few huge */
 };
 
-/* Append the column with the encoding that suits it. `values` is scratch afterwards. */
-void sbt_column_put(struct tsm_buffer *out, uint64_t *values, size_t count,
+/* Append the column with the encoding that suits it. */
+void sbt_column_put(struct tsm_buffer *out, const uint64_t *values, size_t count,
                     enum sbt_column_hint hint);
+
+/* Append a column of at least one value, all of them `value`. */
+void sbt_column_put_constant(struct tsm_buffer *out, uint64_t value);
 
 /* Take one column from `in`. False when it is malformed; `values` is undefined then. */
 bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count);

@@ -10,6 +10,9 @@
 #define SBT_CHUNK_ROWS_MAX                                                                         \
     (64u << 20) /* bytes of the rows of one EVENTS chunk, see SBT_ROW_SIZE                         \
                  */
+/* What a writer compresses with when it is not told: zstd levels. */
+#define SBT_LEVEL_EVENTS      (-1)
+#define SBT_LEVEL_OTHERS      1
 #define SBT_CHUNK_SIZE        (1u << 20) /* what a writer aims at */
 #define SBT_TABLE_RATIO_MAX   64u /* raw : stored size of a chunk whose content stays loaded */
 #define SBT_RECORD_DATA_MAX   (32u << 20) /* variable bytes of one record */

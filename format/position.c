@@ -6,9 +6,9 @@ void sbt_positions_finish(struct sbt_positions *p)
     sbt_map_finish(&p->high);
 }
 
-uint64_t *sbt_positions_last(struct sbt_positions *p, uint32_t stream)
+uint64_t *sbt_positions_high(struct sbt_positions *p, uint32_t stream)
 {
     bool added;
 
-    return stream < 256 ? &p->low[stream] : sbt_map_insert(&p->high, stream, &added);
+    return sbt_map_insert(&p->high, stream, &added);
 }

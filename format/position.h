@@ -13,12 +13,20 @@
 /* The last position on each stream. Zeroed: all 0. */
 struct sbt_positions {
     uint64_t low[256];
-    struct sbt_map high; /* streams from 256 on, and "no stream" */
+    uint64_t none;
+    struct sbt_map high; /* streams from 256 on */
 };
 
 void sbt_positions_finish(struct sbt_positions *p);
 
+uint64_t *sbt_positions_high(struct sbt_positions *p, uint32_t stream);
+
 /* Where the last position of `stream` is kept; NULL when out of memory. */
-uint64_t *sbt_positions_last(struct sbt_positions *p, uint32_t stream);
+static inline uint64_t *sbt_positions_last(struct sbt_positions *p, uint32_t stream)
+{
+    if (stream < 256)
+        return &p->low[stream];
+    return stream == SBT_STREAM_NONE ? &p->none : sbt_positions_high(p, stream);
+}
 
 #endif

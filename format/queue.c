@@ -2,6 +2,7 @@
 #include "format/queue.h"
 
 #include "base/text.h"
+#include "format/limits.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>
@@ -41,11 +42,20 @@ static int queue_error(const struct sbt_queue *q)
     return q->error ? tsm_fail(q->error, "%s", q->message) : 0;
 }
 
+/* Columns are dense already: what a higher level finds in them is little, and costs a third more
+ * (docs/decisions/005-levels.md). */
+static int level_of(const struct sbt_queue *q, unsigned type)
+{
+    if (q->level != 0)
+        return q->level;
+    return type == SBT_CHUNK_EVENTS ? SBT_LEVEL_EVENTS : SBT_LEVEL_OTHERS;
+}
+
 static int job_pack(struct sbt_queue *q, struct sbt_packer *packer, struct sbt_job *job)
 {
     if (job->head.type == SBT_CHUNK_EVENTS)
         sbt_batch_encode(&job->batch, &job->scratch, &job->raw);
-    return sbt_chunk_pack(packer, &job->head, q->level, &job->raw, &job->file);
+    return sbt_chunk_pack(packer, &job->head, level_of(q, job->head.type), &job->raw, &job->file);
 }
 
 static int job_write(struct sbt_queue *q, struct sbt_job *job)
@@ -184,6 +194,9 @@ int sbt_queue_take(struct sbt_queue *q, struct sbt_job **out)
     pthread_mutex_lock(&q->lock);
     while (q->tail - q->head == q->job_count)
         pthread_cond_wait(&q->room, &q->lock);
+    /* Nothing under way: start over with the first job, whose memory is in the cache. */
+    if (q->head == q->tail)
+        q->head = q->claimed = q->tail = 0;
     error = queue_error(q);
     job = &q->jobs[q->tail % q->job_count];
     pthread_mutex_unlock(&q->lock);
@@ -202,13 +215,24 @@ int sbt_queue_submit(struct sbt_queue *q)
 
     pthread_mutex_lock(&q->lock);
     q->tail++;
-    if (q->thread_count == 0)
-        queue_step(q, &q->packer);
-    else
+    if (q->thread_count != 0 && !q->alone)
         pthread_cond_signal(&q->work);
+    else
+        while (q->claimed < q->tail)
+            queue_step(q, &q->packer);
     error = queue_error(q);
     pthread_mutex_unlock(&q->lock);
     return error;
+}
+
+bool sbt_queue_is_idle(struct sbt_queue *q)
+{
+    bool idle;
+
+    pthread_mutex_lock(&q->lock);
+    idle = q->head == q->tail;
+    pthread_mutex_unlock(&q->lock);
+    return idle;
 }
 
 int sbt_queue_drain(struct sbt_queue *q)

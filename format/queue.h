@@ -49,7 +49,8 @@ struct sbt_queue {
     int error;
     char message[512];
 
-    struct sbt_packer packer; /* threads == 0 */
+    struct sbt_packer packer; /* of the submitter's thread */
+    bool alone;               /* the submitter packs, whatever threads there are */
     pthread_t threads[SBT_QUEUE_THREADS_MAX];
     unsigned thread_count;
     bool has_locks;
@@ -64,6 +65,9 @@ void sbt_queue_finish(struct sbt_queue *q);
  * one that was taken last. */
 int sbt_queue_take(struct sbt_queue *q, struct sbt_job **out);
 int sbt_queue_submit(struct sbt_queue *q);
+
+/* Everything submitted is in the file, or failed; no job is in use. */
+bool sbt_queue_is_idle(struct sbt_queue *q);
 
 /* Wait until everything submitted is in the file. */
 int sbt_queue_drain(struct sbt_queue *q);

@@ -27,16 +27,6 @@ enum sbt_common_column {
     SBT_COMMON_COUNT
 };
 
-/* A record on its way into a chunk. */
-struct sbt_row {
-    uint64_t time, duration, position;
-    int64_t result;
-    uint32_t thread, stream, stack, flags;
-    uint32_t group;
-    uint32_t slot_at; /* where its slots start, in slots of the batch */
-    uint32_t data_at, data_size;
-};
-
 /* Records of one type in a chunk. */
 struct sbt_group {
     uint32_t type, slot_count, count, data_size;
@@ -45,16 +35,23 @@ struct sbt_group {
 /* Whether a record counts as tainting; `schema_flags` 0 when its type is unknown. */
 bool sbt_record_taints(uint32_t schema_flags, uint32_t record_flags);
 
-/* The rows of a chunk that is being filled. A zeroed struct is empty; memory is kept between
- * chunks, so that a record costs a copy and no allocation. */
+/* The records of a chunk that is being filled. Common columns are filled value by value, so that
+ * encoding reads each from front to back; slots and data stay record by record. A zeroed struct is
+ * empty; memory is kept between chunks, so that a record costs a copy and no allocation. */
 struct sbt_batch {
-    struct tsm_buffer rows;  /* struct sbt_row[] */
+    /* `capacity` values each, in one allocation that begins at columns[0]. Position as it is, not
+     * its difference; result in zigzag. */
+    uint64_t *columns[SBT_COMMON_COUNT];
+    uint64_t first[SBT_COMMON_COUNT]; /* of a steady column: the value of all records */
+    uint32_t varied; /* bit c: steady column c has different values; until then it is not filled */
+    uint32_t *slot_at; /* where the record's slots start, in `slots` */
+    uint32_t *data_at, *data_size;
+    uint32_t count, capacity;
     struct tsm_buffer slots; /* uint64_t[] */
     struct tsm_buffer data;
     struct tsm_buffer groups; /* struct sbt_group[] */
     struct tsm_buffer places; /* uint32_t[]: the writer's schema number -> group + 1 */
-    uint32_t count;
-    uint64_t row_bytes; /* sum of SBT_ROW_SIZE */
+    uint64_t row_bytes;       /* sum of SBT_ROW_SIZE */
 };
 
 void sbt_batch_finish(struct sbt_batch *b);

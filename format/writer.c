@@ -132,9 +132,15 @@ int sbt_writer_blobs_flush(struct sbt_writer *w)
     return sbt_queue_submit(&w->queue);
 }
 
+static void batch_swap(struct sbt_batch *a, struct sbt_batch *b)
+{
+    struct sbt_batch c = *a;
+    *a = *b;
+    *b = c;
+}
+
 static int batch_flush(struct sbt_writer *w)
 {
-    struct sbt_batch empty;
     struct sbt_job *job;
     int error;
 
@@ -151,11 +157,15 @@ static int batch_flush(struct sbt_writer *w)
     job->head.count = w->batch.count;
     job->head.first_seq = w->next_seq - w->batch.count;
     job->head.last_seq = w->next_seq - 1;
-    empty = job->batch;
-    job->batch = w->batch;
-    w->batch = empty;
+    batch_swap(&job->batch, &w->batch);
     w->span = (struct sbt_chunk){0};
-    return sbt_queue_submit(&w->queue);
+    error = sbt_queue_submit(&w->queue);
+    /* Packed already: the next records go where these were, which is still in the cache. */
+    if (sbt_queue_is_idle(&w->queue)) {
+        batch_swap(&job->batch, &w->batch);
+        sbt_batch_clear(&w->batch);
+    }
+    return error;
 }
 
 /* What records name goes before them, so that a trace cut anywhere names nothing that is missing.
@@ -268,7 +278,7 @@ int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t off
     unsigned threads = options ? options->threads : 0;
 
     w->queue.fd = fd;
-    w->queue.level = options && options->level ? options->level : 1;
+    w->queue.level = options ? options->level : 0;
     w->queue.written = chunk_written;
     w->queue.user = w;
     w->chunk_size = options && options->chunk_size ? options->chunk_size : SBT_CHUNK_SIZE;
@@ -424,6 +434,11 @@ int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enu
     tsm_buffer_finish(&root);
     w->finished = !error;
     return sbt_writer_stick(w, error);
+}
+
+void sbt_writer_alone(struct sbt_writer *w, bool alone)
+{
+    w->queue.alone = alone;
 }
 
 uint64_t sbt_writer_size(const struct sbt_writer *w)

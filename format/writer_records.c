@@ -91,41 +91,66 @@ static int record_check(const struct sbt_writer *w, const struct sbt_writer_sche
     return 0;
 }
 
+static void span_add_stream(struct sbt_writer *w, uint32_t stream)
+{
+    struct sbt_chunk *span = &w->span;
+
+    span->stream_set |= sbt_stream_bit(stream);
+    if (stream != SBT_STREAM_NONE && stream >= span->stream_end)
+        span->stream_end = stream + 1;
+    if (span->stream_end > w->totals.stream_count)
+        w->totals.stream_count = span->stream_end;
+    w->span_stream = stream;
+}
+
 static void span_add(struct sbt_writer *w, const struct sbt_writer_schema *schema,
                      const struct sbt_record *r)
 {
     struct sbt_chunk *span = &w->span;
-    bool taints = sbt_record_taints(schema->flags, r->flags);
+    bool first = w->batch.count == 1, taints = sbt_record_taints(schema->flags, r->flags);
 
-    if (w->batch.count == 1 || r->time_ns < span->first_time)
+    if (first || r->time_ns < span->first_time)
         span->first_time = r->time_ns;
     if (r->time_ns > span->last_time)
         span->last_time = r->time_ns;
-    span->stream_set |= sbt_stream_bit(r->stream);
-    if (r->stream != SBT_STREAM_NONE && r->stream >= span->stream_end)
-        span->stream_end = r->stream + 1;
-    if (span->stream_end > w->totals.stream_count)
-        w->totals.stream_count = span->stream_end;
+    if (first || r->stream != w->span_stream)
+        span_add_stream(w, r->stream);
     if (taints || r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST) ||
         r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
         span->flags |= SBT_CHUNK_NOTABLE;
     w->totals.tainted_count += taints;
 }
 
+/* A schema's number, from the few that were asked for last if it is there; negative when there is
+ * none. A program has a handful of calls that it makes all the time. */
+static int64_t schema_number(struct sbt_writer *w, uint32_t type)
+{
+    struct sbt_writer_recent *recent = &w->recent[type % SBT_RECENT_COUNT];
+    const uint64_t *place;
+
+    if (recent->used && recent->type == type)
+        return recent->number;
+    place = sbt_map_find(&w->types, type);
+    if (!place)
+        return -1;
+    *recent = (struct sbt_writer_recent){type, (uint32_t)*place, true};
+    return recent->number;
+}
+
 int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
 {
     uint64_t size = SBT_ROW_SIZE(r->slot_count, r->data_size);
     const struct sbt_writer_schema *schema;
-    const uint64_t *place;
-    int error = sbt_writer_check_begun(w);
+    int64_t number;
+    int error = w->error || w->finished || !w->has_metadata ? sbt_writer_check_begun(w) : 0;
 
     if (error)
         return error;
-    place = sbt_map_find(&w->types, r->type);
-    if (!place)
+    number = schema_number(w, r->type);
+    if (number < 0)
         return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x has no schema", w->queue.path,
                         r->type);
-    schema = (const struct sbt_writer_schema *)(const void *)w->schemas.data + *place;
+    schema = (const struct sbt_writer_schema *)(const void *)w->schemas.data + number;
     error = record_check(w, schema, r);
     if (error)
         return error;
@@ -136,7 +161,7 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
         if (error)
             return sbt_writer_stick(w, error);
     }
-    error = sbt_batch_add(&w->batch, (uint32_t)*place, r);
+    error = sbt_batch_add(&w->batch, (uint32_t)number, r);
     if (error)
         return sbt_writer_stick(w, error);
     w->batch.row_bytes += size;

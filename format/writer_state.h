@@ -23,6 +23,13 @@ struct sbt_writer_schema {
     uint64_t hash;     /* of the encoded item, to recognise a repetition */
 };
 
+#define SBT_RECENT_COUNT 16u
+
+struct sbt_writer_recent {
+    uint32_t type, number;
+    bool used;
+};
+
 /* The tables in the order in which they are written before the records that need them. */
 enum sbt_writer_table {
     SBT_TABLE_METADATA,
@@ -46,16 +53,18 @@ struct sbt_writer {
 
     struct sbt_batch batch; /* records of the next EVENTS chunk */
     struct sbt_chunk span;  /* their flags, times, streams */
+    uint32_t span_stream;   /* the stream that was added to it last */
 
     struct sbt_table tables[SBT_TABLE_COUNT];
     struct tsm_buffer blob_bytes;     /* payload of the next BLOBS chunk */
     struct tsm_buffer blob_directory; /* key and size of each piece in it */
     struct sbt_keyset pieces;         /* every key stored */
 
-    struct sbt_map types;      /* type -> place in schemas */
-    struct tsm_buffer schemas; /* struct sbt_writer_schema[] */
-    struct sbt_map enums;      /* hash of name -> hash of content */
-    struct sbt_map strings;    /* id -> hash of content */
+    struct sbt_map types;                              /* type -> number in schemas */
+    struct sbt_writer_recent recent[SBT_RECENT_COUNT]; /* ... of types seen last */
+    struct tsm_buffer schemas;                         /* struct sbt_writer_schema[] */
+    struct sbt_map enums;                              /* hash of name -> hash of content */
+    struct sbt_map strings;                            /* id -> hash of content */
     struct sbt_map stacks;
 
     struct sbt_index index;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wrappers that the traced program calls. Each template looks like the C that it makes."""
 
+import itertools
 import re
 
 from declarations import params_of
@@ -28,6 +29,7 @@ WRAPPER = '''\
 {{
     struct tsm_call call;
     CUresult returned;
+    uint64_t *slots;
     bool ok;
 
     if (!tsm_call_begin(&call, TYPE_{name}))
@@ -170,8 +172,23 @@ def append(call, field):
     return f'tsm_call_slot(&call, {value});'
 
 
+PLAIN = re.compile(r'tsm_call_slot\(&call, ((?!.*cuda_).*)\);')
+
+
+def grouped(lines):
+    """Fields in a row that need no function of ours, all at once: one count instead of many."""
+    found = []
+    for plain, run in itertools.groupby(lines, lambda line: bool(PLAIN.fullmatch(line))):
+        run = list(run)
+        if plain and len(run) > 1:
+            found.append(f'slots = tsm_call_slots(&call, {len(run)});')
+            run = [f'slots[{i}] = {PLAIN.fullmatch(line)[1]};' for i, line in enumerate(run)]
+        found += run
+    return found
+
+
 def after(call, fields):
-    lines = [append(call, field) for field in fields if field.value]
+    lines = grouped([append(call, field) for field in fields if field.value])
     if call.after:
         name, _, args = call.after.partition('(')
         lines.append(f'{name}(&call, ok, {args};')
@@ -223,6 +240,8 @@ def wrapper(call, structs):
     if not re.search(r'\bok\b', text.split('ok = ')[1].split('tsm_call_returned')[1][8:]):
         text = text.replace('    bool ok;\n', '').replace(
             '    ok = returned == CUDA_SUCCESS;\n', '').replace('!ok', 'returned != CUDA_SUCCESS')
+    if 'slots[' not in text:
+        text = text.replace('    uint64_t *slots;\n', '')
     return re.sub(r'\n\n(?=    (returned|tsm_call_commit|return returned))', '\n', text)
 
 

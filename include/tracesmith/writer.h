@@ -24,7 +24,7 @@ struct sbt_writer;
 
 struct sbt_writer_options {
     unsigned threads;       /* compression threads, at most 64 */
-    int level;              /* zstd level; 0 means 1 */
+    int level;              /* zstd level; 0: fast (-1) for records, 1 for the rest */
     size_t chunk_size;      /* raw bytes of a command chunk; 0 means 1 MiB; at most 64 MiB */
     bool append;            /* continue an existing trace (recovery): read on after its last whole
                                chunk, which is found by scanning. See sbt_writer_create. */
@@ -68,6 +68,11 @@ int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8
 
 /* record->seq must be the number of records written so far. The content is copied. */
 int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *record);
+
+/* From now on compress in the caller (true), whatever options->threads says, or in those threads
+ * (false, as at first). Several threads are faster; one costs less CPU, because nothing moves between
+ * cores. */
+void sbt_writer_alone(struct sbt_writer *w, bool alone);
 
 /* Records and bytes handed over so far reach the file (write(2), not fsync). */
 int sbt_writer_flush(struct sbt_writer *w);

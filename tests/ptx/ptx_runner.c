@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ptx_runner MODULE.ptx INPUTS THREADS TARGET > OUTPUTS
+ * ptx_runner MODULE.ptx INPUTS THREADS TARGET [BYTES] > OUTPUTS
  *
  * Runs every entry of a module, in order, on one block of THREADS threads. Entry k gets two
- * pointers: to its part of INPUTS (THREADS times four 64-bit values) and to THREADS zeroed 64-bit
- * results, which are written out. A module that does not load: exit 2, its log on stderr.
+ * pointers: to its part of INPUTS (THREADS times BYTES, 32 when not given) and to THREADS zeroed
+ * 64-bit results, which are written out. A module that does not load: exit 2, its log on stderr.
  */
 #include "emu/ptx.h"
 
@@ -43,11 +43,8 @@ static void run_entry(const struct ptx_module *m, const struct ptx_function *f, 
     uint64_t *out = calloc(threads, sizeof(*out));
     uint64_t params[2] = {(uint64_t)(uintptr_t)in, (uint64_t)(uintptr_t)out};
     struct ptx_fault fault;
-    struct ptx_launch l = {.module = m,
-                           .function = f,
-                           .grid = {1, 1, 1},
-                           .block = {threads, 1, 1},
-                           .params = params};
+    struct ptx_launch l = {
+        .module = m, .function = f, .grid = {1, 1, 1}, .block = {threads, 1, 1}, .params = params};
 
     if (!out || ptx_run(&l, &fault, NULL) != PTX_OK) {
         fprintf(stderr, "%s: %s\n", f->name, out ? fault.text : "out of memory");
@@ -65,8 +62,9 @@ int main(int argc, char **argv)
     size_t text_size;
     size_t in_size;
 
-    if (argc != 5)
+    if (argc < 5)
         return 1;
+    size_t part = (argc > 5 ? (size_t)atoi(argv[5]) : 32) * (size_t)atoi(argv[3]);
     char *text = read_file(argv[1], &text_size);
     char *in = read_file(argv[2], &in_size);
     uint32_t threads = (uint32_t)atoi(argv[3]);
@@ -80,10 +78,10 @@ int main(int argc, char **argv)
         const struct ptx_function *f = ptx_module_function(m, k);
         if (!f->is_entry)
             continue;
-        if (at + threads * 32 > in_size)
+        if (at + part > in_size)
             return 1;
         run_entry(m, f, in + at, threads);
-        at += threads * 32;
+        at += part;
     }
     ptx_module_destroy(m);
     free(text);

@@ -93,14 +93,14 @@ def body(text, result, sources):
     return "".join(line + "\n" for line in lines)
 
 
-def run(runner, text, inputs, threads, target):
+def run(runner, text, inputs, threads, target, bytes_each=32):
     """The results, a tuple for each kernel; or the log of a module that does not load."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("m.ptx", "in")]
         for path, data in zip(paths, (text.encode(), inputs)):
             with open(path, "wb") as file:
                 file.write(data)
-        done = subprocess.run([runner, *paths, str(threads), str(target)], capture_output=True, timeout=120)
+        done = subprocess.run([runner, *paths, str(threads), str(target), str(bytes_each)], capture_output=True, timeout=120)
     if done.returncode:
         return done.stderr.decode(errors="replace")
     values = struct.unpack("<%dQ" % (len(done.stdout) // 8), done.stdout)

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define PATH   "capture_host_memory.sbt"
 #define CYCLES 30
@@ -95,6 +96,38 @@ static void one(size_t size, size_t offset, unsigned writes)
     munmap(map, size + 8192);
 }
 
+#define REWRITTEN_PAGES 1024
+#define REWRITE_CYCLES  48
+
+/* The same bytes again, all over the range, before each launch: watching makes every write a fault.
+ * A few cycles may find that out; after that the range must not be watched all the time. */
+static void rewrite(void *unused)
+{
+    struct rusage before, after;
+
+    memset(memory, 7, memory_size);
+    fake_launch(0, 0, "kernel_first");
+    tsm_hostmem_track((uint64_t)(uintptr_t)memory, memory_size);
+    getrusage(RUSAGE_THREAD, &before);
+    for (unsigned i = 0; i < REWRITE_CYCLES; i++) {
+        memset(memory, 7, memory_size);
+        tsm_hostmem_publish();
+        fake_launch(0, 0, "kernel");
+    }
+    getrusage(RUSAGE_THREAD, &after);
+    CHECK(after.ru_minflt - before.ru_minflt < REWRITE_CYCLES * REWRITTEN_PAGES / 4);
+}
+
+static void run_rewrite(void)
+{
+    memory_size = REWRITTEN_PAGES * 4096;
+    memory = mmap(NULL, memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(memory, memory_size, MADV_NOHUGEPAGE);
+    fake_begin(PATH);
+    fake_run(rewrite, NULL);
+    munmap(memory, memory_size);
+}
+
 int main(void)
 {
     one(100000, 0, 3);
@@ -103,5 +136,6 @@ int main(void)
     /* A few written pages cost a few pages in the trace, not the whole range each time. */
     CHECK(replayed_bytes < 20 * CYCLES * 4096 + 16384);
     one(4 << 20, 0, 3000); /* most pages each time */
+    run_rewrite();
     return check_result();
 }

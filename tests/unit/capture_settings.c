@@ -49,7 +49,7 @@ static void test_bad_values(void)
 {
     CHECK_EQ_INT(with("TS_LANE_SIZE", "3M").lane_size, 2 << 20);
     CHECK_EQ_INT(with("TS_LANE_SIZE", "1").lane_size, 2 << 20);
-    CHECK_EQ_INT(with("TS_LEVEL", "20").level, 1);
+    CHECK_EQ_INT(with("TS_LEVEL", "20").level, 0);
     CHECK_EQ_INT(with("TS_THREADS", "18446744073709551617").threads, 1);
     CHECK_EQ_INT(with("TS_STREAMS", "1,x").stream_count, 0);
     CHECK_EQ_INT(with("TS_CAPTURE", "yes").enabled, true);

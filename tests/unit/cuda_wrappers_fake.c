@@ -9,9 +9,13 @@
 
 char fake_log[4096];
 struct tsm_call fake_record;
+uint32_t fake_type;
+int64_t fake_result;
 bool fake_recording;
 struct tsm_handle fake_handle;
 bool fake_driver;
+
+static uint64_t fake_slots[SBT_FIELD_COUNT_MAX];
 
 void fake_reset(void)
 {
@@ -39,7 +43,8 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     if (!fake_recording)
         return false;
     memset(call, 0, sizeof(*call));
-    call->type = type;
+    call->slots = fake_slots;
+    fake_type = type;
     return true;
 }
 
@@ -52,7 +57,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
-    call->result = result;
+    fake_result = result;
     fake_note(failed ? "failed" : "returned");
 }
 
@@ -181,23 +186,15 @@ void cuda_context_synchronised(CUcontext context)
     fake_note("synchronised:context");
 }
 
-void cuda_checksum_sync(struct tsm_stream *stream)
+void cuda_checksum_sync(struct tsm_stream *stream) {}
+
+void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *function,
+                         CUmodule module, const char *name)
 {
 }
 
-void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *function, CUmodule module,
-                         const char *name)
-{
-}
+void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
 
-void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
-{
-}
+void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start) {}
 
-void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
-{
-}
-
-void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
-{
-}
+void cuda_checksum_command(struct tsm_stream *stream, uint64_t position) {}

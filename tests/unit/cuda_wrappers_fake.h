@@ -12,6 +12,8 @@
 extern char fake_log[4096];
 /* The slots of the record that was committed last, and its type. */
 extern struct tsm_call fake_record;
+extern uint32_t fake_type;
+extern int64_t fake_result;
 /* What tsm_call_begin() answers. */
 extern bool fake_recording;
 /* The handle that any lookup finds, when its raw value is this one. */

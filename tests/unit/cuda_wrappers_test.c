@@ -87,7 +87,7 @@ static void test_command(void)
     real.cuMemsetD32Async = memset_async;
     CHECK_EQ_INT(cuMemsetD32Async(0x1000, 3, 10, (CUstream)(size_t)4), CUDA_SUCCESS);
     CHECK_EQ_STR(fake_log, "publish enqueues:4 real:memset returned commit ");
-    CHECK_EQ_INT(fake_record.type, SBT_TYPE(SBT_API_CUDA, 230));
+    CHECK_EQ_INT(fake_type, SBT_TYPE(SBT_API_CUDA, 230));
     CHECK_EQ_INT(fake_record.slot_count, 4);
     CHECK_EQ_INT(fake_record.slots[0], 0x1000);
     CHECK_EQ_INT(fake_record.slots[3], 40); /* bytes */
@@ -115,7 +115,7 @@ static void test_refused_is_not_read(void)
     begin(CUDA_ERROR_INVALID_VALUE);
     CHECK_EQ_INT(cuMemcpyHtoD_v2(0x1000, (void *)1, 4), CUDA_ERROR_INVALID_VALUE);
     CHECK_EQ_STR(fake_log, "publish blocks:1000 real:copy failed blob:0 commit ");
-    CHECK_EQ_INT(fake_record.result, CUDA_ERROR_INVALID_VALUE);
+    CHECK_EQ_INT(fake_result, CUDA_ERROR_INVALID_VALUE);
 }
 
 static void test_readback(void)
@@ -259,7 +259,7 @@ static void test_every_wrapper(void)
         *row->real = (void *)refuse;
         ((zeros)row->wrapper)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
         if (!CHECK_EQ_INT(fake_record.slot_count, call->schema->field_count) ||
-            !CHECK_EQ_INT(fake_record.type, call->schema->type))
+            !CHECK_EQ_INT(fake_type, call->schema->type))
             fprintf(stderr, "in %s\n", row->name);
     }
 #endif

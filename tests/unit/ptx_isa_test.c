@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the differential test does not reach: barriers in memory, copies, clusters, the stack,
+ * matrices in memory, directives, and what is refused where.
+ */
+#include "tests/unit/check.h"
+#include "tests/unit/ptx_harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD ".version 8.6\n.target sm_90\n.address_size 64\n"
+#define ENTRY(name)                                                                                \
+    ".visible .entry " name "(.param .u64 a, .param .u64 b) {\n"                                   \
+    ".reg .b32 %r<20>; .reg .b64 %d<10>; .reg .pred %p<4>; .reg .f32 %f<20>; .reg .b16 %h<8>;\n"   \
+    ".reg .b128 %q<4>; .shared .align 128 .b8 sm[2048]; .shared .align 8 .b64 bar;\n"              \
+    "ld.param.u64 %d0, [a]; ld.param.u64 %d1, [b]; mov.u32 %r0, %tid.x;\n"                         \
+    "mad.wide.u32 %d2, %r0, 4, %d0; mad.wide.u32 %d3, %r0, 4, %d1;\n"
+
+/* A bulk copy that a barrier announces, then a second phase by arrivals alone. */
+static void test_mbarrier(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "setp.ne.u32 %p1, %r0, 0; @%p1 bra ready;\n"
+             "mbarrier.init.shared::cta.b64 [bar], 64;\n"
+             "ready: bar.sync 0; @%p1 bra others;\n"
+             "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [bar], 256;\n"
+             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%d0], 256, "
+             "[bar];\n"
+             "bra wait;\n"
+             "others: mbarrier.arrive.shared::cta.b64 %d4, [bar];\n"
+             "wait: mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0; @!%p2 bra wait;\n"
+             "mbarrier.arrive.shared::cta.b64 %d4, [bar]; mbarrier.pending_count.b64 %r5, %d4;\n"
+             "again: mbarrier.test_wait.shared::cta.b64 %p2, [bar], %d4; @!%p2 bra again;\n"
+             "mov.u32 %r1, sm; mad.lo.u32 %r1, %r0, 4, %r1; ld.shared.u32 %r2, [%r1];\n"
+             "add.u32 %r2, %r2, %r5; st.global.u32 [%d3], %r2; ret; }\n");
+    uint32_t *a = dev_alloc(256);
+    uint32_t *b = dev_alloc(256);
+
+    for (unsigned k = 0; k < 64; k++)
+        a[k] = 1000 * k;
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 64, PTR(a), PTR(b)), PTX_OK);
+    for (unsigned k = 0; k < 64; k++)
+        CHECK_EQ_INT(b[k] % 1000, 64 - k); /* pending before this thread's own arrival */
+    CHECK_EQ_INT(b[63] / 1000, 63);
+    ptx_module_destroy(m);
+}
+
+static void test_cluster(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "mov.u32 %r1, sm; mad.lo.u32 %r2, %r0, 4, %r1; mapa.shared::cluster.u32 %r3, %r2, 0;\n"
+             "st.shared::cluster.u32 [%r3], %r0;\n"
+             "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
+             "xor.b32 %r4, %r0, 63; mad.lo.u32 %r4, %r4, 4, %r1; ld.shared.u32 %r5, [%r4];\n"
+             "barrier.cluster.arrive; barrier.cluster.wait;\n"
+             "mov.u32 %r6, %cluster_nctarank; add.u32 %r5, %r5, %r6;\n"
+             "getctarank.shared::cluster.u32 %r7, %r3; add.u32 %r5, %r5, %r7;\n"
+             "st.global.u32 [%d3], %r5; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 64, PTR(b), PTR(b)), PTX_OK);
+    for (unsigned k = 0; k < 64; k++)
+        CHECK_EQ_INT(b[k], (k ^ 63) + 1);
+    ptx_module_destroy(m);
+}
+
+static void test_alloca(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "stacksave.u64 %d8; mov.u64 %d4, 64; alloca.u64 %d5, %d4, 32;\n"
+             "st.local.u32 [%d5+60], %r0; alloca.u64 %d6, %d4; st.local.u32 [%d6], 7;\n"
+             "ld.local.u32 %r1, [%d5+60]; sub.u64 %d7, %d6, %d5; cvt.u32.u64 %r2, %d7;\n"
+             "stackrestore.u64 %d8; alloca.u64 %d9, %d4, 32; setp.eq.u64 %p1, %d9, %d5;\n"
+             "selp.u32 %r3, 1000, 0, %p1; add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3;\n"
+             "st.global.u32 [%d3], %r1; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[5], 5 + 64 + 1000);
+    ptx_module_destroy(m);
+}
+
+static void test_atomics(void)
+{
+    struct ptx_module *m = dev_parse(
+        HEAD ENTRY("k") "mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f40000000;\n"
+                        "atom.global.v2.f32.add {%f3, %f4}, [%d0], {%f1, %f2};\n"
+                        "red.global.max.noftz.v2.f16x2 [%d0+8], {%r0, %r0};\n"
+                        "cvt.u64.u32 %d4, %r0; mov.u64 %d5, 77; mov.b128 %q1, {%d4, %d5};\n"
+                        "atom.global.exch.b128 %q2, [%d0+16], %q1;\n"
+                        "mov.b128 {%d6, %d7}, %q2; st.global.u32 [%d3], %d6;\n"
+                        "ret; }\n");
+    uint32_t *a = dev_alloc(256);
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(a), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(a[0], 0x42000000); /* 32.0, 64.0 */
+    CHECK_EQ_INT(a[1], 0x42800000);
+    CHECK_EQ_INT(a[2], 31);
+    CHECK_EQ_INT(a[4], 31);
+    CHECK_EQ_INT(a[6], 77);
+    CHECK_EQ_INT(b[7], 6); /* what the lane before it wrote */
+    ptx_module_destroy(m);
+}
+
+static void test_move_matrices(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "mov.u32 %r1, sm; and.b32 %r2, %r0, 7; mad.lo.u32 %r3, %r2, 16, %r1;\n"
+             "ld.global.u32 %r4, [%d2]; movmatrix.sync.aligned.m8n8.trans.b16 %r5, %r4;\n"
+             "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%r3], {%r5};\n"
+             "mad.lo.u32 %r6, %r0, 4, %r1; ld.shared.u32 %r7, [%r6]; st.global.u32 [%d3], %r7;\n"
+             "ret; }\n");
+    uint32_t *a = dev_alloc(256);
+    uint32_t *b = dev_alloc(256);
+
+    for (unsigned k = 0; k < 32; k++)
+        a[k] = k * 0x10001 + 0x8000;
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(a), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, a, 128); /* transposed twice */
+    ptx_module_destroy(m);
+}
+
+/* D = A B + C of s8, with A in rows, B in columns and D in columns; strides beyond the size. */
+static void test_wmma(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "mov.u32 %r1, 32; wmma.load.a.sync.aligned.row.m8n32k16.global.s8 {%r2}, [%d0], %r1;\n"
+             "wmma.load.b.sync.aligned.col.m8n32k16.global.u8 {%r3, %r4, %r5, %r6}, [%d0+256];\n"
+             "wmma.load.c.sync.aligned.row.m8n32k16.global.s32 {%r7, %r8, %r9, %r10, %r11, %r12, "
+             "%r13, %r14},"
+             " [%d0+1024];\n"
+             "wmma.mma.sync.aligned.row.col.m8n32k16.s32.s8.u8.s32 {%r7, %r8, %r9, %r10, %r11, "
+             "%r12, %r13, %r14},"
+             " {%r2}, {%r3, %r4, %r5, %r6}, {%r7, %r8, %r9, %r10, %r11, %r12, %r13, %r14};\n"
+             "wmma.store.d.sync.aligned.col.m8n32k16.global.s32 [%d1],"
+             " {%r7, %r8, %r9, %r10, %r11, %r12, %r13, %r14}; ret; }\n");
+    int8_t *a = dev_alloc(4096);
+    int32_t *d = dev_alloc(4096);
+    uint8_t *b = (uint8_t *)a + 256;
+    int32_t *c = (int32_t *)(void *)(a + 1024);
+
+    for (int k = 0; k < 256; k++)
+        a[k] = (int8_t)(k * 37);
+    for (int k = 0; k < 512; k++)
+        b[k] = (uint8_t)(k * 91);
+    for (int k = 0; k < 256; k++)
+        c[k] = k * 1000 - 7;
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(a), PTR(d)), PTX_OK);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 32; j++) {
+            int32_t sum = c[i * 32 + j];
+            for (int k = 0; k < 16; k++)
+                sum += a[i * 32 + k] * b[j * 16 + k];
+            CHECK_EQ_INT(d[j * 8 + i], sum);
+        }
+    ptx_module_destroy(m);
+}
+
+/* A matrix of halves times the identity, through shared memory and both layouts. */
+static void test_wmma_half(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") ".reg .b32 %a<8>; .reg .b32 %b<8>; .reg .b32 %c<4>; mov.b32 %c0, 0; mov.b32 %c1, 0;\n"
+             "mov.b32 %c2, 0; mov.b32 %c3, 0;\n"
+             "wmma.load.a.sync.aligned.col.m16n16k16.f16 {%a0,%a1,%a2,%a3,%a4,%a5,%a6,%a7}, "
+             "[%d0];\n"
+             "wmma.load.b.sync.aligned.row.m16n16k16.f16 {%b0,%b1,%b2,%b3,%b4,%b5,%b6,%b7}, "
+             "[%d0+512];\n"
+             "wmma.mma.sync.aligned.col.row.m16n16k16.f16.f16 {%c0,%c1,%c2,%c3},\n"
+             "{%a0,%a1,%a2,%a3,%a4,%a5,%a6,%a7}, {%b0,%b1,%b2,%b3,%b4,%b5,%b6,%b7}, "
+             "{%c0,%c1,%c2,%c3};\n"
+             "wmma.store.d.sync.aligned.row.m16n16k16.f16 [%d1], {%c0,%c1,%c2,%c3}; ret; }\n");
+    uint16_t *a = dev_alloc(1024);
+    uint16_t *d = dev_alloc(512);
+
+    for (unsigned k = 0; k < 256; k++) {
+        a[k] = (uint16_t)(0x3c00 + k);
+        a[256 + k] = k % 17 == 0 ? 0x3c00 : 0;
+    }
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(a), PTR(d)), PTX_OK);
+    for (unsigned k = 0; k < 256; k++)
+        CHECK_EQ_INT(d[k], a[k % 16 * 16 + k / 16]);
+    ptx_module_destroy(m);
+}
+
+static const char odd_module[] = HEAD
+    ".file 1 \"a.c\", 5, 6\n"
+    ".section .debug_info { .b32 1, .debug_abbrev .b8 3, 4 L1: .b64 L1+4 }\n@@DWARF .byte 1\n"
+    ".func (.param .b32 r) seven () { st.param.b32 [r], 7; ret; }\n"
+    ".func (.param .b32 r) other ();\n.alias other, seven;\n"
+    ".func .attribute(.unified(1, 2)) (.param .b32 r) nine () { st.param.b32 [r], 9; "
+    "ret; }\n"
+    ".global .u64 table[2] = {seven, nine};\n"
+    ".global .align 4 .u32 x[2][3] = {{1 + 2 * 3, -2}, {(1 << 4) | 3, WARP_SZ}};\n"
+    ".global .u32 more[] = {5 > 3 ? 10 : 20, ~0 & 0xff, !0, 7 % 4, (.s64) 2.9, 0b101, 017, 3U};\n"
+    ".global .f32 reals[3] = {1.5, 0f40000000, -2.0 * 1.5};\n"
+    ".global .u64 where = generic(x) + 4;\n.global .b8 bytes[2] = {0xff(x), 0xff00(x)};\n"
+    ".global .u64 plain = x;\n.const .u32 $odd_$name = 3;\n" ENTRY(
+        "k") ".pragma \"nounroll\"; .loc 1 2 3, function_name L1, inlined_at 1 4 5\n"
+             "proto: .callprototype (.param .b32 _) _ ();\n"
+             "targets: .calltargets seven, nine;\n"
+             "and.b32 %r1, %r0, 1; mad.wide.u32 %d4, %r1, 8, table; ld.global.u64 %d5, [%d4];\n"
+             "{ .param .b32 r; call (r), %d5, (), proto; ld.param.b32 %r2, [r]; }\n"
+             "{ .param .b32 r; call.uni (r), %d5, (), targets; ld.param.b32 %r3, [r]; }\n"
+             "{ .param .b32 r; call (r), other; ld.param.b32 %r4, [r]; }\n"
+             "add.u32 %r2, %r2, %r3; mad.lo.u32 %r2, %r4, 100, %r2; setp.eq.u32 %p1, %r0, 3;\n"
+             "@ !%p1 st.global.u32 [%d3], %r2; @ %p1 st.global.u32 [%d3+4*2-8], 0x10 + 1; ret; }\n";
+
+static const void *variable(const struct ptx_module *m, const char *name)
+{
+    for (size_t k = 0; k < ptx_module_variable_count(m); k++)
+        if (strcmp(ptx_module_variable(m, k)->name, name) == 0)
+            return (const void *)(uintptr_t)ptx_module_variable(m, k)->address;
+    return NULL;
+}
+
+static void test_directives(void)
+{
+    static const uint32_t rows[] = {7, (uint32_t)-2, 0, 19, 32, 0};
+    static const uint32_t more[] = {10, 0xff, 1, 3, 2, 5, 15, 3};
+    static const float reals[] = {1.5f, 2.0f, -3.0f};
+    struct ptx_module *m = dev_parse(odd_module);
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_MEM(variable(m, "x"), rows, sizeof(rows));
+    CHECK_EQ_MEM(variable(m, "more"), more, sizeof(more));
+    CHECK_EQ_MEM(variable(m, "reals"), reals, sizeof(reals));
+    uint64_t x = PTR(variable(m, "x"));
+    CHECK(*(const uint64_t *)variable(m, "where") == x + 4);
+    CHECK(*(const uint64_t *)variable(m, "plain") == x);
+    CHECK_EQ_INT(((const uint8_t *)variable(m, "bytes"))[1], x >> 8 & 0xff);
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[4], 714);
+    CHECK_EQ_INT(b[5], 718);
+    CHECK_EQ_INT(b[3], 17);
+    ptx_module_destroy(m);
+}
+
+static const struct {
+    const char *line;
+    int status;
+    const char *word; /* in the log */
+} refused[] = {
+    {"wgmma.fence.sync.aligned;", PTX_UNSUPPORTED, "wgmma"},
+    {"tcgen05.wait::ld.sync.aligned;", PTX_UNSUPPORTED, "tcgen05"},
+    {"cp.async.bulk.tensor.1d.shared::cluster.global [sm], [%d0];", PTX_UNSUPPORTED, "tensor"},
+    {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1}, %r1, 0;",
+     PTX_UNSUPPORTED, "mma.sp"},
+    {"add.u32 %f1, %r1, %r2;", PTX_INVALID, "%f1"},
+    {"add.u32 %r1, %r1, 1.5;", PTX_INVALID, "1.5"},
+    {"add.f32 %f1, %f1, 1;", PTX_INVALID, "add"},
+    {"add.u32 %r1, %r2;", PTX_INVALID, "add"},
+    {"add.u32 %r1, %r2, %nothing;", PTX_INVALID, "%nothing"},
+    {"and.u32 %r1, %r2, %r3;", PTX_UNSUPPORTED, "and.u32"},
+    {"div.rn.sat.f32 %f1, %f2, %f3;", PTX_UNSUPPORTED, "div"},
+    {"fma.f32 %f1, %f2, %f3, %f4;", PTX_UNSUPPORTED, "fma"},
+    {"add.rz.f16 %h1, %h2, %h3;", PTX_UNSUPPORTED, "add"},
+    {"setp.lo.s32 %p1, %r1, %r2;", PTX_UNSUPPORTED, "setp"},
+    {"cvt.rn.u32.f32 %r1, %f1;", PTX_UNSUPPORTED, "cvt"},
+    {"cvt.f32.s32 %f1, %r1;", PTX_UNSUPPORTED, "cvt"},
+    {"add.f32x2 %d1, %d2, %d3;", PTX_INVALID, "sm_100"},
+    {"bar.sync 16;", PTX_INVALID, "bar"},
+    {"vmad.u32.u32.u32 %r1, -%r2, %r3, -%r4;", PTX_INVALID, "vmad"},
+    {"add.u32 %r1, %r2.b0, %r3;", PTX_INVALID, "add"},
+    {"atom.global.add.s64 %d1, [%d0], %d2;", PTX_UNSUPPORTED, "atom"},
+    {"shfl.idx.b32 %r1, %r2, 0, 31;", PTX_UNSUPPORTED, "shfl"},
+    {"mov.u32 %r1, 1 / 0;", PTX_INVALID, "expression"},
+    {"bra nowhere;", PTX_INVALID, "nowhere"},
+};
+
+static void test_refused(void)
+{
+    for (size_t k = 0; k < sizeof(refused) / sizeof(refused[0]); k++) {
+        char text[2048];
+        snprintf(text, sizeof(text), "%s%s\nret; }\n", HEAD ENTRY("k"), refused[k].line);
+        bool right = CHECK_EQ_INT(dev_try(text), refused[k].status) &
+                     CHECK(strstr(dev_log, "line 9;")) & CHECK(strstr(dev_log, refused[k].word));
+        if (!right)
+            fprintf(stderr, "%s: %s\n", refused[k].line, dev_log);
+    }
+    CHECK_EQ_INT(dev_try(".version 7.0\n.target sm_70\n.entry k { .reg .b32 %r<4>;\n"
+                         "redux.sync.add.u32 %r1, %r2, -1; }"),
+                 PTX_INVALID);
+    CHECK(strstr(dev_log, "line 4;") && strstr(dev_log, "sm_80"));
+}
+
+int main(void)
+{
+    test_mbarrier();
+    test_cluster();
+    test_alloca();
+    test_atomics();
+    test_move_matrices();
+    test_wmma();
+    test_wmma_half();
+    test_directives();
+    test_refused();
+    return check_result();
+}
