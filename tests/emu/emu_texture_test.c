@@ -641,6 +641,46 @@ static void test_operands(void)
     OK(cuArrayDestroy(array));
 }
 
+/* Every launch of a graph sees what its kernel node was given, also after the object went. */
+static void test_graph(void)
+{
+    const struct subject s = {8, 8, 0, 0, CU_AD_FORMAT_FLOAT, 1};
+    CUDA_TEXTURE_DESC t = {0};
+    CUarray array = make(&s);
+    CUtexObject object = bind(array, &t);
+    CUfunction f;
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+    uint8_t bytes[4];
+    void *params[] = {&object, &in, &out};
+
+    set_point(0, 2, 1, 0);
+    OK(cuMemcpyHtoD_v2(in, points, sizeof(points)));
+    OK(cuModuleGetFunction(&f, module, "tex2d"));
+    CUDA_KERNEL_NODE_PARAMS_v2 kernel = {.func = f,
+                                         .gridDimX = 1,
+                                         .gridDimY = 1,
+                                         .gridDimZ = 1,
+                                         .blockDimX = 1,
+                                         .blockDimY = 1,
+                                         .blockDimZ = 1,
+                                         .kernelParams = params};
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &kernel));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphDestroy(graph));
+    OK(cuTexObjectDestroy(object));
+    for (unsigned i = 0; i < 2; i++) {
+        OK(cuMemsetD8_v2(out, 0, sizeof(got)));
+        OK(cuGraphLaunch(exec, NULL));
+        OK(cuMemcpyDtoH_v2(got, out, sizeof(got)));
+        CHECK(real(got[0][0]) == (float)component(&s, 2, 1, 0, 0, bytes));
+    }
+    OK(cuGraphExecDestroy(exec));
+    OK(cuArrayDestroy(array));
+}
+
 /* The object may go when the kernel has been sent; one that is gone stops the next kernel. */
 static void test_handles(void)
 {
@@ -679,6 +719,7 @@ int main(void)
     test_levels();
     test_gather();
     test_operands();
+    test_graph();
     test_handles();
     cuCtxDestroy_v2(context);
     return check_result();
