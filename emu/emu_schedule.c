@@ -67,8 +67,11 @@ struct emu_command *emu_command_clone(const struct emu_command *command)
 {
     struct emu_command *copy = emu_command_create(command->type, command->payload_size);
 
-    if (copy)
-        memcpy(copy->payload, command->payload, command->payload_size);
+    if (!copy)
+        return NULL;
+    memcpy(copy->payload, command->payload, command->payload_size);
+    if (copy->type->cloned)
+        copy->type->cloned(copy);
     return copy;
 }
 

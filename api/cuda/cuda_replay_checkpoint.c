@@ -95,37 +95,20 @@ static int load_variable(struct cuda_replay *replay, const struct saved *saved)
     return send(replay, saved, start + saved->offset);
 }
 
-/* As wide, high and deep as the array itself says; what was saved must be all of it. */
 static int load_array(struct cuda_replay *replay, const struct saved *saved)
 {
-    const struct cuda_real *driver = &replay->library.calls;
-    CUarray array = cuda_object_find(replay, CUDA_OBJECT_ARRAY, saved->object);
-    CUDA_ARRAY3D_DESCRIPTOR d = {0};
-    CUresult result =
-        array ? driver->cuArray3DGetDescriptor_v2(&d, array) : CUDA_ERROR_INVALID_HANDLE;
+    uint64_t part = saved->size < PART_SIZE ? saved->size : PART_SIZE;
+    void *bytes = malloc(part);
+    int error = bytes ? 0 : tsm_fail(TSM_E_MEMORY, "no memory to load an array");
 
-    if (result != CUDA_SUCCESS)
-        return cuda_fail(driver, "cuArray3DGetDescriptor_v2", result);
-    size_t height = d.Height ? d.Height : 1, depth = d.Depth ? d.Depth : 1;
-    if (!d.Width || saved->size % (height * depth) || saved->offset)
-        return tsm_fail(TSM_E_FORMAT, "is not the content of its array");
-    void *bytes = malloc(saved->size);
-    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                          .srcHost = bytes,
-                          .srcPitch = saved->size / (height * depth),
-                          .srcHeight = height,
-                          .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-                          .dstArray = array,
-                          .WidthInBytes = saved->size / (height * depth),
-                          .Height = height,
-                          .Depth = depth};
-    int error = bytes ? sbt_reader_blob(replay->reader, &saved->bytes, 0, bytes, saved->size)
-                      : tsm_fail(TSM_E_MEMORY, "no memory to load an array");
-    result = error < 0 ? CUDA_SUCCESS : driver->cuMemcpy3D_v2(&copy);
+    for (uint64_t at = 0; at < saved->size && error >= 0; at += part) {
+        uint64_t size = saved->size - at < part ? saved->size - at : part;
+        error = sbt_reader_blob(replay->reader, &saved->bytes, at, bytes, size);
+        if (error >= 0)
+            error = cuda_array_write(replay, saved->object, saved->offset + at, bytes, size);
+    }
     free(bytes);
-    if (error < 0)
-        return error;
-    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuMemcpy3D_v2", result);
+    return error < 0 ? error : 0;
 }
 
 int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *record)

@@ -8,6 +8,7 @@
  */
 #include "api/cuda/cuda_source.h"
 
+#include "api/cuda/cuda_array_bytes.h"
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_image.h"
@@ -15,10 +16,7 @@
 #include "base/clock.h"
 
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <time.h>
-
-#define ARRAY_SIZE_MAX ((uint64_t)128 << 20) /* one record: rows cannot be cut */
 
 /* ---- images: what variables there are ----------------------------------------------------------
  */
@@ -249,70 +247,35 @@ static bool save_code(const struct code *code)
 /* ---- arrays ------------------------------------------------------------------------------------
  */
 
-static uint64_t element_size(const CUDA_ARRAY3D_DESCRIPTOR *d)
+struct readable_array {
+    CUarray raw;
+    struct cuda_array_shape shape;
+};
+
+static bool read_array(const struct tsm_memory *m, uint64_t offset, void *out, size_t size)
 {
-    switch (d->Format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8:
-        return d->NumChannels;
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF:
-        return 2 * d->NumChannels;
-    case CU_AD_FORMAT_UNSIGNED_INT32:
-    case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT:
-        return 4 * d->NumChannels;
-    default:
-        return 0; /* block-compressed and planar ones */
+    const struct readable_array *array = m->user;
+
+    return cuda_array_bytes(real.cuMemcpy3D_v2, array->raw, &array->shape, offset, out, size,
+                            false) == CUDA_SUCCESS;
+}
+
+static bool save_array(CUarray raw, uint32_t id)
+{
+    struct readable_array array = {.raw = raw};
+    struct tsm_memory m = {
+        .kind = SBT_MEMORY_ARRAY, .object = id, .read = read_array, .user = &array};
+    CUDA_ARRAY3D_DESCRIPTOR description;
+
+    if (real.cuArray3DGetDescriptor_v2(&description, raw) != CUDA_SUCCESS)
+        return false;
+    if (!cuda_array_shape(&array.shape, &description)) {
+        tsm_session_unmodelled(
+            "a checkpoint without an array of a planar, compressed or sparse form", true);
+        return true;
     }
-}
-
-static bool read_kept(const struct tsm_memory *m, uint64_t offset, void *out, size_t size)
-{
-    memcpy(out, (const uint8_t *)m->user + offset, size);
-    return true;
-}
-
-static bool copy_array(CUarray array, const CUDA_ARRAY3D_DESCRIPTOR *d, void *out)
-{
-    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
-                          .srcArray = array,
-                          .dstMemoryType = CU_MEMORYTYPE_HOST,
-                          .dstHost = out,
-                          .WidthInBytes = d->Width * element_size(d),
-                          .Height = d->Height ? d->Height : 1,
-                          .Depth = d->Depth ? d->Depth : 1};
-
-    copy.dstPitch = copy.WidthInBytes;
-    copy.dstHeight = copy.Height;
-    return real.cuMemcpy3D_v2(&copy) == CUDA_SUCCESS;
-}
-
-/* Arrays are few and small beside buffers: each is read as a whole. One that cannot be saved makes
- * the checkpoint impossible. */
-static bool save_array(void *user, const struct tsm_handle *handle)
-{
-    CUarray array = (CUarray)(uintptr_t)handle->raw;
-    struct tsm_memory m = {.kind = SBT_MEMORY_ARRAY, .object = handle->id, .read = read_kept};
-    CUDA_ARRAY3D_DESCRIPTOR d;
-    void *bytes;
-    bool saved;
-
-    if (real.cuArray3DGetDescriptor_v2(&d, array) != CUDA_SUCCESS)
-        return false;
-    m.size = d.Width * element_size(&d) * (d.Height ? d.Height : 1) * (d.Depth ? d.Depth : 1);
-    if (m.size == 0 || m.size > ARRAY_SIZE_MAX) {
-        tsm_session_unmodelled("an array that a checkpoint cannot save", false);
-        return false;
-    }
-    bytes = mmap(NULL, m.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bytes == MAP_FAILED)
-        return false;
-    m.user = bytes;
-    saved = copy_array(array, &d, bytes) && tsm_checkpoint_memory(&m);
-    munmap(bytes, m.size);
-    return saved;
+    m.size = cuda_array_size(&array.shape);
+    return tsm_checkpoint_memory(&m);
 }
 
 /* Their context is not known: any will do, the address space is one. */
@@ -323,7 +286,7 @@ static bool save_arrays(void *user, const struct tsm_handle *context)
     if (*done || !enter((CUcontext)(uintptr_t)context->raw))
         return true;
     *done = true;
-    bool saved = tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_ARRAY, save_array, NULL);
+    bool saved = cuda_arrays_each(save_array);
     leave();
     return saved;
 }
