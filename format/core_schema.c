@@ -117,7 +117,7 @@ static const struct sbt_schema core_schemas[] = {
 static const struct sbt_enum_value memory_values[] = {
     {"device", SBT_MEMORY_DEVICE}, {"host", SBT_MEMORY_HOST},
     {"global", SBT_MEMORY_GLOBAL}, {"library_global", SBT_MEMORY_LIBRARY_GLOBAL},
-    {"array", SBT_MEMORY_ARRAY},
+    {"array", SBT_MEMORY_ARRAY},   {"physical", SBT_MEMORY_PHYSICAL},
 };
 
 static const struct sbt_enum_value checkpoint_values[] = {

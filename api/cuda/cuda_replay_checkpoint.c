@@ -4,6 +4,8 @@
  */
 #include "api/cuda/cuda_replay_state.h"
 
+#include "api/cuda/cuda_window.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,13 +53,53 @@ static int send(struct cuda_replay *replay, const struct saved *saved, CUdevicep
     return error;
 }
 
+static int send_through_window(struct cuda_replay *replay, const struct saved *saved,
+                               CUmemGenericAllocationHandle handle)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    uint64_t size = (saved->offset + saved->size + CUDA_PAGE - 1) & ~(CUDA_PAGE - 1);
+    struct cuda_window window;
+    CUresult result = cuda_window_open(&window, driver, handle, size);
+
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(driver, "mapping physical memory to fill it", result);
+    int error = send(replay, saved, window.start + saved->offset);
+    cuda_window_close(&window, driver);
+    return error;
+}
+
+static int load_physical(struct cuda_replay *replay, const struct saved *saved)
+{
+    CUmemGenericAllocationHandle handle;
+    int error = cuda_physical_find(replay, saved->address, &handle);
+
+    return error ? error : send_through_window(replay, saved, handle);
+}
+
+/* Where the program had mapped physical memory and released its handle. */
+static int load_mapping(struct cuda_replay *replay, const struct saved *saved)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUmemGenericAllocationHandle handle;
+
+    if (driver->cuMemRetainAllocationHandle(&handle, (void *)(uintptr_t)saved->address) !=
+        CUDA_SUCCESS)
+        return tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
+                        (unsigned long long)saved->address);
+    int error = send_through_window(replay, saved, handle);
+    driver->cuMemRelease(handle);
+    return error;
+}
+
 static int load_allocation(struct cuda_replay *replay, const struct saved *saved)
 {
     const struct cuda_memory *memory = &replay->memory;
     const struct tsm_region *region = cuda_memory_find(memory, saved->address);
     uint64_t start = saved->address + saved->offset;
 
-    if (!region || start - region->address > region->size ||
+    if (!region)
+        return load_mapping(replay, saved);
+    if (start - region->address > region->size ||
         saved->size > region->size - (start - region->address))
         return tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
                         (unsigned long long)start);
@@ -130,6 +172,8 @@ int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *re
     case SBT_MEMORY_GLOBAL:
     case SBT_MEMORY_LIBRARY_GLOBAL:
         return load_variable(replay, &saved);
+    case SBT_MEMORY_PHYSICAL:
+        return load_physical(replay, &saved);
     case SBT_MEMORY_ARRAY:
         return load_array(replay, &saved);
     default:

@@ -170,6 +170,12 @@ void cuda_code_finish(struct cuda_replay *replay);
 /* Carry out a MEMORY record. Nothing else runs. */
 int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *record);
 
+/* ---- virtual memory (cuda_replay_virtual.c) ---- */
+
+/* The physical memory that the trace knows by the number `recorded`. */
+int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,
+                       CUmemGenericAllocationHandle *out);
+
 /* ---- arrays (cuda_replay_array.c) ---- */
 
 /* Live ones, by id. A zeroed struct is empty. */

@@ -75,6 +75,7 @@ static void forked(void)
     cuda_functions_forked();
     cuda_checksum_forked();
     cuda_checkpoint_forked();
+    cuda_virtual_forked();
     cuda_describe_again();
 }
 

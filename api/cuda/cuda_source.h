@@ -71,8 +71,14 @@ bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, ui
 /* Each live array, also a level of a mipmapped one, for checkpoints: as cuda_allocations_each(). */
 bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id));
 
+/* The program's virtual memory goes into the checkpoint: false when it could not be kept. */
+bool cuda_virtual_save(void);
+/* Is something mapped there, from that address on? */
+bool cuda_virtual_holds(CUdeviceptr start);
+
 /* In the child of a fork. */
 void cuda_checkpoint_forked(void);
+void cuda_virtual_forked(void);
 void cuda_arrays_forked(void);
 void cuda_streams_forked(void);
 void cuda_functions_forked(void);

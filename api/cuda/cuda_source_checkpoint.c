@@ -202,6 +202,8 @@ static bool save_allocation(CUdeviceptr start, uint64_t size, CUcontext context)
                            .user = (const void *)(uintptr_t)start};
     bool saved;
 
+    if (cuda_virtual_holds(start))
+        return true; /* see cuda_virtual_save() */
     if (!tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, CUDA_SLOT(context)) || !enter(context))
         return true; /* it went with its context */
     saved = !is_there(start, size) || tsm_checkpoint_memory(&m);
@@ -295,7 +297,7 @@ bool cuda_checkpoint_save(void)
 {
     bool arrays_done = false;
 
-    if (!cuda_allocations_each(save_allocation))
+    if (!cuda_allocations_each(save_allocation) || !cuda_virtual_save())
         return false;
     for (const struct code *code = atomic_load(&codes); code; code = code->next)
         if (!save_code(code))

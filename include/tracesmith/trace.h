@@ -64,6 +64,7 @@ enum sbt_memory {
     SBT_MEMORY_GLOBAL = 3, /* a variable of a module: object and name */
     SBT_MEMORY_LIBRARY_GLOBAL = 4, /* of a library */
     SBT_MEMORY_ARRAY = 5,  /* an array, by its object: rows without gaps, plane after plane */
+    SBT_MEMORY_PHYSICAL = 6, /* memory without an address, by the number that records name it with */
 };
 
 /* flags of a checkpoint */
