@@ -24,7 +24,8 @@ struct scan {
     uint32_t capacity;
     uint64_t next_seq;
     uint32_t from_number;   /* of the checkpoint, 0 none */
-    struct sbt_map made_at; /* address -> seq + 1 of the record that made memory there */
+    struct sbt_map made_at; /* address -> seq + 1 of the record that made memory there, | NAMED */
+    struct sbt_map size_at; /* ... and its size */
     bool in_checkpoint;     /* one has begun and not ended */
 };
 
@@ -229,27 +230,81 @@ static int compare_pulls(const void *a, const void *b)
 
 /* ---- checkpoints -------------------------------------------------------------------------- */
 
+#define NAMED (1ull << 63)
+
+/* A record that is carried out names an address: what lies there must be there, even if it is freed
+ * before the checkpoint. */
+static void note_named(struct scan *scan, uint64_t address)
+{
+    uint64_t *made = sbt_map_find(&scan->made_at, address);
+
+    for (size_t i = 0; !made && i < scan->size_at.capacity; i++) {
+        const struct sbt_map_slot *slot = &scan->size_at.slots[i];
+        if (slot->used && address - slot->key < slot->value)
+            made = sbt_map_find(&scan->made_at, slot->key);
+    }
+    if (made && *made)
+        *made |= NAMED;
+}
+
+static void note_names(struct scan *scan, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++) {
+        uint32_t type = schema->fields[i].type;
+        if ((type == SBT_FIELD_DEVPTR || type == SBT_FIELD_HOSTPTR) && record->slots[i] &&
+            schema->fields[i].role != SBT_ROLE_ADDRESS)
+            note_named(scan, record->slots[i]);
+    }
+}
+
+static int no_memory(void)
+{
+    return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
+}
+
+static int note_made_at(struct scan *scan, const struct sbt_record *record,
+                        const struct sbt_schema *schema, uint64_t address)
+{
+    bool added;
+    uint64_t *size = sbt_map_insert(&scan->size_at, address, &added);
+    uint64_t *made = size ? sbt_map_insert(&scan->made_at, address, &added) : NULL;
+
+    if (!made)
+        return no_memory();
+    *size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
+    *made = record->seq + 1;
+    return 0;
+}
+
+static int note_freed(struct scan *scan, const struct sbt_record *record, uint64_t address)
+{
+    uint64_t *made = sbt_map_find(&scan->made_at, address);
+    bool added;
+
+    if (!made || !*made)
+        return 0;
+    if (!(*made & NAMED) && (!sbt_map_insert(&scan->plan->dead, *made, &added) ||
+                             !sbt_map_insert(&scan->plan->dead, record->seq + 1, &added)))
+        return no_memory();
+    *made = 0;
+    return 0;
+}
+
 /* Programs that allocate for each step have made and freed memory many times over before the
- * checkpoint; only what is alive there is needed. */
+ * checkpoint; only what is alive there is needed, and what other records name. */
 static int note_memory(struct scan *scan, const struct sbt_record *record,
                        const struct sbt_schema *schema)
 {
     uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
-    bool makes = schema->kind == SBT_KIND_CREATE, added;
-    uint64_t *made;
 
-    if (record->seq >= scan->plan->from_seq || !address ||
-        (!makes && schema->kind != SBT_KIND_DESTROY))
+    if (record->seq >= scan->plan->from_seq || is_submitted(schema) ||
+        schema->kind == SBT_KIND_SYNC)
         return 0;
-    made = sbt_map_insert(&scan->made_at, address, &added);
-    if (!made)
-        return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
-    if (!makes && *made &&
-        (!sbt_map_insert(&scan->plan->dead, *made, &added) ||
-         !sbt_map_insert(&scan->plan->dead, record->seq + 1, &added)))
-        return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
-    *made = makes ? record->seq + 1 : 0;
-    return 0;
+    note_names(scan, record, schema);
+    if (address && schema->kind == SBT_KIND_CREATE)
+        return note_made_at(scan, record, schema, address);
+    return address && schema->kind == SBT_KIND_DESTROY ? note_freed(scan, record, address) : 0;
 }
 
 static void note_checkpoint(struct scan *scan, const struct sbt_record *record)
@@ -335,6 +390,7 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     out->interrupted_count += scan.in_checkpoint;
     free(scan.streams);
     sbt_map_finish(&scan.made_at);
+    sbt_map_finish(&scan.size_at);
     if (!error && out->pull_count)
         qsort(out->pulls, out->pull_count, sizeof(*out->pulls), compare_pulls);
     return error;
