@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Checkpoints in a program of several threads: what each saved is what the commands before it did,
- * no more and no less. Late starts; a GPU that is never idle; a crash in between.
+ * no more and no less, also when they come one after the other. Late starts; a GPU that is never
+ * idle; a crash in between.
  */
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
@@ -26,6 +27,8 @@ struct count {
     uint64_t streams[FAKE_STREAM_COUNT];
     uint64_t before[FAKE_STREAM_COUNT]; /* a late start: commands that are not in the trace */
     unsigned checkpoints, starts, ends;
+    uint64_t objects;              /* made and not yet freed, so far in the trace */
+    unsigned calls_in_checkpoints; /* whose place in the order is inside one */
 };
 
 static void check_saved(struct sbt_reader *reader, const struct sbt_record *r, struct count *c)
@@ -46,9 +49,11 @@ static void check_saved(struct sbt_reader *reader, const struct sbt_record *r, s
 
 static void count_record(struct sbt_reader *reader, const struct sbt_record *r, struct count *c)
 {
+    if (SBT_TYPE_API(r->type) == FAKE_API)
+        c->calls_in_checkpoints += c->checkpoints != c->ends;
+    c->objects += (r->type == SBT_TYPE(7, FAKE_CREATE)) - (r->type == SBT_TYPE(7, FAKE_DESTROY));
     switch (r->type) {
     case SBT_TYPE(7, FAKE_LAUNCH):
-        CHECK_EQ_INT(c->checkpoints, c->ends); /* none between begin and end */
         c->streams[r->stream]++;
         CHECK_EQ_INT(r->slots[0], c->streams[r->stream] + c->before[r->stream]);
         break;
@@ -83,6 +88,18 @@ static struct count count_all(void)
     return c;
 }
 
+/* Each on every stream in turn, so that they wait for each other's locks, too. */
+static void *launch_everywhere(void *argument)
+{
+    for (unsigned i = 0; i < CALLS; i++) {
+        fake_launch((i + (unsigned)(uintptr_t)argument) % THREADS, i, "kernel");
+        fake_destroy(fake_create());
+        if (i % 16 == 15)
+            fake_sync((int)(i / 16 % THREADS));
+    }
+    return NULL;
+}
+
 /* One stream for each thread, so that a stream's number tells its index. */
 static void *launch(void *argument)
 {
@@ -98,14 +115,14 @@ static void *launch(void *argument)
     return NULL;
 }
 
-static void threads(void *unused)
+static void threads(void *(*body)(void *argument))
 {
     pthread_t threads[THREADS];
 
     for (unsigned i = 0; i < THREADS; i++)
         fake_stream(i);
     for (uintptr_t i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, launch, (void *)i);
+        pthread_create(&threads[i], NULL, body, (void *)i);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
 }
@@ -114,21 +131,42 @@ static void threads(void *unused)
 static void begin_and_run(void *unused)
 {
     fake_destroy(fake_create());
-    threads(NULL);
+    threads(launch);
 }
 
-static struct count run_with(const char *name, const char *value)
+static void begin_and_press(void *unused)
 {
+    fake_destroy(fake_create());
+    threads(launch_everywhere);
+}
+
+static struct count run_with(const char *name, const char *value, void (*body)(void *unused))
+{
+    struct count c;
+
     fake_begin(PATH);
     setenv(name, value, 1);
-    fake_run(begin_and_run, NULL);
+    fake_run(body, NULL);
     unsetenv(name);
-    return count_all();
+    c = count_all();
+    CHECK_EQ_INT(c.calls_in_checkpoints, 0);
+    CHECK_EQ_INT(c.objects, 0);
+    return c;
+}
+
+/* Checkpoints at every few commands. */
+static void test_pressed(void)
+{
+    struct count c = run_with("TS_CHECKPOINT", "40", begin_and_press);
+
+    CHECK(c.checkpoints >= 50);
+    CHECK_EQ_INT(c.ends, c.checkpoints);
+    CHECK_EQ_INT(c.streams[0] + c.streams[1] + c.streams[2] + c.streams[3], THREADS * CALLS);
 }
 
 static void test_nothing_moves(void)
 {
-    struct count c = run_with("TS_CHECKPOINT", "1000");
+    struct count c = run_with("TS_CHECKPOINT", "1000", begin_and_run);
 
     CHECK(c.checkpoints >= 2);
     CHECK_EQ_INT(c.ends, c.checkpoints);
@@ -138,7 +176,7 @@ static void test_nothing_moves(void)
 
 static void test_late_start(void)
 {
-    struct count c = run_with("TS_START_CALL", "3000");
+    struct count c = run_with("TS_START_CALL", "3000", begin_and_run);
     uint64_t seen = 0;
 
     CHECK_EQ_INT(c.starts, 1);
@@ -286,6 +324,7 @@ static void check_told(const char *name, const char *value, bool by_signal)
 int main(void)
 {
     test_nothing_moves();
+    test_pressed();
     test_late_start();
     test_never_idle();
     test_killed();
