@@ -34,6 +34,7 @@ struct code {
     uint64_t raw;
     CUcontext context;
     struct variable *variables;
+    bool is_unread; /* nothing was found in its image */
 };
 
 static _Atomic(struct code *) codes;
@@ -65,6 +66,8 @@ static void keep_variable(void *context, const char *name, size_t name_size)
     code->variables = v;
 }
 
+static void pass_over(void *context, const struct cuda_signature *signature) {}
+
 void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint64_t size)
 {
     const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
@@ -77,6 +80,7 @@ void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint
     code->raw = raw;
     real.cuCtxGetCurrent(&code->context);
     cuda_image_variables(data, size, keep_variable, code);
+    code->is_unread = !code->variables && !cuda_image_functions(data, size, pass_over, NULL);
     code->next = atomic_load(&codes);
     while (!atomic_compare_exchange_weak(&codes, &code->next, code))
         ;
@@ -240,6 +244,9 @@ static bool save_code(const struct code *code)
 
     if (!handle || handle->id != code->id || !enter(code->context))
         return true; /* unloaded */
+    if (code->is_unread)
+        tsm_session_unmodelled(
+            "a checkpoint without the variables of an image that could not be read", true);
     for (const struct variable *v = code->variables; v && saved; v = v->next)
         saved = save_variable(code, v);
     leave();
