@@ -41,7 +41,12 @@ TS_CHECKPOINT=80 record t.sbt kinds 30 >record.out
 plain kinds 30 >plain.out
 cmp plain.out record.out || fail "checkpoints changed the output"
 status 0 replay t.sbt
-last=$(tsview t.sbt | awk '/checkpoint_end/ { seq = $1 } END { print seq }')
-status 0 replay t.sbt --range "$((last + 1)):" --json
-[ "$(field out checkpoint)" -gt 0 ] || fail "not from a checkpoint: $(cat out)"
-[ "$(field out checksum_count)" -gt 0 ] || fail "nothing was verified: $(cat out)"
+first=$(tsview t.sbt | awk '/checkpoint_end/ && !seq { seq = $1 } END { print seq }')
+status 0 replay t.sbt --range "$((first + 1)):" --grain=sync --json
+mv out from
+status 0 replay t.sbt --range "$((first + 1)):" --grain=sync --json --from-checkpoint=none
+[ "$(field from checkpoint)" -gt 0 ] || fail "not from a checkpoint: $(cat from)"
+[ "$(field from checksum_count)" -gt 0 ] || fail "nothing was verified: $(cat from)"
+for key in verdict checksum_count difference_count digest; do
+    [ "$(field from $key)" = "$(field out $key)" ] || fail "other $key: $(cat from out)"
+done
