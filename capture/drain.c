@@ -162,6 +162,17 @@ static uint64_t keep_watermark(struct tsm_drain *d, uint64_t watermark)
     return d->merge.cut;
 }
 
+/* The program wrote over a lane. Its thread must not wait for space that will never come. */
+static int check_whole(const struct tsm_drain *d)
+{
+    for (uint32_t i = 0; i < d->merge.lane_count; i++) {
+        if (d->merge.lanes[i].torn)
+            return tsm_fail(TSM_E_FORMAT, "%s: the program has overwritten it",
+                            d->session->lanes_path);
+    }
+    return 0;
+}
+
 static int merge_round(struct tsm_drain *d, bool last)
 {
     uint64_t watermark = read_heads(d);
@@ -175,7 +186,9 @@ static int merge_round(struct tsm_drain *d, bool last)
         watermark = UINT64_MAX;
     else if (d->session->settings.keep_ns)
         watermark = keep_watermark(d, watermark);
-    return error ? error : tsm_merge_records(&d->merge, watermark);
+    if (!error)
+        error = tsm_merge_records(&d->merge, watermark);
+    return error ? error : check_whole(d);
 }
 
 /* ---- flushing ---------------------------------------------------------------------------------

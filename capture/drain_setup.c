@@ -292,8 +292,6 @@ static int make_lanes_file(struct tsm_drain *d)
     uint64_t first_size = TSM_LANE_HEADER_SIZE + (uint64_t)TSM_FIRST_LANE_SIZE;
     int error;
 
-    if (ftruncate(d->lanes_fd, 0) != 0)
-        return say(s, "cannot empty", tsm_errno_text(errno));
     memory = extend(d, TSM_LANES_HEADER_SIZE, TSM_LANES_HEADER_SIZE);
     if (!memory)
         return TSM_E_IO;
@@ -340,12 +338,12 @@ int tsm_drain_setup(struct tsm_drain *d)
         close(trace_fd);
     else
         error = begin_trace(d, trace_fd);
-    if (error) {
-        unlink(s->lanes_path);
-        unlink(s->path);
-        return error;
+    if (!error) {
+        /* Last: a lanes file without it holds nothing; nor does one whose trace has no name. */
+        memcpy(s->lanes_header->magic, TSM_LANES_MAGIC, sizeof(s->lanes_header->magic));
+        error = tsm_output_show(s);
     }
-    /* Last: a lanes file without it holds nothing. */
-    memcpy(s->lanes_header->magic, TSM_LANES_MAGIC, sizeof(s->lanes_header->magic));
-    return 0;
+    if (error)
+        tsm_output_remove(s);
+    return error;
 }
