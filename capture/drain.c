@@ -361,7 +361,9 @@ static int write_end(struct tsm_drain *d)
         tsm_merge_ending_add(&ending, d->lanes[i].header);
     if (!error)
         error = tsm_merge_end(&d->merge, &ending, d->session->lanes_header, SBT_END_FINISHED);
-    if (!error)
+    if (!error && d->folder_fd >= 0)
+        unlinkat(d->folder_fd, strrchr(d->session->lanes_path, '/') + 1, 0);
+    else if (!error)
         unlink(d->session->lanes_path);
     return error;
 }
@@ -499,6 +501,8 @@ static void finish(struct tsm_drain *d)
     free(d->lanes);
     if (d->lanes_fd >= 0)
         close(d->lanes_fd);
+    if (d->folder_fd >= 0)
+        close(d->folder_fd);
     free(d);
 }
 
@@ -552,7 +556,7 @@ bool tsm_drain_start(struct tsm_session *s)
     if (!d)
         return false;
     d->session = s;
-    d->lanes_fd = -1;
+    d->lanes_fd = d->folder_fd = -1;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread, NULL, thread_main, d);

@@ -321,6 +321,14 @@ static int out_of_the_way(int fd)
     return high;
 }
 
+static int open_folder(const char *path)
+{
+    char folder[TSM_PATH_MAX];
+
+    tsm_format(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') + 1 - path), path);
+    return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 int tsm_drain_setup(struct tsm_drain *d)
 {
     struct tsm_session *s = d->session;
@@ -331,6 +339,8 @@ int tsm_drain_setup(struct tsm_drain *d)
     if (!d->own_descriptors) {
         trace_fd = out_of_the_way(trace_fd);
         d->lanes_fd = out_of_the_way(d->lanes_fd);
+    } else {
+        d->folder_fd = open_folder(s->lanes_path);
     }
     d->merge.start_ns = s->start.monotonic_ns;
     error = make_lanes_file(d);

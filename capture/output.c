@@ -172,7 +172,7 @@ int tsm_output_show(struct tsm_session *s)
 
     new_path(s, path);
     failed = renameat2(AT_FDCWD, path, AT_FDCWD, s->path, RENAME_NOREPLACE);
-    if (failed && (errno == EINVAL || errno == ENOSYS)) /* not on this file system */
+    if (failed && errno != EEXIST) /* not on this file system, or not allowed */
         failed = rename(path, s->path);
     if (failed)
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s", s->path,

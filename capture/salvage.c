@@ -220,7 +220,7 @@ static int write_rest(struct salvage *s)
 
 static int salvage(struct salvage *s)
 {
-    int result = open_lanes(s);
+    int result = open_lanes(s), done = 0;
 
     if (result <= 0)
         return result;
@@ -235,17 +235,16 @@ static int salvage(struct salvage *s)
         return result;
     s->result.pid = s->header->pid;
     result = check_trace(s);
-    if (result < 0)
-        return result;
     if (result == 0) {
         result = set_up_merge(s);
         if (!result)
             result = write_rest(s);
-        if (result)
-            return result;
+        if (!result)
+            done = 1;
     }
-    unlink(s->lanes_path);
-    return 1;
+    if (result >= 0)
+        unlink(s->lanes_path);
+    return result < 0 ? result : done;
 }
 
 int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result)

@@ -25,8 +25,8 @@ struct tsm_salvage_result {
 };
 
 /* 1: done, the trace ends with SBT_END_RECOVERED and the lanes file is gone. 0: nothing to do
- * (no lanes file, `result->running`, or `result->unbegun`, when a lanes file is removed). Negative:
- * neither file was given up; trying again is safe. `result` may be NULL. */
+ * (no lanes file; `result->running`; `result->unbegun`, or a trace that has its end: then the lanes
+ * file is gone). Negative: neither file was given up; trying again is safe. `result` may be NULL. */
 int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result);
 
 #endif

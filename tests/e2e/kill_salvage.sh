@@ -6,12 +6,13 @@
 begun=0
 for pause in 0.01 0.03 0.05 0.1 0.2 0.4 0.8; do
     rm -f t.sbt*
-    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=t.sbt \
-        "$TEST_PROGRAMS/many" 100000000 >/dev/null 2>&1 &
+    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD="$preload" TS_OUTPUT=t.sbt \
+        "$TEST_PROGRAMS/many" 100000000 >many.log 2>&1 &
     child=$!
     sleep "$pause"
     # The last one is killed in the middle, however slow the machine is.
     while [ "$pause" = 0.8 ] && [ "$(stat -c %s t.sbt 2>/dev/null || echo 0)" -lt 100000 ]; do
+        kill -0 "$child" || fail "it ended by itself: $(cat many.log)"
         sleep 0.05
     done
     kill -9 "$child"
