@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program that does something uncommon, named by its argument, before it uses the GPU, or after it
- * has begun to ("late"), and then works on: 20 fills and a sum.
+ * A program that does something uncommon, named by its argument, before it uses the GPU, or after
+ * it has begun to ("late"), and then works on: 20 fills and a sum.
  */
 #include "tests/programs/program.h"
 
@@ -85,7 +85,7 @@ static void little_memory(void)
     if (fscanf(file, "%lu", &pages) != 1)
         exit(9);
     fclose(file);
-    limit.rlim_cur = limit.rlim_max = pages * 4096 + (4u << 20);
+    limit.rlim_cur = limit.rlim_max = pages * 4096 + (60u << 20);
     setrlimit(RLIMIT_AS, &limit);
 }
 
@@ -188,9 +188,10 @@ static void forbid(const int *calls, size_t count, int error)
     unsigned short n = 1;
 
     for (size_t i = 0; i < count; i++) {
-        code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
-        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-                                                 SECCOMP_RET_ERRNO | (unsigned)error);
+        code[n++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
+        code[n++] =
+            (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
     }
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     program.len = n;
@@ -199,12 +200,12 @@ static void forbid(const int *calls, size_t count, int error)
         printf("no seccomp\n");
 }
 
-static const int uncommon[] = {SYS_memfd_create, SYS_membarrier,  SYS_close_range, SYS_pidfd_open,
-                               SYS_pidfd_getfd,  SYS_userfaultfd, SYS_ioctl,       SYS_renameat2,
-                               SYS_flock,        SYS_getrandom,   SYS_process_vm_readv,
-                               SYS_tgkill,       SYS_perf_event_open};
-static const int files[] = {SYS_openat, SYS_open, SYS_ftruncate, SYS_readlink, SYS_unlink,
-                            SYS_rename, SYS_getcwd};
+static const int uncommon[] = {
+    SYS_memfd_create,     SYS_membarrier, SYS_close_range,    SYS_pidfd_open, SYS_pidfd_getfd,
+    SYS_userfaultfd,      SYS_ioctl,      SYS_renameat2,      SYS_flock,      SYS_getrandom,
+    SYS_process_vm_readv, SYS_tgkill,     SYS_perf_event_open};
+static const int files[] = {SYS_openat, SYS_open,   SYS_ftruncate, SYS_readlink,
+                            SYS_unlink, SYS_rename, SYS_getcwd};
 
 static void forbid_uncommon(void)
 {
@@ -283,6 +284,10 @@ static void exec_in_thread(void)
     pthread_t thread;
 
     fflush(stdout);
+    /* Linux makes no threads while another one of the process is in exec: those of the GPU first.
+     */
+    if (memory)
+        CU(cuMemsetD8_v2(memory, 1, 16));
     pthread_create(&thread, NULL, exec_thread, NULL);
     for (;;)
         if (memory)
