@@ -52,11 +52,16 @@ static int check_header(struct sbt_checker *c)
     int got = read_at(c, 0, h, SBT_FILE_HEADER_SIZE);
 
     if (got <= 0 || memcmp(h, sbt_file_magic, sizeof(sbt_file_magic)) != 0)
-        return got < 0 ? got : tsm_fail(TSM_E_FORMAT, "%s: not a TraceSmith trace", c->name);
+        return got < 0 ? got
+                       : tsm_fail(TSM_E_FORMAT,
+                                  "%s: offset 0: not a TraceSmith trace; 'tsrecord' makes one",
+                                  c->name);
     sbt_file_header_get(&c->header, h);
     if (c->header.major != SBT_VERSION_MAJOR)
-        return tsm_fail(TSM_E_VERSION, "%s: format version %u.%u, this build checks %u.x", c->name,
-                        c->header.major, c->header.minor, SBT_VERSION_MAJOR);
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 8: format version %u.%u, this build checks %u.x; use a newer TraceSmith",
+            c->name, c->header.major, c->header.minor, SBT_VERSION_MAJOR);
     if (c->header.length < SBT_FILE_HEADER_SIZE || c->header.length > SBT_HEADER_LENGTH_MAX) {
         sbt_check_say(c, "the file header says that it is %u bytes long", c->header.length);
         c->header.length = SBT_FILE_HEADER_SIZE;
@@ -69,7 +74,10 @@ static int check_header(struct sbt_checker *c)
     else if (c->header.minor == 0 && tsm_get_u64(h + 48) != 0)
         sbt_check_say(c, "reserved bytes of the file header are not zero");
     if (c->header.required_features & ~SBT_FEATURES_KNOWN)
-        return tsm_fail(TSM_E_VERSION, "%s: needs features that this build does not know", c->name);
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 16: needs features that this build does not know; use a newer TraceSmith",
+            c->name);
     return 0;
 }
 

@@ -81,7 +81,8 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
         return 0;
     if (head->flags & SBT_CHUNK_CRITICAL)
         return tsm_fail(TSM_E_VERSION,
-                        "%s: offset %llu: chunk type %u is needed and unknown to this build",
+                        "%s: offset %llu: chunk type %u is needed and unknown to this build; use a "
+                        "newer TraceSmith",
                         r->name, ull(offset), head->type);
     r->unknown_count++;
     return 0;

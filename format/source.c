@@ -65,7 +65,7 @@ int sbt_source_fd(struct sbt_source *out, int fd, const char *name)
 
 int sbt_source_file(struct sbt_source *out, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO is refused, not awaited */
     int error;
 
     if (fd < 0)
