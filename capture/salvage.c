@@ -234,6 +234,8 @@ static int salvage(struct salvage *s)
     if (result)
         return result;
     s->result.pid = s->header->pid;
+    tsm_format(s->result.stopped, sizeof(s->result.stopped), "%.*s",
+               (int)strnlen(s->header->stopped, sizeof(s->header->stopped)), s->header->stopped);
     result = check_trace(s);
     if (result == 0) {
         result = set_up_merge(s);

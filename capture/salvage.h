@@ -18,6 +18,7 @@ struct tsm_salvage_result {
     bool running;              /* the process still writes: nothing was done */
     bool unbegun;              /* the process ended before its first call: nothing was recorded */
     uint32_t pid;              /* of the process that wrote the lanes */
+    char stopped[256];         /* why it had stopped recording by itself; "" it had not */
     uint64_t record_count;     /* records added */
     uint64_t unfinished_count; /* of these: calls that threads were in */
     uint32_t torn_count;       /* lanes whose end made no sense; what came after it is lost, and

@@ -42,9 +42,12 @@ static bool drain_lanes(const char *path)
         tsm_note("%s: still being written; this is what is there by now", path);
     if (done == 0)
         return !result.unbegun || tell_unbegun(path);
-    tsm_note("%s: process %" PRIu32 " was cut off; %" PRIu64 " records brought in from its buffers"
+    if (result.stopped[0])
+        tsm_note("%s: recording had stopped: %s", path, result.stopped);
+    tsm_note("%s: process %" PRIu32 " %s; %" PRIu64 " records brought in from its buffers"
              ", %" PRIu64 " of them calls that had not returned",
-             path, result.pid, result.record_count, result.unfinished_count);
+             path, result.pid, result.stopped[0] ? "ended without it" : "was cut off",
+             result.record_count, result.unfinished_count);
     if (result.torn_count)
         tsm_note("%s: %" PRIu32 " buffers end in nonsense; what came after it is lost", path,
                  result.torn_count);
