@@ -143,6 +143,8 @@ def trouble(folder):
             equal(f'{what} {when}: status', with_us.returncode, without.returncode)
             equal(f'{what} {when}: output', with_us.stdout, without.stdout)
             equal(f'{what} {when}: messages', rest, without.stderr.splitlines())
+            if without.returncode == 77:  # not on this machine
+                continue
             if can_record:
                 check_recorded(folder, f'{what} {when}')
             if can_record is not None:
