@@ -203,10 +203,14 @@ static struct tsm_session *create(bool forked)
     s->start = tsm_clock_pair_read();
     s->start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME);
     make_id(s);
+    tsm_memory_together();
     if (!make_tables(s)) {
+        tsm_memory_settle(false);
+        tsm_memory_unmap(s, sizeof(*s));
         tsm_log(TSM_LOG_WARN, "no memory for recording; capture is off");
         return NULL;
     }
+    tsm_memory_settle(true);
     for (const struct tsm_source *const *source = tsm_sources; *source; source++)
         learn_types(s, (*source)->description);
     s->filtering = s->settings.stream_count || s->settings.kernels[0] ||

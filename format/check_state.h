@@ -27,7 +27,8 @@ struct sbt_checker {
     struct sbt_packer packer;
 
     struct sbt_file_header header;
-    uint64_t offset; /* of the chunk at hand */
+    uint64_t offset;  /* of the chunk at hand */
+    uint64_t doubted; /* from here on there may be chunks that sizes led past */
     struct sbt_chunk head;
     uint8_t *payload;
     uint32_t next_number;

@@ -68,13 +68,13 @@ def events(groups, common=9):
 
 
 class Trace:
-    def __init__(self, major=1, minor=0, required=0):
-        self.minor = minor
+    def __init__(self, major=1, minor=0, required=0, session=SESSION):
+        self.minor, self.session = minor, session
         head = bytes.fromhex("895342540d0a1a0a")
-        head += struct.pack("<HHIQQ", major, minor, 64, required, 0) + SESSION + bytes(8)
+        head += struct.pack("<HHIQQ", major, minor, 64, required, 0) + session + bytes(8)
         self.out = head + struct.pack("<Q", hash64(head))
         self.entries, self.number, self.records = [], 0, 0
-        self.info = struct.pack("<HH", major, minor) + SESSION + struct.pack(
+        self.info = struct.pack("<HH", major, minor) + session + struct.pack(
             "<QQQQ", required, 0, 1, 2) + text("monotonic")
         self.chunk(STREAM_INFO, self.info, 1)
 
@@ -82,7 +82,7 @@ class Trace:
               time=(0, 0), number=None):
         number = self.number if number is None else number
         middle = struct.pack("<HBBIIIIIIIQQQQQQ", type_, flags, codec, number,
-                             struct.unpack("<I", SESSION[:4])[0], stream[0], count,
+                             struct.unpack("<I", self.session[:4])[0], stream[0], count,
                              len(payload) if raw is None else raw, len(payload), 0, *seq, *time,
                              stream[1], hash64(payload))
         head = bytes.fromhex("53425443c47b9ae1") + middle
@@ -213,6 +213,12 @@ def broken():
     yield "trailer_cut", good[:-1]
     yield "garbage_after", good + b"garbage"
     yield "two_sessions", good + good
+    yield "torn_then_session", good[:-300] + Trace(session=SESSION[::-1]).metadata(
+        name="another").finish()
+    damaged = bytearray(good)
+    for at in _headers(good)[1], _headers(good)[3]:
+        damaged[at + 20] ^= 1
+    yield "two_headers", bytes(damaged)
     yield "trailer_counts", simple().finish(records=7)
     t = Trace()
     t.table(SCHEMA, [schema(0x10001, "call", [])])
@@ -258,6 +264,11 @@ def broken():
     out = t.finish()
     at = out.rindex(bytes.fromhex("53425443c47b9ae1"), 0, len(out) - 300)
     yield "index_damaged", out[:at + 100] + b"\xee" + out[at + 101:]
+
+
+def _headers(trace):
+    magic = bytes.fromhex("53425443c47b9ae1")
+    return [at for at in range(len(trace)) if trace.startswith(magic, at)]
 
 
 def _bad_piece(data, size):
