@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "emu/emu.h"
+#include "emu/emu_cache.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
 #include "emu/emu_fatbin.h"
@@ -133,8 +134,8 @@ static CUresult collect_functions(CUmodule module)
 static CUresult module_init(CUmodule module, const char *ptx, size_t size, struct ptx_log *log)
 {
     struct placement placement = {.context = module->context};
-    CUresult result =
-        emu_ptx_result(ptx_module_create(&module->ptx, ptx, size, emu_settings.capability, log));
+    CUresult result = emu_ptx_result(
+        emu_cache_load(&module->ptx, &module->key, ptx, size, emu_settings.capability, log));
 
     if (!result) {
         result = emu_ptx_result(ptx_module_place(module->ptx, allocate_variables, &placement));
@@ -212,6 +213,20 @@ void emu_context_destroy_modules(CUcontext context)
 {
     for (CUmodule m; (m = next_of_context(context));)
         emu_module_destroy(m);
+}
+
+CUresult emu_module_prepare(const struct CUfunc_st *f)
+{
+    char text[256] = "";
+    struct ptx_log log = {.text = text, .size = sizeof(text)};
+    int status = ptx_module_prepare(f->module->ptx, f->ptx, &log);
+
+    if (status == PTX_OK)
+        return CUDA_SUCCESS;
+    tsm_log(TSM_LOG_WARN, "%s: what the cache has of its module is wrong, and is dropped: %.*s",
+            f->ptx->name, (int)strcspn(text, "\n"), text);
+    emu_cache_forget(&f->module->key);
+    return emu_ptx_result(status);
 }
 
 CUfunction emu_module_find(CUmodule module, const char *name)
@@ -337,8 +352,10 @@ CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
     found = emu_module_find(hmod, name);
     if (!found)
         return CUDA_ERROR_NOT_FOUND;
-    *hfunc = found;
-    return CUDA_SUCCESS;
+    result = emu_module_prepare(found);
+    if (!result)
+        *hfunc = found;
+    return result;
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)

@@ -62,22 +62,6 @@ static uint32_t successors(const struct graph *g, uint32_t block, uint32_t *out)
     return n;
 }
 
-static const struct ptx_label *find_label(const struct ptx_parser *p, const struct ptx_token *name,
-                                          uint32_t scope)
-{
-    const struct ptx_label *labels = p->labels.items;
-    const uint32_t *parents = p->scope_parents.items;
-
-    for (;; scope = parents[scope - 1]) {
-        for (size_t k = 0; k < p->labels.count; k++)
-            if (labels[k].scope == scope && labels[k].name.size == name->size &&
-                memcmp(labels[k].name.text, name->text, name->size) == 0)
-                return &labels[k];
-        if (scope == 0 || scope > p->scope_parents.count)
-            return NULL;
-    }
-}
-
 static bool resolve_labels(struct graph *g)
 {
     struct ptx_parser *p = g->p;
@@ -85,7 +69,7 @@ static bool resolve_labels(struct graph *g)
 
     for (size_t k = 0; k < p->fixups.count; k++) {
         const struct ptx_fixup *f = &fixups[k];
-        const struct ptx_label *label = find_label(p, &f->name, f->scope);
+        const struct ptx_label *label = ptx_label_find(p, &f->name, f->scope);
         if (!label)
             return ptx_fail(p, PTX_INVALID, f->name.line, "unknown label '%.*s'", (int)f->name.size,
                             f->name.text);

@@ -119,20 +119,6 @@ static bool parse_arg_list(struct ptx_parser *p, const struct ptx_operand *list,
     return true;
 }
 
-static bool note_callee(struct ptx_parser *p, uint32_t index)
-{
-    uint32_t *slot;
-
-    for (size_t k = 0; k < p->used_codes.count; k++)
-        if (((uint32_t *)p->used_codes.items)[k] == index)
-            return true;
-    slot = ptx_array_add(&p->used_codes, sizeof(*slot));
-    if (!slot)
-        return ptx_fail_memory(p);
-    *slot = index;
-    return true;
-}
-
 /* call (results), function, (arguments), prototype: every list may be missing. */
 struct call_parts {
     const struct ptx_operand *results;
@@ -180,7 +166,7 @@ static bool decode_call(struct ptx_parser *p, const struct ptx_row *row)
         return false;
     if (direct) {
         call->target = ptx_code_at(p->module, callee->symbol->index);
-        note_callee(p, callee->symbol->index);
+        ptx_note_code(p, callee->symbol->index);
     } else {
         pointer = ptx_source(p, callee, PTX_U64, false);
         p->code->calls_unknown = true;

@@ -3,6 +3,7 @@
  * Declarations: registers, variables of every space, their initialisers.
  */
 #include "emu/ptx_parse.h"
+#include "base/buffer.h"
 #include "emu/ptx_real.h"
 
 #include <stdlib.h>
@@ -301,6 +302,8 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
     var->info.is_const = d->is_const;
     var->space = d->space;
     var->unit = p->unit;
+    var->index = (uint32_t)p->module->vars.count - 1;
+    var->at = (uint32_t)(d->name.text - p->module->text);
     if (d->space == PTX_SPACE_GLOBAL && p->status == PTX_OK) {
         slot = ptx_array_add(&p->module->globals, sizeof(*slot));
         if (!slot)
@@ -311,8 +314,24 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
     return p->status == PTX_OK ? var : NULL;
 }
 
+/* Variables were made in the order of the text. */
+static struct ptx_var *var_made_at(const struct ptx_module *m, uint32_t at)
+{
+    size_t low = 0;
+    size_t high = m->vars.count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ptx_var_at(m, middle)->at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < m->vars.count && ptx_var_at(m, low)->at == at ? ptx_var_at(m, low) : NULL;
+}
+
 /* The variable that a declaration means: a new one, or one that another unit or an earlier line
- * declared under this name. */
+ * declared under this name, or that was made when this body was met first. */
 static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaration *d,
                                enum ptx_mod linkage)
 {
@@ -321,27 +340,24 @@ static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaratio
 
     if (s && s->scope == p->scope && s->kind == PTX_SYMBOL_VAR)
         return ptx_var_at(p->module, s->index);
-    if (linkage != MOD_UNKNOWN)
-        var = find_linked(p, &d->name);
-    if (!var)
-        var = var_create(p, d);
+    if (p->again) {
+        var = var_made_at(p->module, (uint32_t)(d->name.text - p->module->text));
+        if (!var)
+            ptx_fail(p, PTX_INVALID, d->name.line, "'%.*s' was not here", (int)d->name.size,
+                     d->name.text);
+    } else {
+        if (linkage != MOD_UNKNOWN && p->unit > 1)
+            var = find_linked(p, &d->name);
+        if (!var)
+            var = var_create(p, d);
+    }
     s = var ? ptx_symbol_add(p, &d->name, PTX_SYMBOL_VAR) : NULL;
     if (!s)
         return NULL;
-    s->index = 0;
-    for (size_t i = p->module->vars.count; i-- > 0;)
-        if (ptx_var_at(p->module, i) == var) {
-            s->index = (uint32_t)i;
-            break;
-        }
+    s->index = var->index;
     /* Shared memory that a function declares counts even when nothing touches it. */
-    if (p->code && d->space == PTX_SPACE_SHARED) {
-        uint32_t *use = ptx_array_add(&p->used_vars, sizeof(*use));
-        if (use)
-            *use = s->index;
-        else
-            ptx_fail_memory(p);
-    }
+    if (p->code && d->space == PTX_SPACE_SHARED)
+        ptx_note_var(p, s->index);
     return var;
 }
 
@@ -358,7 +374,8 @@ static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx
         var->info.is_external = !var->is_defined;
         return true;
     }
-    if (var->is_defined && linkage != MOD_weak && linkage != MOD_common && !var->is_weak)
+    if (var->is_defined && linkage != MOD_weak && linkage != MOD_common && !var->is_weak &&
+        !p->again)
         return ptx_fail(p, PTX_INVALID, d->name.line, "duplicate definition of '%.*s'",
                         (int)d->name.size, d->name.text);
     if (var->is_defined) /* the first of several weak ones is taken */
