@@ -17,6 +17,9 @@ static bool add_fixup(struct ptx_parser *p, const struct ptx_token *label, uint3
     return true;
 }
 
+/* Of all tables of a module: each brx.idx has its own. */
+#define TABLE_ENTRIES_MAX (1u << 22)
+
 static bool decode_branch_table(struct ptx_parser *p)
 {
     const struct ptx_operand *list = ptx_operand_at(p, 1);
@@ -27,6 +30,9 @@ static bool decode_branch_table(struct ptx_parser *p)
     if (list->kind != PTX_OPERAND_SYMBOL || list->symbol->kind != PTX_SYMBOL_TARGETS)
         return ptx_bad_operands(p);
     const struct ptx_targets *targets = list->symbol->extra;
+    p->table_entries += targets->count;
+    if (p->table_entries > TABLE_ENTRIES_MAX)
+        return ptx_fail(p, PTX_INVALID, p->statement.line, "too many branch targets");
     struct ptx_around around = ptx_around_begin(p);
     ptx_op index = ptx_source(p, ptx_operand_at(p, 0), PTX_U32, false);
     struct ptx_insn *i = ptx_emit(p, ptx_run_branch_table);

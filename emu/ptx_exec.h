@@ -145,7 +145,7 @@ struct ptx_run {
     struct ptx_team *team; /* the other threads, NULL: none */
     uint64_t fault_order;  /* of the block that failed */
     bool is_helper;
-    bool is_observed; /* every access to memory goes through ptx_addresses() */
+    bool is_observed;              /* every access to memory goes through ptx_addresses() */
     struct ptx_watching *watching; /* emu/ptx_watching.h; NULL: nothing looks on */
 };
 

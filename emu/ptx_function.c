@@ -209,34 +209,21 @@ static struct ptx_code *code_create(struct ptx_parser *p, const struct ptx_token
     return p->status == PTX_OK ? code : NULL;
 }
 
-static bool same_name(const struct ptx_code *code, const struct ptx_token *name)
-{
-    return strlen(code->info.name) == name->size &&
-           memcmp(code->info.name, name->text, name->size) == 0;
-}
-
-/* The function that a head declares. Other units are searched only when there are any. */
+/* The function that a head declares. */
 static struct ptx_code *code_for(struct ptx_parser *p, const struct ptx_token *name,
                                  enum ptx_mod linkage)
 {
     struct ptx_symbol *s = ptx_symbol_find(p, name);
-    size_t index = p->module->codes.count;
 
     if (s && s->kind == PTX_SYMBOL_CODE)
         return ptx_code_at(p->module, s->index);
-    if (p->unit > 1 && linkage != MOD_UNKNOWN)
-        for (size_t i = 0; i < p->module->codes.count && index == p->module->codes.count; i++) {
-            const struct ptx_code *code = ptx_code_at(p->module, i);
-            if (code->is_visible && same_name(code, name))
-                index = i;
-        }
-    if (index == p->module->codes.count && !code_create(p, name))
-        return NULL;
-    s = ptx_symbol_add(p, name, PTX_SYMBOL_CODE);
+    s = linkage == MOD_UNKNOWN ? NULL : ptx_symbol_linked(p, name, PTX_SYMBOL_CODE);
+    struct ptx_code *code = s ? ptx_code_at(p->module, s->index) : code_create(p, name);
+    s = code ? ptx_symbol_add(p, name, PTX_SYMBOL_CODE) : NULL;
     if (!s)
         return NULL;
-    s->index = (uint32_t)index;
-    return ptx_code_at(p->module, index);
+    s->index = code->index;
+    return code;
 }
 
 static void reset_function(struct ptx_parser *p)

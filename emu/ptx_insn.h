@@ -52,8 +52,8 @@ enum ptx_flag {
     PTX_F_MODE_SHIFT = 16,    /* family's own number, 8 bits */
 };
 
-/* In flags, of every family: the last of the instructions that one of the text became. Profiles count
- * these, so that a line counts once. */
+/* In flags, of every family: the last of the instructions that one of the text became. Profiles
+ * count these, so that a line counts once. */
 #define PTX_F_LAST 0x80000000u
 
 enum ptx_round {

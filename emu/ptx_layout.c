@@ -21,6 +21,9 @@ static uint64_t code_address(uint32_t index)
 /* What ptxas gives a kernel of static shared memory, on every target. */
 #define SHARED_MAX (48u << 10)
 
+/* Of shared variables by entries, all together: real programs have thousands. */
+#define USES_MAX (1u << 24)
+
 struct layout {
     struct ptx_module *m;
     struct ptx_code **stack; /* of the walk; as long as there are functions */
@@ -73,7 +76,8 @@ static bool find_uses(struct layout *x, uint32_t entry)
             const struct ptx_var *v = ptx_var_at(x->m, code->used_vars[k]);
             if (v->space != PTX_SPACE_SHARED || v->is_dynamic)
                 continue;
-            struct use *use = ptx_array_add(&x->uses, sizeof(*use));
+            struct use *use =
+                x->uses.count < USES_MAX ? ptx_array_add(&x->uses, sizeof(*use)) : NULL;
             if (!use)
                 return false;
             *use = (struct use){code->used_vars[k], entry};

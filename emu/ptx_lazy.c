@@ -109,7 +109,7 @@ static bool decode(struct ptx_lazy *lazy, struct ptx_code *code)
 
 static void visit(struct ptx_lazy *lazy, struct ptx_code *code)
 {
-    if (code->mark == lazy->stamp || !code->is_defined)
+    if (code->mark == lazy->stamp || !code->is_defined || code->is_ready)
         return;
     code->mark = lazy->stamp;
     lazy->todo[lazy->todo_count++] = code;
@@ -135,6 +135,8 @@ static bool decode_all(struct ptx_lazy *lazy, struct ptx_code *first)
                 visit(lazy, ptx_code_at(m, k));
         has_all |= code->calls_unknown;
     }
+    for (uint32_t at = 0; at < lazy->todo_count; at++)
+        __atomic_store_n(&lazy->todo[at]->is_ready, 1, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -149,11 +151,8 @@ int ptx_module_prepare(struct ptx_module *m, const struct ptx_function *function
     pthread_mutex_lock(&lazy->lock);
     lazy->parser->log = log;
     int status = PTX_OK;
-    if (!decode_all(lazy, code)) {
+    if (!decode_all(lazy, code))
         status = lazy->parser->status != PTX_OK ? lazy->parser->status : PTX_INVALID;
-    } else {
-        __atomic_store_n(&code->is_ready, 1, __ATOMIC_RELEASE);
-    }
     lazy->parser->log = NULL;
     pthread_mutex_unlock(&lazy->lock);
     return status;

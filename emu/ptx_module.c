@@ -256,6 +256,9 @@ static uint64_t align_to(uint64_t v, uint64_t to)
     return (v + to - 1) & ~(to - 1);
 }
 
+/* More than any host has: so sums do not overflow. */
+#define VARIABLES_MAX (1ull << 46)
+
 /* Offsets first, in `address`; the base is added when the memory is there. */
 static uint64_t assign_offsets(struct ptx_module *m)
 {
@@ -267,7 +270,9 @@ static uint64_t assign_offsets(struct ptx_module *m)
             continue;
         size = align_to(size, v->info.align);
         v->info.address = size;
-        size += v->info.size;
+        size += v->info.size < VARIABLES_MAX ? v->info.size : VARIABLES_MAX;
+        if (size > VARIABLES_MAX)
+            return size;
     }
     return size;
 }
@@ -275,11 +280,11 @@ static uint64_t assign_offsets(struct ptx_module *m)
 int ptx_module_place(struct ptx_module *m, void *(*allocate)(void *user, size_t size), void *user)
 {
     uint64_t size = m->is_placed ? 0 : assign_offsets(m);
-    uint8_t *base = size ? allocate(user, size) : NULL;
+    uint8_t *base = size && size <= VARIABLES_MAX ? allocate(user, size) : NULL;
 
     if (m->is_placed)
         return PTX_OK;
-    if (size && !base)
+    if (size && (!base || size > VARIABLES_MAX))
         return PTX_NO_MEMORY;
     m->is_placed = true;
     for (size_t k = 0; k < m->globals.count; k++) {

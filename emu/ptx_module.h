@@ -53,11 +53,11 @@ struct ptx_module {
     char *text;
     size_t text_size;
     unsigned target;
-    struct ptx_array codes;   /* struct ptx_code * */
-    struct ptx_array entries; /* struct ptx_code *, defined: what the driver sees */
-    struct ptx_array vars;    /* struct ptx_var * */
-    struct ptx_array globals; /* struct ptx_var *, .global and .const */
-    struct ptx_array relocs;  /* struct ptx_reloc, of the pool */
+    struct ptx_array codes;      /* struct ptx_code * */
+    struct ptx_array entries;    /* struct ptx_code *, defined: what the driver sees */
+    struct ptx_array vars;       /* struct ptx_var * */
+    struct ptx_array globals;    /* struct ptx_var *, .global and .const */
+    struct ptx_array relocs;     /* struct ptx_reloc, of the pool */
     struct ptx_array inner_vars; /* struct ptx_inner_var, in the order of the text */
     uint8_t *pool_lanes;         /* aligned; stays where it is when parsing is over */
     size_t pool_size;

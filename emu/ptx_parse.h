@@ -52,7 +52,6 @@ struct ptx_prototype {
     bool is_noreturn;
 };
 
-
 enum ptx_operand_kind {
     PTX_OPERAND_NONE,
     PTX_OPERAND_REG,
@@ -134,9 +133,9 @@ struct ptx_parser {
     unsigned target; /* of this unit: sm */
     uint16_t version;
     uint32_t unit;
-    const char *limit; /* names of the module behind this place of the text are not seen */
+    const char *limit;         /* names of the module behind this place of the text are not seen */
     struct ptx_record *record; /* what is known of bodies: they are not read; or NULL */
-    struct ptx_code *again; /* the function whose body alone is read; or NULL */
+    struct ptx_code *again;    /* the function whose body alone is read; or NULL */
     struct ptx_symbol **table;
     uint32_t table_size;      /* a power of two */
     struct ptx_array symbols; /* struct ptx_symbol *: every one in order, for leaving scopes */
@@ -146,7 +145,8 @@ struct ptx_parser {
     uint32_t pool_used;
     /* the function being read */
     struct ptx_code *code;
-    uint32_t number; /* of functions read so far */
+    uint32_t number;        /* of functions read so far */
+    uint64_t table_entries; /* of brx.idx, in functions read so far */
     uint32_t scope;
     uint32_t scope_next;
     struct ptx_array scope_parents; /* uint32_t */
@@ -175,6 +175,9 @@ bool ptx_expect(struct ptx_parser *p, char punct);
 struct ptx_symbol *ptx_symbol_add(struct ptx_parser *p, const struct ptx_token *name,
                                   enum ptx_symbol_kind kind);
 struct ptx_symbol *ptx_symbol_find(struct ptx_parser *p, const struct ptx_token *name);
+/* What another unit calls by this name and lets be linked: a variable, or a function. */
+struct ptx_symbol *ptx_symbol_linked(struct ptx_parser *p, const struct ptx_token *name,
+                                     enum ptx_symbol_kind kind);
 void ptx_scope_enter(struct ptx_parser *p);
 void ptx_scope_leave(struct ptx_parser *p, uint32_t parent);
 void ptx_symbols_drop(struct ptx_parser *p, size_t count);

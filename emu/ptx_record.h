@@ -8,8 +8,8 @@
  *
  * Bytes of a record: LEB128 numbers. Counts of functions, lists' items, inner variables, variables;
  * bytes of the pool. A function, by number: 0 when it has no body, or 1 (2 more: it makes calls
- * that are not known), offset and line of its last brace, registers declared, bytes of its frame and
- * of its local memory, instructions; the variables that it uses, and the functions: count, then
+ * that are not known), offset and line of its last brace, registers declared, bytes of its frame
+ * and of its local memory, instructions; the variables that it uses, and the functions: count, then
  * each. An inner variable: offset and line behind the word of its space, and that word's number.
  */
 #ifndef EMU_PTX_RECORD_H

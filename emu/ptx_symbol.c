@@ -134,6 +134,23 @@ struct ptx_symbol *ptx_symbol_add(struct ptx_parser *p, const struct ptx_token *
     return s;
 }
 
+struct ptx_symbol *ptx_symbol_linked(struct ptx_parser *p, const struct ptx_token *name,
+                                     enum ptx_symbol_kind kind)
+{
+    struct ptx_symbol *s =
+        p->table_size ? p->table[hash_name(name->text, name->size) & (p->table_size - 1)] : NULL;
+
+    for (; s; s = s->next) {
+        if (s->kind != kind || s->scope || s->name_size != name->size ||
+            memcmp(s->name, name->text, name->size) != 0)
+            continue;
+        if (kind == PTX_SYMBOL_VAR ? ptx_var_at(p->module, s->index)->is_visible
+                                   : ptx_code_at(p->module, s->index)->is_visible)
+            return s;
+    }
+    return NULL;
+}
+
 /* %r17 is declared by `.reg .b32 %r<18>` under the name %r. */
 static struct ptx_symbol *find_numbered(struct ptx_parser *p, const struct ptx_token *name)
 {

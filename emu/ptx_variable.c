@@ -130,8 +130,12 @@ static bool put_element(struct ptx_parser *p, struct init *init, uint64_t value)
     if (init->var->info.size && b->size + init->size > init->var->info.size)
         return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "too many initial values for '%s'",
                         init->var->info.name);
-    tsm_buffer_add(b, &value, init->size);
-    return !b->failed || ptx_fail_memory(p);
+    uint8_t *at = tsm_buffer_reserve(b, sizeof(value));
+    if (!at)
+        return ptx_fail_memory(p);
+    memcpy(at, &value, sizeof(value)); /* the next one overwrites what is too much */
+    b->size += init->size;
+    return true;
 }
 
 static uint64_t convert_literal(const struct init *init, const struct ptx_value *v)
@@ -204,10 +208,60 @@ static bool is_constant_next(const struct ptx_parser *p)
     return t->kind != PTX_TOKEN_NAME || (t->size == 7 && memcmp(t->text, "WARP_SZ", 7) == 0);
 }
 
+/* Tables are long lists of plain numbers: those need no expression. */
+static bool take_literal(struct ptx_parser *p, struct ptx_value *v)
+{
+    const struct ptx_token *t = &p->lexer.token;
+
+    if ((t->kind != PTX_TOKEN_INT && t->kind != PTX_TOKEN_FLOAT) || p->lexer.at == p->lexer.end ||
+        (*p->lexer.at != ',' && *p->lexer.at != '}'))
+        return false;
+    *v = (struct ptx_value){.bits = t->value,
+                            .is_float = t->kind == PTX_TOKEN_FLOAT,
+                            .is_single = t->is_single,
+                            .is_unsigned = t->is_unsigned};
+    ptx_lexer_next(&p->lexer);
+    return true;
+}
+
+/* The decimal number behind the comma at `at`, when another comma follows it: returns that. */
+static const char *next_number(struct ptx_lexer *lexer, const char *at, uint64_t *value)
+{
+    uint32_t lines = 0;
+
+    for (at++; at < lexer->end && (*at == ' ' || *at == '\n'); at++)
+        lines += *at == '\n';
+    const char *start = at;
+    *value = 0;
+    for (; at < lexer->end && at - start < 18 && *at >= '0' && *at <= '9'; at++)
+        *value = *value * 10 + (uint64_t)(*at - '0');
+    if (at == start || at == lexer->end || *at != ',' || (*start == '0' && at - start > 1))
+        return NULL;
+    lexer->line += lines;
+    return at;
+}
+
+/* Behind a literal of a table of integers: those that follow, read as fast as can be. */
+static bool take_numbers(struct ptx_parser *p, struct init *init)
+{
+    const char *at = ptx_token_start(&p->lexer.token);
+    uint64_t value;
+
+    if (!ptx_lexer_is(&p->lexer, ',') || ptx_type_class(init->type) == 'f')
+        return true;
+    for (const char *next; (next = next_number(&p->lexer, at, &value)); at = next)
+        if (!put_element(p, init, value))
+            return false;
+    ptx_lexer_jump(&p->lexer, at, p->lexer.line);
+    return true;
+}
+
 static bool parse_value(struct ptx_parser *p, struct init *init)
 {
     struct ptx_value v;
 
+    if (take_literal(p, &v))
+        return put_element(p, init, convert_literal(init, &v)) && take_numbers(p, init);
     if (!is_constant_next(p))
         return parse_address_value(p, init, 0);
     if (is_mask_next(p)) { /* 0xff00(name): one byte of an address */
@@ -275,17 +329,6 @@ static bool parse_initialiser(struct ptx_parser *p, struct ptx_var *var,
     return ok;
 }
 
-static struct ptx_var *find_linked(struct ptx_parser *p, const struct ptx_token *name)
-{
-    for (size_t i = p->module->vars.count; i-- > 0;) {
-        struct ptx_var *v = ptx_var_at(p->module, i);
-        if (v->is_visible && strlen(v->info.name) == name->size &&
-            memcmp(v->info.name, name->text, name->size) == 0)
-            return v;
-    }
-    return NULL;
-}
-
 static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declaration *d)
 {
     struct ptx_var *var = ptx_module_alloc(p->module, sizeof(*var));
@@ -346,10 +389,8 @@ static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaratio
             ptx_fail(p, PTX_INVALID, d->name.line, "'%.*s' was not here", (int)d->name.size,
                      d->name.text);
     } else {
-        if (linkage != MOD_UNKNOWN && p->unit > 1)
-            var = find_linked(p, &d->name);
-        if (!var)
-            var = var_create(p, d);
+        s = linkage == MOD_UNKNOWN ? NULL : ptx_symbol_linked(p, &d->name, PTX_SYMBOL_VAR);
+        var = s ? ptx_var_at(p->module, s->index) : var_create(p, d);
     }
     s = var ? ptx_symbol_add(p, &d->name, PTX_SYMBOL_VAR) : NULL;
     if (!s)
