@@ -149,7 +149,7 @@ void emu_cache_file_remove(const char *setting, const struct sbt_key *key)
 struct entry {
     char name[48];
     uint64_t size;
-    time_t used;
+    uint64_t used_ns;
 };
 
 struct listing {
@@ -179,7 +179,7 @@ static void add_entry(struct listing *list, const char *name, const struct stat 
     struct entry *e = &list->entries[list->count++];
     tsm_format(e->name, sizeof(e->name), "%s", name);
     e->size = (uint64_t)info->st_size;
-    e->used = info->st_mtime;
+    e->used_ns = (uint64_t)info->st_mtim.tv_sec * 1000000000u + (uint64_t)info->st_mtim.tv_nsec;
     list->size += e->size;
 }
 
@@ -188,7 +188,7 @@ static int compare_used(const void *a, const void *b)
     const struct entry *x = a;
     const struct entry *y = b;
 
-    return (x->used > y->used) - (x->used < y->used);
+    return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
 }
 
 /* Only names that this file makes are touched. */
