@@ -11,8 +11,8 @@
 
 #define HEAD ".version 7.0\n.target sm_70\n.address_size 64\n"
 
-/* Names that mean one thing here and another there: `late` is a label before it is a variable,
- * `own` belongs to each unit, `s` to each block. */
+/* Names that mean one thing here and another there: `late` is a label before it is a variable, %r4
+ * a register, `own` belongs to each unit, `s` to each block. */
 static const char names[] =
     HEAD ".global .u32 own = 3;\n"
          ".func (.reg .u32 %o) twice(.reg .u32 %i) { add.u32 %o, %i, %i; ret; }\n"
@@ -23,8 +23,9 @@ static const char names[] =
          ".visible .entry first(.param .u64 p) {\n"
          "  .reg .u64 %rd; .reg .u32 %r<9>; .reg .pred %p;\n"
          "  ld.param.u64 %rd, [p];\n"
-         "  { .shared .u32 s[4]; st.shared.u32 [s], 5; ld.shared.u32 %r1, [s]; }\n"
-         "  { .shared .u32 s[2]; st.shared.u32 [s+4], 7; ld.shared.u32 %r2, [s+4]; }\n"
+         "  { .shared .u32 s[4]; st.shared.u32 [s], 5;\n"
+         "    { .shared .u32 s[2]; st.shared.u32 [s], 7; ld.shared.u32 %r2, [s]; }\n"
+         "    ld.shared.u32 %r1, [s]; }\n"
          "  { .global .u32 own = 100; ld.global.u32 %r3, [own]; }\n"
          "  ld.global.u32 %r4, [own];\n"
          "  setp.eq.u32 %p, %r4, 3;\n"
@@ -36,7 +37,7 @@ static const char names[] =
          "  add.u32 %r1, %r1, %r2;\n  add.u32 %r1, %r1, %r3;\n  add.u32 %r1, %r1, %r6;\n"
          "  st.global.u32 [%rd], %r1;\n"
          "  ret;\n}\n"
-         ".visible .global .u32 late = 1;\n" HEAD ".global .u32 own = 40;\n"
+         ".visible .global .u32 late = 1;\n.global .u32 %r4 = 1;\n" HEAD ".global .u32 own = 40;\n"
          ".extern .global .u32 late;\n"
          ".func (.reg .u32 %o) thrice(.reg .u32 %i) { mul.lo.u32 %o, %i, 3; ret; }\n"
          ".visible .entry second(.param .u64 p) {\n"
@@ -113,7 +114,7 @@ static void check_liar(const uint8_t *record, size_t size)
 static void liars(void)
 {
     struct tsm_buffer record = record_of(names);
-    static const uint8_t changes[] = {1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xff};
+    static const uint8_t changes[] = {1, 2, 3, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xff};
 
     for (size_t at = 0; at < record.size; at++)
         for (size_t k = 0; k < sizeof(changes); k++) {
