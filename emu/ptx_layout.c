@@ -20,6 +20,7 @@ static uint64_t code_address(uint32_t index)
 
 /* What ptxas gives a kernel of static shared memory, on every target. */
 #define SHARED_MAX (48u << 10)
+#define LOCAL_MAX  (512u << 10)
 
 /* Of shared variables by entries, all together: real programs have thousands. */
 #define USES_MAX (1u << 24)
@@ -184,6 +185,24 @@ static bool find_stack(struct layout *x, struct ptx_code *entry)
     return ok;
 }
 
+/* Below the frames of functions, in every kernel. */
+static const char *place_local(struct ptx_module *m)
+{
+    uint64_t size = 0;
+
+    for (size_t k = 0; k < m->vars.count; k++) {
+        struct ptx_var *v = ptx_var_at(m, k);
+        if (v->space != PTX_SPACE_LOCAL)
+            continue;
+        v->info.address = (size + v->info.align - 1) & ~(uint64_t)(v->info.align - 1);
+        size = v->info.address + v->info.size;
+        if (v->info.size > LOCAL_MAX || size > LOCAL_MAX)
+            return v->info.name;
+    }
+    m->local_size = (uint32_t)((size + 15) & ~15ull);
+    return NULL;
+}
+
 static bool place_stacks(struct layout *x)
 {
     struct ptx_module *m = x->m;
@@ -195,10 +214,12 @@ static bool place_stacks(struct layout *x)
     }
     for (size_t e = 0; e < m->entries.count; e++) {
         struct ptx_code *code = entry_at(m, e);
-        code->info.local_size = code->local_frame;
+        code->info.local_size = m->local_size + code->local_frame;
         code->info.const_size = (uint32_t)constant;
         if (!find_stack(x, code))
             return false;
+        if (code->info.is_entry)
+            code->stack_size += m->local_size;
     }
     return true;
 }
@@ -232,7 +253,7 @@ void ptx_relocate_var(const struct ptx_module *m, const struct ptx_var *v)
     }
 }
 
-int ptx_layout(struct ptx_module *m, const char **too_much_shared)
+int ptx_layout(struct ptx_module *m, const char **too_large)
 {
     struct layout x = {.m = m, .stack = calloc(m->codes.count + 1, sizeof(struct ptx_code *))};
     bool ok = x.stack != NULL;
@@ -241,8 +262,7 @@ int ptx_layout(struct ptx_module *m, const char **too_much_shared)
         if (entry_at(m, e)->info.is_entry)
             ok = find_uses(&x, e);
     const struct ptx_code *large = ok ? place_shared(&x) : NULL;
-    if (large)
-        *too_much_shared = large->info.name;
+    *too_large = large ? large->info.name : place_local(m);
     ok = ok && place_stacks(&x);
     free(x.stack);
     free(x.uses.items);

@@ -84,7 +84,7 @@ static bool lay_out(struct ptx_parser *p)
     if (ptx_layout(p->module, &name) != PTX_OK)
         return ptx_fail_memory(p);
     return !name || ptx_fail(p, PTX_INVALID, p->lexer.token.line,
-                             "function '%s' uses too much shared memory", name);
+                             "'%s' needs too much shared or local memory", name);
 }
 
 static bool parse(struct ptx_parser *p, bool is_part)

@@ -32,7 +32,7 @@ struct ptx_var {
     struct ptx_reloc *relocs;
     uint32_t reloc_count;
     uint32_t index; /* among the module's variables */
-    uint32_t at;    /* offset in the text of the name that made it */
+    uint32_t at;    /* offset in the text of what stands behind the name that made it */
     uint32_t noted; /* the function being read uses it: its number */
 };
 
@@ -64,6 +64,7 @@ struct ptx_module {
     size_t pool_capacity;
     bool is_pool_fixed;
     struct ptx_array chunks; /* void *: names and the like, freed with the module */
+    uint32_t local_size; /* of .local variables of the module, a thread */
     uint16_t version;
     bool is_placed;
     struct ptx_lazy *lazy; /* what decodes functions at first use; NULL: all are decoded */
@@ -97,7 +98,8 @@ static inline struct ptx_var *ptx_var_at(const struct ptx_module *m, size_t i)
 }
 
 /* ptx_layout.c: where shared variables lie, stack sizes, the sizes that the driver asks for. */
-int ptx_layout(struct ptx_module *module, const char **too_much_shared);
+/* `too_large`: the function or variable that needs more shared or local memory than there is. */
+int ptx_layout(struct ptx_module *module, const char **too_large);
 /* Addresses into the pool, and into a placed variable. */
 void ptx_relocate_pool(struct ptx_module *module, size_t first);
 void ptx_relocate_var(const struct ptx_module *module, const struct ptx_var *var);

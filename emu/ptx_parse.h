@@ -22,6 +22,7 @@ enum ptx_symbol_kind {
 struct ptx_symbol {
     struct ptx_symbol *next;
     const char *name;
+    const char *at; /* where in the text it was declared */
     uint32_t name_size;
     uint32_t hash;
     uint32_t scope;

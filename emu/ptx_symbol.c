@@ -56,7 +56,7 @@ static uint32_t hash_name(const char *text, uint32_t size)
  * when a function is read that comes long before the text's end. */
 static bool is_seen(const struct ptx_parser *p, const struct ptx_symbol *s)
 {
-    return s->unit == p->unit && (s->scope || !p->limit || s->name <= p->limit);
+    return s->unit == p->unit && (s->scope || !p->limit || s->at <= p->limit);
 }
 
 static struct ptx_symbol *find_exact(const struct ptx_parser *p, const char *text, uint32_t size)
@@ -124,6 +124,7 @@ struct ptx_symbol *ptx_symbol_add(struct ptx_parser *p, const struct ptx_token *
         return NULL;
     }
     *s = (struct ptx_symbol){.name = name->text,
+                             .at = p->lexer.token.text,
                              .name_size = name->size,
                              .hash = hash_name(name->text, name->size),
                              .scope = p->scope,

@@ -346,7 +346,7 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
     var->space = d->space;
     var->unit = p->unit;
     var->index = (uint32_t)p->module->vars.count - 1;
-    var->at = (uint32_t)(d->name.text - p->module->text);
+    var->at = (uint32_t)(p->lexer.token.text - p->module->text);
     if (d->space == PTX_SPACE_GLOBAL && p->status == PTX_OK) {
         slot = ptx_array_add(&p->module->globals, sizeof(*slot));
         if (!slot)
@@ -358,7 +358,8 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
 }
 
 /* Variables were made in the order of the text. */
-static struct ptx_var *var_made_at(const struct ptx_module *m, uint32_t at)
+static struct ptx_var *var_made_at(const struct ptx_module *m, uint32_t at,
+                                   const struct ptx_token *name)
 {
     size_t low = 0;
     size_t high = m->vars.count;
@@ -370,7 +371,12 @@ static struct ptx_var *var_made_at(const struct ptx_module *m, uint32_t at)
         else
             high = middle;
     }
-    return low < m->vars.count && ptx_var_at(m, low)->at == at ? ptx_var_at(m, low) : NULL;
+    for (; low < m->vars.count && ptx_var_at(m, low)->at == at; low++) {
+        struct ptx_var *v = ptx_var_at(m, low);
+        if (strlen(v->info.name) == name->size && memcmp(v->info.name, name->text, name->size) == 0)
+            return v;
+    }
+    return NULL;
 }
 
 /* The variable that a declaration means: a new one, or one that another unit or an earlier line
@@ -384,7 +390,7 @@ static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaratio
     if (s && s->scope == p->scope && s->kind == PTX_SYMBOL_VAR)
         return ptx_var_at(p->module, s->index);
     if (p->again) {
-        var = var_made_at(p->module, (uint32_t)(d->name.text - p->module->text));
+        var = var_made_at(p->module, (uint32_t)(p->lexer.token.text - p->module->text), &d->name);
         if (!var)
             ptx_fail(p, PTX_INVALID, d->name.line, "'%.*s' was not here", (int)d->name.size,
                      d->name.text);
@@ -454,11 +460,9 @@ static bool define_local(struct ptx_parser *p, struct ptx_declaration *d)
 
 static bool define(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
 {
-    if (d->space != PTX_SPACE_LOCAL)
-        return define_var(p, d, linkage);
-    if (!p->code)
-        return ptx_fail(p, PTX_UNSUPPORTED, d->name.line, "unsupported .local at module scope");
-    return define_local(p, d);
+    if (p->code && d->space == PTX_SPACE_LOCAL)
+        return define_local(p, d);
+    return define_var(p, d, linkage);
 }
 
 bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage)

@@ -226,9 +226,9 @@ static void bounds(void)
     add_times(&text, "", "brx.idx %%r, T;\n", 3000, "L: ret; }\n");
     check_status(&text, PTX_INVALID, "too many branch targets");
     add(&text, HEAD ".visible .entry k() { .shared .b8 s[49153]; ret; }\n", 0, 0);
-    check_status(&text, PTX_INVALID, "too much shared memory");
+    check_status(&text, PTX_INVALID, "too much shared or local memory");
     add(&text, HEAD ".visible .entry k() { .shared .b8 s[0x100000000]; ret; }\n", 0, 0);
-    check_status(&text, PTX_INVALID, "too much shared memory");
+    check_status(&text, PTX_INVALID, "too much shared or local memory");
     add(&text, HEAD ".visible .entry k() { .shared .b8 s[49152]; ret; }\n", 0, 0);
     check_status(&text, PTX_OK, NULL);
 }
