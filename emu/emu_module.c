@@ -131,6 +131,29 @@ static CUresult collect_functions(CUmodule module)
     return CUDA_SUCCESS;
 }
 
+/* Where a function of this name is, or the free slot where it would be. */
+static CUfunction *find_name(const struct CUmod_st *module, const char *name)
+{
+    size_t at = tsm_hash64(name, strlen(name)) & (module->name_count - 1);
+
+    while (module->names[at] && strcmp(module->names[at]->ptx->name, name) != 0)
+        at = (at + 1) & (module->name_count - 1);
+    return &module->names[at];
+}
+
+static CUresult index_names(CUmodule module)
+{
+    module->name_count = 4;
+    while (module->name_count < 2 * module->function_count)
+        module->name_count *= 2;
+    module->names = calloc(module->name_count, sizeof(CUfunction));
+    if (!module->names)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = module->function_count; i-- > 0;)
+        *find_name(module, module->functions[i].ptx->name) = &module->functions[i];
+    return CUDA_SUCCESS;
+}
+
 static CUresult module_init(CUmodule module, const char *ptx, size_t size, struct ptx_log *log)
 {
     struct placement placement = {.context = module->context};
@@ -143,6 +166,8 @@ static CUresult module_init(CUmodule module, const char *ptx, size_t size, struc
     }
     if (!result)
         result = collect_functions(module);
+    if (!result)
+        result = index_names(module);
     if (!result && !emu_object_add(EMU_MODULE, module))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     return result;
@@ -189,6 +214,7 @@ void emu_module_destroy(CUmodule module)
         free(module->functions[i].old);
     }
     free(module->functions);
+    free(module->names);
     if (module->variables)
         emu_memory_remove(module->variables, 1u << EMU_MEMORY_MODULE);
     if (module->ptx) {
@@ -231,10 +257,7 @@ CUresult emu_module_prepare(const struct CUfunc_st *f)
 
 CUfunction emu_module_find(CUmodule module, const char *name)
 {
-    for (size_t i = 0; i < module->function_count; i++)
-        if (strcmp(module->functions[i].ptx->name, name) == 0)
-            return &module->functions[i];
-    return NULL;
+    return *find_name(module, name);
 }
 
 CUresult emu_module_variable(CUmodule module, const char *name, CUdeviceptr *address, size_t *size)

@@ -44,6 +44,8 @@ struct CUmod_st {
     uint64_t variables;          /* address of their memory, 0: none */
     struct CUfunc_st *functions; /* entries only, in the order of the text */
     size_t function_count;
+    CUfunction *names; /* by hash of the name; NULL: free */
+    size_t name_count; /* a power of two */
     CUmodule next; /* of all modules */
 };
 
