@@ -130,7 +130,7 @@ bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum p
     const struct ptx_operand *b = ptx_operand_at(p, o->first);
 
     *a = (struct ptx_address){.base = PTX_OP_NONE, .space = space};
-    if (o->kind != PTX_OPERAND_ADDRESS)
+    if (o->kind != PTX_OPERAND_ADDRESS || o->count)
         return ptx_bad_operands(p);
     /* Parameters of a function live in local memory. */
     if (space == PTX_SPACE_PARAM && !p->code->info.is_entry)

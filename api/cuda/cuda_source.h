@@ -52,7 +52,14 @@ void cuda_describe_again(void);
 void cuda_checksum_sync(struct tsm_stream *stream);
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 
+/* Arrays that TS_CHECKSUM hashes: at [0, count). False: none there, or not to be read now. `buffer`:
+ * `room` bytes to read through. Inside tsm_inside_enter(). */
+unsigned cuda_array_count(void);
+bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, uint64_t *size,
+                     struct sbt_key *key);
+
 /* In the child of a fork. */
+void cuda_arrays_forked(void);
 void cuda_streams_forked(void);
 void cuda_functions_forked(void);
 void cuda_checksum_forked(void);

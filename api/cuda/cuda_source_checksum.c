@@ -117,13 +117,28 @@ static void write_record(struct tsm_stream *stream, uint64_t position, CUdevicep
     tsm_call_commit(&call);
 }
 
+static void checksum_arrays(struct tsm_stream *stream, uint64_t position, void *buffer)
+{
+    for (unsigned i = 0; i < cuda_array_count(); i++) {
+        uint64_t place, size;
+        struct sbt_key key;
+        bool hashed;
+
+        tsm_inside_enter();
+        hashed = cuda_array_hash(i, buffer, READ_SIZE, &place, &size, &key);
+        tsm_inside_leave();
+        if (hashed)
+            write_record(stream, position, place, size, &key);
+    }
+}
+
 static void checksum_all(struct tsm_stream *stream, uint64_t position)
 {
     struct allocation *slots = atomic_load(&allocations);
     unsigned count = slots ? atomic_load(&used) : 0;
     void *buffer;
 
-    if (!count)
+    if (!count && !cuda_array_count())
         return;
     buffer = mmap(NULL, READ_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (unsigned i = 0; buffer != MAP_FAILED && i < count && i < ALLOCATION_MAX; i++) {
@@ -138,8 +153,10 @@ static void checksum_all(struct tsm_stream *stream, uint64_t position)
         if (hashed)
             write_record(stream, position, start, size, &key);
     }
-    if (buffer != MAP_FAILED)
-        munmap(buffer, READ_SIZE);
+    if (buffer == MAP_FAILED)
+        return;
+    checksum_arrays(stream, position, buffer);
+    munmap(buffer, READ_SIZE);
 }
 
 /* Everything recorded so far, on any stream, has to be in the memory that is read. */
@@ -167,4 +184,5 @@ void cuda_checksum_forked(void)
 {
     atomic_store(&used, 0);
     atomic_store(&allocations, NULL);
+    cuda_arrays_forked();
 }
