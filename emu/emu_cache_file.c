@@ -19,8 +19,8 @@
 
 #define VERSION     1
 #define HEADER_SIZE 48
-#define RECORD_MAX  (256u << 20)
-#define STALE_S     3600 /* a file that never got its name */
+#define RECORD_MAX  (32u << 20) /* a hundred thousand functions take 2 MB */
+#define STALE_S     3600        /* a file that never got its name */
 
 static const char magic[8] = "TSPTXREC";
 static const char suffix[] = ".ptxrec";
