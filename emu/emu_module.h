@@ -46,7 +46,7 @@ struct CUmod_st {
     size_t function_count;
     CUfunction *names; /* by hash of the name; NULL: free */
     size_t name_count; /* a power of two */
-    CUmodule next; /* of all modules */
+    CUmodule next;     /* of all modules */
 };
 
 /* The PTX of an image, from emu/emu_fatbin.h, or a result that the driver gives for such an image.

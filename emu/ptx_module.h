@@ -64,7 +64,7 @@ struct ptx_module {
     size_t pool_capacity;
     bool is_pool_fixed;
     struct ptx_array chunks; /* void *: names and the like, freed with the module */
-    uint32_t local_size; /* of .local variables of the module, a thread */
+    uint32_t local_size;     /* of .local variables of the module, a thread */
     uint16_t version;
     bool is_placed;
     struct ptx_lazy *lazy; /* what decodes functions at first use; NULL: all are decoded */
