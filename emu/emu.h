@@ -39,6 +39,9 @@ struct emu_settings {
     bool has_stacks;    /* TS_EMU_STACKS=0|1: host stacks of launches and allocations */
     unsigned checks;    /* TS_EMU_CHECK: bits of enum emu_check */
     const char *report; /* TS_EMU_REPORT: file for findings as JSON lines; NULL: none */
+    bool has_cache;     /* TS_EMU_CACHE=0: no */
+    const char *cache;  /* TS_EMU_CACHE: folder; NULL: the user's */
+    uint64_t cache_size;    /* TS_EMU_CACHE_SIZE: bytes of the folder's files */
     uint64_t timeout_ns;    /* TS_EMU_TIMEOUT, of one launch; 0: none */
     const char *profile;    /* TS_EMU_PROFILE: file; NULL: none */
     uint64_t profile_every; /* TS_EMU_PROFILE_EVERY: warp instructions between samples */

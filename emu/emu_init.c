@@ -132,6 +132,13 @@ static const char *text_setting(const char *name)
     return text && *text ? strdup(text) : NULL;
 }
 
+static void read_cache(struct emu_settings *s)
+{
+    s->cache = text_setting("TS_EMU_CACHE");
+    s->has_cache = !s->cache || strcmp(s->cache, "0") != 0;
+    s->cache_size = number_setting("TS_EMU_CACHE_SIZE", 64ull << 20, 1ull << 40);
+}
+
 static void read_timeout(struct emu_settings *s)
 {
     const char *text = getenv("TS_EMU_TIMEOUT");
@@ -160,6 +167,7 @@ static void read_settings(struct emu_settings *s)
     s->has_stacks = number_setting("TS_EMU_STACKS", 1, 1) != 0;
     read_checks(s);
     read_timeout(s);
+    read_cache(s);
     s->report = text_setting("TS_EMU_REPORT");
     s->profile = text_setting("TS_EMU_PROFILE");
     s->profile_every = number_setting("TS_EMU_PROFILE_EVERY", 1000, 1ull << 40);

@@ -211,6 +211,8 @@ static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext c
         result = check_shape(f, shape);
     if (!result)
         result = check_cooperative(f, shape);
+    if (!result)
+        result = emu_module_prepare(f);
     if (result)
         return result;
     struct emu_command *command =
