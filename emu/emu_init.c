@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "emu/emu_context.h"
+#include "emu/emu_page.h"
 #include "emu/emu_place.h"
 #include "emu/emu_object.h"
 
@@ -28,6 +29,7 @@ static void after_fork(void)
 {
     if (atomic_load(&state) == STATE_READY)
         atomic_store(&state, STATE_FORKED);
+    emu_page_forget();
 }
 
 /* ---- settings ---- */
@@ -99,9 +101,12 @@ static void read_one_check(struct emu_settings *s, const char *word, size_t size
     static const struct {
         const char *name;
         unsigned bits;
-    } checks[] = {{"bounds", EMU_CHECK_BOUNDS}, {"uninit", EMU_CHECK_UNINIT},
-                  {"race", EMU_CHECK_RACE},     {"blocks", EMU_CHECK_BLOCKS},
-                  {"leak", EMU_CHECK_LEAK},     {"all", ~0u},
+    } checks[] = {{"bounds", EMU_CHECK_BOUNDS},
+                  {"uninit", EMU_CHECK_UNINIT},
+                  {"race", EMU_CHECK_RACE},
+                  {"blocks", EMU_CHECK_BLOCKS},
+                  {"leak", EMU_CHECK_LEAK},
+                  {"all", ~0u},
                   {"none", 0}};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)

@@ -63,6 +63,8 @@ static CUresult get_known(void *out, CUpointer_attribute attribute, const struct
         put_u32(out, (unsigned)m->device);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        put_bool(out, m->kind == EMU_MEMORY_DEVICE);
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         put_bool(out, false);
         return CUDA_SUCCESS;
