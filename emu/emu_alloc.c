@@ -10,6 +10,7 @@
 #include "emu/emu_context.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_pool.h"
+#include "emu/emu_share.h"
 #include "emu/emu_stream.h"
 
 #define PITCH_ALIGNMENT 512u
@@ -93,6 +94,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
     result = emu_context_synchronize(memory.context ? memory.context : context);
     if (result)
         return result;
+    if (memory.kind == EMU_MEMORY_IMPORTED)
+        return emu_share_close(dptr, 1u << EMU_SHARE_POOL | 1u << EMU_SHARE_EXTERNAL);
     if (memory.kind == EMU_MEMORY_POOL)
         emu_pool_forget(dptr);
     return emu_memory_remove(dptr, 1u << EMU_MEMORY_DEVICE | 1u << EMU_MEMORY_MANAGED |

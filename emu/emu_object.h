@@ -31,6 +31,7 @@ enum emu_kind {
     EMU_GRAPH_EXEC,
     EMU_USER_OBJECT,
     EMU_LOG_CALLBACK,
+    EMU_EXTERNAL,
     EMU_MIPMAP,
     EMU_TEXREF,
     EMU_SURFREF,

@@ -21,7 +21,8 @@
 
 /* An opened handle: struct emu_memory's owner. */
 struct import {
-    struct emu_share_handle handle;
+    enum emu_share_origin origin;
+    struct emu_share_handle handle; /* all zero when external */
     CUcontext context;
     CUmemoryPool pool;
     uint64_t address;
@@ -31,6 +32,9 @@ struct import {
     struct import *next;
 };
 
+/* One export or import at a time; taken before the memory's lock. `lock` guards what follows, and
+ * is taken inside of that. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t slots[SLOT_COUNT]; /* ids of what is exported now; the file begins with a copy */
 static struct import *imports;
@@ -104,15 +108,20 @@ int emu_share_open(const struct emu_share_file *file)
 
 /* ---- exporting ---- */
 
-/* Under the lock. The slot's number plus one, 0 when there is none. */
+/* The slot's number plus one, 0 when there is none. */
 static uint32_t take_slot(uint64_t id)
 {
-    for (uint32_t i = 0; i < SLOT_COUNT; i++)
-        if (!slots[i] && pwrite(emu_page_file(), &id, sizeof(id), i * sizeof(id)) == sizeof(id)) {
-            slots[i] = id;
-            return i + 1;
-        }
-    return 0;
+    uint32_t slot = 0;
+
+    pthread_mutex_lock(&lock);
+    while (slot < SLOT_COUNT && slots[slot])
+        slot++;
+    bool ok = slot < SLOT_COUNT &&
+              pwrite(emu_page_file(), &id, sizeof(id), slot * sizeof(id)) == sizeof(id);
+    if (ok)
+        slots[slot] = id;
+    pthread_mutex_unlock(&lock);
+    return ok ? slot + 1 : 0;
 }
 
 static void set_shared(struct emu_memory *memory, void *user)
@@ -123,7 +132,6 @@ static void set_shared(struct emu_memory *memory, void *user)
         memory->shared = wanted->shared;
 }
 
-/* Under the lock. */
 static CUresult share(struct emu_memory *memory)
 {
     CUresult result = emu_pause();
@@ -148,12 +156,12 @@ CUresult emu_share_export(struct emu_share_handle *out, uint64_t address, unsign
     struct emu_memory memory;
     CUresult result = CUDA_SUCCESS;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&turn);
     if (!emu_memory_find(&memory, address) || !(kinds >> memory.kind & 1))
         result = CUDA_ERROR_INVALID_VALUE;
     else if (!memory.shared)
         result = share(&memory);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&turn);
     if (!result)
         *out = (struct emu_share_handle){.magic = MAGIC,
                                          .file = emu_share_own(emu_page_file()),
@@ -179,26 +187,31 @@ void emu_share_withdraw(uint32_t slot)
 
 /* ---- importing ---- */
 
-uint64_t emu_share_map(int file, uint64_t offset, uint64_t size)
+static uint64_t room_for(uint64_t size)
 {
-    uint64_t room = (size + EMU_GRANULARITY - 1) & ~(EMU_GRANULARITY - 1);
-    uint64_t address = size <= room ? emu_place_reserve(0, room, 0) : 0;
+    return (size + EMU_GRANULARITY - 1) & ~(EMU_GRANULARITY - 1);
+}
+
+/* The pages around a range of the file. */
+static CUresult map(struct import *out, int file, uint64_t offset, uint64_t size)
+{
+    uint64_t start = offset & ~(EMU_PAGE - 1);
+    uint64_t end = (offset + size + EMU_PAGE - 1) & ~(EMU_PAGE - 1);
+    uint64_t address = end > start ? emu_place_reserve(0, room_for(end - start), 0) : 0;
     void *p = (void *)(uintptr_t)address;
 
     if (!address)
-        return 0;
-    if (mmap(p, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file,
-             (off_t)offset) == MAP_FAILED) {
-        emu_place_unreserve(address, room);
-        return 0;
+        return CUDA_ERROR_MAP_FAILED;
+    if (mmap(p, end - start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file,
+             (off_t)start) == MAP_FAILED) {
+        emu_place_unreserve(address, room_for(end - start));
+        return CUDA_ERROR_MAP_FAILED;
     }
-    madvise(p, size, MADV_DONTFORK);
-    return address;
-}
-
-void emu_share_unmap(uint64_t address, uint64_t size)
-{
-    emu_place_unreserve(address, (size + EMU_GRANULARITY - 1) & ~(EMU_GRANULARITY - 1));
+    madvise(p, end - start, MADV_DONTFORK);
+    out->mapping = address;
+    out->mapping_size = end - start;
+    out->address = address + (offset - start);
+    return CUDA_SUCCESS;
 }
 
 static bool is_live(int file, const struct emu_share_handle *h)
@@ -206,78 +219,82 @@ static bool is_live(int file, const struct emu_share_handle *h)
     uint64_t id = 0;
     struct stat st;
 
-    return h->slot < SLOT_COUNT && fstat(file, &st) == 0 && h->size <= (uint64_t)st.st_size &&
-           h->address <= (uint64_t)st.st_size - h->size &&
+    return h->size && h->slot < SLOT_COUNT && fstat(file, &st) == 0 &&
+           h->size <= (uint64_t)st.st_size && h->address <= (uint64_t)st.st_size - h->size &&
            pread(file, &id, sizeof(id), (off_t)(h->slot * sizeof(id))) == sizeof(id) && id == h->id;
 }
 
-/* Under the lock: map it, and say where in *out. */
-static CUresult open_handle(struct import *out)
+static CUresult map_handle(struct import *out)
 {
-    const struct emu_share_handle *h = &out->handle;
-    uint64_t start = h->address & ~(EMU_PAGE - 1);
-    int file = emu_share_open(&h->file);
+    int file = emu_share_open(&out->handle.file);
     CUresult result = CUDA_ERROR_INVALID_HANDLE;
 
     if (file < 0)
         return result;
-    if (h->size && is_live(file, h)) {
-        out->mapping_size = (h->address + h->size - start + EMU_PAGE - 1) & ~(EMU_PAGE - 1);
-        out->mapping = emu_share_map(file, start, out->mapping_size);
-        out->address = out->mapping + (h->address - start);
-        result = out->mapping ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
-    }
+    if (is_live(file, &out->handle))
+        result = map(out, file, out->handle.address, out->handle.size);
     close(file);
     return result;
 }
 
-static struct import *find(const struct emu_share_handle *handle, CUcontext context,
-                           CUmemoryPool pool)
+static void unmap(const struct import *import)
 {
-    struct import *i = imports;
-
-    while (i && (memcmp(&i->handle, handle, sizeof(*handle)) != 0 || i->context != context ||
-                 i->pool != pool))
-        i = i->next;
-    return i;
+    emu_place_unreserve(import->mapping, room_for(import->mapping_size));
 }
 
-/* Under the lock. */
-static CUresult add_import(uint64_t *address_out, const struct emu_share_handle *handle,
-                           struct emu_memory what)
+/* It is mapped: register it, and take over what `mapped` says. */
+static CUresult add(uint64_t *address_out, const struct import *mapped, uint64_t size,
+                    CUdevice device)
 {
-    struct import *i = calloc(1, sizeof(*i));
-    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    struct import *i = malloc(sizeof(*i));
+    struct emu_memory what = {.address = mapped->address,
+                              .size = size,
+                              .kind = EMU_MEMORY_IMPORTED,
+                              .context = mapped->context,
+                              .device = device,
+                              .is_readable = true,
+                              .is_writable = true,
+                              .owner = i};
+    CUresult result = i ? emu_memory_add(&what) : CUDA_ERROR_OUT_OF_MEMORY;
 
-    if (!i)
-        return result;
-    *i = (struct import){.handle = *handle, .context = what.context, .references = 1};
-    i->pool = what.owner;
-    result = open_handle(i);
-    if (!result) {
-        what.kind = EMU_MEMORY_IMPORTED;
-        what.address = i->address;
-        what.size = handle->size;
-        what.device = handle->device;
-        what.is_readable = what.is_writable = true;
-        what.owner = i;
-        result = emu_memory_add(&what);
-        if (result)
-            emu_share_unmap(i->mapping, i->mapping_size);
-    }
     if (result) {
+        unmap(mapped);
         free(i);
         return result;
     }
+    *i = *mapped;
+    i->references = 1;
+    pthread_mutex_lock(&lock);
     i->next = imports;
     imports = i;
+    pthread_mutex_unlock(&lock);
     *address_out = i->address;
     return CUDA_SUCCESS;
 }
 
-CUresult emu_share_import(uint64_t *address_out, const struct emu_share_handle *handle,
-                          const struct emu_memory *what)
+/* Open it once more, if it is open. */
+static bool reopen(uint64_t *address_out, const struct import *wanted)
 {
+    pthread_mutex_lock(&lock);
+    struct import *i = imports;
+    while (i && (memcmp(&i->handle, &wanted->handle, sizeof(i->handle)) != 0 ||
+                 i->context != wanted->context || i->pool != wanted->pool))
+        i = i->next;
+    if (i) {
+        i->references++;
+        *address_out = i->address;
+    }
+    pthread_mutex_unlock(&lock);
+    return i != NULL;
+}
+
+CUresult emu_share_import(uint64_t *address_out, const struct emu_share_handle *handle,
+                          CUcontext context, CUmemoryPool pool)
+{
+    struct import import = {.origin = pool ? EMU_SHARE_POOL : EMU_SHARE_IPC,
+                            .handle = *handle,
+                            .context = context,
+                            .pool = pool};
     CUresult result = CUDA_SUCCESS;
 
     if (handle->magic != MAGIC)
@@ -286,29 +303,42 @@ CUresult emu_share_import(uint64_t *address_out, const struct emu_share_handle *
         return CUDA_ERROR_INVALID_CONTEXT;
     if (handle->device < 0 || handle->device >= emu_settings.device_count)
         return CUDA_ERROR_INVALID_DEVICE;
-    pthread_mutex_lock(&lock);
-    struct import *i = find(handle, what->context, what->owner);
-    if (i) {
-        i->references++;
-        *address_out = i->address;
-    } else {
-        result = add_import(address_out, handle, *what);
+    pthread_mutex_lock(&turn);
+    if (!reopen(address_out, &import)) {
+        result = map_handle(&import);
+        if (!result)
+            result = add(address_out, &import, handle->size, handle->device);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&turn);
     return result;
 }
 
-CUresult emu_share_close(uint64_t address, CUmemoryPool pool)
+CUresult emu_share_import_file(uint64_t *address_out, int file, uint64_t offset, uint64_t size,
+                               CUcontext context)
+{
+    struct import import = {.origin = EMU_SHARE_EXTERNAL, .context = context};
+    CUresult result = map(&import, file, offset, size);
+
+    return result ? result : add(address_out, &import, size, context->device);
+}
+
+CUresult emu_share_close(uint64_t address, unsigned origins)
 {
     pthread_mutex_lock(&lock);
     struct import *i = imports;
-    while (i && (i->address != address || i->pool != pool))
+    while (i && (i->address != address || !(origins >> i->origin & 1)))
         i = i->next;
     bool is_last = i && --i->references == 0;
     pthread_mutex_unlock(&lock);
     if (is_last)
         return emu_memory_remove(address, 1u << EMU_MEMORY_IMPORTED);
     return i ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUmemoryPool emu_share_pool(const struct emu_memory *memory)
+{
+    return memory->kind == EMU_MEMORY_IMPORTED ? ((const struct import *)memory->owner)->pool
+                                               : NULL;
 }
 
 void emu_share_release(const struct emu_memory *memory)
@@ -322,6 +352,6 @@ void emu_share_release(const struct emu_memory *memory)
     if (*at)
         *at = import->next;
     pthread_mutex_unlock(&lock);
-    emu_share_unmap(import->mapping, import->mapping_size);
+    unmap(import);
     free(import);
 }

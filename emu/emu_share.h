@@ -50,20 +50,30 @@ CUresult emu_share_export(struct emu_share_handle *out, uint64_t address, unsign
 /* The allocation is freed: handles of it open nothing any more. slot: of struct emu_memory. */
 void emu_share_withdraw(uint32_t slot);
 
-/* Map what the handle says, and register it as an allocation like `what`, kind
- * EMU_MEMORY_IMPORTED. The same handle again for the same context and pool gives the same address,
- * to be closed once more. CUDA_ERROR_INVALID_HANDLE: not a handle, or freed;
+/* Where imported memory comes from, and so who may give it back. */
+enum emu_share_origin {
+    EMU_SHARE_IPC,      /* cuIpcCloseMemHandle() */
+    EMU_SHARE_POOL,     /* cuMemFree() */
+    EMU_SHARE_EXTERNAL, /* cuMemFree() */
+};
+
+/* Map what the handle says, and register it as memory of the context, kind EMU_MEMORY_IMPORTED. The
+ * same handle again for the same context and pool (NULL: of cuIpcOpenMemHandle()) gives the same
+ * address, to be closed once more. CUDA_ERROR_INVALID_HANDLE: not a handle, or freed;
  * CUDA_ERROR_INVALID_CONTEXT: of this process. */
 CUresult emu_share_import(uint64_t *address_out, const struct emu_share_handle *handle,
-                          const struct emu_memory *what);
+                          CUcontext context, CUmemoryPool pool);
+
+/* The same with a part of any file, whose descriptor remains the caller's. */
+CUresult emu_share_import_file(uint64_t *address_out, int file, uint64_t offset, uint64_t size,
+                               CUcontext context);
 
 /* Once less; the memory is gone when this was the last one. CUDA_ERROR_INVALID_VALUE: no imported
- * memory of a pool (NULL: of no pool) begins there. */
-CUresult emu_share_close(uint64_t address, CUmemoryPool pool);
+ * memory of `origins` (a bit 1 << origin each) begins there. */
+CUresult emu_share_close(uint64_t address, unsigned origins);
 
-/* Map a range of a file of somebody else's, from a multiple of 4096 on. 0: it cannot be mapped. */
-uint64_t emu_share_map(int file, uint64_t offset, uint64_t size);
-void emu_share_unmap(uint64_t address, uint64_t size);
+/* The pool that imported memory came from, or NULL. */
+CUmemoryPool emu_share_pool(const struct emu_memory *memory);
 
 /* The register has let go of imported memory: unmap it. */
 void emu_share_release(const struct emu_memory *memory);
