@@ -56,7 +56,7 @@ static unsigned long long number_setting(const char *name, unsigned long long ot
 
 static unsigned capability_setting(void)
 {
-    static const unsigned known[] = {75, 80, 86, 87, 89, 90, 100, 120};
+    static const unsigned known[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 120};
     const char *text = getenv("TS_EMU_CC");
     char *end;
 
@@ -68,7 +68,7 @@ static unsigned capability_setting(void)
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (!*end && value == known[i])
             return value;
-    emu_report("TS_EMU_CC=%s is not a compute capability from 7.5 on; using 7.5", text);
+    emu_report("TS_EMU_CC=%s is not a compute capability from 7.0 on; using 7.5", text);
     return 75;
 }
 
