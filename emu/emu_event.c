@@ -276,6 +276,11 @@ void emu_context_destroy_events(CUcontext context)
 
 /* ---- use ---- */
 
+CUresult emu_event_check(CUevent event, CUcontext context)
+{
+    return event->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 /* An event needs no current context; the error is that of its own. */
 static CUresult enter(CUevent event)
 {

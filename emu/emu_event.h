@@ -9,6 +9,9 @@
 
 #include "emu/emu_abi.h"
 
+/* CUDA_ERROR_INVALID_HANDLE when the event is of another context. */
+CUresult emu_event_check(CUevent event, CUcontext context);
+
 /* Record in the stream, as cuEventRecord() does. */
 CUresult emu_event_record(CUevent event, CUstream stream);
 

@@ -32,6 +32,8 @@ enum emu_kind {
     EMU_USER_OBJECT,
     EMU_LOG_CALLBACK,
     EMU_EXTERNAL,
+    EMU_GREEN,
+    EMU_RESOURCE,
     EMU_MIPMAP,
     EMU_TEXREF,
     EMU_SURFREF,

@@ -162,6 +162,20 @@ bool emu_command_after_context(struct emu_command *command, CUcontext context)
     return ok;
 }
 
+CUresult emu_stream_follow(CUstream stream, CUstream leader)
+{
+    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
+
+    if (!mark)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    bool ok = after_locked(mark, leader->tail);
+    pthread_mutex_unlock(&lock);
+    CUresult result = ok ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
+    emu_command_unref(mark);
+    return result;
+}
+
 bool emu_command_is_done(struct emu_command *command)
 {
     pthread_mutex_lock(&lock);

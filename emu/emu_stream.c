@@ -42,11 +42,18 @@ CUresult emu_stream_enter(CUstream *out, CUstream handle, bool per_thread)
     } else if (!emu_object_is(EMU_STREAM, handle)) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
+    if (stream->green && !emu_object_is(EMU_GREEN, stream->green))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *out = stream;
     return emu_context_error(stream->context);
 }
 
 /* ---- life ---- */
+
+int emu_priority(int wanted)
+{
+    return wanted > 0 ? 0 : wanted < EMU_PRIORITY_GREATEST ? EMU_PRIORITY_GREATEST : wanted;
+}
 
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
@@ -57,11 +64,7 @@ CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int 
         return result;
     if (!phStream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
-    if (priority > 0)
-        priority = 0;
-    if (priority < EMU_PRIORITY_GREATEST)
-        priority = EMU_PRIORITY_GREATEST;
-    return emu_stream_create(phStream, context, flags, priority, false, 0);
+    return emu_stream_create(phStream, context, flags, emu_priority(priority), false, 0);
 }
 
 CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
@@ -75,6 +78,8 @@ CUresult cuStreamDestroy_v2(CUstream hStream)
 
     if (!result && (!emu_object_is(EMU_STREAM, hStream) || hStream->is_legacy || hStream->thread))
         result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result && hStream->green && !emu_object_is(EMU_GREEN, hStream->green))
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (!result) {
         emu_capture_forget(hStream);
         emu_stream_destroy(hStream);

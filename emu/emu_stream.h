@@ -79,6 +79,7 @@ struct CUstream_st {
     int sync_policy; /* CUsynchronizationPolicy; 0: not set */
     unsigned long long id;
     bool is_legacy;
+    CUgreenCtx green;            /* that it was made in, or NULL */
     uint64_t thread;             /* of a per-thread default stream, else 0 */
     struct emu_capture *capture; /* under the captures' lock (emu/emu_capture.h) */
     struct emu_edges *captured;  /* what the next node depends on; owned */
@@ -130,6 +131,12 @@ CUresult emu_context_synchronize(CUcontext context);
 
 /* Nothing left to do, in the same sense? */
 bool emu_stream_is_idle(CUstream stream);
+
+/* What is sent to `stream` from now on waits for what was sent to `leader` so far. */
+CUresult emu_stream_follow(CUstream stream, CUstream leader);
+
+/* A priority that streams can have. */
+int emu_priority(int wanted);
 
 /* `command` shall wait for all that was submitted to the context so far. False: out of memory. */
 bool emu_command_after_context(struct emu_command *command, CUcontext context);
