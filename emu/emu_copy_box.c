@@ -83,7 +83,7 @@ static CUresult copy(const struct end *to, const struct end *from, struct emu_bo
 static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread, bool is_sync)
 {
     if (!c)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     struct end to = {.type = c->dstMemoryType,
                      .host = c->dstHost,
                      .device = c->dstDevice,
@@ -131,7 +131,7 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread
     struct end to, from;
 
     if (!c)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     read_3d(&to, &from, c);
     return copy(&to, &from, (struct emu_box){c->WidthInBytes, c->Height, c->Depth}, handle,
                 per_thread, is_sync);
@@ -156,7 +156,7 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool 
 {
     CUcontext context;
     CUDA_MEMCPY3D plain;
-    CUresult result = c ? emu_context_resolve(&context, c->srcContext) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = c ? emu_context_resolve(&context, c->srcContext) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         result = emu_context_resolve(&context, c->dstContext);
@@ -312,14 +312,14 @@ CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, siz
                               unsigned long long flags, CUstream hStream)
 {
     return failIdx ? copy_ops(numOps, opList, failIdx, flags, hStream, false)
-                   : CUDA_ERROR_INVALID_VALUE;
+                   : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemcpy3DBatchAsync_ptsz(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
                                    unsigned long long flags, CUstream hStream)
 {
     return failIdx ? copy_ops(numOps, opList, failIdx, flags, hStream, true)
-                   : CUDA_ERROR_INVALID_VALUE;
+                   : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,

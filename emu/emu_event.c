@@ -401,7 +401,7 @@ CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
     CUresult result_end = time_of(hEnd, &end);
 
     if (!pMilliseconds)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     /* An event that can never answer comes before one that cannot answer yet. */
     if (result_start && result_start != CUDA_ERROR_NOT_READY)
         return result_start;

@@ -18,7 +18,7 @@
 
 struct emu_settings emu_settings;
 
-enum state { STATE_NEW, STATE_READY, STATE_FORKED };
+enum state { STATE_NEW, STATE_READY, STATE_FORKED, STATE_OVER };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int state;
@@ -30,6 +30,14 @@ static void after_fork(void)
     if (atomic_load(&state) == STATE_READY)
         atomic_store(&state, STATE_FORKED);
     emu_page_forget();
+}
+
+/* Registered by cuInit(): what the program registered before that finds the driver gone, as it does
+ * with a GPU's. */
+static void at_exit(void)
+{
+    if (atomic_load(&state) == STATE_READY)
+        atomic_store(&state, STATE_OVER);
 }
 
 /* ---- settings ---- */
@@ -178,7 +186,17 @@ CUresult emu_ready(void)
 {
     if (callback_depth)
         return CUDA_ERROR_NOT_PERMITTED;
-    return atomic_load(&state) == STATE_READY ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+    int now = atomic_load(&state);
+    return now == STATE_READY  ? CUDA_SUCCESS
+           : now == STATE_OVER ? CUDA_ERROR_DEINITIALIZED
+                               : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult emu_refuse(CUresult why)
+{
+    CUresult result = emu_ready();
+
+    return result ? result : why;
 }
 
 CUresult emu_enter(CUcontext *context_out)
@@ -245,6 +263,8 @@ CUresult cuInit(unsigned int Flags)
 
     if (atomic_load(&state) == STATE_FORKED)
         return CUDA_ERROR_NOT_INITIALIZED;
+    if (atomic_load(&state) == STATE_OVER)
+        return CUDA_ERROR_DEINITIALIZED;
     if (Flags)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
@@ -253,7 +273,7 @@ CUresult cuInit(unsigned int Flags)
         read_settings(&emu_settings);
         if (emu_settings.device_count == 0)
             result = CUDA_ERROR_NO_DEVICE;
-        else if (!emu_place_init() || pthread_atfork(NULL, NULL, after_fork))
+        else if (!emu_place_init() || pthread_atfork(NULL, NULL, after_fork) || atexit(at_exit))
             result = CUDA_ERROR_OUT_OF_MEMORY;
         else
             atomic_store(&state, STATE_READY);
@@ -276,7 +296,7 @@ CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
                               CUoutput_mode outputMode)
 {
     (void)configFile, (void)outputFile, (void)outputMode;
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return emu_refuse(CUDA_ERROR_NOT_SUPPORTED);
 }
 
 CUresult cuProfilerStart(void)

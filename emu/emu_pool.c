@@ -450,13 +450,13 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStre
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                  CUstream hStream)
 {
-    return pool ? allocate(dptr, bytesize, pool, hStream, false) : CUDA_ERROR_INVALID_VALUE;
+    return pool ? allocate(dptr, bytesize, pool, hStream, false) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                       CUstream hStream)
 {
-    return pool ? allocate(dptr, bytesize, pool, hStream, true) : CUDA_ERROR_INVALID_VALUE;
+    return pool ? allocate(dptr, bytesize, pool, hStream, true) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
