@@ -249,13 +249,6 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
     return cuDeviceGetUuid(uuid, dev);
 }
 
-CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
-{
-    CUresult result = emu_enter_device(dev);
-
-    return result ? result : CUDA_ERROR_NOT_SUPPORTED; /* an idea of Windows */
-}
-
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
     CUresult result = emu_enter_device(dev);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "emu/emu_context.h"
+#include "emu/emu_messages.h"
 #include "emu/emu_page.h"
 #include "emu/emu_place.h"
 #include "emu/emu_object.h"
@@ -244,6 +245,7 @@ void emu_report(const char *format, ...)
     va_start(ap, format);
     size += tsm_vformat(text + size, sizeof(text) - size - 1, format, ap);
     va_end(ap);
+    emu_message_add(text, size);
     text[size++] = '\n';
     /* Nothing can be done about an error here. */
     if (write(STDERR_FILENO, text, size) < 0)
@@ -291,13 +293,6 @@ CUresult cuDriverGetVersion(int *driverVersion)
 }
 
 /* ---- the profiler's switches: there is no profiler to switch ---- */
-
-CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
-                              CUoutput_mode outputMode)
-{
-    (void)configFile, (void)outputFile, (void)outputMode;
-    return emu_refuse(CUDA_ERROR_NOT_SUPPORTED);
-}
 
 CUresult cuProfilerStart(void)
 {

@@ -323,6 +323,72 @@ static struct block *find_graphs_block(uint64_t address)
 
 static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step);
 
+/* Bytes of the device's graphs, by CUgraphMem_attribute: in use, and of all nodes; behind each the
+ * most that it was. */
+#define GRAPH_SIZES (CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1)
+static uint64_t graph_sizes[EMU_DEVICE_COUNT_MAX][GRAPH_SIZES];
+
+static void measure_graphs(CUdevice device)
+{
+    uint64_t *sizes = graph_sizes[device];
+    uint64_t used = 0, all = 0;
+
+    for (struct block *b = blocks; b; b = b->next)
+        if (b->is_graphs && b->pool->device == device) {
+            all += b->size;
+            used += b->is_freed ? 0 : b->size;
+        }
+    sizes[CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] = used;
+    sizes[CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] = all;
+    for (unsigned i = 0; i < GRAPH_SIZES; i += 2)
+        if (sizes[i + 1] < sizes[i])
+            sizes[i + 1] = sizes[i];
+}
+
+static CUresult enter_attribute(CUdevice device, CUgraphMem_attribute attr, const void *value)
+{
+    CUresult result = emu_enter_device(device);
+
+    return !result && ((unsigned)attr >= GRAPH_SIZES || !value) ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult result = enter_attribute(device, attr, value);
+
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    measure_graphs(device);
+    memcpy(value, &graph_sizes[device][attr], sizeof(uint64_t));
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+/* The highs can be set to 0, from where they grow again. */
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult result = enter_attribute(device, attr, value);
+    uint64_t wanted = 1;
+
+    if (!result)
+        memcpy(&wanted, value, sizeof(wanted));
+    if (!result && (wanted || attr % 2 == 0))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    graph_sizes[device][attr] = 0;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+/* It goes with its context. */
+CUresult cuDeviceGraphMemTrim(CUdevice device)
+{
+    return emu_enter_device(device);
+}
+
 /* The memory is the program's again from here on; what an earlier launch left is gone. */
 static CUresult begin_submit(const struct emu_command *command, CUstream stream)
 {
@@ -333,6 +399,7 @@ static CUresult begin_submit(const struct emu_command *command, CUstream stream)
     if (block && block->is_freed) {
         block->is_freed = false;
         block->pool->used += block->size;
+        measure_graphs(block->pool->device);
     }
     pthread_mutex_unlock(&lock);
     return send_step(stream, &begin_type, *step);
@@ -450,13 +517,15 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStre
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                  CUstream hStream)
 {
-    return pool ? allocate(dptr, bytesize, pool, hStream, false) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    return pool ? allocate(dptr, bytesize, pool, hStream, false)
+                : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                       CUstream hStream)
 {
-    return pool ? allocate(dptr, bytesize, pool, hStream, true) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    return pool ? allocate(dptr, bytesize, pool, hStream, true)
+                : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
