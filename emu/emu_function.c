@@ -16,7 +16,7 @@ CUresult emu_function_resolve(CUfunction *out, CUfunction handle, CUcontext cont
     if (!emu_object_is(EMU_FUNCTION, handle))
         return CUDA_ERROR_INVALID_HANDLE;
     if (handle->module->context != context)
-        return CUDA_ERROR_INVALID_CONTEXT;
+        return CUDA_ERROR_INVALID_HANDLE;
     *out = handle;
     return CUDA_SUCCESS;
 }

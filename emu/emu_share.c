@@ -15,6 +15,7 @@
 #include "emu/emu_memory.h"
 #include "emu/emu_page.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_watch.h"
 
 #define MAGIC      0x306d656d75736d74ull /* "tmsumem0" */
 #define SLOT_COUNT (EMU_PAGE_FRONT / sizeof(uint64_t))
@@ -146,8 +147,10 @@ static CUresult share(struct emu_memory *memory)
     emu_resume();
     if (!result && !(memory->shared = take_slot(memory->id)))
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!result)
+    if (!result) {
         emu_memory_change(memory->address, set_shared, memory);
+        emu_watch_written(memory->address, memory->size); /* by others, unseen */
+    }
     return result;
 }
 

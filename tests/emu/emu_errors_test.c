@@ -247,6 +247,38 @@ static void check_stacks(void)
     CHECK(!seen);
 }
 
+/* ---- one context's objects in another one ---- */
+
+static void check_wrong_context(void)
+{
+    CUcontext a = test_context(), b;
+    CUdeviceptr p;
+    unsigned value = 1;
+    void *params[] = {&p, &value};
+    CUstream in_a, in_b;
+    CUfunction store;
+    CUmodule module;
+    CUevent event;
+
+    OK(cuStreamCreate(&in_a, 0));
+    OK(cuMemAlloc_v2(&p, 64));
+    OK(cuEventCreate(&event, 0));
+    OK(cuModuleLoadData(&module, PTX_HEAD PTX_STORE));
+    OK(cuModuleGetFunction(&store, module, "store"));
+    OK(cuCtxCreate_v2(&b, 0, 0));
+    OK(cuStreamCreate(&in_b, 0));
+    FAILS(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, in_b, params, NULL),
+          CUDA_ERROR_INVALID_HANDLE);
+    FAILS(cuEventRecord(event, in_b), CUDA_ERROR_INVALID_HANDLE);
+    /* A stream brings its context along; events order streams of all. */
+    OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, in_a, params, NULL));
+    OK(cuEventRecord(event, in_a));
+    OK(cuStreamWaitEvent(in_b, event, 0));
+    OK(cuStreamSynchronize(in_b));
+    OK(cuCtxDestroy_v2(b));
+    OK(cuCtxDestroy_v2(a));
+}
+
 static void check_child(void)
 {
     int status = -1;
@@ -280,6 +312,7 @@ int main(void)
     check_stacks();
     check_failed();
     check_gone();
+    check_wrong_context();
     check_child();
     return check_result();
 }
