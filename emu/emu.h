@@ -60,8 +60,13 @@ enum emu_check {
 extern struct emu_settings emu_settings;
 
 /* 0 when the driver can be used from here; CUDA_ERROR_NOT_INITIALIZED before cuInit() and in a
- * child of fork(), CUDA_ERROR_NOT_PERMITTED inside a host function of a stream. */
+ * child of fork(), CUDA_ERROR_DEINITIALIZED when the process ends, CUDA_ERROR_NOT_PERMITTED inside
+ * a host function of a stream. */
 CUresult emu_ready(void);
+
+/* emu_ready(), or `why` when the driver could be used: for arguments that are looked at before
+ * anything else. */
+CUresult emu_refuse(CUresult why);
 
 /* emu_ready(), and the calling thread's context: CUDA_ERROR_INVALID_CONTEXT when it has none,
  * CUDA_ERROR_CONTEXT_IS_DESTROYED, or the error that an earlier kernel left in the context. */

@@ -162,7 +162,9 @@ static CUresult module_init(CUmodule module, const char *ptx, size_t size, struc
         emu_cache_load(&module->ptx, &module->key, ptx, size, emu_settings.capability, log));
 
     if (!result) {
+        emu_writing_begin();
         result = emu_ptx_result(ptx_module_place(module->ptx, allocate_variables, &placement));
+        emu_writing_end();
         module->variables = placement.address;
     }
     if (!result)
