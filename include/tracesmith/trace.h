@@ -103,6 +103,8 @@ enum sbt_field_type {
     SBT_FIELD_BYTES = 14,  /* variable: small bytes kept in the record. Slot: offset << 32 | size */
     SBT_FIELD_BLOB = 15,   /* variable: reference to stored bytes. Slot: offset << 32 | size, of an
                               encoded blob reference, see struct sbt_blob */
+    SBT_FIELD_STRUCT = 16, /* variable: a structured value. Detail: name of a struct sbt_struct. Slot:
+                              offset << 32 | size; the bytes are as docs/FORMAT.md 8.1 says */
 };
 
 /* What a field means to its record. At most one field of each role except NONE; analysis, replay and
@@ -139,6 +141,35 @@ struct sbt_field {
 };
 
 #define SBT_FIELD_COUNT_MAX 64 /* fields of one record type */
+
+/* How often a member of a struct is there. */
+enum sbt_form {
+    SBT_FORM_ONE = 0,
+    SBT_FORM_LIST = 1,  /* any number of values, or none at all (a null pointer) */
+    SBT_FORM_CHAIN = 2, /* structs of any kind, one after the other: Vulkan's pNext */
+};
+
+struct sbt_member {
+    const char *name;
+    enum sbt_field_type type; /* not BLOB; STRING is the text itself, not an id */
+    enum sbt_form form;
+    const char *detail; /* as a field's; of a STRUCT its name; "" when the type needs none */
+};
+
+#define SBT_STRUCT_UNION 1u /* one member, or none, is there */
+
+#define SBT_VALUE_MAX       (32u << 20) /* bytes of a structured value */
+#define SBT_VALUE_DEPTH_MAX 32          /* structs, lists and chains in each other */
+
+/* What a value of a STRUCT field or member looks like. */
+struct sbt_struct {
+    uint32_t id; /* SBT_TYPE(api, number), number from 1; names it in chains. Per session: readers go
+                    by name */
+    uint32_t flags; /* SBT_STRUCT_* */
+    const char *name;
+    uint32_t member_count;
+    const struct sbt_member *members;
+};
 
 /* flags of a schema */
 #define SBT_SCHEMA_TAINTS  1u /* a record of this type changes device state that is not modelled */
@@ -221,6 +252,11 @@ struct sbt_blob {
 bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uint8_t **data,
                       size_t *size);
 bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt_blob *out);
+
+/* Decode slot `index` of a record as STRUCT. 0: there is no value. 1: it is the `size` bytes at
+ * `data`. 2: it is kept in *blob (sbt_reader_value() fetches it). TSM_E_FORMAT: malformed. */
+int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uint8_t **data,
+                      size_t *size, struct sbt_blob *blob);
 
 /* Index of the field with `role`, or -1. */
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role);
