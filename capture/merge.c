@@ -8,6 +8,7 @@ void tsm_merge_finish(struct tsm_merge *m)
 {
     free(m->lanes);
     free(m->heap);
+    sbt_map_finish(&m->there);
     memset(m, 0, sizeof(*m));
 }
 
@@ -328,16 +329,23 @@ static int write_fitted(struct tsm_merge *m, const struct sbt_record *misfit)
     return sbt_writer_record(m->writer, &record);
 }
 
+static bool is_there(struct tsm_merge *m, uint32_t thread)
+{
+    uint64_t *count = m->there.count ? sbt_map_find(&m->there, thread) : NULL;
+
+    if (!count || !*count)
+        return false;
+    (*count)--;
+    return true;
+}
+
 int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t begin, uint64_t end)
 {
     uint64_t end_ns = tsm_merge_ns(m, end);
     int error;
 
-    if (m->skip > 0) {
-        m->skip--;
-        m->record_count++;
+    if (is_there(m, record->thread))
         return 0;
-    }
     record->seq = m->record_count;
     record->time_ns = tsm_merge_ns(m, begin);
     record->duration_ns = end_ns > record->time_ns ? end_ns - record->time_ns : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order in which the drain thread merges lanes is a function of what is in them, so the same
- * merge gives the same records again: those that reached the trace after the last recorded flush
- * are the first ones, and are skipped. So a salvage that was cut off itself is simply done again.
+ * A thread's records reach the trace in the order in which they lie in its lane. Those that did
+ * after the last recorded flush are the first ones there, thread by thread, and are skipped. So a
+ * salvage that was cut off itself is simply done again, and a damaged lane shifts no other's
+ * records.
  */
 #include "capture/salvage.h"
 
@@ -143,6 +144,31 @@ static int add_lane(struct salvage *s, uint32_t index)
     return 0;
 }
 
+/* Whose records are in the trace from `seq` on. */
+static int note_there(struct salvage *s, uint64_t seq)
+{
+    struct sbt_reader *reader = NULL;
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_reader_open(&reader, s->trace_path);
+
+    if (!error)
+        error = sbt_cursor_create(&cursor, reader, NULL, 0);
+    if (!error)
+        error = sbt_cursor_seek(cursor, seq);
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) > 0) {
+        bool added;
+        uint64_t *count = sbt_map_insert(&s->merge.there, record->thread, &added);
+        if (!count)
+            error = tsm_fail(TSM_E_MEMORY, "out of memory");
+        else
+            ++*count;
+    }
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    return error;
+}
+
 static int set_up_merge(struct salvage *s)
 {
     const struct tsm_lanes_header *h = s->header;
@@ -157,8 +183,8 @@ static int set_up_merge(struct salvage *s)
     if (s->present < flushed)
         return tsm_fail(TSM_E_FORMAT, "%s: %llu records are missing that had been written",
                         s->trace_path, (unsigned long long)(flushed - s->present));
-    m->record_count = flushed;
-    m->skip = s->present - flushed;
+    m->record_count = s->present;
+    error = note_there(s, flushed);
     m->cut = h->cut;
     m->kept_out = h->kept_out;
     m->clock = h->clock[h->clock_epoch & 1];
@@ -180,7 +206,7 @@ static int merge_all(struct salvage *s)
     return error;
 }
 
-/* Say what is lost. A torn lane may end before records that had reached the trace already. */
+/* Say what is lost. */
 static void count_torn(struct salvage *s, struct tsm_merge_ending *ending)
 {
     struct tsm_merge *m = &s->merge;
@@ -190,10 +216,6 @@ static void count_torn(struct salvage *s, struct tsm_merge_ending *ending)
             continue;
         s->result.torn_count++;
         tsm_merge_ending_torn(ending, m, &m->lanes[i]);
-    }
-    if (s->result.torn_count) {
-        m->record_count += m->skip;
-        m->skip = 0;
     }
 }
 
@@ -213,8 +235,7 @@ static int write_rest(struct salvage *s)
     count_torn(s, &ending);
     if (!error)
         error = tsm_merge_end(m, &ending, s->header, SBT_END_RECOVERED);
-    if (m->record_count > s->present)
-        s->result.record_count = m->record_count - s->present;
+    s->result.record_count = m->record_count - s->present;
     return error;
 }
 
