@@ -223,6 +223,25 @@ static bool is_minus_name(const struct ptx_parser *p)
     return ahead.token.kind == PTX_TOKEN_NAME && ahead.token.text[0] != 'W';
 }
 
+/* name[2], name[%r1+2]: counted in scalars of the variable's type. */
+static bool parse_index(struct ptx_parser *p, struct ptx_operand *o)
+{
+    o->is_indexed = true;
+    if (is_constant_next(p)) {
+        if (!ptx_parse_number(p, &o->value))
+            return false;
+    } else {
+        struct ptx_operand *index = operand_new(p);
+        if (!index || !parse_name(p, index) || !ptx_parse_addend(p, &o->value))
+            return false;
+        if (index->kind != PTX_OPERAND_REG)
+            return ptx_fail_expected(p, "a register");
+        o->first = (uint16_t)(index - p->statement.operands);
+    }
+    o->value *= ptx_type_size(o->symbol->type);
+    return ptx_expect(p, ']');
+}
+
 static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
 {
     o->negated = ptx_lexer_take(&p->lexer, '!');
@@ -236,9 +255,9 @@ static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
         return false;
     if (o->is_minus && o->kind != PTX_OPERAND_REG)
         return ptx_fail_expected(p, "a register");
-    if (o->kind == PTX_OPERAND_SYMBOL)
-        return ptx_parse_addend(p, &o->value);
-    return true;
+    if (o->kind != PTX_OPERAND_SYMBOL)
+        return true;
+    return ptx_lexer_take(&p->lexer, '[') ? parse_index(p, o) : ptx_parse_addend(p, &o->value);
 }
 
 /* The elements of {..} or (..), after the opening character. */
@@ -253,6 +272,8 @@ static bool parse_elements(struct ptx_parser *p, struct ptx_operand *o, char clo
         struct ptx_operand *element = operand_new(p);
         if (!element || !parse_atom(p, element))
             return false;
+        if (element->first) /* elements lie side by side */
+            return ptx_fail_expected(p, "a constant index");
         o->count++;
     } while (ptx_lexer_take(&p->lexer, ','));
     return ptx_expect(p, close);

@@ -123,6 +123,73 @@ static void test_move_matrices(void)
     ptx_module_destroy(m);
 }
 
+/* mov.v2 from {a, b} and back, also crosswise; a vector register as one number, and the reverse. */
+static void test_move_vectors(void)
+{
+    static const uint32_t wanted[] = {5, 6, 6, 5, 7, 8, 8, 7};
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") ".reg .v2 .u32 %v<3>; .reg .v4 .b16 %w;\n"
+             "mov.v2.u32 %v0, {5, 6}; mov.v2.u32 {%r1, %r2}, %v0; mov.v2.u32 {%r1, %r2}, {%r2, "
+             "%r1};\n"
+             "st.global.v2.u32 [%d1], %v0; st.global.v2.u32 [%d1+8], {%r1, %r2};\n"
+             "mov.u32 %v1.x, 7; mov.u32 %v1.y, 8; mov.b64 %d4, %v1; st.global.u64 [%d1+16], %d4;\n"
+             "shf.l.wrap.b32 %r3, %v1.x, %v1.x, 0; mov.b64 %d5, {%v1.y, %r3}; mov.b64 %v2, %d5;\n"
+             "mov.b64 %w, %d5; mov.b64 %d5, %w;\n"
+             "st.global.v2.u32 [%d1+24], %v2; st.global.u64 [%d1+32], %d5; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, wanted, sizeof(wanted));
+    CHECK_EQ_MEM(b + 8, wanted + 6, 8);
+    ptx_module_destroy(m);
+}
+
+/* .param .u64 %P<2> means %P0 and %P1, as GCC writes the arguments of a call. */
+static void test_numbered_params(void)
+{
+    struct ptx_module *m = dev_parse(
+        HEAD ".func add(.param .u64 p, .param .u64 q) { .reg .b64 %d<3>; .reg .b32 %r;\n"
+             "ld.param.u64 %d0, [p]; ld.param.u64 %d1, [q]; cvt.u32.u64 %r, %d1;\n"
+             "st.u32 [%d0], %r; ret; }\n" ENTRY(
+                 "k") "{ .param .u64 %P<2>; st.param.u64 [%P0], %d1; st.param.u64 [%P1], 77;\n"
+                      "call.uni add, (%P0, %P1); }\n"
+                      ".shared .u32 word<3>; mov.u32 %r1, word0; mov.u32 %r2, word2;\n"
+                      "sub.u32 %r1, %r2, %r1; st.global.u32 [%d1+4], %r1; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[0], 77);
+    CHECK_EQ_INT(b[1], 8);
+    ptx_module_destroy(m);
+}
+
+/* name[index] counts scalars of the variable's type, as ptxas has it: sm8[3] is sm8+3, tbl[3] is
+ * tbl+12, v[3] of .v4 .f32 is v+12. */
+static void test_indexed_names(void)
+{
+    struct ptx_module *m =
+        dev_parse(HEAD ".const .u32 tbl[4] = {10, 20, 30, 40}; .global .v4 .f32 v[2];\n" ENTRY(
+            "k") ".shared .b8 sm8[16]; .local .u16 loc[8];\n"
+                 "ld.const.u32 %r1, tbl[1+1]; mov.u32 %r2, 2; ld.const.u32 %r3, tbl[%r2+1];\n"
+                 "mov.u64 %d2, sm8; mov.u64 %d3, sm8[3]; sub.u64 %d2, %d3, %d2;\n"
+                 "mov.u64 %d3, v; mov.u64 %d4, v[%r2]; sub.u64 %d3, %d4, %d3;\n"
+                 "st.local.u16 loc[%r2], 7; ld.local.u16 %r4, [loc+4]; st.shared.b8 sm8[%r2], 9;\n"
+                 "ld.shared.u8 %r5, [sm8+2]; cvt.u32.u64 %r6, %d2; cvt.u32.u64 %r7, %d3;\n"
+                 "st.global.v2.u32 [%d1], {%r1, %r3}; st.global.v4.u32 [%d1+16], {%r4, %r5, %r6, "
+                 "%r7};\n"
+                 "ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[0], 30);
+    CHECK_EQ_INT(b[1], 40);
+    CHECK_EQ_INT(b[4], 7);
+    CHECK_EQ_INT(b[5], 9);
+    CHECK_EQ_INT(b[6], 3);
+    CHECK_EQ_INT(b[7], 8);
+    ptx_module_destroy(m);
+}
+
 /* D = A B + C of s8, with A in rows, B in columns and D in columns; strides beyond the size. */
 static void test_wmma(void)
 {
@@ -269,6 +336,10 @@ static const struct {
     {"shfl.idx.b32 %r1, %r2, 0, 31;", PTX_UNSUPPORTED, "shfl"},
     {"mov.u32 %r1, 1 / 0;", PTX_INVALID, "expression"},
     {"bra nowhere;", PTX_INVALID, "nowhere"},
+    {".reg .v2 .u32 %v; mov.v2.u32 %v, {1, 2, 3};", PTX_INVALID, "mov"},
+    {".reg .v4 .u32 %v; mov.v2.u32 {%r1, %r2}, %v;", PTX_INVALID, "mov"},
+    {".param .u64 %P<70000>;", PTX_INVALID, "%P"},
+    {".local .u32 a[2]<2>;", PTX_INVALID, "a"},
 };
 
 static void test_refused(void)
@@ -294,6 +365,9 @@ int main(void)
     test_alloca();
     test_atomics();
     test_move_matrices();
+    test_move_vectors();
+    test_numbered_params();
+    test_indexed_names();
     test_wmma();
     test_wmma_half();
     test_directives();
