@@ -163,6 +163,47 @@ static void test_numbered_params(void)
     ptx_module_destroy(m);
 }
 
+/* A parameter without a size takes what the call gives; the rest of it is not looked at. */
+static void test_variadic(void)
+{
+    struct ptx_module *m = dev_parse(
+        HEAD ".func (.param .b32 r) last(.param .b32 n, .param .align 16 .b8 more[]) {\n"
+             ".reg .b32 %r<3>; .reg .b64 %d<3>; ld.param.u32 %r0, [n]; mov.u64 %d0, more;\n"
+             "mad.wide.u32 %d1, %r0, 4, %d0; ld.local.u32 %r1, [%d1]; ld.param.u32 %r2, [more];\n"
+             "add.u32 %r1, %r1, %r2; st.param.b32 [r], %r1; ret; }\n" ENTRY(
+                 "k") "{ .param .b32 n; .param .align 16 .b8 v[16]; .param .b32 r;\n"
+                      "st.param.b32 [n], 3; st.param.v4.b32 [v], {10, 20, 30, 40};\n"
+                      "call (r), last, (n, v); ld.param.b32 %r1, [r]; }\n"
+                      "st.global.u32 [%d1], %r1; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[0], 50);
+    ptx_module_destroy(m);
+}
+
+/* CC.CF is a carry: after a subtraction it says that nothing was borrowed. */
+static void test_carry_of_subtraction(void)
+{
+    static const uint32_t wanted[] = {0xffffffff, 0, 0xfffffffe, 1, 1, 0xffffffff, 5, 4};
+    struct ptx_module *m = dev_parse(
+        HEAD ENTRY("k") "mov.u32 %r5, 5; mov.u32 %r6, 6; mov.u32 %r7, 0;\n"
+                        "sub.cc.u32 %r1, %r5, %r6; addc.u32 %r2, %r7, %r7;\n" /* borrowed: 0 */
+                        "sub.cc.u32 %r3, %r5, %r6; subc.cc.u32 %r3, %r7, 1; addc.u32 %r3, %r3, 0;\n"
+                        "sub.cc.u32 %r4, %r6, %r5; addc.u32 %r4, %r7, %r7;\n" /* not borrowed: 1 */
+                        "st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4};\n"
+                        "add.cc.u32 %r1, %r1, %r6; addc.u32 %r1, %r7, %r7;\n" /* 1 */
+                        "add.cc.u32 %r2, %r5, %r6; subc.u32 %r2, %r7, %r7;\n" /* 0 - 0 - 1 */
+                        "sub.cc.u32 %r3, %r6, %r5; subc.u32 %r3, %r6, 1;\n"   /* 6 - 1 */
+                        "sub.cc.u32 %r4, %r5, %r6; subc.u32 %r4, %r6, 1;\n"   /* 6 - 1 - 1 */
+                        "st.global.v4.u32 [%d1+16], {%r1, %r2, %r3, %r4}; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, wanted, sizeof(wanted));
+    ptx_module_destroy(m);
+}
+
 /* name[index] counts scalars of the variable's type, as ptxas has it: sm8[3] is sm8+3, tbl[3] is
  * tbl+12, v[3] of .v4 .f32 is v+12. */
 static void test_indexed_names(void)
@@ -368,6 +409,8 @@ int main(void)
     test_move_vectors();
     test_numbered_params();
     test_indexed_names();
+    test_variadic();
+    test_carry_of_subtraction();
     test_wmma();
     test_wmma_half();
     test_directives();
