@@ -66,6 +66,8 @@ static void fill_launch(struct ptx_warp *w)
     fill32(w, PTX_SPECIAL_AGGR_SMEM_SIZE, run->shared_size);
     fill32(w, PTX_SPECIAL_DYNAMIC_SMEM_SIZE, run->launch->dynamic_shared_size);
     fill32(w, PTX_SPECIAL_DYNAMIC_SHARED, run->shared_static);
+    fill32(w, PTX_SPECIAL_ENVREG_1, (uint32_t)((uint64_t)(uintptr_t)run->workspace >> 32));
+    fill32(w, PTX_SPECIAL_ENVREG_2, (uint32_t)(uintptr_t)run->workspace);
     for (unsigned l = 0; l < PTX_LANES; l++)
         grid_id[l] = run->grid_id;
 }

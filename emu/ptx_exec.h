@@ -136,6 +136,7 @@ struct ptx_run {
     uint64_t local_stride;
     uint32_t threads; /* a block */
     uint64_t grid_id;
+    uint32_t *workspace; /* of a cooperative launch, see ptx_run.c; NULL */
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
@@ -145,7 +146,7 @@ struct ptx_run {
     struct ptx_team *team; /* the other threads, NULL: none */
     uint64_t fault_order;  /* of the block that failed */
     bool is_helper;
-    bool is_observed; /* every access to memory goes through ptx_addresses() */
+    bool is_observed;              /* every access to memory goes through ptx_addresses() */
     struct ptx_watching *watching; /* emu/ptx_watching.h; NULL: nothing looks on */
 };
 
@@ -240,8 +241,11 @@ void ptx_warp_exit(struct ptx_warp *warp, uint32_t lanes);
 void ptx_warp_yield(struct ptx_warp *warp);
 /* Continue where the warp stopped; false when no group is ready. */
 bool ptx_warp_resume(struct ptx_warp *warp);
-/* At a .sync instruction: the lanes to run it for, 0 when the group has to wait for others. */
+/* At a .sync instruction: the lanes to run it for, 0 when the group has to wait for others. Lanes
+ * may name different members, as the halves of a warp do that are tiles of their own. */
 uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx_op members);
+/* Those of `run` that name the same members as its lowest lane. */
+uint32_t ptx_warp_part(const struct ptx_warp *warp, ptx_op members, uint32_t run);
 struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code *code,
                                    const struct ptx_insn *call, uint32_t lanes);
 void ptx_frame_destroy(struct ptx_frame *frame);

@@ -269,10 +269,52 @@ static uint32_t member_lanes(const struct ptx_warp *w, ptx_op members)
     return ((const uint32_t *)ptx_lanes(w, members))[first] & w->alive;
 }
 
+uint32_t ptx_warp_part(const struct ptx_warp *w, ptx_op members, uint32_t run)
+{
+    uint32_t same = 0;
+
+    if (members == PTX_OP_NONE || (members & PTX_OP_BASE_MASK) == PTX_BASE_POOL)
+        return run;
+    const uint32_t *values = ptx_lanes(w, members);
+    uint32_t value = values[__builtin_ctz(run)];
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        same |= (uint32_t)(values[l] == value) << l;
+    return same & run;
+}
+
+/* Nobody in the group has to wait for a lane that is elsewhere. */
+static bool is_complete(const struct ptx_warp *w, ptx_op members)
+{
+    const uint32_t *values = ptx_lanes(w, members);
+    uint32_t part;
+
+    for (uint32_t left = w->mask; left; left &= ~part) {
+        part = ptx_warp_part(w, members, left);
+        if (values[__builtin_ctz(left)] & w->alive & ~w->active)
+            return false;
+    }
+    return true;
+}
+
+/* The lanes that name other members than the first become a group of their own. */
+static void split_members(struct ptx_warp *w, const struct ptx_insn *i, ptx_op members)
+{
+    uint32_t same = ptx_warp_part(w, members, w->mask);
+    uint32_t others = w->mask & ~same;
+
+    if (!others || is_complete(w, members))
+        return;
+    add_group(w, i, w->frame, others, w->join);
+    ptx_warp_count(w);
+    w->active &= ~others;
+    w->mask = same;
+}
+
 /* Groups at the same instruction of the same call may be run together: their lanes are lanes of the
  * same registers. At other instructions a plain bar.warp.sync needs only their presence. */
 uint32_t ptx_warp_gather(struct ptx_warp *w, const struct ptx_insn *i, ptx_op members)
 {
+    split_members(w, i, members);
     uint32_t need = member_lanes(w, members);
     uint32_t present = w->active;
     uint32_t run = w->mask;

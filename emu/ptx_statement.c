@@ -56,6 +56,14 @@ static bool parse_counter(struct ptx_operand *o, const char *name)
     return true;
 }
 
+/* %envreg0 to %envreg31 are 0, but for 1 and 2: a cooperative launch has its workspace there. */
+static bool is_plain_envreg(const char *name, uint32_t size)
+{
+    if (size < 8 || size > 9 || memcmp(name, "%envreg", 7) != 0 || name[7] < '0' || name[7] > '9')
+        return false;
+    return size == 9 || (name[7] != '1' && name[7] != '2');
+}
+
 /* %tid.x and the like; the component's token is taken. */
 static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
 {
@@ -66,8 +74,7 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     if (size + 3 > sizeof(name))
         return false;
     memcpy(name, o->token.text, size);
-    if (size > 7 && size < 10 && memcmp(name, "%envreg", 7) == 0 && name[7] >= '0' &&
-        name[7] <= '9')
+    if (is_plain_envreg(name, size))
         size = 7;
     name[size] = 0;
     o->kind = PTX_OPERAND_REG;

@@ -204,6 +204,56 @@ static void test_carry_of_subtraction(void)
     ptx_module_destroy(m);
 }
 
+/* Each half of a warp is a group of its own: they come to one instruction and name other members.
+ * In the second part half of the upper group comes later than the others. */
+static void test_members(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "and.b32 %r1, %r0, 16; mov.u32 %r2, 0xffff; shl.b32 %r2, %r2, %r1;\n"
+             "and.b32 %r3, %r0, 1; setp.ne.u32 %p1, %r3, 0; setp.lt.u32 %p2, %r0, 32;\n"
+             "vote.sync.ballot.b32 %r4, %p1, %r2; vote.sync.all.pred %p2, %p2, %r2;\n"
+             "match.any.sync.b32 %r5, %r3, %r2; redux.sync.add.u32 %r6, %r0, %r2;\n"
+             "selp.b32 %r7, 1, 0, %p2; mad.lo.u32 %r8, %r0, 32, 0; cvt.u64.u32 %d4, %r8;\n"
+             "add.u64 %d4, %d4, %d1; st.global.v4.u32 [%d4], {%r4, %r5, %r6, %r7};\n"
+             "setp.lt.u32 %p3, %r0, 24; @%p3 bra meet; mov.u32 %r9, 0;\n"
+             "again: add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 50; @%p2 bra again;\n"
+             "meet: redux.sync.max.u32 %r6, %r0, %r2; st.global.u32 [%d4+16], %r6; ret; }\n");
+    uint32_t *b = dev_alloc(2048);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(b), PTR(b)), PTX_OK);
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t shift = l & 16;
+        uint32_t wanted[] = {0xaaaau << shift, (l & 1 ? 0xaaaau : 0x5555u) << shift,
+                             l < 16 ? 120 : 376, 1, l < 16 ? 15 : 31};
+        if (!CHECK_EQ_MEM(b + l * 8, wanted, sizeof(wanted)))
+            break;
+    }
+    ptx_module_destroy(m);
+}
+
+/* %envreg1 and 2 hold the address of a cooperative launch's workspace: its size, and a counter. */
+static void test_workspace(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; or.b32 %r3, %r1, %r2;\n"
+             "mov.u32 %r4, 77; mov.u32 %r5, 77; setp.eq.u32 %p1, %r3, 0; @%p1 bra done;\n"
+             "mov.b64 %d4, {%r2, %r1}; ld.u32 %r4, [%d4]; atom.add.u32 %r5, [%d4+4], 1;\n"
+             "done: mov.u32 %r6, %envreg3; mov.u32 %r7, %ctaid.x; mad.wide.u32 %d5, %r7, 16, %d1;\n"
+             "st.global.v4.u32 [%d5], {%r4, %r5, %r6, %r7}; ret; }\n");
+    static const uint32_t plain[] = {77, 77, 0, 0};
+    static const uint32_t cooperative[] = {8, 0, 0, 0, 8, 1, 0, 1};
+    struct dev_launch l = {.kernel = "k", .grid = 2, .block = 1, .cooperative = true};
+    uint32_t *b = dev_alloc(64);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, plain, sizeof(plain));
+    for (unsigned k = 0; k < 2; k++) { /* the second launch finds the counter at 0 again */
+        CHECK_EQ_INT(dev_run(m, &l, (uint64_t[]){PTR(b), PTR(b)}, 2), PTX_OK);
+        CHECK_EQ_MEM(b, cooperative, sizeof(cooperative));
+    }
+    ptx_module_destroy(m);
+}
+
 /* name[index] counts scalars of the variable's type, as ptxas has it: sm8[3] is sm8+3, tbl[3] is
  * tbl+12, v[3] of .v4 .f32 is v+12. */
 static void test_indexed_names(void)
@@ -410,6 +460,8 @@ int main(void)
     test_numbered_params();
     test_indexed_names();
     test_variadic();
+    test_members();
+    test_workspace();
     test_carry_of_subtraction();
     test_wmma();
     test_wmma_half();
