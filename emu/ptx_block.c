@@ -79,13 +79,13 @@ static void fill_block(struct ptx_warp *w, uint64_t linear)
     fill32(w, PTX_SPECIAL_SMID, (uint32_t)(linear % PROCESSORS));
 }
 
-static void drop_frames(struct ptx_frame *f, uint32_t lanes)
+static void drop_frames(struct ptx_warp *w, struct ptx_frame *f, uint32_t lanes)
 {
     while (f) {
         struct ptx_frame *parent = f->parent;
         f->inside &= ~lanes;
         if (!f->inside)
-            ptx_frame_destroy(f);
+            ptx_frame_destroy(w, f);
         f = parent;
     }
 }
@@ -97,13 +97,14 @@ static void warp_free(struct ptx_warp *w)
         return;
     for (unsigned k = 0; k < PTX_JOIN_COUNT; k++)
         if (w->joins[k].arrived)
-            drop_frames(w->joins[k].frame, w->joins[k].arrived);
+            drop_frames(w, w->joins[k].frame, w->joins[k].arrived);
     for (unsigned k = 0; k < PTX_LANES; k++)
         if (w->groups[k].state != PTX_GROUP_FREE)
-            drop_frames(w->groups[k].frame, w->groups[k].mask);
+            drop_frames(w, w->groups[k].frame, w->groups[k].mask);
     if (w->first)
         w->first->is_first = false;
-    ptx_frame_destroy(w->first);
+    ptx_frame_destroy(w, w->first);
+    ptx_spare_frames_free(w);
     free(w->local);
     free(w);
 }
