@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/held_memory.h"
 #include "analysis/pairing.h"
 #include "base/bytes.h"
 
@@ -13,7 +14,8 @@ struct pass {
     struct tsm_stream_facts *facts;
     struct sbt_reader *reader;
     struct tsm_extents extents;
-    struct sbt_map users; /* index of an allocation -> a stream that names it */
+    struct tsm_held_memory held;
+    struct sbt_map users; /* index of an allocation, or an object -> a stream that names it */
 };
 
 /* ---- streams ------------------------------------------------------------------------------ */
@@ -82,15 +84,12 @@ uint32_t tsm_stream_facts_group(const struct tsm_stream_facts *facts, uint32_t s
     return stream;
 }
 
-static int note_address(struct pass *p, const struct sbt_record *record, uint64_t address)
+/* Streams that name the same thing share it. */
+static int note_user(struct pass *p, const struct sbt_record *record, uint64_t thing)
 {
-    struct tsm_extent *extent =
-        address ? tsm_extents_find(&p->extents, address, record->seq) : NULL;
     bool added;
+    uint64_t *user = sbt_map_insert(&p->users, thing, &added);
 
-    if (!extent)
-        return 0;
-    uint64_t *user = sbt_map_insert(&p->users, (uint64_t)(extent - p->extents.list) + 1, &added);
     if (!user)
         return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
     if (added)
@@ -101,21 +100,49 @@ static int note_address(struct pass *p, const struct sbt_record *record, uint64_
     return 0;
 }
 
-static int note_memory(struct pass *p, const struct sbt_record *record,
-                       const struct sbt_schema *schema)
+static int note_address(struct pass *p, const struct sbt_record *record, uint64_t address)
+{
+    struct tsm_extent *extent =
+        address ? tsm_extents_find(&p->extents, address, record->seq) : NULL;
+
+    return extent ? note_user(p, record, (uint64_t)(extent - p->extents.list) + 1) : 0;
+}
+
+/* An address or an object; 0 is none. */
+static int note_thing(struct pass *p, const struct sbt_record *record, uint64_t thing)
+{
+    return thing & TSM_HELD_OBJECT ? note_user(p, record, thing) : note_address(p, record, thing);
+}
+
+static int note_arguments(struct pass *p, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
 {
     int arguments = sbt_schema_role(schema, SBT_ROLE_ARGUMENTS);
     const uint8_t *bytes = NULL;
     size_t size = 0;
+    int error = 0;
+
+    if (arguments < 0 || !sbt_record_bytes(record, (uint32_t)arguments, &bytes, &size))
+        return 0;
+    for (size_t at = 0; at + 8 <= size && !error; at += 8) {
+        uint64_t word = tsm_get_u64(bytes + at);
+        error = note_address(p, record, word);
+        if (!error)
+            error = note_thing(p, record, tsm_held_memory_number(&p->held, word));
+    }
+    return error;
+}
+
+static int note_memory(struct pass *p, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
     int error = note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_DST, 0));
 
     if (!error)
         error = note_address(p, record, sbt_record_role(schema, record, SBT_ROLE_SRC, 0));
-    if (arguments < 0 || !sbt_record_bytes(record, (uint32_t)arguments, &bytes, &size))
-        return error;
-    for (size_t at = 0; at + 8 <= size && !error; at += 8)
-        error = note_address(p, record, tsm_get_u64(bytes + at));
-    return error;
+    for (uint32_t i = 0; i < schema->field_count && !error; i++)
+        error = note_thing(p, record, tsm_held_memory_field(&p->held, record, schema, i));
+    return error ? error : note_arguments(p, record, schema);
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -150,6 +177,8 @@ static int look_at(struct pass *p, const struct sbt_record *record)
         error = grow(p->facts, record->stream);
     if (!error && schema)
         error = note_made(p, record, schema);
+    if (!error && schema)
+        error = tsm_held_memory_note(&p->held, record, schema);
     if (!error && schema && record->stream != SBT_STREAM_NONE)
         error = note_memory(p, record, schema);
     return error;
@@ -167,8 +196,12 @@ int tsm_stream_facts_collect(struct tsm_stream_facts *out, struct sbt_reader *re
         error = sbt_cursor_create(&cursor, reader, NULL, 1);
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = look_at(&p, record);
+    /* A launch does not say which references it reads through: all streams share what is bound. */
+    for (uint32_t i = 0; p.held.has_references && i < out->count; i++)
+        out->streams[i].sharing = 0;
     sbt_cursor_destroy(cursor);
     tsm_extents_finish(&p.extents);
+    tsm_held_memory_finish(&p.held);
     sbt_map_finish(&p.users);
     return error;
 }

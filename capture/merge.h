@@ -73,7 +73,12 @@ struct tsm_merge_ending {
     struct tsm_missing lost; /* less what LOST records tell of already */
     uint64_t lost_count;     /* all of it */
     struct tsm_missing filtered[TSM_FILTERED_COUNT];
+    struct tsm_missing torn; /* one for each torn lane: at least so much is lost */
 };
+
+/* What came after the place where `lane` is torn is lost. */
+void tsm_merge_ending_torn(struct tsm_merge_ending *ending, const struct tsm_merge *m,
+                           const struct tsm_merge_lane *lane);
 
 void tsm_merge_ending_add(struct tsm_merge_ending *ending, const struct tsm_lane_header *lane);
 

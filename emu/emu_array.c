@@ -5,52 +5,167 @@
 
 #include "emu/emu.h"
 #include "emu/emu_context.h"
+#include "emu/emu_device.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
 
-/* Bytes of a channel, 0 for the packed and planar formats, which are not supported. */
-static size_t channel_size(CUarray_format format)
+/* ---- formats ---- */
+
+static const struct {
+    CUarray_format format;
+    uint8_t channel;
+    uint8_t channel_count;
+} formats[] = {
+    {CU_AD_FORMAT_UNSIGNED_INT8, PTX_CHANNEL_U8, 0},
+    {CU_AD_FORMAT_UNSIGNED_INT16, PTX_CHANNEL_U16, 0},
+    {CU_AD_FORMAT_UNSIGNED_INT32, PTX_CHANNEL_U32, 0},
+    {CU_AD_FORMAT_SIGNED_INT8, PTX_CHANNEL_S8, 0},
+    {CU_AD_FORMAT_SIGNED_INT16, PTX_CHANNEL_S16, 0},
+    {CU_AD_FORMAT_SIGNED_INT32, PTX_CHANNEL_S32, 0},
+    {CU_AD_FORMAT_HALF, PTX_CHANNEL_F16, 0},
+    {CU_AD_FORMAT_FLOAT, PTX_CHANNEL_F32, 0},
+    {CU_AD_FORMAT_UNORM_INT8X1, PTX_CHANNEL_UNORM8, 1},
+    {CU_AD_FORMAT_UNORM_INT8X2, PTX_CHANNEL_UNORM8, 2},
+    {CU_AD_FORMAT_UNORM_INT8X4, PTX_CHANNEL_UNORM8, 4},
+    {CU_AD_FORMAT_UNORM_INT16X1, PTX_CHANNEL_UNORM16, 1},
+    {CU_AD_FORMAT_UNORM_INT16X2, PTX_CHANNEL_UNORM16, 2},
+    {CU_AD_FORMAT_UNORM_INT16X4, PTX_CHANNEL_UNORM16, 4},
+    {CU_AD_FORMAT_SNORM_INT8X1, PTX_CHANNEL_SNORM8, 1},
+    {CU_AD_FORMAT_SNORM_INT8X2, PTX_CHANNEL_SNORM8, 2},
+    {CU_AD_FORMAT_SNORM_INT8X4, PTX_CHANNEL_SNORM8, 4},
+    {CU_AD_FORMAT_SNORM_INT16X1, PTX_CHANNEL_SNORM16, 1},
+    {CU_AD_FORMAT_SNORM_INT16X2, PTX_CHANNEL_SNORM16, 2},
+    {CU_AD_FORMAT_SNORM_INT16X4, PTX_CHANNEL_SNORM16, 4},
+};
+
+bool emu_format_channel(enum ptx_channel *channel, unsigned *channel_count, CUarray_format format)
 {
-    switch ((int)format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8:
-        return 1;
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF:
-        return 2;
-    case CU_AD_FORMAT_UNSIGNED_INT32:
-    case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT:
-        return 4;
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        if (formats[i].format != format)
+            continue;
+        *channel = (enum ptx_channel)formats[i].channel;
+        *channel_count = formats[i].channel_count;
+        return true;
     }
-    return 0;
+    return false;
 }
 
-static CUresult array_init(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *d)
+/* ---- limits ---- */
+
+/* The attributes that bound width, height and depth of each form of an array; 0: there is none. Of
+ * arrays for surfaces in the second half. */
+#define LIMIT(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_##name
+
+enum form { FORM_1D, FORM_2D, FORM_3D, FORM_A1D, FORM_A2D, FORM_CUBE, FORM_ACUBE, FORM_COUNT };
+
+static const CUdevice_attribute limits[2][FORM_COUNT][3] = {
+    {{LIMIT(TEXTURE1D_WIDTH)},
+     {LIMIT(TEXTURE2D_WIDTH), LIMIT(TEXTURE2D_HEIGHT)},
+     {LIMIT(TEXTURE3D_WIDTH), LIMIT(TEXTURE3D_HEIGHT), LIMIT(TEXTURE3D_DEPTH)},
+     {LIMIT(TEXTURE1D_LAYERED_WIDTH), 0, LIMIT(TEXTURE1D_LAYERED_LAYERS)},
+     {LIMIT(TEXTURE2D_LAYERED_WIDTH), LIMIT(TEXTURE2D_LAYERED_HEIGHT),
+      LIMIT(TEXTURE2D_LAYERED_LAYERS)},
+     {LIMIT(TEXTURECUBEMAP_WIDTH), LIMIT(TEXTURECUBEMAP_WIDTH)},
+     {LIMIT(TEXTURECUBEMAP_LAYERED_WIDTH), LIMIT(TEXTURECUBEMAP_LAYERED_WIDTH),
+      LIMIT(TEXTURECUBEMAP_LAYERED_LAYERS)}},
+    {{LIMIT(SURFACE1D_WIDTH)},
+     {LIMIT(SURFACE2D_WIDTH), LIMIT(SURFACE2D_HEIGHT)},
+     {LIMIT(SURFACE3D_WIDTH), LIMIT(SURFACE3D_HEIGHT), LIMIT(SURFACE3D_DEPTH)},
+     {LIMIT(SURFACE1D_LAYERED_WIDTH), 0, LIMIT(SURFACE1D_LAYERED_LAYERS)},
+     {LIMIT(SURFACE2D_LAYERED_WIDTH), LIMIT(SURFACE2D_LAYERED_HEIGHT),
+      LIMIT(SURFACE2D_LAYERED_LAYERS)},
+     {LIMIT(SURFACECUBEMAP_WIDTH), LIMIT(SURFACECUBEMAP_WIDTH)},
+     {LIMIT(SURFACECUBEMAP_LAYERED_WIDTH), LIMIT(SURFACECUBEMAP_LAYERED_WIDTH),
+      LIMIT(SURFACECUBEMAP_LAYERED_LAYERS)}},
+};
+
+/* False: no array has these extents with these flags. */
+static bool form_of(enum form *form, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
-    size_t channel = channel_size(d->Format);
+    bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
+
+    if (cube) {
+        *form = layered ? FORM_ACUBE : FORM_CUBE;
+        return d->Width == d->Height && (layered ? d->Depth && d->Depth % 6 == 0 : d->Depth == 6);
+    }
+    if (layered)
+        *form = d->Height ? FORM_A2D : FORM_A1D;
+    else
+        *form = d->Depth ? FORM_3D : d->Height ? FORM_2D : FORM_1D;
+    return layered ? d->Depth != 0 : !d->Depth || d->Height;
+}
+
+static bool fits(const CUDA_ARRAY3D_DESCRIPTOR *d, enum form form, CUdevice device,
+                 bool is_mipmapped)
+{
+    size_t size[3] = {d->Width, d->Height, form == FORM_CUBE ? 0 : d->Depth};
+    const CUdevice_attribute *limit = limits[!!(d->Flags & CUDA_ARRAY3D_SURFACE_LDST)][form];
+    static const CUdevice_attribute of_mipmap[2][3] = {
+        {LIMIT(TEXTURE1D_MIPMAPPED_WIDTH)},
+        {LIMIT(TEXTURE2D_MIPMAPPED_WIDTH), LIMIT(TEXTURE2D_MIPMAPPED_HEIGHT)}};
+    static const CUdevice_attribute of_gather[3] = {LIMIT(TEXTURE2D_GATHER_WIDTH),
+                                                    LIMIT(TEXTURE2D_GATHER_HEIGHT)};
+
+    if (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER)
+        limit = of_gather;
+    else if (is_mipmapped && form <= FORM_2D)
+        limit = of_mipmap[form];
+    for (unsigned k = 0; k < 3; k++)
+        if (size[k] && (!limit[k] || size[k] > (size_t)emu_device_attribute(limit[k], device)))
+            return false;
+    return true;
+}
+
+/* ---- life ---- */
+
+#define FLAGS_KNOWN                                                                                \
+    (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |                     \
+     CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT)
+
+CUresult emu_array_init(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *d, CUdevice device,
+                        bool is_mipmapped)
+{
+    unsigned own_count;
+    enum form form;
 
     if (!d->Width || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!channel || d->Flags & ~(unsigned)(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST))
+    if (!emu_format_channel(&array->channel, &own_count, d->Format) ||
+        d->Flags & ~(unsigned)FLAGS_KNOWN)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (d->Width > 1u << 28 || d->Height > 1u << 17 || d->Depth > 1u << 14)
+    if ((own_count && own_count != d->NumChannels) || !form_of(&form, d) ||
+        (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER && form != FORM_2D) ||
+        !fits(d, form, device, is_mipmapped))
         return CUDA_ERROR_INVALID_VALUE;
     array->description = *d;
-    array->element_size = channel * d->NumChannels;
+    array->element_size = ptx_channel_size(array->channel) * d->NumChannels;
     array->pitch = (array->element_size * d->Width + 31) & ~(size_t)31;
     array->rows = d->Height ? d->Height : 1;
     array->slices = d->Depth ? d->Depth : 1;
     return CUDA_SUCCESS;
 }
 
+size_t emu_array_size(const struct CUarray_st *array)
+{
+    return array->pitch * array->rows * array->slices;
+}
+
+CUresult emu_array_allocate(uint64_t *address, CUcontext context, size_t size)
+{
+    struct emu_memory what = {.kind = EMU_MEMORY_ARRAY,
+                              .context = context,
+                              .device = context->device,
+                              .is_readable = true,
+                              .is_writable = true};
+
+    return emu_memory_allocate(address, EMU_WINDOW_DEVICE, size, &what);
+}
+
 CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
 {
     CUcontext context;
     CUresult result = emu_enter(&context);
-    struct emu_memory what = {.kind = EMU_MEMORY_ARRAY, .is_readable = true, .is_writable = true};
     CUarray array;
 
     if (result)
@@ -60,12 +175,9 @@ CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAl
     array = calloc(1, sizeof(*array));
     if (!array)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    what.context = context;
-    what.device = context->device;
-    result = array_init(array, pAllocateArray);
+    result = emu_array_init(array, pAllocateArray, context->device, false);
     if (!result)
-        result = emu_memory_allocate(&array->address, EMU_WINDOW_DEVICE,
-                                     array->pitch * array->rows * array->slices, &what);
+        result = emu_array_allocate(&array->address, context, emu_array_size(array));
     if (!result && !emu_object_add(EMU_ARRAY, array))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result)
@@ -96,6 +208,8 @@ CUresult cuArrayDestroy(CUarray hArray)
 
     if (!result && !emu_object_is(EMU_ARRAY, hArray))
         result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result && hArray->mipmap) /* a level goes with the whole */
+        result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         result = emu_context_synchronize(context);
     if (result)
@@ -134,4 +248,35 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarra
         pArrayDescriptor->NumChannels = d.NumChannels;
     }
     return result;
+}
+
+/* ---- what these arrays do not have ---- */
+
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
+                                      CUarray array, CUdevice device)
+{
+    CUresult result = emu_enter_device(device);
+
+    if (!result && !emu_object_is(EMU_ARRAY, array))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    /* Only arrays with deferred mapping have requirements, and there are none. */
+    return result ? result : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array)
+{
+    CUresult result = emu_ready();
+
+    if (!result && !emu_object_is(EMU_ARRAY, array))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    return result ? result : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
+{
+    CUresult result = emu_ready();
+
+    if (!result && !emu_object_is(EMU_ARRAY, hArray))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    return result ? result : CUDA_ERROR_INVALID_VALUE; /* no format here has planes */
 }

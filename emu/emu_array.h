@@ -1,22 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA arrays: rows of elements, kept as plain pitched memory.
+ * CUDA arrays: rows of elements, kept as plain pitched memory. A mipmapped array is several of them
+ * in one allocation.
  */
 #ifndef EMU_ARRAY_H
 #define EMU_ARRAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "emu/emu_abi.h"
+#include "emu/ptx_image.h"
 
 struct CUarray_st {
     CUDA_ARRAY3D_DESCRIPTOR description;
+    CUmipmappedArray mipmap; /* it is a level of; NULL: it is an array by itself */
+    enum ptx_channel channel;
     uint64_t address;
     size_t element_size; /* bytes */
     size_t pitch;        /* bytes a row */
     size_t rows;         /* a slice; at least 1 */
-    size_t slices;       /* depth or layers; at least 1 */
+    size_t slices;       /* depth, or layers and faces; at least 1 */
 };
+
+struct CUmipmappedArray_st {
+    uint64_t address;
+    unsigned level_count;
+    struct CUarray_st levels[PTX_MIP_LEVEL_MAX]; /* not first: a handle is one thing's address */
+};
+
+/* How the engine names a format. False for those that no texture or surface has here (planar,
+ * packed and block-compressed ones). channel_count: the channels that the format itself says, else
+ * 0. */
+bool emu_format_channel(enum ptx_channel *channel, unsigned *channel_count, CUarray_format format);
+
+/* All but `address`. is_mipmapped: other limits hold. */
+CUresult emu_array_init(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *description,
+                        CUdevice device, bool is_mipmapped);
+size_t emu_array_size(const struct CUarray_st *array); /* bytes */
+
+/* Device memory for arrays, in the current context. */
+CUresult emu_array_allocate(uint64_t *address, CUcontext context, size_t size);
 
 #endif

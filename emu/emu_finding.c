@@ -267,6 +267,7 @@ static CUresult fault_result(const struct ptx_fault *fault)
 {
     switch (fault->kind) {
     case PTX_FAULT_ADDRESS:
+    case PTX_FAULT_HANDLE:
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     case PTX_FAULT_MISALIGNED:
         return CUDA_ERROR_MISALIGNED_ADDRESS;

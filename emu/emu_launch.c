@@ -16,6 +16,7 @@
 #include "emu/emu_object.h"
 #include "emu/emu_stack.h"
 #include "emu/emu_stream.h"
+#include "emu/emu_texture.h"
 #include "emu/emu_watch.h"
 
 /* What the callers of launch() differ in. */
@@ -29,7 +30,8 @@ struct shape {
 struct launch {
     CUfunction function;
     struct shape shape;
-    uint32_t stack; /* host stack of the call, emu/emu_stack.h */
+    uint32_t stack;                /* host stack of the call, emu/emu_stack.h */
+    struct emu_bindings *bindings; /* owned; textures and surfaces, NULL: none */
     _Alignas(16) uint8_t params[];
 };
 
@@ -46,7 +48,9 @@ static CUresult run(struct emu_command *command)
                                 .schedule = emu_settings.schedule,
                                 .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
-                                .is_accessible = emu_memory_is_accessible};
+                                .is_accessible = emu_memory_is_accessible,
+                                .image = emu_binding_find,
+                                .user = l->bindings};
     size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
     struct ptx_fault fault = {0};
     struct emu_watch watch = {0};
@@ -66,6 +70,20 @@ static CUresult run(struct emu_command *command)
             (unsigned long long)instructions);
     return status ? emu_finding_fault(&fault, launch.module, l->function->ptx->name, l->stack)
                   : CUDA_SUCCESS;
+}
+
+static void finish(struct emu_command *command)
+{
+    const struct launch *l = (const struct launch *)(const void *)command->payload;
+
+    emu_bindings_unref(l->bindings);
+}
+
+static void cloned(struct emu_command *command)
+{
+    const struct launch *l = (const struct launch *)(const void *)command->payload;
+
+    emu_bindings_ref(l->bindings);
 }
 
 /* Behind the arguments, for programs that ask a node for them. */
@@ -94,8 +112,12 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
                                                .ctx = l->function->module->context};
 }
 
-static const struct emu_command_type launch_type = {
-    .run = run, .node = CU_GRAPH_NODE_TYPE_KERNEL + 1, .describe = describe, .runs_anywhere = true};
+static const struct emu_command_type launch_type = {.run = run,
+                                                    .finish = finish,
+                                                    .cloned = cloned,
+                                                    .node = CU_GRAPH_NODE_TYPE_KERNEL + 1,
+                                                    .describe = describe,
+                                                    .runs_anywhere = true};
 
 /* ---- checks ---- */
 
@@ -201,6 +223,8 @@ static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext c
     l->shape = *shape;
     l->stack = emu_stack_take();
     result = pack(l->params, f->ptx, params, extra);
+    if (!result)
+        result = emu_bindings_create(&l->bindings, l->params, f->ptx->params_size, f->module);
     if (result)
         emu_command_unref(command);
     else

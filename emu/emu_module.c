@@ -16,6 +16,7 @@
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
 #include "emu/emu_watch.h"
+#include "emu/emu_texture.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUmodule modules;
@@ -183,6 +184,7 @@ void emu_module_destroy(CUmodule module)
         *at = module->next;
     pthread_mutex_unlock(&lock);
     emu_object_remove(module);
+    emu_references_destroy(module);
     for (size_t i = 0; i < module->function_count; i++) {
         emu_object_remove(&module->functions[i]);
         free(module->functions[i].old);
@@ -228,7 +230,7 @@ CUresult emu_module_variable(CUmodule module, const char *name, CUdeviceptr *add
 
     for (size_t i = 0; i < count; i++) {
         const struct ptx_variable *v = ptx_module_variable(module->ptx, i);
-        if (v->is_external || strcmp(v->name, name) != 0)
+        if (v->is_external || v->kind != PTX_VARIABLE_DATA || strcmp(v->name, name) != 0)
             continue;
         if (address)
             *address = v->address;

@@ -31,6 +31,9 @@ enum emu_kind {
     EMU_GRAPH_EXEC,
     EMU_USER_OBJECT,
     EMU_LOG_CALLBACK,
+    EMU_MIPMAP,
+    EMU_TEXREF,
+    EMU_SURFREF,
 };
 
 /* False when out of memory. */

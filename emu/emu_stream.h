@@ -39,6 +39,8 @@ struct emu_command_type {
     bool (*is_ready)(struct emu_command *command);
     /* Optional: release what the payload owns. Called once, also when `run` was not. */
     void (*finish)(struct emu_command *command);
+    /* Optional: the payload was copied from another command: take what it owns once more. */
+    void (*cloned)(struct emu_command *command);
     /* Run it although the context has an error (callbacks that are told of it, frees). */
     bool runs_after_error;
     /* For graphs. 1 + the CUgraphNodeType that such a command is; 0: it cannot be in a graph. */
@@ -91,7 +93,8 @@ struct CUstream_st {
 
 /* A command with a zeroed payload and one reference, or NULL when out of memory. */
 struct emu_command *emu_command_create(const struct emu_command_type *type, size_t payload_size);
-/* A new one of the same type and payload. The payload must own nothing. NULL: out of memory. */
+/* A new one of the same type and payload. The payload owns nothing, or the type has a `cloned`.
+ * NULL: out of memory. */
 struct emu_command *emu_command_clone(const struct emu_command *command);
 void emu_command_ref(struct emu_command *command);
 void emu_command_unref(struct emu_command *command); /* NULL: nothing */

@@ -5,14 +5,15 @@
  * 9.0) and nothing of the driver API; emu/driver.h is its only caller.
  *
  * Addresses. A generic address is a host address: device memory is host memory of this process that
- * the driver placed. Shared memory starts at 0 and local memory lies in a window of its own; both are
- * reachable through generic addresses (cvta) in the windows PTX_SHARED_WINDOW and PTX_LOCAL_WINDOW,
- * where nothing of the process can be mapped (non-canonical on x86-64). A shared address is thus a
- * small number, below 2^31, as programs assume.
+ * the driver placed. Shared memory starts at 0 and local memory lies in a window of its own; both
+ * are reachable through generic addresses (cvta) in the windows PTX_SHARED_WINDOW and
+ * PTX_LOCAL_WINDOW, where nothing of the process can be mapped (non-canonical on x86-64). A shared
+ * address is thus a small number, below 2^31, as programs assume.
  *
- * Threads. A module may be used by several launches at once. One launch runs on one host thread (the
- * stream's), or on several where that cannot be seen (ptx_launch.threads); its blocks take turns when they wait for one another. Lanes of a warp run in lockstep,
- * with reconvergence; no lane is run alone to its end.
+ * Threads. A module may be used by several launches at once. One launch runs on one host thread
+ * (the stream's), or on several where that cannot be seen (ptx_launch.threads); its blocks take
+ * turns when they wait for one another. Lanes of a warp run in lockstep, with reconvergence; no
+ * lane is run alone to its end.
  *
  * Determinism. The same module, memory and options give the same instructions in the same order.
  */
@@ -22,6 +23,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "emu/ptx_image.h"
 
 #define PTX_SHARED_WINDOW 0x1000000000000000ull
 #define PTX_LOCAL_WINDOW  0x2000000000000000ull
@@ -51,13 +54,22 @@ struct ptx_function {
     uint32_t register_count; /* declared, capped at 255; an estimate */
     uint32_t maxntid[3];     /* 0: not given */
     uint32_t reqntid[3];
-    uint16_t version;        /* PTX version * 10: 6.0 -> 60 */
-    uint16_t target;         /* sm: 70 */
+    uint16_t version; /* PTX version * 10: 6.0 -> 60 */
+    uint16_t target;  /* sm: 70 */
+};
+
+/* What a variable is. A reference's address is its handle for struct ptx_launch's `image`. */
+enum ptx_variable_kind {
+    PTX_VARIABLE_DATA,
+    PTX_VARIABLE_TEXREF,
+    PTX_VARIABLE_SURFREF,
+    PTX_VARIABLE_SAMPLERREF, /* the engine's own business */
 };
 
 /* A module-scope .global or .const variable. */
 struct ptx_variable {
     const char *name;
+    enum ptx_variable_kind kind;
     uint64_t size;
     uint32_t align;
     bool is_const;
@@ -69,10 +81,10 @@ struct ptx_module;
 
 enum ptx_status {
     PTX_OK = 0,
-    PTX_INVALID = -1,       /* not PTX, or wrong PTX: CUDA_ERROR_INVALID_PTX */
-    PTX_UNSUPPORTED = -2,   /* an instruction this engine does not have; named with its line */
+    PTX_INVALID = -1,     /* not PTX, or wrong PTX: CUDA_ERROR_INVALID_PTX */
+    PTX_UNSUPPORTED = -2, /* an instruction this engine does not have; named with its line */
     PTX_NO_MEMORY = -3,
-    PTX_VERSION = -4,       /* .target above what the device has: CUDA_ERROR_NO_BINARY_FOR_GPU */
+    PTX_VERSION = -4, /* .target above what the device has: CUDA_ERROR_NO_BINARY_FOR_GPU */
 };
 
 /* Parse and check. `text` need not be terminated and is copied. Bodies are
@@ -118,16 +130,17 @@ int ptx_module_place(struct ptx_module *module, void *(*allocate)(void *user, si
 /* What stopped a launch. */
 enum ptx_fault_kind {
     PTX_FAULT_NONE,
-    PTX_FAULT_ADDRESS,     /* access outside any allocation: CUDA_ERROR_ILLEGAL_ADDRESS */
+    PTX_FAULT_ADDRESS, /* access outside any allocation: CUDA_ERROR_ILLEGAL_ADDRESS */
     PTX_FAULT_MISALIGNED,
-    PTX_FAULT_TRAP,        /* trap: CUDA_ERROR_ILLEGAL_INSTRUCTION / LAUNCH_FAILED */
-    PTX_FAULT_ASSERT,      /* __assertfail; text is on stderr already */
-    PTX_FAULT_HANG,        /* every warp waits and none can go on */
-    PTX_FAULT_STOPPED,     /* options.stop was set */
+    PTX_FAULT_TRAP,    /* trap: CUDA_ERROR_ILLEGAL_INSTRUCTION / LAUNCH_FAILED */
+    PTX_FAULT_ASSERT,  /* __assertfail; text is on stderr already */
+    PTX_FAULT_HANG,    /* every warp waits and none can go on */
+    PTX_FAULT_STOPPED, /* options.stop was set */
     PTX_FAULT_NO_MEMORY,
     PTX_FAULT_TIMEOUT, /* ran past launch.deadline_ns: CUDA_ERROR_LAUNCH_TIMEOUT */
     PTX_FAULT_STACK,   /* calls nest too deep: CUDA_ERROR_HARDWARE_STACK_ERROR */
     PTX_FAULT_PC,      /* a call through a pointer to no function: CUDA_ERROR_INVALID_PC */
+    PTX_FAULT_HANDLE,  /* no texture or surface of that handle */
 };
 
 /* How memory was accessed, and in which state space (after generic addresses are resolved). */
@@ -164,22 +177,22 @@ struct ptx_standing {
 struct ptx_fault {
     enum ptx_fault_kind kind;
     uint64_t address;
-    uint32_t size;       /* of the access, bytes */
-    uint32_t line;       /* of the PTX text */
+    uint32_t size; /* of the access, bytes */
+    uint32_t line; /* of the PTX text */
     uint32_t block[3];
     uint32_t thread[3];
     enum ptx_access access;
-    const char *space;   /* "global"...; NULL when no memory was accessed */
+    const char *space; /* "global"...; NULL when no memory was accessed */
     struct ptx_place place;
     uint32_t standing_count; /* of the block that is named; 0 for other kinds */
     struct ptx_standing standing[PTX_STANDING_MAX];
-    char text[256];      /* for people: kernel, thread, line, address */
+    char text[256]; /* for people: kernel, thread, line, address */
 };
 
 enum ptx_schedule {
-    PTX_SCHEDULE_FIFO,    /* blocks and warps in order: the default */
+    PTX_SCHEDULE_FIFO, /* blocks and warps in order: the default */
     PTX_SCHEDULE_REVERSE,
-    PTX_SCHEDULE_RANDOM,  /* by `seed` */
+    PTX_SCHEDULE_RANDOM, /* by `seed` */
 };
 
 struct ptx_launch {
@@ -197,14 +210,18 @@ struct ptx_launch {
      * volatile or ordered accesses, fences, clocks, or calls. The bytes are the same as with one
      * thread unless blocks race on plain memory. Other schedules than FIFO run on one. */
     unsigned threads;
-    const volatile int *stop;     /* set by another thread to end the launch early; may be NULL */
-    uint64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
-    uint32_t stack_limit;         /* bytes a thread, for recursion and indirect calls; 0: 64 KiB */
-    struct ptx_watch *watch;      /* emu/ptx_watch.h: what looks on; NULL: nothing, at no cost */
+    const volatile int *stop; /* set by another thread to end the launch early; may be NULL */
+    uint64_t deadline_ns;     /* CLOCK_MONOTONIC; 0: none */
+    uint32_t stack_limit;     /* bytes a thread, for recursion and indirect calls; 0: 64 KiB */
+    struct ptx_watch *watch;  /* emu/ptx_watch.h: what looks on; NULL: nothing, at no cost */
     /* May the `size` bytes at `address` be accessed? NULL: everything may (and a wild access ends
-     * the process). Called from the launch's threads; results may be cached until the launch ends. */
+     * the process). Called from the launch's threads; results may be cached until the launch ends.
+     */
     bool (*is_accessible)(void *user, uint64_t address, uint64_t size, bool write,
                           uint64_t *run_start, uint64_t *run_size);
+    /* What the texture or surface handle that an instruction names stands for. False: nothing, and
+     * the launch ends with PTX_FAULT_HANDLE. NULL: no handle does. From the launch's thread. */
+    bool (*image)(void *user, uint64_t handle, bool is_surface, struct ptx_image *out);
     void *user;
     /* vprintf's output, whole lines as the program formats them. NULL: stdout. */
     void (*print)(void *user, const char *text, size_t size);

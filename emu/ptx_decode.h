@@ -25,6 +25,7 @@ extern const struct ptx_row ptx_rows_move[];
 extern const struct ptx_row ptx_rows_flow[];
 extern const struct ptx_row ptx_rows_warp[];
 extern const struct ptx_row ptx_rows_tensor[];
+extern const struct ptx_row ptx_rows_texture[];
 extern const struct ptx_row ptx_rows_convert[];
 extern const struct ptx_row ptx_rows_video[];
 extern const struct ptx_row ptx_rows_async[];

@@ -202,7 +202,7 @@ bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum p
         a->space = PTX_SPACE_LOCAL;
     if (o->kind == PTX_OPERAND_SYMBOL && o->is_indexed)
         return indexed_address(p, o, a);
-    if (o->kind != PTX_OPERAND_ADDRESS)
+    if (o->kind != PTX_OPERAND_ADDRESS || o->count)
         return ptx_bad_operands(p);
     switch (b->kind) {
     case PTX_OPERAND_SYMBOL:

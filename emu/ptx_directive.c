@@ -159,6 +159,7 @@ static bool parse_linked(struct ptx_parser *p, enum ptx_mod linkage)
     case MOD_const:
     case MOD_shared:
     case MOD_local:
+    case MOD_tex: /* .tex .u32 name: a texture reference, before PTX 1.5 */
         return ptx_parse_variables(p, word, linkage);
     default:
         return ptx_fail(p, PTX_INVALID, line, "unexpected directive '.%s'", ptx_mod_name(word));

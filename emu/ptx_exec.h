@@ -126,6 +126,7 @@ struct ptx_extent {
 #define PTX_EXTENT_COUNT 8
 
 struct ptx_module;
+struct ptx_bound;
 
 struct ptx_run {
     const struct ptx_launch *launch;
@@ -151,6 +152,7 @@ struct ptx_run {
     bool is_helper;
     bool is_observed;              /* every access to memory goes through ptx_addresses() */
     struct ptx_watching *watching; /* emu/ptx_watching.h; NULL: nothing looks on */
+    struct ptx_bound *images;      /* of the handles met so far: ptx_image.c */
 };
 
 /* Has the driver said that [start, end) may be accessed? False: ask it. */

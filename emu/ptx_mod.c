@@ -10,7 +10,7 @@ static const char *const names[MOD_COUNT] = {
     PTX_TYPES(X)
 #undef X
 #define X(id) [MOD_##id] = #id,
-        PTX_PLAIN_MODS(X)
+        PTX_PLAIN_MODS(X) PTX_TEXTURE_MODS(X)
 #undef X
 #define X(id, text) [MOD_##id] = text,
             PTX_ODD_MODS(X) PTX_ISA_MODS(X)

@@ -104,8 +104,18 @@
                                                                                     language)        \
                                                                                     X(abi_preserve)
 
+/* Of textures and surfaces. */
+#define PTX_TEXTURE_MODS(X)                                                                        \
+    X(a1d) X(a2d) X(acube) X(addr_mode_0) X(addr_mode_1) X(addr_mode_2) X(array_size)             \
+    X(base) X(channel_data_type) X(channel_order) X(cube) X(depth) X(filter_mode)                  \
+    X(force_unnormalized_coords) X(g) X(grad) X(height) X(level) X(memory_layout)                  \
+    X(normalized_coords) X(num_mipmap_levels) X(num_samples) X(p) X(tex) X(trap) X(width) X(zero)
+
 /* Modifiers that are not C words: name, text. */
 #define PTX_ODD_MODS(X)                                                                            \
+    X(geom_1d, "1d")                                                                               \
+    X(geom_2d, "2d")                                                                               \
+    X(geom_3d, "3d")                                                                               \
     X(const, "const")                                                                              \
     X(global, "global")                                                                            \
     X(mod_24, "24")                                                                                \
@@ -183,6 +193,7 @@ enum ptx_mod {
     PTX_MOD_FIRST = PTX_TYPE_COUNT,
 #define X(id) MOD_##id,
     PTX_PLAIN_MODS(X)
+    PTX_TEXTURE_MODS(X)
 #undef X
 #define X(id, text) MOD_##id,
         PTX_ODD_MODS(X) PTX_ISA_MODS(X)

@@ -64,7 +64,8 @@ enum ptx_operand_kind {
     PTX_OPERAND_SINK,
     PTX_OPERAND_VECTOR,  /* {a, b}: `count` operands from `first` */
     PTX_OPERAND_LIST,    /* (a, b), of calls */
-    PTX_OPERAND_ADDRESS, /* [base + value]: base is operand `first`, or none */
+    PTX_OPERAND_ADDRESS, /* [base + value]: base is operand `first`, or none; [base, x, y]: `count`
+                          * more from `first` + 1 */
     PTX_OPERAND_PAIR,    /* a|b: two operands from `first` */
 };
 
@@ -206,6 +207,7 @@ struct ptx_declaration {
     uint32_t align;
     enum ptx_space space;
     bool is_const;
+    enum ptx_variable_kind kind;
     struct ptx_token name;
     uint64_t elements;
     bool is_array;
@@ -218,6 +220,10 @@ struct ptx_declaration {
 bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d);
 bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d);
 bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage);
+/* ptx_reference.c: .texref, .samplerref and .surfref in a declaration. False: not one of these. */
+bool ptx_reference_type(struct ptx_declaration *d, enum ptx_mod word);
+/* { filter_mode = linear, ... }: the bytes of a sampler, for the variable's initialiser. */
+bool ptx_parse_reference(struct ptx_parser *p, struct ptx_var *var);
 /* ptx_function.c */
 bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage);
 ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count);

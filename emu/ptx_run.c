@@ -10,6 +10,7 @@
 #include "emu/ptx_module.h"
 #include "emu/ptx_team.h"
 #include "emu/ptx_watching.h"
+#include "emu/ptx_texture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +286,7 @@ bool ptx_run_blocks(struct ptx_run *run)
     while (g.block_count)
         remove_block(&g, g.block_count - 1);
     ptx_spare_blocks_free(run);
+    ptx_images_drop(run);
     free(g.blocks);
     return ok;
 }

@@ -286,6 +286,29 @@ static bool parse_elements(struct ptx_parser *p, struct ptx_operand *o, char clo
     return ptx_expect(p, close);
 }
 
+/* [texture, {x, y}], [texture, sampler, {x, y}]: what follows the first comma. */
+static bool parse_address_rest(struct ptx_parser *p, struct ptx_operand *o)
+{
+    struct ptx_operand *places[2] = {operand_new(p), operand_new(p)};
+
+    if (!places[0] || !places[1])
+        return false;
+    do {
+        struct ptx_operand *place = o->count < 2 ? places[o->count++] : NULL;
+        if (!place)
+            return ptx_fail_expected(p, "']'");
+        place->token = p->lexer.token;
+        if (ptx_lexer_take(&p->lexer, '{')) {
+            place->kind = PTX_OPERAND_VECTOR;
+            if (!parse_elements(p, place, '}'))
+                return false;
+        } else if (!parse_atom(p, place)) {
+            return false;
+        }
+    } while (ptx_lexer_take(&p->lexer, ','));
+    return ptx_expect(p, ']');
+}
+
 static bool parse_address(struct ptx_parser *p, struct ptx_operand *o)
 {
     struct ptx_operand *base = operand_new(p);
@@ -298,6 +321,8 @@ static bool parse_address(struct ptx_parser *p, struct ptx_operand *o)
         return false;
     if (base->kind == PTX_OPERAND_REG && !ptx_parse_addend(p, &o->value))
         return false;
+    if (ptx_lexer_take(&p->lexer, ','))
+        return parse_address_rest(p, o);
     return ptx_expect(p, ']');
 }
 

@@ -55,6 +55,8 @@ bool ptx_parse_declaration(struct ptx_parser *p, struct ptx_declaration *d)
         if (word < PTX_TYPE_COUNT) {
             d->type = (ptx_type)word;
             has_type = true;
+        } else if (ptx_reference_type(d, word)) {
+            has_type = true;
         } else if (!parse_attributes(p, d, word)) {
             return ptx_fail(p, PTX_UNSUPPORTED, t.line, "unsupported '.%.*s' in a declaration",
                             (int)t.size, t.text);
@@ -301,6 +303,7 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
     var->info.size = d->size;
     var->info.align = d->align;
     var->info.is_const = d->is_const;
+    var->info.kind = d->kind;
     var->space = d->space;
     var->unit = p->unit;
     if (d->space == PTX_SPACE_GLOBAL && p->status == PTX_OK) {
@@ -372,7 +375,8 @@ static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx
     var->info.size = d->size;
     if (var->info.align < d->align)
         var->info.align = d->align;
-    bool ok = !ptx_lexer_take(&p->lexer, '=') || parse_initialiser(p, var, d);
+    bool ok = d->kind ? ptx_parse_reference(p, var)
+                      : !ptx_lexer_take(&p->lexer, '=') || parse_initialiser(p, var, d);
     free(spare.init);
     free(spare.relocs);
     return ok;
@@ -432,7 +436,8 @@ static bool define_numbered(struct ptx_parser *p, struct ptx_declaration *d, enu
 
 bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage)
 {
-    struct ptx_declaration d = {.is_const = space == MOD_const};
+    struct ptx_declaration d = {.is_const = space == MOD_const,
+                                .kind = space == MOD_tex ? PTX_VARIABLE_TEXREF : PTX_VARIABLE_DATA};
 
     d.space = space == MOD_shared                        ? PTX_SPACE_SHARED
               : space == MOD_local || space == MOD_param ? PTX_SPACE_LOCAL

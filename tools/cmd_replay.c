@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "base/text.h"
 #include "tools/arms.h"
 #include "tools/difference_text.h"
 #include "tools/locate.h"
@@ -14,11 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct order {
+    uint64_t permute, delay; /* as in struct tsm_replay_options */
+};
+
 struct replay_values {
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
     uint64_t loop, timeout_s, check;
-    int pace, grain;
+    int pace, grain, from;
+    struct order order;
     const char *device, *library;
     bool dry_run, keep_going, lossy, json;
 };
@@ -34,8 +40,35 @@ static bool parse_check(void *field, const char *text)
     return true;
 }
 
+/* recorded, permuted[:SEED], delayed[:SEED] */
+static bool parse_order(void *field, const char *text)
+{
+    struct order *order = field;
+    const char *colon = strchr(text, ':');
+    size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    char *end = NULL;
+    uint64_t seed = colon ? strtoull(colon + 1, &end, 10) : 1;
+
+    if (!seed || (end && (*end || colon[1] < '0' || colon[1] > '9')))
+        return false;
+    order->permute = order->delay = 0;
+    if (size == 8 && !strncmp(text, "permuted", size))
+        order->permute = seed;
+    else if (size == 7 && !strncmp(text, "delayed", size))
+        order->delay = seed;
+    else
+        return !strcmp(text, "recorded");
+    return true;
+}
+
 static const struct tsm_option options[] = {
     TSM_SELECTION_OPTIONS(replay_values, streams, range),
+    {.name = "from-checkpoint",
+     .type = TSM_OPTION_CHOICE,
+     .offset = TSM_FIELD(replay_values, from),
+     .argument = "nearest|none",
+     .help = "With --range: load the last checkpoint before it and go on from there, if the trace "
+             "has one (tsrecord --checkpoint); or run everything that comes before the range."},
     {.name = "device",
      .letter = 'd',
      .type = TSM_OPTION_TEXT,
@@ -68,6 +101,14 @@ static const struct tsm_option options[] = {
      .argument = "fast|recorded|stepped",
      .help = "When commands are sent: as soon as they may be; no earlier than in the recording; or "
              "one at a time, waiting for each."},
+    {.name = "order",
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(replay_values, order),
+     .argument = "recorded|permuted[:SEED]|delayed[:SEED]",
+     .parse = parse_order,
+     .help = "permuted: send the commands in another order that keeps the recorded dependencies; "
+             "delayed: with pauses of random length before them. Each SEED (1, 2, ...) is another "
+             "order. These are two of the ways of --check."},
     {.name = "loop",
      .letter = 'l',
      .type = TSM_OPTION_NUMBER,
@@ -165,10 +206,13 @@ static int settle_options(struct run *run)
         .filter = tsm_selection_filter(&v->streams, &v->range),
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
         .pace = (enum tsm_pace)v->pace,
+        .permute = v->order.permute,
+        .delay = v->order.delay,
         .grain = (enum tsm_grain)v->grain,
         .dry_run = v->dry_run,
         .lossy = v->lossy,
         .keep_going = v->keep_going,
+        .no_checkpoint = v->from == 1,
         .timeout_ns = v->timeout_s * 1000000000u,
         .progress = progress,
         .on_difference = on_difference,
@@ -196,6 +240,10 @@ static void print_counts(const struct tsm_replay_result *r)
            plural(r->command_count), r->stream_count, plural(r->stream_count));
     if (r->skipped_count)
         printf(", %" PRIu64 " left out", r->skipped_count);
+    if (r->checkpoint)
+        printf(", from checkpoint %" PRIu32 " (record %" PRIu64 "; %" PRIu64 " command%s before "
+               "it not sent)",
+               r->checkpoint, r->checkpoint_seq, r->jumped_count, plural(r->jumped_count));
     if (r->translated_count)
         printf(", %" PRIu64 " address%s moved", r->translated_count,
                r->translated_count == 1 ? "" : "es");
@@ -215,6 +263,9 @@ static void print_result(const struct tsm_replay_result *r)
     else
         printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
                tsm_paint(TSM_PAINT_NONE));
+    if (r->interrupted_count)
+        tsm_note("%" PRIu64 " checkpoint%s not finished when it was recorded and not used",
+                 r->interrupted_count, r->interrupted_count == 1 ? " was" : "s were");
     if (r->device[0])
         tsm_note("on %s, %.3f s (recorded: %.3f s)", r->device, (double)r->elapsed_ns / 1e9,
                  (double)r->recorded_ns / 1e9);
@@ -231,19 +282,33 @@ static int told_dry(const struct run *run)
     return TSM_EXIT_OK;
 }
 
+static const char *digest_text(char out[33], const struct sbt_key *digest)
+{
+    for (size_t i = 0; i < sizeof(digest->bytes); i++)
+        tsm_format(out + 2 * i, 3, "%02x", digest->bytes[i]);
+    return out;
+}
+
 static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
 {
+    char digest[33];
+
     tsm_json_put_string(j, "verdict", tsm_verdict_name(r->verdict));
     tsm_json_put_string(j, "why", r->why);
     tsm_json_put_string(j, "device", r->device);
     tsm_json_put_u64(j, "command_count", r->command_count);
     tsm_json_put_u64(j, "skipped_count", r->skipped_count);
+    tsm_json_put_u64(j, "checkpoint", r->checkpoint);
+    tsm_json_put_u64(j, "checkpoint_seq", r->checkpoint_seq);
+    tsm_json_put_u64(j, "jumped_count", r->jumped_count);
+    tsm_json_put_u64(j, "interrupted_count", r->interrupted_count);
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
+    tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
 }
@@ -329,6 +394,11 @@ const struct tsm_command tsm_command_replay = {
         "commands stream by stream, and says whether the GPU gives back the same bytes. The "
         "program is not needed. The first difference is shown with its command, stream, kernel, "
         "buffer and offset, and the program's stack that sent the command.\n\n"
+        "With --range, what comes before the range need not run when the trace has checkpoints "
+        "(tsrecord --checkpoint): the last one before the range is loaded, and the result says "
+        "which it was and how many commands were left out by that. A trace whose recording began "
+        "late (tsrecord --start-call, tsctl start) begins with a checkpoint, and is always replayed "
+        "from there.\n\n"
         "With --check the runs are compared with each other instead of with the recording: does "
         "the GPU do the same twice?",
     .examples = "tsreplay trace.sbt\n"

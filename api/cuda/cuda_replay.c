@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cuda/cuda_array_bytes.h"
 #include "base/text.h"
 
 struct tsm_backend_state {
@@ -30,6 +31,8 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_code_finish(replay);
     cuda_functions_finish(&replay->functions);
     sbt_map_finish(&replay->objects);
+    cuda_textures_finish(replay);
+    cuda_arrays_finish(replay);
     cuda_library_close(&replay->library);
     pthread_mutex_destroy(&replay->streams_lock);
     free(state);
@@ -157,6 +160,8 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 {
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return write_host(&state->replay, record, schema);
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY))
+        return cuda_checkpoint_load(&state->replay, record);
     return carry_out(&state->replay, record);
 }
 
@@ -230,9 +235,7 @@ static int backend_readback(struct tsm_backend_state *state, uint32_t stream, ui
 static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
                            size_t *count)
 {
-    *regions = state->replay.memory.regions;
-    *count = state->replay.memory.region_count;
-    return 0;
+    return cuda_arrays_regions(&state->replay, regions, count);
 }
 
 static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
@@ -244,6 +247,8 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     CUcontext context =
         region ? memory->contexts[region - memory->regions] : cuda_context_any(replay);
 
+    if (address & CUDA_ARRAY_PLACES)
+        return cuda_array_read(replay, address, out, size);
     if (region && region->is_host) {
         memcpy(out, (const void *)(uintptr_t)(region->actual + (address - region->address)), size);
         return 0;

@@ -270,12 +270,22 @@ void *cuda_arg_readback(struct cuda_args *args, size_t size)
 
 void cuda_arg_made(struct cuda_args *args, uint32_t slot, enum cuda_object object, const void *raw)
 {
+    uint64_t id = cuda_arg(args, slot);
+
     if (!args->error)
-        args->error = cuda_object_set(args->replay, object, cuda_arg(args, slot), raw);
+        args->error = cuda_object_set(args->replay, object, id, raw);
+    if (!args->error && object == CUDA_OBJECT_ARRAY)
+        args->error = cuda_array_made(args, id, (CUarray)(uintptr_t)raw);
 }
 
 void cuda_arg_gone(struct cuda_args *args, uint32_t slot, enum cuda_object object)
 {
+    uint64_t id = cuda_arg(args, slot);
+
     if (!args->error)
-        args->error = cuda_object_set(args->replay, object, cuda_arg(args, slot), NULL);
+        args->error = cuda_object_set(args->replay, object, id, NULL);
+    if (object == CUDA_OBJECT_ARRAY)
+        cuda_array_gone(args->replay, id);
+    if (object == CUDA_OBJECT_MIPMAP)
+        cuda_mipmap_gone(args->replay, id);
 }

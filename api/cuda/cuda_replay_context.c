@@ -118,6 +118,7 @@ void cuda_context_gone(struct cuda_replay *replay, CUcontext context)
     struct cuda_own_stream **at = &replay->own_streams;
 
     cuda_memory_forget(replay, context);
+    cuda_arrays_forget(replay, context);
     for (struct cuda_thread *t = replay->threads; t; t = t->next)
         for (size_t i = 0; i < t->depth; i++)
             if (t->stack[i] == context)

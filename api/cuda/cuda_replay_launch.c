@@ -2,7 +2,8 @@
  *
  * Replay of launches: the argument block goes back whole and with its exact size (the driver
  * refuses one with padding behind the last argument). Where addresses could not be had, words of
- * the block that point into memory that is elsewhere are translated.
+ * the block that point into memory that is elsewhere are translated; so are handles of textures and
+ * surfaces (cuda_replay_texture.c).
  */
 #include "api/cuda/cuda_replay_state.h"
 
@@ -25,7 +26,8 @@ static void translate(const struct cuda_memory *memory, struct block *block)
     }
 }
 
-static void read_block(struct cuda_args *args, uint32_t slot, struct block *out)
+static void read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
+                       struct block *out)
 {
     const uint8_t *bytes = NULL;
 
@@ -39,6 +41,7 @@ static void read_block(struct cuda_args *args, uint32_t slot, struct block *out)
     if (out->size)
         memcpy(out->bytes, bytes, out->size);
     translate(&args->replay->memory, out);
+    args->error = cuda_textures_translate(args->replay, function, out->bytes, out->size);
 }
 
 /* `extra` for a block; without arguments there is nothing to pass. */
@@ -92,7 +95,7 @@ int replay_cuLaunchKernel(struct cuda_replay *replay, const struct sbt_record *r
     cuda_args_begin(&args, replay, record, AT(arguments) + 1);
     CUfunction function = cuda_arg_handle(&args, AT(f), CUDA_OBJECT_FUNCTION);
     CUlaunchConfig c = read_config(&args);
-    read_block(&args, AT(arguments), &block);
+    read_block(&args, AT(arguments), function, &block);
     if (args.error)
         return args.error;
     void **passed = block.size ? extra : NULL;
@@ -152,7 +155,7 @@ int replay_cuLaunchKernelEx(struct cuda_replay *replay, const struct sbt_record 
         .attrs = attributes,
     };
     config.numAttrs = read_attributes(&args, attributes);
-    read_block(&args, AT(arguments), &block);
+    read_block(&args, AT(arguments), function, &block);
     if (args.error)
         return args.error;
     return cuda_args_end(

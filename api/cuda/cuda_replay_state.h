@@ -165,6 +165,54 @@ int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
 int cuda_code_check(struct cuda_replay *replay);
 void cuda_code_finish(struct cuda_replay *replay);
 
+/* ---- checkpoints (cuda_replay_checkpoint.c) ---- */
+
+/* Carry out a MEMORY record. Nothing else runs. */
+int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *record);
+
+/* ---- virtual memory (cuda_replay_virtual.c) ---- */
+
+/* The physical memory that the trace knows by the number `recorded`. */
+int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,
+                       CUmemGenericAllocationHandle *out);
+
+/* ---- arrays (cuda_replay_array.c) ---- */
+
+/* Live ones, by id. A zeroed struct is empty. */
+struct cuda_arrays {
+    struct cuda_array *list;
+    size_t count, capacity;
+    struct tsm_region *regions; /* of the last cuda_arrays_regions() */
+};
+
+/* An object of that type was made by the record, or is gone. */
+int cuda_array_made(struct cuda_args *args, uint64_t id, CUarray raw);
+void cuda_array_gone(struct cuda_replay *replay, uint64_t id);
+void cuda_mipmap_gone(struct cuda_replay *replay, uint64_t id);
+/* All arrays of a context that is gone. */
+void cuda_arrays_forget(struct cuda_replay *replay, CUcontext context);
+void cuda_arrays_finish(struct cuda_replay *replay);
+/* Memory's regions with the arrays behind them; and bytes of one of the latter by its place. */
+int cuda_arrays_regions(struct cuda_replay *replay, const struct tsm_region **regions,
+                        size_t *count);
+int cuda_array_read(struct cuda_replay *replay, uint64_t place, void *out, uint64_t size);
+int cuda_array_write(struct cuda_replay *replay, uint64_t id, uint64_t offset, void *bytes,
+                     uint64_t size);
+
+/* ---- texture and surface objects (cuda_replay_texture.c) ---- */
+
+struct cuda_textures {
+    struct sbt_map textures; /* recorded handle -> the replay's, 0: gone */
+    struct sbt_map surfaces;
+    struct sbt_map recorded; /* object type << 56 | id -> recorded handle */
+    bool differs;            /* some handle is not the recorded one */
+};
+
+/* Put the replay's handles in the place of recorded ones in a block of arguments. */
+int cuda_textures_translate(struct cuda_replay *replay, CUfunction function, uint8_t *block,
+                            size_t size);
+void cuda_textures_finish(struct cuda_replay *replay);
+
 /* ---- functions of the program that the GPU called (cuda_replay_function.c) ---- */
 
 struct cuda_functions {
@@ -199,6 +247,8 @@ struct cuda_replay {
     struct cuda_functions functions;
 
     struct sbt_map objects; /* object type << 56 | id -> raw value, 0: gone */
+    struct cuda_textures textures;
+    struct cuda_arrays arrays;
 
     pthread_mutex_t streams_lock;
     struct cuda_stream_state **streams; /* by number */

@@ -22,10 +22,13 @@
 struct allocation {
     _Atomic(CUdeviceptr) start;
     _Atomic(uint64_t) size;
+    _Atomic(CUcontext) context; /* that it was made in */
 };
 
 static _Atomic(struct allocation *) allocations;
 static atomic_uint used; /* slots [0, used) have been in use */
+
+static atomic_bool too_many;
 
 static bool wanted(void)
 {
@@ -45,16 +48,20 @@ static struct allocation *table(void)
 static bool take(struct allocation *slot, CUdeviceptr start, uint64_t size)
 {
     CUdeviceptr none = 0;
+    CUcontext context = NULL;
 
     if (!atomic_compare_exchange_strong(&slot->start, &none, start))
         return false;
+    real.cuCtxGetCurrent(&context);
+    atomic_store(&slot->context, context);
     atomic_store(&slot->size, size);
     return true;
 }
 
 void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
 {
-    struct allocation *slots = ok && wanted() ? table() : NULL;
+    bool keep = ok && (wanted() || tsm_checkpoint_possible());
+    struct allocation *slots = keep ? table() : NULL;
     unsigned count = atomic_load(&used);
 
     if (!slots)
@@ -65,8 +72,25 @@ void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_
     count = atomic_fetch_add(&used, 1);
     if (count < ALLOCATION_MAX)
         take(&slots[count], start, size);
-    else
+    else {
         atomic_store(&used, ALLOCATION_MAX);
+        atomic_store(&too_many, true);
+    }
+}
+
+bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcontext context))
+{
+    struct allocation *slots = atomic_load(&allocations);
+    unsigned count = slots ? atomic_load(&used) : 0;
+
+    for (unsigned i = 0; i < count && i < ALLOCATION_MAX; i++) {
+        CUdeviceptr start = atomic_load(&slots[i].start);
+        uint64_t size = atomic_load(&slots[i].size);
+
+        if (start && size && !visit(start, size, atomic_load(&slots[i].context)))
+            return false;
+    }
+    return !atomic_load(&too_many);
 }
 
 void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
@@ -117,13 +141,28 @@ static void write_record(struct tsm_stream *stream, uint64_t position, CUdevicep
     tsm_call_commit(&call);
 }
 
+static void checksum_arrays(struct tsm_stream *stream, uint64_t position, void *buffer)
+{
+    for (unsigned i = 0; i < cuda_array_count(); i++) {
+        uint64_t place, size;
+        struct sbt_key key;
+        bool hashed;
+
+        tsm_inside_enter();
+        hashed = cuda_array_hash(i, buffer, READ_SIZE, &place, &size, &key);
+        tsm_inside_leave();
+        if (hashed)
+            write_record(stream, position, place, size, &key);
+    }
+}
+
 static void checksum_all(struct tsm_stream *stream, uint64_t position)
 {
     struct allocation *slots = atomic_load(&allocations);
     unsigned count = slots ? atomic_load(&used) : 0;
     void *buffer;
 
-    if (!count)
+    if (!count && !cuda_array_count())
         return;
     buffer = mmap(NULL, READ_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (unsigned i = 0; buffer != MAP_FAILED && i < count && i < ALLOCATION_MAX; i++) {
@@ -138,8 +177,10 @@ static void checksum_all(struct tsm_stream *stream, uint64_t position)
         if (hashed)
             write_record(stream, position, start, size, &key);
     }
-    if (buffer != MAP_FAILED)
-        munmap(buffer, READ_SIZE);
+    if (buffer == MAP_FAILED)
+        return;
+    checksum_arrays(stream, position, buffer);
+    munmap(buffer, READ_SIZE);
 }
 
 /* Everything recorded so far, on any stream, has to be in the memory that is read. */
@@ -166,5 +207,7 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
 void cuda_checksum_forked(void)
 {
     atomic_store(&used, 0);
+    atomic_store(&too_many, false);
     atomic_store(&allocations, NULL);
+    cuda_arrays_forked();
 }
