@@ -136,7 +136,8 @@ struct ptx_run {
     uint64_t instructions; /* thread-instructions */
     uint64_t steps;        /* warp-instructions */
     uint32_t shared_static;
-    uint32_t shared_size;
+    uint32_t shared_size;     /* with what is reserved */
+    uint32_t shared_reserved; /* where that starts, behind the program's own */
     uint64_t local_stride;
     uint32_t threads; /* a block */
     uint64_t grid_id;

@@ -52,6 +52,7 @@ struct ptx_module {
     struct tsm_buffer pool;
     uint8_t *pool_lanes;     /* the pool, aligned, when parsing is over */
     struct ptx_array chunks; /* void *: names and the like, freed with the module */
+    bool uses_reserved;      /* %reserved_smem_offset_*: of shared memory */
     uint16_t version;
     bool is_placed;
 };

@@ -106,6 +106,8 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     for (unsigned i = 0; i < PTX_SPECIAL_COUNT; i++) {
         if (strcmp(name, special_names[i]) != 0)
             continue;
+        p->module->uses_reserved |=
+            i >= PTX_SPECIAL_RESERVED_SMEM_BEGIN && i <= PTX_SPECIAL_RESERVED_SMEM_1;
         if (name[size - 2] == '.')
             ptx_lexer_next(&p->lexer);
         o->op = ptx_special_op(i);

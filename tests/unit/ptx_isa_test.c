@@ -254,6 +254,23 @@ static void test_workspace(void)
     ptx_module_destroy(m);
 }
 
+/* The reserved part of shared memory is there, behind what the program declares. */
+static void test_reserved(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "mov.u32 %r1, %reserved_smem_offset_1; mov.u32 %r2, 77; st.shared.u32 [%r1+508], "
+             "%r2;\n"
+             "ld.shared.u32 %r3, [%r1+508]; mov.u32 %r4, %total_smem_size; setp.ge.u32 %p1, %r1, "
+             "%r4;\n"
+             "selp.b32 %r5, 1, 0, %p1; st.global.v2.u32 [%d1], {%r3, %r5}; ret; }\n");
+    static const uint32_t wanted[] = {77, 1};
+    uint32_t *b = dev_alloc(64);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, wanted, sizeof(wanted));
+    ptx_module_destroy(m);
+}
+
 /* name[index] counts scalars of the variable's type, as ptxas has it: sm8[3] is sm8+3, tbl[3] is
  * tbl+12, v[3] of .v4 .f32 is v+12. */
 static void test_indexed_names(void)
@@ -462,6 +479,7 @@ int main(void)
     test_variadic();
     test_members();
     test_workspace();
+    test_reserved();
     test_carry_of_subtraction();
     test_wmma();
     test_wmma_half();
