@@ -522,7 +522,8 @@ static inline void publish(struct tsm_lane *lane, uint32_t size)
 static void write_spans(uint8_t *data, const struct tsm_call *call)
 {
     for (uint32_t i = 0; i < call->span_count; i++) {
-        memcpy(data, call->spans[i].data, call->spans[i].size);
+        if (call->spans[i].size) /* the program may have left the argument out */
+            memcpy(data, call->spans[i].data, call->spans[i].size);
         data += call->spans[i].size;
     }
 }

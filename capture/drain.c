@@ -493,9 +493,9 @@ static void fail(struct tsm_drain *d)
     tsm_format(s->lanes_header->stopped, sizeof(s->lanes_header->stopped), "%s", s->drain_message);
     __atomic_store_n(&live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
     tsm_futex_wake(&live->state, INT32_MAX); /* who is held back by a checkpoint */
+    tsm_output_warn(s, s->drain_message); /* before the program, which may wait for us, can end */
     set_drain_state(s, TSM_DRAIN_FAILED);
     release_everybody(s);
-    tsm_output_warn(s, s->drain_message);
 }
 
 static void finish(struct tsm_drain *d)

@@ -208,7 +208,8 @@ static void clear(struct ptx_run *run, struct ptx_block *block)
         struct ptx_warp *w = block->warps[k];
         memset(w->first->registers, 0, run->code->frame_size);
         for (unsigned l = 0; l < PTX_LANES && run->code->local_frame; l++)
-            memset(w->local + l * run->local_stride, 0, run->code->local_frame);
+            memset(w->local + l * run->local_stride, 0,
+                   run->launch->module->local_size + run->code->local_frame);
     }
 }
 

@@ -157,8 +157,8 @@ static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, st
     if (s->kind != PTX_SYMBOL_VAR)
         return ptx_bad_operands(p);
     const struct ptx_var *v = ptx_var_at(p->module, s->index);
-    if (v->space == PTX_SPACE_SHARED)
-        a->space = PTX_SPACE_SHARED;
+    if (v->space == PTX_SPACE_SHARED || v->space == PTX_SPACE_LOCAL)
+        a->space = v->space;
     if (v->is_dynamic) {
         a->base = ptx_special_op(PTX_SPECIAL_DYNAMIC_SHARED);
         a->is_narrow = true;

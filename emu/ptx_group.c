@@ -3,6 +3,7 @@
  * Groups of lanes: splitting, meeting, exiting, taking turns. See ptx_exec.h.
  */
 #include "emu/ptx_exec.h"
+#include "emu/ptx_module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *co
                                 .capacity = frame->capacity};
     frame->registers = (uint8_t *)frame + FRAME_HEAD;
     memset(frame->registers, 0, size);
+    frame->local_base = w->run->launch->module->local_size;
     /* Each level takes something, as a return address would, so that no recursion is endless. */
     if (call)
         frame->local_base =

@@ -341,6 +341,10 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
         *instructions_out = 0;
     if (!is_valid(launch))
         return PTX_INVALID;
+    int status =
+        ptx_module_prepare((struct ptx_module *)(uintptr_t)launch->module, launch->function, NULL);
+    if (status != PTX_OK)
+        return status;
     run.code = (const struct ptx_code *)launch->function; /* info is its first member */
     run.threads = launch->block[0] * launch->block[1] * launch->block[2];
     run.shared_static = align_up(run.code->info.shared_size, 16);

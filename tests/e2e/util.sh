@@ -29,8 +29,7 @@ if [ -n "${TEST_SANITIZED:-}" ]; then
     preload="$TEST_RUNTIME $TEST_CAPTURE"
     export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1
     export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:suppressions=$TEST_SOURCE/tests/e2e/tsan.supp
-    UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
-    export UBSAN_OPTIONS=$UBSAN_OPTIONS:suppressions=$TEST_SOURCE/tests/e2e/ubsan.supp
+    export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
 fi
 
 fail() {
