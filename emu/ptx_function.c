@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAME_MAX (1u << 26)
+#define FRAME_MAX    (1u << 26)
+#define VARIADIC_MAX 4096 /* bytes of the arguments behind "..." */
 
 ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count)
 {
@@ -119,6 +120,9 @@ static bool parse_param(struct ptx_parser *p)
         return false;
     if (p->code->info.is_entry)
         return add_kernel_param(p, &d);
+    /* .param .b8 x[]: each call has its own size. */
+    if (d.is_open)
+        d.size = VARIADIC_MAX;
     return add_function_param(p, &d, word == MOD_reg);
 }
 

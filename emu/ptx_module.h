@@ -64,6 +64,7 @@ struct ptx_module {
     size_t pool_capacity;
     bool is_pool_fixed;
     struct ptx_array chunks; /* void *: names and the like, freed with the module */
+    bool uses_reserved;      /* %reserved_smem_offset_*: of shared memory */
     uint32_t local_size;     /* of .local variables of the module, a thread */
     uint16_t version;
     bool is_placed;

@@ -75,6 +75,7 @@ struct ptx_operand {
     bool is_single;
     bool is_minus;         /* a register after '-' */
     bool is_special;       /* a register that only needs to be read */
+    bool is_indexed;       /* a symbol with [index], in `value`; with a register, operand `first` */
     uint8_t selector_size; /* .b210: 1, .h10: 2 bytes an element; 0: no selector */
     uint8_t selector_count;
     uint32_t selector; /* four bits an element, the last written lowest */

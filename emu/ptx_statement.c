@@ -56,6 +56,14 @@ static bool parse_counter(struct ptx_operand *o, const char *name)
     return true;
 }
 
+/* %envreg0 to %envreg31 are 0, but for 1 and 2: a cooperative launch has its workspace there. */
+static bool is_plain_envreg(const char *name, uint32_t size)
+{
+    if (size < 8 || size > 9 || memcmp(name, "%envreg", 7) != 0 || name[7] < '0' || name[7] > '9')
+        return false;
+    return size == 9 || (name[7] != '1' && name[7] != '2');
+}
+
 /* %tid.x and the like; the component's token is taken. */
 static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
 {
@@ -66,8 +74,7 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     if (size + 3 > sizeof(name))
         return false;
     memcpy(name, o->token.text, size);
-    if (size > 7 && size < 10 && memcmp(name, "%envreg", 7) == 0 && name[7] >= '0' &&
-        name[7] <= '9')
+    if (is_plain_envreg(name, size))
         size = 7;
     name[size] = 0;
     o->kind = PTX_OPERAND_REG;
@@ -99,6 +106,8 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     for (unsigned i = 0; i < PTX_SPECIAL_COUNT; i++) {
         if (strcmp(name, special_names[i]) != 0)
             continue;
+        p->module->uses_reserved |=
+            i >= PTX_SPECIAL_RESERVED_SMEM_BEGIN && i <= PTX_SPECIAL_RESERVED_SMEM_1;
         if (name[size - 2] == '.')
             ptx_lexer_next(&p->lexer);
         o->op = ptx_special_op(i);
@@ -223,6 +232,25 @@ static bool is_minus_name(const struct ptx_parser *p)
     return ahead.token.kind == PTX_TOKEN_NAME && ahead.token.text[0] != 'W';
 }
 
+/* name[2], name[%r1+2]: counted in scalars of the variable's type. */
+static bool parse_index(struct ptx_parser *p, struct ptx_operand *o)
+{
+    o->is_indexed = true;
+    if (is_constant_next(p)) {
+        if (!ptx_parse_number(p, &o->value))
+            return false;
+    } else {
+        struct ptx_operand *index = operand_new(p);
+        if (!index || !parse_name(p, index) || !ptx_parse_addend(p, &o->value))
+            return false;
+        if (index->kind != PTX_OPERAND_REG)
+            return ptx_fail_expected(p, "a register");
+        o->first = (uint16_t)(index - p->statement.operands);
+    }
+    o->value *= ptx_type_size(o->symbol->type);
+    return ptx_expect(p, ']');
+}
+
 static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
 {
     o->negated = ptx_lexer_take(&p->lexer, '!');
@@ -236,9 +264,9 @@ static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
         return false;
     if (o->is_minus && o->kind != PTX_OPERAND_REG)
         return ptx_fail_expected(p, "a register");
-    if (o->kind == PTX_OPERAND_SYMBOL)
-        return ptx_parse_addend(p, &o->value);
-    return true;
+    if (o->kind != PTX_OPERAND_SYMBOL)
+        return true;
+    return ptx_lexer_take(&p->lexer, '[') ? parse_index(p, o) : ptx_parse_addend(p, &o->value);
 }
 
 /* The elements of {..} or (..), after the opening character. */
@@ -253,6 +281,8 @@ static bool parse_elements(struct ptx_parser *p, struct ptx_operand *o, char clo
         struct ptx_operand *element = operand_new(p);
         if (!element || !parse_atom(p, element))
             return false;
+        if (element->first) /* elements lie side by side */
+            return ptx_fail_expected(p, "a constant index");
         o->count++;
     } while (ptx_lexer_take(&p->lexer, ','));
     return ptx_expect(p, close);

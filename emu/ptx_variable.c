@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "emu/ptx_real.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +113,8 @@ bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d)
     return true;
 }
 
-#define INIT_MAX (64u << 20)
+#define INIT_MAX     (64u << 20)
+#define NUMBERED_MAX (1u << 16)
 
 /* Where an initialiser is being written. */
 struct init {
@@ -404,6 +406,7 @@ static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaratio
     s = var ? ptx_symbol_add(p, &d->name, PTX_SYMBOL_VAR) : NULL;
     if (!s)
         return NULL;
+    s->type = d->type;
     s->index = var->index;
     /* Shared memory that a function declares counts even when nothing touches it. */
     if (p->code && d->space == PTX_SPACE_SHARED)
@@ -469,6 +472,30 @@ static bool define(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod
     return define_var(p, d, linkage);
 }
 
+/* .param .u64 %P<2> declares %P0 and %P1. Their names are nowhere in the text. */
+static bool define_numbered(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
+{
+    struct ptx_token stem = d->name;
+    uint64_t count;
+
+    if (!ptx_parse_count(p, &count) || !ptx_expect(p, '>'))
+        return false;
+    if (d->is_array || count > NUMBERED_MAX)
+        return ptx_fail(p, PTX_INVALID, stem.line, "'%.*s' cannot be numbered so", (int)stem.size,
+                        stem.text);
+    for (unsigned k = 0; k < (unsigned)count; k++) {
+        char *name = ptx_module_alloc(p->module, stem.size + 8u);
+        if (!name)
+            return ptx_fail_memory(p);
+        memcpy(name, stem.text, stem.size);
+        d->name.text = name;
+        d->name.size = stem.size + (uint32_t)sprintf(name + stem.size, "%u", k);
+        if (!define(p, d, linkage))
+            return false;
+    }
+    return true;
+}
+
 bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage)
 {
     struct ptx_declaration d = {.is_const = space == MOD_const,
@@ -480,7 +507,10 @@ bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod 
     if (!ptx_parse_declaration(p, &d))
         return false;
     do {
-        if (!ptx_parse_declarator(p, &d) || !define(p, &d, linkage))
+        if (!ptx_parse_declarator(p, &d))
+            return false;
+        if (!(ptx_lexer_take(&p->lexer, '<') ? define_numbered(p, &d, linkage)
+                                             : define(p, &d, linkage)))
             return false;
     } while (ptx_lexer_take(&p->lexer, ','));
     return ptx_expect(p, ';');
