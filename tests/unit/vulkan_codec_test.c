@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Encode, decode, encode again: the same bytes, for every struct of the API and every argument that
+ * is a struct or a list. And bytes that are wrong never crash the decoder.
+ */
+#include "tests/unit/vulkan_fill.h"
+
+#include "api/vulkan/vulkan_ids.h"
+#include "tests/unit/check.h"
+
+#include "api/vulkan/vulkan_args.h"
+
+#include <stdlib.h>
+
+#define ROOM (1u << 20)
+
+static uint8_t first[ROOM], second[ROOM];
+static struct vk_arena original, copy;
+
+static void same_bytes(const char *name, const struct vk_encoder *a, const struct vk_encoder *b)
+{
+    CHECK(!a->failed && !b->failed && a->size <= ROOM);
+    if (!CHECK_EQ_INT((long long)b->size, (long long)a->size) ||
+        !CHECK_EQ_MEM(second, first, a->size))
+        fprintf(stderr, "... in %s\n", name);
+}
+
+static void round_trip(struct fill *f, const struct vk_struct *type)
+{
+    void *memory, *again;
+    struct vk_encoder a, b;
+    struct vk_decoder d;
+
+    vk_arena_reset(&original);
+    vk_arena_reset(&copy);
+    memory = vk_arena_take(&original, type->size);
+    again = vk_arena_take(&copy, type->size);
+    fill_struct(f, type, memory, 0);
+    vk_encoder_init(&a, first, ROOM);
+    vk_encode_struct(&a, type, memory, NULL);
+    vk_decoder_init(&d, &copy, first, a.size);
+    if (!CHECK(vk_decode_struct(&d, type, again)))
+        fprintf(stderr, "... %s\n", vk_name(type->name));
+    vk_encoder_init(&b, second, ROOM);
+    vk_encode_struct(&b, type, again, NULL);
+    same_bytes(vk_name(type->name), &a, &b);
+}
+
+static void all_structs(void)
+{
+    struct fill f = {.random = 0x9e3779b97f4a7c15u, .arena = &original};
+
+    for (uint32_t i = 0; i < vk_struct_count; i++)
+        for (int n = 0; n < 8; n++) {
+            f.depth_max = 1u + (uint32_t)n % 4;
+            round_trip(&f, &vk_structs[i]);
+        }
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+static void round_trip_argument(const struct vk_command *command, uint32_t place, void *args)
+{
+    const struct vk_member *m = &vk_arguments[command->first + place];
+    char *pointer = (char *)args + m->offset;
+    void *before, *none = NULL;
+    struct vk_encoder a, b;
+    struct vk_decoder d;
+
+    memcpy(&before, pointer, sizeof(before));
+    vk_encoder_init(&a, first, ROOM);
+    vk_encode_argument(&a, command, place, args);
+    if (a.size) {
+        vk_arena_reset(&copy);
+        vk_decoder_init(&d, &copy, first, a.size);
+        memcpy(pointer, &none, sizeof(none));
+        if (!CHECK(vk_decode_argument(&d, command, place, args)))
+            fprintf(stderr, "... %s %s\n", vk_name(command->name), vk_name(m->name));
+        d.output = false;
+        vk_encoder_init(&b, second, ROOM);
+        vk_encode_argument(&b, command, place, args);
+        if (!(m->flags & VK_MEMBER_OUT)) /* their handles are gone */
+            same_bytes(vk_name(command->name), &a, &b);
+    }
+    memcpy(pointer, &before, sizeof(before));
+}
+
+static void all_arguments(void)
+{
+    struct fill f = {.random = 0x9e3779b97f4a7c15u, .arena = &original, .depth_max = 4};
+
+    for (uint32_t i = 0; i < vk_command_count; i++) {
+        const struct vk_command *command = &vk_commands[i];
+        void *args;
+        vk_arena_reset(&original);
+        args = vk_arena_take(&original, command->args_size);
+        fill_args(&f, command, args);
+        for (uint32_t place = 0; place < command->argument_count; place++) {
+            const struct vk_member *m = &vk_arguments[command->first + place];
+            if (m->list || (m->kind == VK_KIND_STRUCT && m->form == VK_FORM_POINTER))
+                round_trip_argument(command, place, args);
+        }
+    }
+}
+
+/* ---- hostile bytes
+ * ------------------------------------------------------------------------------- */
+
+static void break_bytes(struct fill *f, uint64_t size)
+{
+    for (uint64_t n = fill_random(f) % 4; size && n; n--)
+        first[fill_random(f) % size] = (uint8_t)fill_random(f);
+}
+
+static void hostile(void)
+{
+    struct fill f = {.random = 77, .arena = &original, .depth_max = 3};
+    uint32_t accepted = 0, refused = 0;
+
+    for (uint32_t i = 0; i < vk_struct_count; i++)
+        for (int n = 0; n < 20; n++) {
+            const struct vk_struct *type = &vk_structs[i];
+            void *memory;
+            struct vk_encoder e;
+            struct vk_decoder d;
+            bool ok;
+            vk_arena_reset(&original);
+            vk_arena_reset(&copy);
+            memory = vk_arena_take(&original, type->size);
+            fill_struct(&f, type, memory, 0);
+            vk_encoder_init(&e, first, ROOM);
+            vk_encode_struct(&e, type, memory, NULL);
+            break_bytes(&f, e.size);
+            vk_decoder_init(&d, &copy, first, e.size - (n == 0 && e.size));
+            memory = vk_arena_take(&copy, type->size);
+            ok = vk_decode_struct(&d, type, memory);
+            if (ok) { /* whatever came out can be walked */
+                vk_encoder_init(&e, second, ROOM);
+                vk_encode_struct(&e, type, memory, NULL);
+            }
+            accepted += ok;
+            refused += !ok;
+        }
+    CHECK(accepted > 100 && refused > 100);
+}
+
+/* ---- single facts
+ * -------------------------------------------------------------------------------- */
+
+static void unknown_links(void)
+{
+    VkPhysicalDeviceFeatures2 known = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    VkBaseOutStructure stranger = {.sType = (VkStructureType)1999999999,
+                                   .pNext = (VkBaseOutStructure *)&known};
+    VkBaseOutStructure loader = {.sType = VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO,
+                                 .pNext = &stranger};
+    VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &loader},
+                       again;
+    const struct vk_struct *type = vk_struct_named("VkDeviceCreateInfo");
+    struct vk_encoder e;
+    struct vk_decoder d;
+
+    vk_encoder_init(&e, first, ROOM);
+    vk_encode_struct(&e, type, &create, NULL);
+    CHECK_EQ_INT(e.unknown, 1);
+    CHECK_EQ_INT(e.unknown_stype, 1999999999);
+    vk_arena_reset(&copy);
+    vk_decoder_init(&d, &copy, first, e.size);
+    CHECK(vk_decode_struct(&d, type, &again));
+    CHECK(again.pNext && *(const int *)again.pNext == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+}
+
+/* The specification ignores these, so they may be anything. */
+static void ignored_pointers(void)
+{
+    const void *wild = (const void *)0x10;
+    VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                            .descriptorCount = 4,
+                                            .pImmutableSamplers = wild};
+    VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                 .queueFamilyIndexCount = 7,
+                                 .pQueueFamilyIndices = wild};
+    VkDescriptorBufferInfo range = {.range = 16};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+                                  .pImageInfo = wild,
+                                  .pBufferInfo = &range,
+                                  .pTexelBufferView = wild};
+    struct vk_encoder e;
+
+    vk_encoder_init(&e, first, ROOM);
+    vk_encode_struct(&e, vk_struct_named("VkDescriptorSetLayoutBinding"), &binding, NULL);
+    vk_encode_struct(&e, vk_struct_named("VkBufferCreateInfo"), &buffer, NULL);
+    vk_encode_struct(&e, vk_struct_named("VkWriteDescriptorSet"), &write, NULL);
+    CHECK(!e.failed);
+}
+
+/* Too small a buffer: nothing is written behind it, and the size is told. */
+static void small_room(void)
+{
+    VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                              .pApplicationName = "a name that does not fit",
+                              .pEngineName = "engine"};
+    const struct vk_struct *type = vk_struct_named("VkApplicationInfo");
+    struct vk_encoder e, whole;
+
+    vk_encoder_init(&whole, second, ROOM);
+    vk_encode_struct(&whole, type, &info, NULL);
+    memset(first, 0xee, 64);
+    vk_encoder_init(&e, first, 10);
+    vk_encode_struct(&e, type, &info, NULL);
+    CHECK(e.size == whole.size && e.size > 10);
+    CHECK_EQ_INT(first[10], 0xee);
+}
+
+/* A number of values that is not how many came. */
+static void wrong_count(void)
+{
+    VkFence fences[2] = {(VkFence)1, (VkFence)2};
+    struct vk_args_vkWaitForFences args = {.fenceCount = 2, .pFences = fences};
+    const struct vk_command *command = &vk_commands[VK_COMMAND_vkWaitForFences];
+    struct vk_encoder e;
+    struct vk_decoder d;
+
+    vk_encoder_init(&e, first, ROOM);
+    vk_encode_argument(&e, command, 2, &args);
+    args.fenceCount = 3;
+    vk_arena_reset(&copy);
+    vk_decoder_init(&d, &copy, first, e.size);
+    CHECK(!vk_decode_argument(&d, command, 2, &args));
+}
+
+int main(void)
+{
+    vk_arena_init(&original, VK_ARENA_LIMIT);
+    vk_arena_init(&copy, VK_ARENA_LIMIT);
+    all_structs();
+    all_arguments();
+    hostile();
+    unknown_links();
+    ignored_pointers();
+    small_room();
+    wrong_count();
+    vk_arena_finish(&original);
+    vk_arena_finish(&copy);
+    return check_result();
+}
