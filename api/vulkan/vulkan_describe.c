@@ -20,6 +20,7 @@ struct tsm_api_description vulkan_description = {
     .name = "vulkan",
     .calls = calls,
     .enums = enums,
+    .structs = structs,
 };
 
 /* ---- values -------------------------------------------------------------------------------------
@@ -212,5 +213,6 @@ void vulkan_describe(void)
     describe_commands();
     describe_enums();
     vulkan_description.enum_count = VK_ENUM_COUNT;
+    vulkan_description.struct_count = VK_STRUCT_COUNT + VK_LIST_COUNT;
     vulkan_description.call_count = VK_COMMAND_COUNT;
 }

@@ -7,7 +7,7 @@
 #include "api/vulkan/vulkan_source.h"
 #include "base/text.h"
 
-/* Most structs fit; others are encoded twice. */
+/* Most structs fit. */
 #define FIRST_ROOM 4096u
 
 struct recording {
@@ -15,8 +15,7 @@ struct recording {
     const struct vk_command *command;
     const void *args;
     bool ok;
-    uint8_t *room; /* of what is not encoded yet; lives until commit */
-    uint64_t left;
+    uint8_t *room, *room_end; /* for what is not encoded yet; lives until commit */
 };
 
 /* ---- ids --------------------------------------------------------------------------------------
@@ -40,10 +39,12 @@ static uint64_t id_shared(void *user, uint32_t type, uint64_t raw)
 }
 
 /* Forgotten before the driver can give its value to another thread. */
-static uint64_t id_removed(void *user, uint32_t type, uint64_t raw)
+static uint64_t id_gone(void *user, uint32_t type, uint64_t raw)
 {
+    uint64_t id = id_used(user, type, raw);
+
     tsm_handle_remove(SBT_API_VULKAN, type, raw);
-    return 0;
+    return id;
 }
 
 typedef uint64_t id_function(void *, uint32_t, uint64_t);
@@ -54,13 +55,10 @@ static id_function *ids_for(const struct recording *r, const struct vk_member *m
         return id_shared;
     if ((m->flags & VK_MEMBER_OUT) && r->command->kind == SBT_KIND_CREATE)
         return id_new;
+    if (r->command->kind == SBT_KIND_DESTROY && m->kind == VK_KIND_HANDLE &&
+        (m->role == SBT_ROLE_OBJECT || m->form == VK_FORM_POINTER))
+        return id_gone;
     return id_used;
-}
-
-static bool is_gone(const struct recording *r, const struct vk_member *m)
-{
-    return r->command->kind == SBT_KIND_DESTROY && m->kind == VK_KIND_HANDLE &&
-           (m->role == SBT_ROLE_OBJECT || m->form == VK_FORM_POINTER);
 }
 
 /* ---- structs and lists --------------------------------------------------------------------------
@@ -74,47 +72,42 @@ static void note_unknown(const struct vk_encoder *e)
     tsm_session_unmodelled(text, true);
 }
 
-static void encode(const struct recording *r, struct vk_encoder *e, uint32_t place, void *memory,
-                   uint64_t room, id_function *ids)
+/* More room, from the call's scratch memory. */
+static bool grow(struct sbt_out *out, size_t size)
 {
-    vk_encoder_init(e, memory, room);
-    e->handle = ids;
-    vk_encode_argument(e, r->command, place, r->args);
-}
+    struct recording *r = out->user;
+    size_t used = sbt_out_size(out), wanted = 2 * (used + size);
+    uint8_t *memory = tsm_call_scratch(r->call, wanted);
 
-/* Until capture has tsm_call_struct(): the byte before the value is ours. */
-static void call_struct(struct tsm_call *call, uint8_t *value, uint64_t size)
-{
-    if (value)
-        value[-1] = 0;
-    tsm_call_bytes(call, value ? value - 1 : NULL, value ? size + 1 : 0);
+    if (!memory)
+        return false;
+    if (used)
+        memcpy(memory, out->start, used);
+    out->start = memory;
+    out->at = memory + used;
+    out->end = memory + wanted;
+    return true;
 }
 
 static void put_struct(struct recording *r, uint32_t place)
 {
     const struct vk_member *m = &vk_arguments[r->command->first + place];
-    uint8_t *value = r->room + 1;
-    struct vk_encoder e, again;
+    struct vk_encoder e;
+    size_t size;
 
-    encode(r, &e, place, value, r->left ? r->left - 1 : 0, ids_for(r, m));
+    vk_encoder_init(&e, r->room, (size_t)(r->room_end - r->room));
+    e.out.grow = grow;
+    e.out.user = r;
+    e.handle = ids_for(r, m);
+    vk_encode_argument(&e, r->command, place, r->args);
+    size = sbt_out_size(&e.out);
     if (e.unknown)
         note_unknown(&e);
-    if (!e.failed && e.size >= r->left) {
-        value = tsm_call_scratch(r->call, e.size + 1);
-        value = value ? value + 1 : NULL;
-        /* The first time has made the handles: now they are looked up. */
-        encode(r, &e, place, value, value ? e.size : 0, id_used);
-    } else {
-        r->room += e.failed ? 0 : e.size + 1;
-        r->left -= e.failed ? 0 : e.size + 1;
-    }
-    if (is_gone(r, m))
-        encode(r, &again, place, NULL, 0, id_removed);
-    if (e.failed || !value) {
+    if (e.out.overflow)
         tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
-        e.size = 0;
-    }
-    call_struct(r->call, e.size ? value : NULL, e.size);
+    tsm_call_struct(r->call, e.out.overflow || !size ? NULL : e.out.start, size);
+    r->room = e.out.at;
+    r->room_end = e.out.end;
 }
 
 /* ---- slots
@@ -131,12 +124,8 @@ static uint64_t slot_of(const struct recording *r, const struct vk_member *m, co
     case VK_KIND_I32:
     case VK_KIND_ENUM:
         return (uint64_t)((int64_t)(raw << (64 - 8 * size)) >> (64 - 8 * size));
-    case VK_KIND_HANDLE: {
-        uint64_t id = raw ? ids_for(r, m)(NULL, m->type, raw) : 0;
-        if (raw && is_gone(r, m))
-            id_removed(NULL, m->type, raw);
-        return id;
-    }
+    case VK_KIND_HANDLE:
+        return raw ? ids_for(r, m)(NULL, m->type, raw) : 0;
     case VK_KIND_OBJECT: {
         const struct vk_member *siblings = &vk_arguments[r->command->first];
         uint32_t type = vk_object_of((uint32_t)vk_sibling(siblings, m->count, r->args));
@@ -190,7 +179,7 @@ void vk_record(struct tsm_call *call, uint32_t command, const void *args, bool o
 
     r.ok = ok || (r.command->flags & VK_COMMAND_IS_PARTIAL);
     r.room = tsm_call_scratch(call, FIRST_ROOM);
-    r.left = r.room ? FIRST_ROOM : 0;
+    r.room_end = r.room ? r.room + FIRST_ROOM : NULL;
     for (uint32_t i = 0; i < r.command->argument_count; i++)
         put_field(&r, i);
 }
