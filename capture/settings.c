@@ -101,6 +101,15 @@ static bool parse_checksum(struct tsm_settings *out, const char *text)
     return i >= 0;
 }
 
+static bool parse_vk_memory(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"auto", "pages", "hash", "shadow", NULL});
+
+    if (i >= 0)
+        out->vk_memory = (enum tsm_vk_memory_mode)i;
+    return i >= 0;
+}
+
 static bool parse_full(struct tsm_settings *out, const char *text)
 {
     int i = parse_choice(text, (const char *const[]){"block", "drop", NULL});
@@ -258,6 +267,10 @@ static const struct tsm_setting table[] = {
     {"TS_CHECKSUM", "off|sync|command", "off",
      "When device memory is hashed: never, at each synchronisation, after each command.",
      parse_checksum},
+    {"TS_VK_MEMORY", "auto|pages|hash|shadow", "auto",
+     "How memory mapped from a Vulkan device is followed: shadow gives the program a copy; pages "
+     "and hash watch the driver's mapping, and cannot tell the device's writes from the program's.",
+     parse_vk_memory},
     {"TS_FULL", "block|drop", "block",
      "What happens when recording cannot keep up: the program waits, or records are lost.",
      parse_full},
