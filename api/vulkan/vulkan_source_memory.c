@@ -301,11 +301,21 @@ static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count
     return result;
 }
 
+/* TS_CHECKSUM=submit: the device is not given the next work before this was looked at. */
+static VkResult look_at_each(VkQueue queue, VkResult result)
+{
+    if (result >= 0 && tsm_session_settings()->checksum == TSM_CHECKSUM_COMMAND) {
+        vk_state_of(queue)->below.vkQueueWaitIdle(queue);
+        pull();
+    }
+    return result;
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
                                              const VkSubmitInfo *submits, VkFence fence)
 {
     push_work();
-    return BELOW(queue, vkQueueSubmit, count, submits, fence);
+    return look_at_each(queue, BELOW(queue, vkQueueSubmit, count, submits, fence));
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
@@ -314,7 +324,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
     PFN_vkQueueSubmit2 next = vk_state_of(queue)->below.vkQueueSubmit2;
 
     push_work();
-    return (next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR)(queue, count, submits, fence);
+    next = next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR;
+    return look_at_each(queue, next(queue, count, submits, fence));
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
