@@ -273,6 +273,12 @@ class Tables:
 
     # ---- commands -------------------------------------------------------------------------------
 
+    @staticmethod
+    def status_of(command):
+        """A command is hooked as soon as a function by hand takes part in recording or replay."""
+        by_hand = command.before or command.after or command.done or command.replay == 'hook'
+        return 'hook' if by_hand and command.status == 'generated' else command.status
+
     def command_row(self, command, first):
         family = command.command.origin
         flags = ['SBT_SCHEMA_RESULT_ENUM'] if command.command.result == 'VkResult' else []
@@ -280,7 +286,7 @@ class Tables:
         options = [option for option in ('shared', 'partial') if option in command.options]
         return wrap(f'    {{{self.names.place(command.name)}, {command.id}, {first}, '
                     f'{len(command.rows)}, sizeof({command.c_name}), {self.names.place(family)}, '
-                    f'SBT_KIND_{command.kind.upper()}, {STATUS[command.status]}, '
+                    f'SBT_KIND_{command.kind.upper()}, {STATUS[self.status_of(command)]}, '
                     f'{" | ".join(flags) or 0}, {REPLAYS[command.replay]}, '
                     f'{" | ".join("VK_COMMAND_IS_" + option.upper() for option in options) or 0}}},', 5) + '\n'
 
