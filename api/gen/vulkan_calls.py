@@ -161,11 +161,8 @@ HOOKS_H = '''\
 
 
 def level_of(command):
-    """Whose dispatch table has a command: what its first argument is made of."""
-    first = command.params[0].type if command.params else ''
-    if first in ('VkInstance', 'VkPhysicalDevice') or command.name == 'vkGetDeviceProcAddr':
-        return 'instance'
-    return 'device' if first in ('VkDevice', 'VkQueue', 'VkCommandBuffer') else ''
+    """Whose table has its next function. vkGetDeviceProcAddr is asked for a device of its instance."""
+    return 'instance' if command.name == 'vkGetDeviceProcAddr' else command.level
 
 
 def params_of(table):

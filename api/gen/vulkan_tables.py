@@ -273,6 +273,12 @@ class Tables:
 
     # ---- commands -------------------------------------------------------------------------------
 
+    @staticmethod
+    def status_of(command):
+        """A command is hooked as soon as a function by hand takes part in recording or replay."""
+        by_hand = command.before or command.after or command.done or command.replay == 'hook'
+        return 'hook' if by_hand and command.status == 'generated' else command.status
+
     def command_row(self, command, first):
         family = command.command.origin
         flags = ['SBT_SCHEMA_RESULT_ENUM'] if command.command.result == 'VkResult' else []
@@ -280,7 +286,7 @@ class Tables:
         options = [option for option in ('shared', 'partial') if option in command.options]
         return wrap(f'    {{{self.names.place(command.name)}, {command.id}, {first}, '
                     f'{len(command.rows)}, sizeof({command.c_name}), {self.names.place(family)}, '
-                    f'SBT_KIND_{command.kind.upper()}, {STATUS[command.status]}, '
+                    f'SBT_KIND_{command.kind.upper()}, {STATUS[self.status_of(command)]}, '
                     f'{" | ".join(flags) or 0}, {REPLAYS[command.replay]}, '
                     f'{" | ".join("VK_COMMAND_IS_" + option.upper() for option in options) or 0}}},', 5) + '\n'
 
@@ -319,10 +325,10 @@ class Tables:
         by_number = {number: name for name, number in self.model.objects.items()}
         objects = ''.join(f'    {self.names.place(by_number.get(number, ""))},\n'
                           for number in range(max(by_number) + 1))
-        types = ''.join(
-            f'    case {self.model.registry.handles[name][0]}:\n        return {number};\n'
-            for name, number in sorted(self.model.objects.items())
-            if self.model.registry.handles[name][0])
+        numbers = dict(self.model.registry.enums['VkObjectType'].values)
+        types = ''.join(f'    case {numbers[kind]}: /* {name} */\n        return {number};\n'
+                        for name, number in sorted(self.model.objects.items())
+                        for kind in self.model.registry.handles[name][:1] if kind in numbers)
         return NAMES_C.format(names=self.names.c(), values=values, enums=enums, objects=objects,
                               enum_count=len(self.model.enums), object_count=max(by_number) + 1,
                               object_types=types)
