@@ -24,7 +24,8 @@ struct tsm_shadow {
     uint64_t size;
     bool own_watched, real_watched;
     uint64_t *changed; /* a bit for each page that pull changed */
-    bool any_changed;
+    uint64_t *owed;    /* ... and for each that is to be recorded as it was at first */
+    bool any_changed, any_owed;
     uint64_t from, to; /* push: what is to be recorded next; none where equal */
     struct tsm_page_run runs[RUN_COUNT];
 };
@@ -182,11 +183,33 @@ static void push_pages(struct tsm_shadow *s, uint64_t from, uint64_t to)
     move(s, s->own, s->real, from, to, pushed);
 }
 
+static bool take_bit(uint64_t *bits, uint64_t page)
+{
+    uint64_t bit = (uint64_t)1 << page % 64;
+    bool was = bits[page / 64] & bit;
+
+    bits[page / 64] &= ~bit;
+    return was;
+}
+
+/* Not when the shadow was made: the trace did not know of its address then. */
+static void record_owed(struct tsm_shadow *s)
+{
+    for (uint64_t at = 0; at < s->size; at += PAGE)
+        if (take_bit(s->owed, at / PAGE))
+            pushed(s, at, s->size - at < PAGE ? s->size : at + PAGE);
+    if (s->from != s->to)
+        record(s);
+    s->any_owed = false;
+}
+
 void tsm_shadow_push(struct tsm_shadow *s)
 {
     int saved_errno = errno;
 
     tsm_lock_take(&s->lock);
+    if (s->any_owed)
+        record_owed(s);
     written(s, s->own, &s->own_watched, push_pages);
     if (s->from != s->to)
         record(s);
@@ -215,15 +238,6 @@ void tsm_shadow_pull(struct tsm_shadow *s)
     written(s, s->real, &s->real_watched, pull_pages);
     tsm_lock_give(&s->lock);
     errno = saved_errno;
-}
-
-static bool take_bit(uint64_t *bits, uint64_t page)
-{
-    uint64_t bit = (uint64_t)1 << page % 64;
-    bool was = bits[page / 64] & bit;
-
-    bits[page / 64] &= ~bit;
-    return was;
 }
 
 void tsm_shadow_changes(struct tsm_shadow *s,
@@ -284,8 +298,12 @@ static void take_over(struct tsm_shadow *s)
 {
     for (uint64_t at = 0; at < s->size; at += PAGE) {
         size_t size = s->size - at < PAGE ? (size_t)(s->size - at) : PAGE;
-        if (memcmp(s->real + at, s->agreed + at, size) != 0)
-            memcpy(s->own + at, s->real + at, size);
+        if (memcmp(s->real + at, s->agreed + at, size) == 0)
+            continue;
+        memcpy(s->agreed + at, s->real + at, size);
+        memcpy(s->own + at, s->agreed + at, size);
+        s->owed[at / PAGE / 64] |= (uint64_t)1 << at / PAGE % 64;
+        s->any_owed = true;
     }
 }
 
@@ -300,16 +318,20 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, b
     s->own = tsm_memory_map(size);
     s->agreed = tsm_memory_map(size);
     s->changed = tsm_memory_map(bitmap_size(size));
-    if (!s->own || !s->agreed || !s->changed) {
+    s->owed = tsm_memory_map(bitmap_size(size));
+    if (!s->own || !s->agreed || !s->changed || !s->owed) {
         tsm_shadow_destroy(s);
         return NULL;
     }
     s->real_watched = ordinary && begin_to_watch(s, s->real);
-    if (!fresh)
-        pull_pages(s, 0, size);
-    s->own_watched = begin_to_watch(s, s->own);
     if (fresh)
         take_over(s);
+    else
+        pull_pages(s, 0, size);
+    /* What the device wrote before cannot be told from what nobody ever wrote. */
+    memset(s->changed, 0, bitmap_size(size));
+    s->any_changed = false;
+    s->own_watched = begin_to_watch(s, s->own);
     return s;
 }
 
@@ -324,6 +346,7 @@ void tsm_shadow_destroy(struct tsm_shadow *s)
     tsm_memory_unmap(s->own, s->size);
     tsm_memory_unmap(s->agreed, s->size);
     tsm_memory_unmap(s->changed, bitmap_size(s->size));
+    tsm_memory_unmap(s->owed, bitmap_size(s->size));
     tsm_memory_unmap(s, sizeof(*s));
 }
 
