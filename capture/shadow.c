@@ -15,6 +15,7 @@
 #define PAGE      4096u
 #define LINE      64u
 #define RUN_COUNT 256u
+#define WATCH_MIN (128u << 10) /* below this comparing all is cheaper than asking the kernel */
 #define GAP_MAX   256u        /* unchanged bytes that are recorded with those around them */
 #define SPAN_MAX  (1u << 20)  /* bytes of one record */
 
@@ -286,7 +287,8 @@ static void ignore(struct tsm_shadow *s, uint64_t from, uint64_t to)
 static bool begin_to_watch(struct tsm_shadow *s, const uint8_t *memory)
 {
     uint64_t start = (uint64_t)(uintptr_t)memory;
-    bool watched = watch(page_floor(start), page_floor(start + s->size + PAGE - 1));
+    bool watched = s->size >= WATCH_MIN &&
+                   watch(page_floor(start), page_floor(start + s->size + PAGE - 1));
 
     if (watched)
         written(s, memory, &watched, ignore);
