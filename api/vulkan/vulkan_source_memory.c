@@ -27,6 +27,7 @@ struct memory {
     uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
     struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
     bool mapped;
+    bool looked_into;    /* mapped by us */
     bool filled;         /* somebody else may have written there before */
     uint64_t allocated;  /* `sends` at that time */
     struct memory *next;         /* in its bucket; of those that are free */
@@ -101,6 +102,22 @@ static const void *in_chain(const void *chain, VkStructureType type)
     return s;
 }
 
+static void *shadow_of(struct memory *m, void *real);
+
+/* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
+static void look_into(struct memory *m, VkDevice device, uint32_t type)
+{
+    void *real;
+
+    if (type >= m->device->memory.memoryTypeCount ||
+        !(m->device->memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
+        tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed", false);
+        return;
+    }
+    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) >= 0)
+        m->looked_into = shadow_of(m, real) != NULL;
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
                                                const VkAllocationCallbacks *allocator,
                                                VkDeviceMemory *out)
@@ -123,6 +140,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         m->next = *bucket(*out);
         *bucket(*out) = m;
     }
+    if (m && !import && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
+        look_into(m, device, info->memoryTypeIndex);
     tsm_lock_give(&lock);
     if (import) /* the program's own memory, mapped for as long as it is imported */
         tsm_hostmem_track(VK_RAW(import->pHostPointer), info->allocationSize);
@@ -192,10 +211,11 @@ static void *shadow_of(struct memory *m, void *real)
 static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
                            VkMemoryMapFlags flags, void **data)
 {
-    void *real, *own;
-    VkResult result =
-        m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, flags, &real);
+    void *real = NULL, *own;
+    VkResult result = VK_SUCCESS;
 
+    if (!m->shadow) /* else it is mapped already, and stays so */
+        result = m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, flags, &real);
     if (result < 0)
         return result;
     own = shadow_of(m, real);
@@ -278,7 +298,7 @@ static void pull(void)
         return;
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow)
-        if (m->mapped)
+        if (m->mapped || m->looked_into)
             tsm_shadow_pull(m->shadow);
     tsm_lock_give(&lock);
 }
