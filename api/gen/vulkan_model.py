@@ -411,8 +411,9 @@ class Maker:
             if len(made) == 1 and made[0].count_kind == 'ONE':
                 made[0].role = 'object'
         if table.kind == 'destroy':
-            gone = [row for row in table.rows if row.kind == 'HANDLE' and row.form == 'ONE']
-            if gone:
+            handles = [row for row in table.rows if row.kind == 'HANDLE']
+            gone = [row for row in handles if row.form == 'ONE']
+            if gone and len(gone) == len(handles):  # else those in the list go, not their pool
                 gone[-1].role = 'object'
 
     def list_of(self, row):
