@@ -207,6 +207,11 @@ def cleared(folder):
     Trace(f'{folder}/trace.sbt').complete().count('vkQueueSubmit', 4)
 
 
+def layers(folder):
+    """The program sets the variables that tell the loader of us."""
+    modes('layers', folder).trace().complete().count('vkQueueSubmit', 4)
+
+
 def opened(folder):
     for how in ('loader', 'deepbind'):
         os.mkdir(f'{folder}/{how}')
