@@ -229,6 +229,8 @@ SIGNED = ('I8', 'I16', 'I32', 'I64', 'ENUM')
 
 
 def slot(row):
+    if row.kind == 'HANDLE' and row.type == 'VkCommandBuffer':
+        return f'vk_buffer_id(&call, {row.name})'
     if row.kind == 'HANDLE':
         return f'vk_id(VK_OBJECT_{row.type}, VK_RAW({row.name}))'
     if row.kind in FLAT_KINDS:
