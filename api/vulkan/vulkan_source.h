@@ -65,6 +65,17 @@ static inline uint64_t vk_slot_f64(double value)
     return bits;
 }
 
+/* Has an error left some of the handles? The others are VK_NULL_HANDLE. */
+static inline bool vk_any_made(const void *handles, uint32_t count)
+{
+    const uint64_t *raw = handles;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (raw[i])
+            return true;
+    return false;
+}
+
 /* Append all fields of a command (place in vk_commands) with these arguments. `ok`: outputs are
  * there. The call must be committed before `args` is gone. Unknown structs in pNext chains are
  * noted as unmodelled, once for each VkStructureType. */
