@@ -10,6 +10,9 @@
 /* Most structs fit. */
 #define FIRST_ROOM 4096u
 
+__thread struct vk_last_buffer vk_last_buffer __attribute__((tls_model("initial-exec")));
+_Atomic uint64_t vk_buffer_generation;
+
 struct recording {
     struct tsm_call *call;
     const struct vk_command *command;
@@ -26,8 +29,15 @@ static uint64_t id_used(void *user, uint32_t type, uint64_t raw)
     return tsm_handle_id(SBT_API_VULKAN, type, raw);
 }
 
+static void buffer_changed(uint32_t type)
+{
+    if (type == VK_OBJECT_VkCommandBuffer)
+        atomic_fetch_add_explicit(&vk_buffer_generation, 1, memory_order_release);
+}
+
 static uint64_t id_new(void *user, uint32_t type, uint64_t raw)
 {
+    buffer_changed(type);
     return tsm_handle_add(SBT_API_VULKAN, type, raw)->id;
 }
 
@@ -44,6 +54,7 @@ static uint64_t id_gone(void *user, uint32_t type, uint64_t raw)
     uint64_t id = id_used(user, type, raw);
 
     tsm_handle_remove(SBT_API_VULKAN, type, raw);
+    buffer_changed(type);
     return id;
 }
 
@@ -125,6 +136,8 @@ static uint64_t slot_of(const struct recording *r, const struct vk_member *m, co
     case VK_KIND_ENUM:
         return (uint64_t)((int64_t)(raw << (64 - 8 * size)) >> (64 - 8 * size));
     case VK_KIND_HANDLE:
+        if (m->type == VK_OBJECT_VkCommandBuffer)
+            return vk_buffer_id(r->call, *(const VkCommandBuffer *)at);
         return raw ? ids_for(r, m)(NULL, m->type, raw) : 0;
     case VK_KIND_OBJECT: {
         const struct vk_member *siblings = &vk_arguments[r->command->first];
