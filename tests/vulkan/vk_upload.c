@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What changing mapped memory costs the program: 64 MiB of it, a part of its pages changed before each
- * of 50 submits. Milliseconds for a submit and its wait; without and with libts_capture.so preloaded,
- * for the difference. Not a test. Argument: every how many pages one is changed.
+ * What changing mapped memory costs the program: 64 MiB of it, a part of its pages changed before
+ * each of 50 submits. Milliseconds for a submit and its wait; without and with libts_capture.so
+ * preloaded, for the difference. Not a test. Argument: every how many pages one is changed.
  */
 #include "tests/vulkan/vk_small.h"
 
