@@ -147,8 +147,11 @@ static void look_into(struct memory *m, VkDevice device, uint32_t type)
         tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed", false);
         return;
     }
-    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) >= 0)
-        m->looked_into = shadow_of(m, real) != NULL;
+    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
+        return;
+    if (!m->filled) /* what nobody has written is to be the same in replay */
+        memset(real, 0, m->size);
+    m->looked_into = shadow_of(m, real) != NULL;
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
