@@ -83,7 +83,7 @@ static bool decode_data(struct vk_decoder *d, const struct vk_member *m,
         size = data ? strlen(data) : 0;
     } else {
         wanted = vk_member_count(m, siblings, args);
-        if (!sbt_record_bytes(source->record, slot, &bytes, &size))
+        if (!(m->flags & VK_MEMBER_OUT) && !sbt_record_bytes(source->record, slot, &bytes, &size))
             return false;
         data = size ? bytes : NULL;
         if (size && size != wanted)

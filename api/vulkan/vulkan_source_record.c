@@ -75,12 +75,20 @@ static id_function *ids_for(const struct recording *r, const struct vk_member *m
 /* ---- structs and lists --------------------------------------------------------------------------
  */
 
-static void note_unknown(const struct vk_encoder *e)
+/* A query changes nothing. What is switched on when an instance or device is made does nothing by
+ * itself: it takes other structs or commands, which are noted when they come. */
+static bool matters(const struct vk_command *command)
+{
+    return command->kind != SBT_KIND_QUERY && command->id != (TYPE_vkCreateDevice & 0xffff) &&
+           command->id != (TYPE_vkCreateInstance & 0xffff);
+}
+
+static void note_unknown(const struct recording *r, const struct vk_encoder *e)
 {
     char text[64];
 
     tsm_format(text, sizeof(text), "VkStructureType %d in a pNext chain", e->unknown_stype);
-    tsm_session_unmodelled(text, true);
+    tsm_session_unmodelled(text, matters(r->command));
 }
 
 /* More room, from the call's scratch memory. */
@@ -113,7 +121,7 @@ static void put_struct(struct recording *r, uint32_t place)
     vk_encode_argument(&e, r->command, place, r->args);
     size = sbt_out_size(&e.out);
     if (e.unknown)
-        note_unknown(&e);
+        note_unknown(r, &e);
     if (e.out.overflow)
         tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
     tsm_call_struct(r->call, e.out.overflow || !size ? NULL : e.out.start, size);
@@ -155,6 +163,8 @@ static void put_bytes(struct recording *r, const struct vk_member *m, const void
 
     if (m->kind == VK_KIND_CHAR)
         tsm_call_string(r->call, data);
+    else if (m->flags & VK_MEMBER_OUT)
+        tsm_call_blob(r->call, size ? data : NULL, size);
     else
         tsm_call_bytes(r->call, size ? data : NULL, size);
 }
