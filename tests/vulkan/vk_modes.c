@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -306,6 +307,41 @@ static void cleared(void)
     plain();
 }
 
+/* Names an object, and says what it is doing. */
+static void labels(void)
+{
+    static const char *const extensions[] = {"VK_EXT_debug_utils"};
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = "frame"};
+    struct small s;
+
+    small_extensions = extensions;
+    small_init(&s, 0);
+    ((PFN_vkQueueBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(
+        s.instance, "vkQueueBeginDebugUtilsLabelEXT"))(s.queue, &label);
+    TRY(vkQueueSubmit(s.queue, 0, NULL, VK_NULL_HANDLE));
+    ((PFN_vkQueueEndDebugUtilsLabelEXT)vkGetInstanceProcAddr(
+        s.instance, "vkQueueEndDebugUtilsLabelEXT"))(s.queue);
+    TRY(vkQueueWaitIdle(s.queue));
+    small_finish(&s);
+    puts("labels");
+}
+
+/* Ends as if it were killed, while it has something under way. */
+static void killed(void)
+{
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    fill(&w, 1);
+    TRY(vkQueueSubmit(s.queue, 0, NULL, VK_NULL_HANDLE));
+    puts("killed");
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+}
+
 /* Asks for a layer itself, forgetting who did so before. */
 static void layers(void)
 {
@@ -322,7 +358,8 @@ static const struct {
              {"secondary", secondary},  {"instances", instances},
              {"threads", threads},      {"destructor", in_destructor},
              {"fork", child},           {"cleared", cleared},
-             {"layers", layers}};
+             {"layers", layers},        {"labels", labels},
+             {"killed", killed}};
 
 int main(int argc, char **argv)
 {

@@ -85,8 +85,8 @@ def equal(what, got, expected):
         sys.exit(f'{what}: {got!r:.2000}, not {expected!r:.2000}')
 
 
-def modes(mode, folder, **environment):
-    return Recorded([MODES, mode], folder, **environment)
+def modes(mode, folder, status=0, **environment):
+    return Recorded([MODES, mode], folder, status, **environment)
 
 
 # ---- programs of ours ------------------------------------------------------------------------------
@@ -212,6 +212,18 @@ def layers(folder):
     modes('layers', folder).trace().complete().count('vkQueueSubmit', 4)
 
 
+def labels(folder):
+    trace = modes('labels', folder).trace().complete()
+    equal('marks', [(m['args']['name'], m['args']['phase']) for m in trace.of('mark')],
+          [('frame', 1), (None, 2)])
+
+
+def killed(folder):
+    trace = Trace(next(modes('killed', folder, status=-9).folder.glob('*.sbt')))
+    trace.count('vkQueueSubmit', 1)
+    equal('written', trace.of('host_write')[-1]['args']['size'], 4096)
+
+
 def opened(folder):
     for how in ('loader', 'deepbind'):
         os.mkdir(f'{folder}/{how}')
@@ -293,6 +305,7 @@ def ffmpeg(folder):
          'format=yuv420p,hwupload,avgblur_vulkan=sizeX=5:sizeY=5,hwdownload,format=yuv420p',
          '-f', 'md5', '-'], folder)
     trace = run.trace().complete()
+    equal('planes that came back', len(trace.of('checksum')), 15)
     frames = 5 * 320 * 240 * 3 // 2
     equal('bytes of uploads', sum(w['args']['size'] for w in trace.of('host_write')) >= frames,
           True)
