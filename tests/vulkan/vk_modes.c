@@ -267,6 +267,67 @@ static void threads(void)
     exit(0); /* and leave all as it is */
 }
 
+/* ---- threads that each wait for their own work ---- */
+
+#define ROUNDS 60
+
+static pthread_mutex_t queue_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void send_and_wait(const struct worker *worker, VkFence fence)
+{
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &worker->commands};
+
+    pthread_mutex_lock(&queue_mutex);
+    TRY(vkQueueSubmit(worker->s->queue, 1, &submit, fence));
+    pthread_mutex_unlock(&queue_mutex);
+    TRY(vkWaitForFences(worker->s->device, 1, &fence, VK_TRUE, UINT64_MAX));
+    TRY(vkResetFences(worker->s->device, 1, &fence));
+}
+
+static void *rounds(void *argument)
+{
+    struct worker *worker = argument;
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    uintptr_t wrong = 0;
+    VkFence fence;
+
+    TRY(vkCreateFence(worker->s->device, &info, NULL, &fence));
+    for (uint32_t round = 1; round <= ROUNDS; round++) {
+        fill(worker->w, round);
+        send_and_wait(worker, fence);
+        for (uint32_t i = 0; i < WORDS; i++)
+            wrong += worker->w->map[i] != i * round * 3 + 2;
+    }
+    return (void *)wrong;
+}
+
+static void together(void)
+{
+    struct small s;
+    struct words w[THREADS];
+    struct worker workers[THREADS];
+    pthread_t ids[THREADS];
+    void *wrong;
+
+    small_init(&s, 0);
+    for (int i = 0; i < THREADS; i++) {
+        words_init(&s, &w[i]);
+        workers[i] = (struct worker){&s, &w[i], small_set(&s, w[i].buffer), primary(&s)};
+        small_begin(workers[i].commands);
+        small_dispatch(&s, workers[i].commands, workers[i].set, 2);
+        TRY(vkEndCommandBuffer(workers[i].commands));
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&ids[i], NULL, rounds, &workers[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(ids[i], &wrong);
+        printf("%lu words are wrong\n", (unsigned long)(uintptr_t)wrong);
+    }
+    exit(0);
+}
+
 /* ---- the end of a process ------------------------------------------------------------------- */
 
 static struct small at_exit;
@@ -359,7 +420,7 @@ static const struct {
              {"threads", threads},      {"destructor", in_destructor},
              {"fork", child},           {"cleared", cleared},
              {"layers", layers},        {"labels", labels},
-             {"killed", killed}};
+             {"together", together},    {"killed", killed}};
 
 int main(int argc, char **argv)
 {

@@ -188,6 +188,13 @@ def threads(folder):
     equal('threads', len({r['thread'] for r in trace.of('vkCmdDispatch')}), 4)
 
 
+def together(folder):
+    """Results of one thread's work are there when it has waited, whatever the others do."""
+    run = modes('together', folder)
+    equal('output', run.output, '0 words are wrong\n' * 4)
+    run.trace().complete().count('vkQueueSubmit', 240)
+
+
 def destructor(folder):
     """A call after the program's exit() must not fail, recorded or not."""
     run = modes('destructor', folder)
