@@ -50,6 +50,9 @@ struct tsm_exports; /* interpose/interpose.h */
 struct tsm_source {
     const struct tsm_api_description *description;
 
+    /* Fill in what `description` points to. Called before a session reads it, once. Optional. */
+    void (*prepare)(void);
+
     /* Names under which programs open the API's library, NULL-terminated: dlopen() of one of them
      * (or of an absolute path that ends in one) gives our wrappers. Optional. */
     const char *const *sonames;
@@ -79,6 +82,22 @@ struct tsm_source {
 
     /* In the child of a fork: forget the parent's objects. Optional. */
     void (*forked)(void);
+
+    /* The program is about to open a library, by this path or name. Optional. */
+    void (*opening)(const char *path);
+
+    /* The program has changed variables of its environment whose names begin so, or all. Optional,
+     * both or none. */
+    const char *environment_prefix;
+    void (*environment_changed)(void);
+
+    /* A function of that name, where it is found by dlsym(), is `found`'s to replace: it gets the
+     * address and where it is asked for, and returns what the program gets. Optional, both or none. */
+    const char *wanted_symbol;
+    void *(*found)(void *address, const void *caller);
+
+    /* The process ends in the ordinary way; the session runs still. Optional. */
+    void (*ending)(void);
 };
 
 #endif

@@ -211,8 +211,11 @@ static struct tsm_session *create(bool forked)
         return NULL;
     }
     tsm_memory_settle(true);
-    for (const struct tsm_source *const *source = tsm_sources; *source; source++)
+    for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
+        if ((*source)->prepare)
+            (*source)->prepare();
         learn_types(s, (*source)->description);
+    }
     s->filtering = s->settings.stream_count || s->settings.kernels[0] ||
                    s->settings.threads_only[0] || s->settings.sample > 1 || s->settings.rate_max ||
                    s->settings.stop_call || s->settings.checkpoint_commands ||

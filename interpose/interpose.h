@@ -58,6 +58,13 @@ void *tsm_real_library_opened(unsigned index);
 /* A function of the real library, NULL when it has none of this name. Leaves no dlerror(). */
 void *tsm_real_symbol(void *real, const char *name);
 
+/* libc's setenv(), overwriting: no source hears of it. */
+int tsm_libc_setenv(const char *name, const char *value);
+
+/* Path of a file that was installed (or built) with this library, `name` being relative to the
+ * folder that it lies in. False: there is none. */
+bool tsm_own_file(const char *name, char *path, size_t path_size);
+
 /* For bind(): point each row's `real` at the function of that name, where there is one. */
 void tsm_exports_bind(const struct tsm_exports *exports, void *real);
 

@@ -132,11 +132,18 @@ __attribute__((constructor)) static void remember_directory(void)
     char path[PATH_MAX];
     Dl_info info;
 
-    if (dladdr(own_directory, &info) && info.dli_fname && realpath(info.dli_fname, path)) {
+    if (!own_directory[0] && dladdr(own_directory, &info) && info.dli_fname && realpath(info.dli_fname, path)) {
         *strrchr(path, '/') = '\0';
         tsm_format(own_directory, sizeof(own_directory), "%s", path);
     }
     errno = saved_errno;
+}
+
+bool tsm_own_file(const char *name, char *path, size_t path_size)
+{
+    remember_directory(); /* another constructor may ask */
+    tsm_format(path, path_size, "%s/%s", own_directory, name);
+    return own_directory[0] && access(path, R_OK) == 0;
 }
 
 bool tsm_shim_path(unsigned index, char *path, size_t path_size)

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory that the program has mapped. Functions here stand between the wrappers and the next layer,
+ * so that they do their part whether or not a call is recorded: the program works on a shadow
+ * (capture/shadow.h), which is brought to the device's memory before work is sent or signalled, and
+ * brought up to date where the program learns that work is done.
+ *
+ * The specification allows the host to rely on no other moments: 7.1 "host access", 11.2.1 "Host
+ * Access to Device Memory Objects". A program that watches coherent memory without ever asking
+ * about a fence, semaphore or event needs TS_VK_MEMORY=pages or hash, which leave it the driver's
+ * mapping.
+ */
+#include "api/vulkan/vulkan_source_memory.h"
+
+#include "api/vulkan/vulkan_source.h"
+#include "base/arena.h"
+#include "capture/lock.h"
+
+#include <string.h>
+
+#define BUCKET_COUNT 4096u
+
+struct memory {
+    VkDeviceMemory handle;
+    const struct vk_device_state *device;
+    uint64_t size;
+    uint64_t imported;         /* address of the program's that it is; 0: none */
+    uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
+    struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
+    bool mapped;
+    bool results; /* imported, only the device writes there; the shadow says what was there */
+    uint64_t results_from, results_to; /* offsets; elsewhere it is the program's */
+    bool looked_into;                  /* mapped by us */
+    bool filled;                       /* somebody else may have written there before */
+    uint64_t allocated;                /* `sends` at that time */
+    struct memory *next;               /* in its bucket; of those that are free */
+    struct memory *next_shadow;        /* in the list of those that have one */
+    struct memory *next_import;
+};
+
+static struct tsm_arena arena;
+static struct tsm_lock lock; /* of all below */
+static struct memory *buckets[BUCKET_COUNT];
+static struct memory *free_list;
+static struct memory *shadows;
+static struct memory *imports; /* those of the program's own memory */
+static uint64_t sends;         /* how often work was sent */
+static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static struct memory **bucket(VkDeviceMemory handle)
+{
+    return &buckets[(VK_RAW(handle) * 0x9e3779b97f4a7c15u) >> 52];
+}
+
+static struct memory *find(const struct vk_device_state *device, VkDeviceMemory handle)
+{
+    struct memory *m = *bucket(handle);
+
+    while (m && (m->handle != handle || m->device != device))
+        m = m->next;
+    return m;
+}
+
+static struct memory *add(void)
+{
+    struct memory *m = free_list;
+
+    if (m)
+        free_list = m->next;
+    else
+        m = tsm_arena_take(&arena, sizeof(*m));
+    return m;
+}
+
+/* The lock is held. What is there is recorded for each import: to the trace they are different
+ * memories, also where the program's is the same. */
+static void track_import(struct memory *m)
+{
+    tsm_hostmem_track(m->imported, m->size);
+    m->next_import = imports;
+    imports = m;
+}
+
+/* It may be imported still as another one. */
+static void untrack_import(struct memory *m)
+{
+    struct memory **at = &imports;
+    bool still = false;
+
+    while (*at) {
+        if (*at == m) {
+            *at = m->next_import;
+            continue;
+        }
+        still |= (*at)->imported == m->imported;
+        at = &(*at)->next_import;
+    }
+    if (!still)
+        tsm_hostmem_untrack(m->imported);
+}
+
+/* The lock is held. What capture kept for the memory is given back. */
+static void forget(struct memory *m)
+{
+    struct memory **at = bucket(m->handle);
+
+    while (*at != m)
+        at = &(*at)->next;
+    *at = m->next;
+    for (at = &shadows; *at && *at != m; at = &(*at)->next_shadow)
+        ;
+    if (*at)
+        *at = m->next_shadow;
+    if (m->imported)
+        untrack_import(m);
+    if (m->tracked)
+        tsm_hostmem_untrack(m->tracked);
+    tsm_shadow_destroy(m->shadow);
+    memset(m, 0, sizeof(*m));
+    m->next = free_list;
+    free_list = m;
+}
+
+/* ---- allocating ----------------------------------------------------------------------------- */
+
+static const void *in_chain(const void *chain, VkStructureType type)
+{
+    const VkBaseInStructure *s = chain;
+
+    while (s && s->sType != type)
+        s = s->pNext;
+    return s;
+}
+
+static void *shadow_of(struct memory *m, void *real);
+
+/* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
+static void look_into(struct memory *m, VkDevice device, uint32_t type)
+{
+    void *real;
+
+    if (type >= m->device->memory.memoryTypeCount ||
+        !(m->device->memory.memoryTypes[type].propertyFlags &
+          VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
+        tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed", false);
+        return;
+    }
+    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
+        return;
+    if (!m->filled) /* what nobody has written is to be the same in replay */
+        memset(real, 0, m->size);
+    m->looked_into = shadow_of(m, real) != NULL;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                                               const VkAllocationCallbacks *allocator,
+                                               VkDeviceMemory *out)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    VkResult result = state->below.vkAllocateMemory(device, info, allocator, out);
+    const VkImportMemoryHostPointerInfoEXT *import =
+        in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+    struct memory *m;
+
+    if (result < 0)
+        return result;
+    tsm_lock_take(&lock);
+    m = add();
+    if (m) {
+        *m = (struct memory){.handle = *out, .device = state, .size = info->allocationSize};
+        m->imported = import ? VK_RAW(import->pHostPointer) : 0;
+        m->filled = import || in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+        m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
+        m->next = *bucket(*out);
+        *bucket(*out) = m;
+        if (import) /* the program's own memory, mapped for as long as it is imported */
+            track_import(m);
+    }
+    if (m && !import && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
+        look_into(m, device, info->memoryTypeIndex);
+    tsm_lock_give(&lock);
+    return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
+                                          const VkAllocationCallbacks *allocator)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = memory ? find(state, memory) : NULL;
+    if (m)
+        forget(m);
+    tsm_lock_give(&lock);
+    state->below.vkFreeMemory(device, memory, allocator);
+}
+
+void vk_memory_forget(void)
+{
+    memset(buckets, 0, sizeof(buckets));
+    shadows = imports = NULL;
+    lock = (struct tsm_lock){0};
+}
+
+void vk_memory_device_gone(const struct vk_device_state *device)
+{
+    tsm_lock_take(&lock);
+    for (uint32_t i = 0; i < BUCKET_COUNT; i++) {
+        struct memory *m = buckets[i];
+        while (m) {
+            struct memory *next = m->next;
+            if (m->device == device)
+                forget(m);
+            m = next;
+        }
+    }
+    tsm_lock_give(&lock);
+}
+
+/* What the device writes into imported memory cannot be told from what the program writes, but
+ * where nobody but the device has a reason to write. Only whole pages can be imported: in the first
+ * and the last one there may be other things of the program. */
+#define SHARED_EDGE 4096u
+
+void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
+                     uint64_t size)
+{
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(device, memory);
+    if (m && m->imported && !m->shadow && m->size > 2 * SHARED_EDGE) {
+        m->shadow = tsm_shadow_create((void *)(uintptr_t)m->imported, m->size, false, false);
+        m->results = m->shadow != NULL;
+        m->results_from = offset < SHARED_EDGE ? SHARED_EDGE : offset;
+        m->results_to = m->size - SHARED_EDGE;
+        if (size < m->results_to - offset)
+            m->results_to = offset + size;
+        if (m->shadow) {
+            m->next_shadow = shadows;
+            shadows = m;
+        }
+    }
+    tsm_lock_give(&lock);
+}
+
+/* ---- mapping -------------------------------------------------------------------------------- */
+
+static enum tsm_vk_memory_mode mode(void)
+{
+    return tsm_session_settings()->vk_memory;
+}
+
+/* Where nothing is recorded the program may have the driver's mapping: nobody looks at it. */
+static bool wants_shadow(const struct memory *m)
+{
+    return m && !m->imported &&
+           (m->shadow || (tsm_session_settings()->enabled &&
+                          (mode() == TSM_VK_MEMORY_AUTO || mode() == TSM_VK_MEMORY_SHADOW)));
+}
+
+/* The lock is held, the whole memory is mapped at `real`. NULL: no room for it. */
+static void *shadow_of(struct memory *m, void *real)
+{
+    if (m->shadow) {
+        tsm_shadow_pull(m->shadow);
+        return tsm_shadow_address(m->shadow);
+    }
+    m->shadow = tsm_shadow_create(real, m->size, m->device->on_processor,
+                                  !m->filled && m->allocated == sends);
+    if (!m->shadow)
+        return NULL;
+    m->next_shadow = shadows;
+    shadows = m;
+    return tsm_shadow_address(m->shadow);
+}
+
+static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
+                           VkMemoryMapFlags flags, void **data)
+{
+    void *real = NULL, *own;
+    VkResult result = VK_SUCCESS;
+
+    if (!m->shadow) /* else it is mapped already, and stays so */
+        result = m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, flags, &real);
+    if (result < 0)
+        return result;
+    own = shadow_of(m, real);
+    if (!own)
+        tsm_session_unmodelled("no memory for a shadow of mapped memory", true);
+    *data = (uint8_t *)(own ? own : real) + offset;
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory,
+                                          VkDeviceSize offset, VkDeviceSize size,
+                                          VkMemoryMapFlags flags, void **data)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    struct memory *m;
+    VkResult result;
+
+    tsm_lock_take(&lock);
+    m = find(state, memory);
+    if (wants_shadow(m)) {
+        result = map_shadow(m, device, offset, flags, data);
+    } else {
+        result = state->below.vkMapMemory(device, memory, offset, size, flags, data);
+        if (result >= 0 && m && !m->imported) {
+            m->tracked = VK_RAW(*data);
+            tsm_hostmem_track(m->tracked, size == VK_WHOLE_SIZE ? m->size - offset : size);
+        }
+    }
+    if (m)
+        m->mapped = result >= 0;
+    tsm_lock_give(&lock);
+    return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(state, memory);
+    if (m && m->shadow)
+        tsm_shadow_push(m->shadow);
+    if (m && m->tracked) {
+        tsm_hostmem_publish();
+        tsm_hostmem_untrack(m->tracked);
+        m->tracked = 0;
+    }
+    if (m)
+        m->mapped = false;
+    /* The shadow keeps its real memory mapped: vkFreeMemory unmaps it. */
+    if (!m || !m->shadow)
+        state->below.vkUnmapMemory(device, memory);
+    tsm_lock_give(&lock);
+}
+
+#ifdef VK_KHR_map_memory2
+/* Where the program says where it wants the memory, it gets it there: the driver's mapping. */
+static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInfoKHR *info,
+                                           void **data)
+{
+    if (!info->pNext)
+        return map(device, info->memory, info->offset, info->size, info->flags, data);
+    tsm_session_unmodelled("vkMapMemory2 with structs in its pNext chain", true);
+    return vk_state_of(device)->below.vkMapMemory2KHR(device, info, data);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnmapInfoKHR *info)
+{
+    if (!info->pNext && info->flags == 0) {
+        unmap(device, info->memory);
+        return VK_SUCCESS;
+    }
+    tsm_session_unmodelled("vkUnmapMemory2 with more than a memory", true);
+    return vk_state_of(device)->below.vkUnmapMemory2KHR(device, info);
+}
+#endif
+
+/* ---- to the device and back ----------------------------------------------------------------- */
+
+/* What is behind this may make the device read memory, or write it. */
+void vk_memory_push(void)
+{
+    tsm_lock_take(&lock);
+    for (struct memory *m = shadows; m; m = m->next_shadow)
+        if (m->mapped)
+            tsm_shadow_push(m->shadow);
+    tsm_lock_give(&lock);
+}
+
+/* Work is sent; counted before it can begin. */
+void vk_memory_push_work(void)
+{
+    vk_memory_push();
+    __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
+}
+
+uint64_t vk_memory_sends(void)
+{
+    return __atomic_load_n(&sends, __ATOMIC_SEQ_CST);
+}
+
+/* The device may have written what the program may read now. */
+void vk_memory_pull(void)
+{
+    if (__atomic_load_n(&quiet, __ATOMIC_ACQUIRE) == vk_memory_sends())
+        return;
+    tsm_lock_take(&lock);
+    for (struct memory *m = shadows; m; m = m->next_shadow)
+        if (m->mapped || m->looked_into || m->results)
+            tsm_shadow_pull(m->shadow);
+    tsm_lock_give(&lock);
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+struct report {
+    uint32_t stream;
+    uint64_t position;
+    uint64_t memory;   /* id */
+    uint64_t from, to; /* offsets that count */
+};
+
+/* docs/FORMAT.md 10: bit 63, the memory's id from bit 40 on, the offset. */
+static void report_change(void *user, uint64_t offset, const void *bytes, uint64_t size)
+{
+    const struct report *r = user;
+    uint64_t from = offset < r->from ? r->from : offset;
+    uint64_t to = offset + size > r->to ? r->to : offset + size;
+    struct tsm_call call;
+    struct sbt_key key;
+
+    if (from >= to)
+        return;
+    key = tsm_hash_key((const uint8_t *)bytes + (from - offset), to - from);
+    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, r->stream);
+    tsm_call_slot(&call, r->position);
+    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | from);
+    tsm_call_slot(&call, to - from);
+    tsm_call_bytes(&call, &key, sizeof(key));
+    tsm_call_commit(&call);
+}
+
+void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complete)
+{
+    struct report r = {.stream = stream, .position = position};
+
+    tsm_lock_take(&lock);
+    for (struct memory *m = shadows; m; m = m->next_shadow) {
+        r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
+        r.from = m->results ? m->results_from : 0;
+        r.to = m->results ? m->results_to : m->size;
+        tsm_shadow_changes(m->shadow, report_change, &r);
+    }
+    __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
+    tsm_lock_give(&lock);
+}
+
+/* ---- in their place ------------------------------------------------------------------------- */
+
+void vk_memory_patch(struct vk_device_state *device)
+{
+    struct vk_device_functions *f = &device->dispatch.f;
+
+    f->vkAllocateMemory = allocate;
+    f->vkFreeMemory = release;
+    f->vkMapMemory = map;
+    f->vkUnmapMemory = unmap;
+#ifdef VK_KHR_map_memory2
+    if (f->vkMapMemory2KHR) {
+        f->vkMapMemory2KHR = map2;
+        f->vkUnmapMemory2KHR = unmap2;
+    }
+#endif
+    vk_wait_patch(device);
+}

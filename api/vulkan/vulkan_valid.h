@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * When a pointer or handle that the registry calls "noautovalidity" means something: a rule each,
+ * by hand, which vulkan.api names with "if". Each says the part of the Vulkan specification that it
+ * is from. A rule reads members that are always valid, and those of the structs around.
+ */
+#ifndef API_VULKAN_VULKAN_VALID_H
+#define API_VULKAN_VULKAN_VALID_H
+
+#include "api/vulkan/vulkan_tables.h"
+
+/* What rules need to know and no struct says. A function that is not there answers false. Handles
+ * are raw. Defined by who encodes: in the traced program vulkan_source_note.c, elsewhere nobody. */
+struct vk_facts {
+    bool (*secondary)(uint64_t command_buffer);
+    bool (*no_depth)(uint64_t render_pass, uint32_t subpass); /* no depth/stencil attachment */
+    bool (*no_color)(uint64_t render_pass, uint32_t subpass);
+};
+
+extern const struct vk_facts vk_facts;
+
+#endif
