@@ -38,6 +38,8 @@ struct tsm_api_description {
     size_t call_count;
     const struct sbt_enum *enums;
     size_t enum_count;
+    const struct sbt_struct *structs; /* what fields of type STRUCT name; NULL for none */
+    size_t struct_count;
 };
 
 /* ---- source: api/X/X_source.c, linked into libts_capture.so --------------------------------- */

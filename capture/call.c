@@ -30,7 +30,7 @@ static uint8_t type_info(const struct tsm_session *s, uint32_t type)
     uint32_t api = SBT_TYPE_API(type), call = SBT_TYPE_CALL(type);
 
     return api < TSM_TYPE_API_COUNT && call < TSM_TYPE_CALL_COUNT
-               ? s->types[api * TSM_TYPE_CALL_COUNT + call]
+               ? __atomic_load_n(&s->types[api * TSM_TYPE_CALL_COUNT + call], __ATOMIC_RELAXED)
                : 0;
 }
 
@@ -160,6 +160,8 @@ static __attribute__((noinline)) bool begin_fully(struct tsm_call *call, uint32_
         tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE, tsm_ticks());
         return false;
     }
+    if (info & TSM_TYPE_NEW)
+        tsm_api_used(lane->session, SBT_TYPE_API(type));
     if (info & TSM_TYPE_STACK)
         stack = tsm_stack_capture(lane->session, lane, return_address, sp);
     begin(call, lane, type, info, stack);
@@ -196,7 +198,7 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     if (UNLIKELY(state != TSM_LIVE_ON || tsm_thread.session != live->session))
         return begin_first(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
     info = type_info(tsm_thread.session, type);
-    if (info & (TSM_TYPE_OFF | TSM_TYPE_STACK))
+    if (info & (TSM_TYPE_OFF | TSM_TYPE_STACK | TSM_TYPE_NEW))
         return begin_fully(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
     begin(call, tsm_thread.lane, type, info, 0);
     return true;
@@ -308,16 +310,17 @@ void tsm_call_string(struct tsm_call *call, const char *text)
 
 #define SPAN_COUNT_MAX (sizeof(((struct tsm_call *)0)->spans) / sizeof(struct tsm_span))
 
-static void add_span(struct tsm_call *call, const void *data, uint32_t size)
+/* `tagged`: behind a byte 0, a structured value's first one. */
+static void add_span(struct tsm_call *call, const void *data, uint32_t size, bool tagged)
 {
     if (call->span_count == SPAN_COUNT_MAX) {
         call->flags |= SBT_RECORD_TRUNCATED;
         tsm_call_slot(call, 0);
         return;
     }
-    tsm_call_slot(call, (uint64_t)call->data_size << 32 | size);
-    call->spans[call->span_count++] = (struct tsm_span){data, size, call->slot_count - 1};
-    call->data_size += size;
+    tsm_call_slot(call, (uint64_t)call->data_size << 32 | (size + tagged));
+    call->spans[call->span_count++] = (struct tsm_span){data, size, tagged};
+    call->data_size += size + tagged;
 }
 
 void *tsm_call_scratch(struct tsm_call *call, size_t size)
@@ -331,24 +334,61 @@ void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size)
         size = TSM_BYTES_MAX;
         call->flags |= SBT_RECORD_TRUNCATED;
     }
-    add_span(call, data, data ? (uint32_t)size : 0);
+    add_span(call, data, data ? (uint32_t)size : 0, false);
+}
+
+/* A reference to the box's bytes, which are stored now, behind `before` bytes of the caller's;
+ * NULL: it cannot be had. */
+static uint8_t *store(struct tsm_call *call, const struct tsm_box *box, uint32_t before,
+                      uint32_t *size)
+{
+    uint64_t encoded = before + SBT_BLOB_ENCODED_SIZE(tsm_box_size(box));
+    struct tsm_lane *lane = call->lane;
+    bool fits = encoded + call->data_size < lane->size / 4;
+    uint8_t *out = fits && box->data ? tsm_scratch_take(lane, encoded) : NULL;
+
+    *size = (uint32_t)encoded;
+    return out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, true, out + before) ? out : NULL;
 }
 
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box)
 {
     static const uint8_t empty[8];
-    uint64_t encoded = SBT_BLOB_ENCODED_SIZE(tsm_box_size(box));
-    struct tsm_lane *lane = call->lane;
-    bool fits = encoded + call->data_size < lane->size / 4;
-    uint8_t *out = fits && box->data ? tsm_scratch_take(lane, encoded) : NULL;
+    uint32_t size;
+    const uint8_t *reference = store(call, box, 0, &size);
 
-    if (out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, true, out)) {
-        add_span(call, out, (uint32_t)encoded);
+    if (reference) {
+        add_span(call, reference, size, false);
         return;
     }
     if (tsm_box_size(box) > 0)
         call->flags |= SBT_RECORD_TRUNCATED;
-    add_span(call, empty, sizeof(empty));
+    add_span(call, empty, sizeof(empty), false);
+}
+
+void tsm_call_struct(struct tsm_call *call, const void *value, size_t size)
+{
+    struct tsm_box box = {value, size, 1, 1, size, size};
+    uint8_t *reference = NULL;
+    uint32_t encoded;
+
+    if (!value) {
+        tsm_call_slot(call, 0);
+        return;
+    }
+    if (size <= TSM_BYTES_MAX) {
+        add_span(call, value, (uint32_t)size, true);
+        return;
+    }
+    if (size <= SBT_VALUE_MAX)
+        reference = store(call, &box, 1, &encoded);
+    if (reference) {
+        reference[0] = 1;
+        add_span(call, reference, encoded, false);
+        return;
+    }
+    call->flags |= SBT_RECORD_TRUNCATED;
+    tsm_call_slot(call, 0);
 }
 
 void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
@@ -416,6 +456,8 @@ static inline void publish(struct tsm_lane *lane, uint32_t size)
 static void write_spans(uint8_t *data, const struct tsm_call *call)
 {
     for (uint32_t i = 0; i < call->span_count; i++) {
+        if (call->spans[i].tagged)
+            *data++ = 0;
         memcpy(data, call->spans[i].data, call->spans[i].size);
         data += call->spans[i].size;
     }

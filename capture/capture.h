@@ -68,7 +68,7 @@ struct tsm_call {
     struct tsm_span {
         const void *data;
         uint32_t size;
-        uint32_t slot;
+        bool tagged; /* a byte 0 comes before it */
     } spans[8];
 };
 
@@ -130,6 +130,11 @@ void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
  * but has not run may still write those bytes, the record is marked LATE and has none. */
 void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size);
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
+
+/* Append a STRUCT field: the `size` bytes of a structured value (format/struct_out.h makes them; they
+ * must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
+ * SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
+void tsm_call_struct(struct tsm_call *call, const void *value, size_t size);
 
 /* Mark the record: SBT_RECORD_TAINTS, SBT_RECORD_TRUNCATED. */
 void tsm_call_flag(struct tsm_call *call, uint32_t flags);

@@ -402,6 +402,36 @@ bool tsm_drain_ask(struct tsm_session *s, void (*favour)(void *argument), void *
     return done;
 }
 
+struct declaration {
+    struct tsm_drain *drain;
+    uint32_t api;
+};
+
+static void declare(void *argument)
+{
+    struct declaration *d = argument;
+
+    d->drain->declare_error = tsm_drain_declare(d->drain, d->api);
+}
+
+/* Two threads may come here at once: the second finds everything written. */
+void tsm_api_used(struct tsm_session *s, uint32_t api)
+{
+    struct declaration d = {s->drain, api};
+    uint8_t *types = s->types + (size_t)api * TSM_TYPE_CALL_COUNT;
+    int saved_errno = errno;
+
+    tsm_thread.inside++; /* a signal handler's calls must not come here, too */
+    if (tsm_drain_ask(s, declare, &d)) {
+        for (uint32_t i = 0; i < TSM_TYPE_CALL_COUNT; i++) {
+            uint8_t info = __atomic_load_n(&types[i], __ATOMIC_RELAXED);
+            __atomic_store_n(&types[i], info & (uint8_t)~TSM_TYPE_NEW, __ATOMIC_RELAXED);
+        }
+    }
+    tsm_thread.inside--;
+    errno = saved_errno;
+}
+
 static void sleep_until_needed(struct tsm_drain *d, uint32_t signal, uint64_t *idle_ns)
 {
     struct tsm_session *s = d->session;
@@ -430,6 +460,8 @@ static int run(struct tsm_drain *d)
             tsm_drain_calibrate(d);
         do_favour(s);
         take_request(d);
+        if (!error)
+            error = d->declare_error;
         if (!error)
             error = merge_round(d, false);
         if (!error)
@@ -540,6 +572,7 @@ bool tsm_drain_start(struct tsm_session *s)
         return false;
     d->session = s;
     d->lanes_fd = -1;
+    s->drain = d;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread, NULL, thread_main, d);

@@ -30,6 +30,7 @@ struct tsm_drain {
     uint64_t finish_seen_ns;     /* when somebody asked for the end */
     uint32_t flush_request;      /* being worked on; session->flush_done: none */
     uint64_t request_ns;
+    int declare_error; /* what tsm_drain_declare() gave to nobody yet */
     bool waited_for; /* some thread waits for space in its lane */
     bool has_membarrier;
     bool own_descriptors; /* the table of descriptors is not shared with the program */
@@ -37,6 +38,9 @@ struct tsm_drain {
 
 /* Open the output, make lane 0 and the first lanes, begin the trace. Leaves drain_message. */
 int tsm_drain_setup(struct tsm_drain *d);
+
+/* Write what describes an API's records; what was written already is not written again. */
+int tsm_drain_declare(struct tsm_drain *d, uint32_t api);
 
 /* Make at least `count` lanes and put them on the free list. */
 int tsm_drain_add_lanes(struct tsm_drain *d, uint32_t count);

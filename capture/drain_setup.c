@@ -233,8 +233,7 @@ static int settings_metadata(struct sbt_writer *w)
     return error;
 }
 
-/* All schemas of all sources, although few will occur: a salvager, which has no sources, must find
- * them in the file. */
+/* Records of our own. */
 static int write_schemas(struct sbt_writer *w)
 {
     int error = 0;
@@ -244,14 +243,31 @@ static int write_schemas(struct sbt_writer *w)
         if (schema)
             error = sbt_writer_schema(w, schema);
     }
-    for (const struct tsm_source *const *source = tsm_sources; *source && !error; source++) {
-        const struct tsm_api_description *api = (*source)->description;
-        for (size_t i = 0; i < api->enum_count && !error; i++)
-            error = sbt_writer_enum(w, &api->enums[i]);
-        for (size_t i = 0; i < api->call_count && !error; i++)
-            error = sbt_writer_schema(w, api->calls[i].schema);
-    }
     return error;
+}
+
+static int declare(struct sbt_writer *w, const struct tsm_api_description *api)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < api->enum_count && !error; i++)
+        error = sbt_writer_enum(w, &api->enums[i]);
+    for (size_t i = 0; i < api->struct_count && !error; i++)
+        error = sbt_writer_struct(w, &api->structs[i]);
+    for (size_t i = 0; i < api->call_count && !error; i++)
+        error = sbt_writer_schema(w, api->calls[i].schema);
+    return error;
+}
+
+int tsm_drain_declare(struct tsm_drain *d, uint32_t api)
+{
+    int error = 0;
+
+    for (const struct tsm_source *const *source = tsm_sources; *source && !error; source++) {
+        if ((*source)->description->api == api)
+            error = declare(d->merge.writer, (*source)->description);
+    }
+    return error ? error : sbt_writer_flush(d->merge.writer);
 }
 
 static int begin_trace(struct tsm_drain *d, int trace_fd)

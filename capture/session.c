@@ -114,7 +114,7 @@ static void learn_types(struct tsm_session *s, const struct tsm_api_description 
             SBT_TYPE_CALL(schema->type) >= TSM_TYPE_CALL_COUNT)
             continue;
         s->types[at] =
-            (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_KNOWN |
+            (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_NEW |
                       (excluded ? TSM_TYPE_OFF : 0) |
                       (stack_wanted(s->settings.stacks, schema->kind) ? TSM_TYPE_STACK : 0));
     }

@@ -57,7 +57,7 @@ enum tsm_drain_state {
 
 /* What the call path needs to know of a record type; an entry of session->types. */
 #define TSM_TYPE_KIND       0x0fu /* enum sbt_kind */
-#define TSM_TYPE_KNOWN      0x10u
+#define TSM_TYPE_NEW        0x10u /* the trace lacks its API's description: see tsm_api_used() */
 #define TSM_TYPE_STACK      0x20u /* carries a host stack under the present settings */
 #define TSM_TYPE_OFF        0x40u /* API excluded by TS_APIS */
 #define TSM_TYPE_API_COUNT  8u
@@ -87,6 +87,7 @@ struct tsm_session {
 
     /* the drain thread */
     uint32_t drain_state;  /* enum tsm_drain_state; futex */
+    struct tsm_drain *drain; /* its own state */
     uint32_t drain_signal; /* futex: somebody wants something */
     uint32_t drain_sleeping;
     uint32_t flush_wanted; /* serial number of the last request ... */
@@ -161,6 +162,11 @@ static inline struct tsm_record_entry *tsm_call_record(const struct tsm_call *ca
 /* Have `favour` called on the drain thread, whose table of descriptors is its own; waits for it.
  * False: the thread has ended before. */
 bool tsm_drain_ask(struct tsm_session *session, void (*favour)(void *argument), void *argument);
+
+/* The first call of an API is about to begin: have the drain thread write what describes its records
+ * (value tables, structs, schemas) to the trace file, and wait until it is there. So a trace carries
+ * only what it uses, and whatever is committed can be salvaged by who knows no API. */
+void tsm_api_used(struct tsm_session *session, uint32_t api);
 
 /* ---- records of ours (capture/note.c) ------------------------------------------------------- */
 

@@ -185,6 +185,15 @@ static int check_file(struct sbt_checker *c)
     return error;
 }
 
+static void free_kept(struct sbt_checker *c)
+{
+    void **blocks = (void **)(void *)c->kept.data;
+
+    for (size_t i = 0; i < c->kept.size / sizeof(*blocks); i++)
+        free(blocks[i]);
+    tsm_buffer_finish(&c->kept);
+}
+
 int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, const char *text),
               void *user)
 {
@@ -195,6 +204,8 @@ int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, cons
         return error;
     c.size = c.source.size(c.source.user);
     error = check_file(&c);
+    if (error == 0)
+        error = sbt_check_kept_values(&c);
     sbt_map_finish(&c.strings);
     sbt_map_finish(&c.stacks);
     sbt_map_finish(&c.enums);
@@ -203,6 +214,10 @@ int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, cons
     sbt_map_finish(&c.listed);
     sbt_keyset_finish(&c.pieces);
     tsm_buffer_finish(&c.schemas);
+    tsm_buffer_finish(&c.details);
+    tsm_buffer_finish(&c.values);
+    sbt_structs_finish(&c.structs);
+    free_kept(&c);
     tsm_buffer_finish(&c.chunks);
     tsm_buffer_finish(&c.leaves);
     sbt_packer_finish(&c.packer);

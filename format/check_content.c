@@ -69,9 +69,21 @@ static void check_fields_of(struct sbt_checker *c, const struct sbt_schema *s)
             sbt_check_say(c, "schema %s has two fields of role %u", s->name, role);
         if (role < 64)
             roles |= 1ull << role;
-        if (type == 0 || (c->header.minor == 0 && type > SBT_FIELD_BLOB))
+        if (type == 0 || (c->header.minor == 0 && type > SBT_FIELD_STRUCT))
             sbt_check_say(c, "field %s of schema %s has type %u", s->fields[i].name, s->name, type);
     }
+}
+
+/* Names of the structs of its STRUCT fields, for the records that come. Returns where. */
+static size_t keep_details(struct sbt_checker *c, const struct sbt_schema *s)
+{
+    size_t at = c->details.size;
+
+    for (uint32_t i = 0; i < s->field_count; i++) {
+        if (s->fields[i].type == SBT_FIELD_STRUCT)
+            tsm_buffer_add(&c->details, s->fields[i].detail, strlen(s->fields[i].detail) + 1);
+    }
+    return at;
 }
 
 static int check_schema(struct sbt_checker *c, struct tsm_view *item)
@@ -91,8 +103,12 @@ static int check_schema(struct sbt_checker *c, struct tsm_view *item)
         made.strings |= (uint64_t)(fields[i].type == SBT_FIELD_STRING) << i;
         made.bytes |= (uint64_t)(fields[i].type == SBT_FIELD_BYTES) << i;
         made.blobs |= (uint64_t)(fields[i].type == SBT_FIELD_BLOB) << i;
+        made.structs |= (uint64_t)(fields[i].type == SBT_FIELD_STRUCT) << i;
     }
+    made.details = made.structs ? keep_details(c, &s) : 0;
     free(fields);
+    if (c->details.failed)
+        return out_of_memory(c);
     tsm_buffer_add(&c->schemas, &made, sizeof(made));
     if (c->schemas.failed)
         return out_of_memory(c);
@@ -110,6 +126,72 @@ static int check_enum(struct sbt_checker *c, struct tsm_view *item)
     }
     free(values);
     return note(c, &c->enums, tsm_hash64(e.name, strlen(e.name)), 0, "a value table with hash");
+}
+
+static void check_members_of(struct sbt_checker *c, const struct sbt_struct *s)
+{
+    for (uint32_t i = 0; i < s->member_count; i++) {
+        const struct sbt_member *m = &s->members[i];
+        uint32_t type = (uint32_t)m->type, form = (uint32_t)m->form;
+        if (type == 0 || type == SBT_FIELD_BLOB ||
+            (c->header.minor == 0 && type > SBT_FIELD_STRUCT))
+            sbt_check_say(c, "member %s of struct %s has type %u", m->name, s->name, type);
+        if ((c->header.minor == 0 && form > SBT_FORM_CHAIN) ||
+            (form == SBT_FORM_CHAIN && (type != SBT_FIELD_STRUCT || m->detail[0])))
+            sbt_check_say(c, "member %s of struct %s has form %u", m->name, s->name, form);
+    }
+}
+
+/* To be freed at the end of the check. */
+static int keep(struct sbt_checker *c, void *block)
+{
+    tsm_buffer_add(&c->kept, &block, sizeof(block));
+    if (!c->kept.failed)
+        return 0;
+    free(block);
+    return out_of_memory(c);
+}
+
+static int check_struct(struct sbt_checker *c, struct tsm_view *item)
+{
+    struct sbt_member *members;
+    struct sbt_struct s;
+    int error;
+
+    if (!sbt_item_struct(item, &s, &members)) {
+        sbt_check_say(c, "a struct is malformed");
+        return 0;
+    }
+    if (SBT_TYPE_CALL(s.id) == 0 || !s.name[0] ||
+        (c->header.minor == 0 && (s.flags & ~SBT_STRUCT_UNION)))
+        sbt_check_say(c, "struct \"%s\" has id %#x and flags %#x", s.name, s.id, s.flags);
+    check_members_of(c, &s);
+    error = keep(c, members);
+    if (error)
+        return error;
+    switch (sbt_structs_add(&c->structs, &s)) {
+    case SBT_STRUCTS_ADDED:
+        return 0;
+    case SBT_STRUCTS_SAME_NAME:
+        sbt_check_say(c, "struct %s is there twice", s.name);
+        return 0;
+    case SBT_STRUCTS_SAME_ID:
+        sbt_check_say(c, "struct %s has id %#x, which another one has", s.name, s.id);
+        return 0;
+    case SBT_STRUCTS_NO_MEMORY:
+        break;
+    }
+    return out_of_memory(c);
+}
+
+/* Values of these structs come when the chunk is gone: its payload stays. */
+static int check_structs(struct sbt_checker *c)
+{
+    int error = check_table(c, check_struct);
+    void *payload = c->payload;
+
+    c->payload = NULL;
+    return keep(c, payload) ? TSM_E_MEMORY : error;
 }
 
 static void check_id(struct sbt_checker *c, uint32_t id)
@@ -250,6 +332,8 @@ int sbt_check_content(struct sbt_checker *c)
         return check_table(c, check_stack);
     case SBT_CHUNK_MAPPINGS:
         return check_table(c, check_mapping);
+    case SBT_CHUNK_STRUCTS:
+        return check_structs(c);
     case SBT_CHUNK_EVENTS:
         return sbt_check_events(c);
     case SBT_CHUNK_BLOBS:

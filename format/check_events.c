@@ -6,17 +6,13 @@
 
 #include <string.h>
 
-static void check_blob(struct sbt_checker *c, const struct sbt_record *r, uint32_t slot)
+static void check_pieces(struct sbt_checker *c, const struct sbt_record *r, uint32_t slot,
+                         const struct sbt_blob *blob)
 {
-    struct sbt_blob blob;
     struct sbt_key key;
 
-    if (!sbt_record_blob(r, slot, &blob)) {
-        sbt_check_say(c, "record %llu: slot %u is no blob", (unsigned long long)r->seq, slot);
-        return;
-    }
-    for (uint64_t i = 0; i < blob.piece_count; i++) {
-        memcpy(key.bytes, blob.keys + 16 * i, sizeof(key.bytes));
+    for (uint64_t i = 0; i < blob->piece_count; i++) {
+        memcpy(key.bytes, blob->keys + 16 * i, sizeof(key.bytes));
         if (tsm_key_is_zero(&key) || sbt_keyset_has(&c->pieces, &key))
             continue;
         sbt_check_say(c, "record %llu: slot %u names a piece that is not there before it",
@@ -24,6 +20,106 @@ static void check_blob(struct sbt_checker *c, const struct sbt_record *r, uint32
         return;
     }
 }
+
+static void check_blob(struct sbt_checker *c, const struct sbt_record *r, uint32_t slot)
+{
+    struct sbt_blob blob;
+
+    if (sbt_record_blob(r, slot, &blob))
+        check_pieces(c, r, slot, &blob);
+    else
+        sbt_check_say(c, "record %llu: slot %u is no blob", (unsigned long long)r->seq, slot);
+}
+
+/* ---- structured values ---- */
+
+static int walk_through(struct sbt_checker *c, const char *name, const void *data, size_t size)
+{
+    struct sbt_walk walk;
+    struct sbt_step step;
+    int got = sbt_walk_init(&walk, &c->structs, name, data, size);
+
+    while (got >= 0 && (got = sbt_walk_next(&walk, &step)) == 1)
+        ;
+    return got;
+}
+
+static void say_value(struct sbt_checker *c, uint64_t seq, uint32_t slot)
+{
+    sbt_check_say(c, "record %llu: slot %u: %s", (unsigned long long)seq, slot,
+                  tsm_error_message());
+}
+
+static void check_value(struct sbt_checker *c, const struct sbt_record *r, uint32_t slot,
+                        size_t name)
+{
+    const char *text = (const char *)c->details.data + name;
+    const struct sbt_check_kept kept = {c->offset, r->seq, slot, name};
+    const uint8_t *data;
+    struct sbt_blob blob;
+    size_t size;
+    int got = sbt_record_struct(r, slot, &data, &size, &blob);
+
+    if (got == 1) {
+        got = walk_through(c, text, data, size);
+    } else if (got == 2) {
+        check_pieces(c, r, slot, &blob);
+        tsm_buffer_add(&c->values, &kept, sizeof(kept));
+    }
+    if (got < 0)
+        say_value(c, r->seq, slot);
+}
+
+static void check_values(struct sbt_checker *c, const struct sbt_check_schema *s,
+                         const struct sbt_record *r)
+{
+    size_t name = s->details;
+
+    for (uint64_t left = s->structs; left; left &= left - 1) {
+        check_value(c, r, (uint32_t)__builtin_ctzll(left), name);
+        name += strlen((const char *)c->details.data + name) + 1;
+    }
+}
+
+/* What is missing was said. */
+static void check_kept(struct sbt_checker *c, struct sbt_reader *r, struct sbt_cursor *cursor,
+                       const struct sbt_check_kept *kept)
+{
+    const struct sbt_record *record;
+    struct sbt_value value;
+
+    if (sbt_cursor_seek(cursor, kept->seq) < 0 || sbt_cursor_next(cursor, &record) != 1 ||
+        record->seq != kept->seq)
+        return;
+    c->offset = kept->offset;
+    if (sbt_reader_value(r, record, kept->slot, &value) == 1 &&
+        walk_through(c, (const char *)c->details.data + kept->name, value.data, value.size) < 0)
+        say_value(c, kept->seq, kept->slot);
+    sbt_value_finish(&value);
+}
+
+/* Pieces are found by a reader, which cannot open every file that can be checked. */
+int sbt_check_kept_values(struct sbt_checker *c)
+{
+    const struct sbt_check_kept *list = (const void *)c->values.data;
+    size_t count = c->values.size / sizeof(*list);
+    struct sbt_cursor *cursor = NULL;
+    struct sbt_reader *r;
+
+    if (c->values.failed)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
+    if (count == 0 || sbt_reader_open(&r, c->name) < 0)
+        return 0;
+    if (sbt_cursor_create(&cursor, r, NULL, 0) == 0) {
+        for (size_t i = 0; i < count; i++)
+            check_kept(c, r, cursor, &list[i]);
+    }
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(r);
+    return 0;
+}
+
+/* ---- records ---- */
 
 static void check_slots(struct sbt_checker *c, const struct sbt_check_schema *s,
                         const struct sbt_record *r)
@@ -41,6 +137,8 @@ static void check_slots(struct sbt_checker *c, const struct sbt_check_schema *s,
         if (s->blobs >> i & 1)
             check_blob(c, r, i);
     }
+    if (s->structs)
+        check_values(c, s, r);
 }
 
 static const struct sbt_check_schema *schema_of(struct sbt_checker *c, const struct sbt_record *r)

@@ -8,12 +8,21 @@
 #include "base/buffer.h"
 #include "format/chunk.h"
 #include "format/map.h"
+#include "format/structs.h"
 #include "tracesmith/reader.h"
 
 /* What records of a type must look like. */
 struct sbt_check_schema {
     uint32_t flags, field_count;
-    uint64_t strings, bytes, blobs; /* bit i: slot i is one */
+    uint64_t strings, bytes, blobs, structs; /* bit i: slot i is one */
+    size_t details; /* place of the names of its structs, in checker->details */
+};
+
+/* A value that is kept in a blob: looked at when the whole file was. */
+struct sbt_check_kept {
+    uint64_t offset, seq;
+    uint32_t slot;
+    size_t name; /* in checker->details */
 };
 
 struct sbt_checker {
@@ -36,6 +45,10 @@ struct sbt_checker {
 
     struct sbt_map strings, stacks, enums, types; /* types: place + 1 in schemas */
     struct tsm_buffer schemas;                    /* struct sbt_check_schema[] */
+    struct tsm_buffer details;                    /* names, each with its terminator */
+    struct sbt_structs structs;
+    struct tsm_buffer kept;   /* void *[]: what structs point to */
+    struct tsm_buffer values; /* struct sbt_check_kept[] */
     struct sbt_keyset pieces;
     struct sbt_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
     struct sbt_map listed;      /* those that a PIECES chunk has listed */
@@ -53,6 +66,7 @@ void sbt_check_say(struct sbt_checker *c, const char *format, ...)
 /* The payload of the chunk at hand. 0, or an error that ends the check. */
 int sbt_check_content(struct sbt_checker *c);
 int sbt_check_events(struct sbt_checker *c);
+int sbt_check_kept_values(struct sbt_checker *c);
 int sbt_check_index(struct sbt_checker *c);
 int sbt_check_trailer(struct sbt_checker *c);
 

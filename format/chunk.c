@@ -30,6 +30,7 @@ static const char *const type_names[SBT_CHUNK_TYPE_END] = {
     [SBT_CHUNK_INDEX] = "INDEX",
     [SBT_CHUNK_TRAILER] = "TRAILER",
     [SBT_CHUNK_PIECES] = "PIECES",
+    [SBT_CHUNK_STRUCTS] = "STRUCTS",
 };
 
 const char *sbt_chunk_type_name(uint32_t type)

@@ -30,6 +30,7 @@ enum sbt_chunk_type {
     SBT_CHUNK_INDEX = 13,
     SBT_CHUNK_TRAILER = 14,
     SBT_CHUNK_PIECES = 15,
+    SBT_CHUNK_STRUCTS = 16,
     SBT_CHUNK_TYPE_END
 };
 

@@ -236,6 +236,13 @@ static void put_interned(struct tsm_buffer *out, struct sbt_reader *r, uint64_t 
         putf(out, "{\"missing_string\":%llu}", (unsigned long long)id);
 }
 
+void sbt_json_bytes(struct tsm_buffer *out, const uint8_t *bytes, size_t size)
+{
+    tsm_buffer_add_u8(out, '"');
+    put_digits(out, bytes, size);
+    tsm_buffer_add_u8(out, '"');
+}
+
 static void put_bytes(struct tsm_buffer *out, const struct sbt_record *record, uint32_t i)
 {
     const uint8_t *data;
@@ -245,9 +252,7 @@ static void put_bytes(struct tsm_buffer *out, const struct sbt_record *record, u
         put(out, "null");
         return;
     }
-    tsm_buffer_add_u8(out, '"');
-    put_digits(out, data, size);
-    tsm_buffer_add_u8(out, '"');
+    sbt_json_bytes(out, data, size);
 }
 
 static void put_blob(struct tsm_buffer *out, const struct sbt_record *record, uint32_t i)
@@ -267,42 +272,49 @@ static void put_blob(struct tsm_buffer *out, const struct sbt_record *record, ui
     put(out, "]}");
 }
 
+void sbt_json_number(struct tsm_buffer *out, const struct sbt_reader *r, enum sbt_field_type type,
+                     const char *detail, uint64_t value)
+{
+    switch (type) {
+    case SBT_FIELD_UINT:
+    case SBT_FIELD_SIZE:
+        put_u64(out, value);
+        return;
+    case SBT_FIELD_INT:
+        put_i64(out, (int64_t)value);
+        return;
+    case SBT_FIELD_BOOL:
+        if (value <= 1)
+            put(out, value ? "true" : "false");
+        else
+            put_u64(out, value);
+        return;
+    case SBT_FIELD_F32:
+        put_f32(out, value);
+        return;
+    case SBT_FIELD_F64:
+        put_f64(out, value);
+        return;
+    case SBT_FIELD_HANDLE:
+        put_handle(out, detail, value);
+        return;
+    case SBT_FIELD_ENUM:
+        put_enum(out, r, detail, (int64_t)value);
+        return;
+    case SBT_FIELD_FLAGS:
+        put_flags(out, r, detail, value);
+        return;
+    default: /* HEX, addresses, and types of a later version */
+        put_hex(out, value);
+    }
+}
+
 static void put_field(struct tsm_buffer *out, struct sbt_reader *r, const struct sbt_field *field,
                       const struct sbt_record *record, uint32_t i)
 {
-    uint64_t slot = record->slots[i];
-
     switch (field->type) {
-    case SBT_FIELD_UINT:
-    case SBT_FIELD_SIZE:
-        put_u64(out, slot);
-        return;
-    case SBT_FIELD_INT:
-        put_i64(out, (int64_t)slot);
-        return;
-    case SBT_FIELD_BOOL:
-        if (slot <= 1)
-            put(out, slot ? "true" : "false");
-        else
-            put_u64(out, slot);
-        return;
-    case SBT_FIELD_F32:
-        put_f32(out, slot);
-        return;
-    case SBT_FIELD_F64:
-        put_f64(out, slot);
-        return;
-    case SBT_FIELD_HANDLE:
-        put_handle(out, field->detail, slot);
-        return;
-    case SBT_FIELD_ENUM:
-        put_enum(out, r, field->detail, (int64_t)slot);
-        return;
-    case SBT_FIELD_FLAGS:
-        put_flags(out, r, field->detail, slot);
-        return;
     case SBT_FIELD_STRING:
-        put_interned(out, r, slot);
+        put_interned(out, r, record->slots[i]);
         return;
     case SBT_FIELD_BYTES:
         put_bytes(out, record, i);
@@ -310,13 +322,12 @@ static void put_field(struct tsm_buffer *out, struct sbt_reader *r, const struct
     case SBT_FIELD_BLOB:
         put_blob(out, record, i);
         return;
-    case SBT_FIELD_HEX:
-    case SBT_FIELD_DEVPTR:
-    case SBT_FIELD_HOSTPTR:
-        break;
+    case SBT_FIELD_STRUCT:
+        sbt_json_value(out, r, field->detail, record, i);
+        return;
+    default:
+        sbt_json_number(out, r, field->type, field->detail, record->slots[i]);
     }
-    /* Also types of a later version. */
-    put_hex(out, slot);
 }
 
 /* ---- lines ---- */

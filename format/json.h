@@ -16,6 +16,17 @@ int sbt_json_record(struct tsm_buffer *out, struct sbt_reader *r, const struct s
 /* Append `size` bytes as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD. */
 void sbt_json_string(struct tsm_buffer *out, const char *text, size_t size);
 
+/* `size` bytes as a string of digits. */
+void sbt_json_bytes(struct tsm_buffer *out, const uint8_t *bytes, size_t size);
+
+/* A number of a field or member, by its type; STRING, BYTES and the like are none. */
+void sbt_json_number(struct tsm_buffer *out, const struct sbt_reader *r, enum sbt_field_type type,
+                     const char *detail, uint64_t value);
+
+/* Slot `i`, a structured value of struct `name`. */
+void sbt_json_value(struct tsm_buffer *out, struct sbt_reader *r, const char *name,
+                    const struct sbt_record *record, uint32_t i);
+
 /* "core", "cuda", ...; "apiN" for others goes into `space`. */
 const char *sbt_api_name(uint32_t api, char space[16]);
 

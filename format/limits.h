@@ -20,6 +20,7 @@
 #define SBT_TEXT_MAX          (1u << 20)  /* interned strings, metadata values, paths */
 #define SBT_BUILD_ID_MAX      64u
 #define SBT_ENUM_VALUES_MAX   65536u
+#define SBT_STRUCT_MEMBERS_MAX 4096u
 #define SBT_HEADER_LENGTH_MAX 4096u /* file header */
 #define SBT_CHUNK_NUMBER_MAX  0x7fffffffu
 

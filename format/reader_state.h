@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "format/chunk.h"
 #include "format/map.h"
+#include "format/structs.h"
 #include "tracesmith/reader.h"
 
 #include <pthread.h>
@@ -90,6 +91,8 @@ struct sbt_reader {
     struct sbt_reader_enum *enums;
     size_t enum_count, enum_capacity;
     struct sbt_map enum_by_name;
+
+    struct sbt_structs structs;
 
     struct sbt_id_table strings, stacks;
     struct sbt_mapping *mappings;

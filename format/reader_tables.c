@@ -225,6 +225,38 @@ const char *sbt_reader_enum_name(const struct sbt_reader *r, const char *table, 
     return e->table.values[e->by_value[low]].name;
 }
 
+/* ---- structs ---- */
+
+static bool add_struct(struct sbt_reader *r, struct tsm_view *item)
+{
+    struct sbt_struct structure;
+    struct sbt_member *members;
+
+    if (!sbt_item_struct(item, &structure, &members) || !sbt_reader_keep(r, members))
+        return false;
+    return sbt_structs_add(&r->structs, &structure) != SBT_STRUCTS_NO_MEMORY;
+}
+
+const struct sbt_struct *sbt_reader_struct(const struct sbt_reader *r, const char *name)
+{
+    return sbt_structs_find(&r->structs, name);
+}
+
+const struct sbt_struct *sbt_reader_struct_by_id(const struct sbt_reader *r, uint32_t id)
+{
+    return sbt_structs_by_id(&r->structs, id);
+}
+
+size_t sbt_reader_struct_count(const struct sbt_reader *r)
+{
+    return r->structs.count;
+}
+
+const struct sbt_struct *sbt_reader_struct_at(const struct sbt_reader *r, size_t index)
+{
+    return index < r->structs.count ? &r->structs.list[index] : NULL;
+}
+
 /* ---- strings and stacks ---- */
 
 struct stack {
@@ -435,6 +467,8 @@ int sbt_reader_tables(struct sbt_reader *r)
             error = load_table(r, i, add_schema, false);
         else if (type == SBT_CHUNK_ENUMS)
             error = load_table(r, i, add_enum, false);
+        else if (type == SBT_CHUNK_STRUCTS)
+            error = load_table(r, i, add_struct, false);
     }
     if (!error)
         error = id_table_init(r, &r->strings, SBT_CHUNK_STRINGS);
@@ -451,6 +485,7 @@ void sbt_reader_tables_finish(struct sbt_reader *r)
         free(r->enums[i].by_value);
     free(r->enums);
     sbt_map_finish(&r->enum_by_name);
+    sbt_structs_finish(&r->structs);
     free(r->strings.chunks);
     sbt_map_finish(&r->strings.places);
     free(r->stacks.chunks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bytes.h"
 #include "format/rows.h"
+#include "tracesmith/error.h"
 #include "tracesmith/trace.h"
 
 bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uint8_t **data,
@@ -20,18 +21,10 @@ bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uin
     return true;
 }
 
-bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt_blob *out)
+static bool blob_get(const uint8_t *data, size_t size, struct sbt_blob *out)
 {
-    const uint8_t *data;
-    size_t size;
     uint64_t total, pieces;
 
-    if (!sbt_record_bytes(record, index, &data, &size))
-        return false;
-    if (size == 0) { /* no reference at all: the same as a blob of no bytes */
-        *out = (struct sbt_blob){0};
-        return true;
-    }
     if (size < 8)
         return false;
     total = tsm_get_u64(data);
@@ -40,6 +33,39 @@ bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt
         return false;
     *out = (struct sbt_blob){.size = total, .piece_count = pieces, .keys = data + 8};
     return true;
+}
+
+bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt_blob *out)
+{
+    const uint8_t *data;
+    size_t size;
+
+    if (!sbt_record_bytes(record, index, &data, &size))
+        return false;
+    if (size != 0)
+        return blob_get(data, size, out);
+    *out = (struct sbt_blob){0}; /* no reference at all: the same as a blob of no bytes */
+    return true;
+}
+
+int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uint8_t **data,
+                      size_t *size, struct sbt_blob *blob)
+{
+    const uint8_t *at;
+    size_t left;
+
+    if (!sbt_record_bytes(record, index, &at, &left))
+        return tsm_fail(TSM_E_FORMAT, "a structured value lies outside its record's data");
+    if (left == 0)
+        return 0;
+    if (at[0] == 0) {
+        *data = at + 1;
+        *size = left - 1;
+        return 1; /* no record is larger than a value may be */
+    }
+    if (at[0] != 1 || !blob_get(at + 1, left - 1, blob) || blob->size > SBT_VALUE_MAX)
+        return tsm_fail(TSM_E_FORMAT, "a structured value is kept in no way that there is");
+    return 2;
 }
 
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role)

@@ -102,6 +102,33 @@ void sbt_table_enum(struct sbt_table *t, const struct sbt_enum *table)
     t->count++;
 }
 
+static void put_member(struct tsm_buffer *b, const struct sbt_member *member)
+{
+    const char *detail = member->detail ? member->detail : "";
+    size_t start = item_begin(b);
+
+    tsm_buffer_add_u16(b, (uint16_t)member->type);
+    tsm_buffer_add_u16(b, (uint16_t)member->form);
+    put_text(b, member->name, strlen(member->name));
+    put_text(b, detail, strlen(detail));
+    item_end(b, start);
+}
+
+void sbt_table_struct(struct sbt_table *t, const struct sbt_struct *structure)
+{
+    struct tsm_buffer *b = &t->payload;
+    size_t start = item_begin(b);
+
+    tsm_buffer_add_u32(b, structure->id);
+    tsm_buffer_add_u32(b, structure->flags);
+    tsm_buffer_add_u32(b, structure->member_count);
+    put_text(b, structure->name, strlen(structure->name));
+    for (uint32_t i = 0; i < structure->member_count; i++)
+        put_member(b, &structure->members[i]);
+    item_end(b, start);
+    t->count++;
+}
+
 void sbt_table_string(struct sbt_table *t, uint32_t id, const char *text, size_t size)
 {
     size_t start = item_begin(&t->payload);
@@ -248,6 +275,50 @@ bool sbt_item_enum(struct tsm_view *item, struct sbt_enum *out, struct sbt_enum_
     e.values = list;
     *values = list;
     *out = e;
+    return true;
+}
+
+static bool item_member(struct tsm_view *item, struct sbt_member *out)
+{
+    uint32_t size = tsm_view_u32(item);
+    const uint8_t *bytes = tsm_view_take(item, size);
+    struct tsm_view v;
+
+    if (!bytes)
+        return false;
+    v = tsm_view_init(bytes, size);
+    out->type = (enum sbt_field_type)tsm_view_u16(&v);
+    out->form = (enum sbt_form)tsm_view_u16(&v);
+    out->name = sbt_view_text(&v, SBT_NAME_MAX);
+    out->detail = sbt_view_text(&v, SBT_NAME_MAX);
+    return !v.failed;
+}
+
+bool sbt_item_struct(struct tsm_view *item, struct sbt_struct *out, struct sbt_member **members)
+{
+    struct sbt_member *list;
+    struct sbt_struct s;
+
+    s.id = tsm_view_u32(item);
+    s.flags = tsm_view_u32(item);
+    s.member_count = tsm_view_u32(item);
+    s.name = sbt_view_text(item, SBT_NAME_MAX);
+    /* A member takes at least 18 bytes, so this bounds the allocation by the item's size. */
+    if (item->failed || s.member_count > SBT_STRUCT_MEMBERS_MAX ||
+        s.member_count > tsm_view_left(item) / 18)
+        return false;
+    list = calloc(s.member_count ? s.member_count : 1, sizeof(*list));
+    if (!list)
+        return false;
+    for (uint32_t i = 0; i < s.member_count; i++) {
+        if (!item_member(item, &list[i])) {
+            free(list);
+            return false;
+        }
+    }
+    s.members = list;
+    *members = list;
+    *out = s;
     return true;
 }
 

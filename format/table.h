@@ -32,6 +32,7 @@ void sbt_table_clear(struct sbt_table *t);
 void sbt_table_metadata(struct sbt_table *t, const char *name, const char *value);
 void sbt_table_schema(struct sbt_table *t, const struct sbt_schema *schema);
 void sbt_table_enum(struct sbt_table *t, const struct sbt_enum *table);
+void sbt_table_struct(struct sbt_table *t, const struct sbt_struct *structure);
 void sbt_table_string(struct sbt_table *t, uint32_t id, const char *text, size_t size);
 void sbt_table_stack(struct sbt_table *t, uint32_t id, const uint64_t *frames, uint32_t count);
 void sbt_table_mapping(struct sbt_table *t, const struct sbt_mapping *mapping);
@@ -52,11 +53,13 @@ bool sbt_items_next(struct sbt_items *items, struct tsm_view *item);
 /* Points into the view; NULL (and failed) when malformed or longer than `limit`. */
 const char *sbt_view_text(struct tsm_view *v, size_t limit);
 
-/* Decode an item. Everything points into the item except `fields` and `values`, which are allocated
- * and the caller's. False when the item is malformed or out of memory; nothing is allocated then.
+/* Decode an item. Everything points into the item except `fields`, `values` and `members`, which
+ * are allocated and the caller's. False when the item is malformed or out of memory; nothing is
+ * allocated then.
  */
 bool sbt_item_schema(struct tsm_view *item, struct sbt_schema *out, struct sbt_field **fields);
 bool sbt_item_enum(struct tsm_view *item, struct sbt_enum *out, struct sbt_enum_value **values);
+bool sbt_item_struct(struct tsm_view *item, struct sbt_struct *out, struct sbt_member **members);
 bool sbt_item_mapping(struct tsm_view *item, struct sbt_mapping *out);
 
 #endif

@@ -17,6 +17,7 @@ static const uint16_t table_types[SBT_TABLE_COUNT] = {
     [SBT_TABLE_METADATA] = SBT_CHUNK_METADATA, [SBT_TABLE_SCHEMA] = SBT_CHUNK_SCHEMA,
     [SBT_TABLE_ENUMS] = SBT_CHUNK_ENUMS,       [SBT_TABLE_STRINGS] = SBT_CHUNK_STRINGS,
     [SBT_TABLE_STACKS] = SBT_CHUNK_STACKS,     [SBT_TABLE_MAPPINGS] = SBT_CHUNK_MAPPINGS,
+    [SBT_TABLE_STRUCTS] = SBT_CHUNK_STRUCTS,
 };
 
 /* ---- errors ---- */
@@ -394,6 +395,8 @@ void sbt_writer_destroy(struct sbt_writer *w)
     sbt_keyset_finish(&w->pieces);
     sbt_map_finish(&w->types);
     sbt_map_finish(&w->enums);
+    sbt_map_finish(&w->structs);
+    sbt_map_finish(&w->struct_ids);
     sbt_map_finish(&w->strings);
     sbt_map_finish(&w->stacks);
     sbt_index_finish(&w->index);

@@ -66,6 +66,20 @@ int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8
 
 /* ---- records ---- */
 
+static bool slot_is_sound(const struct sbt_writer_schema *schema, const struct sbt_record *r,
+                          uint32_t i)
+{
+    const uint8_t *bytes;
+    struct sbt_blob blob;
+    size_t size;
+
+    if (schema->blobs >> i & 1)
+        return sbt_record_blob(r, i, &blob);
+    if (schema->structs >> i & 1)
+        return sbt_record_struct(r, i, &bytes, &size, &blob) >= 0;
+    return sbt_record_bytes(r, i, &bytes, &size);
+}
+
 static int record_check(const struct sbt_writer *w, const struct sbt_writer_schema *schema,
                         const struct sbt_record *r)
 {
@@ -80,11 +94,7 @@ static int record_check(const struct sbt_writer *w, const struct sbt_writer_sche
                         w->queue.path, r->data_size, SBT_RECORD_DATA_MAX);
     for (uint64_t left = schema->variable; left; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        const uint8_t *bytes;
-        struct sbt_blob blob;
-        size_t size;
-        if (schema->blobs >> i & 1 ? !sbt_record_blob(r, i, &blob)
-                                   : !sbt_record_bytes(r, i, &bytes, &size))
+        if (!slot_is_sound(schema, r, i))
             return tsm_fail(TSM_E_ARGUMENT, "%s: record of type %#x: field %u is malformed",
                             w->queue.path, r->type, i);
     }

@@ -40,6 +40,8 @@ static int resume_schemas(struct sbt_writer *w, const struct sbt_reader *r)
                                 tsm_hash64(table->name, strlen(table->name)),
                                 sbt_writer_enum_hash(table), &known);
     }
+    for (size_t i = 0; i < sbt_reader_struct_count(r) && !error; i++)
+        error = sbt_writer_struct_note(w, sbt_reader_struct_at(r, i), &known);
     return error;
 }
 

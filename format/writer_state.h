@@ -18,8 +18,9 @@ struct sbt_writer_schema {
     uint32_t type;
     uint32_t flags;
     uint32_t field_count;
-    uint64_t variable; /* bit i: slot i is BYTES or BLOB */
+    uint64_t variable; /* bit i: slot i is BYTES, BLOB or STRUCT */
     uint64_t blobs;    /* bit i: slot i is BLOB */
+    uint64_t structs;  /* bit i: slot i is STRUCT */
     uint64_t hash;     /* of the encoded item, to recognise a repetition */
 };
 
@@ -38,6 +39,7 @@ enum sbt_writer_table {
     SBT_TABLE_STRINGS,
     SBT_TABLE_STACKS,
     SBT_TABLE_MAPPINGS,
+    SBT_TABLE_STRUCTS,
     SBT_TABLE_COUNT
 };
 
@@ -64,6 +66,8 @@ struct sbt_writer {
     struct sbt_writer_recent recent[SBT_RECENT_COUNT]; /* ... of types seen last */
     struct tsm_buffer schemas;                         /* struct sbt_writer_schema[] */
     struct sbt_map enums;                              /* hash of name -> hash of content */
+    struct sbt_map structs;                            /* the same */
+    struct sbt_map struct_ids;                         /* id -> hash of content */
     struct sbt_map strings;                            /* id -> hash of content */
     struct sbt_map stacks;
 
@@ -106,5 +110,8 @@ int sbt_writer_schema_note(struct sbt_writer *w, const struct sbt_schema *schema
 int sbt_writer_note(struct sbt_writer *w, struct sbt_map *map, const char *what, uint64_t key,
                     uint64_t content, bool *added);
 uint64_t sbt_writer_enum_hash(const struct sbt_enum *table);
+
+/* Note a struct's name and id. *added: it was not there before. */
+int sbt_writer_struct_note(struct sbt_writer *w, const struct sbt_struct *structure, bool *added);
 
 #endif

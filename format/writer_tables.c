@@ -67,11 +67,11 @@ static struct sbt_writer_schema schema_note(const struct sbt_schema *s, uint64_t
     };
 
     for (uint32_t i = 0; i < s->field_count; i++) {
-        if (s->fields[i].type == SBT_FIELD_BYTES || s->fields[i].type == SBT_FIELD_BLOB)
-            note.variable |= 1ull << i;
-        if (s->fields[i].type == SBT_FIELD_BLOB)
-            note.blobs |= 1ull << i;
+        note.blobs |= (uint64_t)(s->fields[i].type == SBT_FIELD_BLOB) << i;
+        note.structs |= (uint64_t)(s->fields[i].type == SBT_FIELD_STRUCT) << i;
+        note.variable |= (uint64_t)(s->fields[i].type == SBT_FIELD_BYTES) << i;
     }
+    note.variable |= note.blobs | note.structs;
     return note;
 }
 
@@ -169,6 +169,69 @@ int sbt_writer_enum(struct sbt_writer *w, const struct sbt_enum *table)
         return error;
     sbt_table_enum(&w->tables[SBT_TABLE_ENUMS], table);
     return table_after_add(w, SBT_TABLE_ENUMS);
+}
+
+static int member_check(const struct sbt_writer *w, const struct sbt_struct *s,
+                        const struct sbt_member *m)
+{
+    bool is_list = m->form == SBT_FORM_ONE || m->form == SBT_FORM_LIST;
+    int error = text_check(w, "member name", m->name, SBT_NAME_MAX);
+
+    if (!error && m->detail)
+        error = text_check(w, "member detail", m->detail, SBT_NAME_MAX);
+    if (!error && (m->type < SBT_FIELD_UINT || m->type > SBT_FIELD_STRUCT ||
+                   m->type == SBT_FIELD_BLOB || (!is_list && m->form != SBT_FORM_CHAIN) ||
+                   (m->form == SBT_FORM_CHAIN && m->type != SBT_FIELD_STRUCT)))
+        error = tsm_fail(TSM_E_ARGUMENT, "%s: member %s of struct %s has type %d, form %d",
+                         w->queue.path, m->name, s->name, (int)m->type, (int)m->form);
+    return error;
+}
+
+static int struct_check(const struct sbt_writer *w, const struct sbt_struct *s)
+{
+    int error = text_check(w, "struct name", s->name, SBT_NAME_MAX);
+
+    if (!error && SBT_TYPE_CALL(s->id) == 0)
+        error = tsm_fail(TSM_E_ARGUMENT, "%s: struct %s has id %#x", w->queue.path, s->name, s->id);
+    if (!error && s->member_count > SBT_STRUCT_MEMBERS_MAX)
+        error = tsm_fail(TSM_E_LIMIT, "%s: struct %s has over %u members", w->queue.path, s->name,
+                         SBT_STRUCT_MEMBERS_MAX);
+    for (uint32_t i = 0; !error && i < s->member_count; i++)
+        error = member_check(w, s, &s->members[i]);
+    return error;
+}
+
+int sbt_writer_struct_note(struct sbt_writer *w, const struct sbt_struct *s, bool *added)
+{
+    uint64_t name = tsm_hash64(s->name, strlen(s->name)), hash;
+    const uint64_t *before = sbt_map_find(&w->structs, name);
+    struct sbt_table alone = {0};
+    bool id_added;
+    int error;
+
+    sbt_table_struct(&alone, s);
+    hash = tsm_hash64(alone.payload.data, alone.payload.size);
+    sbt_table_finish(&alone);
+    if (before && *before != hash)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: there is another struct %s already", w->queue.path,
+                        s->name);
+    error = sbt_writer_note(w, &w->struct_ids, "struct id", s->id, hash, &id_added);
+    return error ? error : sbt_writer_note(w, &w->structs, "struct name", name, hash, added);
+}
+
+int sbt_writer_struct(struct sbt_writer *w, const struct sbt_struct *structure)
+{
+    int error = sbt_writer_check_begun(w);
+    bool added = false;
+
+    if (!error)
+        error = struct_check(w, structure);
+    if (!error)
+        error = sbt_writer_struct_note(w, structure, &added);
+    if (error || !added)
+        return error;
+    sbt_table_struct(&w->tables[SBT_TABLE_STRUCTS], structure);
+    return table_after_add(w, SBT_TABLE_STRUCTS);
 }
 
 int sbt_writer_string(struct sbt_writer *w, uint32_t id, const char *text, size_t size)

@@ -45,7 +45,7 @@ static const struct tsm_call_description calls[] = {{
 {calls}}};
 
 const struct tsm_api_description cuda_description = {{
-    SBT_API_CUDA, "cuda", calls, COUNT(calls), enums, COUNT(enums),
+    SBT_API_CUDA, "cuda", calls, COUNT(calls), enums, COUNT(enums), NULL, 0,
 }};
 '''
 

@@ -19,6 +19,7 @@ extern "C" {
 #endif
 
 struct sbt_reader;
+struct sbt_structs;
 
 #define SBT_READER_MEMORY_FACTOR 1024 /* worst case of a hostile file; docs/FORMAT.md section 13 */
 
@@ -66,6 +67,12 @@ const struct sbt_schema *sbt_reader_schema_at(const struct sbt_reader *r, size_t
 const char *sbt_reader_enum_name(const struct sbt_reader *r, const char *table, int64_t value);
 const struct sbt_enum *sbt_reader_enum(const struct sbt_reader *r, const char *table);
 
+/* What structured values look like. NULL when the trace has none of that name or id. */
+const struct sbt_struct *sbt_reader_struct(const struct sbt_reader *r, const char *name);
+const struct sbt_struct *sbt_reader_struct_by_id(const struct sbt_reader *r, uint32_t id);
+size_t sbt_reader_struct_count(const struct sbt_reader *r);
+const struct sbt_struct *sbt_reader_struct_at(const struct sbt_reader *r, size_t index);
+
 /* "" for id 0; NULL when unknown. Strings may contain NUL only as terminator. */
 const char *sbt_reader_string(struct sbt_reader *r, uint32_t id);
 
@@ -81,6 +88,79 @@ int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *o
 /* `size` bytes from `offset` of a blob; both must lie inside it. */
 int sbt_reader_blob(struct sbt_reader *r, const struct sbt_blob *blob, uint64_t offset, void *out,
                     size_t size);
+
+/* ---- structured values --------------------------------------------------------------------- */
+
+/* The bytes of a value, wherever the record keeps them. */
+struct sbt_value {
+    const uint8_t *data;
+    size_t size;
+    uint8_t *memory; /* what was allocated for it, or NULL */
+};
+
+/* The value in slot `index` of a record, which must live as long. 1: there is one. 0: there is
+ * none. TSM_E_FORMAT: malformed. TSM_E_NOT_FOUND: it is kept in a blob of which bytes are missing;
+ * out->size is then its size. Finish in any case. */
+int sbt_reader_value(struct sbt_reader *r, const struct sbt_record *record, uint32_t index,
+                     struct sbt_value *out);
+void sbt_value_finish(struct sbt_value *value);
+
+/* What a walk through a value meets. */
+enum sbt_step_kind {
+    SBT_STEP_VALUE = 1, /* a number, a text, bytes, or a list that is not there */
+    SBT_STEP_OPEN = 2,  /* a struct, a list or a chain begins; its parts follow, then its CLOSE */
+    SBT_STEP_CLOSE = 3,
+    SBT_STEP_UNKNOWN = 4, /* an element of a chain whose struct the trace does not describe */
+};
+
+enum sbt_shape {
+    SBT_SHAPE_STRUCT = 0,
+    SBT_SHAPE_LIST = 1,
+    SBT_SHAPE_CHAIN = 2,
+};
+
+#define SBT_STEP_MEMBER UINT64_MAX /* index of what is in no list */
+
+struct sbt_step {
+    enum sbt_step_kind kind;
+    enum sbt_shape shape;               /* OPEN, CLOSE */
+    uint32_t depth;                     /* in how many structs, lists and chains it is */
+    const struct sbt_member *member;    /* that it is, or is a part of; NULL: the whole value */
+    uint64_t index;                     /* in its list or chain, from 0; SBT_STEP_MEMBER: in none */
+    const struct sbt_struct *structure; /* OPEN, CLOSE of a struct; otherwise NULL */
+    bool none;                          /* VALUE: a list, text or bytes that is not there at all */
+    uint64_t number;     /* VALUE: as a slot would hold it; OPEN of a list: its length;
+                            UNKNOWN: the struct's id */
+    const uint8_t *data; /* STRING (without terminator), BYTES, UNKNOWN */
+    size_t size;
+};
+
+/* Goes through a value from front to back. On the caller's stack; content is the library's own. It
+ * allocates nothing, and takes no more steps than a small multiple of the value's bytes. */
+struct sbt_walk {
+    const struct sbt_structs *structs;
+    const uint8_t *at;
+    uint32_t depth;
+    int state;
+    struct sbt_walk_frame {
+        const struct sbt_struct *structure;
+        const struct sbt_member *member;
+        const uint8_t *start, *end;
+        uint64_t index;
+        uint64_t next, count;
+        enum sbt_shape shape;
+        bool may_be_empty;
+    } frames[SBT_VALUE_DEPTH_MAX];
+};
+
+/* Begin with the `size` bytes of a value of struct `name`. TSM_E_NOT_FOUND: the trace has no such.
+ * The bytes must live as long as the walk. */
+int sbt_walk_begin(struct sbt_walk *walk, const struct sbt_reader *r, const char *name,
+                   const void *data, size_t size);
+
+/* 1 and *out set; 0 at the end, when every byte was as it has to be; TSM_E_FORMAT from there on
+ * when the value is malformed. */
+int sbt_walk_next(struct sbt_walk *walk, struct sbt_step *out);
 
 /* ---- cursors ------------------------------------------------------------------------------ */
 

@@ -142,6 +142,9 @@ struct sbt_member {
 
 #define SBT_STRUCT_UNION 1u /* one member, or none, is there */
 
+#define SBT_VALUE_MAX       (32u << 20) /* bytes of a structured value */
+#define SBT_VALUE_DEPTH_MAX 32          /* structs, lists and chains in each other */
+
 /* What a value of a STRUCT field or member looks like. */
 struct sbt_struct {
     uint32_t id; /* SBT_TYPE(api, number), number from 1; names it in chains. Per session: readers go
@@ -233,6 +236,11 @@ struct sbt_blob {
 bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uint8_t **data,
                       size_t *size);
 bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt_blob *out);
+
+/* Decode slot `index` of a record as STRUCT. 0: there is no value. 1: it is the `size` bytes at
+ * `data`. 2: it is kept in *blob (sbt_reader_value() fetches it). TSM_E_FORMAT: malformed. */
+int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uint8_t **data,
+                      size_t *size, struct sbt_blob *blob);
 
 /* Index of the field with `role`, or -1. */
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role);

@@ -33,7 +33,7 @@ struct sbt_writer_options {
 /* Create `path` (O_EXCL unless options->append) and write header and STREAM_INFO. `options` may be
  * NULL. The session is copied.
  * append: a torn tail and any index and trailer at the end are cut off first, known pieces, strings,
- * stacks and schemas are loaded, `session` is ignored. */
+ * stacks, schemas and structs are loaded, `session` is ignored. */
 int sbt_writer_create(struct sbt_writer **out, const char *path,
                       const struct sbt_session *session, const struct sbt_writer_options *options);
 
@@ -50,6 +50,11 @@ int sbt_writer_metadata(struct sbt_writer *w, const char *name, const char *valu
 
 int sbt_writer_schema(struct sbt_writer *w, const struct sbt_schema *schema);
 int sbt_writer_enum(struct sbt_writer *w, const struct sbt_enum *table);
+
+/* What values of a STRUCT field or member look like; before the first record with such a value.
+ * Names and ids are used once; a struct may come before those that its members name. Repeated with
+ * the same content: ignored; with another: TSM_E_ARGUMENT. */
+int sbt_writer_struct(struct sbt_writer *w, const struct sbt_struct *structure);
 
 /* Ids are the caller's: > 0, each used once. A repeated id with the same content is ignored. */
 int sbt_writer_string(struct sbt_writer *w, uint32_t id, const char *text, size_t size);

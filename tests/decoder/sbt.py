@@ -22,9 +22,11 @@ import xxh3
 MAGIC = bytes.fromhex("89534254 0d0a1a0a".replace(" ", ""))
 CHUNK_MAGIC = bytes.fromhex("53425443c47b9ae1")
 STREAM_INFO, METADATA, SCHEMA, ENUMS, STRINGS = 1, 2, 3, 4, 5
-EVENTS, TRAILER = 8, 14
+EVENTS, BLOBS, TRAILER, STRUCTS = 8, 9, 14, 16
 (UINT, INT, HEX, BOOL, F32, F64, HANDLE, DEVPTR, HOSTPTR, SIZE, ENUM, FLAGS, STRING, BYTES,
- BLOB) = range(1, 16)
+ BLOB, STRUCT) = range(1, 17)
+ONE, LIST, CHAIN = range(3)
+PIECE, VALUE_MAX, DEPTH_MAX = 65536, 32 << 20, 32
 APIS = ["core", "cuda", "hsa", "hip", "vulkan", "drm"]
 KINDS = ["other", "init", "query", "create", "destroy", "command", "sync", "state", "signal",
          "wait", "meta"]
@@ -36,6 +38,10 @@ NO_STREAM = 0xFFFFFFFF
 
 class Malformed(Exception):
     pass
+
+
+class Missing(Exception):
+    """A blob of which a piece is not there."""
 
 
 # ---- bytes ----
@@ -250,9 +256,50 @@ def number(value, bits, digits, width):
     return "%.*g" % (digits, value)
 
 
+class Pieces:
+    """Where pieces lie in the file; they are read when a value needs them."""
+
+    def __init__(self, file, verify):
+        self.file, self.verify, self.places, self.last = file, verify, {}, (None, b"")
+
+    def add(self, at, chunk, payload):
+        lists, offset = len(payload) - 20 * chunk.count, 0
+        for i in range(chunk.count):
+            key, size = payload[lists + 20 * i:lists + 20 * i + 16], struct.unpack_from(
+                "<I", payload, lists + 20 * i + 16)[0]
+            self.places.setdefault(key, (at, offset, size))
+            offset += size
+
+    def piece(self, key, size):
+        if not any(key):
+            return bytes(size)
+        if key not in self.places:
+            raise Missing()
+        at, offset, stored = self.places[key]
+        if self.last[0] != at:
+            self.file.seek(at)
+            self.last = at, read_chunk(self.file, self.verify)[1]
+        if stored != size:
+            raise Missing()
+        return self.last[1][offset:offset + size]
+
+    def blob(self, reference):
+        if len(reference) < 8:
+            raise Malformed("no blob reference")
+        size = struct.unpack_from("<Q", reference)[0]
+        if size > VALUE_MAX or len(reference) != 8 + 16 * ((size + PIECE - 1) // PIECE):
+            raise Malformed("no blob reference")
+        try:
+            return b"".join(self.piece(reference[8 + 16 * i:24 + 16 * i], min(PIECE, size - i * PIECE))
+                            for i in range((size + PIECE - 1) // PIECE))
+        except Missing:
+            raise Missing(size) from None
+
+
 class Trace:
     def __init__(self):
         self.metadata, self.schemas, self.enums, self.strings = {}, {}, {}, {}
+        self.structs, self.struct_ids, self.pieces = {}, {}, None
         self.totals = [0, 0, 0, 0, 0]  # records, lost, filtered, tainted, streams
         self.end = 0
 
@@ -279,6 +326,15 @@ class Trace:
             value = item.i64()
             values.setdefault(value, item.text())
         self.enums.setdefault(name, values)
+
+    def add_struct(self, item):
+        id_, flags, count, name, members = item.u32(), item.u32(), item.u32(), item.text(), []
+        for _ in range(count):
+            member = View(item.take(item.u32()))
+            type_, form = member.u16(), member.u16()
+            members.append((type_, form, member.text(), member.text()))
+        if name not in self.structs and id_ not in self.struct_ids:
+            self.structs[name] = self.struct_ids[id_] = (name, flags, members)
 
     def add_string(self, item):
         id_ = item.u32()
@@ -326,8 +382,116 @@ class Trace:
         keys = [data[at:at + 16].hex() for at in range(8, min(len(data), 8 + 4 * 16), 16)]
         return '{"size":%d,"xxh128":[%s]}' % (size, ",".join('"%s"' % key for key in keys))
 
+    # structured values
+
+    def struct_value(self, view, described, depth, nothing=False):
+        """A struct's JSON. `nothing`: it may take no bytes."""
+        if depth > DEPTH_MAX:
+            raise Malformed("a value nests too deep")
+        start, (_, flags, members) = view.at, described
+        if flags & 1:
+            place = view.varint()
+            if place > len(members):
+                raise Malformed("a union has no such member")
+            members = members[place - 1:place] if place else []
+        parts = [quote(m[2]) + ":" + self.member(view, m, depth) for m in members]
+        if view.at == start and not nothing:
+            raise Malformed("a struct in a value takes no bytes")
+        return "{" + ",".join(parts) + "}"
+
+    def member(self, view, member, depth):
+        type_, form, _, detail = member
+        if form == CHAIN:
+            return self.chain(view, depth + 1)
+        if form == ONE:
+            return self.one(view, type_, detail, depth)
+        count = view.varint()
+        if count == 0:
+            return "null"
+        if count - 1 > view.left() or depth + 1 > DEPTH_MAX:
+            raise Malformed("a list is too long or too deep")
+        return "[" + ",".join(self.one(view, type_, detail, depth + 1)
+                              for _ in range(count - 1)) + "]"
+
+    def chain(self, view, depth):
+        if depth > DEPTH_MAX:
+            raise Malformed("a value nests too deep")
+        parts = []
+        while True:
+            id_ = view.varint()
+            if id_ == 0:
+                return "[" + ",".join(parts) + "]"
+            if id_ >> 32:
+                raise Malformed("a chain has an id of more than 32 bits")
+            element = View(view.take(view.varint()))
+            described = self.struct_ids.get(id_)
+            if described:
+                text = self.struct_value(element, described, depth + 1, True)
+                if element.left():
+                    raise Malformed("bytes after an element")
+                parts.append("{%s:%s}" % (quote(described[0]), text))
+            else:
+                parts.append('{"0x%08x":"%s"}' % (id_, element.data.hex()))
+
+    def one(self, view, type_, detail, depth):
+        if type_ == STRUCT:
+            if detail not in self.structs:
+                raise Malformed("a struct is not described")
+            return self.struct_value(view, self.structs[detail], depth + 1)
+        if type_ in (STRING, BYTES):
+            size = view.varint()
+            if size == 0:
+                return "null"
+            data = view.take(size - 1)
+            return quote(data) if type_ == STRING else '"%s"' % data.hex()
+        if type_ in (F32, F64):
+            slot = view.u32() if type_ == F32 else view.u64()
+        elif type_ in (INT, ENUM):
+            slot = unzigzag(view.varint()) & M64
+        elif type_ < BLOB:
+            slot = view.varint()
+        else:
+            raise Malformed("a member has an unknown type")
+        return self.number(type_, detail, slot)
+
+    def structured(self, detail, data):
+        try:
+            if data is None:
+                raise Malformed("a value outside its record")
+            if not data:
+                return "null"
+            if data[0] > 1:
+                raise Malformed("a value is kept in no way that there is")
+            view = View(self.pieces.blob(data[1:]) if data[0] else data[1:])
+            if detail not in self.structs:
+                raise Malformed("a struct is not described")
+            text = self.struct_value(view, self.structs[detail], 1, True)
+            if view.left():
+                raise Malformed("bytes after a value")
+            return text
+        except Malformed:
+            return '"malformed"'
+        except Missing as missing:
+            return '{"missing_blob":%d}' % missing.args[0]
+
     def value(self, field, slot, record):
         type_, _, detail = field
+        if type_ == STRING:
+            if slot == 0:
+                return "null"
+            text = self.strings.get(slot)
+            return quote(text) if text is not None else '{"missing_string":%d}' % slot
+        if type_ in (BYTES, BLOB, STRUCT):
+            offset, size = slot >> 32, slot & 0xFFFFFFFF
+            data = record.data[offset:offset + size] if offset + size <= len(record.data) else None
+            if type_ == STRUCT:
+                return self.structured(detail, data)
+            if type_ == BLOB:
+                return self.blob(data)
+            return "null" if data is None else '"%s"' % data.hex()
+        return self.number(type_, detail, slot)
+
+    def number(self, type_, detail, slot):
         if type_ in (UINT, SIZE):
             return "%d" % slot
         if type_ == INT:
@@ -345,17 +509,6 @@ class Trace:
             return self.enum(detail, signed(slot))
         if type_ == FLAGS:
             return self.bits(detail, slot)
-        if type_ == STRING:
-            if slot == 0:
-                return "null"
-            text = self.strings.get(slot)
-            return quote(text) if text is not None else '{"missing_string":%d}' % slot
-        if type_ in (BYTES, BLOB):
-            offset, size = slot >> 32, slot & 0xFFFFFFFF
-            data = record.data[offset:offset + size] if offset + size <= len(record.data) else None
-            if type_ == BLOB:
-                return self.blob(data)
-            return "null" if data is None else '"%s"' % data.hex()
         return '"0x%x"' % slot
 
     # lines
@@ -422,8 +575,9 @@ def decode(path, verify, out):
     """Twice through the file: tables and totals, then records."""
     trace, info, positions = Trace(), None, []
     tables = {METADATA: trace.add_metadata, SCHEMA: trace.add_schema, ENUMS: trace.add_enum,
-              STRINGS: trace.add_string}
+              STRINGS: trace.add_string, STRUCTS: trace.add_struct}
     with open(path, "rb") as file:
+        trace.pieces = Pieces(file, verify)
         read_file_header(file)
         while True:
             at = file.tell()
@@ -436,13 +590,15 @@ def decode(path, verify, out):
             elif chunk.type in tables:
                 for item in items(chunk, payload):
                     tables[chunk.type](item)
+            elif chunk.type == BLOBS:
+                trace.pieces.add(at, chunk, payload)
             elif chunk.type == EVENTS:
                 positions.append(at)
                 trace.add_totals(events(chunk, payload))
             elif chunk.type == TRAILER:
                 trace.end = struct.unpack_from("<I", payload)[0]
                 trace.totals = list(struct.unpack_from("<QQQQI", payload, 8))
-            elif chunk.type > 15 and chunk.flags & 1:
+            elif chunk.type > 16 and chunk.flags & 1:
                 raise Malformed("chunk type %d is needed and unknown" % chunk.type)
         if info is None:
             raise Malformed("there is no STREAM_INFO chunk")

@@ -18,7 +18,7 @@ from xxh3 import hash64  # noqa: E402
 
 SESSION = bytes.fromhex("00112233445566778899aabbccddeeff")
 STREAM_INFO, METADATA, SCHEMA, ENUMS, STRINGS, STACKS, MAPPINGS, EVENTS, BLOBS = range(1, 10)
-INDEX, TRAILER, PIECES = 13, 14, 15
+INDEX, TRAILER, PIECES, STRUCTS = 13, 14, 15, 16
 NONE = 0xFFFFFFFF
 
 
@@ -45,6 +45,25 @@ def schema(type_, name, fields, kind=0, flags=0, result=""):
     parts += [item(struct.pack("<HH", field[1], 0), text(field[0]), text(field[2]))
               for field in fields]
     return item(*parts)
+
+
+def struct_item(id_, name, members, flags=0):
+    """members: [(name, type, form, detail), ...]"""
+    parts = [struct.pack("<III", id_, flags, len(members)), text(name)]
+    parts += [item(struct.pack("<HH", m[1], m[2]), text(m[0]), text(m[3])) for m in members]
+    return item(*parts)
+
+
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def zigzag(value):
+    return varint((value << 1 ^ value >> 63) & (1 << 64) - 1)
 
 
 def events(groups, common=9):
@@ -155,6 +174,123 @@ def values_trace():
     return t.finish()
 
 
+ONE, LIST, CHAIN = 0, 1, 2
+ALL = [("uint", 1, ONE, ""), ("int", 2, ONE, ""), ("hex", 3, ONE, ""), ("bool", 4, ONE, ""),
+       ("f32", 5, ONE, ""), ("f64", 6, ONE, ""), ("handle", 7, ONE, "sem"), ("device", 8, ONE, ""),
+       ("host", 9, ONE, ""), ("size", 10, ONE, ""), ("enum", 11, ONE, "E"), ("flags", 12, ONE, "F"),
+       ("text", 13, ONE, ""), ("bytes", 14, ONE, "")]
+
+
+def all_value(n):
+    """Of ALL, the n-th."""
+    bits = [0x3DCCCCCD, 0x7FC00001, 0xFF800000][n % 3]
+    return (varint([0, 300, (1 << 64) - 1][n % 3]) + zigzag([0, -1, -(1 << 63)][n % 3]) +
+            varint(16 + n) + varint(n % 3) + struct.pack("<I", bits) +
+            struct.pack("<d", n - 0.75) + varint(n) + varint(0x7F0000000000) + varint(n << 40) +
+            varint(4096) + zigzag([1, -5, 7][n % 3]) + varint([0, 9, 12][n % 3]) +
+            [b"\0", b"\1", b"\6a\"\0\xff\xc3"][n % 3] + [b"\0", b"\1", b"\3\0\xff"][n % 3])
+
+
+def structs_described():
+    names = [(1, "All", ALL), (2, "Two", [("text", 13, ONE, ""), ("n", 1, ONE, "")]),
+             (3, "Tree", [("n", 1, ONE, ""), ("children", 16, LIST, "Tree"), ("next", 16, CHAIN, "")]),
+             (5, "Lists", [("numbers", 2, LIST, ""), ("flags", 12, LIST, "F"), ("texts", 13, LIST, ""),
+                           ("floats", 5, LIST, ""), ("twos", 16, LIST, "Two")]),
+             (6, "Nothing", []), (7, "Later", [("a", 1, ONE, ""), ("b", 16, ONE, "Not\u00e9")])]
+    items = [struct_item(4 << 16 | number, name, members) for number, name, members in names]
+    items.append(struct_item(4 << 16 | 4, "Either", [("all", 16, ONE, "All"), ("none", 16, LIST, "All"),
+                                                     ("two", 16, ONE, "Two")], 1))
+    return items
+
+
+STRUCT_ROWS = (
+    [("All", all_value(n)) for n in range(3)] +
+    [("Two", b"\0\1"), ("Two", b"\x83\x80\0ab\x85\x80\x80\0"), ("Either", b"\0"),
+     ("Either", b"\1" + all_value(1)), ("Either", b"\2\0"), ("Either", b"\3\1\7"),
+     ("Nothing", b""), ("Lists", b"\0" * 5), ("Lists", b"\1" * 5),
+     ("Lists", b"\3\1\2" + b"\2\3" + b"\4\0\1\2x" + b"\2\0\0\x80\x3f" + b"\3\0\1\2a\2"),
+     ("Tree", b"\1\3\2\0\0\3\1\0\0"),
+     # A chain of known, unknown, empty, and one with a chain of its own.
+     ("Tree", b"\1\0" + varint(4 << 16 | 2) + b"\2\0\1" + varint(4 << 16 | 18) + b"\3abc" +
+      varint(4 << 16 | 6) + b"\0" + varint(4 << 16 | 3) + b"\x86\0\5\0" + varint(9) + b"\1z\0" +
+      b"\0")])
+
+
+def structs_trace():
+    """Structured values: every type, form and rule of the JSON form."""
+    t = Trace().metadata(name="structs")
+    t.table(STRUCTS, structs_described())
+    t.table(ENUMS, [item(struct.pack("<I", 2), text("F"), struct.pack("<q", 1), text("ONE"),
+                         struct.pack("<q", 8), text("EIGHT")),
+                    item(struct.pack("<I", 1), text("E"), struct.pack("<q", -5), text("MINUS"))])
+    names = ["All", "Two", "Tree", "Lists", "Nothing", "Either"]
+    t.table(SCHEMA, [schema(0x40001 + i, "vk" + name, [(name, 16, name), ("after", 1, "")])
+                     for i, name in enumerate(names)])
+    t.chunk(BLOBS, b"\0\1" + KEY + struct.pack("<I", 2), 1)
+    t.chunk(PIECES, struct.pack("<II", t.number - 1, 1) + KEY + struct.pack("<I", 2), 1)
+    rows = [(name, b"\0" + value) for name, value in STRUCT_ROWS]
+    rows += [("Two", b"\1" + struct.pack("<Q", 2) + KEY), ("Two", b""), ("Nothing", b"\1" + bytes(8)),
+             ("Two", b"\1" + struct.pack("<Q", 2) + bytes(16))]
+    groups = {}
+    for name, data in rows:
+        groups.setdefault(name, []).append(data)
+    t.events(*events([(0x40001 + names.index(name), [[len(d), i] for i, d in enumerate(data)], data)
+                      for name, data in groups.items()]))
+    return t.finish()
+
+
+def struct_record(name, data, structs=None, kind=0):
+    """A trace with one value; `kind` 0: in the record."""
+    t = Trace().metadata(name="structs")
+    t.table(STRUCTS, structs_described() if structs is None else structs)
+    t.table(SCHEMA, [schema(0x40001, "vkBad", [("value", 16, name)])])
+    data = bytes([kind]) + data
+    return t.events(*events([(0x40001, [[len(data)]], [data])])).finish()
+
+
+def broken_structs():
+    point = [("x", 1, ONE, ""), ("y", 1, ONE, "")]
+    described = [
+        ("struct_id", [struct_item(4 << 16, "Zero", point)]),
+        ("struct_no_name", [struct_item(0x40001, "", point)]),
+        ("struct_flags", [struct_item(0x40001, "Point", point, 2)]),
+        ("struct_name_twice", [struct_item(0x40001, "A", point), struct_item(0x40002, "A", [])]),
+        ("struct_id_twice", [struct_item(0x40001, "A", point), struct_item(0x40001, "B", [])]),
+        ("struct_member_blob", [struct_item(0x40001, "A", [("b", 15, ONE, "")])]),
+        ("struct_member_type", [struct_item(0x40001, "A", [("b", 17, ONE, "")])]),
+        ("struct_member_form", [struct_item(0x40001, "A", [("b", 1, 3, "")])]),
+        ("struct_chain_of_numbers", [struct_item(0x40001, "A", [("b", 1, CHAIN, "")])]),
+        ("struct_chain_detail", [struct_item(0x40001, "A", [("b", 16, CHAIN, "A")])]),
+        ("struct_count", [item(struct.pack("<III", 0x40001, 0, 0xFFFFFFFF), text("A"))])]
+    for name, items in described:
+        yield name, Trace().metadata(name=name).table(STRUCTS, items).finish()
+    yield "struct_unknown", struct_record("Nowhere", b"\0\1")
+    yield "value_kind", struct_record("Two", b"\0\1", kind=2)
+    yield "value_cut", struct_record("Two", b"\5ab")
+    yield "value_tail", struct_record("Two", b"\0\1\0")
+    yield "value_varint", struct_record("Two", b"\0" + b"\xff" * 9 + b"\2")
+    yield "value_float_cut", struct_record("All", b"\0\0\0\0\1\2")
+    yield "value_union", struct_record("Either", b"\4")
+    yield "value_list", struct_record("Lists", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\1")
+    yield "value_depth", struct_record("Tree", b"\1\2" * 17 + b"\0" * 40)
+    yield "value_member_unknown", struct_record("Later", b"\1\1")
+    yield "value_chain_open", struct_record("Tree", b"\0\0" + varint(0x40002) + b"\2\0\1")
+    yield "value_chain_size", struct_record("Tree", b"\0\0" + varint(0x40002) + b"\3\0\1\0\0")
+    yield "value_chain_over", struct_record("Tree", b"\0\0" + varint(0x40002) + b"\x7f\0\1\0")
+    yield "value_chain_id", struct_record("Tree", b"\0\0" + varint(1 << 32) + b"\0\0")
+    yield "value_reference", struct_record("Two", struct.pack("<Q", 2) + KEY[:15], kind=1)
+    yield "value_no_piece", struct_record("Two", struct.pack("<Q", 2) + KEY, kind=1)
+    yield "value_kept_malformed", struct_record("Two", struct.pack("<Q", 3) + bytes(16), kind=1)
+    # 31 levels of 16 structs of nothing would be 16^31 steps.
+    bomb = [struct_item(0x40001 + i, "S%d" % i, [("m", 16, ONE, "S%d" % (i + 1))] * 16)
+            for i in range(31)] + [struct_item(0x40050, "S31", [])]
+    yield "value_bomb", struct_record("S0", b"", bomb)
+    t = Trace().metadata(name="structs")
+    t.table(SCHEMA, [schema(0x40001, "vkBad", [("value", 16, "Two")])])
+    t.events(*events([(0x40001, [[3]], [b"\0\0\1"])]))
+    yield "struct_after_value", t.table(STRUCTS, structs_described()).finish()
+
+
 # hash128 of bytes 0 and 1.
 KEY = bytes.fromhex("6a4a5274c1b0d3add6645fc3051a9457")
 
@@ -255,7 +391,8 @@ def main():
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "bad"), exist_ok=True)
     traces = [("values", values_trace()), ("newer_minor", newer_minor())]
-    traces += [("bad/" + name, data) for name, data in broken()]
+    traces += [("structs", structs_trace())]
+    traces += [("bad/" + name, data) for name, data in list(broken()) + list(broken_structs())]
     for name, data in traces:
         with open(os.path.join(folder, name + ".sbt"), "wb") as file:
             file.write(data)

@@ -10,7 +10,7 @@ import sys
 ALLOWED = {
     "base": set(),
     "format": {"base"},
-    "api": {"base"},
+    "api": {"base", "format/struct_out.h"},
     "capture": {"base", "format", "api/api.h"},
     "interpose": {"base", "capture", "api/api.h"},
     "replay": {"base", "format", "analysis", "api/api.h"},
@@ -21,7 +21,7 @@ ALLOWED = {
     "bench": {"base", "format", "capture", "replay", "analysis", "api", "emu", "tests"},
 }
 # api/X/X_source*.c is the traced program's side, api/X/X_replay*.c the replayer's.
-SOURCE = {"base", "capture", "interpose", "api"}
+SOURCE = {"base", "format/struct_out.h", "capture", "interpose", "api"}
 REPLAY = {"base", "format", "replay", "api"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

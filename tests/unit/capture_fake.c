@@ -71,7 +71,30 @@ static void forked(void)
 }
 
 static const struct tsm_source source = {.description = &description, .forked = forked};
-const struct tsm_source *const tsm_sources[] = {&source, NULL};
+
+/* Another API, which most programs do not use. */
+static const struct sbt_member part_members[] = {
+    {"number", SBT_FIELD_UINT, SBT_FORM_ONE, ""},
+    {"bytes", SBT_FIELD_BYTES, SBT_FORM_ONE, ""},
+};
+static const struct sbt_struct other_structs[] = {
+    {SBT_TYPE(FAKE_OTHER_API, 1), 0, "FakePart", 2, part_members}};
+static const struct sbt_field tell_fields[] = {
+    {"first", SBT_FIELD_STRUCT, SBT_ROLE_NONE, "FakePart"},
+    {"second", SBT_FIELD_STRUCT, SBT_ROLE_NONE, "FakePart"},
+    {"after", SBT_FIELD_UINT, SBT_ROLE_NONE, ""}};
+static const struct sbt_schema tell_schema = {
+    SBT_TYPE(6, FAKE_TELL), "fakeTell", SBT_KIND_OTHER, 0, "", 3, tell_fields};
+static const struct tsm_call_description other_calls[] = {
+    {&tell_schema, TSM_CALL_GENERATED, "fake"}};
+static const struct tsm_api_description other_description = {.api = FAKE_OTHER_API,
+                                                             .name = "other",
+                                                             .calls = other_calls,
+                                                             .call_count = 1,
+                                                             .structs = other_structs,
+                                                             .struct_count = 1};
+static const struct tsm_source other_source = {.description = &other_description};
+const struct tsm_source *const tsm_sources[] = {&source, &other_source, NULL};
 
 /* ---- the driver -------------------------------------------------------------------------------
  */
@@ -223,6 +246,19 @@ void fake_sync(int stream)
     tsm_call_slot(&call, 0);
     tsm_call_commit(&call);
     tsm_synchronised(FAKE_API, stream < 0 ? NULL : fake_stream((unsigned)stream));
+}
+
+void fake_tell(const void *first, size_t first_size, const void *second, size_t second_size)
+{
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, SBT_TYPE(6, FAKE_TELL)))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_struct(&call, first, first_size);
+    tsm_call_struct(&call, second, second_size);
+    tsm_call_slot(&call, 4711);
+    tsm_call_commit(&call);
 }
 
 void fake_hang(unsigned stream)

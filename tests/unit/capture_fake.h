@@ -10,7 +10,8 @@
 #include "capture/capture.h"
 #include "tracesmith/reader.h"
 
-#define FAKE_API ((enum sbt_api)7)
+#define FAKE_API       ((enum sbt_api)7)
+#define FAKE_OTHER_API ((enum sbt_api)6)
 
 enum fake_call {
     FAKE_CREATE = 1,
@@ -22,6 +23,8 @@ enum fake_call {
     FAKE_FREE_ASYNC = 7,
     FAKE_HANG = 8,
 };
+
+#define FAKE_TELL 1 /* of FAKE_OTHER_API */
 
 #define FAKE_STREAM_COUNT 8
 #define FAKE_EVENT_TYPE   2u
@@ -44,6 +47,9 @@ void fake_copy_out(unsigned stream, void *host, uint64_t size, int byte, bool wa
 
 /* Waits for a stream; -1: for all. */
 void fake_sync(int stream);
+
+/* Slots: two values of struct FakePart (number UINT, bytes BYTES), NULL for none; 4711. */
+void fake_tell(const void *first, size_t first_size, const void *second, size_t second_size);
 
 /* Enters the driver and stays there. */
 void fake_hang(unsigned stream);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/structs.h"
+
+#include "base/hash.h"
+#include "format/reader_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sbt_structs_finish(struct sbt_structs *s)
+{
+    free(s->list);
+    sbt_map_finish(&s->by_name);
+    sbt_map_finish(&s->by_id);
+    *s = (struct sbt_structs){0};
+}
+
+enum sbt_structs_added sbt_structs_add(struct sbt_structs *s, const struct sbt_struct *structure)
+{
+    struct sbt_struct *list;
+    uint64_t *name, *id;
+    bool added;
+
+    if (sbt_structs_find(s, structure->name))
+        return SBT_STRUCTS_SAME_NAME;
+    if (sbt_structs_by_id(s, structure->id))
+        return SBT_STRUCTS_SAME_ID;
+    list = sbt_grow(s->list, s->count, &s->capacity, sizeof(*list));
+    if (!list)
+        return SBT_STRUCTS_NO_MEMORY;
+    s->list = list;
+    list[s->count] = *structure;
+    name =
+        sbt_map_insert(&s->by_name, tsm_hash64(structure->name, strlen(structure->name)), &added);
+    if (!name)
+        return SBT_STRUCTS_NO_MEMORY;
+    *name = s->count;
+    id = sbt_map_insert(&s->by_id, structure->id, &added);
+    if (id)
+        *id = s->count;
+    s->count++;
+    return id ? SBT_STRUCTS_ADDED : SBT_STRUCTS_NO_MEMORY;
+}
+
+const struct sbt_struct *sbt_structs_find(const struct sbt_structs *s, const char *name)
+{
+    const uint64_t *place = sbt_map_find(&s->by_name, tsm_hash64(name, strlen(name)));
+
+    return place && *place < s->count ? &s->list[*place] : NULL;
+}
+
+const struct sbt_struct *sbt_structs_by_id(const struct sbt_structs *s, uint64_t id)
+{
+    const uint64_t *place = sbt_map_find(&s->by_id, id);
+
+    return place && *place < s->count ? &s->list[*place] : NULL;
+}
