@@ -9,7 +9,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-static int differs(struct tsm_field_diff *out, const char *field, const char *a, const char *b)
+int tsm_field_diff_texts(struct tsm_field_diff *out, const char *field, const char *a,
+                         const char *b)
 {
     out->field = field;
     tsm_format(out->value_a, sizeof(out->value_a), "%s", a ? a : "");
@@ -39,7 +40,7 @@ static int bytes_differ(struct tsm_field_diff *out, const char *field)
 
     out->field = field;
     if (!d->shown)
-        return differs(out, field, "other bytes", "other bytes");
+        return tsm_field_diff_texts(out, field, "other bytes", "other bytes");
     tsm_format(out->value_a, sizeof(out->value_a), "byte %llu is %02x",
                (unsigned long long)d->offset, d->expected[0]);
     tsm_format(out->value_b, sizeof(out->value_b), "byte %llu is %02x",
@@ -75,6 +76,16 @@ static int compare_arguments(struct tsm_field_diff *out, const struct tsm_field_
     return 0;
 }
 
+int tsm_field_diff_bytes(struct tsm_field_diff *out, const char *field, const uint8_t *a,
+                         size_t size_a, const uint8_t *b, size_t size_b)
+{
+    if (size_a != size_b)
+        return sizes_differ(out, field, size_a, size_b);
+    if (!size_a || !tsm_difference_bytes(&out->difference, 0, a, b, size_a))
+        return 0;
+    return bytes_differ(out, field);
+}
+
 static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                          uint32_t index)
 {
@@ -85,15 +96,9 @@ static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff
     if (!sbt_record_bytes(in->records[0], index, &a, &size_a) ||
         !sbt_record_bytes(in->records[1], index, &b, &size_b))
         return 0;
-    if (size_a != size_b)
-        return sizes_differ(out, field->name, size_a, size_b);
-    if (!size_a)
-        return 0;
-    if (field->role == SBT_ROLE_ARGUMENTS)
+    if (field->role == SBT_ROLE_ARGUMENTS && size_a == size_b)
         return compare_arguments(out, in, field->name, a, b, size_a);
-    if (!tsm_difference_bytes(&out->difference, 0, a, b, size_a))
-        return 0;
-    return bytes_differ(out, field->name);
+    return tsm_field_diff_bytes(out, field->name, a, size_a, b, size_b);
 }
 
 /* ---- blobs -------------------------------------------------------------------------------- */
@@ -158,7 +163,30 @@ static int compare_strings(struct tsm_field_diff *out, const struct tsm_field_di
 
     if (text_a && text_b && !strcmp(text_a, text_b))
         return 0;
-    return text_a == text_b ? 0 : differs(out, field, text_a, text_b);
+    return text_a == text_b ? 0 : tsm_field_diff_texts(out, field, text_a, text_b);
+}
+
+int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                          const char *field, enum sbt_field_type type, const char *detail,
+                          uint64_t a, uint64_t b)
+{
+    switch (type) {
+    case SBT_FIELD_HOSTPTR:
+        return 0;
+    case SBT_FIELD_HANDLE:
+        if (tsm_pairing_handle(in->pairing, detail, a, b))
+            return 0;
+        return numbers_differ(out, field, false, a, b);
+    case SBT_FIELD_DEVPTR:
+        if (in->ignore_addresses ||
+            tsm_pairing_address(in->pairing, a, in->records[0]->seq, b, in->records[1]->seq))
+            return 0;
+        return numbers_differ(out, field, true, a, b);
+    default:
+        return a == b ? 0
+                      : numbers_differ(out, field, type == SBT_FIELD_HEX || type == SBT_FIELD_FLAGS,
+                                       a, b);
+    }
 }
 
 static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
@@ -168,29 +196,16 @@ static int compare_field(struct tsm_field_diff *out, const struct tsm_field_diff
     uint64_t a = in->records[0]->slots[index], b = in->records[1]->slots[index];
 
     switch (field->type) {
-    case SBT_FIELD_HOSTPTR:
-        return 0;
-    case SBT_FIELD_HANDLE:
-        if (tsm_pairing_handle(in->pairing, field->detail, a, b))
-            return 0;
-        return numbers_differ(out, field->name, false, a, b);
-    case SBT_FIELD_DEVPTR:
-        if (in->ignore_addresses ||
-            tsm_pairing_address(in->pairing, a, in->records[0]->seq, b, in->records[1]->seq))
-            return 0;
-        return numbers_differ(out, field->name, true, a, b);
     case SBT_FIELD_STRING:
         return compare_strings(out, in, field->name, a, b);
     case SBT_FIELD_BYTES:
         return compare_bytes(out, in, index);
     case SBT_FIELD_BLOB:
         return compare_blobs(out, in, index);
+    case SBT_FIELD_STRUCT:
+        return tsm_value_diff(out, in, index);
     default:
-        return a == b
-                   ? 0
-                   : numbers_differ(out, field->name,
-                                    field->type == SBT_FIELD_HEX || field->type == SBT_FIELD_FLAGS,
-                                    a, b);
+        return tsm_field_diff_number(out, in, field->name, field->type, field->detail, a, b);
     }
 }
 
@@ -209,7 +224,7 @@ int tsm_field_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input
     out->difference.call = out->difference.function = "";
     out->field = "";
     if (a->type != b->type)
-        return differs(out, "call", in->schemas[0]->name, in->schemas[1]->name);
+        return tsm_field_diff_texts(out, "call", in->schemas[0]->name, in->schemas[1]->name);
     if ((a->flags & SBT_RECORD_FAILED) != (b->flags & SBT_RECORD_FAILED) || a->result != b->result)
         return numbers_differ(out, "result", false, (uint64_t)a->result, (uint64_t)b->result);
     if (a->flags & SBT_RECORD_FAILED)

@@ -18,10 +18,24 @@ struct tsm_field_diff_input {
 
 /* The first field that differs. */
 struct tsm_field_diff {
-    const char *field; /* "call" and "result" stand for those */
+    const char *field; /* "call" and "result" stand for those; may point to `path` */
+    char path[128];    /* within a structured value: "submits[0].masks[1]" */
     char value_a[128], value_b[128];
     struct tsm_difference difference; /* of bytes: offset and what is shown; else zeroed */
 };
+
+/* The parts of a comparison: as tsm_field_diff(). `field` must live as long as *out. */
+int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                          const char *field, enum sbt_field_type type, const char *detail,
+                          uint64_t a, uint64_t b);
+int tsm_field_diff_texts(struct tsm_field_diff *out, const char *field, const char *a,
+                         const char *b);
+int tsm_field_diff_bytes(struct tsm_field_diff *out, const char *field, const uint8_t *a,
+                         size_t size_a, const uint8_t *b, size_t size_b);
+
+/* The structured values of field `index` (analysis/value_diff.c). */
+int tsm_value_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
+                   uint32_t index);
 
 /* 1: they differ, and *out says where; 0: they agree. */
 int tsm_field_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input *in);

@@ -50,6 +50,9 @@ struct tsm_exports; /* interpose/interpose.h */
 struct tsm_source {
     const struct tsm_api_description *description;
 
+    /* Fill in what `description` points to. Called before a session reads it, once. Optional. */
+    void (*prepare)(void);
+
     /* Names under which programs open the API's library, NULL-terminated: dlopen() of one of them
      * (or of an absolute path that ends in one) gives our wrappers. Optional. */
     const char *const *sonames;

@@ -179,8 +179,11 @@ static struct tsm_session *create(bool forked)
         tsm_log(TSM_LOG_WARN, "no memory for recording; capture is off");
         return NULL;
     }
-    for (const struct tsm_source *const *source = tsm_sources; *source; source++)
+    for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
+        if ((*source)->prepare)
+            (*source)->prepare();
         learn_types(s, (*source)->description);
+    }
     s->filtering = s->settings.stream_count || s->settings.kernels[0] ||
                    s->settings.threads_only[0] || s->settings.sample > 1 || s->settings.rate_max ||
                    s->settings.stop_call;

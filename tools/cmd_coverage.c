@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#ifdef TSM_VULKAN
+#include "api/vulkan/vulkan_describe.h"
+#endif
 #include "replay/backend.h"
 #include "tools/json_out.h"
 #include "tools/line.h"
@@ -24,7 +27,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(coverage_values, api),
      .argument = "NAME",
-     .help = "Only this API: cuda, ..."},
+     .help = "Only this API: cuda, vulkan."},
     {.name = "family",
      .letter = 'f',
      .type = TSM_OPTION_TEXT,
@@ -51,6 +54,42 @@ static const struct tsm_option options[] = {
 };
 
 static const char *const status_names[] = {"generated", "hooked", "unmodelled"};
+
+/* ---- APIs of this build ------------------------------------------------------------------------ */
+
+/* Recorded, whether or not there is a backend yet. */
+static const struct tsm_api_description *const recorded[] = {
+#ifdef TSM_VULKAN
+    &vulkan_description,
+#endif
+    NULL,
+};
+
+static void prepare(void)
+{
+#ifdef TSM_VULKAN
+    vulkan_describe();
+#endif
+}
+
+/* Those with a backend, then the others; NULL behind the last. */
+static const struct tsm_api_description *api_at(size_t place)
+{
+    size_t backends = 0;
+
+    for (; tsm_backends[backends]; backends++)
+        if (backends == place)
+            return tsm_backends[backends]->description;
+    place -= backends;
+    for (size_t i = 0; recorded[i]; i++) {
+        bool known = false;
+        for (size_t j = 0; j < backends; j++)
+            known |= tsm_backends[j]->description == recorded[i];
+        if (!known && place-- == 0)
+            return recorded[i];
+    }
+    return NULL;
+}
 
 /* ---- the table of this build ----------------------------------------------------------------- */
 
@@ -130,8 +169,8 @@ static int list_build(const struct coverage_values *v)
         tsm_json_name(j, "calls");
         tsm_json_open(j, '[');
     }
-    for (size_t i = 0; tsm_backends[i]; i++) {
-        const struct tsm_api_description *api = tsm_backends[i]->description;
+    for (size_t i = 0; api_at(i); i++) {
+        const struct tsm_api_description *api = api_at(i);
         struct sums sums = {0};
         if (v->api && strcmp(v->api, api->name) != 0)
             continue;
@@ -171,8 +210,8 @@ struct trace_sums {
 
 static enum tsm_call_status find_status(uint32_t type)
 {
-    for (size_t i = 0; tsm_backends[i]; i++) {
-        const struct tsm_api_description *api = tsm_backends[i]->description;
+    for (size_t i = 0; api_at(i); i++) {
+        const struct tsm_api_description *api = api_at(i);
         if ((uint32_t)api->api != SBT_TYPE_API(type))
             continue;
         for (size_t j = 0; j < api->call_count; j++) {
@@ -315,6 +354,7 @@ static int list_trace(const struct coverage_values *v, const char *path)
 
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
+    prepare();
     return words->count ? list_trace(values, words->words[0]) : list_build(values);
 }
 

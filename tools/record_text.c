@@ -2,6 +2,7 @@
 #include "tools/record_text.h"
 
 #include "base/text.h"
+#include "tools/record_text_value.h"
 #include "tools/terminal.h"
 
 enum column {
@@ -77,6 +78,17 @@ static void put_handle(struct tsm_line *line, const char *type, uint64_t id)
     tsm_line_u64(line, id);
 }
 
+void tsm_record_text_bytes(struct tsm_record_text *t, const uint8_t *data, size_t size)
+{
+    tsm_line_text(&t->line, "[");
+    tsm_line_bytes(&t->line, data, size < BYTES_SHOWN ? size : BYTES_SHOWN);
+    if (size > BYTES_SHOWN) {
+        tsm_line_text(&t->line, "... ");
+        tsm_line_size(&t->line, size);
+    }
+    tsm_line_text(&t->line, "]");
+}
+
 static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record, uint32_t slot)
 {
     const uint8_t *data;
@@ -86,13 +98,7 @@ static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record
         tsm_line_text(&t->line, "<malformed>");
         return;
     }
-    tsm_line_text(&t->line, "[");
-    tsm_line_bytes(&t->line, data, size < BYTES_SHOWN ? size : BYTES_SHOWN);
-    if (size > BYTES_SHOWN) {
-        tsm_line_text(&t->line, "... ");
-        tsm_line_size(&t->line, size);
-    }
-    tsm_line_text(&t->line, "]");
+    tsm_record_text_bytes(t, data, size);
 }
 
 static void put_blob(struct tsm_record_text *t, const struct sbt_record *record, uint32_t slot)
@@ -135,6 +141,41 @@ static double as_f64(uint64_t slot)
     return value;
 }
 
+void tsm_record_text_number(struct tsm_record_text *t, enum sbt_field_type type, const char *detail,
+                            uint64_t value)
+{
+    switch (type) {
+    case SBT_FIELD_INT:
+        tsm_line_i64(&t->line, (int64_t)value);
+        break;
+    case SBT_FIELD_HEX:
+    case SBT_FIELD_DEVPTR:
+    case SBT_FIELD_HOSTPTR:
+        tsm_line_hex(&t->line, value);
+        break;
+    case SBT_FIELD_BOOL:
+        tsm_line_text(&t->line, value ? "true" : "false");
+        break;
+    case SBT_FIELD_F32:
+        put_float(&t->line, as_f32(value));
+        break;
+    case SBT_FIELD_F64:
+        put_float(&t->line, as_f64(value));
+        break;
+    case SBT_FIELD_HANDLE:
+        put_handle(&t->line, detail, value);
+        break;
+    case SBT_FIELD_ENUM:
+        put_enum(t, detail, (int64_t)value);
+        break;
+    case SBT_FIELD_FLAGS:
+        put_flags(t, detail, value);
+        break;
+    default: /* UINT, SIZE, and types of a newer format */
+        tsm_line_u64(&t->line, value);
+    }
+}
+
 static void put_value(struct tsm_record_text *t, const struct sbt_record *record, uint32_t index,
                       const struct sbt_field *field)
 {
@@ -145,32 +186,6 @@ static void put_value(struct tsm_record_text *t, const struct sbt_record *record
         return;
     }
     switch (field->type) {
-    case SBT_FIELD_INT:
-        tsm_line_i64(&t->line, (int64_t)slot);
-        break;
-    case SBT_FIELD_HEX:
-    case SBT_FIELD_DEVPTR:
-    case SBT_FIELD_HOSTPTR:
-        tsm_line_hex(&t->line, slot);
-        break;
-    case SBT_FIELD_BOOL:
-        tsm_line_text(&t->line, slot ? "true" : "false");
-        break;
-    case SBT_FIELD_F32:
-        put_float(&t->line, as_f32(slot));
-        break;
-    case SBT_FIELD_F64:
-        put_float(&t->line, as_f64(slot));
-        break;
-    case SBT_FIELD_HANDLE:
-        put_handle(&t->line, field->detail, slot);
-        break;
-    case SBT_FIELD_ENUM:
-        put_enum(t, field->detail, (int64_t)slot);
-        break;
-    case SBT_FIELD_FLAGS:
-        put_flags(t, field->detail, slot);
-        break;
     case SBT_FIELD_STRING:
         put_string(t, slot);
         break;
@@ -180,8 +195,11 @@ static void put_value(struct tsm_record_text *t, const struct sbt_record *record
     case SBT_FIELD_BLOB:
         put_blob(t, record, index);
         break;
-    default: /* UINT, SIZE, and types of a newer format */
-        tsm_line_u64(&t->line, slot);
+    case SBT_FIELD_STRUCT:
+        tsm_record_text_struct(t, record, index, field);
+        break;
+    default:
+        tsm_record_text_number(t, field->type, field->detail, slot);
     }
 }
 

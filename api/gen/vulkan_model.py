@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from description import FIELD_COUNT_MAX, KINDS, ROLES, STATUSES, Problems, read_lines
 
-OPTIONS = ('blocks', 'taints', 'poll')
+OPTIONS = ('blocks', 'taints', 'poll', 'shared', 'partial')
+OBJECT_MAX = 63  # capture/handle.c
 # Kinds of values in memory: enum vk_kind. C type -> (kind, size).
 SCALARS = {
     'uint8_t': ('U8', 1), 'uint16_t': ('U16', 2), 'uint32_t': ('U32', 4), 'uint64_t': ('U64', 8),
@@ -70,6 +71,9 @@ class Table:
     options: set = field(default_factory=set)
     replay: str = ''
     stream: str = ''
+    before: list = field(default_factory=list)  # functions by hand
+    after: list = field(default_factory=list)
+    done: list = field(default_factory=list)
 
 
 @dataclass
@@ -98,14 +102,16 @@ class Ids:
                 self.known[match[1]][match[3]] = int(match[2])
 
     def of(self, what, names):
-        """Name -> number. What the file lacks gets, in order of names, a number from 0x8000 on that
-        its name gives (FNV-1a, next free one); objects the next free one from 1 on."""
+        """Name -> number. What the file lacks gets, in order of names, a number that its name
+        gives (FNV-1a, next free one): of commands from 0x800 on (capture knows 4096), of structs
+        from 0x8000 on; objects the next free one from 1 on."""
         numbers = {name: self.known[what][name] for name in names if name in self.known[what]}
         taken = set(self.known[what].values())
         for name in sorted(set(names) - set(numbers)):
-            number = 1 if what == 'object' else 0x8000 | fnv1a(name) & 0x7fff
+            first = {'object': 1, 'command': 0x800, 'struct': 0x8000}[what]
+            number = first if what == 'object' else first | fnv1a(name) & first - 1
             while number in taken:
-                number = number + 1 if what == 'object' else 0x8000 | number + 1 & 0x7fff
+                number = number + 1 if what == 'object' else first | number + 1 & first - 1
             taken.add(number)
             numbers[name] = number
         return numbers
@@ -277,6 +283,8 @@ class Maker:
             if match and table.union:
                 names = [row.name for row in table.rows]
                 table.choose = names.index(match[1]) + 1
+            elif re.fullmatch(r'(before|after|done) \w+', text) and table.command:
+                getattr(table, text.split()[0]).append(text.split()[1])
             elif not words and table.command:
                 self.status(table, place, text.split())
             elif not row:
@@ -368,8 +376,8 @@ class Maker:
         rows = [self.argument(owner, param, names) for param in command.params]
         table = Table(command.name, owner, rows, command=command)
         self.traits(table, self.says.of(command.name))
-        if not table.status:
-            self.problem(command.name, 'vulkan.api says nothing of it')
+        if not table.status:  # of a newer registry
+            table.status, table.kind, table.options = 'unmodelled', 'state', {'taints'}
         if not table.replay:
             table.replay = 'none' if table.kind in ('init', 'query', 'sync', 'other') or \
                 table.status == 'unmodelled' else 'generated'
@@ -401,8 +409,11 @@ class Maker:
             return ''
         if row.form == 'POINTER' and row.count_kind == 'ONE':
             return ''
-        name = row.member.type + ('[][]' if row.form == 'ROWS' else '[]')
+        name = row.member.type + '[]'
         self.lists.setdefault(name, row)
+        if row.form == 'ROWS':
+            name += '[]'
+            self.lists.setdefault(name, row)
         return name
 
     # ---- all ------------------------------------------------------------------------------------
@@ -419,6 +430,8 @@ class Maker:
             table.id = struct_ids[table.name]
         for table in commands:
             table.id = command_ids[table.name]
+        if max(self.objects.values()) > OBJECT_MAX:
+            self.problem('vulkan.ids', f'more than {OBJECT_MAX} types of objects')
         if self.problems:
             raise Problems('\n'.join(dict.fromkeys(self.problems)))
         lists = [(name, self.lists[name]) for name in sorted(self.lists)]

@@ -3,6 +3,7 @@
 
 import re
 
+import vulkan_calls
 from text import HEAD, guarded, wrap
 
 REPLAYS = {'none': 'VK_REPLAY_NONE', 'generated': 'VK_REPLAY_GENERATED', 'hook': 'VK_REPLAY_HOOK'}
@@ -22,7 +23,16 @@ enum vk_command_place {{
 enum vk_object {{
 {objects}}};
 
-#define VK_OBJECT_COUNT_MAX 64 /* types are 1 to 63 */
+/* Rows of the tables. */
+enum vk_table_size {{
+    VK_STRUCT_COUNT = {structs},
+    VK_MEMBER_COUNT = {members},
+    VK_LIST_COUNT = {lists},
+    VK_COMMAND_COUNT = {commands},
+    VK_ARGUMENT_COUNT = {arguments},
+    VK_ENUM_COUNT = {enums},
+    VK_VALUE_COUNT = {values},
+}};
 '''
 
 ARGS_H = '''\
@@ -186,7 +196,8 @@ class Tables:
             'rows': ''.join(self.case(i, *item) for i, item in enumerate(self.rows)),
             'rules': ''.join(f'    case {i + 1}:\n        return {rule}(scope);\n'
                              for i, rule in enumerate(self.rules))}
-        self.texts = {
+        calls = vulkan_calls.make(model, self.names)
+        self.texts = calls | {
             'vulkan_structs.c': STRUCTS_C.format(**structs, **functions),
             'vulkan_commands.c': commands, 'vulkan_names.c': self.names_c(),
             'vulkan_args.h': self.args_h(), 'vulkan_ids.h': self.ids_h(),
@@ -262,14 +273,22 @@ class Tables:
 
     # ---- commands -------------------------------------------------------------------------------
 
+    @staticmethod
+    def status_of(command):
+        """A command is hooked as soon as a function by hand takes part in recording or replay."""
+        by_hand = command.before or command.after or command.done or command.replay == 'hook'
+        return 'hook' if by_hand and command.status == 'generated' else command.status
+
     def command_row(self, command, first):
         family = command.command.origin
         flags = ['SBT_SCHEMA_RESULT_ENUM'] if command.command.result == 'VkResult' else []
         flags += ['SBT_SCHEMA_TAINTS'] if 'taints' in command.options else []
+        options = [option for option in ('shared', 'partial') if option in command.options]
         return wrap(f'    {{{self.names.place(command.name)}, {command.id}, {first}, '
                     f'{len(command.rows)}, sizeof({command.c_name}), {self.names.place(family)}, '
-                    f'SBT_KIND_{command.kind.upper()}, {STATUS[command.status]}, '
-                    f'{" | ".join(flags) or 0}, {REPLAYS[command.replay]}}},', 5) + '\n'
+                    f'SBT_KIND_{command.kind.upper()}, {STATUS[self.status_of(command)]}, '
+                    f'{" | ".join(flags) or 0}, {REPLAYS[command.replay]}, '
+                    f'{" | ".join("VK_COMMAND_IS_" + option.upper() for option in options) or 0}}},', 5) + '\n'
 
     def commands_c(self):
         arguments, commands, place, where = '', '', 0, {}
@@ -328,7 +347,12 @@ class Tables:
 
     def ids_h(self):
         commands = self.model.commands
+        model = self.model
         return guarded('API_VULKAN_VULKAN_IDS_H', IDS_H.format(
+            structs=len(model.structs), lists=len(model.lists), commands=len(commands),
+            members=sum(len(table.rows) for table in model.structs),
+            arguments=sum(len(table.rows) for table in commands if not table.command.alias_of),
+            enums=len(model.enums), values=sum(len(enum.values) for enum in model.enums),
             types=''.join(f'    TYPE_{table.name} = 4 << 16 | {table.id},\n' for table in commands),
             places=''.join(f'    VK_COMMAND_{table.name} = {place},\n'
                            for place, table in enumerate(commands)),

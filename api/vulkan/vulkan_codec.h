@@ -9,29 +9,25 @@
 
 #include "api/vulkan/vulkan_tables.h"
 #include "base/bytes.h"
+#include "format/struct_out.h"
 
 /* ---- encode ---------------------------------------------------------------------------------- */
 
 /* Runs inside the traced program: no malloc, no lock, bounded. */
 struct vk_encoder {
+    struct sbt_out out; /* where values go; out.grow may be set. overflow: there is no value */
     /* The stable id of a handle. */
     uint64_t (*handle)(void *user, uint32_t object_type, uint64_t raw);
     void *user;
-    /* Where to write. What does not fit is not written, but counted. */
-    uint8_t *buffer;
-    uint64_t room;
-    uint64_t size;         /* bytes that the values have so far, written or not */
-    uint32_t unknown;      /* structs in pNext chains that the tables do not know: skipped */
+    uint32_t unknown; /* structs in pNext chains that the tables do not know: skipped */
     int32_t unknown_stype; /* the last of them */
-    bool failed;           /* nested too deep, or absurdly long: what was written is no value */
     uint32_t depth;        /* 0 at first */
 };
 
 /* Nothing written yet; handles are their own ids until `handle` is set. */
-void vk_encoder_init(struct vk_encoder *e, void *buffer, uint64_t room);
+void vk_encoder_init(struct vk_encoder *e, void *buffer, size_t room);
 
-/* Append the value of a struct. Check e->failed, and e->size against the room: when it did not fit,
- * do it again with so much. */
+/* Append the value of a struct. What is nested too deep or absurdly long overflows, too. */
 void vk_encode_struct(struct vk_encoder *e, const struct vk_struct *type, const void *memory,
                       const struct vk_scope *up);
 
@@ -89,5 +85,27 @@ bool vk_decode_struct(struct vk_decoder *d, const struct vk_struct *type, void *
  * already. An argument that the implementation writes gets room of the recorded size. */
 bool vk_decode_argument(struct vk_decoder *d, const struct vk_command *command, uint32_t place,
                         void *args);
+
+/* The bytes of the STRUCT field in slot `index`: 1, or 0: none; negative: they cannot be had. */
+typedef int vk_value_function(void *user, uint32_t index, const uint8_t **data, size_t *size);
+
+/* A whole record into struct vk_args_NAME: scalars from its slots, structs and lists from `value`,
+ * texts and bytes as they are. An argument that the implementation writes gets room for what it wrote
+ * then: handles 0, numbers (which may say how much room there is) as recorded. `d` needs no data. */
+struct sbt_record;
+struct vk_record_source {
+    const struct sbt_record *record;
+    vk_value_function *value;
+    const char *(*text)(void *user, uint32_t id); /* of a STRING slot; NULL when it is not there */
+    void *user;
+};
+bool vk_decode_args(struct vk_decoder *d, const struct vk_command *command,
+                    const struct vk_record_source *source, void *args);
+
+/* The handles that a call made, after it was called again with decoded arguments: `made` for each of
+ * them, with the recorded id. False: the record is malformed, or `made` said so. */
+bool vk_each_made(const struct vk_command *command, const struct vk_record_source *source,
+                  const void *args,
+                  bool (*made)(void *user, uint32_t object_type, uint64_t id, uint64_t raw));
 
 #endif

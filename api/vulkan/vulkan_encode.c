@@ -5,7 +5,6 @@
 
 /* Of FORMAT.md 13. */
 #define DEPTH_MAX      32u
-#define SIZE_MAX_VALUE (32u << 20)
 
 /* A longer chain is a ring. */
 #define CHAIN_MAX 256u
@@ -22,54 +21,23 @@ static uint64_t same(void *user, uint32_t object_type, uint64_t raw)
     return raw;
 }
 
-void vk_encoder_init(struct vk_encoder *e, void *buffer, uint64_t room)
+void vk_encoder_init(struct vk_encoder *e, void *buffer, size_t room)
 {
-    *e = (struct vk_encoder){.handle = same, .buffer = buffer, .room = room};
+    *e = (struct vk_encoder){.handle = same};
+    sbt_out_init(&e->out, buffer, room, NULL, NULL);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
-
-static void put(struct vk_encoder *e, const void *data, uint64_t size)
+static void fail(struct vk_encoder *e)
 {
-    if (size > SIZE_MAX_VALUE || e->size > SIZE_MAX_VALUE)
-        e->failed = true;
-    if (e->failed)
-        return;
-    if (e->size + size <= e->room)
-        memcpy(e->buffer + e->size, data, size);
-    e->size += size;
-}
-
-static uint32_t varint(uint8_t out[10], uint64_t value)
-{
-    uint32_t size = 0;
-
-    for (; value >= 0x80; value >>= 7)
-        out[size++] = (uint8_t)(value | 0x80);
-    out[size++] = (uint8_t)value;
-    return size;
-}
-
-static void put_varint(struct vk_encoder *e, uint64_t value)
-{
-    uint8_t bytes[10];
-
-    put(e, bytes, varint(bytes, value));
-}
-
-/* Text and bytes; NULL: none. */
-static void put_bytes(struct vk_encoder *e, const void *data, uint64_t size)
-{
-    put_varint(e, data ? size + 1 : 0);
-    if (data)
-        put(e, data, size);
+    e->out.overflow = true;
+    e->out.end = e->out.at; /* from here on nothing fits */
 }
 
 static bool enter(struct vk_encoder *e)
 {
     if (++e->depth > DEPTH_MAX)
-        e->failed = true;
-    return !e->failed;
+        fail(e);
+    return !e->out.overflow;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -83,7 +51,7 @@ static int64_t load_signed(const void *at, size_t size)
 
 static uint64_t id_of(struct vk_encoder *e, uint32_t object_type, uint64_t raw)
 {
-    return raw && object_type && !e->failed ? e->handle(e->user, object_type, raw) : 0;
+    return raw && object_type && !e->out.overflow ? e->handle(e->user, object_type, raw) : 0;
 }
 
 /* A value that is not there: one that is ignored. */
@@ -93,7 +61,7 @@ static void encode_nothing(struct vk_encoder *e, const struct vk_member *m)
 
     bool wide = m->form == VK_FORM_ONE && (m->kind == VK_KIND_F32 || m->kind == VK_KIND_F64);
 
-    put(e, zeros, wide ? vk_value_size(m) : 1);
+    sbt_out_raw(&e->out, zeros, wide ? vk_value_size(m) : 1);
 }
 
 static void encode_value(struct vk_encoder *e, const struct vk_member *m,
@@ -108,22 +76,22 @@ static void encode_value(struct vk_encoder *e, const struct vk_member *m,
     case VK_KIND_I32:
     case VK_KIND_I64:
     case VK_KIND_ENUM:
-        put_varint(e, tsm_zigzag(load_signed(at, size)));
+        sbt_out_zigzag(&e->out, load_signed(at, size));
         break;
     case VK_KIND_F32:
     case VK_KIND_F64:
-        put(e, at, size);
+        sbt_out_raw(&e->out, at, size);
         break;
     case VK_KIND_HANDLE:
-        put_varint(e, id_of(e, m->type, vk_load(at, size)));
+        sbt_out_varint(&e->out, id_of(e, m->type, vk_load(at, size)));
         break;
     case VK_KIND_OBJECT:
-        put_varint(e,
+        sbt_out_varint(&e->out,
                    id_of(e, vk_object_of((uint32_t)vk_sibling(siblings, m->count, scope->memory)),
                          vk_load(at, size)));
         break;
     case VK_KIND_BITS:
-        put_varint(e, vk_load(at, size) >> (m->count & 0xff) & ((1ull << (m->count >> 8)) - 1));
+        sbt_out_varint(&e->out, vk_load(at, size) >> (m->count & 0xff) & ((1ull << (m->count >> 8)) - 1));
         break;
     case VK_KIND_STRUCT: {
         uint32_t choice = vk_structs[m->type].choose;
@@ -134,7 +102,7 @@ static void encode_value(struct vk_encoder *e, const struct vk_member *m,
         break;
     }
     default:
-        put_varint(e, vk_load(at, size));
+        sbt_out_varint(&e->out, vk_load(at, size));
     }
 }
 
@@ -144,9 +112,9 @@ static void encode_list(struct vk_encoder *e, const struct vk_member *m,
                         const struct vk_member *siblings, const char *at, uint64_t count,
                         uint64_t stride, const struct vk_scope *scope)
 {
-    put_varint(e, count + 1);
+    sbt_out_list(&e->out, count);
     if (enter(e))
-        for (uint64_t i = 0; i < count && !e->failed; i++)
+        for (uint64_t i = 0; i < count && !e->out.overflow; i++)
             encode_value(e, m, siblings, at + i * stride, scope);
     e->depth--;
 }
@@ -155,18 +123,18 @@ static void encode_pointers(struct vk_encoder *e, const struct vk_member *m,
                             const struct vk_member *siblings, const char *const *at, uint64_t count,
                             const struct vk_scope *scope)
 {
-    put_varint(e, count + 1);
+    sbt_out_list(&e->out, count);
     if (enter(e))
-        for (uint64_t i = 0; i < count && !e->failed; i++) {
+        for (uint64_t i = 0; i < count && !e->out.overflow; i++) {
             if (m->kind == VK_KIND_CHAR)
-                put_bytes(e, at[i], at[i] ? strlen(at[i]) : 0);
+                sbt_out_text(&e->out, at[i]);
             else if (m->form == VK_FORM_ROWS)
                 encode_list(e, m, siblings, at[i], vk_rows(m->stride, scope->memory, i),
                             vk_value_size(m), scope);
             else if (at[i])
                 encode_value(e, m, siblings, at[i], scope);
             else
-                e->failed = true; /* not allowed, and not to be said in a list */
+                fail(e); /* not allowed, and not to be said in a list */
         }
     e->depth--;
 }
@@ -176,35 +144,14 @@ static void encode_array(struct vk_encoder *e, const struct vk_member *m,
                          const struct vk_scope *scope)
 {
     if (m->kind == VK_KIND_CHAR)
-        put_bytes(e, at, strnlen(at, m->count));
+        sbt_out_bytes(&e->out, at, strnlen(at, m->count));
     else if (m->kind == VK_KIND_BYTE)
-        put_bytes(e, at, m->count);
+        sbt_out_bytes(&e->out, at, m->count);
     else
         encode_list(e, m, siblings, at, m->count, vk_value_size(m), scope);
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
-
-/* Its size comes before a value: written behind the place of a short one, and moved if that is
- * wrong. */
-static void encode_sized(struct vk_encoder *e, const struct vk_struct *type, const void *memory,
-                         const struct vk_scope *up)
-{
-    uint64_t start = e->size;
-    uint8_t bytes[10] = {0};
-    uint32_t length;
-
-    put(e, bytes, 1);
-    encode_struct(e, type, memory, up, true, 0);
-    if (e->failed)
-        return;
-    length = varint(bytes, e->size - start - 1);
-    e->size += length - 1;
-    if (e->size > e->room)
-        return;
-    memmove(e->buffer + start + length, e->buffer + start + 1, e->size - start - length);
-    memcpy(e->buffer + start, bytes, length);
-}
 
 struct chain_head {
     int32_t stype;
@@ -215,18 +162,19 @@ static void encode_chain(struct vk_encoder *e, const struct chain_head *at,
                          const struct vk_scope *scope)
 {
     if (enter(e))
-        for (uint32_t i = 0; at && i < CHAIN_MAX && !e->failed; at = at->next, i++) {
+        for (uint32_t i = 0; at && i < CHAIN_MAX && !e->out.overflow; at = at->next, i++) {
             const struct vk_struct *type = vk_struct_of(at->stype);
             if (type) {
-                put_varint(e, SBT_TYPE(SBT_API_VULKAN, type->id));
-                encode_sized(e, type, at, scope);
+                size_t place = sbt_out_element(&e->out, SBT_TYPE(SBT_API_VULKAN, type->id));
+                encode_struct(e, type, at, scope, true, 0);
+                sbt_out_element_end(&e->out, place);
             } else if (at->stype != LOADER_INSTANCE && at->stype != LOADER_DEVICE) {
                 e->unknown++;
                 e->unknown_stype = at->stype;
             }
         }
     e->depth--;
-    put_varint(e, 0);
+    sbt_out_chain_end(&e->out);
 }
 
 /* ---- structs --------------------------------------------------------------------------------- */
@@ -238,16 +186,16 @@ static void encode_pointer(struct vk_encoder *e, const struct vk_member *m,
     uint64_t count;
 
     if (m->count_kind == VK_COUNT_STRING && m->form == VK_FORM_POINTER) {
-        put_bytes(e, at, at ? strlen(at) : 0);
+        sbt_out_text(&e->out, at);
         return;
     }
     count = at ? vk_member_count(m, siblings, scope->memory) : 0;
     if (!at)
-        put_varint(e, 0);
+        sbt_out_none(&e->out);
     else if (m->form == VK_FORM_POINTERS || m->form == VK_FORM_ROWS)
         encode_pointers(e, m, siblings, at, count, scope);
     else if (m->kind == VK_KIND_BYTE)
-        put_bytes(e, at, count);
+        sbt_out_bytes(&e->out, at, count);
     else
         encode_list(e, m, siblings, at, count, vk_step(m, siblings, scope->memory), scope);
 }
@@ -282,11 +230,11 @@ static void encode_struct(struct vk_encoder *e, const struct vk_struct *type, co
     if (!enter(e))
         ;
     else if (type->flags & VK_STRUCT_UNION) {
-        put_varint(e, choice);
+        sbt_out_varint(&e->out, choice);
         if (choice)
             encode_member(e, &members[choice - 1], members, &scope, false);
     } else {
-        for (uint32_t i = 0; i < type->member_count && !e->failed; i++)
+        for (uint32_t i = 0; i < type->member_count && !e->out.overflow; i++)
             encode_member(e, &members[i], members, &scope, in_chain);
     }
     e->depth--;

@@ -125,6 +125,12 @@ struct vk_command {
     uint8_t status;     /* enum tsm_call_status */
     uint8_t schema_flags;
     uint8_t replay; /* enum vk_replay */
+    uint8_t flags;  /* enum vk_command_flag */
+};
+
+enum vk_command_flag {
+    VK_COMMAND_IS_SHARED = 1,  /* the handles that it gives it may have given before */
+    VK_COMMAND_IS_PARTIAL = 2, /* an error may have made some of the handles all the same */
 };
 
 enum vk_replay {

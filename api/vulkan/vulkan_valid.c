@@ -5,7 +5,7 @@
 #include "api/vulkan/vulkan_ids.h"
 #include "api/vulkan/vulkan_rules.h"
 
-struct vk_facts vk_facts;
+__attribute__((weak)) const struct vk_facts vk_facts = {NULL, NULL, NULL};
 
 /* The struct that the rule is about. */
 #define OWNER(Type, name) const Type *name = scope->memory

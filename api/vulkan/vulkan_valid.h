@@ -9,14 +9,14 @@
 
 #include "api/vulkan/vulkan_tables.h"
 
-/* What rules need to know and no struct says. Set once, before anything is encoded; a function that
- * is not there answers false. Handles are raw. */
+/* What rules need to know and no struct says. A function that is not there answers false. Handles
+ * are raw. Defined by who encodes: in the traced program vulkan_source_note.c, elsewhere nobody. */
 struct vk_facts {
     bool (*secondary)(uint64_t command_buffer);
     bool (*no_depth)(uint64_t render_pass, uint32_t subpass); /* no depth/stencil attachment */
     bool (*no_color)(uint64_t render_pass, uint32_t subpass);
 };
 
-extern struct vk_facts vk_facts;
+extern const struct vk_facts vk_facts;
 
 #endif

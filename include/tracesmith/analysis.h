@@ -42,7 +42,8 @@ struct tsm_diff_result {
     uint64_t compared_count;  /* commands and readbacks */
     struct tsm_difference first; /* when verdict is DIFFERENT */
     uint64_t seq_a, seq_b;    /* of the first difference in each trace */
-    char field[64];           /* which field differs; "" when a record is missing */
+    char field[128];          /* which field differs, and where in it: "submits[0].masks[1]"; ""
+                                 when a record is missing */
     char value_a[128], value_b[128];
 };
 

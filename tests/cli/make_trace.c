@@ -6,6 +6,7 @@
 #include "tracesmith/writer.h"
 
 #include "base/bytes.h"
+#include "format/struct_out.h"
 
 #include <execinfo.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #define TOY_API 77
-enum { TOY_INIT = 1, TOY_FUNCTION, TOY_SEND, TOY_LAUNCH, TOY_WAIT, TOY_ODD };
+enum { TOY_INIT = 1, TOY_FUNCTION, TOY_SEND, TOY_LAUNCH, TOY_WAIT, TOY_ODD, TOY_SUBMIT };
 
 static const struct sbt_enum_value results[] = {{"TOY_SUCCESS", 0}, {"TOY_ERROR_BUSY", 7}};
 static const struct sbt_enum_value colours[] = {{"RED", 1}, {"GREEN", 2}};
@@ -201,6 +202,95 @@ static __attribute__((noinline)) void put_self(struct scene *s, bool wrong)
     put_launch(s, 0, 1, 1, 2);
 }
 
+/* ---- structured values ---- */
+
+static const struct sbt_member extra_members[] = {
+    {"values", SBT_FIELD_UINT, SBT_FORM_LIST, ""},
+    {"text", SBT_FIELD_STRING, SBT_FORM_ONE, ""},
+};
+static const struct sbt_member submit_members[] = {
+    {"count", SBT_FIELD_UINT, SBT_FORM_ONE, ""},
+    {"waits", SBT_FIELD_HANDLE, SBT_FORM_LIST, "semaphore"},
+    {"masks", SBT_FIELD_FLAGS, SBT_FORM_LIST, "toy_colour"},
+    {"next", SBT_FIELD_STRUCT, SBT_FORM_CHAIN, ""},
+    {"host", SBT_FIELD_HOSTPTR, SBT_FORM_ONE, ""},
+};
+static const struct sbt_member submits_members[] = {
+    {"submits", SBT_FIELD_STRUCT, SBT_FORM_LIST, "ToySubmit"}};
+static const struct sbt_struct toy_structs[] = {
+    {SBT_TYPE(TOY_API, 1), 0, "ToySubmits", 1, submits_members},
+    {SBT_TYPE(TOY_API, 2), 0, "ToySubmit", 5, submit_members},
+    {SBT_TYPE(TOY_API, 3), 0, "ToyExtra", 2, extra_members},
+};
+static const struct sbt_field submit_fields[] = {
+    {"submits", SBT_FIELD_STRUCT, SBT_ROLE_NONE, "ToySubmits"},
+    {"extra", SBT_FIELD_STRUCT, SBT_ROLE_NONE, "ToyExtra"},
+};
+static const struct sbt_schema submit_schema =
+    SCHEMA(TOY_SUBMIT, "toySubmit", SBT_KIND_COMMAND, submit_fields);
+
+static void put_extra(struct sbt_out *out, unsigned count)
+{
+    sbt_out_list(out, count);
+    for (unsigned i = 0; i < count; i++)
+        sbt_out_varint(out, i * i);
+    sbt_out_text(out, count ? "a \"text\"" : NULL);
+}
+
+static void put_one_submit(struct sbt_out *out, uint64_t mask, uint64_t host, unsigned extra)
+{
+    size_t place;
+
+    sbt_out_varint(out, 1);
+    sbt_out_list(out, 1);
+    sbt_out_varint(out, 3);
+    sbt_out_list(out, 2);
+    sbt_out_varint(out, 1);
+    sbt_out_varint(out, mask);
+    place = sbt_out_element(out, toy_structs[2].id);
+    put_extra(out, extra);
+    sbt_out_element_end(out, place);
+    place = sbt_out_element(out, SBT_TYPE(TOY_API, 99));
+    sbt_out_raw(out, "??", 2);
+    sbt_out_element_end(out, place);
+    sbt_out_chain_end(out);
+    sbt_out_varint(out, host);
+}
+
+static void put_submit(struct scene *s, uint64_t mask, uint64_t host, unsigned count, bool cut)
+{
+    uint8_t data[1024] = {0};
+    struct sbt_out out;
+    uint64_t slots[2], first;
+
+    sbt_out_init(&out, data + 1, sizeof(data) - 1, NULL, NULL);
+    sbt_out_list(&out, 2);
+    put_one_submit(&out, 2, host, 2);
+    put_one_submit(&out, mask, host, 0);
+    first = sbt_out_size(&out) + 1;
+    slots[0] = cut ? first - 1 : first;
+    sbt_out_raw(&out, "", 1); /* the next value's byte 0 */
+    put_extra(&out, count);
+    slots[1] = count ? first << 32 | (sbt_out_size(&out) + 1 - first) : 0;
+    put(s, (struct sbt_record){.type = SBT_TYPE(TOY_API, TOY_SUBMIT),
+                               .stream = 0,
+                               .slot_count = 2,
+                               .slots = slots,
+                               .data = data,
+                               .data_size = sbt_out_size(&out) + 1});
+}
+
+/* `other`: the second submit's second mask and a host pointer differ. */
+static void put_structs(struct scene *s, bool other)
+{
+    for (size_t i = 0; i < sizeof(toy_structs) / sizeof(toy_structs[0]); i++)
+        check(sbt_writer_struct(s->writer, &toy_structs[i]));
+    check(sbt_writer_schema(s->writer, &submit_schema));
+    put_submit(s, 1, other ? 0x2000 : 0x1000, 0, false);
+    put_submit(s, other ? 3 : 1, 0x1000, 20, false);
+    put_submit(s, 1, 0x1000, 0, true);
+}
+
 static void put_many(struct scene *s, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
@@ -215,13 +305,16 @@ int main(int argc, char **argv)
 
     if (argc < 3) {
         fprintf(stderr,
-                "usage: make_trace whole|other|torn|lossy|many|self|stranger PATH [COUNT]\n");
+                "usage: make_trace whole|other|torn|lossy|many|self|stranger|structs|structs_other "
+                "PATH [COUNT]\n");
         return 2;
     }
     begin(&s, argv[2]);
     PUT(&s, TOY_INIT, SBT_STREAM_NONE, 0, 0, 0, 1);
     if (strcmp(scene, "many") == 0)
         put_many(&s, argc > 3 ? strtoull(argv[3], NULL, 10) : 1000);
+    else if (strcmp(scene, "structs") == 0 || strcmp(scene, "structs_other") == 0)
+        put_structs(&s, strcmp(scene, "structs_other") == 0);
     else if (strcmp(scene, "self") == 0 || strcmp(scene, "stranger") == 0)
         put_self(&s, strcmp(scene, "stranger") == 0);
     else
