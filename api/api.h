@@ -75,6 +75,17 @@ struct tsm_source {
 
     /* In the child of a fork: forget the parent's objects. Optional. */
     void (*forked)(void);
+
+    /* The program is about to open a library, by this path or name. Optional. */
+    void (*opening)(const char *path);
+
+    /* A function of that name, where it is found by dlsym(), is `found`'s to replace: it gets the
+     * address and where it is asked for, and returns what the program gets. Optional, both or none. */
+    const char *wanted_symbol;
+    void *(*found)(void *address, const void *caller);
+
+    /* The process ends in the ordinary way; the session runs still. Optional. */
+    void (*ending)(void);
 };
 
 #endif

@@ -78,6 +78,9 @@ void *tsm_decide_dlopen(struct linker_call *call)
     const char *path = call->first;
     int index = path ? tsm_real_library_named(path) : -1;
 
+    for (unsigned i = 0; path && i < TSM_SOURCE_MAX && tsm_sources[i]; i++)
+        if (tsm_sources[i]->opening)
+            tsm_sources[i]->opening(path);
     if (index >= 0)
         open_shim_instead(call, (unsigned)index);
     else if ((int)call->second & RTLD_DEEPBIND)
@@ -121,15 +124,38 @@ static void *from_shim(struct linker_call *call, unsigned index)
     return NULL;
 }
 
+/* The source that wants to replace what is found under this name. */
+static const struct tsm_source *wanting(const char *name)
+{
+    for (unsigned i = 0; i < TSM_SOURCE_MAX && tsm_sources[i]; i++)
+        if (tsm_sources[i]->wanted_symbol && strcmp(tsm_sources[i]->wanted_symbol, name) == 0)
+            return tsm_sources[i];
+    return NULL;
+}
+
+/* RTLD_NEXT means something for the program's own return address only. */
+static void *offer(struct linker_call *call, const struct tsm_source *source)
+{
+    void *address = NULL;
+
+    if (call->first != RTLD_NEXT)
+        address = tsm_real_symbol(call->first, (const char *)call->second);
+    if (!address)
+        return (void *)tsm_libc_dlsym();
+    call->result = source->found(address, call->caller);
+    return NULL;
+}
+
 void *tsm_decide_dlsym(struct linker_call *call)
 {
     int index = shim_index(call->first);
+    const struct tsm_source *source = call->second ? wanting((const char *)call->second) : NULL;
     int saved_errno = errno;
     void *function;
 
-    if (index < 0 || !call->second)
+    if (!call->second || (index < 0 && !source))
         return (void *)tsm_libc_dlsym();
-    function = from_shim(call, (unsigned)index);
+    function = source ? offer(call, source) : from_shim(call, (unsigned)index);
     errno = saved_errno;
     return function;
 }

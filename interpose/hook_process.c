@@ -53,6 +53,9 @@ __attribute__((destructor)) static void process_ends(void)
 {
     int saved_errno = errno;
 
+    for (unsigned i = 0; i < TSM_SOURCE_MAX && tsm_sources[i]; i++)
+        if (tsm_sources[i]->ending)
+            tsm_sources[i]->ending();
     tsm_session_finish();
     errno = saved_errno;
 }

@@ -58,6 +58,14 @@ void *tsm_real_library_opened(unsigned index);
 /* A function of the real library, NULL when it has none of this name. Leaves no dlerror(). */
 void *tsm_real_symbol(void *real, const char *name);
 
+/* The next definition of `name` after ours in the program, or in the library `soname` where only
+ * others than the program have that. NULL: none. */
+void *tsm_next_function(const char *name, const char *soname);
+
+/* Path of a file that was installed (or built) with this library, `name` being relative to the
+ * folder that it lies in. False: there is none. */
+bool tsm_own_file(const char *name, char *path, size_t path_size);
+
 /* For bind(): point each row's `real` at the function of that name, where there is one. */
 void tsm_exports_bind(const struct tsm_exports *exports, void *real);
 

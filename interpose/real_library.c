@@ -76,6 +76,16 @@ void *tsm_libc_function(const char *name)
     return address;
 }
 
+void *tsm_next_function(const char *name, const char *soname)
+{
+    void *address = tsm_real_symbol(RTLD_NEXT, name), *library;
+
+    if (address)
+        return address;
+    library = tsm_libc_dlopen()(soname, RTLD_LAZY | RTLD_NOLOAD);
+    return library ? tsm_real_symbol(library, name) : NULL;
+}
+
 void *tsm_real_symbol(void *real, const char *name)
 {
     void *address = tsm_libc_dlsym()(real, name);
@@ -132,11 +142,18 @@ __attribute__((constructor)) static void remember_directory(void)
     char path[PATH_MAX];
     Dl_info info;
 
-    if (dladdr(own_directory, &info) && info.dli_fname && realpath(info.dli_fname, path)) {
+    if (!own_directory[0] && dladdr(own_directory, &info) && info.dli_fname && realpath(info.dli_fname, path)) {
         *strrchr(path, '/') = '\0';
         tsm_format(own_directory, sizeof(own_directory), "%s", path);
     }
     errno = saved_errno;
+}
+
+bool tsm_own_file(const char *name, char *path, size_t path_size)
+{
+    remember_directory(); /* another constructor may ask */
+    tsm_format(path, path_size, "%s/%s", own_directory, name);
+    return own_directory[0] && access(path, R_OK) == 0;
 }
 
 bool tsm_shim_path(unsigned index, char *path, size_t path_size)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api.h"
+#include "api/vulkan/vulkan_describe.h"
+#include "api/vulkan/vulkan_source_layer.h"
+#include "base/log.h"
+#include "capture/capture.h"
+
+#include <string.h>
+
+static void opening(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (strncmp(slash ? slash + 1 : path, "libvulkan.so", 12) == 0)
+        vk_environment_restore();
+}
+
+/* A driver was opened for somebody, and we were not asked to be in between. */
+static void ending(void)
+{
+    if (atomic_load(&vk_driver_seen) && !atomic_load(&vk_instance_seen) && vk_environment_wants())
+        tsm_log(TSM_LOG_WARN, "a Vulkan driver was opened, but no Vulkan call was recorded: the "
+                              "loader has not used the layer " VK_OUR_LAYER);
+}
+
+extern const struct tsm_source vulkan_source; /* interpose/sources.c */
+
+const struct tsm_source vulkan_source = {
+    .description = &vulkan_description,
+    .prepare = vulkan_describe,
+    .opening = opening,
+    .wanted_symbol = "vk_icdGetInstanceProcAddr",
+    .found = vk_direct_found,
+    .ending = ending,
+};

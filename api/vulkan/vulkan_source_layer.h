@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * libts_capture.so as a Vulkan layer: what its hand-written parts share. The loader finds the layer
+ * by its manifest (vulkan_source_environment.c says where) and puts it into each instance's chain; a
+ * program that opens a driver without the loader gets the same functions (vulkan_source_direct.c).
+ */
+#ifndef API_VULKAN_VULKAN_SOURCE_LAYER_H
+#define API_VULKAN_VULKAN_SOURCE_LAYER_H
+
+#include "api/vulkan/vulkan_dispatch.h"
+
+#include <vulkan/vk_layer.h>
+
+#define VK_OUR_LAYER "VK_LAYER_TRACESMITH_capture"
+
+/* The dispatch of an instance or device with what else we keep of it. Never freed: the next one that
+ * is made takes it again. */
+struct vk_instance_state {
+    struct vk_instance_dispatch dispatch; /* first: found by it */
+    PFN_GetPhysicalDeviceProcAddr get_physical; /* NULL: the next layer has none */
+    bool direct;                          /* no loader: handles are keyed by us */
+    struct vk_instance_state *next_free;
+};
+
+struct vk_device_state {
+    struct vk_device_dispatch dispatch; /* first */
+    struct vk_device_functions below;   /* as they were before ours took the place of some */
+    VkPhysicalDeviceMemoryProperties memory;
+    bool on_processor; /* the device's memory is memory of this process */
+    bool direct;
+    struct vk_device_state *next_free;
+};
+
+static inline struct vk_device_state *vk_state_of(const void *handle)
+{
+    return (struct vk_device_state *)(uintptr_t)vk_device_of(handle);
+}
+
+/* Has an instance been made here, and has a driver been opened? For the word at exit. */
+extern atomic_bool vk_instance_seen, vk_driver_seen;
+
+/* We are in the chain, but must not record this process: nothing is wrapped. */
+bool vk_layer_is_passive(void);
+
+/* What the program gets for a function of the next layer: our wrapper, or where there is none an
+ * address that notes the call. */
+PFN_vkVoidFunction vk_layer_give(const char *name, PFN_vkVoidFunction next);
+
+/* ---- no loader: vulkan_source_direct.c ---- */
+
+/* The driver's own function that the program was given ours for; NULL: none. */
+PFN_vkGetInstanceProcAddr vk_direct_next(void);
+
+/* dlsym() gave the program a driver's vk_icdGetInstanceProcAddr. Returns what it gets. */
+void *vk_direct_found(void *address, const void *caller);
+
+/* What the loader does: have a dispatchable handle begin with our key. */
+void vk_direct_key(void *handle, const void *key);
+void vk_direct_patch(struct vk_instance_state *instance);
+void vk_direct_patch_device(struct vk_device_state *device);
+
+/* ---- mapped memory: vulkan_source_memory.c ---- */
+
+/* Put functions of ours in front of those that map memory, send work or wait for it. They do their
+ * part whether or not the call is recorded. */
+void vk_memory_patch(struct vk_device_state *device);
+void vk_memory_device_gone(const struct vk_device_state *device);
+
+/* ---- the environment: vulkan_source_environment.c ---- */
+
+/* Have the loader find the layer when it looks next, if the program has removed our variables. */
+void vk_environment_restore(void);
+/* Is this process meant to be recorded, as far as the environment says? */
+bool vk_environment_wants(void);
+
+/* ---- facts for the trace: vulkan_source_facts.c ---- */
+void vk_describe_device(const struct vk_device_state *device);
+
+#endif
