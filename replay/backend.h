@@ -42,6 +42,8 @@ struct tsm_backend {
     /* After the last plan call: open driver and device, reserve addresses, check that the trace's
      * code can run there. Optional. */
     int (*prepare)(struct tsm_backend_state *state);
+    /* Errors that a validation layer has reported so far. Optional. */
+    uint64_t (*validation)(struct tsm_backend_state *state);
     /* How many recorded addresses could not be had so far and were translated. Optional. */
     uint64_t (*translated)(struct tsm_backend_state *state);
 
@@ -59,6 +61,10 @@ struct tsm_backend {
     /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
      */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);
+
+    /* Is this record, of kind sync (on no stream) or query, a wait that only sync() can carry out?
+     * Waiting for the whole device in its place might never end. Optional: no. */
+    bool (*owns_sync)(struct tsm_backend_state *state, const struct sbt_record *record);
 
     /* Carry out a recorded synchronisation as it was: an event's, say, which wait() for a stream
      * can only exceed. What it waits for has been submitted. Optional: then wait() is called.

@@ -90,6 +90,8 @@ static int run_once(struct tsm_replay *p)
         error = tsm_walk(p);
     if (!error && p->backend->translated)
         p->result.translated_count += p->backend->translated(p->state);
+    if (!error && p->backend->validation)
+        p->result.validation_count += p->backend->validation(p->state);
     if (!end_run(p))
         p->state = NULL;
     return error;

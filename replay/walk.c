@@ -168,13 +168,21 @@ static bool is_event_sync(const struct sbt_schema *schema)
     return object >= 0 && !strcmp(schema->fields[object].detail, "event");
 }
 
+static bool owns_sync(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    return record->stream == SBT_STREAM_NONE && p->backend->owns_sync &&
+           p->backend->owns_sync(p->state, record);
+}
+
 static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
     struct tsm_signal signal;
     int error;
 
-    if (record->stream != SBT_STREAM_NONE)
+    if (owns_sync(p, record))
+        error = do_host(p, record, schema, TSM_JOB_SYNC);
+    else if (record->stream != SBT_STREAM_NONE)
         error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
     else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
         error = sync_event(p, record, schema, &signal);
@@ -343,6 +351,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_KIND_META:
         return 0;
     case SBT_KIND_QUERY:
+        if (owns_sync(p, record))
+            return do_sync(p, record, schema);
         /* Most change nothing; one that tells an address may have to be asked again. */
         if (sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0)
             return 0;

@@ -65,6 +65,7 @@ struct tsm_replay_options {
     bool dry_run;            /* read, order, check that it could run; touch no GPU */
     bool lossy;              /* accept a trace that lost something */
     bool keep_going;         /* after the first difference */
+    bool validate;           /* Vulkan: run the validation layer, count its errors */
     uint64_t timeout_ns;     /* without progress; 0: 60 s */
     uint8_t fresh_memory;    /* byte that fresh device memory is filled with */
     void (*progress)(void *user, uint64_t done, uint64_t total);
@@ -83,6 +84,7 @@ struct tsm_replay_result {
     uint64_t unmodelled_count;   /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count;   /* addresses that could not be had */
+    uint64_t validation_count;   /* errors that the validation layer reported */
     uint64_t elapsed_ns;         /* first submission to last completion */
     uint64_t recorded_ns;        /* the same span in the recording */
     bool is_software;            /* the device is the software GPU, whose schedule can be chosen */
