@@ -71,13 +71,14 @@ static VKAPI_ATTR {result} VKAPI_CALL wrap_{name}({params})
 {{
     const struct vk_{level}_dispatch *next = vk_{level}_of({first});
     struct tsm_call call;
-    {returns}uint64_t *slots;
+    {returns}uint64_t *slots, ids[{count}];
 
     if (!tsm_call_begin(&call, TYPE_{name})) {{
         {pass_on}
     }}
     {assign}next->f.{name}({args});
     tsm_call_returned(&call, {outcome});
+{ids}
     slots = tsm_call_slots(&call, {count});
 {slots}
     tsm_call_commit(&call);{give}
@@ -161,11 +162,8 @@ HOOKS_H = '''\
 
 
 def level_of(command):
-    """Whose dispatch table has a command: what its first argument is made of."""
-    first = command.params[0].type if command.params else ''
-    if first in ('VkInstance', 'VkPhysicalDevice') or command.name == 'vkGetDeviceProcAddr':
-        return 'instance'
-    return 'device' if first in ('VkDevice', 'VkQueue', 'VkCommandBuffer') else ''
+    """Whose table has its next function. vkGetDeviceProcAddr is asked for a device of its instance."""
+    return 'instance' if command.name == 'vkGetDeviceProcAddr' else command.level
 
 
 def params_of(table):
@@ -241,12 +239,20 @@ def slot(row):
 
 
 def is_flat(table):
-    """All arguments are slots, and nothing else is to be done."""
+    """All arguments are slots but for bytes at the end, and nothing else is to be done."""
     rows = [row for row in table.rows if not row.omit]
+    if rows and is_data(rows[-1]):
+        rows.pop()
     return table.kind in ('state', 'other', 'query') and not table.options & {'poll', 'blocks'} and \
         not (table.stream or table.before or table.after or table.done) and \
         all(row.form == 'ONE' and row.kind not in ('STRUCT', 'OBJECT') and not row.rule
             for row in rows)
+
+
+def is_data(row):
+    """Bytes of the program, as many as another argument says."""
+    return row.kind == 'BYTE' and row.form == 'POINTER' and not row.out and not row.rule and \
+        row.count_kind == 'MEMBER'
 
 
 def common(table):
@@ -266,10 +272,21 @@ def flat(table):
     parts = common(table)
     rows = [row for row in table.rows if not row.omit]
     void = table.command.result == 'void'
-    slots = '\n'.join(f'    slots[{place}] = {slot(row)};' for place, row in enumerate(rows))
-    return FLAT.format(**parts, count=len(rows), slots=slots,
+    ids, slots, data = [], [], ''
+    if rows and is_data(rows[-1]):
+        size = table.rows[rows[-1].count].name
+        data = f'\n    tsm_call_bytes(&call, {rows[-1].name}, {rows[-1].name} ? {size} : 0);'
+        rows.pop()
+    for place, row in enumerate(rows):
+        made = row.kind == 'HANDLE'  # looking it up may write to the lane: before there are slots
+        if made:
+            ids.append(f'    ids[{len(ids)}] = {slot(row)};')
+        slots.append(f'    slots[{place}] = {f"ids[{len(ids) - 1}]" if made else slot(row)};')
+    text = FLAT.format(**parts, count=len(rows), ids='\n'.join(ids), slots='\n'.join(slots) + data,
                        returns='' if void else f'{parts["result"]} result;\n    ',
                        give='' if void else '\n    return result;')
+    return text.replace(f'ids[{len(rows)}];', f'ids[{len(ids)}];') if ids else \
+        text.replace(f', ids[{len(rows)}];', ';')
 
 
 def ok_of(table):

@@ -268,8 +268,8 @@ class Maker:
         for row in rows:
             if row.kind == 'BITS':
                 unit, shift = divmod(used, 32)
-                row.offset = f'offsetof({row.owner}, {before}) + sizeof((({row.owner} *)0)->' \
-                             f'{before}) + {4 * unit}'
+                start = f'offsetof({row.owner}, {before}) + sizeof((({row.owner} *)0)->{before})'
+                row.offset = f'{start} + {4 * unit}' if before else str(4 * unit)
                 row.count = shift | row.member.bits << 8
                 used += row.member.bits
             else:
@@ -322,9 +322,22 @@ class Maker:
 
     # ---- structs --------------------------------------------------------------------------------
 
+    @staticmethod
+    def counts_first(members):
+        """In a trace a count stands before the values: a reader checks them against it."""
+        ordered = list(members)
+        for member in members:
+            for name in member.len[:1]:
+                count = next((other for other in ordered if other.name == name), None)
+                if count and ordered.index(count) > ordered.index(member):
+                    ordered.remove(count)
+                    ordered.insert(ordered.index(member), count)
+        return ordered
+
     def struct(self, struct):
-        names = [member.name for member in struct.members]
-        rows = [self.row(struct.name, member, names) for member in struct.members]
+        members = self.counts_first(struct.members)
+        names = [member.name for member in members]
+        rows = [self.row(struct.name, member, names) for member in members]
         table = Table(struct.name, struct.name, rows, union=struct.union, returned=struct.returned,
                       stype=self.stypes.get(struct.stype))
         self.bits(rows)
@@ -338,8 +351,8 @@ class Maker:
                     if value is not None:
                         table.choices.append((value, place))
         self.traits(table, self.says.of(struct.name))
-        if struct.union and not table.choices and not table.choose:
-            self.problem(struct.name, 'a union without selector: vulkan.api must choose a member')
+        if struct.union and not table.choices and not table.choose:  # of a newer registry
+            table.choose = 1
         return table
 
     # ---- commands -------------------------------------------------------------------------------
@@ -398,8 +411,9 @@ class Maker:
             if len(made) == 1 and made[0].count_kind == 'ONE':
                 made[0].role = 'object'
         if table.kind == 'destroy':
-            gone = [row for row in table.rows if row.kind == 'HANDLE' and row.form == 'ONE']
-            if gone:
+            handles = [row for row in table.rows if row.kind == 'HANDLE']
+            gone = [row for row in handles if row.form == 'ONE']
+            if gone and len(gone) == len(handles):  # else those in the list go, not their pool
                 gone[-1].role = 'object'
 
     def list_of(self, row):

@@ -61,6 +61,7 @@ class Command:
     origin: str  # the version or extension that brought it first
     buffer: bool  # recorded into a command buffer
     platform: str = ''
+    level: str = ''  # instance, device; "": of neither
 
 
 @dataclass
@@ -77,7 +78,7 @@ class Registry:
     constants: dict
     enums: dict
     flags: dict  # Vk...Flags -> (name of its bits' enum or "", wide)
-    handles: dict  # name -> (VkObjectType name, dispatchable)
+    handles: dict  # name -> (VkObjectType name, dispatchable, name of the parent or "")
     structs: dict
     commands: dict
     aliases: dict  # of types: name -> name
@@ -220,7 +221,8 @@ class Reader:
                 self.made.flags[name] = (bits, item.findtext('type') == 'VkFlags64')
             elif category == 'handle':
                 self.made.handles[name] = (item.get('objtypeenum'),
-                                           item.findtext('type') == 'VK_DEFINE_HANDLE')
+                                           item.findtext('type') == 'VK_DEFINE_HANDLE',
+                                           item.get('parent', ''))
             elif category == 'funcpointer':
                 self.made.functions.add(name)
             elif category == 'basetype':
@@ -245,15 +247,27 @@ class Reader:
                 self.made.commands[name] = Command(name, item.findtext('proto/type'), params, '',
                                                    origin, item.get('cmdbufferlevel') is not None,
                                                    platform)
+        for command in self.made.commands.values():
+            command.level = self.level(command)
         for item in aliases:
             self.alias(item.get('name'), item.get('alias'))
+
+    def level(self, command):
+        """Whose dispatch table has a command: that of the object that its first argument is, or
+        comes from."""
+        name = command.params[0].type if command.params else ''
+        if not self.made.handles.get(name, ('', False))[1]:
+            return ''
+        while name in self.made.handles and name not in ('VkInstance', 'VkDevice'):
+            name = self.canonical(self.made.handles[name][2].split(',')[0])
+        return {'VkInstance': 'instance', 'VkDevice': 'device'}.get(name, '')
 
     def alias(self, name, target):
         known = self.made.commands.get(target)
         if known and name in self.used:
             origin, platform = self.used[name]
             self.made.commands[name] = Command(name, known.result, known.params, target, origin,
-                                               known.buffer, platform)
+                                               known.buffer, platform, known.level)
 
     # ---- what is left ---------------------------------------------------------------------------
 

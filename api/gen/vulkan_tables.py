@@ -325,10 +325,10 @@ class Tables:
         by_number = {number: name for name, number in self.model.objects.items()}
         objects = ''.join(f'    {self.names.place(by_number.get(number, ""))},\n'
                           for number in range(max(by_number) + 1))
-        types = ''.join(
-            f'    case {self.model.registry.handles[name][0]}:\n        return {number};\n'
-            for name, number in sorted(self.model.objects.items())
-            if self.model.registry.handles[name][0])
+        numbers = dict(self.model.registry.enums['VkObjectType'].values)
+        types = ''.join(f'    case {numbers[kind]}: /* {name} */\n        return {number};\n'
+                        for name, number in sorted(self.model.objects.items())
+                        for kind in self.model.registry.handles[name][:1] if kind in numbers)
         return NAMES_C.format(names=self.names.c(), values=values, enums=enums, objects=objects,
                               enum_count=len(self.model.enums), object_count=max(by_number) + 1,
                               object_types=types)

@@ -214,13 +214,26 @@ static inline const char *vk_name(uint32_t place)
 /* Bytes of one value of `member` in memory. */
 size_t vk_value_size(const struct vk_member *member);
 
-/* Little-endian numbers of 1, 2, 4 or 8 bytes in memory. */
+/* Numbers of 1, 2, 4 or 8 bytes in memory. */
 static inline uint64_t vk_load(const void *memory, size_t size)
 {
-    uint64_t value = 0;
+    uint64_t wide;
+    uint32_t word;
+    uint16_t half;
 
-    memcpy(&value, memory, size);
-    return value;
+    switch (size) {
+    case 8:
+        memcpy(&wide, memory, sizeof(wide));
+        return wide;
+    case 4:
+        memcpy(&word, memory, sizeof(word));
+        return word;
+    case 2:
+        memcpy(&half, memory, sizeof(half));
+        return half;
+    default:
+        return *(const uint8_t *)memory;
+    }
 }
 
 static inline void vk_store(void *memory, size_t size, uint64_t value)
