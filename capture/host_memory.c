@@ -214,7 +214,7 @@ static bool arm(struct tsm_hostmem *h, struct range *r)
 
 static void try_to_watch(struct tsm_hostmem *h, struct range *r)
 {
-    if (r->refused || r->page_count * PAGE < WATCH_SIZE_MIN)
+    if (tsm_session_settings()->vk_memory == TSM_VK_MEMORY_HASH || r->refused || r->page_count * PAGE < WATCH_SIZE_MIN)
         return;
     if (!h->pagemap_open) {
         tsm_pagemap_init(&h->pagemap);

@@ -94,10 +94,19 @@ static bool parse_readback(struct tsm_settings *out, const char *text)
 
 static bool parse_checksum(struct tsm_settings *out, const char *text)
 {
-    int i = parse_choice(text, (const char *const[]){"off", "sync", "command", NULL});
+    int i = parse_choice(text, (const char *const[]){"off", "sync", "command", "submit", NULL});
+
+    if (i >= 0) /* a submit is Vulkan's command */
+        out->checksum = i == 3 ? TSM_CHECKSUM_COMMAND : (enum tsm_checksum_mode)i;
+    return i >= 0;
+}
+
+static bool parse_vk_memory(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"auto", "pages", "hash", "shadow", NULL});
 
     if (i >= 0)
-        out->checksum = (enum tsm_checksum_mode)i;
+        out->vk_memory = (enum tsm_vk_memory_mode)i;
     return i >= 0;
 }
 
@@ -255,9 +264,14 @@ static const struct tsm_setting table[] = {
      parse_stacks},
     {"TS_READBACK", "off|hash|store", "store",
      "Whether bytes that the device gives back are hashed or stored.", parse_readback},
-    {"TS_CHECKSUM", "off|sync|command", "off",
-     "When device memory is hashed: never, at each synchronisation, after each command.",
+    {"TS_CHECKSUM", "off|sync|command|submit", "off",
+     "When device memory is hashed: never, at each synchronisation, after each command (of Vulkan: "
+     "each submit; both names mean the same).",
      parse_checksum},
+    {"TS_VK_MEMORY", "auto|pages|hash|shadow", "auto",
+     "How memory mapped from a Vulkan device is followed: shadow gives the program a copy; pages "
+     "and hash watch the driver's mapping, and cannot tell the device's writes from the program's.",
+     parse_vk_memory},
     {"TS_FULL", "block|drop", "block",
      "What happens when recording cannot keep up: the program waits, or records are lost.",
      parse_full},

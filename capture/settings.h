@@ -34,6 +34,14 @@ enum tsm_checksum_mode {
     TSM_CHECKSUM_COMMAND, /* after each command; synchronises, for debugging */
 };
 
+/* How memory that the program has mapped from a Vulkan device is followed. */
+enum tsm_vk_memory_mode {
+    TSM_VK_MEMORY_AUTO,   /* shadow */
+    TSM_VK_MEMORY_PAGES,  /* the driver's mapping; the kernel says which pages were written */
+    TSM_VK_MEMORY_HASH,   /* the driver's mapping, hashed */
+    TSM_VK_MEMORY_SHADOW, /* the program works on a copy: capture/shadow.h */
+};
+
 enum tsm_full_mode {
     TSM_FULL_BLOCK, /* a full lane makes the program wait: lossless */
     TSM_FULL_DROP,  /* ... or loses records, and says so */
@@ -44,7 +52,8 @@ struct tsm_settings {
     char output[TSM_PATH_MAX];       /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
     enum tsm_stack_mode stacks;      /* TS_STACKS=off|commands|all */
     enum tsm_readback_mode readback; /* TS_READBACK=off|hash|store */
-    enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command */
+    enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command|submit */
+    enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
     enum tsm_full_mode full;         /* TS_FULL=block|drop */
     size_t lane_size;                /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
     unsigned threads;                /* TS_THREADS: compression threads, default 1 */

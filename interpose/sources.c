@@ -6,5 +6,14 @@
 #include "capture/capture.h"
 
 extern const struct tsm_source cuda_source; /* api/cuda/cuda_source.c */
+#ifdef TSM_VULKAN
+extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
+#endif
 
-const struct tsm_source *const tsm_sources[] = {&cuda_source, NULL};
+const struct tsm_source *const tsm_sources[] = {
+    &cuda_source,
+#ifdef TSM_VULKAN
+    &vulkan_source,
+#endif
+    NULL,
+};

@@ -28,6 +28,7 @@ extern const struct tsm_source vulkan_source; /* interpose/sources.c */
 const struct tsm_source vulkan_source = {
     .description = &vulkan_description,
     .prepare = vulkan_describe,
+    .forked = vk_order_forget,
     .opening = opening,
     .wanted_symbol = "vk_icdGetInstanceProcAddr",
     .found = vk_direct_found,

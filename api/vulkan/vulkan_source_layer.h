@@ -66,6 +66,11 @@ void vk_direct_patch_device(struct vk_device_state *device);
 void vk_memory_patch(struct vk_device_state *device);
 void vk_memory_device_gone(const struct vk_device_state *device);
 
+/* ---- what is complete: vulkan_source_order.c ---- */
+
+/* In the child of a fork. */
+void vk_order_forget(void);
+
 /* ---- the environment: vulkan_source_environment.c ---- */
 
 /* Have the loader find the layer when it looks next, if the program has removed our variables. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libts_capture.so exports the driver's functions, those of libc that it interposes, and nothing
-else. Arguments: the lint of exported symbols, the library, cuda_prototypes.h."""
+"""libts_capture.so exports the driver's functions, those of libc that it interposes, two for Vulkan's
+loader where it is built with Vulkan, and nothing else. Arguments: the lint of exported symbols, the
+library, cuda_prototypes.h, "vulkan" or nothing."""
 
 import re
 import subprocess
@@ -10,12 +11,15 @@ import tempfile
 LIBC = ['_exit', '_Exit', 'dlopen', 'dlsym', 'execl', 'execle', 'execlp', 'execv', 'execve',
         'execveat', 'execvp', 'execvpe', 'fexecve', 'fork']
 
-lint, library, prototypes = sys.argv[1:]
+# Never vkGetInstanceProcAddr or vkNegotiate...: they would stand in front of the loader's.
+VULKAN = ['ts_vkNegotiateLoaderLayerInterfaceVersion', 'vkCreateInstance']
+
+lint, library, prototypes, *parts = sys.argv[1:]
 with open(prototypes, encoding='utf-8') as f:
     driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
 if len(driver) < 637:
     sys.exit(f'only {len(driver)} prototypes in {prototypes}')
 with tempfile.NamedTemporaryFile('w') as expected:
-    expected.write('\n'.join(driver + LIBC))
+    expected.write('\n'.join(driver + LIBC + (VULKAN if 'vulkan' in parts else [])))
     expected.flush()
     sys.exit(subprocess.call([sys.executable, lint, library, expected.name]))

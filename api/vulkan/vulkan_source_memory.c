@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory that the program has mapped. Functions here stand between the wrappers and the next layer,
+ * so that they do their part whether or not a call is recorded: the program works on a shadow
+ * (capture/shadow.h), which is brought to the device's memory before work is sent or signalled, and
+ * brought up to date where the program learns that work is done.
+ *
+ * The specification allows the host to rely on no other moments: 7.1 "host access", 11.2.1 "Host
+ * Access to Device Memory Objects". A program that watches coherent memory without ever asking about
+ * a fence, semaphore or event needs TS_VK_MEMORY=pages or hash, which leave it the driver's mapping.
+ */
+#include "api/vulkan/vulkan_source_memory.h"
+
+#include "api/vulkan/vulkan_source.h"
+#include "base/arena.h"
+#include "capture/lock.h"
+
+#include <string.h>
+
+#define BUCKET_COUNT 4096u
+
+struct memory {
+    VkDeviceMemory handle;
+    const struct vk_device_state *device;
+    uint64_t size;
+    uint64_t imported;         /* address of the program's that it is; 0: none */
+    uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
+    struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
+    bool mapped;
+    bool filled;         /* somebody else may have written there before */
+    uint64_t allocated;  /* `sends` at that time */
+    struct memory *next;         /* in its bucket; of those that are free */
+    struct memory *next_shadow;  /* in the list of those that have one */
+};
+
+static struct tsm_arena arena;
+static struct tsm_lock lock; /* of all below */
+static struct memory *buckets[BUCKET_COUNT];
+static struct memory *free_list;
+static struct memory *shadows;
+static uint64_t sends; /* how often work was sent */
+static bool sent; /* since all shadows were last pulled with nothing under way */
+
+/* ---- the table -------------------------------------------------------------------------------------- */
+
+static struct memory **bucket(VkDeviceMemory handle)
+{
+    return &buckets[(VK_RAW(handle) * 0x9e3779b97f4a7c15u) >> 52];
+}
+
+static struct memory *find(const struct vk_device_state *device, VkDeviceMemory handle)
+{
+    struct memory *m = *bucket(handle);
+
+    while (m && (m->handle != handle || m->device != device))
+        m = m->next;
+    return m;
+}
+
+static struct memory *add(void)
+{
+    struct memory *m = free_list;
+
+    if (m)
+        free_list = m->next;
+    else
+        m = tsm_arena_take(&arena, sizeof(*m));
+    return m;
+}
+
+/* The lock is held. What capture kept for the memory is given back. */
+static void forget(struct memory *m)
+{
+    struct memory **at = bucket(m->handle);
+
+    while (*at != m)
+        at = &(*at)->next;
+    *at = m->next;
+    for (at = &shadows; *at && *at != m; at = &(*at)->next_shadow)
+        ;
+    if (*at)
+        *at = m->next_shadow;
+    if (m->imported)
+        tsm_hostmem_untrack(m->imported);
+    if (m->tracked)
+        tsm_hostmem_untrack(m->tracked);
+    tsm_shadow_destroy(m->shadow);
+    memset(m, 0, sizeof(*m));
+    m->next = free_list;
+    free_list = m;
+}
+
+/* ---- allocating ------------------------------------------------------------------------------------- */
+
+static const void *in_chain(const void *chain, VkStructureType type)
+{
+    const VkBaseInStructure *s = chain;
+
+    while (s && s->sType != type)
+        s = s->pNext;
+    return s;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                                               const VkAllocationCallbacks *allocator,
+                                               VkDeviceMemory *out)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    VkResult result = state->below.vkAllocateMemory(device, info, allocator, out);
+    const VkImportMemoryHostPointerInfoEXT *import =
+        in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+    struct memory *m;
+
+    if (result < 0)
+        return result;
+    tsm_lock_take(&lock);
+    m = add();
+    if (m) {
+        *m = (struct memory){.handle = *out, .device = state, .size = info->allocationSize};
+        m->imported = import ? VK_RAW(import->pHostPointer) : 0;
+        m->filled = import || in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+        m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
+        m->next = *bucket(*out);
+        *bucket(*out) = m;
+    }
+    tsm_lock_give(&lock);
+    if (import) /* the program's own memory, mapped for as long as it is imported */
+        tsm_hostmem_track(VK_RAW(import->pHostPointer), info->allocationSize);
+    return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
+                                          const VkAllocationCallbacks *allocator)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = memory ? find(state, memory) : NULL;
+    if (m)
+        forget(m);
+    tsm_lock_give(&lock);
+    state->below.vkFreeMemory(device, memory, allocator);
+}
+
+void vk_memory_device_gone(const struct vk_device_state *device)
+{
+    tsm_lock_take(&lock);
+    for (uint32_t i = 0; i < BUCKET_COUNT; i++) {
+        struct memory *m = buckets[i];
+        while (m) {
+            struct memory *next = m->next;
+            if (m->device == device)
+                forget(m);
+            m = next;
+        }
+    }
+    tsm_lock_give(&lock);
+}
+
+/* ---- mapping ---------------------------------------------------------------------------------------- */
+
+static enum tsm_vk_memory_mode mode(void)
+{
+    return tsm_session_settings()->vk_memory;
+}
+
+/* Where nothing is recorded the program may have the driver's mapping: nobody looks at it. */
+static bool wants_shadow(const struct memory *m)
+{
+    return m && !m->imported &&
+           (m->shadow || (tsm_session_settings()->enabled &&
+                          (mode() == TSM_VK_MEMORY_AUTO || mode() == TSM_VK_MEMORY_SHADOW)));
+}
+
+/* The lock is held, the whole memory is mapped at `real`. NULL: no room for it. */
+static void *shadow_of(struct memory *m, void *real)
+{
+    if (m->shadow) {
+        tsm_shadow_pull(m->shadow);
+        return tsm_shadow_address(m->shadow);
+    }
+    m->shadow = tsm_shadow_create(real, m->size, m->device->on_processor,
+                                  !m->filled && m->allocated == sends);
+    if (!m->shadow)
+        return NULL;
+    m->next_shadow = shadows;
+    shadows = m;
+    return tsm_shadow_address(m->shadow);
+}
+
+static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
+                           VkMemoryMapFlags flags, void **data)
+{
+    void *real, *own;
+    VkResult result =
+        m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, flags, &real);
+
+    if (result < 0)
+        return result;
+    own = shadow_of(m, real);
+    if (!own)
+        tsm_session_unmodelled("no memory for a shadow of mapped memory", true);
+    *data = (uint8_t *)(own ? own : real) + offset;
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory,
+                                          VkDeviceSize offset, VkDeviceSize size,
+                                          VkMemoryMapFlags flags, void **data)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    struct memory *m;
+    VkResult result;
+
+    tsm_lock_take(&lock);
+    m = find(state, memory);
+    if (wants_shadow(m)) {
+        result = map_shadow(m, device, offset, flags, data);
+    } else {
+        result = state->below.vkMapMemory(device, memory, offset, size, flags, data);
+        if (result >= 0 && m && !m->imported) {
+            m->tracked = VK_RAW(*data);
+            tsm_hostmem_track(m->tracked, size == VK_WHOLE_SIZE ? m->size - offset : size);
+        }
+    }
+    if (m)
+        m->mapped = result >= 0;
+    tsm_lock_give(&lock);
+    return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
+{
+    const struct vk_device_state *state = vk_state_of(device);
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(state, memory);
+    if (m && m->shadow)
+        tsm_shadow_push(m->shadow);
+    if (m && m->tracked) {
+        tsm_hostmem_publish();
+        tsm_hostmem_untrack(m->tracked);
+        m->tracked = 0;
+    }
+    if (m)
+        m->mapped = false;
+    /* The shadow keeps its real memory mapped: vkFreeMemory unmaps it. */
+    if (!m || !m->shadow)
+        state->below.vkUnmapMemory(device, memory);
+    tsm_lock_give(&lock);
+}
+
+/* ---- to the device and back -------------------------------------------------------------------------- */
+
+/* What is behind this may make the device read memory, or write it. */
+static void push(void)
+{
+    tsm_lock_take(&lock);
+    for (struct memory *m = shadows; m; m = m->next_shadow)
+        if (m->mapped)
+            tsm_shadow_push(m->shadow);
+    tsm_lock_give(&lock);
+}
+
+static void push_work(void)
+{
+    push();
+    __atomic_fetch_add(&sends, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&sent, true, __ATOMIC_RELEASE);
+}
+
+/* The device may have written what the program may read now. */
+static void pull(void)
+{
+    if (!__atomic_load_n(&sent, __ATOMIC_ACQUIRE))
+        return;
+    tsm_lock_take(&lock);
+    for (struct memory *m = shadows; m; m = m->next_shadow)
+        if (m->mapped)
+            tsm_shadow_pull(m->shadow);
+    tsm_lock_give(&lock);
+}
+
+#define BELOW(handle, function, ...) vk_state_of(handle)->below.function(handle, __VA_ARGS__)
+
+static VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice device, uint32_t count,
+                                            const VkMappedMemoryRange *ranges)
+{
+    push();
+    return BELOW(device, vkFlushMappedMemoryRanges, count, ranges);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count,
+                                                 const VkMappedMemoryRange *ranges)
+{
+    VkResult result = BELOW(device, vkInvalidateMappedMemoryRanges, count, ranges);
+
+    pull();
+    return result;
+}
+
+/* TS_CHECKSUM=submit: the device is not given the next work before this was looked at. */
+static VkResult look_at_each(VkQueue queue, VkResult result)
+{
+    if (result >= 0 && tsm_session_settings()->checksum == TSM_CHECKSUM_COMMAND) {
+        vk_state_of(queue)->below.vkQueueWaitIdle(queue);
+        pull();
+    }
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
+                                             const VkSubmitInfo *submits, VkFence fence)
+{
+    push_work();
+    return look_at_each(queue, BELOW(queue, vkQueueSubmit, count, submits, fence));
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
+                                              const VkSubmitInfo2 *submits, VkFence fence)
+{
+    PFN_vkQueueSubmit2 next = vk_state_of(queue)->below.vkQueueSubmit2;
+
+    push_work();
+    next = next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR;
+    return look_at_each(queue, next(queue, count, submits, fence));
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
+{
+    push_work();
+    return BELOW(device, vkSetEvent, event);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL signal_semaphore(VkDevice device,
+                                                       const VkSemaphoreSignalInfo *info)
+{
+    PFN_vkSignalSemaphore next = vk_state_of(device)->below.vkSignalSemaphore;
+
+    push_work();
+    return (next ? next : vk_state_of(device)->below.vkSignalSemaphoreKHR)(device, info);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL wait_queue(VkQueue queue)
+{
+    VkResult result = vk_state_of(queue)->below.vkQueueWaitIdle(queue);
+
+    pull();
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL wait_device(VkDevice device)
+{
+    VkResult result = vk_state_of(device)->below.vkDeviceWaitIdle(device);
+
+    pull();
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL wait_fences(VkDevice device, uint32_t count,
+                                                  const VkFence *fences, VkBool32 all,
+                                                  uint64_t timeout)
+{
+    VkResult result = BELOW(device, vkWaitForFences, count, fences, all, timeout);
+
+    if (result == VK_SUCCESS)
+        pull();
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL wait_semaphores(VkDevice device,
+                                                      const VkSemaphoreWaitInfo *info,
+                                                      uint64_t timeout)
+{
+    PFN_vkWaitSemaphores next = vk_state_of(device)->below.vkWaitSemaphores;
+    VkResult result = (next ? next : vk_state_of(device)->below.vkWaitSemaphoresKHR)(device, info,
+                                                                                     timeout);
+
+    if (result == VK_SUCCESS)
+        pull();
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL fence_status(VkDevice device, VkFence fence)
+{
+    VkResult result = BELOW(device, vkGetFenceStatus, fence);
+
+    if (result == VK_SUCCESS)
+        pull();
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL event_status(VkDevice device, VkEvent event)
+{
+    VkResult result = BELOW(device, vkGetEventStatus, event);
+
+    if (result == VK_EVENT_SET)
+        pull();
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL semaphore_value(VkDevice device, VkSemaphore semaphore,
+                                                      uint64_t *value)
+{
+    PFN_vkGetSemaphoreCounterValue next = vk_state_of(device)->below.vkGetSemaphoreCounterValue;
+    VkResult result = (next ? next
+                            : vk_state_of(device)->below.vkGetSemaphoreCounterValueKHR)(
+        device, semaphore, value);
+
+    if (result == VK_SUCCESS)
+        pull();
+    return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice device, VkQueryPool pool,
+                                                    uint32_t first, uint32_t count, size_t size,
+                                                    void *data, VkDeviceSize stride,
+                                                    VkQueryResultFlags flags)
+{
+    VkResult result =
+        BELOW(device, vkGetQueryPoolResults, pool, first, count, size, data, stride, flags);
+
+    if (result == VK_SUCCESS)
+        pull();
+    return result;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------ */
+
+struct report {
+    uint32_t stream;
+    uint64_t position;
+    uint64_t memory; /* id */
+};
+
+/* docs/FORMAT.md 10: bit 63, the memory's id from bit 40 on, the offset. */
+static void report_change(void *user, uint64_t offset, const void *bytes, uint64_t size)
+{
+    const struct report *r = user;
+    struct sbt_key key = tsm_hash_key(bytes, size);
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, r->stream);
+    tsm_call_slot(&call, r->position);
+    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | offset);
+    tsm_call_slot(&call, size);
+    tsm_call_bytes(&call, &key, sizeof(key));
+    tsm_call_commit(&call);
+}
+
+void vk_memory_report(uint32_t stream, uint64_t position)
+{
+    struct report r = {stream, position, 0};
+
+    tsm_lock_take(&lock);
+    for (struct memory *m = shadows; m; m = m->next_shadow) {
+        r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
+        tsm_shadow_changes(m->shadow, report_change, &r);
+    }
+    __atomic_store_n(&sent, false, __ATOMIC_RELEASE);
+    tsm_lock_give(&lock);
+}
+
+/* ---- in their place ------------------------------------------------------------------------------------ */
+
+#define REPLACE(name, own)                                                                         \
+    do {                                                                                           \
+        if (f->name)                                                                               \
+            f->name = own;                                                                         \
+    } while (0)
+
+void vk_memory_patch(struct vk_device_state *device)
+{
+    struct vk_device_functions *f = &device->dispatch.f;
+
+    REPLACE(vkAllocateMemory, allocate);
+    REPLACE(vkFreeMemory, release);
+    REPLACE(vkMapMemory, map);
+    REPLACE(vkUnmapMemory, unmap);
+    REPLACE(vkFlushMappedMemoryRanges, flush);
+    REPLACE(vkInvalidateMappedMemoryRanges, invalidate);
+    REPLACE(vkQueueSubmit, submit);
+    REPLACE(vkQueueSubmit2, submit2);
+    REPLACE(vkQueueSubmit2KHR, submit2);
+    REPLACE(vkSetEvent, set_event);
+    REPLACE(vkSignalSemaphore, signal_semaphore);
+    REPLACE(vkSignalSemaphoreKHR, signal_semaphore);
+    REPLACE(vkQueueWaitIdle, wait_queue);
+    REPLACE(vkDeviceWaitIdle, wait_device);
+    REPLACE(vkWaitForFences, wait_fences);
+    REPLACE(vkWaitSemaphores, wait_semaphores);
+    REPLACE(vkWaitSemaphoresKHR, wait_semaphores);
+    REPLACE(vkGetFenceStatus, fence_status);
+    REPLACE(vkGetEventStatus, event_status);
+    REPLACE(vkGetSemaphoreCounterValue, semaphore_value);
+    REPLACE(vkGetSemaphoreCounterValueKHR, semaphore_value);
+    REPLACE(vkGetQueryPoolResults, query_results);
+}

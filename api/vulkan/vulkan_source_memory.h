@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the device has written into mapped memory, for the trace. See also vk_memory_patch().
+ */
+#ifndef API_VULKAN_VULKAN_SOURCE_MEMORY_H
+#define API_VULKAN_VULKAN_SOURCE_MEMORY_H
+
+#include "api/vulkan/vulkan_source_layer.h"
+#include "base/hash.h"
+#include "capture/shadow.h"
+
+/* All that was sent is complete: record what it changed as CHECKSUM, results of the command at
+ * `position` of `stream`, the last one. Outside of a call. */
+void vk_memory_report(uint32_t stream, uint64_t position);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory of a device that the program has mapped, seen through memory of ours: the program gets the
+ * shadow's address in place of the driver's. So it is always known who wrote what, also where driver
+ * and "device" are threads of this very process, and whatever kind of memory the driver maps:
+ *
+ *   push   what the program changed in the shadow goes to the real memory, and is recorded as
+ *          HOST_WRITE at the shadow's address. Where the device may see it from then on.
+ *   pull   what the device changed in the real memory comes to the shadow. Where the program knows
+ *          that the device is done.
+ *
+ * A third copy says what both were like when they last agreed. Bytes that both have changed are the
+ * program's. Pages that nobody touches take no memory. read(2) and the like into the shadow work.
+ *
+ * Copying goes on when nothing is recorded (any more): the program depends on it. Any thread.
+ */
+#ifndef CAPTURE_SHADOW_H
+#define CAPTURE_SHADOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tsm_shadow;
+
+/* For `size` bytes at `real`, which stay until destroy. `ordinary`: pages of this process, written by
+ * processors alone, so that the kernel can tell which were written. `fresh`: the device has not
+ * written there yet; what is there is recorded as if the program had written it. NULL: no memory. */
+struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, bool fresh);
+void tsm_shadow_destroy(struct tsm_shadow *shadow);
+
+/* Where the program's copy lies: at a page's begin. */
+void *tsm_shadow_address(const struct tsm_shadow *shadow);
+
+void tsm_shadow_push(struct tsm_shadow *shadow);
+void tsm_shadow_pull(struct tsm_shadow *shadow);
+
+/* Call `each` for the parts, of whole pages but for the last, that pull has changed since the last
+ * time; `bytes` is what was there when it was pulled, and what was pushed since. */
+void tsm_shadow_changes(struct tsm_shadow *shadow,
+                        void (*each)(void *user, uint64_t offset, const void *bytes, uint64_t size),
+                        void *user);
+
+#endif
