@@ -84,6 +84,9 @@ struct tsm_backend {
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
 
+    /* What lies at an address of read(), in the API's words. Optional. */
+    void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
+
     /* Is this the software GPU? Optional: no. */
     bool (*is_software)(struct tsm_backend_state *state);
 

@@ -73,7 +73,8 @@ static uint64_t backend_validation(struct tsm_backend_state *state)
     return state->replay.validation_count;
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------
+ */
 
 static int carry_out(struct vkr *r, const struct sbt_record *record)
 {
@@ -116,7 +117,8 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
                                      : vkr_wait_stream(&state->replay, stream);
 }
 
-/* ---- what came out ---------------------------------------------------------------------------- */
+/* ---- what came out ----------------------------------------------------------------------------
+ */
 
 /* Results come back through memory, and memory is compared: FORMAT.md 10, checksums. */
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
@@ -136,11 +138,17 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return vkr_read(&state->replay, address, out, size);
 }
 
+static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
+                               size_t size)
+{
+    vkr_name_place(&state->replay, address, out, size);
+}
+
 static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
 {
     struct vkr *r = &state->replay;
-    uint32_t place = r->needs.devices ? vkr_physical_place(r, r->needs.devices->physical)
-                                      : r->chosen;
+    uint32_t place =
+        r->needs.devices ? vkr_physical_place(r, r->needs.devices->physical) : r->chosen;
     VkPhysicalDeviceProperties p;
 
     r->probe->dispatch.f.vkGetPhysicalDeviceProperties(r->probe->physicals[place], &p);
@@ -166,5 +174,6 @@ const struct tsm_backend vulkan_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .name_place = backend_name_place,
     .describe = backend_describe,
 };

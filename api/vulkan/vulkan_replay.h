@@ -2,9 +2,9 @@
  *
  * The state of the Vulkan backend, and what its files do for each other.
  *
- * Threads: the engine carries out records that are no commands while nothing else runs, so that what
- * they change (objects, memory, devices) needs no lock. Submits come from threads of their streams,
- * in recorded order; the lock is held across them, because they share an arena.
+ * Threads: the engine carries out records that are no commands while nothing else runs, so that
+ * what they change (objects, memory, devices) needs no lock. Submits come from threads of their
+ * streams, in recorded order; the lock is held across them, because they share an arena.
  */
 #ifndef API_VULKAN_VULKAN_REPLAY_H
 #define API_VULKAN_VULKAN_REPLAY_H
@@ -18,10 +18,11 @@
 
 #include <pthread.h>
 
-#define VKR_ARGS_SIZE      256u /* no command's arguments are larger */
-#define VKR_PHYSICAL_MAX   32u  /* devices of a machine */
-#define VKR_PLACE          (1ull << 63) /* an address that is a place in device memory, FORMAT.md 10 */
-#define VKR_PLACE_WINDOW   (1ull << 62) /* ... in that of an image of a window: our own, by its id */
+#define VKR_ARGS_SIZE    256u         /* no command's arguments are larger */
+#define VKR_PHYSICAL_MAX 32u          /* devices of a machine */
+#define VKR_PLACE        (1ull << 63) /* an address that is a place in device memory, FORMAT.md 10 */
+#define VKR_PLACE_WINDOW (1ull << 62) /* ... in that of an image of a window: our own, by its id   \
+                                       */
 #define VKR_PLACE_ID_SHIFT 40
 #define VKR_PLACE_ID_MAX   ((1ull << 22) - 1)
 #define VKR_PLACE_OFFSET   ((1ull << VKR_PLACE_ID_SHIFT) - 1)
@@ -32,7 +33,8 @@
 struct vkr;
 struct vkr_call;
 
-/* ---- the loader (vulkan_replay_loader.c) ------------------------------------------------------ */
+/* ---- the loader (vulkan_replay_loader.c) ------------------------------------------------------
+ */
 
 struct vkr_loader {
     void *handle;
@@ -53,19 +55,21 @@ bool vkr_device_has(const struct vk_instance_dispatch *instance, VkPhysicalDevic
                     const char *name);
 bool vkr_has_layer(const struct vkr_loader *loader, const char *name);
 
-/* ---- objects (vulkan_replay_object.c) --------------------------------------------------------- */
+/* ---- objects (vulkan_replay_object.c) ---------------------------------------------------------
+ */
 
 struct vkr_object {
     uint32_t type; /* enum vk_object */
     uint64_t id, raw;
-    bool is_window;  /* stands for a window's: no driver has seen it */
+    bool is_window;          /* stands for a window's: no driver has seen it */
     bool is_swapchain_image; /* goes with its swapchain */
     struct vkr_instance *instance;
-    struct vkr_device *device; /* NULL: of an instance */
-    struct vkr_object *parent; /* a pool: gone with it. NULL: none */
+    struct vkr_device *device;          /* NULL: of an instance */
+    struct vkr_object *parent;          /* a pool: gone with it. NULL: none */
     struct vkr_object *previous, *next; /* all that live, oldest first */
-    void *user;  /* what its type keeps: memory, swapchain */
-    char *label; /* the program's name for it, or NULL */
+    void *user;                         /* what its type keeps: memory, swapchain, semaphore */
+    uint64_t memory, memory_offset, memory_size; /* bound to it: place; 0: none */
+    char *label;                                 /* the program's name for it, or NULL */
 };
 
 struct vkr_objects {
@@ -87,7 +91,8 @@ void vkr_object_remove_children(struct vkr *r, const struct vkr_object *parent);
 /* Destroys what the trace left, newest first. */
 void vkr_objects_finish(struct vkr *r);
 
-/* ---- instances and devices (vulkan_replay_device.c) ------------------------------------------- */
+/* ---- instances and devices (vulkan_replay_device.c) -------------------------------------------
+ */
 
 struct vkr_instance {
     struct vk_instance_dispatch dispatch;
@@ -113,7 +118,8 @@ struct vkr_device {
     VkCommandPool pool;     /* for copies; made at first use */
 };
 
-/* Make an instance of our own to see what is here; choose the device, check what the trace needs. */
+/* Make an instance of our own to see what is here; choose the device, check what the trace needs.
+ */
 int vkr_devices_prepare(struct vkr *r);
 /* What the trace says of a device, "vulkan.device.ID.NAME"; NULL: nothing. */
 const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *name);
@@ -135,7 +141,8 @@ int vkr_destroy_device(struct vkr_call *c);
 int vkr_enumerate_physical(struct vkr_call *c);
 int vkr_get_queue(struct vkr_call *c);
 
-/* ---- memory (vulkan_replay_memory.c, vulkan_replay_copy.c) ------------------------------------ */
+/* ---- memory (vulkan_replay_memory.c, vulkan_replay_copy.c) ------------------------------------
+ */
 
 struct vkr_memory {
     uint64_t place; /* VKR_PLACE | ... | id << VKR_PLACE_ID_SHIFT */
@@ -143,7 +150,8 @@ struct vkr_memory {
     uint64_t made_seq;
     struct vkr_device *device;
     VkDeviceMemory raw;
-    VkMemoryPropertyFlags flags; /* of its type here */
+    uint32_t type;               /* here */
+    VkMemoryPropertyFlags flags; /* of its type */
     uint8_t *mapped;             /* all of it, for as long as it lives; NULL: the host cannot */
     void *imported;              /* memory of ours that stands for the program's */
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
@@ -185,7 +193,8 @@ int vkr_copy_in(struct vkr_memory *m, uint64_t offset, const void *data, uint64_
 /* May copies reach it? Makes the alias. */
 void vkr_copy_prepare(struct vkr_memory *m);
 
-/* ---- windows (vulkan_replay_window.c) --------------------------------------------------------- */
+/* ---- windows (vulkan_replay_window.c) ---------------------------------------------------------
+ */
 
 int vkr_create_surface(struct vkr_call *c);
 int vkr_destroy_surface(struct vkr_call *c);
@@ -198,7 +207,8 @@ int vkr_present(struct vkr_call *c);
 /* A swapchain object is going: its images, too. */
 void vkr_swapchain_drop(struct vkr *r, struct vkr_object *object);
 
-/* ---- order, waits (vulkan_replay_sync.c) ------------------------------------------------------ */
+/* ---- order, waits (vulkan_replay_sync.c) ------------------------------------------------------
+ */
 
 struct vkr_stream {
     VkQueue queue;
@@ -233,7 +243,8 @@ int vkr_sync(struct vkr_call *c);
 /* The last submit of each stream, for messages. */
 void vkr_describe_last(const struct vkr *r, char *out, size_t size);
 
-/* ---- addresses of buffers (vulkan_replay_address.c) ------------------------------------------- */
+/* ---- addresses of buffers (vulkan_replay_address.c) -------------------------------------------
+ */
 
 struct vkr_addresses {
     struct sbt_map recorded; /* buffer id -> recorded address */
@@ -250,10 +261,19 @@ int vkr_address_plan(struct vkr *r, struct vkr_call *c);
 int vkr_address_bound(struct vkr *r, const struct vkr_object *buffer);
 uint64_t vkr_address_translate(const struct vkr *r, uint64_t recorded);
 void vkr_addresses_finish(struct vkr *r);
+
+/* ---- binding (vulkan_replay_bind.c) -----------------------------------------------------------
+ */
+
 int vkr_bind_buffer(struct vkr_call *c);
 int vkr_bind_buffer2(struct vkr_call *c);
+int vkr_bind_image(struct vkr_call *c);
+int vkr_bind_image2(struct vkr_call *c);
+/* What lies at a place in device memory. */
+void vkr_name_place(const struct vkr *r, uint64_t address, char *out, size_t size);
 
-/* ---- what the trace needs (vulkan_replay_need.c) ---------------------------------------------- */
+/* ---- what the trace needs (vulkan_replay_need.c) ----------------------------------------------
+ */
 
 struct vkr_needs {
     struct vkr_need_device {
@@ -267,7 +287,7 @@ struct vkr_needs {
         VkImageCreateInfo info;
         uint64_t seq;
     } * images;
-    struct sbt_map seen;       /* hashes of images */
+    struct sbt_map seen; /* hashes of images */
     uint32_t push_max, set_max;
     uint64_t groups[3]; /* of dispatches */
     struct vk_arena arena;
@@ -278,7 +298,8 @@ int vkr_need_plan(struct vkr *r, const struct sbt_record *record);
 int vkr_need_check(struct vkr *r);
 void vkr_needs_finish(struct vkr *r);
 
-/* ---- calls (vulkan_replay_call.c) ------------------------------------------------------------- */
+/* ---- calls (vulkan_replay_call.c) -------------------------------------------------------------
+ */
 
 /* A record that is being carried out. */
 struct vkr_call {
@@ -295,7 +316,7 @@ struct vkr_call {
     bool is_planned;          /* handles are their ids */
     uint32_t missing_type;    /* of an object that is not there; 0: none */
     uint64_t missing_id;
-    uint64_t host_address;    /* the last that a struct had: imported memory */
+    uint64_t host_address; /* the last that a struct had: imported memory */
     _Alignas(16) uint8_t args[VKR_ARGS_SIZE];
 };
 
@@ -318,7 +339,8 @@ void *vkr_chain_find(const void *chain, VkStructureType type);
 void vkr_chain_remove(const void **next, VkStructureType type);
 int vkr_carry_out(struct vkr *r, const struct sbt_record *record);
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------
+ */
 
 struct vkr {
     struct sbt_reader *reader;
@@ -336,8 +358,8 @@ struct vkr {
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
     uint64_t validation_count; /* errors that the validation layer reported */
-    uint32_t gate_count; /* semaphores that submits wait for in vain until the host signals them */
-    uint64_t next_window;      /* raw handles of what stands for windows */
+    uint32_t gate_count;  /* semaphores that submits wait for in vain until the host signals them */
+    uint64_t next_window; /* raw handles of what stands for windows */
 };
 
 #endif

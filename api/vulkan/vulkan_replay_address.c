@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Addresses of buffers. The program asks for them and may put them anywhere; those in arguments are
- * translated here, those in memory cannot be. So buffers are asked again as soon as memory is bound to
- * them, and the result says how many lie elsewhere than they did.
+ * translated here, those in memory cannot be. So buffers are asked again as soon as memory is bound
+ * to them, and the result says how many lie elsewhere than they did.
  */
 #include "api/vulkan/vulkan_replay.h"
 
@@ -93,31 +93,4 @@ void vkr_addresses_finish(struct vkr *r)
     sbt_map_finish(&r->addresses.sizes);
     free(r->addresses.moved);
     memset(&r->addresses, 0, sizeof(r->addresses));
-}
-
-/* ---- binding ---------------------------------------------------------------------------------- */
-
-static int bound(struct vkr_call *c, VkBuffer raw)
-{
-    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkBuffer, VKR_RAW(raw));
-
-    return o ? vkr_address_bound(c->r, o) : 0;
-}
-
-int vkr_bind_buffer(struct vkr_call *c)
-{
-    const struct vk_args_vkBindBufferMemory *a = (const void *)c->args;
-    int error = vkr_call_driver(c);
-
-    return error ? error : bound(c, a->buffer);
-}
-
-int vkr_bind_buffer2(struct vkr_call *c)
-{
-    const struct vk_args_vkBindBufferMemory2 *a = (const void *)c->args;
-    int error = vkr_call_driver(c);
-
-    for (uint32_t i = 0; i < a->bindInfoCount && !error; i++)
-        error = bound(c, a->pBindInfos[i].buffer);
-    return error;
 }

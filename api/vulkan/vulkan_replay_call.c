@@ -10,7 +10,8 @@
 
 #include "base/text.h"
 
-/* ---- what the decoder asks -------------------------------------------------------------------- */
+/* ---- what the decoder asks --------------------------------------------------------------------
+ */
 
 static bool find_physical(struct vkr_call *c, uint64_t id, uint64_t *raw)
 {
@@ -100,7 +101,8 @@ static const char *find_text(void *user, uint32_t id)
     return sbt_reader_string(c->r->reader, id);
 }
 
-/* ---- begin and end ---------------------------------------------------------------------------- */
+/* ---- begin and end ----------------------------------------------------------------------------
+ */
 
 /* The first argument of every command but a few of the loader's. */
 static struct vkr_object *find_owner(const struct vkr_call *c)
@@ -180,7 +182,8 @@ void vkr_chain_remove(const void **next, VkStructureType type)
     }
 }
 
-/* ---- objects made and gone -------------------------------------------------------------------- */
+/* ---- objects made and gone --------------------------------------------------------------------
+ */
 
 /* Those that a pool takes with it. */
 static struct vkr_object *find_parent(const struct vkr_call *c)
@@ -258,7 +261,8 @@ void vkr_call_gone(struct vkr_call *c)
     }
 }
 
-/* ---- the driver ------------------------------------------------------------------------------- */
+/* ---- the driver -------------------------------------------------------------------------------
+ */
 
 /* Names and labels are for people; a driver without the extension loses nothing. */
 static bool is_decoration(const struct vk_command *command)
@@ -288,8 +292,7 @@ static int check_result(const struct vkr_call *c, int64_t result)
     if (result == VK_ERROR_DEVICE_LOST)
         return fail_lost(c, result);
     return tsm_fail(TSM_E_DEVICE, "gave %s (%lld) here, and %s when it was recorded",
-                    vkr_result_name(result), (long long)result,
-                    vkr_result_name(c->record->result));
+                    vkr_result_name(result), (long long)result, vkr_result_name(c->record->result));
 }
 
 int vkr_call_driver(struct vkr_call *c)
@@ -310,7 +313,8 @@ int vkr_call_driver(struct vkr_call *c)
     return error;
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------ */
+/* ---- hooks ------------------------------------------------------------------------------------
+ */
 
 static int reset_descriptor_pool(struct vkr_call *c)
 {
@@ -390,6 +394,9 @@ static const struct hook {
     {TYPE_vkBindBufferMemory, vkr_bind_buffer, false},
     {TYPE_vkBindBufferMemory2, vkr_bind_buffer2, false},
     {TYPE_vkBindBufferMemory2KHR, vkr_bind_buffer2, false},
+    {TYPE_vkBindImageMemory, vkr_bind_image, false},
+    {TYPE_vkBindImageMemory2, vkr_bind_image2, false},
+    {TYPE_vkBindImageMemory2KHR, vkr_bind_image2, false},
     {TYPE_vkCreateShaderModule, create_shader_module, false},
     {TYPE_vkResetDescriptorPool, reset_descriptor_pool, false},
     {TYPE_vkSetDebugUtilsObjectNameEXT, set_name, false},
@@ -413,8 +420,8 @@ static bool makes_surface(const struct vk_command *command)
 {
     const struct vk_member *last = &vk_arguments[command->first + command->argument_count - 1];
 
-    return command->kind == SBT_KIND_CREATE && command->argument_count && last->kind == VK_KIND_HANDLE &&
-           last->type == VK_OBJECT_VkSurfaceKHR;
+    return command->kind == SBT_KIND_CREATE && command->argument_count &&
+           last->kind == VK_KIND_HANDLE && last->type == VK_OBJECT_VkSurfaceKHR;
 }
 
 static int dispatch(struct vkr_call *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bytes of memory that the host cannot map: through a buffer laid over all of it, and one of ours that
- * the host can map. Used while nothing else runs.
+ * Bytes of memory that the host cannot map: through a buffer laid over all of it, and one of ours
+ * that the host can map. Used while nothing else runs.
  */
 #include "api/vulkan/vulkan_replay.h"
 
@@ -32,17 +32,13 @@ void vkr_copy_prepare(struct vkr_memory *m)
 {
     const struct vk_device_dispatch *d = &m->device->dispatch;
     VkMemoryRequirements needs;
-    uint32_t type;
 
     if (make_buffer(d, m->size, &m->alias) < 0) {
         m->alias = VK_NULL_HANDLE;
         return;
     }
     d->f.vkGetBufferMemoryRequirements(d->device, m->alias, &needs);
-    for (type = 0; type < m->device->memory.memoryTypeCount; type++)
-        if (m->device->memory.memoryTypes[type].propertyFlags == m->flags)
-            break;
-    if (needs.size <= m->size && (needs.memoryTypeBits >> type & 1) &&
+    if (needs.size <= m->size && (needs.memoryTypeBits >> m->type & 1) &&
         d->f.vkBindBufferMemory(d->device, m->alias, m->raw, 0) >= 0)
         return;
     d->f.vkDestroyBuffer(d->device, m->alias, NULL);
@@ -73,10 +69,9 @@ static VkResult make_memory(struct vkr_device *device, struct stage *s)
     if (result < 0)
         return result;
     d->f.vkGetBufferMemoryRequirements(d->device, s->buffer, &needs);
-    type = vkr_memory_type(&device->memory,
-                           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                               VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                           needs.memoryTypeBits);
+    type = vkr_memory_type(
+        &device->memory, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+        needs.memoryTypeBits);
     if (type < 0)
         return VK_ERROR_FEATURE_NOT_PRESENT;
     info.allocationSize = needs.size;
@@ -155,10 +150,9 @@ static int move(struct vkr_memory *m, uint64_t offset, uint8_t *out, const uint8
         uint64_t part = size - done < STAGE_SIZE ? size - done : STAGE_SIZE;
         if (in)
             memcpy(s.mapped, in + done, part);
-        result = in ? copy(m->device, &s, s.buffer, m->alias,
-                           (VkBufferCopy){0, offset + done, part})
-                    : copy(m->device, &s, m->alias, s.buffer,
-                           (VkBufferCopy){offset + done, 0, part});
+        result =
+            in ? copy(m->device, &s, s.buffer, m->alias, (VkBufferCopy){0, offset + done, part})
+               : copy(m->device, &s, m->alias, s.buffer, (VkBufferCopy){offset + done, 0, part});
         if (out && result >= 0)
             memcpy(out + done, s.mapped, part);
         done += part;

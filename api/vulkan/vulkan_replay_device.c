@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instances and devices: made as recorded, without the layers of the recording and without what only
- * windows need.
+ * Instances and devices: made as recorded, without the layers of the recording and without what
+ * only windows need.
  */
 #include "api/vulkan/vulkan_replay.h"
 
@@ -13,7 +13,8 @@
 
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
-/* ---- devices of this machine ------------------------------------------------------------------ */
+/* ---- devices of this machine ------------------------------------------------------------------
+ */
 
 const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *name)
 {
@@ -108,26 +109,41 @@ uint32_t vkr_physical_place(struct vkr *r, uint64_t id)
     return r->chosen;
 }
 
-/* ---- extensions ------------------------------------------------------------------------------- */
+/* ---- extensions -------------------------------------------------------------------------------
+ */
 
 /* Of layers and of windows: replay has neither, unless they are there anyhow. */
 bool vkr_is_dispensable(const char *name)
 {
     static const char *const names[] = {
-        "VK_EXT_debug_marker",         "VK_EXT_debug_report",
-        "VK_EXT_debug_utils",          "VK_EXT_device_memory_report",
-        "VK_EXT_full_screen_exclusive", "VK_EXT_hdr_metadata",
-        "VK_EXT_layer_settings",       "VK_EXT_surface_maintenance1",
-        "VK_EXT_swapchain_colorspace", "VK_EXT_swapchain_maintenance1",
-        "VK_EXT_tooling_info",         "VK_EXT_validation_cache",
-        "VK_EXT_validation_features",  "VK_EXT_validation_flags",
-        "VK_GOOGLE_display_timing",    "VK_GOOGLE_surfaceless_query",
-        "VK_KHR_display",              "VK_KHR_display_swapchain",
-        "VK_KHR_get_display_properties2", "VK_KHR_get_surface_capabilities2",
-        "VK_KHR_incremental_present",  "VK_KHR_present_id",
-        "VK_KHR_present_wait",         "VK_KHR_shared_presentable_image",
-        "VK_KHR_surface",              "VK_KHR_surface_protected_capabilities",
-        "VK_KHR_swapchain",            "VK_KHR_swapchain_mutable_format",
+        "VK_EXT_debug_marker",
+        "VK_EXT_debug_report",
+        "VK_EXT_debug_utils",
+        "VK_EXT_device_memory_report",
+        "VK_EXT_full_screen_exclusive",
+        "VK_EXT_hdr_metadata",
+        "VK_EXT_layer_settings",
+        "VK_EXT_surface_maintenance1",
+        "VK_EXT_swapchain_colorspace",
+        "VK_EXT_swapchain_maintenance1",
+        "VK_EXT_tooling_info",
+        "VK_EXT_validation_cache",
+        "VK_EXT_validation_features",
+        "VK_EXT_validation_flags",
+        "VK_GOOGLE_display_timing",
+        "VK_GOOGLE_surfaceless_query",
+        "VK_KHR_display",
+        "VK_KHR_display_swapchain",
+        "VK_KHR_get_display_properties2",
+        "VK_KHR_get_surface_capabilities2",
+        "VK_KHR_incremental_present",
+        "VK_KHR_present_id",
+        "VK_KHR_present_wait",
+        "VK_KHR_shared_presentable_image",
+        "VK_KHR_surface",
+        "VK_KHR_surface_protected_capabilities",
+        "VK_KHR_swapchain",
+        "VK_KHR_swapchain_mutable_format",
         "VK_LUNARG_direct_driver_loading",
     };
     size_t length = strlen(name);
@@ -163,7 +179,8 @@ static int filter_extensions(struct vkr_call *c, const char *const **names, uint
     return 0;
 }
 
-/* ---- validation ------------------------------------------------------------------------------- */
+/* ---- validation -------------------------------------------------------------------------------
+ */
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT types,
@@ -199,7 +216,8 @@ static void watch(struct vkr *r, struct vkr_instance *i)
                                                      &i->messenger);
 }
 
-/* ---- instances -------------------------------------------------------------------------------- */
+/* ---- instances --------------------------------------------------------------------------------
+ */
 
 static bool instance_has(struct vkr_call *c, const char *name)
 {
@@ -264,9 +282,9 @@ int vkr_create_instance(struct vkr_call *c)
         return tsm_fail(TSM_E_FORMAT, "makes no new instance");
     error = set_layers(c, &info);
     if (!error)
-        error = filter_extensions(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
-                                  c->r->options->validate ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : NULL,
-                                  instance_has);
+        error = filter_extensions(
+            c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
+            c->r->options->validate ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : NULL, instance_has);
     return error ? error : make_instance(c, &info);
 }
 
@@ -319,15 +337,13 @@ int vkr_enumerate_physical(struct vkr_call *c)
     struct tsm_view in;
     uint64_t count;
 
-    if (!c->owner || c->record->slot_count < 3 ||
-        c->source.value(c, 2, &data, &size) <= 0)
+    if (!c->owner || c->record->slot_count < 3 || c->source.value(c, 2, &data, &size) <= 0)
         return 0;
     in = tsm_view_init(data, size);
     count = tsm_view_varint(&in);
     for (uint64_t i = 1; i < count && !in.failed; i++) {
         uint64_t id = tsm_view_varint(&in);
-        struct vkr_object *o =
-            id ? vkr_object_add(c->r, VK_OBJECT_VkPhysicalDevice, id, 0) : NULL;
+        struct vkr_object *o = id ? vkr_object_add(c->r, VK_OBJECT_VkPhysicalDevice, id, 0) : NULL;
         if (o) {
             uint32_t place = vkr_physical_place(c->r, id);
             o->instance = c->owner->instance;
@@ -338,7 +354,8 @@ int vkr_enumerate_physical(struct vkr_call *c)
     return 0;
 }
 
-/* ---- devices ---------------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------------------
+ */
 
 static bool device_has(struct vkr_call *c, const char *name)
 {
@@ -421,8 +438,7 @@ int vkr_create_device(struct vkr_call *c)
     struct vkr_object physical = {0};
     int error;
 
-    if (c->record->slot_count < 3 ||
-        vkr_object_find(c->r, VK_OBJECT_VkDevice, c->record->slots[2]))
+    if (c->record->slot_count < 3 || vkr_object_find(c->r, VK_OBJECT_VkDevice, c->record->slots[2]))
         return tsm_fail(TSM_E_FORMAT, "makes no new device");
     if (!c->owner || !c->owner->instance) { /* of vkEnumeratePhysicalDeviceGroups */
         for (struct vkr_object *o = c->r->objects.last; o && !physical.instance; o = o->previous)
@@ -467,8 +483,8 @@ int vkr_destroy_device(struct vkr_call *c)
     return 0;
 }
 
-/* A family that is not here, or a queue that the device was not made with, is refused when the device
- * is made. Queues made with flags give none here. */
+/* A family that is not here, or a queue that the device was not made with, is refused when the
+ * device is made. Queues made with flags give none here. */
 int vkr_get_queue(struct vkr_call *c)
 {
     int error = vkr_call_driver(c);

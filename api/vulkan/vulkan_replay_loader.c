@@ -10,15 +10,17 @@
 
 #include "base/text.h"
 
-#define LOADER           "libvulkan.so.1"
-#define DRIVER_INTERFACE 5u /* of the loader and driver interface: what we speak to a driver alone */
+#define LOADER "libvulkan.so.1"
+#define DRIVER_INTERFACE                                                                           \
+    5u /* of the loader and driver interface: what we speak to a driver alone */
 
 static void *symbol(const struct vkr_loader *loader, const char *name)
 {
     return dlsym(loader->handle, name);
 }
 
-/* A driver opened without a loader gives its functions under another name, and is spoken to first. */
+/* A driver opened without a loader gives its functions under another name, and is spoken to first.
+ */
 static PFN_vkGetInstanceProcAddr find_get(const struct vkr_loader *loader)
 {
     VkResult (*negotiate)(uint32_t *) =
@@ -62,7 +64,8 @@ void vkr_loader_close(struct vkr_loader *loader)
     memset(loader, 0, sizeof(*loader));
 }
 
-/* ---- results ---------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------
+ */
 
 const char *vkr_result_name(int64_t result)
 {
@@ -83,7 +86,8 @@ int vkr_fail(const char *call, int64_t result)
                     (long long)result);
 }
 
-/* ---- what there is ---------------------------------------------------------------------------- */
+/* ---- what there is ----------------------------------------------------------------------------
+ */
 
 static bool is_in(const VkExtensionProperties *list, uint32_t count, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of devices. What the host can map is mapped once and for all; the program's mappings only say
- * which of its addresses meant which memory, for the bytes that it wrote there.
+ * Memory of devices. What the host can map is mapped once and for all; the program's mappings only
+ * say which of its addresses meant which memory, for the bytes that it wrote there.
  */
 #include "api/vulkan/vulkan_replay.h"
 
@@ -11,7 +11,8 @@
 #define IMPORT_ALIGNMENT 65536u /* no driver asks for more: minImportedHostPointerAlignment */
 #define CHECK_STEP       4096u
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ------------------------------------------------------------------------------------
+ */
 
 static int bits_beside(VkMemoryPropertyFlags have, VkMemoryPropertyFlags want)
 {
@@ -62,7 +63,8 @@ static int remap_type(const struct vkr_device *d, VkMemoryAllocateInfo *info)
     return 0;
 }
 
-/* ---- memory that lives ------------------------------------------------------------------------ */
+/* ---- memory that lives ------------------------------------------------------------------------
+ */
 
 /* The first whose place is not below. */
 static size_t find_index(const struct vkr_memories *memories, uint64_t place)
@@ -122,9 +124,8 @@ static void map(struct vkr_memory *m)
 static void flush(const struct vkr_memory *m, bool to_device)
 {
     const struct vk_device_dispatch *d = &m->device->dispatch;
-    VkMappedMemoryRange range = {.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
-                                 .memory = m->raw,
-                                 .size = VK_WHOLE_SIZE};
+    VkMappedMemoryRange range = {
+        .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = m->raw, .size = VK_WHOLE_SIZE};
 
     if ((m->flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) || m->imported || !m->mapped)
         return;
@@ -134,8 +135,8 @@ static void flush(const struct vkr_memory *m, bool to_device)
         d->f.vkInvalidateMappedMemoryRanges(d->device, 1, &range);
 }
 
-/* What nobody has written is the same in every replay. Pages that hold it already stay untouched: they
- * may not be there yet. */
+/* What nobody has written is the same in every replay. Pages that hold it already stay untouched:
+ * they may not be there yet. */
 static void fill(const struct vkr_memory *m, uint8_t value)
 {
     uint8_t pattern[CHECK_STEP];
@@ -192,7 +193,8 @@ void vkr_memories_finish(struct vkr *r)
     memset(&r->memories, 0, sizeof(r->memories));
 }
 
-/* ---- allocating ------------------------------------------------------------------------------- */
+/* ---- allocating -------------------------------------------------------------------------------
+ */
 
 /* What another process or API has put there is not in the trace. */
 static const char *foreign(const void *chain)
@@ -250,7 +252,8 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
     *a->pMemory = m->raw;
     m->device = d;
     m->size = info->allocationSize;
-    m->flags = d->memory.memoryTypes[info->memoryTypeIndex].propertyFlags;
+    m->type = info->memoryTypeIndex;
+    m->flags = d->memory.memoryTypes[m->type].propertyFlags;
     return 0;
 }
 
@@ -293,7 +296,8 @@ int vkr_allocate_memory(struct vkr_call *c)
     int error;
 
     if (!c->owner || !c->owner->device || !id || id > VKR_PLACE_ID_MAX ||
-        info.allocationSize > VKR_PLACE_OFFSET || vkr_object_find(c->r, VK_OBJECT_VkDeviceMemory, id))
+        info.allocationSize > VKR_PLACE_OFFSET ||
+        vkr_object_find(c->r, VK_OBJECT_VkDeviceMemory, id))
         return tsm_fail(TSM_E_FORMAT, "makes no new memory");
     m = calloc(1, sizeof(*m));
     if (!m)
@@ -324,7 +328,8 @@ int vkr_free_memory(struct vkr_call *c)
     return 0;
 }
 
-/* ---- mappings of the program ------------------------------------------------------------------ */
+/* ---- mappings of the program ------------------------------------------------------------------
+ */
 
 int vkr_map_memory(struct vkr_call *c)
 {
@@ -350,8 +355,8 @@ int vkr_unmap_memory(struct vkr_call *c)
     return 0;
 }
 
-/* Capture may write whole pages around what was mapped: the second round looks for the memory around
- * the mapping. */
+/* Capture may write whole pages around what was mapped: the second round looks for the memory
+ * around the mapping. */
 static struct vkr_memory *find_written(const struct vkr *r, uint64_t address, uint64_t *offset)
 {
     for (int round = 0; round < 2; round++)
@@ -401,7 +406,8 @@ int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct 
     return error < 0 ? error : 0;
 }
 
-/* ---- looking ---------------------------------------------------------------------------------- */
+/* ---- looking ----------------------------------------------------------------------------------
+ */
 
 int vkr_read(struct vkr *r, uint64_t address, void *out, uint64_t size)
 {

@@ -11,7 +11,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* ---- gathering -------------------------------------------------------------------------------- */
+/* ---- gathering --------------------------------------------------------------------------------
+ */
 
 static int note_device(struct vkr *r, struct vkr_call *c)
 {
@@ -132,7 +133,8 @@ void vkr_needs_finish(struct vkr *r)
     memset(&r->needs, 0, sizeof(r->needs));
 }
 
-/* ---- the list --------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------
+ */
 
 struct list {
     char text[420];
@@ -158,7 +160,8 @@ static void miss(struct list *l, const char *format, ...)
                               l->used ? ", " : "", text);
 }
 
-/* ---- features --------------------------------------------------------------------------------- */
+/* ---- features ---------------------------------------------------------------------------------
+ */
 
 static bool is_features(const struct vk_struct *type)
 {
@@ -224,7 +227,8 @@ static void check_features(struct vkr *r, struct list *l, const VkDeviceCreateIn
     }
 }
 
-/* ---- the rest --------------------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------------------
+ */
 
 static void check_extensions(struct vkr *r, struct list *l, const VkDeviceCreateInfo *info,
                              VkPhysicalDevice physical)
@@ -297,9 +301,8 @@ static void check_limits(struct vkr *r, struct list *l, VkPhysicalDevice physica
              p.limits.maxBoundDescriptorSets);
     for (int i = 0; i < 3; i++)
         if (r->needs.groups[i] > p.limits.maxComputeWorkGroupCount[i])
-            miss(l, "%llu groups along %c (there are %u)",
-                 (unsigned long long)r->needs.groups[i], "xyz"[i],
-                 p.limits.maxComputeWorkGroupCount[i]);
+            miss(l, "%llu groups along %c (there are %u)", (unsigned long long)r->needs.groups[i],
+                 "xyz"[i], p.limits.maxComputeWorkGroupCount[i]);
 }
 
 int vkr_need_check(struct vkr *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recorded ids and what stands for them now. An object that is gone is not found any more: a damaged
- * trace that uses it is refused before a driver sees it.
+ * Recorded ids and what stands for them now. An object that is gone is not found any more: a
+ * damaged trace that uses it is refused before a driver sees it.
  */
 #include "api/vulkan/vulkan_replay.h"
 
@@ -141,7 +141,8 @@ void vkr_object_remove(struct vkr *r, struct vkr_object *o)
     free(o);
 }
 
-/* ---- what the trace left ---------------------------------------------------------------------- */
+/* ---- what the trace left ----------------------------------------------------------------------
+ */
 
 /* All vkDestroy* that take a parent, an object and an allocator. */
 struct destroy_args {
@@ -165,11 +166,12 @@ static void destroy(struct vkr *r, struct vkr_object *o)
     const struct vk_command *command = find_destroy(o->type);
     struct destroy_args args = {0, o->raw, NULL};
 
-    if (!command || o->is_window || o->is_swapchain_image || command->args_size != sizeof(args) || !o->device)
+    if (!command || o->is_window || o->is_swapchain_image || command->args_size != sizeof(args) ||
+        !o->device)
         return;
     args.parent = VKR_RAW(o->device->dispatch.device);
-    vk_call(&o->device->instance->dispatch, &o->device->dispatch,
-            (uint32_t)(command - vk_commands), &args);
+    vk_call(&o->device->instance->dispatch, &o->device->dispatch, (uint32_t)(command - vk_commands),
+            &args);
 }
 
 static void close_object(struct vkr *r, struct vkr_object *o)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Submits and waits. A recorded wait waits for the same thing; a poll that was answered "done" becomes
- * a wait, for what the program did next may depend on it; other polls are left out. A queue is waited
- * for as a whole only as far as it can get by itself: work that waits for a signal of the host, which
- * comes later, would never end.
+ * Submits and waits. A recorded wait waits for the same thing; a poll that was answered "done"
+ * becomes a wait, for what the program did next may depend on it; other polls are left out. A queue
+ * is waited for as a whole only as far as it can get by itself: work that waits for a signal of the
+ * host, which comes later, would never end.
  */
 #include "api/vulkan/vulkan_replay.h"
 
@@ -14,7 +14,8 @@
 
 #define FOREVER UINT64_MAX
 
-/* ---- semaphores ------------------------------------------------------------------------------- */
+/* ---- semaphores -------------------------------------------------------------------------------
+ */
 
 static struct vkr_semaphore *find_semaphore(const struct vkr *r, VkSemaphore raw)
 {
@@ -93,7 +94,8 @@ int vkr_signal_semaphore(struct vkr_call *c)
     return vkr_call_driver(c);
 }
 
-/* ---- streams ---------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------
+ */
 
 static struct vkr_stream *find_stream(struct vkr *r, uint32_t number)
 {
@@ -148,7 +150,8 @@ static int fail_wait(const struct vkr *r, const char *call, VkResult result)
                     *last ? "; " : "", last);
 }
 
-/* ---- submits ---------------------------------------------------------------------------------- */
+/* ---- submits ----------------------------------------------------------------------------------
+ */
 
 static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
 {
@@ -183,10 +186,10 @@ static void note_submit_info(struct vkr *r, VkSubmitInfo *info)
         ((VkTimelineSemaphoreSubmitInfo *)(uintptr_t)values)->waitSemaphoreValueCount =
             values->waitSemaphoreValueCount < kept ? values->waitSemaphoreValueCount : kept;
     for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
-        note_signal(r, info->pSignalSemaphores[i],
-                    values ? value_at(values->pSignalSemaphoreValues,
-                                      values->signalSemaphoreValueCount, i)
-                           : 0);
+        note_signal(
+            r, info->pSignalSemaphores[i],
+            values ? value_at(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount, i)
+                   : 0);
 }
 
 static void note_submit_info2(struct vkr *r, VkSubmitInfo2 *info)
@@ -249,7 +252,8 @@ int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
     return result >= 0 ? 0 : fail_wait(c->r, "vkQueueSubmit, to present,", result);
 }
 
-/* ---- waiting for all -------------------------------------------------------------------------- */
+/* ---- waiting for all --------------------------------------------------------------------------
+ */
 
 int vkr_wait_stream(struct vkr *r, uint32_t number)
 {
@@ -274,7 +278,8 @@ int vkr_wait_all(struct vkr *r)
     return 0;
 }
 
-/* ---- waits of the program --------------------------------------------------------------------- */
+/* ---- waits of the program ---------------------------------------------------------------------
+ */
 
 static bool is_poll(uint32_t type)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Windows. Replay shows nothing: images of its own stand for a swapchain's, and acquiring and
- * presenting signal and wait for the same semaphores on a queue. What was drawn can be looked at and
- * compared like other memory, at VKR_PLACE_WINDOW.
+ * presenting signal and wait for the same semaphores on a queue. What was drawn can be looked at
+ * and compared like other memory, at VKR_PLACE_WINDOW.
  */
 #include "api/vulkan/vulkan_replay.h"
 
@@ -51,7 +51,8 @@ int vkr_destroy_surface(struct vkr_call *c)
     return 0;
 }
 
-/* ---- swapchains ------------------------------------------------------------------------------- */
+/* ---- swapchains -------------------------------------------------------------------------------
+ */
 
 static void fill_info(struct swapchain *s, const VkSwapchainCreateInfoKHR *from)
 {
@@ -82,8 +83,8 @@ static void fill_info(struct swapchain *s, const VkSwapchainCreateInfoKHR *from)
 int vkr_create_swapchain(struct vkr_call *c)
 {
     const struct vk_args_vkCreateSwapchainKHR *a = (const void *)c->args;
-    struct vkr_object *o = c->owner && c->owner->device ? add_window(c, VK_OBJECT_VkSwapchainKHR)
-                                                        : NULL;
+    struct vkr_object *o =
+        c->owner && c->owner->device ? add_window(c, VK_OBJECT_VkSwapchainKHR) : NULL;
     struct swapchain *s = o ? calloc(1, sizeof(*s)) : NULL;
 
     if (!s)
@@ -115,7 +116,8 @@ int vkr_destroy_swapchain(struct vkr_call *c)
     return 0;
 }
 
-/* ---- images ----------------------------------------------------------------------------------- */
+/* ---- images -----------------------------------------------------------------------------------
+ */
 
 static VkResult make_image(struct vkr_device *device, const VkImageCreateInfo *info, VkImage *image,
                            struct vkr_memory *m)
@@ -129,8 +131,8 @@ static VkResult make_image(struct vkr_device *device, const VkImageCreateInfo *i
     if (result < 0)
         return result;
     d->f.vkGetImageMemoryRequirements(d->device, *image, &needs);
-    type = vkr_memory_type(&device->memory, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                           needs.memoryTypeBits);
+    type =
+        vkr_memory_type(&device->memory, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, needs.memoryTypeBits);
     allocate.allocationSize = needs.size;
     allocate.memoryTypeIndex = type < 0 ? 0 : (uint32_t)type;
     result = d->f.vkAllocateMemory(d->device, &allocate, NULL, &m->raw);
@@ -142,7 +144,8 @@ static VkResult make_image(struct vkr_device *device, const VkImageCreateInfo *i
     }
     m->device = device;
     m->size = needs.size;
-    m->flags = device->memory.memoryTypes[allocate.memoryTypeIndex].propertyFlags;
+    m->type = allocate.memoryTypeIndex;
+    m->flags = device->memory.memoryTypes[m->type].propertyFlags;
     return result;
 }
 
@@ -207,7 +210,8 @@ int vkr_get_swapchain_images(struct vkr_call *c)
     return error;
 }
 
-/* ---- acquiring and presenting ----------------------------------------------------------------- */
+/* ---- acquiring and presenting -----------------------------------------------------------------
+ */
 
 static int signal_acquired(struct vkr_call *c, VkSemaphore semaphore, VkFence fence)
 {

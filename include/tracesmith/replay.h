@@ -52,6 +52,8 @@ struct tsm_difference {
     uint8_t expected[16], actual[16]; /* bytes from `offset` on */
     uint32_t shown;         /* how many of them are valid; 0 when only hashes are known */
     uint32_t stack;         /* host stack of the command, 0 none */
+    char place[128];        /* what lies there, in the API's words: "VkDeviceMemory #3 + 0x1000,
+                               VkBuffer #5 + 0x0"; "": the address says all */
 };
 
 struct tsm_replay_options {
