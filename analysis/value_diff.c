@@ -79,7 +79,7 @@ static void tell(char *out, size_t size, const struct sbt_step *step)
     else if (step->kind == SBT_STEP_OPEN && step->shape == SBT_SHAPE_CHAIN)
         tsm_format(out, size, "a chain");
     else if (step->kind == SBT_STEP_OPEN)
-        tsm_format(out, size, "a %s", step->structure->name);
+        tsm_format(out, size, "struct %s", step->structure->name);
     else if (step->kind == SBT_STEP_CLOSE)
         tsm_format(out, size, "the end");
     else if (step->kind == SBT_STEP_UNKNOWN)

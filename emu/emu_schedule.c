@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "emu/emu.h"
 #include "emu/emu_capture.h"
 #include "emu/emu_context.h"
@@ -309,11 +310,7 @@ static void *worker(void *user)
 
 static uint64_t random_below(uint64_t limit)
 {
-    uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return (z ^ z >> 31) % limit;
+    return tsm_random(&random_state) % limit;
 }
 
 /* The stream whose first command goes next, NULL when none is ready. */

@@ -205,6 +205,24 @@ static double sticky(int64_t v, bool is_unsigned)
     return is_unsigned || v >= 0 ? out : -out;
 }
 
+/* Compilers convert unsigned numbers by a subtraction whose zero is -0 when rounding downwards; so
+ * all is converted as signed. Half of a large number, with a sticky low bit, rounds as the whole.
+ */
+static int64_t halved(uint64_t v)
+{
+    return (int64_t)(v >> 1 | (v & 1));
+}
+
+static float f32_of(int64_t v, bool is_unsigned)
+{
+    return is_unsigned && v < 0 ? 2.0f * (float)halved((uint64_t)v) : (float)v;
+}
+
+static double f64_of(int64_t v, bool is_unsigned)
+{
+    return is_unsigned && v < 0 ? 2.0 * (double)halved((uint64_t)v) : (double)v;
+}
+
 static void int_to_float(struct ptx_warp *w, const struct ptx_insn *i)
 {
     int64_t v[PTX_LANES];
@@ -216,10 +234,9 @@ static void int_to_float(struct ptx_warp *w, const struct ptx_insn *i)
     load_ints(w, i->src[0], i->type2, v);
     if (i->type == PTX_F32) {
         uint32_t flags = i->flags & PTX_F_SAT;
-        PTX_EACH(w, f[l] = ptx_out32(flags, is_unsigned ? (float)(uint64_t)v[l] : (float)v[l]));
+        PTX_EACH(w, f[l] = ptx_out32(flags, f32_of(v[l], is_unsigned)));
     } else if (i->type == PTX_F64) {
-        PTX_EACH(w,
-                 d[l] = ptx_out64(i->flags, is_unsigned ? (double)(uint64_t)v[l] : (double)v[l]));
+        PTX_EACH(w, d[l] = ptx_out64(i->flags, f64_of(v[l], is_unsigned)));
     } else {
         for (unsigned l = 0; l < PTX_LANES; l++)
             r[l] = sticky(v[l], is_unsigned);

@@ -60,11 +60,27 @@ static void change_fresh(struct tsm_replay_options *options, struct tsm_forked_r
     options->fresh_memory ^= POISON;
 }
 
+static void change_order(struct tsm_replay_options *options, struct tsm_forked_run *run,
+                         unsigned number)
+{
+    options->permute = number + 1;
+}
+
+static void change_delay(struct tsm_replay_options *options, struct tsm_forked_run *run,
+                         unsigned number)
+{
+    options->delay = number + 1;
+}
+
 static const struct variation variations[] = {
     {TSM_ARM_REPEAT, "the GPU's work differs from run to run: order of atomics, a race", 0, false,
      change_nothing},
     {TSM_ARM_SCHEDULE, "the result depends on the order in which the GPU does its work", 0, true,
      change_schedule},
+    {TSM_ARM_PERMUTE, "the result depends on an order of commands that no dependency keeps", 0,
+     false, change_order},
+    {TSM_ARM_DELAY, "the result depends on when the host sends its commands", 0, false,
+     change_delay},
     {TSM_ARM_SERIAL, "the result depends on how commands of different streams overlap", 1, false,
      change_pace},
     {TSM_ARM_POISON, "memory is read before it is written", 1, false, change_fresh},
@@ -73,7 +89,8 @@ static const struct variation variations[] = {
 
 const char *tsm_arm_name(enum tsm_arm arm)
 {
-    static const char *const names[] = {"recording", "repeat", "schedule", "serial", "poison"};
+    static const char *const names[] = {"recording", "repeat",  "schedule", "serial",
+                                        "poison",    "permute", "delay"};
 
     return (unsigned)arm < TSM_ARM_COUNT ? names[arm] : NULL;
 }

@@ -32,6 +32,8 @@ static int begin_run(struct tsm_replay *p)
     p->crew->backend = p->backend;
     p->crew->state = p->state;
     p->crew->reader = p->reader;
+    p->crew->permute = p->crew->random = p->options.permute;
+    p->crew->delay = p->options.delay;
     p->crew->timeout_ns = p->options.timeout_ns ? p->options.timeout_ns : TIMEOUT_NS;
     p->verify.state = p->state;
     p->next_pull = 0;

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/text.h"
 
 #define SLICE_NS 20000000u /* how often a waiting main thread looks at errors and the clock */
+#define PATIENCE 10        /* slices: longer than any submission takes that does not wait */
 
 struct job {
     enum tsm_job_kind kind;
@@ -32,13 +34,15 @@ struct tsm_worker {
     uint32_t stream;
     pthread_t thread;
     bool has_thread;
-    uint64_t added; /* main thread only */
+    uint64_t added;  /* main thread only */
+    uint64_t random; /* of crew->delay; the thread's own */
 
     pthread_mutex_t lock;
     pthread_cond_t wake;  /* jobs, or stop */
     pthread_cond_t moved; /* done */
     struct job *queue[TSM_WORKER_QUEUE];
     uint64_t taken, queued;
+    uint64_t allowed; /* to be taken; grows with queued unless permuted */
     uint64_t done;
     bool stop;
     struct job *running;
@@ -147,7 +151,7 @@ static struct job *take(struct tsm_worker *w)
     struct job *job = NULL;
 
     pthread_mutex_lock(&w->lock);
-    while (w->taken == w->queued && !w->stop)
+    while (w->taken == w->allowed && !w->stop)
         pthread_cond_wait(&w->wake, &w->lock);
     if (w->taken < w->queued)
         job = w->queue[w->taken++ % TSM_WORKER_QUEUE];
@@ -176,16 +180,30 @@ static void end(struct tsm_worker *w, const struct job *job, int error)
     atomic_fetch_add(&w->crew->progress, 1);
 }
 
+/* Mostly short, so that a long trace takes not much longer, and now and then long enough for
+ * everything that the GPU has to do. */
+static void pause_a_while(struct tsm_worker *w)
+{
+    uint64_t r = tsm_random(&w->random);
+    struct timespec t = {0, r % 64 ? (long)(r >> 8) % 20000 : (long)(r >> 8) % 3000000};
+
+    if (r % 4 == 0)
+        nanosleep(&t, NULL);
+}
+
 static void *work(void *user)
 {
     struct tsm_worker *w = user;
     struct job *job;
 
+    w->random = w->crew->delay + w->stream;
     while ((job = take(w))) {
         int error = 0;
 
         for (size_t i = 0; i < job->after_count; i++)
             wait_for_place(&job->after[i]);
+        if (w->crew->delay)
+            pause_a_while(w);
         if (!w->crew->error) {
             begin(w, job);
             error = carry_out(w, job);
@@ -295,7 +313,10 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
     }
     pthread_mutex_lock(&w->lock);
     w->queue[w->queued++ % TSM_WORKER_QUEUE] = job;
-    pthread_cond_signal(&w->wake);
+    if (!w->crew->permute) {
+        w->allowed = w->queued;
+        pthread_cond_signal(&w->wake);
+    }
     pthread_mutex_unlock(&w->lock);
     w->added++;
     if (place)
@@ -401,12 +422,84 @@ static bool wait_slice(const struct tsm_place *place)
     return reached;
 }
 
+/* ---- permuted ----------------------------------------------------------------------------- */
+
+static bool could_go_on(struct tsm_worker *w)
+{
+    const struct job *job = NULL;
+
+    pthread_mutex_lock(&w->lock);
+    if (w->done == w->allowed && w->allowed < w->queued)
+        job = w->queue[w->allowed % TSM_WORKER_QUEUE];
+    pthread_mutex_unlock(&w->lock);
+    /* The job stays: nobody takes it without being allowed to. */
+    for (size_t i = 0; job && i < job->after_count; i++)
+        if (!tsm_place_reached(&job->after[i]))
+            return false;
+    return job != NULL;
+}
+
+/* 1: the stream made last goes as far as it can, then the one before it. Other odd numbers: the
+ * same, with the streams in random order. Even ones: any job that can be next. */
+static uint64_t rank(struct tsm_crew *crew, const struct tsm_worker *w)
+{
+    uint64_t of_stream = crew->permute ^ (w->stream + 1ull) << 32;
+
+    if (crew->permute == 1)
+        return w->stream;
+    return tsm_random(crew->permute % 2 ? &of_stream : &crew->random);
+}
+
+static struct tsm_worker *choose(struct tsm_crew *crew)
+{
+    struct tsm_worker *best = NULL;
+    uint64_t best_rank = 0;
+
+    for (struct tsm_worker *w = crew->workers; w; w = w->next) {
+        if (!could_go_on(w))
+            continue;
+        uint64_t own = rank(crew, w);
+        if (!best || own > best_rank) {
+            best = w;
+            best_rank = own;
+        }
+    }
+    return best;
+}
+
+/* Let one more job be carried out, and give it the time that a submission takes. A job that waits
+ * for the GPU may need others to be sent. False: there is none. */
+static bool allow_one(struct tsm_crew *crew)
+{
+    struct tsm_worker *w = choose(crew);
+
+    if (!w)
+        return false;
+    pthread_mutex_lock(&w->lock);
+    struct tsm_place place = {w, ++w->allowed};
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    for (unsigned i = 0; i < PATIENCE && !wait_slice(&place); i++) {
+    }
+    return true;
+}
+
+/* Wait a little. True when the place was reached. */
+static bool advance(struct tsm_crew *crew, const struct tsm_place *place)
+{
+    while (crew->permute && !tsm_place_reached(place) && allow_one(crew)) {
+    }
+    return wait_slice(place);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
 int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place)
 {
     uint64_t moved_ns = tsm_monotonic_ns();
     unsigned long long progress = crew->progress;
 
-    while (place->worker && !wait_slice(place)) {
+    while (place->worker && !advance(crew, place)) {
         uint64_t now = tsm_monotonic_ns();
         if (crew->progress != progress) {
             progress = crew->progress;

@@ -7,6 +7,10 @@
  * After the first error no further job is carried out, but all are taken off the queues, so that
  * every place is still reached and nobody waits for ever, except for a driver that never returns:
  * tsm_crew_await() gives up on that after the timeout, and then the workers are left behind.
+ *
+ * Permuted: a worker carries out a job only when the main thread has let it, which it does while it
+ * waits for a place: one job after the other, among the first ones of all workers whose places are
+ * reached. Which, a random number chooses; so each seed is another legal order of submission.
  */
 #ifndef REPLAY_WORKER_H
 #define REPLAY_WORKER_H
@@ -38,8 +42,10 @@ struct tsm_crew {
     struct tsm_backend_state *state;
     struct sbt_reader *reader;
     uint64_t timeout_ns;
+    uint64_t permute, delay; /* as in struct tsm_replay_options */
 
     struct tsm_worker *workers; /* a list; changed by the main thread only */
+    uint64_t random;            /* of permute; main thread only */
     atomic_ullong progress;     /* jobs done by all */
     pthread_mutex_t lock;       /* of error and message */
     atomic_int error;           /* the first one, 0 none */

@@ -14,11 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct order {
+    uint64_t permute, delay; /* as in struct tsm_replay_options */
+};
+
 struct replay_values {
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
     uint64_t loop, timeout_s, check;
     int pace, grain;
+    struct order order;
     const char *device, *library;
     bool dry_run, keep_going, lossy, validate, json;
 };
@@ -31,6 +36,27 @@ static bool parse_check(void *field, const char *text)
     if (*end || text[0] < '1' || text[0] > '9' || count > 1000)
         return false;
     *(uint64_t *)field = count;
+    return true;
+}
+
+/* recorded, permuted[:SEED], delayed[:SEED] */
+static bool parse_order(void *field, const char *text)
+{
+    struct order *order = field;
+    const char *colon = strchr(text, ':');
+    size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    char *end = NULL;
+    uint64_t seed = colon ? strtoull(colon + 1, &end, 10) : 1;
+
+    if (!seed || (end && (*end || colon[1] < '0' || colon[1] > '9')))
+        return false;
+    order->permute = order->delay = 0;
+    if (size == 8 && !strncmp(text, "permuted", size))
+        order->permute = seed;
+    else if (size == 7 && !strncmp(text, "delayed", size))
+        order->delay = seed;
+    else
+        return !strcmp(text, "recorded");
     return true;
 }
 
@@ -68,6 +94,14 @@ static const struct tsm_option options[] = {
      .argument = "fast|recorded|stepped",
      .help = "When commands are sent: as soon as they may be; no earlier than in the recording; or "
              "one at a time, waiting for each."},
+    {.name = "order",
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(replay_values, order),
+     .argument = "recorded|permuted[:SEED]|delayed[:SEED]",
+     .parse = parse_order,
+     .help = "permuted: send the commands in another order that keeps the recorded dependencies; "
+             "delayed: with pauses of random length before them. Each SEED (1, 2, ...) is another "
+             "order. These are two of the ways of --check."},
     {.name = "loop",
      .letter = 'l',
      .type = TSM_OPTION_NUMBER,
@@ -169,6 +203,8 @@ static int settle_options(struct run *run)
         .filter = tsm_selection_filter(&v->streams, &v->range),
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
         .pace = (enum tsm_pace)v->pace,
+        .permute = v->order.permute,
+        .delay = v->order.delay,
         .grain = (enum tsm_grain)v->grain,
         .dry_run = v->dry_run,
         .lossy = v->lossy,

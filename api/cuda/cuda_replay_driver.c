@@ -5,6 +5,7 @@
 #include "api/cuda/cuda_replay_state.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,8 @@
 #include "base/text.h"
 
 #ifndef TSM_LIBDIR
-#define TSM_LIBDIR "/usr/local/lib"
+#define TSM_LIBDIR        "/usr/local/lib"
+#define TSM_WAY_TO_LIBDIR "../lib"
 #endif
 
 int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result)
@@ -82,29 +84,41 @@ static int open_and_init(struct cuda_library *out, const char *path)
     return error;
 }
 
-/* Beside the program in a build folder, or where it was installed. */
-static bool emu_beside(char *out, size_t size)
-{
-    ssize_t length = readlink("/proc/self/exe", out, size - 1);
-    char *slash;
+/* Where the software GPU may be, seen from the folder of the program, or of the library that this
+ * code is in: in a build folder, where it was installed, wherever that was moved to. */
+static const char *const emu_places[] = {
+    "../emu/libcuda.so.1",
+    "tracesmith/emu/libcuda.so.1",
+    TSM_WAY_TO_LIBDIR "/tracesmith/emu/libcuda.so.1",
+};
 
-    if (length <= 0)
+static bool emu_near(char *out, size_t size, const char *file)
+{
+    char folder[PATH_MAX];
+
+    if (!file || !realpath(file, folder))
         return false;
-    out[length] = '\0';
-    slash = strrchr(out, '/');
-    tsm_format(slash, size - (size_t)(slash - out), "/../emu/libcuda.so.1");
-    return access(out, R_OK) == 0;
+    *strrchr(folder, '/') = '\0';
+    for (size_t i = 0; i < sizeof(emu_places) / sizeof(emu_places[0]); i++) {
+        tsm_format(out, size, "%s/%s", folder, emu_places[i]);
+        if (access(out, R_OK) == 0)
+            return true;
+    }
+    return false;
 }
 
 static int open_emu(struct cuda_library *out)
 {
     const char *path = getenv("TS_EMU_LIBRARY");
-    char beside[512];
+    char near[2 * PATH_MAX];
+    Dl_info own;
 
-    if (!path)
-        path =
-            emu_beside(beside, sizeof(beside)) ? beside : TSM_LIBDIR "/tracesmith/emu/libcuda.so.1";
-    return open_and_init(out, path);
+    if (path)
+        return open_and_init(out, path);
+    if (emu_near(near, sizeof(near), "/proc/self/exe") ||
+        (dladdr(emu_places, &own) && emu_near(near, sizeof(near), own.dli_fname)))
+        return open_and_init(out, near);
+    return open_and_init(out, TSM_LIBDIR "/tracesmith/emu/libcuda.so.1");
 }
 
 int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options)
@@ -123,8 +137,10 @@ int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options 
     tsm_log(TSM_LOG_INFO, "no GPU (%s): using the software GPU", why);
     if (open_emu(out) == 0)
         return 0;
-    return tsm_fail(error, "no CUDA driver or device (%s), and no software GPU: set TS_EMU_LIBRARY",
-                    why);
+    return tsm_fail(error,
+                    "no CUDA driver or device (%s), and no software GPU (%s): install TraceSmith "
+                    "whole, or say where it is by TS_EMU_LIBRARY",
+                    why, tsm_error_message());
 }
 
 void cuda_library_close(struct cuda_library *library)

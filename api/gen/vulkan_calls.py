@@ -229,6 +229,8 @@ SIGNED = ('I8', 'I16', 'I32', 'I64', 'ENUM')
 
 
 def slot(row):
+    if row.kind == 'HANDLE' and row.type == 'VkCommandBuffer':
+        return f'vk_buffer_id(&call, {row.name})'
     if row.kind == 'HANDLE':
         return f'vk_id(VK_OBJECT_{row.type}, VK_RAW({row.name}))'
     if row.kind in FLAT_KINDS:
@@ -306,6 +308,10 @@ def wrapper(table):
     if table.stream:
         use = 'TSM_BLOCKS' if 'blocks' in table.options else 'TSM_ENQUEUES'
         before.append(f'tsm_call_on_stream(&call, vk_stream({table.stream}), {use});')
+    if 'partial' in table.options:  # what was made is made: the call had an effect
+        made = next(row for row in table.rows if row.kind == 'HANDLE' and row.out)
+        count = table.rows[made.count].name
+        parts['outcome'] = f'result, result < 0 && !vk_any_made({made.name}, {count})'
     outcome = '0' if void else 'VK_NUMBER(result)'
     after += [f'{name}(&call, &a, {outcome});' for name in table.after]
     if not gone:

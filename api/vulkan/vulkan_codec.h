@@ -19,7 +19,7 @@ struct vk_encoder {
     /* The stable id of a handle. */
     uint64_t (*handle)(void *user, uint32_t object_type, uint64_t raw);
     void *user;
-    uint32_t unknown; /* structs in pNext chains that the tables do not know: skipped */
+    uint32_t unknown;      /* structs in pNext chains that the tables do not know: skipped */
     int32_t unknown_stype; /* the last of them */
     uint32_t depth;        /* 0 at first */
 };
@@ -90,8 +90,9 @@ bool vk_decode_argument(struct vk_decoder *d, const struct vk_command *command, 
 typedef int vk_value_function(void *user, uint32_t index, const uint8_t **data, size_t *size);
 
 /* A whole record into struct vk_args_NAME: scalars from its slots, structs and lists from `value`,
- * texts and bytes as they are. An argument that the implementation writes gets room for what it wrote
- * then: handles 0, numbers (which may say how much room there is) as recorded. `d` needs no data. */
+ * texts and bytes as they are. An argument that the implementation writes gets room for what it
+ * wrote then: handles 0, numbers (which may say how much room there is) as recorded. `d` needs no
+ * data. */
 struct sbt_record;
 struct vk_record_source {
     const struct sbt_record *record;
@@ -102,8 +103,8 @@ struct vk_record_source {
 bool vk_decode_args(struct vk_decoder *d, const struct vk_command *command,
                     const struct vk_record_source *source, void *args);
 
-/* The handles that a call made, after it was called again with decoded arguments: `made` for each of
- * them, with the recorded id. False: the record is malformed, or `made` said so. */
+/* The handles that a call made, after it was called again with decoded arguments: `made` for each
+ * of them, with the recorded id. False: the record is malformed, or `made` said so. */
 bool vk_each_made(const struct vk_command *command, const struct vk_record_source *source,
                   const void *args,
                   bool (*made)(void *user, uint32_t object_type, uint64_t id, uint64_t raw));

@@ -7,7 +7,8 @@
 #include "api/vulkan/vulkan_field.h"
 #include "tracesmith/trace.h"
 
-/* ---- slots ---------------------------------------------------------------------------------------- */
+/* ---- slots
+ * ---------------------------------------------------------------------------------------- */
 
 static bool put_handle(struct vk_decoder *d, uint32_t type, uint64_t id, void *at)
 {
@@ -29,7 +30,8 @@ static bool put_scalar(struct vk_decoder *d, const struct vk_member *m,
     case VK_KIND_HANDLE:
         return put_handle(d, m->type, slot, at);
     case VK_KIND_OBJECT:
-        return put_handle(d, vk_object_of((uint32_t)vk_sibling(siblings, m->count, args)), slot, at);
+        return put_handle(d, vk_object_of((uint32_t)vk_sibling(siblings, m->count, args)), slot,
+                          at);
     case VK_KIND_ADDRESS:
         vk_store(at, 8, slot && d->address ? d->address(d->user, slot) : slot);
         return true;
@@ -61,7 +63,8 @@ static bool decode_slot(struct vk_decoder *d, const struct vk_member *m,
     return put_scalar(d, m, siblings, args, at, slot);
 }
 
-/* ---- texts and bytes -------------------------------------------------------------------------------- */
+/* ---- texts and bytes
+ * -------------------------------------------------------------------------------- */
 
 static bool decode_data(struct vk_decoder *d, const struct vk_member *m,
                         const struct vk_member *siblings, const struct vk_record_source *source,
@@ -80,7 +83,7 @@ static bool decode_data(struct vk_decoder *d, const struct vk_member *m,
         size = data ? strlen(data) : 0;
     } else {
         wanted = vk_member_count(m, siblings, args);
-        if (!sbt_record_bytes(source->record, slot, &bytes, &size))
+        if (!(m->flags & VK_MEMBER_OUT) && !sbt_record_bytes(source->record, slot, &bytes, &size))
             return false;
         data = size ? bytes : NULL;
         if (size && size != wanted)
@@ -97,7 +100,8 @@ static bool decode_data(struct vk_decoder *d, const struct vk_member *m,
     return true;
 }
 
-/* ---- records ---------------------------------------------------------------------------------------- */
+/* ---- records
+ * ---------------------------------------------------------------------------------------- */
 
 /* Nobody is to be called with a null pointer that a damaged file says. */
 static bool may_be_null(const struct vk_member *siblings, uint32_t place, const void *args)
@@ -161,7 +165,8 @@ bool vk_decode_args(struct vk_decoder *d, const struct vk_command *command,
     return true;
 }
 
-/* ---- what was made ------------------------------------------------------------------------------------ */
+/* ---- what was made
+ * ------------------------------------------------------------------------------------ */
 
 /* A list of handles is nothing but their ids. */
 static bool each_in_list(const struct vk_record_source *source, const struct vk_member *m,

@@ -155,6 +155,8 @@ static struct sbt_field field_of(const struct vk_member *m)
 {
     struct sbt_field field = {vk_name(m->name), type_of(m), (enum sbt_role)m->role, detail_of(m)};
 
+    if (m->kind == VK_KIND_BYTE && (m->flags & VK_MEMBER_OUT))
+        field.type = SBT_FIELD_BLOB;
     if (vk_field_of(m) == VK_FIELD_STRUCT) {
         field.type = SBT_FIELD_STRUCT;
         field.detail = m->list ? vk_name(vk_lists[m->list - 1].name) : detail_of(m);

@@ -4,7 +4,7 @@
 #include "tracesmith/trace.h"
 
 /* Of FORMAT.md 13. */
-#define DEPTH_MAX      32u
+#define DEPTH_MAX 32u
 
 /* A longer chain is a ring. */
 #define CHAIN_MAX 256u
@@ -86,12 +86,13 @@ static void encode_value(struct vk_encoder *e, const struct vk_member *m,
         sbt_out_varint(&e->out, id_of(e, m->type, vk_load(at, size)));
         break;
     case VK_KIND_OBJECT:
-        sbt_out_varint(&e->out,
-                   id_of(e, vk_object_of((uint32_t)vk_sibling(siblings, m->count, scope->memory)),
-                         vk_load(at, size)));
+        sbt_out_varint(
+            &e->out, id_of(e, vk_object_of((uint32_t)vk_sibling(siblings, m->count, scope->memory)),
+                           vk_load(at, size)));
         break;
     case VK_KIND_BITS:
-        sbt_out_varint(&e->out, vk_load(at, size) >> (m->count & 0xff) & ((1ull << (m->count >> 8)) - 1));
+        sbt_out_varint(&e->out,
+                       vk_load(at, size) >> (m->count & 0xff) & ((1ull << (m->count >> 8)) - 1));
         break;
     case VK_KIND_STRUCT: {
         uint32_t choice = vk_structs[m->type].choose;

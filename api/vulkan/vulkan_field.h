@@ -5,7 +5,7 @@
  *
  *   NONE     not recorded (pAllocator, what vulkan.api omits)
  *   SLOT     a number or handle, or what a pointer to one number or handle leads to
- *   DATA     STRING or BYTES
+ *   DATA     STRING; BYTES; what the implementation wrote: BLOB
  *   STRUCT   a pointer to one struct: that struct; a pointer to several values: a list of them
  */
 #ifndef API_VULKAN_VULKAN_FIELD_H

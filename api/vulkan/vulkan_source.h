@@ -27,6 +27,28 @@ static inline uint64_t vk_id(enum vk_object type, uint64_t raw)
     return tsm_handle_id(SBT_API_VULKAN, type, raw);
 }
 
+/* The command buffer whose id this thread has asked for last: mostly it is the same one again. A
+ * lane is a thread's in one session; the generation changes when a command buffer comes or goes. */
+struct vk_last_buffer {
+    uint64_t raw, id;
+    const struct tsm_lane *lane;
+    uint64_t generation;
+};
+extern __thread struct vk_last_buffer vk_last_buffer __attribute__((tls_model("initial-exec")));
+extern _Atomic uint64_t vk_buffer_generation;
+
+static inline uint64_t vk_buffer_id(const struct tsm_call *call, VkCommandBuffer buffer)
+{
+    struct vk_last_buffer *last = &vk_last_buffer;
+    uint64_t generation = atomic_load_explicit(&vk_buffer_generation, memory_order_acquire);
+
+    if (last->raw != VK_RAW(buffer) || last->lane != call->lane || last->generation != generation)
+        *last = (struct vk_last_buffer){VK_RAW(buffer),
+                                        vk_id(VK_OBJECT_VkCommandBuffer, VK_RAW(buffer)),
+                                        call->lane, generation};
+    return last->id;
+}
+
 static inline uint64_t vk_slot_f32(float value)
 {
     uint32_t bits;
@@ -41,6 +63,17 @@ static inline uint64_t vk_slot_f64(double value)
 
     memcpy(&bits, &value, sizeof(bits));
     return bits;
+}
+
+/* Has an error left some of the handles? The others are VK_NULL_HANDLE. */
+static inline bool vk_any_made(const void *handles, uint32_t count)
+{
+    const uint64_t *raw = handles;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (raw[i])
+            return true;
+    return false;
 }
 
 /* Append all fields of a command (place in vk_commands) with these arguments. `ok`: outputs are

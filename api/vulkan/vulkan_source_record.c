@@ -10,6 +10,9 @@
 /* Most structs fit. */
 #define FIRST_ROOM 4096u
 
+__thread struct vk_last_buffer vk_last_buffer __attribute__((tls_model("initial-exec")));
+_Atomic uint64_t vk_buffer_generation;
+
 struct recording {
     struct tsm_call *call;
     const struct vk_command *command;
@@ -26,8 +29,15 @@ static uint64_t id_used(void *user, uint32_t type, uint64_t raw)
     return tsm_handle_id(SBT_API_VULKAN, type, raw);
 }
 
+static void buffer_changed(uint32_t type)
+{
+    if (type == VK_OBJECT_VkCommandBuffer)
+        atomic_fetch_add_explicit(&vk_buffer_generation, 1, memory_order_release);
+}
+
 static uint64_t id_new(void *user, uint32_t type, uint64_t raw)
 {
+    buffer_changed(type);
     return tsm_handle_add(SBT_API_VULKAN, type, raw)->id;
 }
 
@@ -44,6 +54,7 @@ static uint64_t id_gone(void *user, uint32_t type, uint64_t raw)
     uint64_t id = id_used(user, type, raw);
 
     tsm_handle_remove(SBT_API_VULKAN, type, raw);
+    buffer_changed(type);
     return id;
 }
 
@@ -64,12 +75,20 @@ static id_function *ids_for(const struct recording *r, const struct vk_member *m
 /* ---- structs and lists --------------------------------------------------------------------------
  */
 
-static void note_unknown(const struct vk_encoder *e)
+/* A query changes nothing. What is switched on when an instance or device is made does nothing by
+ * itself: it takes other structs or commands, which are noted when they come. */
+static bool matters(const struct vk_command *command)
+{
+    return command->kind != SBT_KIND_QUERY && command->id != (TYPE_vkCreateDevice & 0xffff) &&
+           command->id != (TYPE_vkCreateInstance & 0xffff);
+}
+
+static void note_unknown(const struct recording *r, const struct vk_encoder *e)
 {
     char text[64];
 
     tsm_format(text, sizeof(text), "VkStructureType %d in a pNext chain", e->unknown_stype);
-    tsm_session_unmodelled(text, true);
+    tsm_session_unmodelled(text, matters(r->command));
 }
 
 /* More room, from the call's scratch memory. */
@@ -102,7 +121,7 @@ static void put_struct(struct recording *r, uint32_t place)
     vk_encode_argument(&e, r->command, place, r->args);
     size = sbt_out_size(&e.out);
     if (e.unknown)
-        note_unknown(&e);
+        note_unknown(r, &e);
     if (e.out.overflow)
         tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
     tsm_call_struct(r->call, e.out.overflow || !size ? NULL : e.out.start, size);
@@ -125,6 +144,8 @@ static uint64_t slot_of(const struct recording *r, const struct vk_member *m, co
     case VK_KIND_ENUM:
         return (uint64_t)((int64_t)(raw << (64 - 8 * size)) >> (64 - 8 * size));
     case VK_KIND_HANDLE:
+        if (m->type == VK_OBJECT_VkCommandBuffer)
+            return vk_buffer_id(r->call, *(const VkCommandBuffer *)at);
         return raw ? ids_for(r, m)(NULL, m->type, raw) : 0;
     case VK_KIND_OBJECT: {
         const struct vk_member *siblings = &vk_arguments[r->command->first];
@@ -143,6 +164,8 @@ static void put_bytes(struct recording *r, const struct vk_member *m, const void
 
     if (m->kind == VK_KIND_CHAR)
         tsm_call_string(r->call, data);
+    else if (m->flags & VK_MEMBER_OUT)
+        tsm_call_blob(r->call, size ? data : NULL, size);
     else
         tsm_call_bytes(r->call, size ? data : NULL, size);
 }

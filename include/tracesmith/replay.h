@@ -40,36 +40,39 @@ enum tsm_verdict {
 
 /* One place where bytes differ. */
 struct tsm_difference {
-    uint64_t seq;           /* of the record whose bytes differ; for hashes of memory: of the sync */
-    uint32_t stream;        /* of the command, or SBT_STREAM_NONE */
-    uint64_t position;      /* of the command on its stream */
-    const char *call;       /* the command's name; "" unknown */
-    const char *function;   /* GPU function of a launch; "" none */
-    uint64_t buffer;        /* start of the allocation or host range */
+    uint64_t seq;         /* of the record whose bytes differ; for hashes of memory: of the sync */
+    uint32_t stream;      /* of the command, or SBT_STREAM_NONE */
+    uint64_t position;    /* of the command on its stream */
+    const char *call;     /* the command's name; "" unknown */
+    const char *function; /* GPU function of a launch; "" none */
+    uint64_t buffer;      /* start of the allocation or host range */
     uint64_t buffer_size;
-    uint64_t offset;        /* first byte that differs, from the buffer's start */
-    uint64_t byte_count;    /* how many differ; 0 when only hashes are known */
+    uint64_t offset;                  /* first byte that differs, from the buffer's start */
+    uint64_t byte_count;              /* how many differ; 0 when only hashes are known */
     uint8_t expected[16], actual[16]; /* bytes from `offset` on */
-    uint32_t shown;         /* how many of them are valid; 0 when only hashes are known */
-    uint32_t stack;         /* host stack of the command, 0 none */
-    char place[128];        /* what lies there, in the API's words: "VkDeviceMemory #3 + 0x1000,
-                               VkBuffer #5 + 0x0"; "": the address says all */
+    uint32_t shown;                   /* how many of them are valid; 0 when only hashes are known */
+    uint32_t stack;                   /* host stack of the command, 0 none */
+    char place[128];                  /* what lies there, in the API's words: "VkDeviceMemory #3 +
+                                         0x1000 (VkBuffer #5 + 0x0)"; "": the address says all */
 };
 
 struct tsm_replay_options {
-    const char *backend;     /* NULL: by the trace's API */
-    const char *device;      /* NULL: the first that fits; "emu": the software GPU; "1": by index */
-    const char *library;     /* path of the driver library; NULL: found as programs find it */
-    struct sbt_filter filter;/* streams and seq range to submit; the rest only as far as needed */
-    unsigned loop;           /* times to run the commands; 0 means 1 */
+    const char *backend; /* NULL: by the trace's API */
+    const char *device;  /* NULL: the first that fits; "emu": the software GPU; "1": by index */
+    const char *library; /* path of the driver library; NULL: found as programs find it */
+    struct sbt_filter filter; /* streams and seq range to submit; the rest only as far as needed */
+    unsigned loop;            /* times to run the commands; 0 means 1 */
     enum tsm_pace pace;
     enum tsm_grain grain;
-    bool dry_run;            /* read, order, check that it could run; touch no GPU */
-    bool lossy;              /* accept a trace that lost something */
-    bool keep_going;         /* after the first difference */
-    bool validate;           /* Vulkan: run the validation layer, count its errors */
-    uint64_t timeout_ns;     /* without progress; 0: 60 s */
-    uint8_t fresh_memory;    /* byte that fresh device memory is filled with */
+    uint64_t permute;     /* not 0: another order of submission that keeps the recorded
+                             dependencies; each number is another one */
+    uint64_t delay;       /* not 0: pauses of random length before what is sent; the seed */
+    bool dry_run;         /* read, order, check that it could run; touch no GPU */
+    bool lossy;           /* accept a trace that lost something */
+    bool keep_going;      /* after the first difference */
+    bool validate;        /* Vulkan: run the validation layer, count its errors */
+    uint64_t timeout_ns;  /* without progress; 0: 60 s */
+    uint8_t fresh_memory; /* byte that fresh device memory is filled with */
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void (*on_difference)(void *user, const struct tsm_difference *difference);
     void *user;
@@ -77,21 +80,21 @@ struct tsm_replay_options {
 
 struct tsm_replay_result {
     enum tsm_verdict verdict;
-    char why[256];               /* one sentence when verdict is not SAME */
-    uint64_t command_count;      /* submitted */
-    uint64_t skipped_count;      /* left out: filtered, failed in the recording */
+    char why[256];          /* one sentence when verdict is not SAME */
+    uint64_t command_count; /* submitted */
+    uint64_t skipped_count; /* left out: filtered, failed in the recording */
     uint64_t stream_count;
-    uint64_t checksum_count;     /* comparisons made */
+    uint64_t checksum_count; /* comparisons made */
     uint64_t difference_count;
-    uint64_t unmodelled_count;   /* calls that could not be replayed; tainting ones in */
+    uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
-    uint64_t translated_count;   /* addresses that could not be had */
-    uint64_t validation_count;   /* errors that the validation layer reported */
-    uint64_t elapsed_ns;         /* first submission to last completion */
-    uint64_t recorded_ns;        /* the same span in the recording */
-    bool is_software;            /* the device is the software GPU, whose schedule can be chosen */
+    uint64_t translated_count; /* addresses that could not be had */
+    uint64_t validation_count; /* errors that the validation layer reported */
+    uint64_t elapsed_ns;       /* first submission to last completion */
+    uint64_t recorded_ns;      /* the same span in the recording */
+    bool is_software;          /* the device is the software GPU, whose schedule can be chosen */
     char device[128];
-    struct sbt_key digest;       /* over every comparison's bytes, in order: equal digests, same run */
+    struct sbt_key digest; /* over every comparison's bytes, in order: equal digests, same run */
 };
 
 struct tsm_replay;
@@ -116,6 +119,8 @@ enum tsm_arm {
     TSM_ARM_SCHEDULE = 2,  /* blocks, warps and streams in another order: software GPU only */
     TSM_ARM_SERIAL = 3,    /* the GPU is waited for after each command */
     TSM_ARM_POISON = 4,    /* other bytes in fresh memory; memory that still holds them is equal */
+    TSM_ARM_PERMUTE = 5,   /* another order of submission that keeps the recorded dependencies */
+    TSM_ARM_DELAY = 6,     /* pauses of random length before what is sent */
     TSM_ARM_COUNT
 };
 
@@ -126,10 +131,11 @@ struct tsm_arm_result {
     enum tsm_arm arm;
     unsigned run_count;
     enum tsm_verdict verdict;
-    bool is_exact;   /* the difference appears, too, when the GPU is waited for after each command:
-                        `difference` names the one that made it. Else: one that may have. */
-    char why[512];   /* what that means, when verdict is not SAME */
-    struct tsm_difference difference; /* when DIFFERENT; between two runs `expected` is the first's */
+    bool is_exact; /* the difference appears, too, when the GPU is waited for after each command:
+                      `difference` names the one that made it. Else: one that may have. */
+    char why[512]; /* what that means, when verdict is not SAME */
+    struct tsm_difference
+        difference; /* when DIFFERENT; between two runs `expected` is the first's */
 };
 
 struct tsm_check_result {
@@ -141,10 +147,11 @@ struct tsm_check_result {
 };
 
 /* Each run happens in a process of its own, forked from this one, so that nothing is left over from
- * the one before; nothing may have been replayed in this process yet, because drivers do not survive
- * a fork. `repeat_count`: runs of the arms REPEAT and SCHEDULE, at least 1. `on_arm` (may be NULL) is
- * called after each arm, from the calling thread. options->on_difference is not called. What the
- * arms compare is kept in files in TMPDIR without a name: the keys, and up to 2 GiB of bytes. */
+ * the one before; nothing may have been replayed in this process yet, because drivers do not
+ * survive a fork. `repeat_count`: runs of the arms REPEAT and SCHEDULE, at least 1. `on_arm` (may
+ * be NULL) is called after each arm, from the calling thread. options->on_difference is not called.
+ * What the arms compare is kept in files in TMPDIR without a name: the keys, and up to 2 GiB of
+ * bytes. */
 int tsm_check_run(struct tsm_check_result *out, struct sbt_reader *reader,
                   const struct tsm_replay_options *options, unsigned repeat_count,
                   void (*on_arm)(void *user, const struct tsm_arm_result *arm), void *user);

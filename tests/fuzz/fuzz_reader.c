@@ -107,6 +107,31 @@ static void read_blobs(struct sbt_reader *r, const struct sbt_record *record)
     }
 }
 
+/* Every description is tried on every slot's bytes: a walk ends after steps by those bytes alone.
+ */
+static void read_values(struct sbt_reader *r, const struct sbt_record *record)
+{
+    struct sbt_value value;
+    struct sbt_walk walk;
+    struct sbt_step step;
+
+    for (uint32_t i = 0; i < record->slot_count; i++) {
+        if (sbt_reader_value(r, record, i, &value) == 1 && value.size < 100000) {
+            for (size_t k = 0; k < sbt_reader_struct_count(r) && k < 20; k++) {
+                uint64_t steps = 0, limit = 70 * (uint64_t)value.size + 100;
+                if (sbt_walk_begin(&walk, r, sbt_reader_struct_at(r, k)->name, value.data,
+                                   value.size) < 0)
+                    abort();
+                while (sbt_walk_next(&walk, &step) == 1) {
+                    if (++steps > limit || step.depth > SBT_VALUE_DEPTH_MAX)
+                        abort();
+                }
+            }
+        }
+        sbt_value_finish(&value);
+    }
+}
+
 static void read_forward(struct sbt_reader *r, struct sbt_cursor *c, struct tsm_buffer *line)
 {
     const struct sbt_record *record;
@@ -116,6 +141,7 @@ static void read_forward(struct sbt_reader *r, struct sbt_cursor *c, struct tsm_
         tsm_buffer_clear(line);
         sbt_json_record(line, r, record);
         read_blobs(r, record);
+        read_values(r, record);
         sbt_reader_stack(r, record->stack, &frames);
     }
 }

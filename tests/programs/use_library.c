@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program that has only what is installed: it replays TRACE on the software GPU in LIBRARY, and
+ * A program that has only what is installed: it replays TRACE on the software GPU (in LIBRARY), and
  * compares TRACE with itself.
  */
 #include <stdio.h>
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     struct tsm_replay *replay = NULL;
     struct sbt_reader *reader = NULL;
 
-    if (argc < 3 || sbt_reader_open(&reader, argv[1]) < 0)
+    if (argc < 2 || sbt_reader_open(&reader, argv[1]) < 0)
         return fail("open");
     if (tsm_diff(&compared, reader, reader, NULL) < 0)
         return fail("diff");

@@ -97,11 +97,37 @@ static void unwritten_memory_that_is_read_is_found(void)
     CHECK_EQ_STR(arm(TSM_ARM_POISON)->difference.function, "add_two");
 }
 
+/* Two streams write the same bytes, and nothing orders them; the second is always later here. */
+static void an_order_that_nothing_keeps_is_found(void)
+{
+    const uint64_t high = SAMPLE_BASE + SAMPLE_MEMORY - 64; /* too large for a number of things */
+    uint8_t five[16], seven[16];
+
+    memset(five, 5, sizeof(five));
+    memset(seven, 7, sizeof(seven));
+    sample_begin(&s, "unordered");
+    sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, 1, 1, 0);
+    sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, 2, 2, 0);
+    sample_call(&s, ALLOCATE, SBT_STREAM_NONE, high, 64, 0);
+    sample_write(&s, 1, high, five, sizeof(five));
+    uint64_t seq = sample_write(&s, 2, high, seven, sizeof(seven));
+    sample_call(&s, SYNC_DEVICE, SBT_STREAM_NONE, 0, 0, 0);
+    sample_slow(2);
+    check();
+    sample_slow(SBT_STREAM_NONE);
+    CHECK_EQ_INT(arm(TSM_ARM_REPEAT)->verdict, TSM_SAME);
+    CHECK_EQ_INT(arm(TSM_ARM_SERIAL)->verdict, TSM_SAME);
+    CHECK_EQ_INT(arm(TSM_ARM_PERMUTE)->verdict, TSM_DIFFERENT);
+    CHECK_EQ_INT((long long)arm(TSM_ARM_PERMUTE)->difference.seq, (long long)seq);
+    CHECK(strstr(arm(TSM_ARM_PERMUTE)->why, "without an order between them"));
+}
+
 int main(void)
 {
     correct_work_is_the_same_in_all_arms();
     what_depends_on_the_schedule_is_found();
     unwritten_memory_that_is_read_is_found();
+    an_order_that_nothing_keeps_is_found();
     sbt_reader_destroy(reader);
     return check_result();
 }

@@ -200,6 +200,67 @@ static void a_loop_runs_it_again(void)
     CHECK_EQ_INT((long long)result.command_count, 3);
 }
 
+/* Three streams of three commands; the second of stream 2 waits for the second of stream 1. */
+static void permuted(uint64_t seed, char *log, size_t size)
+{
+    struct tsm_replay_options options = {.permute = seed};
+
+    begin("permuted");
+    for (unsigned i = 0; i < 3; i++) {
+        if (i == 1)
+            sample_call(&s, SIGNAL, 1, 7, 0, 0);
+        else
+            sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+        if (i == 1)
+            sample_call(&s, WAIT, 2, 7, 0, 0);
+        else
+            sample_add(&s, 2, "add_one", SAMPLE_BASE, 1);
+        sample_add(&s, 3, "add_one", SAMPLE_BASE, 1);
+    }
+    CHECK_EQ_INT(replay(&options), 0);
+    snprintf(log, size, "%s", sample_log());
+    for (const char *stream = "123"; *stream; stream++)
+        for (unsigned i = 1; i < 3; i++) {
+            char first[8], second[8];
+            snprintf(first, sizeof(first), "%c:%u ", *stream, i);
+            snprintf(second, sizeof(second), "%c:%u ", *stream, i + 1);
+            check_before(first, second);
+        }
+    check_before("1:2 ", "2:2 ");
+}
+
+static void a_seed_is_a_legal_order_of_its_own(void)
+{
+    char logs[8][256], again[256];
+    unsigned distinct = 0;
+
+    for (unsigned i = 0; i < 8; i++) {
+        permuted(i + 1, logs[i], sizeof(logs[i]));
+        unsigned k = 0;
+        while (k < i && strcmp(logs[k], logs[i]))
+            k++;
+        distinct += k == i;
+    }
+    CHECK(distinct >= 5);
+    permuted(1, again, sizeof(again));
+    CHECK_EQ_STR(again, logs[0]);
+}
+
+static void pauses_keep_the_order(void)
+{
+    struct tsm_replay_options options = {.delay = 3};
+
+    begin("delayed");
+    for (int i = 0; i < 20; i++) {
+        sample_call(&s, SIGNAL, 1, 7, 0, 0);
+        sample_call(&s, WAIT, 2, 7, 0, 0);
+    }
+    CHECK_EQ_INT(replay(&options), 0);
+    check_before("1:1 ", "2:1 ");
+    check_before("1:20 ", "2:20 ");
+    CHECK_EQ_INT((long long)result.command_count, 40);
+}
+
 int main(void)
 {
     a_wait_comes_after_its_signal();
@@ -216,5 +277,7 @@ int main(void)
     a_dry_run_submits_nothing();
     many_commands_pass_through_short_queues();
     a_loop_runs_it_again();
+    a_seed_is_a_legal_order_of_its_own();
+    pauses_keep_the_order();
     return check_result();
 }

@@ -18,7 +18,8 @@ static const struct tsm_source source = {.description = &vulkan_description,
                                          .prepare = vulkan_describe};
 const struct tsm_source *const tsm_sources[] = {&source, NULL};
 
-/* ---- a driver ----------------------------------------------------------------------------------- */
+/* ---- a driver -----------------------------------------------------------------------------------
+ */
 
 static const char key; /* what dispatchable handles begin with */
 static struct object {
@@ -52,7 +53,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice d, const VkCommandBuffer
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice d, uint32_t family, uint32_t index, VkQueue *out)
+static VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice d, uint32_t family, uint32_t index,
+                                            VkQueue *out)
 {
     *out = QUEUE;
 }
@@ -72,7 +74,8 @@ static VKAPI_ATTR void VKAPI_CALL push(VkCommandBuffer c, VkPipelineLayout l, Vk
 {
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue q, uint32_t n, const VkSubmitInfo *s, VkFence f)
+static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue q, uint32_t n, const VkSubmitInfo *s,
+                                             VkFence f)
 {
     return VK_SUCCESS;
 }
@@ -87,8 +90,19 @@ static VKAPI_ATTR void VKAPI_CALL free_buffers(VkDevice d, VkCommandPool p, uint
 {
 }
 
+#define RESULTS_SIZE 100000
+
+static VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice d, VkQueryPool p, uint32_t first,
+                                                    uint32_t count, size_t size, void *data,
+                                                    VkDeviceSize stride, VkQueryResultFlags flags)
+{
+    memset(data, 3, size);
+    return VK_SUCCESS;
+}
+
 static void driver(void)
 {
+    dispatch.f.vkGetQueryPoolResults = query_results;
     dispatch.f.vkCreateBuffer = create_buffer;
     dispatch.f.vkDestroyBuffer = destroy_buffer;
     dispatch.f.vkAllocateCommandBuffers = allocate;
@@ -103,11 +117,13 @@ static void driver(void)
     CHECK(vk_device_of(QUEUE) == &dispatch);
 }
 
-/* ---- a program ------------------------------------------------------------------------------------ */
+/* ---- a program
+ * ------------------------------------------------------------------------------------ */
 
 #define CALL(name) ((PFN_##name)vk_wrapper(#name))
 
 static VkBuffer buffer;
+static uint8_t results[RESULTS_SIZE];
 static uint8_t constants[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 static void polls(void)
@@ -134,10 +150,10 @@ static void program(void)
                                .sharingMode = VK_SHARING_MODE_CONCURRENT,
                                .queueFamilyIndexCount = 2,
                                .pQueueFamilyIndices = families};
-    VkCommandBufferAllocateInfo allocation = {
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-        .commandBufferCount = 2};
+    VkCommandBufferAllocateInfo allocation = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                              .commandBufferCount = 2};
     VkCommandBufferBeginInfo beginning = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                           .pInheritanceInfo = (const void *)0x8}; /* ignored */
     VkCommandBuffer buffers[2];
@@ -156,13 +172,15 @@ static void program(void)
     CALL(vkCmdPushConstants)(buffers[1], NULL, 1, 0, sizeof(constants), constants);
     CALL(vkQueueSubmit)(q, 1, &submission, NULL);
     polls();
+    CALL(vkGetQueryPoolResults)(DEVICE, (VkQueryPool)9, 0, 1, RESULTS_SIZE, results, 8, 0);
     CALL(vkFreeCommandBuffers)(DEVICE, NULL, 2, buffers);
     CALL(vkDestroyBuffer)(DEVICE, buffer, NULL);
     create_answer = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     CALL(vkCreateBuffer)(DEVICE, &info, NULL, &failed);
 }
 
-/* ---- what the trace says --------------------------------------------------------------------------- */
+/* ---- what the trace says
+ * --------------------------------------------------------------------------- */
 
 static struct sbt_reader *reader;
 static const struct sbt_record *record; /* that is being looked at */
@@ -275,6 +293,19 @@ static void check_plain(const struct vk_command *command)
     }
 }
 
+/* More than a record holds: not cut. */
+static void check_results(const struct vk_command *command)
+{
+    struct vk_args_vkGetQueryPoolResults a;
+    struct sbt_blob blob;
+
+    decode(command, &a);
+    CHECK_EQ_INT(record->flags, 0);
+    CHECK(a.pData && a.dataSize == RESULTS_SIZE);
+    CHECK(sbt_record_blob(record, 5, &blob));
+    CHECK_EQ_INT(blob.size, RESULTS_SIZE);
+}
+
 static void check_free(const struct vk_command *command)
 {
     struct vk_args_vkFreeCommandBuffers a;
@@ -291,6 +322,8 @@ static void check_record(const struct vk_command *command)
         check_allocate(command);
     else if (command == &vk_commands[VK_COMMAND_vkQueueSubmit])
         check_submit(command);
+    else if (command == &vk_commands[VK_COMMAND_vkGetQueryPoolResults])
+        check_results(command);
     else if (command == &vk_commands[VK_COMMAND_vkFreeCommandBuffers])
         check_free(command);
     else
@@ -321,7 +354,7 @@ static void look(void)
     }
     sbt_cursor_destroy(cursor);
     CHECK_EQ_INT(polled, 4); /* not yet (three times), done, not yet, done */
-    CHECK_EQ_INT(calls, 10 + 4);
+    CHECK_EQ_INT(calls, 11 + 4);
     sbt_reader_destroy(reader);
     vk_arena_finish(&arena);
 }

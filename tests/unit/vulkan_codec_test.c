@@ -9,6 +9,8 @@
 #include "tests/unit/check.h"
 
 #include "api/vulkan/vulkan_args.h"
+#include "api/vulkan/vulkan_field.h"
+#include "tracesmith/trace.h"
 
 #include <stdlib.h>
 
@@ -134,13 +136,103 @@ static void hostile(void)
             vk_encoder_init(&e, first, ROOM);
             vk_encode_struct(&e, type, memory, NULL);
             break_bytes(&f, sbt_out_size(&e.out));
-            vk_decoder_init(&d, &copy, first, sbt_out_size(&e.out) - (n == 0 && sbt_out_size(&e.out)));
+            vk_decoder_init(&d, &copy, first,
+                            sbt_out_size(&e.out) - (n == 0 && sbt_out_size(&e.out)));
             memory = vk_arena_take(&copy, type->size);
             ok = vk_decode_struct(&d, type, memory);
             if (ok) { /* whatever came out can be walked */
                 vk_encoder_init(&e, second, ROOM);
                 vk_encode_struct(&e, type, memory, NULL);
             }
+            accepted += ok;
+            refused += !ok;
+        }
+    CHECK(accepted > 100 && refused > 100);
+}
+
+/* ---- hostile records ---- */
+
+/* Slots and values that do not belong together. */
+static uint64_t slots[64];
+static const struct sbt_record broken = {.slots = slots, .slot_count = 64};
+static struct fill *breaking;
+static uint32_t kept_place[64]; /* argument behind each slot */
+static const struct vk_command *kept_command;
+static void *kept_args;
+
+static int broken_value(void *user, uint32_t index, const uint8_t **data, size_t *size)
+{
+    struct vk_encoder e;
+
+    vk_encoder_init(&e, first, ROOM);
+    vk_encode_argument(&e, kept_command, kept_place[index], kept_args);
+    if (e.out.overflow || !sbt_out_size(&e.out))
+        return 0;
+    if (fill_random(breaking) % 3 == 0)
+        break_bytes(breaking, sbt_out_size(&e.out));
+    *data = first;
+    *size = sbt_out_size(&e.out);
+    return 1;
+}
+
+static void take_slots(struct fill *f, const struct vk_command *command, const void *args)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < command->argument_count; i++) {
+        const struct vk_member *m = &vk_arguments[command->first + i];
+        const char *at = (const char *)args + m->offset;
+        if (vk_field_of(m) == VK_FIELD_NONE)
+            continue;
+        kept_place[count] = i;
+        slots[count] = 0;
+        if (vk_field_of(m) == VK_FIELD_SLOT && m->form != VK_FORM_ONE)
+            at = *(const char *const *)at;
+        if (vk_field_of(m) == VK_FIELD_SLOT && at)
+            slots[count] = vk_load(at, vk_value_size(m));
+        if (fill_random(f) % 8 == 0)
+            slots[count] = fill_random(f) >> fill_random(f) % 64;
+        count++;
+    }
+}
+
+/* What came out can be read as the driver would: as often as its counts say. */
+static bool decode_broken(const struct vk_command *command)
+{
+    struct vk_record_source from = {.record = &broken, .value = broken_value};
+    struct vk_decoder d;
+    struct vk_encoder e;
+    void *args;
+
+    vk_arena_reset(&copy);
+    args = vk_arena_take(&copy, command->args_size);
+    vk_decoder_init(&d, &copy, NULL, 0);
+    if (!vk_decode_args(&d, command, &from, args))
+        return false;
+    for (uint32_t i = 0; i < command->argument_count; i++) {
+        const struct vk_member *m = &vk_arguments[command->first + i];
+        vk_encoder_init(&e, second, ROOM);
+        if (vk_field_of(m) == VK_FIELD_STRUCT && !(m->flags & VK_MEMBER_OUT))
+            vk_encode_argument(&e, command, i, args);
+    }
+    return true;
+}
+
+static void hostile_records(void)
+{
+    struct fill f = {.random = 99, .arena = &original, .depth_max = 3};
+    uint32_t accepted = 0, refused = 0;
+
+    breaking = &f;
+    for (uint32_t i = 0; i < vk_command_count; i++)
+        for (int n = 0; n < 10; n++) {
+            bool ok;
+            vk_arena_reset(&original);
+            kept_command = &vk_commands[i];
+            kept_args = vk_arena_take(&original, kept_command->args_size);
+            fill_args(&f, kept_command, kept_args);
+            take_slots(&f, kept_command, kept_args);
+            ok = decode_broken(kept_command);
             accepted += ok;
             refused += !ok;
         }
@@ -250,6 +342,7 @@ int main(void)
     all_structs();
     all_arguments();
     hostile();
+    hostile_records();
     unknown_links();
     ignored_pointers();
     small_room();
