@@ -79,6 +79,11 @@ struct tsm_source {
     /* The program is about to open a library, by this path or name. Optional. */
     void (*opening)(const char *path);
 
+    /* The program has changed variables of its environment whose names begin so, or all. Optional,
+     * both or none. */
+    const char *environment_prefix;
+    void (*environment_changed)(void);
+
     /* A function of that name, where it is found by dlsym(), is `found`'s to replace: it gets the
      * address and where it is asked for, and returns what the program gets. Optional, both or none. */
     const char *wanted_symbol;

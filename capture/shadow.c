@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both copies are compared with the third in words of 8 bytes, and only words that differ are copied:
- * another thread of the program may be writing beside them in the same page.
+ * Both copies are compared with the third in words of 8 bytes, and only words that differ are
+ * copied: another thread of the program may be writing beside them in the same page.
  */
 #include "capture/shadow.h"
 
@@ -15,8 +15,9 @@
 #define PAGE      4096u
 #define LINE      64u
 #define RUN_COUNT 256u
-#define GAP_MAX   256u        /* unchanged bytes that are recorded with those around them */
-#define SPAN_MAX  (1u << 20)  /* bytes of one record */
+#define WATCH_MIN (128u << 10) /* below this comparing all is cheaper than asking the kernel */
+#define GAP_MAX   256u         /* unchanged bytes that are recorded with those around them */
+#define SPAN_MAX  (1u << 20)   /* bytes of one record */
 
 struct tsm_shadow {
     struct tsm_lock lock;
@@ -30,7 +31,8 @@ struct tsm_shadow {
     struct tsm_page_run runs[RUN_COUNT];
 };
 
-/* ---- which pages were written ---------------------------------------------------------------------- */
+/* ---- which pages were written
+ * ---------------------------------------------------------------------- */
 
 /* One for all; opened once, used by the process that has opened it. */
 static struct tsm_lock pagemap_lock;
@@ -42,7 +44,7 @@ static bool watch(uint64_t start, uint64_t end)
     bool watched;
 
     tsm_lock_take(&pagemap_lock);
-    if (pagemap_owner == 0) {
+    if (pagemap_owner != getpid()) { /* a child has to open its own */
         tsm_pagemap_init(&pagemap);
         pagemap_owner = getpid();
     }
@@ -56,8 +58,8 @@ static uint64_t page_floor(uint64_t address)
     return address & ~(uint64_t)(PAGE - 1);
 }
 
-/* Pages of `memory` that `see` is to look at, as offsets in it: those written since the last time, or
- * all where nobody can tell. *watched turns false when the kernel does not tell any more. */
+/* Pages of `memory` that `see` is to look at, as offsets in it: those written since the last time,
+ * or all where nobody can tell. *watched turns false when the kernel does not tell any more. */
 static void written(struct tsm_shadow *s, const uint8_t *memory, bool *watched,
                     void (*see)(struct tsm_shadow *, uint64_t from, uint64_t to))
 {
@@ -79,7 +81,8 @@ static void written(struct tsm_shadow *s, const uint8_t *memory, bool *watched,
         see(s, 0, s->size);
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------- */
+/* ---- comparing
+ * -------------------------------------------------------------------------------------- */
 
 static uint64_t load(const uint8_t *at, size_t size)
 {
@@ -129,7 +132,8 @@ static void move(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, uint64_
     }
 }
 
-/* ---- recording -------------------------------------------------------------------------------------- */
+/* ---- recording
+ * -------------------------------------------------------------------------------------- */
 
 static void record_span(struct tsm_session *session, const struct tsm_shadow *s, uint64_t from,
                         uint64_t size)
@@ -167,7 +171,8 @@ static void record(struct tsm_shadow *s)
     tsm_thread.inside--;
 }
 
-/* ---- push ------------------------------------------------------------------------------------------- */
+/* ---- push
+ * ------------------------------------------------------------------------------------------- */
 
 static void pushed(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
@@ -217,7 +222,8 @@ void tsm_shadow_push(struct tsm_shadow *s)
     errno = saved_errno;
 }
 
-/* ---- pull ------------------------------------------------------------------------------------------- */
+/* ---- pull
+ * ------------------------------------------------------------------------------------------- */
 
 static void pulled(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
@@ -263,7 +269,8 @@ void tsm_shadow_changes(struct tsm_shadow *s,
     tsm_lock_give(&s->lock);
 }
 
-/* ---- lifetime ---------------------------------------------------------------------------------------- */
+/* ---- lifetime
+ * ---------------------------------------------------------------------------------------- */
 
 static uint64_t bitmap_size(uint64_t size)
 {
@@ -278,15 +285,14 @@ static void unwatch(const uint8_t *memory, uint64_t size)
         tsm_pagemap_unwatch(&pagemap, page_floor(start), page_floor(start + size + PAGE - 1));
 }
 
-static void ignore(struct tsm_shadow *s, uint64_t from, uint64_t to)
-{
-}
+static void ignore(struct tsm_shadow *s, uint64_t from, uint64_t to) {}
 
 /* From here on what is written there is reported. */
 static bool begin_to_watch(struct tsm_shadow *s, const uint8_t *memory)
 {
     uint64_t start = (uint64_t)(uintptr_t)memory;
-    bool watched = watch(page_floor(start), page_floor(start + s->size + PAGE - 1));
+    bool watched =
+        s->size >= WATCH_MIN && watch(page_floor(start), page_floor(start + s->size + PAGE - 1));
 
     if (watched)
         written(s, memory, &watched, ignore);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory of a device that the program has mapped, seen through memory of ours: the program gets the
- * shadow's address in place of the driver's. So it is always known who wrote what, also where driver
- * and "device" are threads of this very process, and whatever kind of memory the driver maps:
+ * shadow's address in place of the driver's. So it is always known who wrote what, also where
+ * driver and "device" are threads of this very process, and whatever kind of memory the driver
+ * maps:
  *
  *   push   what the program changed in the shadow goes to the real memory, and is recorded as
  *          HOST_WRITE at the shadow's address. Where the device may see it from then on.
@@ -23,9 +24,10 @@
 
 struct tsm_shadow;
 
-/* For `size` bytes at `real`, which stay until destroy. `ordinary`: pages of this process, written by
- * processors alone, so that the kernel can tell which were written. `fresh`: the device has not
- * written there yet; what is there is recorded as if the program had written it. NULL: no memory. */
+/* For `size` bytes at `real`, which stay until destroy. `ordinary`: pages of this process, written
+ * by processors alone, so that the kernel can tell which were written. `fresh`: the device has not
+ * written there yet; what is there is recorded as if the program had written it. NULL: no memory.
+ */
 struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, bool fresh);
 void tsm_shadow_destroy(struct tsm_shadow *shadow);
 

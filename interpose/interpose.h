@@ -58,9 +58,8 @@ void *tsm_real_library_opened(unsigned index);
 /* A function of the real library, NULL when it has none of this name. Leaves no dlerror(). */
 void *tsm_real_symbol(void *real, const char *name);
 
-/* The next definition of `name` after ours in the program, or in the library `soname` where only
- * others than the program have that. NULL: none. */
-void *tsm_next_function(const char *name, const char *soname);
+/* libc's setenv(), overwriting: no source hears of it. */
+int tsm_libc_setenv(const char *name, const char *value);
 
 /* Path of a file that was installed (or built) with this library, `name` being relative to the
  * folder that it lies in. False: there is none. */

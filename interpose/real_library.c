@@ -76,16 +76,6 @@ void *tsm_libc_function(const char *name)
     return address;
 }
 
-void *tsm_next_function(const char *name, const char *soname)
-{
-    void *address = tsm_real_symbol(RTLD_NEXT, name), *library;
-
-    if (address)
-        return address;
-    library = tsm_libc_dlopen()(soname, RTLD_LAZY | RTLD_NOLOAD);
-    return library ? tsm_real_symbol(library, name) : NULL;
-}
-
 void *tsm_real_symbol(void *real, const char *name)
 {
     void *address = tsm_libc_dlsym()(real, name);

@@ -7,6 +7,12 @@
 
 #include <string.h>
 
+static void forked(void)
+{
+    vk_order_forget();
+    vk_memory_forget();
+}
+
 static void opening(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -28,8 +34,10 @@ extern const struct tsm_source vulkan_source; /* interpose/sources.c */
 const struct tsm_source vulkan_source = {
     .description = &vulkan_description,
     .prepare = vulkan_describe,
-    .forked = vk_order_forget,
+    .forked = forked,
     .opening = opening,
+    .environment_prefix = "VK_",
+    .environment_changed = vk_environment_restore,
     .wanted_symbol = "vk_icdGetInstanceProcAddr",
     .found = vk_direct_found,
     .ending = ending,

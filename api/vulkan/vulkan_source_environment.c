@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * How the Vulkan loader finds our layer: by variables that are set before the program starts. The
- * loader reads them when an instance is made, so they are looked after until then.
+ * loader reads them when an instance is made; when the program changes them they are mended.
  *
  *   VK_INSTANCE_LAYERS        our layer's name is appended
  *   VK_ADD_LAYER_PATH         the folder with our manifest; VK_LAYER_PATH, where that is set: the
@@ -9,8 +9,9 @@
  *   VK_LOADER_LAYERS_ENABLE   only beside VK_LOADER_LAYERS_DISABLE, which would hide us
  *   TS_VULKAN_LAYER=preload   that it was we who did this
  *
- * A child process inherits them with LD_PRELOAD. One from which LD_PRELOAD was taken is not meant to
- * be recorded: there the loader loads us by the manifest, the mark says why, and we wrap nothing.
+ * A child process inherits them with LD_PRELOAD. One from which LD_PRELOAD was taken is not meant
+ * to be recorded: there the loader loads us by the manifest, the mark says why, and we wrap
+ * nothing.
  */
 #include "api/vulkan/vulkan_source_layer.h"
 
@@ -54,7 +55,7 @@ static void append(const char *name, const char *item, char separator)
         tsm_format(text, sizeof(text), "%s%c%s", old, separator, item);
     else
         tsm_format(text, sizeof(text), "%s", item);
-    setenv(name, text, 1);
+    tsm_libc_setenv(name, text);
 }
 
 static bool set(const char *name)
@@ -86,12 +87,12 @@ void vk_environment_restore(void)
 {
     int saved_errno = errno;
 
-    if (manifests[0] && !listed(getenv("VK_INSTANCE_LAYERS"), VK_OUR_LAYER, ":")) {
+    if (manifests[0]) { /* each stays as it is where it says so already */
         append("VK_INSTANCE_LAYERS", VK_OUR_LAYER, ':');
         append(set("VK_LAYER_PATH") ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH", manifests, ':');
         if (set("VK_LOADER_LAYERS_DISABLE"))
             append("VK_LOADER_LAYERS_ENABLE", VK_OUR_LAYER, ',');
-        setenv(MARK, MARK_VALUE, 1);
+        tsm_libc_setenv(MARK, MARK_VALUE);
     }
     errno = saved_errno;
 }
@@ -110,21 +111,4 @@ __attribute__((constructor)) static void begin(void)
         vk_environment_restore();
     }
     errno = saved_errno;
-}
-
-/* ---- a program that has removed them -------------------------------------------------------------- */
-
-TSM_EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkCreateInstance(const VkInstanceCreateInfo *info,
-                                                           const VkAllocationCallbacks *allocator,
-                                                           VkInstance *instance);
-
-/* Programs that are linked with the loader call this one. */
-VKAPI_ATTR VkResult VKAPI_CALL vkCreateInstance(const VkInstanceCreateInfo *info,
-                                                const VkAllocationCallbacks *allocator,
-                                                VkInstance *instance)
-{
-    PFN_vkCreateInstance next = (PFN_vkCreateInstance)tsm_next_function("vkCreateInstance", "libvulkan.so.1");
-
-    vk_environment_restore();
-    return next ? next(info, allocator, instance) : VK_ERROR_INITIALIZATION_FAILED;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace says of the devices that it was recorded on: vulkan.device.N.*, N being the id of the
- * VkDevice.
+ * What a trace says of the devices that it was recorded on: vulkan.device.N.*, N being the id of
+ * the VkDevice.
  */
 #include "api/vulkan/vulkan_source_layer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The layer's own functions: negotiation, the chains of instances and devices, and the functions that
- * give functions. Loader and layer interface: LoaderLayerInterface.md of Vulkan-Loader.
+ * The layer's own functions: negotiation, the chains of instances and devices, and the functions
+ * that give functions. Loader and layer interface: LoaderLayerInterface.md of Vulkan-Loader.
  */
 #include "api/vulkan/vulkan_source_layer.h"
 
@@ -17,7 +17,8 @@ TSM_EXPORT VkResult ts_vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerIn
 
 atomic_bool vk_instance_seen, vk_driver_seen;
 
-/* ---- states ------------------------------------------------------------------------------------- */
+/* ---- states -------------------------------------------------------------------------------------
+ */
 
 static struct tsm_lock states_lock;
 static struct vk_instance_state *free_instances;
@@ -63,7 +64,8 @@ static void give_device(struct vk_device_state *state)
     tsm_lock_give(&states_lock);
 }
 
-/* ---- chains --------------------------------------------------------------------------------------- */
+/* ---- chains
+ * --------------------------------------------------------------------------------------- */
 
 static bool is_loaders(const VkBaseInStructure *s)
 {
@@ -81,8 +83,8 @@ static const void *without_loaders(const void *next)
     return s;
 }
 
-/* The link to the next layer, NULL when there is none: then there is no loader. Both kinds of struct
- * begin alike. */
+/* The link to the next layer, NULL when there is none: then there is no loader. Both kinds of
+ * struct begin alike. */
 static VkLayerInstanceCreateInfo *find_link(const void *chain)
 {
     const VkBaseInStructure *s = chain;
@@ -90,12 +92,14 @@ static VkLayerInstanceCreateInfo *find_link(const void *chain)
     for (; s; s = s->pNext) {
         const VkLayerInstanceCreateInfo *info = (const void *)s;
         if (is_loaders(s) && info->function == VK_LAYER_LINK_INFO)
-            return (VkLayerInstanceCreateInfo *)(uintptr_t)info; /* the interface wants it advanced */
+            return (
+                VkLayerInstanceCreateInfo *)(uintptr_t)info; /* the interface wants it advanced */
     }
     return NULL;
 }
 
-/* ---- instances ------------------------------------------------------------------------------------ */
+/* ---- instances
+ * ------------------------------------------------------------------------------------ */
 
 static void instance_made(struct vk_instance_state *state, VkInstance instance,
                           PFN_vkGetInstanceProcAddr get, PFN_GetPhysicalDeviceProcAddr get_physical,
@@ -180,7 +184,8 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyInstance(VkInstance instance,
     }
 }
 
-/* ---- devices -------------------------------------------------------------------------------------- */
+/* ---- devices
+ * -------------------------------------------------------------------------------------- */
 
 static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGetDeviceProcAddr get,
                         VkPhysicalDevice physical, const struct vk_instance_state *instance)
@@ -276,7 +281,8 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     }
 }
 
-/* ---- functions that give functions ---------------------------------------------------------------- */
+/* ---- functions that give functions
+ * ---------------------------------------------------------------- */
 
 PFN_vkVoidFunction vk_layer_give(const char *name, PFN_vkVoidFunction next)
 {
@@ -327,7 +333,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL hook_vkGetDeviceProcAddr(VkDevice devic
 {
     PFN_vkVoidFunction next = vk_device_of(device)->get(device, pName);
 
-    if (next && (strcmp(pName, "vkGetDeviceProcAddr") == 0 || strcmp(pName, "vkDestroyDevice") == 0))
+    if (next &&
+        (strcmp(pName, "vkGetDeviceProcAddr") == 0 || strcmp(pName, "vkDestroyDevice") == 0))
         return structural(pName);
     return vk_layer_give(pName, next);
 }
@@ -343,7 +350,8 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical(VkInstance instance
     return own ? own : vk_layer_give(name, next);
 }
 
-/* ---- what there is -------------------------------------------------------------------------------- */
+/* ---- what there is
+ * -------------------------------------------------------------------------------- */
 
 /* Of the layer itself the loader knows all from the manifest; the rest is asked of the driver. */
 VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateDeviceExtensionProperties(
@@ -359,9 +367,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateDeviceExtensionProperties(
                                                  pProperties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateDeviceLayerProperties(VkPhysicalDevice physicalDevice,
-                                                                     uint32_t *pPropertyCount,
-                                                                     VkLayerProperties *pProperties)
+VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateDeviceLayerProperties(
+    VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount, VkLayerProperties *pProperties)
 {
     return vk_instance_of(physicalDevice)
         ->f.vkEnumerateDeviceLayerProperties(physicalDevice, pPropertyCount, pProperties);
@@ -379,8 +386,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateInstanceExtensionProperties(
     FROM_DRIVER(vkEnumerateInstanceExtensionProperties, pLayerName, pPropertyCount, pProperties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateInstanceLayerProperties(
-    uint32_t *pPropertyCount, VkLayerProperties *pProperties)
+VKAPI_ATTR VkResult VKAPI_CALL
+hook_vkEnumerateInstanceLayerProperties(uint32_t *pPropertyCount, VkLayerProperties *pProperties)
 {
     FROM_DRIVER(vkEnumerateInstanceLayerProperties, pPropertyCount, pProperties);
 }
@@ -390,7 +397,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateInstanceVersion(uint32_t *pApiVer
     FROM_DRIVER(vkEnumerateInstanceVersion, pApiVersion);
 }
 
-/* ---- negotiation ---------------------------------------------------------------------------------- */
+/* ---- negotiation
+ * ---------------------------------------------------------------------------------- */
 
 bool vk_layer_is_passive(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * libts_capture.so as a Vulkan layer: what its hand-written parts share. The loader finds the layer
- * by its manifest (vulkan_source_environment.c says where) and puts it into each instance's chain; a
- * program that opens a driver without the loader gets the same functions (vulkan_source_direct.c).
+ * by its manifest (vulkan_source_environment.c says where) and puts it into each instance's chain;
+ * a program that opens a driver without the loader gets the same functions
+ * (vulkan_source_direct.c).
  */
 #ifndef API_VULKAN_VULKAN_SOURCE_LAYER_H
 #define API_VULKAN_VULKAN_SOURCE_LAYER_H
@@ -13,12 +14,12 @@
 
 #define VK_OUR_LAYER "VK_LAYER_TRACESMITH_capture"
 
-/* The dispatch of an instance or device with what else we keep of it. Never freed: the next one that
- * is made takes it again. */
+/* The dispatch of an instance or device with what else we keep of it. Never freed: the next one
+ * that is made takes it again. */
 struct vk_instance_state {
-    struct vk_instance_dispatch dispatch; /* first: found by it */
+    struct vk_instance_dispatch dispatch;       /* first: found by it */
     PFN_GetPhysicalDeviceProcAddr get_physical; /* NULL: the next layer has none */
-    bool direct;                          /* no loader: handles are keyed by us */
+    bool direct;                                /* no loader: handles are keyed by us */
     struct vk_instance_state *next_free;
 };
 
@@ -65,6 +66,8 @@ void vk_direct_patch_device(struct vk_device_state *device);
  * part whether or not the call is recorded. */
 void vk_memory_patch(struct vk_device_state *device);
 void vk_memory_device_gone(const struct vk_device_state *device);
+/* In the child of a fork: what the parent has mapped is not ours. */
+void vk_memory_forget(void);
 
 /* ---- what is complete: vulkan_source_order.c ---- */
 

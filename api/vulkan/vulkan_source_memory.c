@@ -6,8 +6,9 @@
  * brought up to date where the program learns that work is done.
  *
  * The specification allows the host to rely on no other moments: 7.1 "host access", 11.2.1 "Host
- * Access to Device Memory Objects". A program that watches coherent memory without ever asking about
- * a fence, semaphore or event needs TS_VK_MEMORY=pages or hash, which leave it the driver's mapping.
+ * Access to Device Memory Objects". A program that watches coherent memory without ever asking
+ * about a fence, semaphore or event needs TS_VK_MEMORY=pages or hash, which leave it the driver's
+ * mapping.
  */
 #include "api/vulkan/vulkan_source_memory.h"
 
@@ -27,10 +28,11 @@ struct memory {
     uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
     struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
     bool mapped;
-    bool filled;         /* somebody else may have written there before */
-    uint64_t allocated;  /* `sends` at that time */
-    struct memory *next;         /* in its bucket; of those that are free */
-    struct memory *next_shadow;  /* in the list of those that have one */
+    bool looked_into;           /* mapped by us */
+    bool filled;                /* somebody else may have written there before */
+    uint64_t allocated;         /* `sends` at that time */
+    struct memory *next;        /* in its bucket; of those that are free */
+    struct memory *next_shadow; /* in the list of those that have one */
 };
 
 static struct tsm_arena arena;
@@ -39,9 +41,10 @@ static struct memory *buckets[BUCKET_COUNT];
 static struct memory *free_list;
 static struct memory *shadows;
 static uint64_t sends; /* how often work was sent */
-static bool sent; /* since all shadows were last pulled with nothing under way */
+static uint64_t quiet; /* ... when all shadows were last pulled with nothing under way */
 
-/* ---- the table -------------------------------------------------------------------------------------- */
+/* ---- the table
+ * -------------------------------------------------------------------------------------- */
 
 static struct memory **bucket(VkDeviceMemory handle)
 {
@@ -90,7 +93,8 @@ static void forget(struct memory *m)
     free_list = m;
 }
 
-/* ---- allocating ------------------------------------------------------------------------------------- */
+/* ---- allocating
+ * ------------------------------------------------------------------------------------- */
 
 static const void *in_chain(const void *chain, VkStructureType type)
 {
@@ -99,6 +103,23 @@ static const void *in_chain(const void *chain, VkStructureType type)
     while (s && s->sType != type)
         s = s->pNext;
     return s;
+}
+
+static void *shadow_of(struct memory *m, void *real);
+
+/* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
+static void look_into(struct memory *m, VkDevice device, uint32_t type)
+{
+    void *real;
+
+    if (type >= m->device->memory.memoryTypeCount ||
+        !(m->device->memory.memoryTypes[type].propertyFlags &
+          VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
+        tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed", false);
+        return;
+    }
+    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) >= 0)
+        m->looked_into = shadow_of(m, real) != NULL;
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
@@ -123,6 +144,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         m->next = *bucket(*out);
         *bucket(*out) = m;
     }
+    if (m && !import && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
+        look_into(m, device, info->memoryTypeIndex);
     tsm_lock_give(&lock);
     if (import) /* the program's own memory, mapped for as long as it is imported */
         tsm_hostmem_track(VK_RAW(import->pHostPointer), info->allocationSize);
@@ -143,6 +166,13 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
     state->below.vkFreeMemory(device, memory, allocator);
 }
 
+void vk_memory_forget(void)
+{
+    memset(buckets, 0, sizeof(buckets));
+    shadows = NULL;
+    lock = (struct tsm_lock){0};
+}
+
 void vk_memory_device_gone(const struct vk_device_state *device)
 {
     tsm_lock_take(&lock);
@@ -158,7 +188,8 @@ void vk_memory_device_gone(const struct vk_device_state *device)
     tsm_lock_give(&lock);
 }
 
-/* ---- mapping ---------------------------------------------------------------------------------------- */
+/* ---- mapping
+ * ---------------------------------------------------------------------------------------- */
 
 static enum tsm_vk_memory_mode mode(void)
 {
@@ -192,10 +223,11 @@ static void *shadow_of(struct memory *m, void *real)
 static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
                            VkMemoryMapFlags flags, void **data)
 {
-    void *real, *own;
-    VkResult result =
-        m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, flags, &real);
+    void *real = NULL, *own;
+    VkResult result = VK_SUCCESS;
 
+    if (!m->shadow) /* else it is mapped already, and stays so */
+        result = m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, flags, &real);
     if (result < 0)
         return result;
     own = shadow_of(m, real);
@@ -252,7 +284,8 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     tsm_lock_give(&lock);
 }
 
-/* ---- to the device and back -------------------------------------------------------------------------- */
+/* ---- to the device and back
+ * -------------------------------------------------------------------------- */
 
 /* What is behind this may make the device read memory, or write it. */
 static void push(void)
@@ -264,21 +297,26 @@ static void push(void)
     tsm_lock_give(&lock);
 }
 
+/* Work is sent; counted before it can begin. */
 static void push_work(void)
 {
     push();
-    __atomic_fetch_add(&sends, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&sent, true, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
+}
+
+uint64_t vk_memory_sends(void)
+{
+    return __atomic_load_n(&sends, __ATOMIC_SEQ_CST);
 }
 
 /* The device may have written what the program may read now. */
 static void pull(void)
 {
-    if (!__atomic_load_n(&sent, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&quiet, __ATOMIC_ACQUIRE) == vk_memory_sends())
         return;
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow)
-        if (m->mapped)
+        if (m->mapped || m->looked_into)
             tsm_shadow_pull(m->shadow);
     tsm_lock_give(&lock);
 }
@@ -330,7 +368,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
 
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
 {
-    push_work();
+    push();
     return BELOW(device, vkSetEvent, event);
 }
 
@@ -339,7 +377,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL signal_semaphore(VkDevice device,
 {
     PFN_vkSignalSemaphore next = vk_state_of(device)->below.vkSignalSemaphore;
 
-    push_work();
+    push();
     return (next ? next : vk_state_of(device)->below.vkSignalSemaphoreKHR)(device, info);
 }
 
@@ -375,8 +413,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL wait_semaphores(VkDevice device,
                                                       uint64_t timeout)
 {
     PFN_vkWaitSemaphores next = vk_state_of(device)->below.vkWaitSemaphores;
-    VkResult result = (next ? next : vk_state_of(device)->below.vkWaitSemaphoresKHR)(device, info,
-                                                                                     timeout);
+    VkResult result =
+        (next ? next : vk_state_of(device)->below.vkWaitSemaphoresKHR)(device, info, timeout);
 
     if (result == VK_SUCCESS)
         pull();
@@ -405,8 +443,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL semaphore_value(VkDevice device, VkSemapho
                                                       uint64_t *value)
 {
     PFN_vkGetSemaphoreCounterValue next = vk_state_of(device)->below.vkGetSemaphoreCounterValue;
-    VkResult result = (next ? next
-                            : vk_state_of(device)->below.vkGetSemaphoreCounterValueKHR)(
+    VkResult result = (next ? next : vk_state_of(device)->below.vkGetSemaphoreCounterValueKHR)(
         device, semaphore, value);
 
     if (result == VK_SUCCESS)
@@ -427,7 +464,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice device, VkQueryPool
     return result;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------ */
+/* ---- results
+ * ------------------------------------------------------------------------------------------ */
 
 struct report {
     uint32_t stream;
@@ -453,7 +491,7 @@ static void report_change(void *user, uint64_t offset, const void *bytes, uint64
     tsm_call_commit(&call);
 }
 
-void vk_memory_report(uint32_t stream, uint64_t position)
+void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complete)
 {
     struct report r = {stream, position, 0};
 
@@ -462,11 +500,12 @@ void vk_memory_report(uint32_t stream, uint64_t position)
         r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
         tsm_shadow_changes(m->shadow, report_change, &r);
     }
-    __atomic_store_n(&sent, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
     tsm_lock_give(&lock);
 }
 
-/* ---- in their place ------------------------------------------------------------------------------------ */
+/* ---- in their place
+ * ------------------------------------------------------------------------------------ */
 
 #define REPLACE(name, own)                                                                         \
     do {                                                                                           \

@@ -9,8 +9,12 @@
 #include "base/hash.h"
 #include "capture/shadow.h"
 
-/* All that was sent is complete: record what it changed as CHECKSUM, results of the command at
- * `position` of `stream`, the last one. Outside of a call. */
-void vk_memory_report(uint32_t stream, uint64_t position);
+/* How many submits were begun. */
+uint64_t vk_memory_sends(void);
+
+/* The first `sends_complete` submits are complete, and have been for as long as memory was last
+ * looked at: record what they changed as CHECKSUM, results of the command at `position` of
+ * `stream`, the last one. Outside of a call. */
+void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complete);
 
 #endif

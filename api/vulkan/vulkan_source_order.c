@@ -18,12 +18,14 @@ static struct queue {
     uint64_t sent, completed; /* positions */
 } queues[QUEUE_COUNT_MAX];
 static uint32_t queue_count;
-static uint32_t last; /* the queue to which work was sent last */
+static uint64_t submits; /* seen here; behind vk_memory_sends() while one is being sent */
+static uint32_t last;    /* the queue to which work was sent last */
 static struct tsm_lock lock;
 
 void vk_order_forget(void)
 {
     queue_count = 0;
+    submits = vk_memory_sends();
     lock = (struct tsm_lock){0};
 }
 
@@ -39,7 +41,8 @@ static struct queue *queue_of(struct tsm_stream *stream)
     return &queues[queue_count++];
 }
 
-/* ---- what is sent ---------------------------------------------------------------------------------- */
+/* ---- what is sent
+ * ---------------------------------------------------------------------------------- */
 
 static struct tsm_handle *handle_of(enum vk_object type, uint64_t raw)
 {
@@ -56,18 +59,27 @@ static void stands_for(struct tsm_handle *handle, const struct tsm_call *call, u
     handle->user = (void *)(uintptr_t)value; /* NOLINT: a number */
 }
 
-static void sent(const struct tsm_call *call, VkFence fence)
+static void sent(const struct tsm_call *call, VkFence fence, bool is_submit)
 {
     struct queue *queue;
 
     tsm_lock_take(&lock);
     queue = queue_of(call->stream);
+    submits += is_submit;
     if (queue) {
         queue->sent = call->position;
         last = (uint32_t)(queue - queues);
     }
     tsm_lock_give(&lock);
     stands_for(handle_of(VK_OBJECT_VkFence, VK_RAW(fence)), call, 0);
+}
+
+/* The device refused it. */
+static void not_sent(void)
+{
+    tsm_lock_take(&lock);
+    submits++;
+    tsm_lock_give(&lock);
 }
 
 static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
@@ -86,9 +98,11 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkQueueSubmit *a = args;
 
-    if (result < 0)
+    if (result < 0) {
+        not_sent();
         return;
-    sent(call, a->fence);
+    }
+    sent(call, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo *s = &a->pSubmits[i];
         const VkTimelineSemaphoreSubmitInfo *t = timeline(s->pNext);
@@ -103,15 +117,17 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkQueueSubmit2 *a = args;
 
-    if (result < 0)
+    if (result < 0) {
+        not_sent();
         return;
-    sent(call, a->fence);
+    }
+    sent(call, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo2 *s = &a->pSubmits[i];
         for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
-            stands_for(handle_of(VK_OBJECT_VkSemaphore,
-                                 VK_RAW(s->pSignalSemaphoreInfos[j].semaphore)),
-                       call, s->pSignalSemaphoreInfos[j].value);
+            stands_for(
+                handle_of(VK_OBJECT_VkSemaphore, VK_RAW(s->pSignalSemaphoreInfos[j].semaphore)),
+                call, s->pSignalSemaphoreInfos[j].value);
     }
     check_each();
 }
@@ -121,10 +137,11 @@ void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkQueueBindSparse *a = args;
 
     if (result >= 0)
-        sent(call, a->fence);
+        sent(call, a->fence, false);
 }
 
-/* ---- what is complete -------------------------------------------------------------------------------- */
+/* ---- what is complete
+ * -------------------------------------------------------------------------------- */
 
 static void complete(struct tsm_stream *stream, uint64_t position)
 {
@@ -135,12 +152,14 @@ static void complete(struct tsm_stream *stream, uint64_t position)
     tsm_lock_give(&lock);
 }
 
-/* Nothing under way: *stream and *position are those of the last command. */
-static bool idle(struct tsm_stream **stream, uint64_t *position)
+/* Nothing under way: *stream and *position are those of the last command. A submit that has not
+ * been seen here, because it is just being sent or was not recorded, is one under way. */
+static bool idle(struct tsm_stream **stream, uint64_t *position, uint64_t sends)
 {
     bool all = queue_count > 0 && queue_count < QUEUE_COUNT_MAX;
 
     tsm_lock_take(&lock);
+    all = all && submits == sends;
     for (uint32_t i = 0; i < queue_count; i++)
         all = all && queues[i].completed >= queues[i].sent;
     *stream = queues[last].stream;
@@ -152,10 +171,10 @@ static bool idle(struct tsm_stream **stream, uint64_t *position)
 static void report(void)
 {
     struct tsm_stream *stream;
-    uint64_t position;
+    uint64_t position, sends = vk_memory_sends();
 
-    if (tsm_session_settings()->readback != TSM_READBACK_OFF && idle(&stream, &position))
-        vk_memory_report(tsm_stream_number(stream), position);
+    if (tsm_session_settings()->readback != TSM_READBACK_OFF && idle(&stream, &position, sends))
+        vk_memory_report(tsm_stream_number(stream), position, sends);
 }
 
 void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
@@ -166,9 +185,11 @@ void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
     report();
 }
 
+/* Also what was sent while nothing was recorded. */
 static void all_complete(void)
 {
     tsm_lock_take(&lock);
+    submits = vk_memory_sends();
     for (uint32_t i = 0; i < queue_count; i++)
         queues[i].completed = queues[i].sent;
     tsm_lock_give(&lock);

@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-struct template {
+struct template
+{
     VkPipelineBindPoint bind_point;
     uint32_t count;
     uint32_t value_count; /* descriptors of all entries */
@@ -56,7 +57,8 @@ static const struct template *find(VkDescriptorUpdateTemplate raw)
     return handle->user;
 }
 
-/* ---- its data as VkWriteDescriptorSet -------------------------------------------------------------- */
+/* ---- its data as VkWriteDescriptorSet
+ * -------------------------------------------------------------- */
 
 /* What a write points to beside itself: the largest of these for each descriptor. */
 union value {
@@ -167,7 +169,8 @@ static const VkWriteDescriptorSet *writes_of(struct tsm_call *call, const struct
     return writes;
 }
 
-/* ---- hooks ----------------------------------------------------------------------------------------- */
+/* ---- hooks
+ * ----------------------------------------------------------------------------------------- */
 
 static void record_update(struct tsm_call *call, VkDevice device, VkDescriptorSet set,
                           VkDescriptorUpdateTemplate raw, const void *data)
@@ -183,24 +186,23 @@ static void record_update(struct tsm_call *call, VkDevice device, VkDescriptorSe
     tsm_call_commit(call);
 }
 
-VKAPI_ATTR void VKAPI_CALL
-hook_vkUpdateDescriptorSetWithTemplate(VkDevice device, VkDescriptorSet descriptorSet,
-                                       VkDescriptorUpdateTemplate descriptorUpdateTemplate,
-                                       const void *pData)
+VKAPI_ATTR void VKAPI_CALL hook_vkUpdateDescriptorSetWithTemplate(
+    VkDevice device, VkDescriptorSet descriptorSet,
+    VkDescriptorUpdateTemplate descriptorUpdateTemplate, const void *pData)
 {
     const struct vk_device_dispatch *next = vk_device_of(device);
     struct tsm_call call;
     bool recorded = tsm_call_begin(&call, TYPE_vkUpdateDescriptorSets);
 
-    next->f.vkUpdateDescriptorSetWithTemplate(device, descriptorSet, descriptorUpdateTemplate, pData);
+    next->f.vkUpdateDescriptorSetWithTemplate(device, descriptorSet, descriptorUpdateTemplate,
+                                              pData);
     if (recorded)
         record_update(&call, device, descriptorSet, descriptorUpdateTemplate, pData);
 }
 
-VKAPI_ATTR void VKAPI_CALL
-hook_vkUpdateDescriptorSetWithTemplateKHR(VkDevice device, VkDescriptorSet descriptorSet,
-                                          VkDescriptorUpdateTemplate descriptorUpdateTemplate,
-                                          const void *pData)
+VKAPI_ATTR void VKAPI_CALL hook_vkUpdateDescriptorSetWithTemplateKHR(
+    VkDevice device, VkDescriptorSet descriptorSet,
+    VkDescriptorUpdateTemplate descriptorUpdateTemplate, const void *pData)
 {
     const struct vk_device_dispatch *next = vk_device_of(device);
     struct tsm_call call;

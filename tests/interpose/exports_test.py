@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libts_capture.so exports the driver's functions, those of libc that it interposes, two for Vulkan's
+"""libts_capture.so exports the driver's functions, those of libc that it interposes, one for Vulkan's
 loader where it is built with Vulkan, and nothing else. Arguments: the lint of exported symbols, the
 library, cuda_prototypes.h, "vulkan" or nothing."""
 
@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tempfile
 
-LIBC = ['_exit', '_Exit', 'dlopen', 'dlsym', 'execl', 'execle', 'execlp', 'execv', 'execve',
-        'execveat', 'execvp', 'execvpe', 'fexecve', 'fork']
+LIBC = ['_exit', '_Exit', 'clearenv', 'dlopen', 'dlsym', 'execl', 'execle', 'execlp', 'execv',
+        'execve', 'execveat', 'execvp', 'execvpe', 'fexecve', 'fork', 'putenv', 'setenv', 'unsetenv']
 
-# Never vkGetInstanceProcAddr or vkNegotiate...: they would stand in front of the loader's.
-VULKAN = ['ts_vkNegotiateLoaderLayerInterfaceVersion', 'vkCreateInstance']
+# Nothing that begins with vk: it would stand in front of the loader's functions, or of variables of
+# that name in libraries that find Vulkan's functions themselves.
+VULKAN = ['ts_vkNegotiateLoaderLayerInterfaceVersion']
 
 lint, library, prototypes, *parts = sys.argv[1:]
 with open(prototypes, encoding='utf-8') as f:

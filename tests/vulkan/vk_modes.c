@@ -149,7 +149,8 @@ static void by_push(void)
     words_init(&s, &w);
     memset(&write.dstSet, 0x5a, sizeof(write.dstSet)); /* ignored */
     *what = (VkDescriptorBufferInfo){w.buffer, 0, VK_WHOLE_SIZE};
-    push = (PFN_vkCmdPushDescriptorSetKHR)vkGetDeviceProcAddr(s.device, "vkCmdPushDescriptorSetKHR");
+    push =
+        (PFN_vkCmdPushDescriptorSetKHR)vkGetDeviceProcAddr(s.device, "vkCmdPushDescriptorSetKHR");
     push_template = (PFN_vkCmdPushDescriptorSetWithTemplateKHR)vkGetDeviceProcAddr(
         s.device, "vkCmdPushDescriptorSetWithTemplateKHR");
     commands = primary(&s);
@@ -215,9 +216,10 @@ static void instances(void)
     }
 }
 
-/* ---- threads -------------------------------------------------------------------------------------- */
+/* ---- threads
+ * -------------------------------------------------------------------------------------- */
 
-#define THREADS 4
+#define THREADS  4
 #define COMMANDS 200
 
 struct worker {
@@ -265,7 +267,8 @@ static void threads(void)
     exit(0); /* and leave all as it is */
 }
 
-/* ---- the end of a process ------------------------------------------------------------------------- */
+/* ---- the end of a process
+ * ------------------------------------------------------------------------- */
 
 static struct small at_exit;
 
@@ -305,13 +308,23 @@ static void cleared(void)
     plain();
 }
 
+/* Asks for a layer itself, forgetting who did so before. */
+static void layers(void)
+{
+    setenv("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation", 1);
+    unsetenv("VK_ADD_LAYER_PATH");
+    plain();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"plain", plain},         {"read", by_read},       {"template", by_template},
-             {"push", by_push},        {"secondary", secondary}, {"instances", instances},
-             {"threads", threads},     {"destructor", in_destructor}, {"fork", child},
-             {"cleared", cleared}};
+} modes[] = {{"plain", plain},          {"read", by_read},
+             {"template", by_template}, {"push", by_push},
+             {"secondary", secondary},  {"instances", instances},
+             {"threads", threads},      {"destructor", in_destructor},
+             {"fork", child},           {"cleared", cleared},
+             {"layers", layers}};
 
 int main(int argc, char **argv)
 {

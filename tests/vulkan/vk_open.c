@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ways to reach Vulkan other than being linked with the loader: "loader" by dlopen(), "deepbind" the
- * same in a namespace of its own, "driver FILE" past the loader. Makes an instance and a device,
- * fills a buffer, says how many commands it sent.
+ * Ways to reach Vulkan other than being linked with the loader: "loader" by dlopen(), "deepbind"
+ * the same in a namespace of its own, "driver FILE" past the loader. Makes an instance and a
+ * device, fills a buffer, says how many commands it sent.
  */
 #define VK_NO_PROTOTYPES
 #include <dlfcn.h>

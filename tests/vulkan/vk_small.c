@@ -208,8 +208,8 @@ void small_dispatch(const struct small *s, VkCommandBuffer commands, VkDescripto
 {
     VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                               .dstAccessMask = VK_ACCESS_HOST_READ_BIT |
-                                                VK_ACCESS_SHADER_READ_BIT};
+                               .dstAccessMask =
+                                   VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_READ_BIT};
 
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->pipeline);
     if (set)

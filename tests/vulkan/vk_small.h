@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * As little Vulkan as a compute program needs. Everything ends the program with a message when it
- * fails; status 77 where there is no driver. Functions are found through the loader that the program
- * is linked with, unless vk_get is set before.
+ * fails; status 77 where there is no driver. Functions are found through the loader that the
+ * program is linked with, unless vk_get is set before.
  */
 #ifndef TESTS_VULKAN_VK_SMALL_H
 #define TESTS_VULKAN_VK_SMALL_H

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The program's copy and the device's memory agree after push and pull, whoever wrote where, also
+ * in one page, and without a session. Small memory (compared), large (where the kernel tells what
+ * was written, if it does), and sizes that are no whole pages.
+ */
+#include "api/api.h"
+#include "capture/shadow.h"
+#include "tests/unit/check.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+const struct tsm_source *const tsm_sources[] = {NULL};
+
+#define WORDS_PER_CYCLE 50
+#define CYCLES          200
+
+static void *map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Words of even places are the program's, the others the device's. */
+static void check_both(size_t size, bool ordinary)
+{
+    uint64_t *real = map(size), *model = calloc(1, size), *own;
+    struct tsm_shadow *shadow = tsm_shadow_create(real, size, ordinary, true);
+    size_t words = size / 8;
+
+    if (!CHECK(shadow != NULL))
+        return;
+    own = tsm_shadow_address(shadow);
+    for (int cycle = 0; cycle < CYCLES; cycle++) {
+        for (int i = 0; i < WORDS_PER_CYCLE; i++) {
+            size_t word = (size_t)random() % words;
+            model[word] = (uint64_t)random() % 3; /* often what it was, often zero */
+            (word % 2 ? real : own)[word] = model[word];
+        }
+        if (cycle % 3)
+            tsm_shadow_push(shadow);
+        if (cycle % 2)
+            tsm_shadow_pull(shadow);
+    }
+    tsm_shadow_push(shadow);
+    tsm_shadow_pull(shadow);
+    CHECK_EQ_MEM(real, model, size);
+    CHECK_EQ_MEM(own, model, size);
+    tsm_shadow_destroy(shadow);
+    munmap(real, size);
+    free(model);
+}
+
+/* Memory that somebody else has used before: the program sees it, and can clear it. */
+static void check_left_over(void)
+{
+    uint8_t real[9000], zero[9000] = {0};
+    struct tsm_shadow *shadow;
+    uint8_t *own;
+
+    memset(real, 0x5a, sizeof(real));
+    shadow = tsm_shadow_create(real, sizeof(real), true, true);
+    own = tsm_shadow_address(shadow);
+    CHECK_EQ_MEM(own, real, sizeof(real));
+    memset(own, 0, sizeof(real));
+    tsm_shadow_push(shadow);
+    CHECK_EQ_MEM(real, zero, sizeof(real));
+    tsm_shadow_pull(shadow);
+    CHECK_EQ_MEM(own, zero, sizeof(real));
+    tsm_shadow_destroy(shadow);
+}
+
+/* What the device has written before is there, and is no change. */
+static uint64_t told_from, told_size, told_count;
+
+static void tell(void *user, uint64_t offset, const void *bytes, uint64_t size)
+{
+    told_from = offset;
+    told_size = size;
+    told_count++;
+    CHECK_EQ_MEM(bytes, (const uint8_t *)user + offset, size);
+}
+
+static void check_changes(void)
+{
+    enum { SIZE = 5 * 4096 + 100 };
+    static uint8_t real[SIZE];
+    struct tsm_shadow *shadow;
+
+    real[3] = 1;
+    shadow = tsm_shadow_create(real, SIZE, false, false);
+    CHECK_EQ_INT(((uint8_t *)tsm_shadow_address(shadow))[3], 1);
+    tsm_shadow_changes(shadow, tell, real);
+    CHECK_EQ_INT(told_count, 0);
+    real[4096 * 4 + 9] = 7;
+    real[SIZE - 1] = 8;
+    ((uint8_t *)tsm_shadow_address(shadow))[100] = 9; /* the program's */
+    tsm_shadow_push(shadow);
+    tsm_shadow_pull(shadow);
+    tsm_shadow_changes(shadow, tell, real);
+    CHECK_EQ_INT(told_count, 1);
+    CHECK_EQ_INT(told_from, 4096 * 4);
+    CHECK_EQ_INT(told_size, 4096 + 100);
+    tsm_shadow_changes(shadow, tell, real);
+    CHECK_EQ_INT(told_count, 1);
+    tsm_shadow_destroy(shadow);
+}
+
+int main(void)
+{
+    srandom(3);
+    check_both(4096, true);
+    check_both(12345 * 8, false);
+    check_both((1u << 20) + 24, true);
+    check_both((1u << 20) + 24, false);
+    check_left_over();
+    check_changes();
+    tsm_shadow_destroy(NULL);
+    return check_result();
+}
