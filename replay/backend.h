@@ -52,6 +52,11 @@ struct tsm_backend {
     int (*host)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
 
+    /* May the engine go on reading while host() runs? It is still called in recorded order, and
+     * everything else waits for it; only an error is seen later. For APIs with many small records
+     * that are no commands. */
+    bool host_runs_behind;
+
     /* Submit a command, signal or wait on its stream. Must not wait for the GPU, except for a call
      * that itself does. Bytes that the device gives back go to memory of the backend, to be asked
      * for with readback(). */

@@ -24,14 +24,23 @@ static int await_last(struct tsm_replay *p, struct tsm_worker *w)
     return tsm_crew_await(p->crew, &place);
 }
 
+/* What the host's worker still has to do: before anything but a command, which waits by itself. */
+static int settle_host(struct tsm_replay *p)
+{
+    if (!p->is_host_behind)
+        return 0;
+    p->is_host_behind = false;
+    return await_last(p, p->host);
+}
+
 static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
     struct tsm_job job = {.kind = TSM_JOB_WAIT};
-    int error;
+    int error = settle_host(p);
 
-    if (!track->worker || track->complete_position == track->position)
-        return 0;
+    if (error || !track->worker || track->complete_position == track->position)
+        return error;
     error = tsm_worker_add(track->worker, &job, NULL);
     if (!error)
         error = await_last(p, track->worker);
@@ -45,7 +54,7 @@ static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 static int wait_for_device(struct tsm_replay *p)
 {
     struct tsm_job job = {.kind = TSM_JOB_WAIT};
-    int error = 0;
+    int error = settle_host(p);
 
     for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
         struct tsm_track *track = &p->order.tracks[i];
@@ -139,7 +148,10 @@ static int do_host(struct tsm_replay *p, const struct sbt_record *record,
 
     if (!error)
         error = tsm_worker_add(p->host, &job, NULL);
-    return error ? error : await_last(p, p->host);
+    if (error)
+        return error;
+    p->is_host_behind = true;
+    return kind == TSM_JOB_HOST && p->backend->host_runs_behind ? 0 : settle_host(p);
 }
 
 static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
@@ -151,7 +163,9 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
 
     if (!p->backend->sync)
         return wait_for_stream(p, signal->stream);
-    error = tsm_worker_add(p->host, &job, NULL);
+    error = settle_host(p);
+    if (!error)
+        error = tsm_worker_add(p->host, &job, NULL);
     if (!error)
         error = await_last(p, p->host);
     if (!error && track->complete_position < signal->position)
@@ -220,6 +234,8 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
         error = tsm_worker_create(&track->worker, p->crew, record->stream);
     if (!error)
         error = tsm_order_before(&p->order, record, schema);
+    if (!error && p->is_host_behind)
+        error = tsm_order_add(&p->order, tsm_worker_last(p->host));
     if (error)
         return error;
     struct tsm_job job = {TSM_JOB_SUBMIT, record, schema, p->order.after, p->order.after_count};

@@ -304,7 +304,9 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
     if (!job)
         return tsm_fail(TSM_E_MEMORY, "no memory to queue a command");
     if (w->added >= TSM_WORKER_QUEUE) {
-        struct tsm_place room = {w, w->added - TSM_WORKER_QUEUE + 1};
+        /* Half of it: one at a time, both threads would wake for each job. */
+        uint64_t kept = w->crew->permute ? TSM_WORKER_QUEUE - 1 : TSM_WORKER_QUEUE / 2;
+        struct tsm_place room = {w, w->added - kept};
         error = tsm_crew_await(w->crew, &room);
     }
     if (error) {

@@ -167,6 +167,7 @@ const struct tsm_backend vulkan_backend = {
     .translated = backend_translated,
     .validation = backend_validation,
     .host = backend_host,
+    .host_runs_behind = true,
     .submit = backend_submit,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
