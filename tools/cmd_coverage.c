@@ -176,7 +176,7 @@ static int list_build(const struct coverage_values *v)
             continue;
         found = true;
         list_api(v, api, j, &sums);
-        if (!j)
+        if (!j && (sums.calls || v->api))
             printf("%s%s: %" PRIu64 " calls: %" PRIu64 " generated, %" PRIu64 " hooked, %" PRIu64
                    " unmodelled, of which %" PRIu64 " taint%s\n",
                    tsm_paint(TSM_PAINT_BOLD), api->name, sums.calls, sums.by_status[0],

@@ -5,8 +5,6 @@
 #include "api/vulkan/vulkan_ids.h"
 #include "api/vulkan/vulkan_rules.h"
 
-__attribute__((weak)) const struct vk_facts vk_facts = {NULL, NULL, NULL};
-
 /* The struct that the rule is about. */
 #define OWNER(Type, name) const Type *name = scope->memory
 

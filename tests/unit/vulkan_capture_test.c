@@ -157,6 +157,10 @@ static void program(void)
     VkCommandBufferBeginInfo beginning = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                           .pInheritanceInfo = (const void *)0x8}; /* ignored */
     VkCommandBuffer buffers[2];
+    VkCommandBufferInheritanceInfo inheritance = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO, .subpass = 5};
+    VkCommandBufferBeginInfo second = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                       .pInheritanceInfo = &inheritance};
     VkSubmitInfo submission = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                .commandBufferCount = 2,
                                .pCommandBuffers = buffers};
@@ -174,6 +178,10 @@ static void program(void)
     polls();
     CALL(vkGetQueryPoolResults)(DEVICE, (VkQueryPool)9, 0, 1, RESULTS_SIZE, results, 8, 0);
     CALL(vkFreeCommandBuffers)(DEVICE, NULL, 2, buffers);
+    allocation.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
+    allocation.commandBufferCount = 1;
+    CALL(vkAllocateCommandBuffers)(DEVICE, &allocation, buffers);
+    CALL(vkBeginCommandBuffer)(buffers[0], &second);
     CALL(vkDestroyBuffer)(DEVICE, buffer, NULL);
     create_answer = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     CALL(vkCreateBuffer)(DEVICE, &info, NULL, &failed);
@@ -253,13 +261,15 @@ static void check_create(const struct vk_command *command)
 
 static void check_allocate(const struct vk_command *command)
 {
+    static bool second;
     struct vk_args_vkAllocateCommandBuffers a;
 
     decode(command, &a);
     CHECK(a.pCommandBuffers && !a.pCommandBuffers[0]);
     made_id = 0;
     CHECK(vk_each_made(command, from_record(), &a, note_made));
-    CHECK_EQ_INT(made_id, 0x12);
+    CHECK_EQ_INT(made_id, second ? 3 : 0x12); /* ids are never used again */
+    second = true;
 }
 
 static void check_submit(const struct vk_command *command)
@@ -289,7 +299,10 @@ static void check_plain(const struct vk_command *command)
         CHECK_EQ_MEM(p.pValues, constants, sizeof(constants));
     } else if (command == &vk_commands[VK_COMMAND_vkBeginCommandBuffer]) {
         decode(command, &b);
-        CHECK(b.pBeginInfo && !b.pBeginInfo->pInheritanceInfo);
+        if ((uintptr_t)b.commandBuffer == 1) /* a primary one: ignored */
+            CHECK(b.pBeginInfo && !b.pBeginInfo->pInheritanceInfo);
+        else
+            CHECK(b.pBeginInfo->pInheritanceInfo && b.pBeginInfo->pInheritanceInfo->subpass == 5);
     }
 }
 
@@ -354,7 +367,7 @@ static void look(void)
     }
     sbt_cursor_destroy(cursor);
     CHECK_EQ_INT(polled, 4); /* not yet (three times), done, not yet, done */
-    CHECK_EQ_INT(calls, 11 + 4);
+    CHECK_EQ_INT(calls, 13 + 4);
     sbt_reader_destroy(reader);
     vk_arena_finish(&arena);
 }
