@@ -16,14 +16,27 @@
 #define LINE      64u
 #define RUN_COUNT 256u
 #define WATCH_MIN (128u << 10) /* below this comparing all is cheaper than asking the kernel */
-#define GAP_MAX   256u         /* unchanged bytes that are recorded with those around them */
-#define SPAN_MAX  (1u << 20)   /* bytes of one record */
+#define MANY      8u /* a side of which more than one page of so many is written is not watched ... */
+#define HOLD_MIN                                                                                   \
+    4u /* ... for so many calls, at first: each written page costs the writer a fault */
+#define HOLD_MAX 1024u
+#define GAP_MAX  256u       /* unchanged bytes that are recorded with those around them */
+#define SPAN_MAX (1u << 20) /* bytes of one record */
+
+/* One of the two copies that somebody writes to. */
+struct side {
+    uint8_t *memory;
+    bool watched;
+    bool refused;       /* the kernel does not watch this memory, or we do not want it to */
+    uint32_t hold;      /* calls to go until it may be watched again */
+    uint32_t next_hold; /* ... when it is written too much the next time */
+};
 
 struct tsm_shadow {
     struct tsm_lock lock;
-    uint8_t *real, *own, *agreed;
+    struct side real, own;
+    uint8_t *agreed;
     uint64_t size;
-    bool own_watched, real_watched;
     uint64_t *changed; /* a bit for each page that pull changed */
     uint64_t *owed;    /* ... and for each that is to be recorded as it was at first */
     bool any_changed, any_owed;
@@ -58,27 +71,95 @@ static uint64_t page_floor(uint64_t address)
     return address & ~(uint64_t)(PAGE - 1);
 }
 
-/* Pages of `memory` that `see` is to look at, as offsets in it: those written since the last time,
- * or all where nobody can tell. *watched turns false when the kernel does not tell any more. */
-static void written(struct tsm_shadow *s, const uint8_t *memory, bool *watched,
-                    void (*see)(struct tsm_shadow *, uint64_t from, uint64_t to))
+static uint64_t side_start(const struct side *side)
 {
-    uint64_t start = (uint64_t)(uintptr_t)memory, end = start + s->size;
-    uint64_t at = page_floor(start), last = page_floor(end + PAGE - 1);
+    return page_floor((uint64_t)(uintptr_t)side->memory);
+}
 
-    while (*watched && at < last) {
-        int count = pagemap_owner == getpid()
-                        ? tsm_pagemap_take(&pagemap, &at, last, s->runs, RUN_COUNT)
-                        : -1;
-        *watched = count >= 0;
+static uint64_t side_end(const struct tsm_shadow *s, const struct side *side)
+{
+    return page_floor((uint64_t)(uintptr_t)side->memory + s->size + PAGE - 1);
+}
+
+/* Next runs of pages that were written since the last time. False: the kernel does not tell. */
+static bool take_written(struct tsm_shadow *s, const struct side *side, uint64_t *at, int *count)
+{
+    *count = pagemap_owner == getpid()
+                 ? tsm_pagemap_take(&pagemap, at, side_end(s, side), s->runs, RUN_COUNT)
+                 : -1;
+    return *count >= 0;
+}
+
+static void stop_watching(struct tsm_shadow *s, struct side *side)
+{
+    if (side->watched && pagemap_owner == getpid())
+        tsm_pagemap_unwatch(&pagemap, side_start(side), side_end(s, side));
+    side->watched = false;
+}
+
+/* From here on what is written there is reported. */
+static void begin_to_watch(struct tsm_shadow *s, struct side *side)
+{
+    uint64_t at = side_start(side);
+    int count;
+
+    if (side->refused || s->size < WATCH_MIN)
+        return;
+    side->watched = watch(at, side_end(s, side));
+    while (side->watched && at < side_end(s, side))
+        side->watched = take_written(s, side, &at, &count);
+    side->refused = !side->watched;
+}
+
+/* Watching costs more than it saves where much is written. */
+static void judge(struct tsm_shadow *s, struct side *side, uint64_t bytes)
+{
+    if (bytes > s->size / MANY) {
+        stop_watching(s, side);
+        side->hold = side->next_hold;
+        if (side->next_hold < HOLD_MAX)
+            side->next_hold *= 2;
+    } else if (side->next_hold > HOLD_MIN) {
+        side->next_hold--;
+    }
+}
+
+typedef void see_pages(struct tsm_shadow *s, uint64_t from, uint64_t to);
+
+/* False: the kernel does not tell any more. */
+static bool see_written(struct tsm_shadow *s, struct side *side, see_pages *see)
+{
+    uint64_t start = (uint64_t)(uintptr_t)side->memory, end = start + s->size;
+    uint64_t at = side_start(side), bytes = 0;
+    int count;
+
+    while (at < end) {
+        if (!take_written(s, side, &at, &count))
+            return false;
         for (int i = 0; i < count; i++) {
             uint64_t from = s->runs[i].start < start ? start : s->runs[i].start;
             uint64_t to = s->runs[i].end > end ? end : s->runs[i].end;
             see(s, page_floor(from - start), to - start);
+            bytes += to - from;
         }
     }
-    if (!*watched)
-        see(s, 0, s->size);
+    judge(s, side, bytes);
+    return true;
+}
+
+/* Have `see` look at the pages, as offsets, that were written since the last time, or at all where
+ * nobody can tell. */
+static void written(struct tsm_shadow *s, struct side *side, see_pages *see)
+{
+    if (side->watched) {
+        if (see_written(s, side, see))
+            return;
+        side->watched = false;
+        side->refused = true;
+    } else if (side->hold > 0 && --side->hold == 0) {
+        begin_to_watch(s, side); /* before all is looked at: no write falls between */
+    }
+    see(s, 0, s->size);
 }
 
 /* ---- comparing
@@ -102,10 +183,14 @@ static void store(uint8_t *at, uint64_t value, size_t size)
         memcpy(at, &value, size);
 }
 
-/* Bring what differs from the agreed copy in `from` to `to`. Calls `moved` for each word. */
-static void move_line(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, uint64_t at,
-                      uint64_t end, void (*moved)(struct tsm_shadow *, uint64_t, uint64_t))
+typedef void note_bytes(struct tsm_shadow *s, uint64_t from, uint64_t to);
+
+/* Bring what differs from the agreed copy in `from` to `to`, and tell `moved` where that is. */
+static inline void move_line(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, uint64_t at,
+                             uint64_t end, note_bytes *moved)
 {
+    uint64_t first = end, last = end;
+
     while (at < end) {
         size_t size = end - at < 8 ? (size_t)(end - at) : 8;
         uint64_t value = load(from + at, size);
@@ -113,22 +198,24 @@ static void move_line(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, ui
         if (value != load(s->agreed + at, size)) {
             store(s->agreed + at, value, size);
             store(to + at, value, size);
-            moved(s, at, at + size);
+            first = first == end ? at : first;
+            last = at + size;
         }
         at += size;
     }
+    if (first < end)
+        moved(s, first, last);
 }
 
-static void move(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, uint64_t at, uint64_t end,
-                 void (*moved)(struct tsm_shadow *, uint64_t, uint64_t))
+static inline void move(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, uint64_t at,
+                        uint64_t end, note_bytes *moved)
 {
-    for (; at < end; at += LINE) {
-        uint64_t line_end = end - at < LINE ? end : at + LINE;
-
-        if (end - at >= PAGE && at % PAGE == 0 && memcmp(from + at, s->agreed + at, PAGE) == 0)
-            at += PAGE - LINE;
-        else if (memcmp(from + at, s->agreed + at, (size_t)(line_end - at)) != 0)
-            move_line(s, from, to, at, line_end, moved);
+    for (uint64_t next; at < end; at = next) {
+        next = end - at < PAGE ? end : at + PAGE;
+        if (memcmp(from + at, s->agreed + at, (size_t)(next - at)) == 0)
+            continue;
+        for (; at < next; at += LINE)
+            move_line(s, from, to, at, next - at < LINE ? next : at + LINE, moved);
     }
 }
 
@@ -148,7 +235,7 @@ static void record_span(struct tsm_session *session, const struct tsm_shadow *s,
         tsm_session_unmodelled("a change of host memory could not be recorded", true);
         return;
     }
-    note.slots[0] = (uint64_t)(uintptr_t)s->own + from;
+    note.slots[0] = (uint64_t)(uintptr_t)s->own.memory + from;
     note.slots[1] = size;
     note.slots[2] = SBT_BLOB_ENCODED_SIZE(size);
     note.slots[3] = SBT_STREAM_NONE;
@@ -185,7 +272,7 @@ static void pushed(struct tsm_shadow *s, uint64_t from, uint64_t to)
 
 static void push_pages(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
-    move(s, s->own, s->real, from, to, pushed);
+    move(s, s->own.memory, s->real.memory, from, to, pushed);
 }
 
 static bool take_bit(uint64_t *bits, uint64_t page)
@@ -215,7 +302,7 @@ void tsm_shadow_push(struct tsm_shadow *s)
     tsm_lock_take(&s->lock);
     if (s->any_owed)
         record_owed(s);
-    written(s, s->own, &s->own_watched, push_pages);
+    written(s, &s->own, push_pages);
     if (s->from != s->to)
         record(s);
     tsm_lock_give(&s->lock);
@@ -233,7 +320,7 @@ static void pulled(struct tsm_shadow *s, uint64_t from, uint64_t to)
 
 static void pull_pages(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
-    move(s, s->real, s->own, from, to, pulled);
+    move(s, s->real.memory, s->own.memory, from, to, pulled);
 }
 
 void tsm_shadow_pull(struct tsm_shadow *s)
@@ -241,7 +328,7 @@ void tsm_shadow_pull(struct tsm_shadow *s)
     int saved_errno = errno;
 
     tsm_lock_take(&s->lock);
-    written(s, s->real, &s->real_watched, pull_pages);
+    written(s, &s->real, pull_pages);
     tsm_lock_give(&s->lock);
     errno = saved_errno;
 }
@@ -277,37 +364,15 @@ static uint64_t bitmap_size(uint64_t size)
     return (size / PAGE / 64 + 1) * sizeof(uint64_t);
 }
 
-static void unwatch(const uint8_t *memory, uint64_t size)
-{
-    uint64_t start = (uint64_t)(uintptr_t)memory;
-
-    if (pagemap_owner == getpid())
-        tsm_pagemap_unwatch(&pagemap, page_floor(start), page_floor(start + size + PAGE - 1));
-}
-
-static void ignore(struct tsm_shadow *s, uint64_t from, uint64_t to) {}
-
-/* From here on what is written there is reported. */
-static bool begin_to_watch(struct tsm_shadow *s, const uint8_t *memory)
-{
-    uint64_t start = (uint64_t)(uintptr_t)memory;
-    bool watched =
-        s->size >= WATCH_MIN && watch(page_floor(start), page_floor(start + s->size + PAGE - 1));
-
-    if (watched)
-        written(s, memory, &watched, ignore);
-    return watched;
-}
-
 /* Left over from somebody else's use of the memory: few pages, if any. */
 static void take_over(struct tsm_shadow *s)
 {
     for (uint64_t at = 0; at < s->size; at += PAGE) {
         size_t size = s->size - at < PAGE ? (size_t)(s->size - at) : PAGE;
-        if (memcmp(s->real + at, s->agreed + at, size) == 0)
+        if (memcmp(s->real.memory + at, s->agreed + at, size) == 0)
             continue;
-        memcpy(s->agreed + at, s->real + at, size);
-        memcpy(s->own + at, s->agreed + at, size);
+        memcpy(s->agreed + at, s->real.memory + at, size);
+        memcpy(s->own.memory + at, s->agreed + at, size);
         s->owed[at / PAGE / 64] |= (uint64_t)1 << at / PAGE % 64;
         s->any_owed = true;
     }
@@ -319,17 +384,17 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, b
 
     if (!s)
         return NULL;
-    s->real = real;
+    s->real = (struct side){.memory = real, .refused = !ordinary, .next_hold = HOLD_MIN};
+    s->own = (struct side){.memory = tsm_memory_map(size), .next_hold = HOLD_MIN};
     s->size = size;
-    s->own = tsm_memory_map(size);
     s->agreed = tsm_memory_map(size);
     s->changed = tsm_memory_map(bitmap_size(size));
     s->owed = tsm_memory_map(bitmap_size(size));
-    if (!s->own || !s->agreed || !s->changed || !s->owed) {
+    if (!s->own.memory || !s->agreed || !s->changed || !s->owed) {
         tsm_shadow_destroy(s);
         return NULL;
     }
-    s->real_watched = ordinary && begin_to_watch(s, s->real);
+    begin_to_watch(s, &s->real);
     if (fresh)
         take_over(s);
     else
@@ -337,7 +402,7 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, b
     /* What the device wrote before cannot be told from what nobody ever wrote. */
     memset(s->changed, 0, bitmap_size(size));
     s->any_changed = false;
-    s->own_watched = begin_to_watch(s, s->own);
+    begin_to_watch(s, &s->own);
     return s;
 }
 
@@ -345,11 +410,9 @@ void tsm_shadow_destroy(struct tsm_shadow *s)
 {
     if (!s)
         return;
-    if (s->real_watched)
-        unwatch(s->real, s->size);
-    if (s->own_watched)
-        unwatch(s->own, s->size);
-    tsm_memory_unmap(s->own, s->size);
+    stop_watching(s, &s->real);
+    stop_watching(s, &s->own);
+    tsm_memory_unmap(s->own.memory, s->size);
     tsm_memory_unmap(s->agreed, s->size);
     tsm_memory_unmap(s->changed, bitmap_size(s->size));
     tsm_memory_unmap(s->owed, bitmap_size(s->size));
@@ -358,5 +421,5 @@ void tsm_shadow_destroy(struct tsm_shadow *s)
 
 void *tsm_shadow_address(const struct tsm_shadow *s)
 {
-    return s->own;
+    return s->own.memory;
 }

@@ -73,12 +73,15 @@ static bool is_loaders(const VkBaseInStructure *s)
            s->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO;
 }
 
+/* VkLayerSettingsCreateInfoEXT, which not every registry knows: for layers, not for the device. */
+#define LAYER_SETTINGS 1000496000
+
 /* The loader puts its structs in front of the program's. */
 static const void *without_loaders(const void *next)
 {
     const VkBaseInStructure *s = next;
 
-    while (s && is_loaders(s))
+    while (s && (is_loaders(s) || s->sType == (VkStructureType)LAYER_SETTINGS))
         s = s->pNext;
     return s;
 }

@@ -284,6 +284,28 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     tsm_lock_give(&lock);
 }
 
+#ifdef VK_KHR_map_memory2
+/* Where the program says where it wants the memory, it gets it there: the driver's mapping. */
+static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInfoKHR *info,
+                                           void **data)
+{
+    if (!info->pNext)
+        return map(device, info->memory, info->offset, info->size, info->flags, data);
+    tsm_session_unmodelled("vkMapMemory2 with structs in its pNext chain", true);
+    return vk_state_of(device)->below.vkMapMemory2KHR(device, info, data);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnmapInfoKHR *info)
+{
+    if (!info->pNext && info->flags == 0) {
+        unmap(device, info->memory);
+        return VK_SUCCESS;
+    }
+    tsm_session_unmodelled("vkUnmapMemory2 with more than a memory", true);
+    return vk_state_of(device)->below.vkUnmapMemory2KHR(device, info);
+}
+#endif
+
 /* ---- to the device and back
  * -------------------------------------------------------------------------- */
 
@@ -521,6 +543,10 @@ void vk_memory_patch(struct vk_device_state *device)
     REPLACE(vkFreeMemory, release);
     REPLACE(vkMapMemory, map);
     REPLACE(vkUnmapMemory, unmap);
+#ifdef VK_KHR_map_memory2
+    REPLACE(vkMapMemory2KHR, map2);
+    REPLACE(vkUnmapMemory2KHR, unmap2);
+#endif
     REPLACE(vkFlushMappedMemoryRanges, flush);
     REPLACE(vkInvalidateMappedMemoryRanges, invalidate);
     REPLACE(vkQueueSubmit, submit);

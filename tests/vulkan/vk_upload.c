@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What changing mapped memory costs the program: 64 MiB of it, a part of its pages changed before
+ * each of 50 submits. Milliseconds for a submit and its wait; without and with libts_capture.so
+ * preloaded, for the difference. Not a test. Argument: every how many pages one is changed.
+ */
+#include "tests/vulkan/vk_small.h"
+
+#include <string.h>
+#include <time.h>
+
+#define SIZE    (64u << 20)
+#define SUBMITS 50
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static uint8_t *map_memory(const struct small *s, VkDeviceMemory *memory)
+{
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .allocationSize = SIZE};
+    void *map;
+
+    TRY(vkAllocateMemory(s->device, &info, NULL, memory));
+    TRY(vkMapMemory(s->device, *memory, 0, VK_WHOLE_SIZE, 0, &map));
+    return map;
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t step = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
+    struct small s;
+    VkDeviceMemory memory;
+    VkCommandBuffer commands;
+    double begun;
+    uint8_t *map;
+
+    small_init(&s, 0);
+    map = map_memory(&s, &memory);
+    commands = small_command_buffer(&s, s.pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    small_begin(commands);
+    TRY(vkEndCommandBuffer(commands));
+    begun = now();
+    for (int i = 0; i < SUBMITS; i++) {
+        for (uint32_t page = 0; page < SIZE / 4096; page += step)
+            memset(map + page * 4096u, i + (int)page * 7, 4096);
+        small_run(&s, commands);
+    }
+    printf("%.2f ms\n", (now() - begun) / SUBMITS);
+    vkFreeMemory(s.device, memory, NULL);
+    small_finish(&s);
+    return 0;
+}
