@@ -143,6 +143,7 @@ int vkr_call_begin(struct vkr_call *c, struct vkr *r, const struct sbt_record *r
     c->decoder.host = find_host;
     c->decoder.wanted = is_wanted;
     c->decoder.user = c;
+    c->decoder.strict = true;
     if (!is_planned)
         c->owner = find_owner(c);
     return vk_decode_args(&c->decoder, c->command, &c->source, c->args) ? 1 : fail_decode(c);
