@@ -60,7 +60,7 @@ static uint64_t handle(struct vk_decoder *d, uint32_t object_type)
  * there, nor where nothing makes it ignored. */
 static void need(struct vk_decoder *d, const struct vk_member *m)
 {
-    if (d->strict && !d->output && !m->rule && !(m->flags & VK_MEMBER_OPTIONAL))
+    if (d->strict && !m->rule && !(m->flags & VK_MEMBER_OPTIONAL))
         fail(d);
 }
 
@@ -68,7 +68,7 @@ static void decode_handle(struct vk_decoder *d, const struct vk_member *m, void 
 {
     uint64_t raw = handle(d, m->type);
 
-    if (!raw && m->form == VK_FORM_ONE)
+    if (!raw && m->form == VK_FORM_ONE && !d->output)
         need(d, m);
     vk_store(at, 8, raw);
 }

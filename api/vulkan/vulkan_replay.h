@@ -21,8 +21,9 @@
 #define VKR_ARGS_SIZE    256u         /* no command's arguments are larger */
 #define VKR_PHYSICAL_MAX 32u          /* devices of a machine */
 #define VKR_PLACE        (1ull << 63) /* an address that is a place in device memory, FORMAT.md 10 */
-#define VKR_PLACE_WINDOW (1ull << 62) /* ... in that of an image of a window: our own, by its id   \
-                                       */
+#define VKR_PLACE_WINDOW                                                                           \
+    (1ull << 62) /* ... in that of an image of a window: our own, by its id                        \
+                  */
 #define VKR_PLACE_ID_SHIFT 40
 #define VKR_PLACE_ID_MAX   ((1ull << 22) - 1)
 #define VKR_PLACE_OFFSET   ((1ull << VKR_PLACE_ID_SHIFT) - 1)
@@ -190,6 +191,8 @@ int vkr_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryProp
 /* Between the host and memory that it cannot map. Waits for the copy. */
 int vkr_copy_out(struct vkr_memory *m, uint64_t offset, void *out, uint64_t size);
 int vkr_copy_in(struct vkr_memory *m, uint64_t offset, const void *data, uint64_t size);
+/* All of it, but for the last bytes of a size that is no multiple of 4. */
+int vkr_copy_fill(struct vkr_memory *m, uint8_t value);
 /* May copies reach it? Makes the alias. */
 void vkr_copy_prepare(struct vkr_memory *m);
 

@@ -107,28 +107,36 @@ static VkResult stage_init(struct vkr_device *device, struct stage *s)
     return result;
 }
 
-static VkResult copy(struct vkr_device *device, const struct stage *s, VkBuffer from, VkBuffer to,
-                     VkBufferCopy region)
+static void order(const struct stage *s)
 {
-    const struct vk_device_dispatch *d = s->d;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                           .commandBufferCount = 1,
-                           .pCommandBuffers = &s->commands};
     VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
                                .dstAccessMask =
                                    VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
-    VkResult result = d->f.vkBeginCommandBuffer(s->commands, &begin);
+    VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
 
-    if (result < 0)
-        return result;
-    d->f.vkCmdPipelineBarrier(s->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                              VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
-    d->f.vkCmdCopyBuffer(s->commands, from, to, 1, &region);
-    d->f.vkCmdPipelineBarrier(s->commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                              VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                              &barrier, 0, NULL, 0, NULL);
+    s->d->f.vkCmdPipelineBarrier(s->commands, all, all, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+static VkResult begin(const struct stage *s)
+{
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkResult result = s->d->f.vkBeginCommandBuffer(s->commands, &info);
+
+    if (result >= 0)
+        order(s);
+    return result;
+}
+
+static VkResult carry_out(struct vkr_device *device, const struct stage *s)
+{
+    const struct vk_device_dispatch *d = s->d;
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &s->commands};
+    VkResult result;
+
+    order(s);
     result = d->f.vkEndCommandBuffer(s->commands);
     if (result >= 0)
         result = d->f.vkQueueSubmit(device->queue.raw, 1, &submit, VK_NULL_HANDLE);
@@ -137,6 +145,17 @@ static VkResult copy(struct vkr_device *device, const struct stage *s, VkBuffer 
     if (result >= 0)
         result = d->f.vkResetCommandPool(d->device, device->pool, 0);
     return result;
+}
+
+static VkResult copy(struct vkr_device *device, const struct stage *s, VkBuffer from, VkBuffer to,
+                     VkBufferCopy region)
+{
+    VkResult result = begin(s);
+
+    if (result < 0)
+        return result;
+    s->d->f.vkCmdCopyBuffer(s->commands, from, to, 1, &region);
+    return carry_out(device, s);
 }
 
 /* One of `in` and `out` is NULL. */
@@ -159,6 +178,21 @@ static int move(struct vkr_memory *m, uint64_t offset, uint8_t *out, const uint8
     }
     stage_finish(m->device, &s);
     return result >= 0 ? 0 : vkr_fail("copying memory that the host cannot map", result);
+}
+
+int vkr_copy_fill(struct vkr_memory *m, uint8_t value)
+{
+    struct stage s = {.d = &m->device->dispatch};
+    VkResult result = m->alias ? stage_init(m->device, &s) : VK_SUCCESS;
+
+    if (m->alias && result >= 0)
+        result = begin(&s);
+    if (m->alias && result >= 0) {
+        s.d->f.vkCmdFillBuffer(s.commands, m->alias, 0, m->size & ~3ull, value * 0x01010101u);
+        result = carry_out(m->device, &s);
+    }
+    stage_finish(m->device, &s);
+    return result >= 0 ? 0 : vkr_fail("filling memory that the host cannot map", result);
 }
 
 int vkr_copy_out(struct vkr_memory *m, uint64_t offset, void *out, uint64_t size)

@@ -483,15 +483,35 @@ int vkr_destroy_device(struct vkr_call *c)
     return 0;
 }
 
-/* A family that is not here, or a queue that the device was not made with, is refused when the
- * device is made. Queues made with flags give none here. */
+/* Queues made with flags give none here. */
+static bool has_queue(const struct vkr *r, const struct vkr_device *d, uint32_t family,
+                      uint32_t index)
+{
+    for (const struct vkr_need_device *n = r->needs.devices; n; n = n->next)
+        for (uint32_t i = 0; n->id == d->id && i < n->info->queueCreateInfoCount; i++)
+            if (n->info->pQueueCreateInfos[i].queueFamilyIndex == family &&
+                index < n->info->pQueueCreateInfos[i].queueCount)
+                return true;
+    return false;
+}
+
 int vkr_get_queue(struct vkr_call *c)
 {
-    int error = vkr_call_driver(c);
-    struct vkr_device *d = c->owner ? c->owner->device : NULL;
     const struct vk_args_vkGetDeviceQueue *a = (const void *)c->args;
+    const struct vk_args_vkGetDeviceQueue2 *b = (const void *)c->args;
+    bool is_first = c->record->type == TYPE_vkGetDeviceQueue;
+    struct vkr_device *d = c->owner ? c->owner->device : NULL;
+    uint32_t family = is_first ? a->queueFamilyIndex : b->pQueueInfo->queueFamilyIndex;
+    uint32_t index = is_first ? a->queueIndex : b->pQueueInfo->queueIndex;
+    int error;
 
-    if (!error && d && !d->queue.raw && c->record->type == TYPE_vkGetDeviceQueue)
+    if (!d || !has_queue(c->r, d, family, index))
+        return tsm_fail(TSM_E_FORMAT,
+                        "asks for queue %u of family %u, which its device was not "
+                        "made with",
+                        index, family);
+    error = vkr_call_driver(c);
+    if (!error && !d->queue.raw && is_first)
         d->queue = (struct vkr_queue){*a->pQueue, a->queueFamilyIndex};
     return error;
 }

@@ -152,14 +152,17 @@ static void fill(const struct vkr_memory *m, uint8_t value)
 
 int vkr_memory_keep(struct vkr *r, struct vkr_memory *m, bool is_fresh)
 {
-    int error;
+    int error = 0;
 
     map(m);
     if (!m->mapped)
         vkr_copy_prepare(m);
     if (is_fresh && m->mapped)
         fill(m, r->options->fresh_memory);
-    error = insert(&r->memories, m);
+    else if (is_fresh)
+        error = vkr_copy_fill(m, r->options->fresh_memory);
+    if (!error)
+        error = insert(&r->memories, m);
     if (error)
         vkr_memory_drop(r, m);
     return error;

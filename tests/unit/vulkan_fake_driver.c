@@ -166,8 +166,11 @@ static void get_queue(VkDevice d, uint32_t family, uint32_t index, VkQueue *out)
 static VkResult allocate(VkDevice d, const VkMemoryAllocateInfo *info,
                          const VkAllocationCallbacks *a, VkDeviceMemory *out)
 {
-    struct memory *m = malloc(sizeof(*m) + info->allocationSize);
+    struct memory *m =
+        info->allocationSize < 16u << 20 ? malloc(sizeof(*m) + info->allocationSize) : NULL;
 
+    if (!m)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     note("vkAllocateMemory %u bytes type %u\n", (unsigned)info->allocationSize,
          info->memoryTypeIndex);
     m->size = info->allocationSize;
@@ -235,6 +238,16 @@ static VkDeviceAddress address(VkDevice d, const VkBufferDeviceAddressInfo *info
     return (uint64_t)fake.address_base << 32 | 0x1000;
 }
 
+/* Ranges of buffers are the program's affair, as with every driver; this one looks. */
+static uint8_t *range(const struct buffer *b, uint64_t offset, uint64_t size)
+{
+    uint64_t end = b->memory ? b->memory->size : 0;
+
+    if (b->offset > end || offset > end - b->offset || size > end - b->offset - offset)
+        return NULL;
+    return b->memory->bytes + b->offset + offset;
+}
+
 /* ---- commands ---------------------------------------------------------------------------------
  */
 
@@ -274,20 +287,22 @@ static void barrier(VkCommandBuffer c, VkPipelineStageFlags s, VkPipelineStageFl
 static void copy(VkCommandBuffer c, VkBuffer from, VkBuffer to, uint32_t count,
                  const VkBufferCopy *r)
 {
-    const struct buffer *f = (const void *)from, *t = (const void *)to;
+    const uint8_t *f = range((const void *)from, r->srcOffset, r->size);
+    uint8_t *t = range((const void *)to, r->dstOffset, r->size);
 
     note("vkCmdCopyBuffer %u bytes\n", (unsigned)r->size);
-    memcpy(t->memory->bytes + t->offset + r->dstOffset, f->memory->bytes + f->offset + r->srcOffset,
-           r->size);
+    if (f && t)
+        memcpy(t, f, r->size);
 }
 
 static void fill(VkCommandBuffer c, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
                  uint32_t data)
 {
-    const struct buffer *b = (const void *)buffer;
+    uint8_t *to = range((const void *)buffer, offset, size);
 
     note("vkCmdFillBuffer %u bytes of 0x%x\n", (unsigned)size, data);
-    memset(b->memory->bytes + b->offset + offset, (int)data, size);
+    if (to)
+        memset(to, (int)data, size);
 }
 
 static VkResult submit(VkQueue q, uint32_t count, const VkSubmitInfo *s, VkFence fence)

@@ -34,7 +34,8 @@ static int replay(struct vulkan_trace *t, enum tsm_grain grain)
     tsm_replay_destroy(replay);
     sbt_reader_destroy(reader);
     remove(t->path);
-    CHECK_EQ_INT(fake->live, 0); /* whatever happened, nothing is left behind */
+    if (!t->damage_seq)
+        CHECK_EQ_INT(fake->live, 0); /* nothing is left behind, also where it was refused */
     fake->live = 0;
     return error ? error : (int)result.verdict;
 }
@@ -146,14 +147,15 @@ static void test_types(void)
     map(&t, 1, 0, 0x70000000);
     trace_write(&t, 0x70000040, bytes, sizeof(bytes));
     trace_checksum(&t, 1, 0x40, 5, 64);
-    trace_checksum(&t, 1, 0, 0, 64);        /* what nobody wrote is zero */
-    trace_checksum(&t, 2, 4000, 0x77, 100); /* not here: no way to fill what cannot be mapped */
+    trace_checksum(&t, 1, 0, 0, 64);     /* what nobody wrote is zero */
+    trace_checksum(&t, 2, 4000, 0, 100); /* ... also where the host cannot look */
     CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_SAME);
     CHECK_EQ_INT((long long)result.checksum_count, 3);
     CHECK(said("vkCreateInstance 0 layers\n"));
     CHECK(said("vkAllocateMemory 4096 bytes type 1\n"));
     CHECK(said("vkAllocateMemory 8192 bytes type 0\n"));
     CHECK(said("vkAllocateMemory 100 bytes type 1\n"));
+    CHECK(said("vkCmdFillBuffer 8192 bytes of 0x0\n"));
     CHECK(said("vkCmdCopyBuffer 100 bytes\n"));
 }
 
@@ -471,6 +473,12 @@ static void test_spirv(void)
 static void test_absurd(void)
 {
     struct vulkan_trace t;
+    uint64_t two = 2;
+
+    trace_begin(&t, "queue");
+    trace_device(&t, NULL);
+    PUT(&t, vkGetDeviceQueue, ID(VkDevice, 1), 0, 1, (VkQueue *)&two);
+    CHECK(refused(&t, TSM_E_FORMAT, "asks for queue 1 of family 0"));
 
     trace_begin(&t, "type");
     trace_device(&t, NULL);
@@ -501,6 +509,59 @@ static void test_absurd(void)
     CHECK(refused(&t, TSM_E_FORMAT, "makes no new memory"));
 }
 
+/* A bit of everything. */
+static void write_all(struct vulkan_trace *t)
+{
+    static const uint32_t code[] = {0x07230203, 0x10000, 0, 1, 0, 0x00010000};
+    VkShaderModuleCreateInfo module = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                       .codeSize = sizeof(code),
+                                       .pCode = code};
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkFence one = ID(VkFence, 1);
+    uint8_t bytes[64] = {1, 2, 3};
+    uint64_t id = 1;
+
+    trace_device(t, NULL);
+    allocate(t, 1, 0, 4096);
+    map(t, 1, 256, 0x70000000);
+    trace_write(t, 0x70000000, bytes, sizeof(bytes));
+    buffer(t, 1, 64, 0);
+    bind(t, 1, 1, 0);
+    commands(t);
+    PUT(t, vkBeginCommandBuffer, ID(VkCommandBuffer, 1), &begin);
+    PUT(t, vkCmdFillBuffer, ID(VkCommandBuffer, 1), ID(VkBuffer, 1), 0, 64, 0x04040404);
+    PUT(t, vkEndCommandBuffer, ID(VkCommandBuffer, 1));
+    PUT(t, vkCreateShaderModule, ID(VkDevice, 1), &module, NULL, (VkShaderModule *)&id);
+    swapchain(t);
+    semaphore(t, 1, true);
+    fence(t, 1);
+    submit(t, one);
+    PUT(t, vkWaitForFences, ID(VkDevice, 1), 1, &one, VK_TRUE, 5);
+    trace_checksum(t, 1, 0, 4, 64);
+    PUT(t, vkDestroyBuffer, ID(VkDevice, 1), ID(VkBuffer, 1), NULL);
+    PUT(t, vkFreeMemory, ID(VkDevice, 1), ID(VkDeviceMemory, 1), NULL);
+}
+
+/* Whatever one number is in place of the right one: refused, or an answer; nothing is followed. */
+static void test_lies(void)
+{
+    struct vulkan_trace t;
+    uint64_t count, how = 1;
+
+    trace_begin(&t, "lies");
+    write_all(&t);
+    count = t.seq;
+    CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_SAME);
+    for (uint64_t i = 0; i < 12 * count; i++) {
+        trace_begin(&t, "lies");
+        t.damage_seq = i % count + 1;
+        t.damage = how = how * 6364136223846793005u + 1442695040888963407u;
+        t.damage >>= 20;
+        write_all(&t);
+        replay(&t, TSM_GRAIN_SYNC);
+    }
+}
+
 int main(int argc, char **argv)
 {
     void *handle = argc == 2 ? dlopen(driver = argv[1], RTLD_NOW) : NULL;
@@ -524,5 +585,6 @@ int main(int argc, char **argv)
     test_handles();
     test_spirv();
     test_absurd();
+    test_lies();
     return check_result();
 }

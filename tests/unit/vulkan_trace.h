@@ -16,7 +16,9 @@ struct vulkan_trace {
     struct sbt_writer *w;
     char path[64];
     uint64_t seq, position;
-    int64_t result; /* of the next record */
+    int64_t result;      /* of the next record */
+    uint64_t damage_seq; /* 1 + the record that lies, by `damage`; 0: none */
+    uint64_t damage;     /* any number */
 };
 
 /* A file of its own in the temporary folder. Any failure ends the test. */
