@@ -73,6 +73,13 @@ struct tsm_source {
      * at most once per session, from the first call that finds the API initialised. Optional. */
     void (*describe)(void);
 
+    /* For checkpoints; optional, both or none. The program's calls are held back meanwhile.
+     * quiet: is no stream being captured, and is the GPU idle, or will be until the time
+     * (CLOCK_MONOTONIC, ns)? False when not; must not wait longer.
+     * save: hand everything that the GPU's memory holds to tsm_checkpoint_memory(). */
+    bool (*quiet)(uint64_t until_ns);
+    bool (*save)(void);
+
     /* In the child of a fork: forget the parent's objects. Optional. */
     void (*forked)(void);
 

@@ -2,12 +2,13 @@
  *
  * What the software GPU costs around its kernels: a launch of an empty kernel (sent one after the
  * other, and waited for one by one), copies beside memcpy(), modules loaded and loaded again.
- * bench_emu [MODULE.ptx]
+ * bench_emu [MODULE.ptx]; bench_emu --loads MODULE.ptx KERNEL: modules alone.
  */
 #include "bench/measure.h"
 #include "emu/emu_abi.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,15 +152,37 @@ static char *read_file(const char *path)
     return text;
 }
 
+static double heap_bytes(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return (double)(m.uordblks + m.hblkhd);
+}
+
+/* What the first look at a kernel costs, and the second; then everything that is loaded. */
+static void use(CUmodule module, const char *kernel)
+{
+    static const char *const names[] = {"use_first_us", "use_again_us"};
+    CUfunction f;
+
+    for (int k = 0; k < 2; k++) {
+        uint64_t start = bench_thread_ns();
+        CU(cu.function(&f, module, kernel));
+        bench_print_value(names[k], (double)(bench_thread_ns() - start) * 1e-3);
+    }
+}
+
 /* CPU time. The first load of a process is by itself: whether something was kept on disk shows
  * there. */
-static void loads(const char *path)
+static void loads(const char *path, const char *kernel)
 {
     static struct bench_samples again;
     char *text = read_file(path);
+    double size = (double)strlen(text);
     CUmodule module;
 
     for (int round = 0; round < ROUNDS; round++) {
+        double before = heap_bytes();
         uint64_t start = bench_thread_ns();
         CU(cu.load(&module, text));
         double ms = (double)(bench_thread_ns() - start) * 1e-6;
@@ -167,6 +190,11 @@ static void loads(const char *path)
             bench_print_value("load_first_ms", ms);
         else
             bench_add(&again, ms);
+        if (round < 2)
+            bench_print_value(round ? "memory_again" : "memory_first",
+                              (heap_bytes() - before) / size);
+        if (round == 0 && kernel)
+            use(module, kernel);
         CU(cu.unload(module));
     }
     bench_print("load_again_ms", &again);
@@ -176,8 +204,12 @@ static void loads(const char *path)
 int main(int argc, char **argv)
 {
     open_driver();
+    if (argc > 3 && strcmp(argv[1], "--loads") == 0) {
+        loads(argv[2], argv[3]);
+        return 0;
+    }
     if (argc > 1)
-        loads(argv[1]);
+        loads(argv[1], NULL);
     launches();
     copies();
     return 0;

@@ -25,6 +25,10 @@
 #define UNLIKELY(condition)   __builtin_expect((condition), 0)
 #define SELDOM                __attribute__((noinline, cold))
 
+/* In the info of a call that has begun: its record is not written, recording has not started yet.
+ * Calls of an API that is OFF do not begin. */
+#define NOT_KEPT TSM_TYPE_OFF
+
 static uint8_t type_info(const struct tsm_session *s, uint32_t type)
 {
     uint32_t api = SBT_TYPE_API(type), call = SBT_TYPE_CALL(type);
@@ -39,15 +43,31 @@ static bool is_destroy(uint8_t info)
     return (info & TSM_TYPE_KIND) == SBT_KIND_DESTROY;
 }
 
+/* Has the state changed since the call began in it?
+ *
+ * A checkpoint needs every call that began before it to be over, and every other one to wait. Who
+ * takes it stores HELD, has membarrier() order that in all threads, and then waits until `inside`
+ * and `pending` are 0 in every lane. Here they were stored, and now the state is loaded. Either the
+ * barrier came before this load: then it gives HELD, and the call steps back. Or after it: then
+ * those stores are seen over there, and the call is waited for. The compiler must keep the order of
+ * the two, the processor need not.
+ *
+ * When both are 0 again (a release, after everything else that a call stores), what the call did is
+ * seen as well: its record, its place on the stream, and that the stream's lock is free, which is a
+ * plain store, too. So no stream's lock is held at a checkpoint. Who sleeps for one is inside a
+ * call: a wake-up that got lost makes that sleep, and so the checkpoint, a little longer, no more.
+ */
+static inline bool state_is_other(const struct tsm_live *live, uint32_t state)
+{
+    COMPILER_FENCE();
+    return UNLIKELY(__atomic_load_n(&live->state, __ATOMIC_RELAXED) != state);
+}
+
 /* A destroying call's place is its begin, so a floor is published for its whole duration. */
-static uint64_t stamp_begin(struct tsm_lane *lane, uint8_t info)
+static uint64_t stamp_destroy(struct tsm_lane *lane)
 {
     uint64_t begin;
 
-    if (!is_destroy(info))
-        return tsm_ticks();
-    PUBLISH(lane->header->pending, TSM_PENDING_UNKNOWN);
-    COMPILER_FENCE();
     __builtin_ia32_lfence(); /* not before the load that gave us what is to be destroyed */
     begin = tsm_lane_key(lane, tsm_ticks());
     COMPILER_FENCE();
@@ -58,9 +78,9 @@ static uint64_t stamp_begin(struct tsm_lane *lane, uint8_t info)
 /* A record without data of its own has room at the lane's head, nothing has to be looked at. */
 #define RECORD_SIZE_MAX (sizeof(struct tsm_record_entry) + 8 * SBT_FIELD_COUNT_MAX)
 
-static inline uint64_t *place_for_slots(const struct tsm_lane *lane)
+static inline uint64_t *place_for_slots(const struct tsm_lane *lane, uint8_t info)
 {
-    if (UNLIKELY(lane->head + RECORD_SIZE_MAX > lane->limit))
+    if (UNLIKELY(lane->head + RECORD_SIZE_MAX > lane->limit) || UNLIKELY(info & NOT_KEPT))
         return lane->scratch->slots;
     return (uint64_t *)(void *)(lane->ring + (lane->head & (lane->size - 1)) +
                                 sizeof(struct tsm_record_entry));
@@ -99,7 +119,7 @@ static inline void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t t
     struct tsm_record_entry *record;
 
     call->lane = lane;
-    call->slots = place_for_slots(lane);
+    call->slots = place_for_slots(lane, info);
     call->stream = NULL;
     call->position = 0;
     call->flags = 0;
@@ -113,28 +133,32 @@ static inline void init(struct tsm_call *call, struct tsm_lane *lane, uint32_t t
     record->stack = stack;
 }
 
-/* Not ON: start the session, or count calls until TS_START_CALL. True: record this one. */
-static bool is_on_now(uint32_t state)
+/* Not ON: start the session, wait for the end of a checkpoint, or look whether recording starts.
+ * Returns the state that this call is made in: ON and WAITING are those in which calls begin. */
+static uint32_t state_to_begin_in(uint32_t state)
 {
+    bool looked = false;
     struct tsm_live *live;
-    struct tsm_session *s;
 
-    if (state == TSM_LIVE_NONE || state == TSM_LIVE_STARTING)
-        state = tsm_session_start();
-    if (state != TSM_LIVE_COUNTING)
-        return state == TSM_LIVE_ON;
-    live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    s = live->session;
-    if (__atomic_add_fetch(&s->call_count, 1, __ATOMIC_RELAXED) < s->settings.start_call)
-        return false;
-    __atomic_store_n(&s->call_count, 0, __ATOMIC_RELAXED);
-    __atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_ON, false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_ACQUIRE);
-    return true;
+    while (!tsm_thread.inside) {
+        if (state == TSM_LIVE_NONE || state == TSM_LIVE_STARTING)
+            state = tsm_session_start();
+        live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+        if (state == TSM_LIVE_HELD)
+            tsm_futex_wait(&live->state, state, 0);
+        else if (state == TSM_LIVE_WAITING && !looked)
+            tsm_checkpoint_start(live->session);
+        else
+            return state;
+        looked = looked || state == TSM_LIVE_WAITING;
+        state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+    }
+    return TSM_LIVE_OFF;
 }
 
-static inline void begin(struct tsm_call *call, struct tsm_lane *lane, uint32_t type, uint8_t info,
-                         uint32_t stack)
+/* False: the state is not `state` any more, step back. */
+static inline bool begin(struct tsm_call *call, struct tsm_lane *lane, uint32_t type, uint8_t info,
+                         uint32_t stack, const struct tsm_live *live, uint32_t state)
 {
     struct tsm_lane_header *h = lane->header;
     uint64_t stamp;
@@ -142,49 +166,126 @@ static inline void begin(struct tsm_call *call, struct tsm_lane *lane, uint32_t 
     tsm_thread.call = call;
     init(call, lane, type, info, stack);
     PUBLISH(h->closing, 0);
-    stamp = stamp_begin(lane, info);
+    if (is_destroy(info)) {
+        PUBLISH(h->pending, TSM_PENDING_UNKNOWN);
+        /* Before the stamp: a whole checkpoint must not find its place between it and the call. */
+        if (state_is_other(live, state))
+            return false;
+        stamp = stamp_destroy(lane);
+    } else {
+        stamp = tsm_ticks();
+    }
     tsm_call_record(call)->begin = stamp;
     PUBLISH(h->since, stamp);
     __atomic_store_n(&h->inside, TSM_INSIDE(type, SBT_STREAM_NONE), __ATOMIC_RELEASE);
+    return !state_is_other(live, state);
 }
 
-/* With all that a type can ask for. */
-static __attribute__((noinline)) bool begin_fully(struct tsm_call *call, uint32_t type,
-                                                  const void *return_address, const void *sp)
+/* This thread's lane in the session that is live. */
+static struct tsm_lane *find_lane(const struct tsm_live *live)
 {
-    struct tsm_lane *lane = tsm_thread.lane;
+    int saved_errno = errno;
+    struct tsm_lane *lane;
+
+    tsm_thread.inside++;
+    lane = tsm_thread_lane(live->session);
+    tsm_thread.inside--;
+    errno = saved_errno;
+    return lane;
+}
+
+/* Where a call comes from, for its stack, or that stack. */
+struct origin {
+    const void *return_address, *sp; /* sp NULL: the stack is known, if there is to be one */
+    uint32_t stack;
+};
+
+enum outcome {
+    REFUSED, /* not to be recorded */
+    BEGUN,
+    TOO_LATE, /* the state has changed */
+};
+
+/* With all that a type can ask for. */
+static inline enum outcome begin_with(struct tsm_call *call, uint32_t type,
+                                      const struct origin *origin, struct tsm_lane *lane,
+                                      const struct tsm_live *live, uint32_t state)
+{
     uint8_t info = type_info(lane->session, type);
-    uint32_t stack = 0;
+    uint32_t stack = origin->stack;
 
     if (info & TSM_TYPE_OFF) {
         tsm_missing_add(&lane->header->filtered[TSM_FILTERED_API], SBT_STREAM_NONE, tsm_ticks());
-        return false;
+        return REFUSED;
     }
     if (info & TSM_TYPE_NEW)
         tsm_api_used(lane->session, SBT_TYPE_API(type));
-    if (info & TSM_TYPE_STACK)
-        stack = tsm_stack_capture(lane->session, lane, return_address, sp);
-    begin(call, lane, type, info, stack);
-    return true;
+    if (state != TSM_LIVE_ON && !(info & TSM_TYPE_EARLY))
+        info |= NOT_KEPT;
+    if ((info & (TSM_TYPE_STACK | NOT_KEPT)) == TSM_TYPE_STACK && origin->sp)
+        stack = tsm_stack_capture(lane->session, lane, origin->return_address, origin->sp);
+    return begin(call, lane, type, info, stack, live, state) ? BEGUN : TOO_LATE;
+}
+
+/* As if the call had not begun: nothing was published of it. */
+static void step_back(struct tsm_call *call)
+{
+    struct tsm_lane_header *h = call->lane->header;
+
+    __atomic_store_n(&h->inside, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&h->pending, 0, __ATOMIC_RELEASE);
+    tsm_thread.call = NULL;
+}
+
+static SELDOM bool begin_slowly(struct tsm_call *call, uint32_t type, const struct origin *origin)
+{
+    for (;;) {
+        const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
+        uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
+        int saved_errno = errno;
+        enum outcome outcome;
+        struct tsm_lane *lane;
+
+        if (state != TSM_LIVE_ON)
+            state = state_to_begin_in(state);
+        errno = saved_errno;
+        if (state != TSM_LIVE_ON && state != TSM_LIVE_WAITING)
+            return false;
+        live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+        lane = find_lane(live);
+        outcome = lane ? begin_with(call, type, origin, lane, live, state) : REFUSED;
+        if (outcome != TOO_LATE)
+            return outcome == BEGUN;
+        step_back(call);
+    }
 }
 
 /* The session is not on, or this is the thread's first call in it. */
 static SELDOM bool begin_first(struct tsm_call *call, uint32_t type, const void *return_address,
                                const void *sp)
 {
-    int saved_errno = errno;
-    const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
-    uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
-    struct tsm_lane *lane;
+    return begin_slowly(call, type, &(struct origin){return_address, sp, 0});
+}
 
-    if (state != TSM_LIVE_ON && !is_on_now(state))
-        return false;
-    live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
-    tsm_thread.inside++;
-    lane = tsm_thread_lane(live->session);
-    tsm_thread.inside--;
-    errno = saved_errno;
-    return lane && begin_fully(call, type, return_address, sp);
+/* ON no longer. Its stack was taken: nobody has to keep `sp` for us. */
+static SELDOM bool begin_again(struct tsm_call *call)
+{
+    const struct tsm_record_entry *record = tsm_call_record(call);
+    const struct origin origin = {NULL, NULL, record->stack};
+    uint32_t type = record->type;
+
+    step_back(call);
+    return begin_slowly(call, type, &origin);
+}
+
+static __attribute__((noinline)) bool begin_fully(struct tsm_call *call, uint32_t type,
+                                                  const void *return_address, const void *sp)
+{
+    const struct origin origin = {return_address, sp, 0};
+    enum outcome outcome = begin_with(call, type, &origin, tsm_thread.lane,
+                                      __atomic_load_n(&tsm_live, __ATOMIC_RELAXED), TSM_LIVE_ON);
+
+    return UNLIKELY(outcome == TOO_LATE) ? begin_again(call) : outcome == BEGUN;
 }
 
 bool tsm_call_begin(struct tsm_call *call, uint32_t type)
@@ -200,8 +301,7 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     info = type_info(tsm_thread.session, type);
     if (info & (TSM_TYPE_OFF | TSM_TYPE_STACK | TSM_TYPE_NEW))
         return begin_fully(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
-    begin(call, tsm_thread.lane, type, info, 0);
-    return true;
+    return begin(call, tsm_thread.lane, type, info, 0, live, TSM_LIVE_ON) || begin_again(call);
 }
 
 /* The stream's lock is held. */
@@ -221,6 +321,11 @@ static inline void take_place(struct tsm_call *call, struct tsm_stream *stream)
 static SELDOM void on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
                                     enum tsm_stream_use use, bool locked)
 {
+    if (call->info & NOT_KEPT) { /* takes no place */
+        if (locked)
+            tsm_lock_give(&stream->lock);
+        return;
+    }
     if (!locked)
         tsm_lock_wait(&stream->lock);
     if (tsm_stream_is_joined(stream))
@@ -249,7 +354,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
         return;
     locked = tsm_lock_try(&stream->lock);
     if (UNLIKELY(!locked || use != TSM_ENQUEUES || is_destroy(call->info) ||
-                 tsm_stream_is_joined(stream))) {
+                 (call->info & NOT_KEPT) || tsm_stream_is_joined(stream))) {
         on_stream_slowly(call, stream, use, locked);
         return;
     }
@@ -310,11 +415,18 @@ void tsm_call_string(struct tsm_call *call, const char *text)
 
 #define SPAN_COUNT_MAX (sizeof(((struct tsm_call *)0)->spans) / sizeof(struct tsm_span))
 
+/* Something does not fit; of a call that is not kept, nothing is kept on purpose. */
+static void cut(struct tsm_call *call)
+{
+    if (!(call->info & NOT_KEPT))
+        call->flags |= SBT_RECORD_TRUNCATED;
+}
+
 /* `tagged`: behind a byte 0, a structured value's first one. */
 static void add_span(struct tsm_call *call, const void *data, uint32_t size, bool tagged)
 {
     if (call->span_count == SPAN_COUNT_MAX) {
-        call->flags |= SBT_RECORD_TRUNCATED;
+        cut(call);
         tsm_call_slot(call, 0);
         return;
     }
@@ -332,7 +444,7 @@ void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size)
 {
     if (size > TSM_BYTES_MAX) {
         size = TSM_BYTES_MAX;
-        call->flags |= SBT_RECORD_TRUNCATED;
+        cut(call);
     }
     add_span(call, data, data ? (uint32_t)size : 0, false);
 }
@@ -344,7 +456,7 @@ static uint8_t *store(struct tsm_call *call, const struct tsm_box *box, uint32_t
 {
     uint64_t encoded = before + SBT_BLOB_ENCODED_SIZE(tsm_box_size(box));
     struct tsm_lane *lane = call->lane;
-    bool fits = encoded + call->data_size < lane->size / 4;
+    bool fits = !(call->info & NOT_KEPT) && encoded + call->data_size < lane->size / 4;
     uint8_t *out = fits && box->data ? tsm_scratch_take(lane, encoded) : NULL;
 
     *size = (uint32_t)encoded;
@@ -362,7 +474,7 @@ void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box)
         return;
     }
     if (tsm_box_size(box) > 0)
-        call->flags |= SBT_RECORD_TRUNCATED;
+        cut(call);
     add_span(call, empty, sizeof(empty), false);
 }
 
@@ -387,7 +499,7 @@ void tsm_call_struct(struct tsm_call *call, const void *value, size_t size)
         add_span(call, reference, encoded, false);
         return;
     }
-    call->flags |= SBT_RECORD_TRUNCATED;
+    cut(call);
     tsm_call_slot(call, 0);
 }
 
@@ -458,7 +570,8 @@ static void write_spans(uint8_t *data, const struct tsm_call *call)
     for (uint32_t i = 0; i < call->span_count; i++) {
         if (call->spans[i].tagged)
             *data++ = 0;
-        memcpy(data, call->spans[i].data, call->spans[i].size);
+        if (call->spans[i].size) /* the program may have left the argument out */
+            memcpy(data, call->spans[i].data, call->spans[i].size);
         data += call->spans[i].size;
     }
 }
@@ -496,15 +609,16 @@ static void write_record(struct tsm_call *call)
     }
 }
 
-/* With all that can come between. */
+/* With all that can come between. A call that is not kept comes here, too: it is never in place. */
 static __attribute__((noinline)) void commit_fully(struct tsm_call *call)
 {
     struct tsm_lane *lane = call->lane;
+    bool kept = !(call->info & NOT_KEPT);
 
-    if (!lane->session->filtering || tsm_filter_keeps(lane, call))
+    if (kept && (!lane->session->filtering || tsm_filter_keeps(lane, call)))
         write_record(call);
     leave(lane);
-    tsm_readback_committed(lane, call);
+    tsm_readback_committed(lane, kept ? call : NULL);
     tsm_scratch_clear(lane);
     tsm_thread.call = NULL;
 }

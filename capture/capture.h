@@ -177,6 +177,11 @@ void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
  * (then an UNMODELLED record is written once: the trace cannot make that object). 0 for raw 0. */
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw);
 
+/* Each live object of a type; made and freed by no other thread meanwhile, so only from save() and
+ * quiet(). False when `visit` gave false. */
+bool tsm_handle_each(enum sbt_api api, uint32_t type,
+                     bool (*visit)(void *user, const struct tsm_handle *handle), void *user);
+
 /* ---- streams ------------------------------------------------------------------------------ */
 
 /* Numbers are given in order of creation, from 0. Never freed. Only where a session runs: between
@@ -212,6 +217,37 @@ void tsm_hostmem_untrack(uint64_t start);
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
  * or nothing changed. */
 void tsm_hostmem_publish(void);
+
+/* ---- checkpoints ---------------------------------------------------------------------------- */
+
+/* A checkpoint is due; set and cleared by capture/checkpoint.c. */
+extern uint32_t tsm_checkpoint_due;
+void tsm_checkpoint_try(bool quiet);
+
+/* Outside of a call, after a record was committed. `quiet`: the program itself has just waited for
+ * the GPU. Takes a checkpoint when one is due; costs a load when none is. */
+static inline void tsm_checkpoint_point(bool quiet)
+{
+    if (__builtin_expect(__atomic_load_n(&tsm_checkpoint_due, __ATOMIC_RELAXED) != 0, 0))
+        tsm_checkpoint_try(quiet);
+}
+
+/* Will this session ever save memory? Then a source keeps in mind what it needs for that. */
+bool tsm_checkpoint_possible(void);
+
+/* Memory that a source saves: `size` bytes that read() gives, part by part, in rising order. */
+struct tsm_memory {
+    enum sbt_memory kind;
+    uint32_t object;  /* stable id, where the kind has one */
+    uint32_t name;    /* interned, where the kind has one */
+    uint64_t address; /* where the kind has one */
+    uint64_t size;
+    bool (*read)(const struct tsm_memory *memory, uint64_t offset, void *out, size_t size);
+    const void *user;
+};
+
+/* From a source's save(): false when it could not be read or kept; then save() gives up. */
+bool tsm_checkpoint_memory(const struct tsm_memory *memory);
 
 /* ---- functions of the program that the GPU calls --------------------------------------------- */
 

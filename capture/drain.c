@@ -162,6 +162,17 @@ static uint64_t keep_watermark(struct tsm_drain *d, uint64_t watermark)
     return d->merge.cut;
 }
 
+/* The program wrote over a lane. Its thread must not wait for space that will never come. */
+static int check_whole(const struct tsm_drain *d)
+{
+    for (uint32_t i = 0; i < d->merge.lane_count; i++) {
+        if (d->merge.lanes[i].torn)
+            return tsm_fail(TSM_E_FORMAT, "%s: the program has overwritten it",
+                            d->session->lanes_path);
+    }
+    return 0;
+}
+
 static int merge_round(struct tsm_drain *d, bool last)
 {
     uint64_t watermark = read_heads(d);
@@ -175,7 +186,9 @@ static int merge_round(struct tsm_drain *d, bool last)
         watermark = UINT64_MAX;
     else if (d->session->settings.keep_ns)
         watermark = keep_watermark(d, watermark);
-    return error ? error : tsm_merge_records(&d->merge, watermark);
+    if (!error)
+        error = tsm_merge_records(&d->merge, watermark);
+    return error ? error : check_whole(d);
 }
 
 /* ---- flushing ---------------------------------------------------------------------------------
@@ -344,11 +357,15 @@ static int write_end(struct tsm_drain *d)
         error = write_unfinished(d);
     if (!error)
         error = write_unmodelled_counts(d);
+    if (!error && d->session->stop_text)
+        error = sbt_writer_metadata(d->merge.writer, "capture.stopped", d->session->stop_text);
     for (uint32_t i = 1; i < d->merge.lane_count; i++)
         tsm_merge_ending_add(&ending, d->lanes[i].header);
     if (!error)
         error = tsm_merge_end(&d->merge, &ending, d->session->lanes_header, SBT_END_FINISHED);
-    if (!error)
+    if (!error && d->folder_fd >= 0)
+        unlinkat(d->folder_fd, strrchr(d->session->lanes_path, '/') + 1, 0);
+    else if (!error)
         unlink(d->session->lanes_path);
     return error;
 }
@@ -459,6 +476,7 @@ static int run(struct tsm_drain *d)
         if (tsm_monotonic_ns() >= d->clock_due_ns)
             tsm_drain_calibrate(d);
         do_favour(s);
+        tsm_control_poll(s);
         take_request(d);
         if (!error)
             error = d->declare_error;
@@ -506,9 +524,10 @@ static void fail(struct tsm_drain *d)
                    tsm_error_message());
     tsm_format(s->lanes_header->stopped, sizeof(s->lanes_header->stopped), "%s", s->drain_message);
     __atomic_store_n(&live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
+    tsm_futex_wake(&live->state, INT32_MAX); /* who is held back by a checkpoint */
+    tsm_output_warn(s, s->drain_message); /* before the program, which may wait for us, can end */
     set_drain_state(s, TSM_DRAIN_FAILED);
     release_everybody(s);
-    tsm_output_warn(s, s->drain_message);
 }
 
 static void finish(struct tsm_drain *d)
@@ -518,6 +537,8 @@ static void finish(struct tsm_drain *d)
     free(d->lanes);
     if (d->lanes_fd >= 0)
         close(d->lanes_fd);
+    if (d->folder_fd >= 0)
+        close(d->folder_fd);
     free(d);
 }
 
@@ -571,7 +592,7 @@ bool tsm_drain_start(struct tsm_session *s)
     if (!d)
         return false;
     d->session = s;
-    d->lanes_fd = -1;
+    d->lanes_fd = d->folder_fd = -1;
     s->drain = d;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

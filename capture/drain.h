@@ -22,6 +22,7 @@ struct tsm_drain {
     struct tsm_drain_lane *lanes;
     uint32_t lane_capacity;
     int lanes_fd;
+    int folder_fd; /* that the files are in, for a program that changes its root; -1 none */
     uint64_t lanes_file_size;
     struct tsm_clock_pair last_pair;
     uint64_t clock_due_ns;

@@ -238,7 +238,9 @@ static int write_schemas(struct sbt_writer *w)
 {
     int error = 0;
 
-    for (uint32_t i = 0; i <= SBT_CORE_FILTERED && !error; i++) {
+    for (uint32_t i = 0; sbt_core_enum(i) && !error; i++)
+        error = sbt_writer_enum(w, sbt_core_enum(i));
+    for (uint32_t i = 0; i <= SBT_CORE_CHECKPOINT_END && !error; i++) {
         const struct sbt_schema *schema = sbt_core_schema(i);
         if (schema)
             error = sbt_writer_schema(w, schema);
@@ -308,8 +310,6 @@ static int make_lanes_file(struct tsm_drain *d)
     uint64_t first_size = TSM_LANE_HEADER_SIZE + (uint64_t)TSM_FIRST_LANE_SIZE;
     int error;
 
-    if (ftruncate(d->lanes_fd, 0) != 0)
-        return say(s, "cannot empty", tsm_errno_text(errno));
     memory = extend(d, TSM_LANES_HEADER_SIZE, TSM_LANES_HEADER_SIZE);
     if (!memory)
         return TSM_E_IO;
@@ -339,6 +339,14 @@ static int out_of_the_way(int fd)
     return high;
 }
 
+static int open_folder(const char *path)
+{
+    char folder[TSM_PATH_MAX];
+
+    tsm_format(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') + 1 - path), path);
+    return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 int tsm_drain_setup(struct tsm_drain *d)
 {
     struct tsm_session *s = d->session;
@@ -349,6 +357,8 @@ int tsm_drain_setup(struct tsm_drain *d)
     if (!d->own_descriptors) {
         trace_fd = out_of_the_way(trace_fd);
         d->lanes_fd = out_of_the_way(d->lanes_fd);
+    } else {
+        d->folder_fd = open_folder(s->lanes_path);
     }
     d->merge.start_ns = s->start.monotonic_ns;
     error = make_lanes_file(d);
@@ -356,12 +366,12 @@ int tsm_drain_setup(struct tsm_drain *d)
         close(trace_fd);
     else
         error = begin_trace(d, trace_fd);
-    if (error) {
-        unlink(s->lanes_path);
-        unlink(s->path);
-        return error;
+    if (!error) {
+        /* Last: a lanes file without it holds nothing; nor does one whose trace has no name. */
+        memcpy(s->lanes_header->magic, TSM_LANES_MAGIC, sizeof(s->lanes_header->magic));
+        error = tsm_output_show(s);
     }
-    /* Last: a lanes file without it holds nothing. */
-    memcpy(s->lanes_header->magic, TSM_LANES_MAGIC, sizeof(s->lanes_header->magic));
-    return 0;
+    if (error)
+        tsm_output_remove(s);
+    return error;
 }

@@ -99,7 +99,7 @@ static bool within_rate(struct tsm_session *s)
 /* TS_STOP_CALL: end after so many recorded calls. */
 static void count_call(struct tsm_session *s)
 {
-    if (s->settings.stop_call &&
+    if (s->settings.stop_call && !tsm_session_waiting() &&
         __atomic_add_fetch(&s->call_count, 1, __ATOMIC_RELAXED) == s->settings.stop_call)
         tsm_session_stop("TS_STOP_CALL was reached");
 }
@@ -123,8 +123,10 @@ bool tsm_filter_keeps(struct tsm_lane *lane, const struct tsm_call *call)
 {
     int reason = -1;
 
-    if ((call->info & TSM_TYPE_KIND) == SBT_KIND_COMMAND)
+    if ((call->info & TSM_TYPE_KIND) == SBT_KIND_COMMAND) {
         reason = reason_to_leave_out(lane, call);
+        tsm_checkpoint_count(lane->session);
+    }
     if (reason < 0)
         count_call(lane->session);
     else

@@ -187,3 +187,19 @@ uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)
     tsm_session_unmodelled(text, true);
     return handle->id;
 }
+
+bool tsm_handle_each(enum sbt_api api, uint32_t type,
+                     bool (*visit)(void *user, const struct tsm_handle *handle), void *user)
+{
+    struct tsm_handles *t = current();
+
+    for (uint32_t at = 0; t && at < SLOT_COUNT; at++) {
+        uint32_t slot = __atomic_load_n(&t->slots[at], __ATOMIC_ACQUIRE);
+        const struct entry *e = &t->entries[slot < FIRST_ENTRY ? 0 : slot - FIRST_ENTRY];
+
+        if (slot >= FIRST_ENTRY && e->api == (uint32_t)api && e->handle.type == type &&
+            !visit(user, &e->handle))
+            return false;
+    }
+    return true;
+}

@@ -431,7 +431,8 @@ static void publish_then(bool threads, change_writers change, struct writer writ
     struct tsm_lane *lane;
     int saved_errno = errno;
 
-    if (!s || __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) == 0)
+    if (!s || __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) == 0 ||
+        tsm_session_waiting())
         return;
     tsm_thread.inside++;
     lane = tsm_thread_lane(s);
@@ -443,6 +444,20 @@ static void publish_then(bool threads, change_writers change, struct writer writ
     }
     tsm_thread.inside--;
     errno = saved_errno;
+}
+
+bool tsm_hostmem_each(struct tsm_session *s,
+                      bool (*visit)(void *user, uint64_t start, uint64_t size), void *user)
+{
+    bool ok = true;
+
+    tsm_lock_take(&s->hostmem->lock);
+    for (uint32_t i = 0; ok && i < s->hostmem->range_count; i++) {
+        const struct range *r = &s->hostmem->ranges[i];
+        ok = visit(user, r->start, r->end - r->start);
+    }
+    tsm_lock_give(&s->hostmem->lock);
+    return ok;
 }
 
 void tsm_hostmem_publish(void)

@@ -79,6 +79,24 @@ struct tsm_lanes_header {
     struct tsm_missing kept_out; /* ... as of the last flush */
     struct tsm_missing no_lane;  /* lost: calls of threads that got no lane */
     char stopped[256];           /* why the trace could not be written to its end, "" it could */
+    uint32_t order;              /* enum tsm_control_order: written by tsctl */
+    uint32_t shown;              /* enum tsm_shown: what tsctl sees */
+    uint32_t checkpoint_count;   /* whole ones */
+};
+
+/* Orders to a session, given by writing them into its lanes file. The last one counts. */
+enum tsm_control_order {
+    TSM_ORDER_NONE = 0,
+    TSM_ORDER_START = 1,
+    TSM_ORDER_STOP = 2,
+    TSM_ORDER_CHECKPOINT = 3, /* goes back to NONE when it was taken note of */
+};
+
+enum tsm_shown {
+    TSM_SHOWN_NOTHING = 0,
+    TSM_SHOWN_WAITING = 1,
+    TSM_SHOWN_RECORDING = 2,
+    TSM_SHOWN_OVER = 3,
 };
 
 struct tsm_lane_header {

@@ -56,6 +56,13 @@ void tsm_lock_wake(struct tsm_lock *lock)
     tsm_futex_wake(&lock->word, 1);
 }
 
+/* What was mapped since tsm_memory_together(): by one thread, which starts a session. */
+static struct {
+    void *memory;
+    size_t size;
+} together[TSM_TOGETHER_MAX];
+static uint32_t together_count = TSM_TOGETHER_MAX;
+
 void *tsm_memory_map(size_t size)
 {
     int saved_errno = errno;
@@ -63,7 +70,27 @@ void *tsm_memory_map(size_t size)
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     errno = saved_errno;
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (together_count < TSM_TOGETHER_MAX) {
+        together[together_count].memory = memory;
+        together[together_count++].size = size;
+    }
+    return memory;
+}
+
+void tsm_memory_together(void)
+{
+    together_count = 0;
+}
+
+void tsm_memory_settle(bool keep)
+{
+    uint32_t count = together_count;
+
+    together_count = TSM_TOGETHER_MAX;
+    for (uint32_t i = 0; i < count && !keep; i++)
+        tsm_memory_unmap(together[i].memory, together[i].size);
 }
 
 void tsm_memory_unmap(void *memory, size_t size)

@@ -55,6 +55,13 @@ static inline void tsm_lock_give(struct tsm_lock *lock)
 void *tsm_memory_map(size_t size);
 void tsm_memory_unmap(void *memory, size_t size);
 
+/* From here on what is mapped belongs together: settle() keeps all of it, or gives all of it back, so
+ * that a program short of memory does not lose what recording could not use. Not nested, one thread,
+ * at most TSM_TOGETHER_MAX - 1 times. */
+#define TSM_TOGETHER_MAX 32u
+void tsm_memory_together(void);
+void tsm_memory_settle(bool keep);
+
 /* Read memory that may not be there: true when all of it could be read. */
 bool tsm_memory_read(void *out, uint64_t address, size_t size);
 

@@ -8,6 +8,7 @@ void tsm_merge_finish(struct tsm_merge *m)
 {
     free(m->lanes);
     free(m->heap);
+    sbt_map_finish(&m->there);
     memset(m, 0, sizeof(*m));
 }
 
@@ -63,7 +64,7 @@ static const struct tsm_piece_entry *as_piece(const struct tsm_entry *e)
 {
     const struct tsm_piece_entry *p = (const struct tsm_piece_entry *)(const void *)e;
 
-    if (e->size < sizeof(*p) || p->data_size > SBT_PIECE_SIZE ||
+    if (e->size < sizeof(*p) || p->data_size == 0 || p->data_size > SBT_PIECE_SIZE ||
         sizeof(*p) + (uint64_t)p->data_size > e->size)
         return NULL;
     return p;
@@ -328,11 +329,23 @@ static int write_fitted(struct tsm_merge *m, const struct sbt_record *misfit)
     return sbt_writer_record(m->writer, &record);
 }
 
+static bool is_there(struct tsm_merge *m, uint32_t thread)
+{
+    uint64_t *count = m->there.count ? sbt_map_find(&m->there, thread) : NULL;
+
+    if (!count || !*count)
+        return false;
+    (*count)--;
+    return true;
+}
+
 int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t begin, uint64_t end)
 {
     uint64_t end_ns = tsm_merge_ns(m, end);
     int error;
 
+    if (is_there(m, record->thread))
+        return 0;
     record->seq = m->record_count;
     record->time_ns = tsm_merge_ns(m, begin);
     record->duration_ns = end_ns > record->time_ns ? end_ns - record->time_ns : 0;
@@ -363,11 +376,6 @@ static int write_entry(struct tsm_merge *m, const struct tsm_record_entry *r)
 
     if ((r->entry.flags & TSM_ENTRY_COMMAND) && key_of(r) < m->cut) {
         tsm_missing_add(&m->kept_out, r->stream, key_of(r));
-        return 0;
-    }
-    if (m->skip > 0) {
-        m->skip--;
-        m->record_count++;
         return 0;
     }
     return tsm_merge_write(m, &record, r->begin, r->end);

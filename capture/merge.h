@@ -11,6 +11,7 @@
 #define CAPTURE_MERGE_H
 
 #include "capture/lane.h"
+#include "format/map.h"
 #include "tracesmith/writer.h"
 
 /* Ids of strings of our own: above those that a session can give out. */
@@ -37,8 +38,8 @@ struct tsm_merge {
     uint32_t heap_count;
     struct tsm_clock_line clock;
     uint64_t start_ns;
-    uint64_t record_count; /* handed to the writer, or skipped */
-    uint64_t skip;         /* so many records are in the trace already */
+    uint64_t record_count; /* in the trace */
+    struct sbt_map there;  /* thread -> so many of its next records are in the trace already */
     uint64_t cut;          /* leave out commands with a smaller key */
     struct tsm_missing kept_out;
 };
@@ -73,7 +74,12 @@ struct tsm_merge_ending {
     struct tsm_missing lost; /* less what LOST records tell of already */
     uint64_t lost_count;     /* all of it */
     struct tsm_missing filtered[TSM_FILTERED_COUNT];
+    struct tsm_missing torn; /* one for each torn lane: at least so much is lost */
 };
+
+/* What came after the place where `lane` is torn is lost. */
+void tsm_merge_ending_torn(struct tsm_merge_ending *ending, const struct tsm_merge *m,
+                           const struct tsm_merge_lane *lane);
 
 void tsm_merge_ending_add(struct tsm_merge_ending *ending, const struct tsm_lane_header *lane);
 

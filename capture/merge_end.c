@@ -3,14 +3,19 @@
 
 #include <string.h>
 
-enum { REASON_LOST = TSM_FILTERED_COUNT, REASON_NO_LANE, REASON_STOPPED };
+enum { REASON_LOST = TSM_FILTERED_COUNT, REASON_NO_LANE, REASON_STOPPED, REASON_TORN };
 
 static const char *const reasons[] = {
-    [TSM_FILTERED_STREAM] = "TS_STREAMS",      [TSM_FILTERED_KERNEL] = "TS_KERNELS",
-    [TSM_FILTERED_THREAD] = "TS_THREAD_NAMES", [TSM_FILTERED_API] = "TS_APIS",
-    [TSM_FILTERED_SAMPLE] = "TS_SAMPLE",       [TSM_FILTERED_RATE] = "TS_RATE",
-    [TSM_FILTERED_KEEP] = "TS_KEEP",           [REASON_LOST] = "lane full",
+    [TSM_FILTERED_STREAM] = "TS_STREAMS",
+    [TSM_FILTERED_KERNEL] = "TS_KERNELS",
+    [TSM_FILTERED_THREAD] = "TS_THREAD_NAMES",
+    [TSM_FILTERED_API] = "TS_APIS",
+    [TSM_FILTERED_SAMPLE] = "TS_SAMPLE",
+    [TSM_FILTERED_RATE] = "TS_RATE",
+    [TSM_FILTERED_KEEP] = "TS_KEEP",
+    [REASON_LOST] = "lane full",
     [REASON_NO_LANE] = "no lane for a thread",
+    [REASON_TORN] = "damaged lane: at least one record of each",
 };
 
 static void add_missing(struct tsm_missing *sum, const struct tsm_missing *part, uint64_t told)
@@ -31,6 +36,15 @@ void tsm_merge_ending_add(struct tsm_merge_ending *ending, const struct tsm_lane
     ending->lost_count += lane->lost.count;
     for (int i = 0; i < TSM_FILTERED_COUNT; i++)
         add_missing(&ending->filtered[i], &lane->filtered[i], 0);
+}
+
+void tsm_merge_ending_torn(struct tsm_merge_ending *ending, const struct tsm_merge *m,
+                           const struct tsm_merge_lane *lane)
+{
+    uint64_t now = m->clock.from.ticks, from = lane->key ? lane->key : now;
+    struct tsm_missing one = {1, from, from > now ? from : now, UINT64_MAX};
+
+    add_missing(&ending->torn, &one, 0);
 }
 
 int tsm_merge_unfinished(struct tsm_merge *m, const struct tsm_lane_header *lane, uint64_t until)
@@ -95,13 +109,15 @@ int tsm_merge_end(struct tsm_merge *m, const struct tsm_merge_ending *ending,
                   const struct tsm_lanes_header *lanes, enum sbt_end end)
 {
     struct sbt_totals totals = {
-        .lost_count = ending->lost_count + lanes->no_lane.count,
+        .lost_count = ending->lost_count + lanes->no_lane.count + ending->torn.count,
         .filtered_count = m->kept_out.count,
     };
     int error = write_missing(m, SBT_CORE_LOST, &ending->lost, REASON_LOST);
 
     if (!error)
         error = write_missing(m, SBT_CORE_LOST, &lanes->no_lane, REASON_NO_LANE);
+    if (!error)
+        error = write_missing(m, SBT_CORE_LOST, &ending->torn, REASON_TORN);
     for (int i = 0; i < TSM_FILTERED_COUNT && !error; i++) {
         totals.filtered_count += ending->filtered[i].count;
         if (i != TSM_FILTERED_KEEP)

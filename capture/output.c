@@ -2,7 +2,11 @@
  *
  * Where the trace goes. Two processes must never write one trace, and nothing but a trace may be
  * overwritten. The lanes file beside the trace is locked (flock) for as long as its session runs:
- * whoever has the lock owns both names.
+ * whoever has the lock owns all three names, <trace>.lanes, <trace>.new and <trace>.
+ *
+ * The trace is begun as <trace>.new and gets its name when everything is there that a reader and
+ * salvage need. No call is recorded before. So whoever dies on the way, by SIGKILL too, leaves no
+ * half-made trace: under the trace's name lies nothing, or all that was recorded.
  *
  * Everything here runs in the drain thread, whose table of descriptors is its own.
  */
@@ -15,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -87,6 +92,16 @@ taken:
     return -1;
 }
 
+/* A lanes file that another process left when it died holds what it recorded last. */
+static void give_up_lanes(const char *path, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && st.st_size == 0)
+        unlink(path);
+    close(fd);
+}
+
 static bool is_trace(const char *path)
 {
     uint8_t head[SBT_MAGIC_SIZE];
@@ -101,27 +116,77 @@ static bool is_trace(const char *path)
 
 enum { OPEN_TAKEN = -1, OPEN_FAILED = -2 };
 
-/* The lanes file is ours. */
-static int open_trace(struct tsm_session *s)
+static void new_path(const struct tsm_session *s, char out[TSM_PATH_MAX])
+{
+    tsm_format(out, TSM_PATH_MAX, "%s.new", s->path); /* fits: lanes_path did */
+}
+
+/* Nothing there, or a trace (that nobody writes). */
+static bool may_replace(struct tsm_session *s, const char *path)
 {
     struct stat st;
-    int fd;
 
-    if (lstat(s->path, &st) == 0) {
-        if (S_ISREG(st.st_mode) && newer_than_family(&st) && st.st_size > 0)
-            return OPEN_TAKEN;
-        if (!S_ISREG(st.st_mode) || !is_trace(s->path)) {
-            tsm_format(s->drain_message, sizeof(s->drain_message),
-                       "%s exists and is not a trace: it is not overwritten", s->path);
-            return OPEN_FAILED;
-        }
-        unlink(s->path);
-    }
-    fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (lstat(path, &st) != 0 || (S_ISREG(st.st_mode) && is_trace(path)))
+        return true;
+    tsm_format(s->drain_message, sizeof(s->drain_message),
+               "%s exists and is not a trace: it is not overwritten", path);
+    return false;
+}
+
+static int create(struct tsm_session *s, const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
     if (fd < 0)
-        tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s", s->path,
+        tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s", path,
                    tsm_errno_text(errno));
     return fd < 0 ? OPEN_FAILED : fd;
+}
+
+/* The lanes file is ours. */
+static int open_trace(struct tsm_session *s, int lanes)
+{
+    char path[TSM_PATH_MAX];
+    struct stat st;
+
+    if (lstat(s->path, &st) == 0 && S_ISREG(st.st_mode) && newer_than_family(&st) && st.st_size > 0)
+        return OPEN_TAKEN;
+    new_path(s, path);
+    if (!may_replace(s, s->path) || !may_replace(s, path))
+        return OPEN_FAILED;
+    /* First what was in the lanes, then what it belonged to. */
+    if (ftruncate(lanes, 0) != 0) {
+        tsm_format(s->drain_message, sizeof(s->drain_message), "cannot empty %s: %s", s->lanes_path,
+                   tsm_errno_text(errno));
+        return OPEN_FAILED;
+    }
+    unlink(s->path);
+    unlink(path);
+    return create(s, path);
+}
+
+int tsm_output_show(struct tsm_session *s)
+{
+    char path[TSM_PATH_MAX];
+    int failed;
+
+    new_path(s, path);
+    failed = renameat2(AT_FDCWD, path, AT_FDCWD, s->path, RENAME_NOREPLACE);
+    if (failed && errno != EEXIST) /* not on this file system, or not allowed */
+        failed = rename(path, s->path);
+    if (failed)
+        tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s", s->path,
+                   tsm_errno_text(errno));
+    return failed ? TSM_E_IO : 0;
+}
+
+void tsm_output_remove(const struct tsm_session *s)
+{
+    char path[TSM_PATH_MAX];
+
+    new_path(s, path);
+    unlink(path);
+    unlink(s->lanes_path);
 }
 
 /* 0 and both descriptors, OPEN_TAKEN, or OPEN_FAILED. */
@@ -134,10 +199,9 @@ static int open_both(struct tsm_session *s, int *trace_fd, int *lanes_fd)
                    s->lanes_path, tsm_errno_text(errno));
     if (lanes < 0)
         return lanes;
-    trace = open_trace(s);
+    trace = open_trace(s, lanes);
     if (trace < 0) {
-        unlink(s->lanes_path);
-        close(lanes);
+        give_up_lanes(s->lanes_path, lanes);
         return trace;
     }
     *trace_fd = trace;

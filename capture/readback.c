@@ -243,3 +243,9 @@ void tsm_synchronised_event(const struct tsm_handle *event)
     tsm_stream_complete(event->stream, event->position);
     write_complete(s);
 }
+
+void tsm_readbacks_all_complete(struct tsm_session *s, enum sbt_api api)
+{
+    complete_before(s, api, NULL, UINT64_MAX);
+    write_complete(s);
+}

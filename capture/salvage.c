@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order in which the drain thread merges lanes is a function of what is in them, so the same
- * merge gives the same records again: those that reached the trace after the last recorded flush
- * are the first ones, and are skipped.
+ * A thread's records reach the trace in the order in which they lie in its lane. Those that did
+ * after the last recorded flush are the first ones there, thread by thread, and are skipped. So a
+ * salvage that was cut off itself is simply done again, and a damaged lane shifts no other's
+ * records.
  */
 #include "capture/salvage.h"
 
@@ -20,12 +21,13 @@
 
 struct salvage {
     const char *trace_path;
-    char lanes_path[4200];
+    char lanes_path[4200], new_path[4200];
     int fd;
     const uint8_t *memory;
     uint64_t size;
     const struct tsm_lanes_header *header;
     struct tsm_merge merge;
+    uint64_t present; /* records in the trace before */
     struct tsm_salvage_result result;
 };
 
@@ -78,21 +80,27 @@ static int open_lanes(struct salvage *s)
     return 1;
 }
 
-/* The process died before it recorded anything. */
-static bool is_empty(const struct salvage *s)
+/* The trace gets its name, and the lanes their magic, only when the first call may be recorded: see
+ * capture/output.c. A trace under its name that lacks the magic is an older one. */
+static bool is_unbegun(const struct salvage *s)
 {
-    return !s->header || s->header->magic[0] == '\0';
+    return s->size == 0 || (s->header && s->header->magic[0] == '\0') ||
+           (access(s->trace_path, F_OK) != 0 && access(s->new_path, F_OK) == 0);
 }
 
 static int check_header(const struct salvage *s)
 {
     const struct tsm_lanes_header *h = s->header;
+    double rate;
 
-    if (memcmp(h->magic, TSM_LANES_MAGIC, sizeof(h->magic)) != 0)
+    if (!h || memcmp(h->magic, TSM_LANES_MAGIC, sizeof(h->magic)) != 0)
         return tsm_fail(TSM_E_FORMAT, "%s: not a lanes file", s->lanes_path);
     if (h->version != TSM_LANES_VERSION)
         return tsm_fail(TSM_E_VERSION, "%s: lanes of version %u, this build reads %u",
                         s->lanes_path, h->version, TSM_LANES_VERSION);
+    rate = h->clock[h->clock_epoch & 1].ns_per_tick;
+    if (!(rate >= 0 && rate < 1e6))
+        return tsm_fail(TSM_E_FORMAT, "%s: damaged", s->lanes_path);
     if (!size_is_sound(h->first_lane_size) || !size_is_sound(h->lane_size) || h->lane_count == 0 ||
         h->lane_count > TSM_LANE_COUNT_MAX || lane_at(h, h->lane_count) > s->size)
         return tsm_fail(TSM_E_FORMAT, "%s: damaged", s->lanes_path);
@@ -136,29 +144,53 @@ static int add_lane(struct salvage *s, uint32_t index)
     return 0;
 }
 
+/* Whose records are in the trace from `seq` on. */
+static int note_there(struct salvage *s, uint64_t seq)
+{
+    struct sbt_reader *reader = NULL;
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_reader_open(&reader, s->trace_path);
+
+    if (!error)
+        error = sbt_cursor_create(&cursor, reader, NULL, 0);
+    if (!error)
+        error = sbt_cursor_seek(cursor, seq);
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) > 0) {
+        bool added;
+        uint64_t *count = sbt_map_insert(&s->merge.there, record->thread, &added);
+        if (!count)
+            error = tsm_fail(TSM_E_MEMORY, "out of memory");
+        else
+            ++*count;
+    }
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    return error;
+}
+
 static int set_up_merge(struct salvage *s)
 {
     const struct tsm_lanes_header *h = s->header;
     struct sbt_writer_options options = {.append = true, .threads = 1};
     struct tsm_merge *m = &s->merge;
-    uint64_t present, flushed = h->flushed[h->flush_epoch & 1];
+    uint64_t flushed = h->flushed[h->flush_epoch & 1];
     int error = sbt_writer_create(&m->writer, s->trace_path, NULL, &options);
 
     if (error)
         return error;
-    present = sbt_writer_record_count(m->writer);
-    if (present < flushed)
+    s->present = sbt_writer_record_count(m->writer);
+    if (s->present < flushed)
         return tsm_fail(TSM_E_FORMAT, "%s: %llu records are missing that had been written",
-                        s->trace_path, (unsigned long long)(flushed - present));
-    m->record_count = flushed;
-    m->skip = present - flushed;
+                        s->trace_path, (unsigned long long)(flushed - s->present));
+    m->record_count = s->present;
+    error = note_there(s, flushed);
     m->cut = h->cut;
     m->kept_out = h->kept_out;
     m->clock = h->clock[h->clock_epoch & 1];
     m->start_ns = h->start_monotonic_ns;
     for (uint32_t i = 0; i < h->lane_count && !error; i++)
         error = add_lane(s, i);
-    s->result.record_count = 0 - present; /* completed at the end */
     return error;
 }
 
@@ -174,6 +206,19 @@ static int merge_all(struct salvage *s)
     return error;
 }
 
+/* Say what is lost. */
+static void count_torn(struct salvage *s, struct tsm_merge_ending *ending)
+{
+    struct tsm_merge *m = &s->merge;
+
+    for (uint32_t i = 0; i < m->lane_count; i++) {
+        if (!m->lanes[i].torn)
+            continue;
+        s->result.torn_count++;
+        tsm_merge_ending_torn(ending, m, &m->lanes[i]);
+    }
+}
+
 static int write_rest(struct salvage *s)
 {
     struct tsm_merge *m = &s->merge;
@@ -187,21 +232,22 @@ static int write_rest(struct salvage *s)
         tsm_merge_ending_add(&ending, lane_header(s, i));
     }
     s->result.unfinished_count = m->record_count - before;
-    for (uint32_t i = 0; i < m->lane_count; i++)
-        s->result.torn_count += m->lanes[i].torn;
+    count_torn(s, &ending);
     if (!error)
         error = tsm_merge_end(m, &ending, s->header, SBT_END_RECOVERED);
-    s->result.record_count += m->record_count;
+    s->result.record_count = m->record_count - s->present;
     return error;
 }
 
 static int salvage(struct salvage *s)
 {
-    int result = open_lanes(s);
+    int result = open_lanes(s), done = 0;
 
     if (result <= 0)
         return result;
-    if (is_empty(s)) {
+    if (is_unbegun(s)) {
+        s->result.unbegun = true;
+        unlink(s->new_path);
         unlink(s->lanes_path);
         return 0;
     }
@@ -209,18 +255,19 @@ static int salvage(struct salvage *s)
     if (result)
         return result;
     s->result.pid = s->header->pid;
+    tsm_format(s->result.stopped, sizeof(s->result.stopped), "%.*s",
+               (int)strnlen(s->header->stopped, sizeof(s->header->stopped)), s->header->stopped);
     result = check_trace(s);
-    if (result < 0)
-        return result;
     if (result == 0) {
         result = set_up_merge(s);
         if (!result)
             result = write_rest(s);
-        if (result)
-            return result;
+        if (!result)
+            done = 1;
     }
-    unlink(s->lanes_path);
-    return 1;
+    if (result >= 0)
+        unlink(s->lanes_path);
+    return result < 0 ? result : done;
 }
 
 int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result)
@@ -231,6 +278,7 @@ int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result)
     if (tsm_format(s.lanes_path, sizeof(s.lanes_path), "%s.lanes", trace_path) !=
         strlen(trace_path) + 6)
         return tsm_fail(TSM_E_ARGUMENT, "%s: the path is too long", trace_path);
+    tsm_format(s.new_path, sizeof(s.new_path), "%s.new", trace_path);
     done = salvage(&s);
     sbt_writer_destroy(s.merge.writer);
     tsm_merge_finish(&s.merge);

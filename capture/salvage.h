@@ -16,15 +16,18 @@
 
 struct tsm_salvage_result {
     bool running;              /* the process still writes: nothing was done */
+    bool unbegun;              /* the process ended before its first call: nothing was recorded */
     uint32_t pid;              /* of the process that wrote the lanes */
+    char stopped[256];         /* why it had stopped recording by itself; "" it had not */
     uint64_t record_count;     /* records added */
     uint64_t unfinished_count; /* of these: calls that threads were in */
-    uint32_t torn_count;       /* lanes whose end made no sense; what came after is lost */
+    uint32_t torn_count;       /* lanes whose end made no sense; what came after it is lost, and
+                                  the trace has a LOST record for each */
 };
 
 /* 1: done, the trace ends with SBT_END_RECOVERED and the lanes file is gone. 0: nothing to do
- * (no lanes file, or `result->running`). Negative: neither file was given up. `result` may be NULL.
- */
+ * (no lanes file; `result->running`; `result->unbegun`, or a trace that has its end: then the lanes
+ * file is gone). Negative: neither file was given up; trying again is safe. `result` may be NULL. */
 int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result);
 
 #endif

@@ -44,9 +44,15 @@ struct tsm_session *tsm_session_current(void)
     struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
     uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
 
-    return state == TSM_LIVE_ON || state == TSM_LIVE_PAUSED || state == TSM_LIVE_COUNTING
+    return state == TSM_LIVE_ON || state == TSM_LIVE_PAUSED || state == TSM_LIVE_WAITING ||
+                   state == TSM_LIVE_HELD
                ? live->session
                : NULL;
+}
+
+bool tsm_session_waiting(void)
+{
+    return live_state() == TSM_LIVE_WAITING;
 }
 
 /* The page that a fork zeroes. Two threads may both make one; the first one counts. */
@@ -87,6 +93,27 @@ static bool stack_wanted(enum tsm_stack_mode mode, enum sbt_kind kind)
            kind == SBT_KIND_SIGNAL || kind == SBT_KIND_WAIT;
 }
 
+/* Is a record of this call needed to have the program's objects, even if its commands before are
+ * not wanted? What is not modelled and may matter counts, too: the trace must say that it was
+ * there.
+ */
+static bool is_early(const struct tsm_call_description *call)
+{
+    const struct sbt_schema *schema = call->schema;
+
+    switch (schema->kind) {
+    case SBT_KIND_COMMAND:
+    case SBT_KIND_SIGNAL:
+    case SBT_KIND_WAIT:
+    case SBT_KIND_SYNC:
+        return call->status == TSM_CALL_UNMODELLED && (schema->flags & SBT_SCHEMA_TAINTS);
+    case SBT_KIND_QUERY: /* one that tells an address is asked again in a replay */
+        return sbt_schema_role(schema, SBT_ROLE_ADDRESS) >= 0;
+    default:
+        return true;
+    }
+}
+
 /* Is `name` an item of the comma-separated `list`? */
 static bool listed(const char *list, const char *name)
 {
@@ -115,6 +142,7 @@ static void learn_types(struct tsm_session *s, const struct tsm_api_description 
             continue;
         s->types[at] =
             (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_NEW |
+                      (is_early(&api->calls[i]) ? TSM_TYPE_EARLY : 0) |
                       (excluded ? TSM_TYPE_OFF : 0) |
                       (stack_wanted(s->settings.stacks, schema->kind) ? TSM_TYPE_STACK : 0));
     }
@@ -175,10 +203,14 @@ static struct tsm_session *create(bool forked)
     s->start = tsm_clock_pair_read();
     s->start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME);
     make_id(s);
+    tsm_memory_together();
     if (!make_tables(s)) {
+        tsm_memory_settle(false);
+        tsm_memory_unmap(s, sizeof(*s));
         tsm_log(TSM_LOG_WARN, "no memory for recording; capture is off");
         return NULL;
     }
+    tsm_memory_settle(true);
     for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
         if ((*source)->prepare)
             (*source)->prepare();
@@ -186,15 +218,19 @@ static struct tsm_session *create(bool forked)
     }
     s->filtering = s->settings.stream_count || s->settings.kernels[0] ||
                    s->settings.threads_only[0] || s->settings.sample > 1 || s->settings.rate_max ||
-                   s->settings.stop_call;
+                   s->settings.stop_call || s->settings.checkpoint_commands ||
+                   s->settings.checkpoint_ns;
+    s->checkpoint_due_command = s->settings.checkpoint_commands;
+    s->checkpoint_due_ns = s->start.monotonic_ns + s->settings.checkpoint_ns;
+    tsm_checkpoint_due = 0; /* in the child of a fork: the parent's is not ours */
     return s;
 }
 
 static uint32_t first_state(const struct tsm_settings *settings)
 {
-    if (settings->start_paused)
-        return TSM_LIVE_PAUSED;
-    return settings->start_call > 1 ? TSM_LIVE_COUNTING : TSM_LIVE_ON;
+    bool later = settings->start_paused || settings->start_call > 1 || settings->start_signal;
+
+    return later ? TSM_LIVE_WAITING : TSM_LIVE_ON;
 }
 
 static void tell_sources_of_fork(void)
@@ -223,6 +259,7 @@ static uint32_t start(struct tsm_live *live)
         return TSM_LIVE_OFF;
     }
     live->session = s;
+    tsm_control_begin(s);
     set_state(first_state(&s->settings));
     /* Only now, when nobody waits for us: this takes the dynamic linker's lock. */
     tsm_mapping_update(s);
@@ -350,6 +387,12 @@ void tsm_session_stop(const char *reason)
         tsm_note_write(lane, &note);
     end(s);
     tsm_thread.inside--;
+}
+
+void tsm_session_stop_quietly(struct tsm_session *s, const char *text)
+{
+    s->stop_text = text;
+    end(s);
 }
 
 void tsm_session_exec_failed(void)

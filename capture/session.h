@@ -25,13 +25,14 @@ enum tsm_live_state {
     TSM_LIVE_NONE = 0, /* before the first call, and in the child of a fork */
     TSM_LIVE_ON,
     TSM_LIVE_PAUSED,
-    TSM_LIVE_COUNTING, /* paused until TS_START_CALL is reached */
+    TSM_LIVE_WAITING, /* for the start: what makes objects is recorded, commands are not */
     TSM_LIVE_STARTING,
     TSM_LIVE_OFF,
+    TSM_LIVE_HELD, /* a checkpoint is being taken: calls wait until it is over */
 };
 
 struct tsm_live {
-    uint32_t state; /* enum tsm_live_state; also a futex while STARTING */
+    uint32_t state; /* enum tsm_live_state; also a futex while STARTING and HELD */
     struct tsm_session *session;
 };
 
@@ -60,6 +61,7 @@ enum tsm_drain_state {
 #define TSM_TYPE_NEW        0x10u /* the trace lacks its API's description: see tsm_api_used() */
 #define TSM_TYPE_STACK      0x20u /* carries a host stack under the present settings */
 #define TSM_TYPE_OFF        0x40u /* API excluded by TS_APIS */
+#define TSM_TYPE_EARLY      0x80u /* recorded while WAITING, too: objects cannot be made without it */
 #define TSM_TYPE_API_COUNT  8u
 #define TSM_TYPE_CALL_COUNT 4096u
 
@@ -112,8 +114,19 @@ struct tsm_session {
     struct tsm_notes *notes;
     struct tsm_mappings *mappings;
 
-    uint64_t call_count; /* while COUNTING or when TS_STOP_CALL is set */
+    uint64_t call_count;  /* when TS_STOP_CALL is set */
+    uint64_t start_count; /* while WAITING, when TS_START_CALL is set */
     uint32_t mapping_busy;
+    const char *stop_text; /* asked from outside; for the metadata */
+
+    /* checkpoints */
+    uint64_t command_count; /* when TS_CHECKPOINT is set */
+    uint64_t checkpoint_due_command, checkpoint_due_ns;
+    uint64_t checkpoint_retry_ns; /* after a failure not before */
+    uint32_t checkpoint_failures; /* since the last one; changed while the state is HELD */
+    uint32_t checkpoint_number;   /* of the last one begun ... */
+    uint32_t checkpoint_count;    /* ... and how many are whole */
+    struct tsm_checkpoint_run *checkpoint_run;
 };
 
 /* Start the session of this process, or wait until another thread has. Returns the new state. */
@@ -187,6 +200,35 @@ bool tsm_note_write(struct tsm_lane *lane, const struct tsm_note *note);
 /* Tell of records lost on this lane since the last time, when there are any. */
 void tsm_note_lost(struct tsm_lane *lane);
 
+/* ---- checkpoints (capture/checkpoint.c) ------------------------------------------------------ */
+
+/* WAITING: has the start come? Then take the checkpoint from which the trace can be replayed, and
+ * go ON. When the GPU is not idle in time the state stays, and the next call tries again. */
+void tsm_checkpoint_start(struct tsm_session *session);
+
+/* Take one as soon as can be. */
+void tsm_checkpoint_ask(void);
+
+/* A command was recorded: is a checkpoint due? */
+void tsm_checkpoint_count(struct tsm_session *session);
+
+/* ---- being told from outside (capture/control.c) --------------------------------------------- */
+
+/* The session's lanes file is there: take orders through its header, and from TS_START_SIGNAL. */
+void tsm_control_begin(struct tsm_session *session);
+
+/* Has somebody asked for the start? */
+bool tsm_control_start(const struct tsm_session *session);
+
+/* The drain thread, now and then: carry out the other orders, show what goes on. */
+void tsm_control_poll(struct tsm_session *session);
+
+/* End the session from a thread that records nothing. */
+void tsm_session_stop_quietly(struct tsm_session *session, const char *text);
+
+/* Does the program run, but its commands are not recorded yet? */
+bool tsm_session_waiting(void);
+
 /* ---- payloads (capture/payload.c) ----------------------------------------------------------- */
 
 struct tsm_pieces *tsm_pieces_create(void);
@@ -256,6 +298,13 @@ struct tsm_streams *tsm_streams_create(void);
 struct tsm_readbacks *tsm_readbacks_create(void);
 struct tsm_hostmem *tsm_hostmem_create(void);
 
+/* Each range of tracked host memory; false when `visit` gave false. */
+bool tsm_hostmem_each(struct tsm_session *session,
+                      bool (*visit)(void *user, uint64_t start, uint64_t size), void *user);
+
+/* Every command of `api` so far is complete: write the READBACK records that wait for that. */
+void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
+
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
 
@@ -282,8 +331,15 @@ uint32_t tsm_notes_count(const struct tsm_session *session, uint32_t text);
 
 /* ---- output (capture/output.c), the drain thread only --------------------------------------- */
 
-/* Open `session->path` (chosen here) and the lanes file, locked. Negative error on failure. */
+/* Choose `session->path`; open the lanes file, locked, and the trace, which does not have its name
+ * yet. Negative error on failure, then nothing of them is left. */
 int tsm_output_open(struct tsm_session *session, int *trace_fd, int *lanes_fd);
+
+/* The trace is begun: give it its name. */
+int tsm_output_show(struct tsm_session *session);
+
+/* ... or it could not be: take both files away. */
+void tsm_output_remove(const struct tsm_session *session);
 
 /* One line on the program's stderr, from a thread that has no descriptors of the program. */
 void tsm_output_warn(const struct tsm_session *session, const char *text);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "capture/lane.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -248,6 +249,40 @@ static bool parse_stop_call(struct tsm_settings *out, const char *text)
     return parse_number(&out->stop_call, text, UINT64_MAX);
 }
 
+/* By name, as kill(1) takes it; only signals that have no other use. */
+static bool parse_start_signal(struct tsm_settings *out, const char *text)
+{
+    static const int signals[] = {0, SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH};
+    int i = parse_choice(text, (const char *const[]){"", "USR1", "USR2", "HUP", "WINCH", NULL});
+
+    if (i >= 0)
+        out->start_signal = signals[i];
+    return i >= 0;
+}
+
+/* "1000": commands; "250ms", "10s", "5m": time. */
+static bool parse_checkpoint(struct tsm_settings *out, const char *text)
+{
+    static const char *const units[] = {"", "ms", "s", "m", NULL};
+    static const uint64_t ns[] = {0, 1000000u, 1000000000u, 60000000000u};
+    size_t digits = strspn(text, "0123456789");
+    char number[20];
+    uint64_t value;
+    int unit = parse_choice(text + digits, units);
+
+    if (unit < 0 || digits >= sizeof(number))
+        unit = 0; /* "64K" is a number, too */
+    else
+        text = memcpy(number, text, digits + 1);
+    if (unit)
+        number[digits] = '\0';
+    if (!parse_number(&value, text, unit ? 1000000 : UINT64_MAX))
+        return false;
+    out->checkpoint_commands = unit ? 0 : value;
+    out->checkpoint_ns = value * ns[unit];
+    return true;
+}
+
 static bool parse_log(struct tsm_settings *out, const char *text)
 {
     return parse_text(out->log, sizeof(out->log), text);
@@ -291,10 +326,24 @@ static const struct tsm_setting table[] = {
      parse_thread_names},
     {"TS_CHILDREN", "0|1", "1", "Whether child processes are recorded, too, forked or executed.",
      parse_children},
-    {"TS_START", "now|paused", "now", "Whether recording begins at once.", parse_start},
-    {"TS_START_CALL", "N", "0", "Begin recording at the Nth call; 0 at once.", parse_start_call},
+    {"TS_START", "now|paused", "now",
+     "Whether recording begins at once or when tsctl, TS_START_CALL or TS_START_SIGNAL says so.",
+     parse_start},
+    {"TS_START_CALL", "N", "0",
+     "Begin recording at the Nth call; 0 at once. What the GPU's memory holds then is saved, and "
+     "what makes objects is recorded from the beginning: the trace can be replayed.",
+     parse_start_call},
+    {"TS_START_SIGNAL", "USR1|USR2|HUP|WINCH", "",
+     "Begin recording at this signal, end it at the next one; takes effect from the first call on, "
+     "and only if the program does not use the signal.",
+     parse_start_signal},
     {"TS_STOP_CALL", "N", "0", "End recording after the Nth recorded call; 0 never.",
      parse_stop_call},
+    {"TS_CHECKPOINT", "N|SECONDSs", "0",
+     "Save what the GPU's memory holds every N commands, or so often (10s, 250ms), so that "
+     "'tsreplay --range' need not run what came before. Each time calls are held back, the GPU is "
+     "waited for and its memory read. 0 never.",
+     parse_checkpoint},
     {"TS_LOG", "LIST", "warn", "What is said on stderr: LEVEL or FILE:LEVEL, comma-separated.",
      parse_log},
 };

@@ -70,7 +70,10 @@ struct tsm_settings {
     bool start_paused;      /* TS_START=paused: until tsctl, a signal or a count */
     uint64_t start_call;    /* TS_START_CALL, TS_STOP_CALL: by number of calls; 0: unset */
     uint64_t stop_call;
-    char log[128]; /* TS_LOG */
+    int start_signal; /* TS_START_SIGNAL: the first one starts, the next one stops; 0 none */
+    uint64_t checkpoint_commands; /* TS_CHECKPOINT=N: every N commands ... */
+    uint64_t checkpoint_ns;       /* ... or TS_CHECKPOINT=10s: so often; 0 and 0: never */
+    char log[128];                /* TS_LOG */
 };
 
 /* A row of the table: what --help, the man page and the parser need. */

@@ -39,6 +39,9 @@ struct emu_settings {
     bool has_stacks;    /* TS_EMU_STACKS=0|1: host stacks of launches and allocations */
     unsigned checks;    /* TS_EMU_CHECK: bits of enum emu_check */
     const char *report; /* TS_EMU_REPORT: file for findings as JSON lines; NULL: none */
+    bool has_cache;     /* TS_EMU_CACHE=0: no */
+    const char *cache;  /* TS_EMU_CACHE: folder; NULL: the user's */
+    uint64_t cache_size;    /* TS_EMU_CACHE_SIZE: bytes of the folder's files */
     uint64_t timeout_ns;    /* TS_EMU_TIMEOUT, of one launch; 0: none */
     const char *profile;    /* TS_EMU_PROFILE: file; NULL: none */
     uint64_t profile_every; /* TS_EMU_PROFILE_EVERY: warp instructions between samples */
@@ -57,8 +60,13 @@ enum emu_check {
 extern struct emu_settings emu_settings;
 
 /* 0 when the driver can be used from here; CUDA_ERROR_NOT_INITIALIZED before cuInit() and in a
- * child of fork(), CUDA_ERROR_NOT_PERMITTED inside a host function of a stream. */
+ * child of fork(), CUDA_ERROR_DEINITIALIZED when the process ends, CUDA_ERROR_NOT_PERMITTED inside
+ * a host function of a stream. */
 CUresult emu_ready(void);
+
+/* emu_ready(), or `why` when the driver could be used: for arguments that are looked at before
+ * anything else. */
+CUresult emu_refuse(CUresult why);
 
 /* emu_ready(), and the calling thread's context: CUDA_ERROR_INVALID_CONTEXT when it has none,
  * CUDA_ERROR_CONTEXT_IS_DESTROYED, or the error that an earlier kernel left in the context. */

@@ -10,6 +10,7 @@
 #include "emu/emu_context.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_pool.h"
+#include "emu/emu_share.h"
 #include "emu/emu_stream.h"
 
 #define PITCH_ALIGNMENT 512u
@@ -40,7 +41,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
     uint64_t address;
     CUresult result = dptr ? allocate(&address, bytesize, EMU_MEMORY_DEVICE, EMU_WINDOW_DEVICE, 0)
-                           : CUDA_ERROR_INVALID_VALUE;
+                           : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         *dptr = address;
@@ -55,7 +56,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
 
     if (!pPitch || (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16) ||
         __builtin_mul_overflow(pitch, Height, &size))
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     result = cuMemAlloc_v2(dptr, size);
     if (!result)
         *pPitch = pitch;
@@ -68,7 +69,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
     CUresult result;
 
     if (!dptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     /* Apart from device memory: the program's own accesses do not come near that. */
     result = allocate(&address, bytesize, EMU_MEMORY_MANAGED, EMU_WINDOW_HOST, flags);
     if (!result)
@@ -93,6 +94,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
     result = emu_context_synchronize(memory.context ? memory.context : context);
     if (result)
         return result;
+    if (memory.kind == EMU_MEMORY_IMPORTED)
+        return emu_share_close(dptr, 1u << EMU_SHARE_POOL | 1u << EMU_SHARE_EXTERNAL);
     if (memory.kind == EMU_MEMORY_POOL)
         emu_pool_forget(dptr);
     return emu_memory_remove(dptr, 1u << EMU_MEMORY_DEVICE | 1u << EMU_MEMORY_MANAGED |
@@ -138,7 +141,7 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
     CUresult result;
 
     if (!pp || Flags & ~7u)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     result = allocate(&address, bytesize, EMU_MEMORY_HOST, EMU_WINDOW_HOST, Flags);
     if (!result)
         *pp = (void *)(uintptr_t)address;

@@ -192,7 +192,7 @@ CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAlloca
     CUDA_ARRAY3D_DESCRIPTOR d = {0};
 
     if (!pAllocateArray)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     d.Width = pAllocateArray->Width;
     d.Height = pAllocateArray->Height;
     d.Format = pAllocateArray->Format;

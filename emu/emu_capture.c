@@ -7,36 +7,20 @@
 #include <string.h>
 
 #include "emu/emu.h"
+#include "emu/emu_capture_state.h"
 #include "emu/emu_context.h"
 #include "emu/emu_graph.h"
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
-
-struct emu_capture {
-    CUgraph graph; /* owned until the end, but for one that the program gave */
-    bool is_given;
-    bool is_broken;
-    bool is_over;
-    CUstream origin;
-    CUstreamCaptureMode mode;
-    uint64_t thread;
-    cuuint64_t id;
-    unsigned references; /* the list of running ones, and events */
-    CUstream *streams;
-    size_t stream_count;
-    CUgraphNode *told; /* what cuStreamGetCaptureInfo_v2() gave away last */
-    CUgraphEdgeData *told_data;
-    struct emu_capture *next;
-};
 
 struct emu_captured {
     struct emu_capture *capture;
     struct emu_edges after;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct emu_capture *captures; /* running */
-static atomic_uint running;          /* how many, for a quick look */
+pthread_mutex_t emu_captures_lock = PTHREAD_MUTEX_INITIALIZER;
+struct emu_capture *emu_captures;
+static atomic_uint running; /* how many, for a quick look */
 static _Thread_local CUstreamCaptureMode thread_mode;
 
 static void unref(struct emu_capture *capture)
@@ -61,9 +45,9 @@ bool emu_stream_is_capturing(CUstream stream)
 {
     if (!atomic_load(&running))
         return false;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     bool is = stream->capture != NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return is;
 }
 
@@ -73,13 +57,13 @@ CUresult emu_capture_check_legacy(CUstream stream)
 
     if (!stream->is_legacy || !atomic_load(&running))
         return CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
-    for (struct emu_capture *c = captures; c; c = c->next)
+    pthread_mutex_lock(&emu_captures_lock);
+    for (struct emu_capture *c = emu_captures; c; c = c->next)
         for (size_t i = 0; i < c->stream_count; i++)
             if (c->streams[i]->context == stream->context &&
                 !(c->streams[i]->flags & CU_STREAM_NON_BLOCKING))
                 result = break_capture(c, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }
 
@@ -98,11 +82,11 @@ CUresult emu_capture_unsafe(void)
 
     if (!atomic_load(&running))
         return CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
-    for (struct emu_capture *c = captures; c; c = c->next)
+    pthread_mutex_lock(&emu_captures_lock);
+    for (struct emu_capture *c = emu_captures; c; c = c->next)
         if (is_in_the_way(c))
             result = break_capture(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }
 
@@ -112,10 +96,10 @@ CUresult emu_capture_forbid(CUstream stream)
 
     if (!atomic_load(&running))
         return CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     if (stream->capture)
         result = break_capture(stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     if (!result)
         result = emu_capture_unsafe();
     return result ? result : emu_capture_check_legacy(stream);
@@ -155,7 +139,7 @@ CUresult emu_capture_command(CUstream stream, struct emu_command *command, bool 
     CUresult result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     CUgraphNode node;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     if (!stream->capture)
         result = CUDA_ERROR_ILLEGAL_STATE;
     else if (!stream->capture->is_broken && (wait || !command->type->node))
@@ -164,7 +148,7 @@ CUresult emu_capture_command(CUstream stream, struct emu_command *command, bool 
         emu_command_ref(command);
         result = add_node(&node, stream, (CUgraphNodeType)(command->type->node - 1), command);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }
 
@@ -173,12 +157,12 @@ CUresult emu_capture_child(CUstream stream, CUgraph child)
     CUresult result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     CUgraphNode node;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     if (stream->capture && !stream->capture->is_broken)
         result = add_node(&node, stream, CU_GRAPH_NODE_TYPE_GRAPH, NULL);
     if (!result)
         node->child = child;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     if (result)
         emu_graph_destroy(child);
     return result;
@@ -199,7 +183,7 @@ struct emu_captured *emu_capture_snapshot(CUstream stream)
 {
     struct emu_captured *captured = calloc(1, sizeof(*captured));
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     if (captured && stream->capture && add_all(&captured->after, stream->captured)) {
         captured->capture = stream->capture;
         captured->capture->references++;
@@ -208,7 +192,7 @@ struct emu_captured *emu_capture_snapshot(CUstream stream)
         free(captured);
         captured = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return captured;
 }
 
@@ -216,9 +200,9 @@ void emu_captured_destroy(struct emu_captured *captured)
 {
     if (!captured)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     unref(captured->capture);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     emu_edges_finish(&captured->after);
     free(captured);
 }
@@ -262,9 +246,9 @@ static CUresult join_locked(CUstream stream, const struct emu_captured *captured
 
 CUresult emu_capture_join(CUstream stream, const struct emu_captured *captured)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     CUresult result = join_locked(stream, captured);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }
 
@@ -272,10 +256,10 @@ CUresult emu_capture_isolated(CUstream stream)
 {
     CUresult result = CUDA_SUCCESS;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     if (stream->capture)
         result = break_capture(stream->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }
 
@@ -287,22 +271,6 @@ static void leave(CUstream stream)
     free(stream->captured);
     stream->captured = NULL;
     stream->capture = NULL;
-}
-
-void emu_capture_forget(CUstream stream)
-{
-    if (!atomic_load(&running))
-        return;
-    pthread_mutex_lock(&lock);
-    struct emu_capture *c = stream->capture;
-    if (c) {
-        for (size_t i = 0; i < c->stream_count; i++)
-            if (c->streams[i] == stream)
-                c->streams[i] = c->streams[--c->stream_count];
-        leave(stream);
-        break_capture(c, CUDA_SUCCESS);
-    }
-    pthread_mutex_unlock(&lock);
 }
 
 static CUresult begin_locked(CUstream stream, CUgraph graph, CUstreamCaptureMode mode)
@@ -327,8 +295,8 @@ static CUresult begin_locked(CUstream stream, CUgraph graph, CUstreamCaptureMode
         unref(capture);
         return result;
     }
-    capture->next = captures;
-    captures = capture;
+    capture->next = emu_captures;
+    emu_captures = capture;
     atomic_fetch_add(&running, 1);
     return CUDA_SUCCESS;
 }
@@ -349,12 +317,12 @@ static CUresult begin(CUstream handle, CUgraph graph, const CUgraphNode *after,
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (result)
         return result;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     result = stream->capture ? CUDA_ERROR_ILLEGAL_STATE : begin_locked(stream, graph, mode);
     for (size_t i = 0; i < count && !result; i++)
         if (!emu_edges_add(stream->captured, after[i], data ? &data[i] : NULL))
             result = CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }
 
@@ -382,7 +350,7 @@ static bool is_joined(const struct emu_capture *c)
 
 static void finish_capture(struct emu_capture *capture, bool keeps_graph)
 {
-    struct emu_capture **at = &captures;
+    struct emu_capture **at = &emu_captures;
 
     while (*at != capture)
         at = &(*at)->next;
@@ -395,6 +363,38 @@ static void finish_capture(struct emu_capture *capture, bool keeps_graph)
     capture->is_over = true;
     atomic_fetch_sub(&running, 1);
     unref(capture);
+}
+
+void emu_capture_forget(CUstream stream)
+{
+    if (!atomic_load(&running))
+        return;
+    pthread_mutex_lock(&emu_captures_lock);
+    struct emu_capture *c = stream->capture;
+    if (c) {
+        for (size_t i = 0; i < c->stream_count; i++)
+            if (c->streams[i] == stream)
+                c->streams[i] = c->streams[--c->stream_count];
+        leave(stream);
+        break_capture(c, CUDA_SUCCESS);
+        /* Nothing else could end it. */
+        if (c->origin == stream)
+            finish_capture(c, false);
+    }
+    pthread_mutex_unlock(&emu_captures_lock);
+}
+
+static CUresult forget(CUstream stream, void *user)
+{
+    (void)user;
+    emu_capture_forget(stream);
+    return CUDA_SUCCESS;
+}
+
+void emu_context_forget_captures(CUcontext context)
+{
+    if (atomic_load(&running))
+        emu_stream_each(context, forget, NULL);
 }
 
 static CUresult end_locked(CUstream stream, CUgraph *out)
@@ -431,9 +431,9 @@ static CUresult end(CUstream handle, CUgraph *out, bool per_thread)
     if (result)
         return result;
     *out = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&emu_captures_lock);
     result = end_locked(stream, out);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&emu_captures_lock);
     return result;
 }
 
@@ -491,225 +491,14 @@ CUresult cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph)
     return end(hStream, phGraph, true);
 }
 
-/* ---- questions ---- */
-
-/* What the forms of cuStreamGetCaptureInfo() ask for; any may be NULL. */
-struct info {
-    CUstreamCaptureStatus *status;
-    cuuint64_t *id;
-    CUgraph *graph;
-    const CUgraphNode **after;
-    const CUgraphEdgeData **data;
-    size_t *count;
-};
-
-/* The arrays live until the next call on the capture. */
-static CUresult tell_after(struct emu_capture *c, const struct emu_edges *after,
-                           const struct info *out)
-{
-    CUgraphNode *nodes = realloc(c->told, (after->count + 1) * sizeof(CUgraphNode));
-
-    if (nodes)
-        c->told = nodes;
-    CUgraphEdgeData *data = realloc(c->told_data, (after->count + 1) * sizeof(*data));
-    if (data)
-        c->told_data = data;
-    if (!nodes || !data)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; i < after->count; i++) {
-        nodes[i] = after->items[i].node;
-        data[i] = after->items[i].data;
-    }
-    if (out->after)
-        *out->after = nodes;
-    if (out->data)
-        *out->data = data;
-    if (out->count)
-        *out->count = after->count;
-    return CUDA_SUCCESS;
-}
-
-static CUresult tell(CUstream stream, const struct info *out)
-{
-    struct emu_capture *c = stream->capture;
-
-    *out->status = !c             ? CU_STREAM_CAPTURE_STATUS_NONE
-                   : c->is_broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                  : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    if (!c || c->is_broken)
-        return CUDA_SUCCESS;
-    if (out->id)
-        *out->id = c->id;
-    if (out->graph)
-        *out->graph = c->graph;
-    return tell_after(c, stream->captured, out);
-}
-
-static bool is_in_implicit_capture(CUstream stream)
-{
-    for (struct emu_capture *c = captures; c; c = c->next)
-        for (size_t i = 0; i < c->stream_count; i++)
-            if (c->streams[i]->context == stream->context &&
-                !(c->streams[i]->flags & CU_STREAM_NON_BLOCKING))
-                return true;
-    return false;
-}
-
-static CUresult get_info(CUstream handle, struct info out, bool per_thread)
-{
-    CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
-
-    if (!result && !out.status)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
-    pthread_mutex_lock(&lock);
-    result = stream->is_legacy && is_in_implicit_capture(stream)
-                 ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
-                 : tell(stream, &out);
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
-CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
-{
-    return get_info(hStream, (struct info){.status = captureStatus}, false);
-}
-
-CUresult cuStreamIsCapturing_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus)
-{
-    return get_info(hStream, (struct info){.status = captureStatus}, true);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                cuuint64_t *id_out)
-{
-    return get_info(hStream, (struct info){captureStatus_out, id_out, 0, 0, 0, 0}, false);
-}
-
-CUresult cuStreamGetCaptureInfo_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                     cuuint64_t *id_out)
-{
-    return get_info(hStream, (struct info){captureStatus_out, id_out, 0, 0, 0, 0}, true);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   size_t *numDependencies_out)
-{
-    struct info out = {captureStatus_out, id_out, graph_out,
-                       dependencies_out,  NULL,   numDependencies_out};
-
-    return get_info(hStream, out, false);
-}
-
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out, CUgraph *graph_out,
-                                        const CUgraphNode **dependencies_out,
-                                        size_t *numDependencies_out)
-{
-    struct info out = {captureStatus_out, id_out, graph_out,
-                       dependencies_out,  NULL,   numDependencies_out};
-
-    return get_info(hStream, out, true);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   const CUgraphEdgeData **edgeData_out,
-                                   size_t *numDependencies_out)
-{
-    struct info out = {captureStatus_out, id_out,       graph_out,
-                       dependencies_out,  edgeData_out, numDependencies_out};
-
-    return get_info(hStream, out, false);
-}
-
-CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out, CUgraph *graph_out,
-                                        const CUgraphNode **dependencies_out,
-                                        const CUgraphEdgeData **edgeData_out,
-                                        size_t *numDependencies_out)
-{
-    struct info out = {captureStatus_out, id_out,       graph_out,
-                       dependencies_out,  edgeData_out, numDependencies_out};
-
-    return get_info(hStream, out, true);
-}
-
-/* ---- changing what comes next ---- */
-
-static CUresult update_locked(CUstream stream, const CUgraphNode *after,
-                              const CUgraphEdgeData *data, size_t count, unsigned flags)
-{
-    struct emu_capture *c = stream->capture;
-
-    if (!c)
-        return CUDA_ERROR_ILLEGAL_STATE;
-    if (c->is_broken)
-        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    for (size_t i = 0; i < count; i++)
-        if (!emu_object_is(EMU_GRAPH_NODE, after[i]) || after[i]->graph != c->graph)
-            return CUDA_ERROR_INVALID_VALUE;
-    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-        stream->captured->count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!emu_edges_add(stream->captured, after[i], data ? &data[i] : NULL))
-            return CUDA_ERROR_OUT_OF_MEMORY;
-    return CUDA_SUCCESS;
-}
-
-static CUresult update(CUstream handle, const CUgraphNode *after, const CUgraphEdgeData *data,
-                       size_t count, unsigned flags, bool per_thread)
-{
-    CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
-
-    if (!result && ((count && !after) || flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
-    pthread_mutex_lock(&lock);
-    result = update_locked(stream, after, data, count, flags);
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
-CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
-                                           size_t numDependencies, unsigned int flags)
-{
-    return update(hStream, dependencies, NULL, numDependencies, flags, false);
-}
-
-CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream, CUgraphNode *dependencies,
-                                                size_t numDependencies, unsigned int flags)
-{
-    return update(hStream, dependencies, NULL, numDependencies, flags, true);
-}
-
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
-                                              const CUgraphEdgeData *dependencyData,
-                                              size_t numDependencies, unsigned int flags)
-{
-    return update(hStream, dependencies, dependencyData, numDependencies, flags, false);
-}
-
-CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream hStream, CUgraphNode *dependencies,
-                                                   const CUgraphEdgeData *dependencyData,
-                                                   size_t numDependencies, unsigned int flags)
-{
-    return update(hStream, dependencies, dependencyData, numDependencies, flags, true);
-}
+/* ---- the thread's mode ---- */
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     CUstreamCaptureMode wanted;
 
     if (!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     wanted = *mode;
     *mode = thread_mode;
     thread_mode = wanted;

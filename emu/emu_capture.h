@@ -47,5 +47,7 @@ CUresult emu_capture_isolated(CUstream stream);
 
 /* The stream goes. */
 void emu_capture_forget(CUstream stream);
+/* All streams of the context go. */
+void emu_context_forget_captures(CUcontext context);
 
 #endif

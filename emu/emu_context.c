@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/emu.h"
+#include "emu/emu_capture.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_event.h"
 #include "emu/emu_finding.h"
@@ -102,6 +103,7 @@ static void context_finish(CUcontext context)
 {
     emu_context_synchronize(context);
     emu_object_remove(context);
+    emu_context_forget_captures(context);
     emu_context_destroy_streams(context);
     emu_context_destroy_events(context);
     emu_context_destroy_modules(context);

@@ -252,17 +252,82 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
     return result;
 }
 
+static CUresult enter_pair(CUdevice source, CUdevice destination)
+{
+    CUresult result = emu_enter_device(source);
+
+    if (!result)
+        result = emu_enter_device(destination);
+    return !result && source == destination ? CUDA_ERROR_INVALID_DEVICE : result;
+}
+
+/* All are equally near, and each does with another's memory what it does with its own. */
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice)
 {
-    CUresult result = emu_enter_device(srcDevice);
+    CUresult result = enter_pair(srcDevice, dstDevice);
 
-    if (!result)
-        result = emu_enter_device(dstDevice);
-    if (!result && (!value || srcDevice == dstDevice))
+    if (!result && (!value || attrib < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
+                    attrib > CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED))
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         *value = attrib == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED ||
-                 attrib == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
+                 attrib == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED ||
+                 attrib == CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED;
     return result;
+}
+
+/* What PTX's atom and red offer of each. */
+static unsigned atomic_capability(CUatomicOperation operation)
+{
+    const unsigned scalars = CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64;
+
+    switch ((int)operation) {
+    case CU_ATOMIC_OPERATION_INTEGER_ADD:
+    case CU_ATOMIC_OPERATION_INTEGER_MIN:
+    case CU_ATOMIC_OPERATION_INTEGER_MAX:
+        return scalars | CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED |
+               CU_ATOMIC_CAPABILITY_REDUCTION;
+    case CU_ATOMIC_OPERATION_INTEGER_INCREMENT:
+    case CU_ATOMIC_OPERATION_INTEGER_DECREMENT:
+        return CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_UNSIGNED |
+               CU_ATOMIC_CAPABILITY_REDUCTION;
+    case CU_ATOMIC_OPERATION_EXCHANGE:
+    case CU_ATOMIC_OPERATION_CAS:
+        return scalars;
+    case CU_ATOMIC_OPERATION_FLOAT_MIN:
+    case CU_ATOMIC_OPERATION_FLOAT_MAX:
+        return 0;
+    }
+    return scalars | CU_ATOMIC_CAPABILITY_REDUCTION;
+}
+
+static CUresult give_atomics(unsigned *out, const CUatomicOperation *operations, unsigned count)
+{
+    if (!out || !operations || !count)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++)
+        if ((unsigned)operations[i] >= CU_ATOMIC_OPERATION_MAX)
+            return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++)
+        out[i] = atomic_capability(operations[i]);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
+                                          const CUatomicOperation *operations, unsigned int count,
+                                          CUdevice srcDevice, CUdevice dstDevice)
+{
+    CUresult result = enter_pair(srcDevice, dstDevice);
+
+    return result ? result : give_atomics(capabilities, operations, count);
+}
+
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
+                                           const CUatomicOperation *operations, unsigned int count,
+                                           CUdevice dev)
+{
+    CUresult result = emu_enter_device(dev);
+
+    return result ? result : give_atomics(capabilities, operations, count);
 }

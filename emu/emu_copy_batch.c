@@ -55,7 +55,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
 {
     return failIdx ? copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx,
                                 hStream, false)
-                   : CUDA_ERROR_INVALID_VALUE;
+                   : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
@@ -64,7 +64,7 @@ CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *s
 {
     return failIdx ? copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx,
                                 hStream, true)
-                   : CUDA_ERROR_INVALID_VALUE;
+                   : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,

@@ -83,7 +83,7 @@ static CUresult copy(const struct end *to, const struct end *from, struct emu_bo
 static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool per_thread, bool is_sync)
 {
     if (!c)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     struct end to = {.type = c->dstMemoryType,
                      .host = c->dstHost,
                      .device = c->dstDevice,
@@ -131,7 +131,7 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream handle, bool per_thread
     struct end to, from;
 
     if (!c)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     read_3d(&to, &from, c);
     return copy(&to, &from, (struct emu_box){c->WidthInBytes, c->Height, c->Depth}, handle,
                 per_thread, is_sync);
@@ -156,7 +156,7 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool 
 {
     CUcontext context;
     CUDA_MEMCPY3D plain;
-    CUresult result = c ? emu_context_resolve(&context, c->srcContext) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = c ? emu_context_resolve(&context, c->srcContext) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         result = emu_context_resolve(&context, c->dstContext);
@@ -236,4 +236,104 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
 CUresult cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
 {
     return copy_3d_peer(pCopy, hStream, true, false);
+}
+
+/* ---- many boxes in one call ---- */
+
+/* Bytes of an element: of the arrays, which must agree; between pointers 1. 0: they do not. */
+static size_t element_of(const CUDA_MEMCPY3D_BATCH_OP *op)
+{
+    size_t sizes[2] = {0, 0};
+
+    for (unsigned i = 0; i < 2; i++) {
+        const CUmemcpy3DOperand *o = i ? &op->dst : &op->src;
+        if (o->type != CU_MEMCPY_OPERAND_TYPE_ARRAY)
+            continue;
+        if (!emu_object_is(EMU_ARRAY, o->op.array.array))
+            return 0;
+        sizes[i] = o->op.array.array->element_size;
+    }
+    if (sizes[0] && sizes[1] && sizes[0] != sizes[1])
+        return 0;
+    return sizes[0] ? sizes[0] : sizes[1] ? sizes[1] : 1;
+}
+
+/* False: no operand. A row or layer that is too short is found later. */
+static bool read_operand(struct end *out, const CUmemcpy3DOperand *o, size_t element)
+{
+    if (o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        *out = (struct end){.type = CU_MEMORYTYPE_ARRAY,
+                            .array = o->op.array.array,
+                            .x = o->op.array.offset.x * element,
+                            .y = o->op.array.offset.y,
+                            .z = o->op.array.offset.z};
+        return true;
+    }
+    *out = (struct end){.type = CU_MEMORYTYPE_UNIFIED,
+                        .device = o->op.ptr.ptr,
+                        .pitch = o->op.ptr.rowLength * element,
+                        .height = o->op.ptr.layerHeight};
+    return o->type == CU_MEMCPY_OPERAND_TYPE_POINTER;
+}
+
+static CUresult copy_op(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream handle, bool per_thread)
+{
+    size_t element = element_of(op);
+    struct emu_box box = {op->extent.width * element, op->extent.height, op->extent.depth};
+    struct end to, from;
+
+    if (!element || !op->extent.width || !box.height || !box.depth ||
+        op->srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+        op->srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY ||
+        !read_operand(&to, &op->dst, element) || !read_operand(&from, &op->src, element))
+        return CUDA_ERROR_INVALID_VALUE;
+    return copy(&to, &from, box, handle, per_thread, false);
+}
+
+/* *failed: which one is to blame, SIZE_MAX when none is. */
+static CUresult copy_ops(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
+                         unsigned long long flags, CUstream handle, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    *failed = SIZE_MAX;
+    if (!result && (!count || !ops || flags || stream->is_legacy))
+        result = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count && !result; i++) {
+        result = copy_op(&ops[i], handle, per_thread);
+        if (result)
+            *failed = i;
+    }
+    return result;
+}
+
+CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
+                              unsigned long long flags, CUstream hStream)
+{
+    return failIdx ? copy_ops(numOps, opList, failIdx, flags, hStream, false)
+                   : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuMemcpy3DBatchAsync_ptsz(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
+                                   unsigned long long flags, CUstream hStream)
+{
+    return failIdx ? copy_ops(numOps, opList, failIdx, flags, hStream, true)
+                   : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
+                                 unsigned long long flags, CUstream hStream)
+{
+    size_t failed;
+
+    return copy_ops(numOps, opList, &failed, flags, hStream, false);
+}
+
+CUresult cuMemcpy3DBatchAsync_v2_ptsz(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
+                                      unsigned long long flags, CUstream hStream)
+{
+    size_t failed;
+
+    return copy_ops(numOps, opList, &failed, flags, hStream, true);
 }

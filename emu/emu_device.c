@@ -42,6 +42,9 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH, 16384},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT, 16384},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH, 16384},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE, 8192},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE, 8192},
+    {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE, 32768},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH, 32768},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT, 32768},
     {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS, 2048},
@@ -96,10 +99,13 @@ static const struct {
     {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1, 1},
     {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
     {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST, 1},
     {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, EMU_BLOCKS_PER_MULTIPROCESSOR},
     {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR},
     {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 1},
     {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 1},
     {CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 1},
@@ -108,15 +114,19 @@ static const struct {
 };
 
 /* By compute capability, from the CUDA C++ Programming Guide, table "Technical Specifications per
- * Compute Capability". KiB per multiprocessor and per block; threads per multiprocessor. */
+ * Compute Capability". KiB per multiprocessor and per block; threads and blocks per multiprocessor.
+ */
 static const struct {
     unsigned capability;
     int shared_kib;
     int shared_block_kib;
     int threads;
+    int blocks;
 } generations[] = {
-    {75, 64, 64, 1024},  {80, 164, 163, 2048}, {86, 100, 99, 1536},   {87, 164, 163, 1536},
-    {89, 100, 99, 1536}, {90, 228, 227, 2048}, {100, 228, 227, 2048}, {120, 100, 99, 1536},
+    {70, 96, 96, 2048, 32},   {72, 96, 96, 2048, 32},   {75, 64, 64, 1024, 16},
+    {80, 164, 163, 2048, 32}, {86, 100, 99, 1536, 16},  {87, 164, 163, 1536, 16},
+    {89, 100, 99, 1536, 24},  {90, 228, 227, 2048, 32}, {100, 228, 227, 2048, 32},
+    {120, 100, 99, 1536, 24},
 };
 
 static size_t generation(void)
@@ -141,6 +151,16 @@ int emu_device_shared_per_multiprocessor(void)
 int emu_device_threads_per_multiprocessor(void)
 {
     return generations[generation()].threads;
+}
+
+int emu_device_shared_reserved(void)
+{
+    return emu_settings.capability >= 80 ? 1024 : 0;
+}
+
+int emu_device_blocks_per_multiprocessor(void)
+{
+    return generations[generation()].blocks;
 }
 
 /* ---- finding devices ---- */
@@ -229,13 +249,6 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
     return cuDeviceGetUuid(uuid, dev);
 }
 
-CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
-{
-    CUresult result = emu_enter_device(dev);
-
-    return result ? result : CUDA_ERROR_NOT_SUPPORTED; /* an idea of Windows */
-}
-
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
     CUresult result = emu_enter_device(dev);
@@ -288,7 +301,11 @@ int emu_device_attribute(CUdevice_attribute attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
         return emu_device_shared_per_block();
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
-        return emu_settings.capability >= 80 ? 1024 : 0;
+        return emu_device_shared_reserved();
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
+        return emu_device_blocks_per_multiprocessor();
+    case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:
+        return device; /* each on a board of its own */
     }
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
         if (attributes[i].attribute == attribute)

@@ -8,13 +8,15 @@
 
 #include "emu/emu_abi.h"
 
-#define EMU_MULTIPROCESSORS           16
-#define EMU_BLOCKS_PER_MULTIPROCESSOR 16
-#define EMU_SHARED_DEFAULT            49152 /* a block's limit without asking for more */
+#define EMU_MULTIPROCESSORS 16
+#define EMU_REGISTERS       65536u /* of a multiprocessor */
+#define EMU_SHARED_DEFAULT  49152  /* a block's limit without asking for more */
 
 int emu_device_shared_per_block(void); /* the most that can be asked for */
 int emu_device_shared_per_multiprocessor(void);
+int emu_device_shared_reserved(void); /* of each block, by the system */
 int emu_device_threads_per_multiprocessor(void);
+int emu_device_blocks_per_multiprocessor(void);
 
 /* 0 for what the device does not have. */
 int emu_device_attribute(CUdevice_attribute attribute, CUdevice device);

@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "emu/emu.h"
 #include "emu/emu_capture.h"
+#include "emu/emu_cell.h"
 #include "emu/emu_context.h"
 #include "emu/emu_graph.h"
 #include "emu/emu_object.h"
@@ -17,6 +19,7 @@ struct CUevent_st {
     unsigned flags;
     struct emu_command *record;    /* NULL: never recorded */
     struct emu_captured *captured; /* the last record was in a capturing stream; owned */
+    struct emu_cell *cell;         /* of an interprocess event, which asks this, not `record` */
     CUevent next;
 };
 
@@ -24,7 +27,8 @@ struct CUevent_st {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUevent events;
 
-struct emu_command *emu_event_command(CUevent event)
+/* The record that a wait issued now must wait for, with a reference; NULL: nothing to wait for. */
+static struct emu_command *last_record(CUevent event)
 {
     pthread_mutex_lock(&lock);
     struct emu_command *record = event->record;
@@ -47,10 +51,15 @@ static void set_record(CUevent event, struct emu_command *record, struct emu_cap
     emu_captured_destroy(captured_before);
 }
 
+static struct emu_command *new_record(CUevent event)
+{
+    return event->cell ? emu_cell_record(event->cell) : emu_command_create(&emu_command_mark, 0);
+}
+
 /* The event takes the reference. */
 CUresult emu_event_record(CUevent event, CUstream stream)
 {
-    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
+    struct emu_command *mark = new_record(event);
     CUresult result = emu_capture_check_legacy(stream);
 
     if (!result)
@@ -60,6 +69,22 @@ CUresult emu_event_record(CUevent event, CUstream stream)
     else
         set_record(event, mark, NULL);
     return result;
+}
+
+CUresult emu_event_wait(CUevent event, CUstream stream)
+{
+    struct emu_command *record, *wait;
+
+    if (event->cell)
+        return emu_stream_send(stream, emu_cell_wait(event->cell), false);
+    record = last_record(event);
+    wait = emu_command_create(&emu_command_mark, 0);
+    if (wait && !emu_command_after(wait, record)) {
+        emu_command_unref(wait);
+        wait = NULL;
+    }
+    emu_command_unref(record);
+    return emu_stream_send(stream, wait, false);
 }
 
 /* ---- in graphs ---- */
@@ -89,19 +114,9 @@ static CUresult record_submit(const struct emu_command *command, CUstream stream
 static CUresult wait_submit(const struct emu_command *command, CUstream stream)
 {
     CUevent event = event_of(command);
-    struct emu_command *mark = emu_command_create(&emu_command_mark, 0), *record;
 
-    if (!emu_object_is(EMU_EVENT, event)) {
-        emu_command_unref(mark);
-        return CUDA_ERROR_INVALID_HANDLE;
-    }
-    record = emu_event_command(event);
-    if (mark && !emu_command_after(mark, record)) {
-        emu_command_unref(mark);
-        mark = NULL;
-    }
-    emu_command_unref(record);
-    return emu_stream_send(stream, mark, false);
+    return emu_object_is(EMU_EVENT, event) ? emu_event_wait(event, stream)
+                                           : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static void record_describe(struct emu_command *command, CUgraphNodeParams *out)
@@ -174,32 +189,41 @@ bool emu_event_wait_captured(CUresult *result, CUevent event, CUstream stream, u
 
 /* ---- life ---- */
 
+/* The event takes the cell, also when it fails. */
+static CUresult create(CUevent *out, CUcontext context, unsigned flags, struct emu_cell *cell)
+{
+    CUevent event = calloc(1, sizeof(*event));
+
+    if (!event || !emu_object_add(EMU_EVENT, event)) {
+        free(event);
+        emu_cell_destroy(cell);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    event->context = context;
+    event->flags = flags;
+    event->cell = cell;
+    pthread_mutex_lock(&lock);
+    event->next = events;
+    events = event;
+    pthread_mutex_unlock(&lock);
+    *out = event;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
+    struct emu_cell *cell = NULL;
     CUcontext context;
     CUresult result = emu_enter(&context);
-    CUevent event;
 
     if (result)
         return result;
     if (!phEvent || Flags & ~7u ||
         (Flags & CU_EVENT_INTERPROCESS && !(Flags & CU_EVENT_DISABLE_TIMING)))
         return CUDA_ERROR_INVALID_VALUE;
-    if (Flags & CU_EVENT_INTERPROCESS)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    event = calloc(1, sizeof(*event));
-    if (!event || !emu_object_add(EMU_EVENT, event)) {
-        free(event);
+    if (Flags & CU_EVENT_INTERPROCESS && !(cell = emu_cell_create()))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    event->context = context;
-    event->flags = Flags;
-    pthread_mutex_lock(&lock);
-    event->next = events;
-    events = event;
-    pthread_mutex_unlock(&lock);
-    *phEvent = event;
-    return CUDA_SUCCESS;
+    return create(phEvent, context, Flags, cell);
 }
 
 /* `at` points to it in the list. What waits for its record keeps that alive. */
@@ -211,6 +235,7 @@ static void destroy_locked(CUevent *at)
     emu_object_remove(event);
     emu_command_unref(event->record);
     emu_captured_destroy(event->captured);
+    emu_cell_destroy(event->cell);
     free(event);
 }
 
@@ -250,6 +275,11 @@ void emu_context_destroy_events(CUcontext context)
 }
 
 /* ---- use ---- */
+
+CUresult emu_event_check(CUevent event, CUcontext context)
+{
+    return event->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
 
 /* An event needs no current context; the error is that of its own. */
 static CUresult enter(CUevent event)
@@ -307,11 +337,23 @@ CUresult cuEventQuery(CUevent hEvent)
     if (result)
         return result;
     emu_poll();
-    struct emu_command *record = emu_event_command(hEvent);
-    if (record && !emu_command_is_done(record))
+    struct emu_command *record = last_record(hEvent);
+    if (hEvent->cell ? !emu_cell_is_done(hEvent->cell) : record && !emu_command_is_done(record))
         result = CUDA_ERROR_NOT_READY;
     emu_command_unref(record);
     return result ? result : emu_context_error(hEvent->context);
+}
+
+/* Other processes do not wake us, so we look. */
+static CUresult wait_for_cell(CUevent event)
+{
+    const struct timespec moment = {.tv_nsec = 100000};
+
+    while (!emu_cell_is_done(event->cell) && !emu_context_error(event->context)) {
+        emu_poll();
+        nanosleep(&moment, NULL);
+    }
+    return emu_context_error(event->context);
 }
 
 CUresult cuEventSynchronize(CUevent hEvent)
@@ -322,7 +364,9 @@ CUresult cuEventSynchronize(CUevent hEvent)
         result = hEvent->captured ? CUDA_ERROR_CAPTURED_EVENT : emu_capture_unsafe();
     if (result)
         return result;
-    struct emu_command *record = emu_event_command(hEvent);
+    if (hEvent->cell)
+        return wait_for_cell(hEvent);
+    struct emu_command *record = last_record(hEvent);
     if (record)
         emu_command_wait(record);
     emu_command_unref(record);
@@ -339,7 +383,7 @@ static CUresult time_of(CUevent event, uint64_t *out_ns)
         result = CUDA_ERROR_CAPTURED_EVENT;
     if (result)
         return result;
-    record = emu_event_command(event);
+    record = last_record(event);
     if (!record || event->flags & CU_EVENT_DISABLE_TIMING)
         result = CUDA_ERROR_INVALID_HANDLE;
     else if (!emu_command_is_done(record))
@@ -357,7 +401,7 @@ CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
     CUresult result_end = time_of(hEnd, &end);
 
     if (!pMilliseconds)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     /* An event that can never answer comes before one that cannot answer yet. */
     if (result_start && result_start != CUDA_ERROR_NOT_READY)
         return result_start;
@@ -384,7 +428,7 @@ CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
         result = enter(hEvent);
     if (result)
         return result;
-    mark = emu_command_create(&emu_command_mark, 0);
+    mark = new_record(hEvent);
     if (!mark || !emu_command_after_context(mark, context))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     else
@@ -394,4 +438,31 @@ CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     else
         set_record(hEvent, mark, NULL);
     return result;
+}
+
+/* ---- between processes ---- */
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event)
+{
+    CUresult result = enter(event);
+
+    if (!result && !event->cell)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result && !pHandle)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return result ? result : emu_cell_export(pHandle, event->cell);
+}
+
+CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
+{
+    struct emu_cell *cell;
+    CUcontext context;
+    CUresult result = emu_enter(&context);
+
+    if (!result && !phEvent)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        result = emu_cell_import(&cell, &handle);
+    return result ? result
+                  : create(phEvent, context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, cell);
 }

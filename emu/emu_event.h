@@ -9,11 +9,14 @@
 
 #include "emu/emu_abi.h"
 
+/* CUDA_ERROR_INVALID_HANDLE when the event is of another context. */
+CUresult emu_event_check(CUevent event, CUcontext context);
+
 /* Record in the stream, as cuEventRecord() does. */
 CUresult emu_event_record(CUevent event, CUstream stream);
 
-/* The record that a wait issued now must wait for, with a reference; NULL: nothing to wait for. */
-struct emu_command *emu_event_command(CUevent event);
+/* What is sent to the stream from now on waits for the event's last record. */
+CUresult emu_event_wait(CUevent event, CUstream stream);
 
 /* When capturing has to do with it, do what a wait of the stream means then, and say true. flags:
  * CU_EVENT_WAIT_EXTERNAL makes a node of the wait. */

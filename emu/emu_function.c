@@ -16,12 +16,12 @@ CUresult emu_function_resolve(CUfunction *out, CUfunction handle, CUcontext cont
     if (!emu_object_is(EMU_FUNCTION, handle))
         return CUDA_ERROR_INVALID_HANDLE;
     if (handle->module->context != context)
-        return CUDA_ERROR_INVALID_CONTEXT;
+        return CUDA_ERROR_INVALID_HANDLE;
     *out = handle;
     return CUDA_SUCCESS;
 }
 
-static CUresult enter_function(CUfunction *out, CUfunction handle)
+CUresult emu_function_enter(CUfunction *out, CUfunction handle)
 {
     CUcontext context;
     CUresult result = emu_enter(&context);
@@ -103,7 +103,7 @@ CUresult emu_function_check_setting(CUfunction_attribute attribute, int value,
 CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, hfunc);
+    CUresult result = emu_function_enter(&f, hfunc);
 
     if (!result && !pi)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -113,7 +113,7 @@ CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfu
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, hfunc);
+    CUresult result = emu_function_enter(&f, hfunc);
 
     if (!result)
         result = emu_function_check_setting(attrib, value, f->ptx);
@@ -129,7 +129,7 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
 CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, hfunc);
+    CUresult result = emu_function_enter(&f, hfunc);
 
     return !result && (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE
                                                                     : result;
@@ -138,7 +138,7 @@ CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, hfunc);
+    CUresult result = emu_function_enter(&f, hfunc);
 
     return !result && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE
                ? CUDA_ERROR_INVALID_VALUE
@@ -148,7 +148,7 @@ CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, hfunc);
+    CUresult result = emu_function_enter(&f, hfunc);
 
     if (!result && !hmod)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -160,7 +160,7 @@ CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, hfunc);
+    CUresult result = emu_function_enter(&f, hfunc);
 
     if (!result && !name)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -173,7 +173,7 @@ CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOff
                             size_t *paramSize)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, func);
+    CUresult result = emu_function_enter(&f, func);
 
     if (!result && (!paramOffset || paramIndex >= f->ptx->param_count))
         result = CUDA_ERROR_INVALID_VALUE;
@@ -188,7 +188,7 @@ CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOff
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
 {
     CUfunction f;
-    CUresult result = enter_function(&f, function);
+    CUresult result = emu_function_enter(&f, function);
 
     if (!result && !state)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -201,110 +201,5 @@ CUresult cuFuncLoad(CUfunction function)
 {
     CUfunction f;
 
-    return enter_function(&f, function);
-}
-
-/* ---- occupancy ---- */
-
-int emu_function_blocks_per_multiprocessor(const struct CUfunc_st *f, unsigned threads,
-                                           size_t dynamic_shared)
-{
-    size_t warps = (threads + 31) / 32;
-    size_t shared = f->ptx->shared_size + dynamic_shared;
-    size_t registers = f->ptx->register_count * warps * 32;
-    size_t blocks = EMU_BLOCKS_PER_MULTIPROCESSOR;
-    size_t by_warps = (size_t)emu_device_threads_per_multiprocessor() / 32 / (warps ? warps : 1);
-
-    if (!threads || threads > emu_function_threads_max(f->ptx) ||
-        shared > (size_t)emu_device_shared_per_block())
-        return 0;
-    if (by_warps < blocks)
-        blocks = by_warps;
-    if (shared && (size_t)emu_device_shared_per_multiprocessor() / shared < blocks)
-        blocks = (size_t)emu_device_shared_per_multiprocessor() / shared;
-    /* The register count is an estimate that a compiler would beat: it never forbids a block. */
-    if (registers && 65536 / registers < blocks)
-        blocks = registers > 65536 ? 1 : 65536 / registers;
-    return (int)blocks;
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,
-                                                              int blockSize, size_t dynamicSMemSize,
-                                                              unsigned int flags)
-{
-    CUfunction f;
-    CUresult result = enter_function(&f, func);
-
-    if (!result && (!numBlocks || blockSize <= 0 || flags > 1))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (!result)
-        *numBlocks =
-            emu_function_blocks_per_multiprocessor(f, (unsigned)blockSize, dynamicSMemSize);
-    return result;
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize,
-                                                     size_t dynamicSMemSize)
-{
-    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
-                                                                dynamicSMemSize, 0);
-}
-
-/* The block size with the most threads on a multiprocessor; of equals the largest block. */
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
-                                                   CUfunction func,
-                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                                   size_t dynamicSMemSize, int blockSizeLimit,
-                                                   unsigned int flags)
-{
-    CUfunction f;
-    CUresult result = enter_function(&f, func);
-    int best = 0, best_blocks = 0, limit;
-
-    if (!result && (!minGridSize || !blockSize || blockSizeLimit < 0 || flags > 1))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
-    limit = (int)emu_function_threads_max(f->ptx);
-    if (blockSizeLimit && blockSizeLimit < limit)
-        limit = blockSizeLimit;
-    for (int size = limit; size > 0; size = (size - 1) / 32 * 32) {
-        size_t shared =
-            blockSizeToDynamicSMemSize ? blockSizeToDynamicSMemSize(size) : dynamicSMemSize;
-        int blocks = emu_function_blocks_per_multiprocessor(f, (unsigned)size, shared);
-        if (blocks * size > best * best_blocks) {
-            best = size;
-            best_blocks = blocks;
-        }
-    }
-    *blockSize = best;
-    *minGridSize = best_blocks * EMU_MULTIPROCESSORS;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
-                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                          size_t dynamicSMemSize, int blockSizeLimit)
-{
-    return cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, func,
-                                                     blockSizeToDynamicSMemSize, dynamicSMemSize,
-                                                     blockSizeLimit, 0);
-}
-
-CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
-                                                 int numBlocks, int blockSize)
-{
-    CUfunction f;
-    CUresult result = enter_function(&f, func);
-    size_t per_block;
-
-    if (!result && (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
-    per_block = (size_t)(emu_device_shared_per_multiprocessor() / numBlocks);
-    if (per_block > (size_t)emu_device_shared_per_block())
-        per_block = (size_t)emu_device_shared_per_block();
-    *dynamicSmemSize = per_block > f->ptx->shared_size ? per_block - f->ptx->shared_size : 0;
-    return CUDA_SUCCESS;
+    return emu_function_enter(&f, function);
 }

@@ -9,6 +9,9 @@
 
 #include "emu/emu_module.h"
 
+/* A function or kernel from the program, in the current context. CUDA_ERROR_INVALID_HANDLE. */
+CUresult emu_function_enter(CUfunction *out, CUfunction handle);
+
 /* Threads of the largest block that may be launched. */
 unsigned emu_function_threads_max(const struct ptx_function *ptx);
 

@@ -115,7 +115,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
     CUresult result;
 
     if (!instantiateParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     result = instantiate(phGraphExec, hGraph, instantiateParams->flags,
                          &instantiateParams->hErrNode_out);
     instantiateParams->result_out = !result ? CUDA_GRAPH_INSTANTIATE_SUCCESS
@@ -330,7 +330,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode h
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
 
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     memcpy(&p.kernel, nodeParams, sizeof(*nodeParams));
     return cuGraphExecNodeSetParams(hGraphExec, hNode, &p);
 }
@@ -341,7 +341,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
 
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     memcpy(&p.kernel, nodeParams, sizeof(*nodeParams));
     return cuGraphExecNodeSetParams(hGraphExec, hNode, &p);
 }
@@ -350,7 +350,7 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
                                         const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
     if (!copyParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_MEMCPY,
                            .memcpy = {.copyCtx = ctx, .copyParams = *copyParams}};
     return cuGraphExecNodeSetParams(hGraphExec, hNode, &p);
@@ -362,7 +362,7 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
 
     if (!memsetParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     memcpy(&p.memset, memsetParams, sizeof(*memsetParams));
     return cuGraphExecNodeSetParams(hGraphExec, hNode, &p);
 }
@@ -371,7 +371,7 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                       const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_HOST,
                            .host = {nodeParams->fn, nodeParams->userData}};
     return cuGraphExecNodeSetParams(hGraphExec, hNode, &p);
@@ -381,7 +381,7 @@ CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = {
         .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
         .memOp = {nodeParams->ctx, nodeParams->count, nodeParams->paramArray, nodeParams->flags}};

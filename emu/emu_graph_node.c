@@ -186,7 +186,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                               const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_kernel_v1(nodeParams);
     return cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, &p);
 }
@@ -196,7 +196,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                                  const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_kernel(nodeParams);
     return cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, &p);
 }
@@ -224,7 +224,7 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAM
 CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_kernel_v1(nodeParams);
     return cuGraphNodeSetParams(hNode, &p);
 }
@@ -232,7 +232,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PA
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_kernel(nodeParams);
     return cuGraphNodeSetParams(hNode, &p);
 }
@@ -316,7 +316,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                               const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
     if (!copyParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_MEMCPY,
                            .memcpy = {.copyCtx = ctx, .copyParams = *copyParams}};
     return cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, &p);
@@ -335,7 +335,7 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_MEMCPY,
                            .memcpy = {.copyParams = *nodeParams}};
     return cuGraphNodeSetParams(hNode, &p);
@@ -356,7 +356,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                               const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
 {
     if (!memsetParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_memset(memsetParams);
     return cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, &p);
 }
@@ -374,7 +374,7 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_memset(nodeParams);
     return cuGraphNodeSetParams(hNode, &p);
 }
@@ -386,7 +386,7 @@ CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                             const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_HOST,
                            .host = {nodeParams->fn, nodeParams->userData}};
     return cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, &p);
@@ -405,7 +405,7 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *node
 CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = {.type = CU_GRAPH_NODE_TYPE_HOST,
                            .host = {nodeParams->fn, nodeParams->userData}};
     return cuGraphNodeSetParams(hNode, &p);
@@ -507,7 +507,7 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_batch(nodeParams);
     return cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, &p);
 }
@@ -528,7 +528,7 @@ CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
                                         const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
 {
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeParams p = of_batch(nodeParams);
     return cuGraphNodeSetParams(hNode, &p);
 }
@@ -541,7 +541,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     CUresult result;
 
     if (!nodeParams)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     memcpy(&p.alloc, nodeParams, sizeof(*nodeParams));
     result = cuGraphAddNode(phGraphNode, hGraph, dependencies, numDependencies, &p);
     if (!result)

@@ -12,12 +12,14 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "emu/emu_context.h"
+#include "emu/emu_messages.h"
+#include "emu/emu_page.h"
 #include "emu/emu_place.h"
 #include "emu/emu_object.h"
 
 struct emu_settings emu_settings;
 
-enum state { STATE_NEW, STATE_READY, STATE_FORKED };
+enum state { STATE_NEW, STATE_READY, STATE_FORKED, STATE_OVER };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int state;
@@ -28,6 +30,15 @@ static void after_fork(void)
 {
     if (atomic_load(&state) == STATE_READY)
         atomic_store(&state, STATE_FORKED);
+    emu_page_forget();
+}
+
+/* Registered by cuInit(): what the program registered before that finds the driver gone, as it does
+ * with a GPU's. */
+static void at_exit(void)
+{
+    if (atomic_load(&state) == STATE_READY)
+        atomic_store(&state, STATE_OVER);
 }
 
 /* ---- settings ---- */
@@ -54,7 +65,7 @@ static unsigned long long number_setting(const char *name, unsigned long long ot
 
 static unsigned capability_setting(void)
 {
-    static const unsigned known[] = {75, 80, 86, 87, 89, 90, 100, 120};
+    static const unsigned known[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 120};
     const char *text = getenv("TS_EMU_CC");
     char *end;
 
@@ -66,7 +77,7 @@ static unsigned capability_setting(void)
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (!*end && value == known[i])
             return value;
-    emu_report("TS_EMU_CC=%s is not a compute capability from 7.5 on; using 7.5", text);
+    emu_report("TS_EMU_CC=%s is not a compute capability from 7.0 on; using 7.5", text);
     return 75;
 }
 
@@ -99,9 +110,12 @@ static void read_one_check(struct emu_settings *s, const char *word, size_t size
     static const struct {
         const char *name;
         unsigned bits;
-    } checks[] = {{"bounds", EMU_CHECK_BOUNDS}, {"uninit", EMU_CHECK_UNINIT},
-                  {"race", EMU_CHECK_RACE},     {"blocks", EMU_CHECK_BLOCKS},
-                  {"leak", EMU_CHECK_LEAK},     {"all", ~0u},
+    } checks[] = {{"bounds", EMU_CHECK_BOUNDS},
+                  {"uninit", EMU_CHECK_UNINIT},
+                  {"race", EMU_CHECK_RACE},
+                  {"blocks", EMU_CHECK_BLOCKS},
+                  {"leak", EMU_CHECK_LEAK},
+                  {"all", ~0u},
                   {"none", 0}};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
@@ -132,6 +146,13 @@ static const char *text_setting(const char *name)
     return text && *text ? strdup(text) : NULL;
 }
 
+static void read_cache(struct emu_settings *s)
+{
+    s->cache = text_setting("TS_EMU_CACHE");
+    s->has_cache = !s->cache || strcmp(s->cache, "0") != 0;
+    s->cache_size = number_setting("TS_EMU_CACHE_SIZE", 64ull << 20, 1ull << 40);
+}
+
 static void read_timeout(struct emu_settings *s)
 {
     const char *text = getenv("TS_EMU_TIMEOUT");
@@ -160,6 +181,7 @@ static void read_settings(struct emu_settings *s)
     s->has_stacks = number_setting("TS_EMU_STACKS", 1, 1) != 0;
     read_checks(s);
     read_timeout(s);
+    read_cache(s);
     s->report = text_setting("TS_EMU_REPORT");
     s->profile = text_setting("TS_EMU_PROFILE");
     s->profile_every = number_setting("TS_EMU_PROFILE_EVERY", 1000, 1ull << 40);
@@ -173,7 +195,17 @@ CUresult emu_ready(void)
 {
     if (callback_depth)
         return CUDA_ERROR_NOT_PERMITTED;
-    return atomic_load(&state) == STATE_READY ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+    int now = atomic_load(&state);
+    return now == STATE_READY  ? CUDA_SUCCESS
+           : now == STATE_OVER ? CUDA_ERROR_DEINITIALIZED
+                               : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+CUresult emu_refuse(CUresult why)
+{
+    CUresult result = emu_ready();
+
+    return result ? result : why;
 }
 
 CUresult emu_enter(CUcontext *context_out)
@@ -221,6 +253,7 @@ void emu_report(const char *format, ...)
     va_start(ap, format);
     size += tsm_vformat(text + size, sizeof(text) - size - 1, format, ap);
     va_end(ap);
+    emu_message_add(text, size);
     text[size++] = '\n';
     /* Nothing can be done about an error here. */
     if (write(STDERR_FILENO, text, size) < 0)
@@ -240,6 +273,8 @@ CUresult cuInit(unsigned int Flags)
 
     if (atomic_load(&state) == STATE_FORKED)
         return CUDA_ERROR_NOT_INITIALIZED;
+    if (atomic_load(&state) == STATE_OVER)
+        return CUDA_ERROR_DEINITIALIZED;
     if (Flags)
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
@@ -248,7 +283,7 @@ CUresult cuInit(unsigned int Flags)
         read_settings(&emu_settings);
         if (emu_settings.device_count == 0)
             result = CUDA_ERROR_NO_DEVICE;
-        else if (!emu_place_init() || pthread_atfork(NULL, NULL, after_fork))
+        else if (!emu_place_init() || pthread_atfork(NULL, NULL, after_fork) || atexit(at_exit))
             result = CUDA_ERROR_OUT_OF_MEMORY;
         else
             atomic_store(&state, STATE_READY);
@@ -266,13 +301,6 @@ CUresult cuDriverGetVersion(int *driverVersion)
 }
 
 /* ---- the profiler's switches: there is no profiler to switch ---- */
-
-CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
-                              CUoutput_mode outputMode)
-{
-    (void)configFile, (void)outputFile, (void)outputMode;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
 
 CUresult cuProfilerStart(void)
 {

@@ -211,6 +211,8 @@ static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext c
         result = check_shape(f, shape);
     if (!result)
         result = check_cooperative(f, shape);
+    if (!result)
+        result = emu_module_prepare(f);
     if (result)
         return result;
     struct emu_command *command =
@@ -340,7 +342,7 @@ static CUresult launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, 
     CUresult result = CUDA_SUCCESS;
 
     if (!c || (c->numAttrs && !c->attrs))
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     struct shape s = {{c->gridDimX, c->gridDimY, c->gridDimZ},
                       {c->blockDimX, c->blockDimY, c->blockDimZ},
                       c->sharedMemBytes,

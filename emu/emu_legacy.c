@@ -40,7 +40,7 @@ CUresult cuMemAllocPitch(CUdeviceptr_v1 *dptr, unsigned int *pPitch, unsigned in
     CUresult result;
 
     if (!pPitch || __builtin_mul_overflow(pitch, Height, &size))
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     result = cuMemAlloc(dptr, size);
     if (!result)
         *pPitch = pitch;
@@ -257,7 +257,7 @@ static CUDA_MEMCPY3D widen_3d(const CUDA_MEMCPY3D_v1 *c)
 CUresult cuMemcpy2D(const CUDA_MEMCPY2D_v1 *pCopy)
 {
     if (!pCopy)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_MEMCPY2D copy = widen_2d(pCopy);
     return cuMemcpy2D_v2(&copy);
 }
@@ -265,7 +265,7 @@ CUresult cuMemcpy2D(const CUDA_MEMCPY2D_v1 *pCopy)
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D_v1 *pCopy)
 {
     if (!pCopy)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_MEMCPY2D copy = widen_2d(pCopy);
     return cuMemcpy2DUnaligned_v2(&copy);
 }
@@ -273,7 +273,7 @@ CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D_v1 *pCopy)
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D_v1 *pCopy, CUstream hStream)
 {
     if (!pCopy)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_MEMCPY2D copy = widen_2d(pCopy);
     return cuMemcpy2DAsync_v2(&copy, hStream);
 }
@@ -281,7 +281,7 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D_v1 *pCopy, CUstream hStream)
 CUresult cuMemcpy3D(const CUDA_MEMCPY3D_v1 *pCopy)
 {
     if (!pCopy)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_MEMCPY3D copy = widen_3d(pCopy);
     return cuMemcpy3D_v2(&copy);
 }
@@ -289,7 +289,7 @@ CUresult cuMemcpy3D(const CUDA_MEMCPY3D_v1 *pCopy)
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D_v1 *pCopy, CUstream hStream)
 {
     if (!pCopy)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_MEMCPY3D copy = widen_3d(pCopy);
     return cuMemcpy3DAsync_v2(&copy, hStream);
 }
@@ -299,7 +299,7 @@ CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D_v1 *pCopy, CUstream hStream)
 CUresult cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR_v1 *pAllocateArray)
 {
     if (!pAllocateArray)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_ARRAY_DESCRIPTOR d = {.Width = pAllocateArray->Width,
                                .Height = pAllocateArray->Height,
                                .Format = pAllocateArray->Format,
@@ -325,7 +325,7 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR_v1 *pArrayDescriptor, CUarra
 CUresult cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR_v1 *pAllocateArray)
 {
     if (!pAllocateArray)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_ARRAY3D_DESCRIPTOR d = {.Width = pAllocateArray->Width,
                                  .Height = pAllocateArray->Height,
                                  .Depth = pAllocateArray->Depth,

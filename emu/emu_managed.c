@@ -193,6 +193,50 @@ CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr *dptrs, size_t *sizes, size_t 
                           flags, hStream, true);
 }
 
+/* What is there is not needed any more: it may stay, so it does. */
+static CUresult discard_batch(CUdeviceptr *addresses, size_t *sizes, size_t count,
+                              unsigned long long flags, CUstream handle, bool per_thread)
+{
+    CUstream stream;
+    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+
+    if (!result && (!count || !addresses || !sizes || flags))
+        result = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count && !result; i++)
+        result = check_range(addresses[i], sizes[i]);
+    return result;
+}
+
+CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                unsigned long long flags, CUstream hStream)
+{
+    return discard_batch(dptrs, sizes, count, flags, hStream, false);
+}
+
+CUresult cuMemDiscardBatchAsync_ptsz(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                     unsigned long long flags, CUstream hStream)
+{
+    return discard_batch(dptrs, sizes, count, flags, hStream, true);
+}
+
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                           CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
+                                           size_t numPrefetchLocs, unsigned long long flags,
+                                           CUstream hStream)
+{
+    return prefetch_batch(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs,
+                          flags, hStream, false);
+}
+
+CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                                CUmemLocation *prefetchLocs,
+                                                size_t *prefetchLocIdxs, size_t numPrefetchLocs,
+                                                unsigned long long flags, CUstream hStream)
+{
+    return prefetch_batch(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs,
+                          flags, hStream, true);
+}
+
 /* ---- what was advised ---- */
 
 /* A device's number, or what stands for the host and for no place. */

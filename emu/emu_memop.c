@@ -48,11 +48,13 @@ static void call_describe(struct emu_command *command, CUgraphNodeParams *out)
 }
 
 static const struct emu_command_type call_type = {.run = call_run,
+                                                  .is_programs = true,
                                                   .runs_after_error = true,
                                                   .node = CU_GRAPH_NODE_TYPE_HOST + 1,
                                                   .describe = call_describe};
 /* Callbacks, unlike host functions, cannot be captured. */
-static const struct emu_command_type callback_type = {.run = call_run, .runs_after_error = true};
+static const struct emu_command_type callback_type = {
+    .run = call_run, .is_programs = true, .runs_after_error = true};
 
 CUresult emu_call_prepare(struct emu_command **out, const CUDA_HOST_NODE_PARAMS_v2 *p)
 {

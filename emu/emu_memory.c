@@ -10,6 +10,7 @@
 #include "emu/emu.h"
 #include "emu/emu_finding.h"
 #include "emu/emu_freed.h"
+#include "emu/emu_share.h"
 #include "emu/emu_stack.h"
 #include "emu/emu_watch.h"
 
@@ -88,6 +89,10 @@ static void release(const struct emu_memory *memory)
 {
     if (is_on_device(memory->kind))
         emu_memory_discharge(memory->device, memory->size);
+    if (memory->shared)
+        emu_share_withdraw(memory->shared);
+    if (memory->kind == EMU_MEMORY_IMPORTED)
+        emu_share_release(memory);
     emu_freed_add(memory, is_placed_by_us(memory->kind));
 }
 
@@ -263,6 +268,7 @@ const char *emu_memory_kind_name(enum emu_memory_kind kind)
         [EMU_MEMORY_HOST] = "host memory",
         [EMU_MEMORY_REGISTERED] = "registered host memory",
         [EMU_MEMORY_MAPPED] = "mapped memory",
+        [EMU_MEMORY_IMPORTED] = "imported memory",
     };
     return names[kind];
 }

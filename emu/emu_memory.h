@@ -25,6 +25,7 @@ enum emu_memory_kind {
     EMU_MEMORY_HOST,       /* cuMemHostAlloc */
     EMU_MEMORY_REGISTERED, /* the program's own, cuMemHostRegister */
     EMU_MEMORY_MAPPED,     /* cuMemMap into a reservation */
+    EMU_MEMORY_IMPORTED,   /* another process's, or of an external file */
 };
 
 /* What a program advised of managed memory: kept and given back; it steers nothing here. Of the
@@ -49,7 +50,8 @@ struct emu_memory {
     bool is_writable;
     bool is_sync; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     struct emu_hints hints;
-    void *owner;  /* the pool, the physical memory: by kind */
+    void *owner;         /* the pool, the physical memory: by kind */
+    uint32_t shared;     /* other processes may open it (emu/emu_share.h); 0: they may not */
     uint32_t stack;      /* host stack (emu/emu_stack.h) of the call that made it; filled in */
     uint32_t free_stack; /* of the call that freed it, as far as it is known */
 };

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "emu/emu.h"
+#include "emu/emu_cache.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
 #include "emu/emu_fatbin.h"
@@ -131,18 +132,45 @@ static CUresult collect_functions(CUmodule module)
     return CUDA_SUCCESS;
 }
 
+/* Where a function of this name is, or the free slot where it would be. */
+static CUfunction *find_name(const struct CUmod_st *module, const char *name)
+{
+    size_t at = tsm_hash64(name, strlen(name)) & (module->name_count - 1);
+
+    while (module->names[at] && strcmp(module->names[at]->ptx->name, name) != 0)
+        at = (at + 1) & (module->name_count - 1);
+    return &module->names[at];
+}
+
+static CUresult index_names(CUmodule module)
+{
+    module->name_count = 4;
+    while (module->name_count < 2 * module->function_count)
+        module->name_count *= 2;
+    module->names = calloc(module->name_count, sizeof(CUfunction));
+    if (!module->names)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = module->function_count; i-- > 0;)
+        *find_name(module, module->functions[i].ptx->name) = &module->functions[i];
+    return CUDA_SUCCESS;
+}
+
 static CUresult module_init(CUmodule module, const char *ptx, size_t size, struct ptx_log *log)
 {
     struct placement placement = {.context = module->context};
-    CUresult result =
-        emu_ptx_result(ptx_module_create(&module->ptx, ptx, size, emu_settings.capability, log));
+    CUresult result = emu_ptx_result(
+        emu_cache_load(&module->ptx, &module->key, ptx, size, emu_settings.capability, log));
 
     if (!result) {
+        emu_writing_begin();
         result = emu_ptx_result(ptx_module_place(module->ptx, allocate_variables, &placement));
+        emu_writing_end();
         module->variables = placement.address;
     }
     if (!result)
         result = collect_functions(module);
+    if (!result)
+        result = index_names(module);
     if (!result && !emu_object_add(EMU_MODULE, module))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     return result;
@@ -190,6 +218,7 @@ void emu_module_destroy(CUmodule module)
         free(module->functions[i].old);
     }
     free(module->functions);
+    free(module->names);
     if (module->variables)
         emu_memory_remove(module->variables, 1u << EMU_MEMORY_MODULE);
     if (module->ptx) {
@@ -216,12 +245,23 @@ void emu_context_destroy_modules(CUcontext context)
         emu_module_destroy(m);
 }
 
+CUresult emu_module_prepare(const struct CUfunc_st *f)
+{
+    char text[256] = "";
+    struct ptx_log log = {.text = text, .size = sizeof(text)};
+    int status = ptx_module_prepare(f->module->ptx, f->ptx, &log);
+
+    if (status == PTX_OK)
+        return CUDA_SUCCESS;
+    tsm_log(TSM_LOG_WARN, "%s: what the cache has of its module is wrong, and is dropped: %.*s",
+            f->ptx->name, (int)strcspn(text, "\n"), text);
+    emu_cache_forget(&f->module->key);
+    return emu_ptx_result(status);
+}
+
 CUfunction emu_module_find(CUmodule module, const char *name)
 {
-    for (size_t i = 0; i < module->function_count; i++)
-        if (strcmp(module->functions[i].ptx->name, name) == 0)
-            return &module->functions[i];
-    return NULL;
+    return *find_name(module, name);
 }
 
 CUresult emu_module_variable(CUmodule module, const char *name, CUdeviceptr *address, size_t *size)
@@ -339,8 +379,10 @@ CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
     found = emu_module_find(hmod, name);
     if (!found)
         return CUDA_ERROR_NOT_FOUND;
-    *hfunc = found;
-    return CUDA_SUCCESS;
+    result = emu_module_prepare(found);
+    if (!result)
+        *hfunc = found;
+    return result;
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "emu/emu_abi.h"
 #include "emu/ptx.h"
 
@@ -39,10 +40,13 @@ struct CUmod_st {
     CUcontext context;
     CUlibrary library; /* NULL: loaded by the program itself */
     struct ptx_module *ptx;
+    struct sbt_key key;          /* of what the cache remembers of it; zero: nothing */
     uint64_t variables;          /* address of their memory, 0: none */
     struct CUfunc_st *functions; /* entries only, in the order of the text */
     size_t function_count;
-    CUmodule next; /* of all modules */
+    CUfunction *names; /* by hash of the name; NULL: free */
+    size_t name_count; /* a power of two */
+    CUmodule next;     /* of all modules */
 };
 
 /* The PTX of an image, from emu/emu_fatbin.h, or a result that the driver gives for such an image.
@@ -55,6 +59,9 @@ void emu_module_destroy(CUmodule module);
 
 /* All modules of the context. */
 void emu_context_destroy_modules(CUcontext context);
+
+/* The function can be launched: what was left undecoded is decoded. */
+CUresult emu_module_prepare(const struct CUfunc_st *function);
 
 /* NULL when there is none of that name. */
 CUfunction emu_module_find(CUmodule module, const char *name);

@@ -9,7 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE      4096ull
+#include "emu/emu_page.h"
+
+#define PAGE      EMU_PAGE
 #define ALIGNMENT 512u
 #define GAP       512u
 #define LARGE     (1u << 20) /* from here on allocations begin at a multiple of EMU_GRANULARITY */
@@ -157,31 +159,13 @@ static void own_pages(size_t at, uint64_t *start, uint64_t *end)
         *end -= PAGE;
 }
 
-/* 0, or errno. The range may be empty. */
-static int map_pages(uint64_t start, uint64_t end, int protection)
-{
-    void *wish = (void *)(uintptr_t)start;
-
-    if (start >= end)
-        return 0;
-    void *p = mmap(wish, end - start, protection,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (p == MAP_FAILED)
-        return errno;
-    if (p != wish) {
-        munmap(p, end - start);
-        return EEXIST;
-    }
-    return 0;
-}
-
 static int map_place(size_t at)
 {
     uint64_t start, end;
 
     own_pages(at, &start, &end);
-    return map_pages(start, end,
-                     places[at].kind == PLACE_MEMORY ? PROT_READ | PROT_WRITE : PROT_NONE);
+    return emu_page_map(start, end,
+                        places[at].kind == PLACE_MEMORY ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 static void unmap_place(size_t at)
@@ -189,8 +173,7 @@ static void unmap_place(size_t at)
     uint64_t start, end;
 
     own_pages(at, &start, &end);
-    if (start < end)
-        munmap((void *)(uintptr_t)start, end - start);
+    emu_page_unmap(start, end);
 }
 
 /* New pages are zero; the first and the last one may be a neighbour's, used before. */
@@ -243,9 +226,10 @@ uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill)
     pthread_mutex_lock(&lock);
     address =
         place_in_window(&windows[window], align_up(size, ALIGNMENT) + GAP, alignment, PLACE_MEMORY);
-    pthread_mutex_unlock(&lock);
+    /* Under the lock, for a page that it shares with a neighbour may be about to move. */
     if (address)
         fill_memory(address, size, fill);
+    pthread_mutex_unlock(&lock);
     return address;
 }
 
@@ -260,10 +244,30 @@ void emu_place_give(uint64_t address)
     pthread_mutex_unlock(&lock);
 }
 
+bool emu_place_share(uint64_t address, size_t size)
+{
+    bool ok = false;
+
+    pthread_mutex_lock(&lock);
+    size_t at = find(address);
+    if (at < count && places[at].kind == PLACE_MEMORY && places[at].address <= address)
+        ok = emu_page_share(address & ~(PAGE - 1), align_up(address + size, PAGE));
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+bool emu_place_is_shared(uint64_t address, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    bool is = emu_page_is_shared(address & ~(PAGE - 1), align_up(address + size, PAGE));
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
 /* A place outside of the windows, or inside: wherever the program wished. */
 static uint64_t place_at(uint64_t wish, uint64_t size)
 {
-    if (!is_usable(wish) || !is_free(wish, size) || map_pages(wish, wish + size, PROT_NONE))
+    if (!is_usable(wish) || !is_free(wish, size) || emu_page_map(wish, wish + size, PROT_NONE))
         return 0;
     if (insert((struct place){wish, size, PLACE_RESERVATION}))
         return wish;

@@ -32,6 +32,12 @@ uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill);
 /* address: from emu_place_take(). */
 void emu_place_give(uint64_t address);
 
+/* Let other processes map the pages of [address, address + size), which lies in one place: they
+ * move into emu_page_file(), at offset `address`. Nothing may write there meanwhile. False: no
+ * memory. */
+bool emu_place_share(uint64_t address, size_t size);
+bool emu_place_is_shared(uint64_t address, size_t size);
+
 /* Keep a range, inaccessible: at `wish` when that is free and not 0, else in the window of
  * reservations. size: a multiple of EMU_GRANULARITY; alignment: a power of two. 0: no place. */
 uint64_t emu_place_reserve(uint64_t wish, size_t size, size_t alignment);

@@ -9,6 +9,7 @@
 #include "emu/emu_context.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
+#include "emu/emu_share.h"
 
 static bool is_host(const struct emu_memory *m)
 {
@@ -63,6 +64,8 @@ static CUresult get_known(void *out, CUpointer_attribute attribute, const struct
         put_u32(out, (unsigned)m->device);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        put_bool(out, m->kind == EMU_MEMORY_DEVICE);
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         put_bool(out, false);
         return CUDA_SUCCESS;
@@ -85,7 +88,7 @@ static CUresult get_known(void *out, CUpointer_attribute attribute, const struct
                                     : CU_MEM_ACCESS_FLAGS_PROT_READ);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        put_u64(out, m->kind == EMU_MEMORY_POOL ? (uintptr_t)m->owner : 0);
+        put_u64(out, (uintptr_t)(m->kind == EMU_MEMORY_POOL ? m->owner : emu_share_pool(m)));
         return CUDA_SUCCESS;
     }
     return CUDA_ERROR_NOT_SUPPORTED;

@@ -15,17 +15,6 @@
 #include "emu/emu_stream.h"
 #include "emu/emu_watch.h"
 
-#define ATTRIBUTE_COUNT (CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1)
-
-struct CUmemPoolHandle_st {
-    CUdevice device;
-    bool is_default;
-    bool is_destroyed; /* goes with its last block */
-    size_t used;
-    size_t used_high;
-    uint64_t settings[ATTRIBUTE_COUNT]; /* kept and given back; they steer nothing here */
-};
-
 /* An allocation from a pool. */
 struct block {
     CUmemoryPool pool;
@@ -40,8 +29,6 @@ struct block {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
-static struct CUmemPoolHandle_st default_pools[EMU_DEVICE_COUNT_MAX];
-static CUmemoryPool current_pools[EMU_DEVICE_COUNT_MAX];
 
 /* ---- blocks ---- */
 
@@ -136,6 +123,25 @@ void emu_context_forget_blocks(CUcontext context)
             at = &b->next;
         }
     }
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_pool_retire(CUmemoryPool pool)
+{
+    pthread_mutex_lock(&lock);
+    pool->is_destroyed = true;
+    if (!has_blocks(pool))
+        free(pool);
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_pool_measure(CUmemoryPool pool, size_t *used, size_t *high, bool reset)
+{
+    pthread_mutex_lock(&lock);
+    if (reset)
+        pool->used_high = pool->used;
+    *used = pool->used;
+    *high = pool->used_high;
     pthread_mutex_unlock(&lock);
 }
 
@@ -245,7 +251,9 @@ static CUresult take_block(struct step *out, CUmemoryPool pool, CUstream stream,
     pthread_mutex_lock(&lock);
     block = take_freed(pool, stream, size);
     *out = (struct step){.size = size, .is_reuse = block != NULL};
-    if (!block)
+    if (!block && pool->size_max && pool->used + size > pool->size_max)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    else if (!block)
         result = new_block(&block, pool, stream->context, size);
     if (!result) {
         out->address = block->address;
@@ -287,7 +295,7 @@ static CUresult allocate(CUdeviceptr *dptr, size_t size, CUmemoryPool pool, CUst
     size = (size + 511) & ~(size_t)511;
     if (!pool)
         result = cuDeviceGetMemPool(&pool, stream->context->device);
-    else if (!emu_object_is(EMU_POOL, pool))
+    else if (!emu_object_is(EMU_POOL, pool) || pool->is_imported)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result && emu_stream_is_capturing(stream))
         return capture_block(dptr, size, pool->device, stream);
@@ -315,6 +323,72 @@ static struct block *find_graphs_block(uint64_t address)
 
 static CUresult send_step(CUstream stream, const struct emu_command_type *type, struct step step);
 
+/* Bytes of the device's graphs, by CUgraphMem_attribute: in use, and of all nodes; behind each the
+ * most that it was. */
+#define GRAPH_SIZES (CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1)
+static uint64_t graph_sizes[EMU_DEVICE_COUNT_MAX][GRAPH_SIZES];
+
+static void measure_graphs(CUdevice device)
+{
+    uint64_t *sizes = graph_sizes[device];
+    uint64_t used = 0, all = 0;
+
+    for (struct block *b = blocks; b; b = b->next)
+        if (b->is_graphs && b->pool->device == device) {
+            all += b->size;
+            used += b->is_freed ? 0 : b->size;
+        }
+    sizes[CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] = used;
+    sizes[CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] = all;
+    for (unsigned i = 0; i < GRAPH_SIZES; i += 2)
+        if (sizes[i + 1] < sizes[i])
+            sizes[i + 1] = sizes[i];
+}
+
+static CUresult enter_attribute(CUdevice device, CUgraphMem_attribute attr, const void *value)
+{
+    CUresult result = emu_enter_device(device);
+
+    return !result && ((unsigned)attr >= GRAPH_SIZES || !value) ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult result = enter_attribute(device, attr, value);
+
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    measure_graphs(device);
+    memcpy(value, &graph_sizes[device][attr], sizeof(uint64_t));
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+/* The highs can be set to 0, from where they grow again. */
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult result = enter_attribute(device, attr, value);
+    uint64_t wanted = 1;
+
+    if (!result)
+        memcpy(&wanted, value, sizeof(wanted));
+    if (!result && (wanted || attr % 2 == 0))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
+    pthread_mutex_lock(&lock);
+    graph_sizes[device][attr] = 0;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+/* It goes with its context. */
+CUresult cuDeviceGraphMemTrim(CUdevice device)
+{
+    return emu_enter_device(device);
+}
+
 /* The memory is the program's again from here on; what an earlier launch left is gone. */
 static CUresult begin_submit(const struct emu_command *command, CUstream stream)
 {
@@ -325,6 +399,7 @@ static CUresult begin_submit(const struct emu_command *command, CUstream stream)
     if (block && block->is_freed) {
         block->is_freed = false;
         block->pool->used += block->size;
+        measure_graphs(block->pool->device);
     }
     pthread_mutex_unlock(&lock);
     return send_step(stream, &begin_type, *step);
@@ -423,7 +498,7 @@ static CUresult release(CUdeviceptr address, CUstream handle, bool per_thread)
     }
     if (!emu_memory_find(&memory, address) || memory.address != address)
         return CUDA_ERROR_INVALID_VALUE;
-    if (memory.kind == EMU_MEMORY_DEVICE)
+    if (memory.kind == EMU_MEMORY_DEVICE || memory.kind == EMU_MEMORY_IMPORTED)
         return cuMemFree_v2(address);
     result = release_block(&step, stream, address);
     return result ? result : send_step(stream, &end_type, step);
@@ -442,13 +517,15 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStre
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                  CUstream hStream)
 {
-    return pool ? allocate(dptr, bytesize, pool, hStream, false) : CUDA_ERROR_INVALID_VALUE;
+    return pool ? allocate(dptr, bytesize, pool, hStream, false)
+                : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                       CUstream hStream)
 {
-    return pool ? allocate(dptr, bytesize, pool, hStream, true) : CUDA_ERROR_INVALID_VALUE;
+    return pool ? allocate(dptr, bytesize, pool, hStream, true)
+                : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
@@ -459,213 +536,4 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream)
 {
     return release(dptr, hStream, true);
-}
-
-/* ---- pools ---- */
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
-{
-    CUresult result = emu_enter_device(dev);
-    CUmemoryPool pool;
-
-    if (result)
-        return result;
-    if (!pool_out)
-        return CUDA_ERROR_INVALID_VALUE;
-    pool = &default_pools[dev];
-    pthread_mutex_lock(&lock);
-    if (!pool->is_default) {
-        pool->is_default = true;
-        pool->device = dev;
-        if (!emu_object_add(EMU_POOL, pool))
-            result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    pthread_mutex_unlock(&lock);
-    *pool_out = pool;
-    return result;
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
-{
-    CUmemoryPool found;
-    CUresult result = cuDeviceGetDefaultMemPool(&found, dev);
-
-    if (result)
-        return result;
-    if (!pool)
-        return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&lock);
-    *pool = current_pools[dev] ? current_pools[dev] : found;
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
-{
-    CUresult result = emu_enter_device(dev);
-
-    if (result)
-        return result;
-    if (!emu_object_is(EMU_POOL, pool) || pool->device != dev)
-        return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&lock);
-    current_pools[dev] = pool;
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
-{
-    CUresult result = emu_ready();
-    CUmemoryPool made;
-
-    if (result)
-        return result;
-    if (!pool || !poolProps || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE || poolProps->handleTypes)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    result = emu_enter_device(poolProps->location.id);
-    if (result)
-        return result;
-    made = calloc(1, sizeof(*made));
-    if (!made || !emu_object_add(EMU_POOL, made)) {
-        free(made);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    made->device = poolProps->location.id;
-    *pool = made;
-    return CUDA_SUCCESS;
-}
-
-/* Blocks that are still in use keep the pool alive; its handle is gone at once. */
-CUresult cuMemPoolDestroy(CUmemoryPool pool)
-{
-    CUresult result = emu_ready();
-
-    if (!result && (!emu_object_is(EMU_POOL, pool) || pool->is_default))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
-    pthread_mutex_lock(&lock);
-    emu_object_remove(pool);
-    if (current_pools[pool->device] == pool)
-        current_pools[pool->device] = NULL;
-    pool->is_destroyed = true;
-    if (!has_blocks(pool))
-        free(pool);
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
-}
-
-static CUresult enter_pool(CUmemoryPool pool)
-{
-    CUresult result = emu_ready();
-
-    return !result && !emu_object_is(EMU_POOL, pool) ? CUDA_ERROR_INVALID_VALUE : result;
-}
-
-/* Only what a wait made free can go, and that is gone already. */
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
-{
-    return enter_pool(pool);
-}
-
-/* The three REUSE_* attributes are ints, the others 64-bit numbers. */
-static bool is_flag(CUmemPool_attribute attribute)
-{
-    return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
-}
-
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
-{
-    CUresult result = enter_pool(pool);
-    uint64_t wanted = 0;
-
-    if (result)
-        return result;
-    if (!value || (unsigned)attr < 1 || (unsigned)attr >= ATTRIBUTE_COUNT)
-        return CUDA_ERROR_INVALID_VALUE;
-    memcpy(&wanted, value, is_flag(attr) ? sizeof(int) : sizeof(uint64_t));
-    pthread_mutex_lock(&lock);
-    if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
-        pool->used_high = pool->used;
-    pool->settings[attr] = wanted;
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
-{
-    CUresult result = enter_pool(pool);
-    uint64_t answer;
-
-    if (result)
-        return result;
-    if (!value || (unsigned)attr < 1 || (unsigned)attr >= ATTRIBUTE_COUNT)
-        return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&lock);
-    answer = pool->settings[attr];
-    if (attr == CU_MEMPOOL_ATTR_USED_MEM_CURRENT || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)
-        answer = pool->used;
-    if (attr == CU_MEMPOOL_ATTR_USED_MEM_HIGH || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
-        answer = pool->used_high;
-    pthread_mutex_unlock(&lock);
-    memcpy(value, &answer, is_flag(attr) ? sizeof(int) : sizeof(uint64_t));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
-{
-    CUresult result = enter_pool(pool);
-
-    return !result && count && !map ? CUDA_ERROR_INVALID_VALUE : result;
-}
-
-CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
-{
-    CUresult result = enter_pool(memPool);
-
-    if (!result && (!flags || !location))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (!result)
-        *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return result;
-}
-
-/* ---- pools of a place: those of its device ---- */
-
-static CUresult enter_location(const CUmemLocation *location, CUmemAllocationType type)
-{
-    CUresult result = emu_ready();
-
-    if (!result && !location)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result)
-        return result;
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return emu_enter_device(location->id);
-}
-
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
-                                CUmemAllocationType type)
-{
-    CUresult result = enter_location(location, type);
-
-    return result ? result : cuDeviceGetDefaultMemPool(pool_out, location->id);
-}
-
-CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
-{
-    CUresult result = enter_location(location, type);
-
-    return result ? result : cuDeviceGetMemPool(pool, location->id);
-}
-
-CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
-{
-    CUresult result = enter_location(location, type);
-
-    return result ? result : cuDeviceSetMemPool(location->id, pool);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Settings that a driver keeps and that mean nothing here: core dumps of kernels, the driver's log,
- * and attributes of streams. They are checked, kept where they can be asked for, and given back.
+ * Settings that a driver keeps and that mean nothing here: core dumps of kernels, and attributes of
+ * streams. They are checked, kept where they can be asked for, and given back.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "emu/emu.h"
 #include "emu/emu_context.h"
-#include "emu/emu_object.h"
 #include "emu/emu_stream.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -94,59 +93,6 @@ CUresult cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *value, size_t *
     CUresult result = emu_enter(&context);
 
     return result ? result : cuCoredumpSetAttributeGlobal(attrib, value, size);
-}
-
-/* ---- the log, which stays empty: what is said goes to stderr ---- */
-
-struct CUlogsCallbackEntry_st {
-    CUlogsCallback callback;
-    void *data;
-};
-
-CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
-                                CUlogsCallbackHandle *callback_out)
-{
-    CUlogsCallbackHandle handle;
-
-    if (!callbackFunc)
-        return CUDA_ERROR_INVALID_VALUE;
-    handle = calloc(1, sizeof(*handle));
-    if (!handle || !emu_object_add(EMU_LOG_CALLBACK, handle)) {
-        free(handle);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    *handle = (struct CUlogsCallbackEntry_st){callbackFunc, userData};
-    if (callback_out)
-        *callback_out = handle;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback)
-{
-    if (!emu_object_is(EMU_LOG_CALLBACK, callback))
-        return CUDA_ERROR_INVALID_VALUE;
-    emu_object_remove(callback);
-    free(callback);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags)
-{
-    if (!iterator_out || flags)
-        return CUDA_ERROR_INVALID_VALUE;
-    *iterator_out = 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
-{
-    if (!buffer || !size || !*size || flags)
-        return CUDA_ERROR_INVALID_VALUE;
-    buffer[0] = 0;
-    *size = 0;
-    if (iterator)
-        *iterator = 0;
-    return CUDA_SUCCESS;
 }
 
 /* ---- attributes of streams ---- */
@@ -239,11 +185,4 @@ CUresult cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream)
 CUresult cuStreamCopyAttributes_ptsz(CUstream dstStream, CUstream srcStream)
 {
     return copy_attributes(dstStream, srcStream, true);
-}
-
-/* ---- memory of graphs: it goes with its context ---- */
-
-CUresult cuDeviceGraphMemTrim(CUdevice device)
-{
-    return emu_enter_device(device);
 }

@@ -18,8 +18,9 @@
 #include "emu/emu_context.h"
 #include "emu/emu_object.h"
 
-#define POLL_NS 200000      /* how often a wait for a value in memory is looked at */
-#define IDLE_NS 1000000000u /* serial mode: how long the program may be silent */
+#define POLL_NS  200000       /* how often a wait for a value in memory is looked at */
+#define IDLE_NS  1000000000u  /* serial mode: how long the program may be silent */
+#define PAUSE_NS 10000000000u /* how long a pause waits for what runs */
 
 /* A host thread that waits; serial mode runs commands for these only. On the waiter's stack. */
 struct waiter {
@@ -31,6 +32,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t something_done = PTHREAD_COND_INITIALIZER;
 static CUstream streams;
 static uint64_t submitted;
+
+static unsigned pauses;
+static unsigned writers; /* host threads between emu_writing_begin() and _end() */
 
 /* Serial mode. */
 static pthread_cond_t serial_wake = PTHREAD_COND_INITIALIZER;
@@ -159,6 +163,20 @@ bool emu_command_after_context(struct emu_command *command, CUcontext context)
     return ok;
 }
 
+CUresult emu_stream_follow(CUstream stream, CUstream leader)
+{
+    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
+
+    if (!mark)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    bool ok = after_locked(mark, leader->tail);
+    pthread_mutex_unlock(&lock);
+    CUresult result = ok ? emu_stream_submit(stream, mark) : CUDA_ERROR_OUT_OF_MEMORY;
+    emu_command_unref(mark);
+    return result;
+}
+
 bool emu_command_is_done(struct emu_command *command)
 {
     pthread_mutex_lock(&lock);
@@ -213,7 +231,7 @@ static bool is_first_ready(CUstream stream)
 {
     struct emu_command *first = stream->head;
 
-    if (!first || stream->is_running)
+    if (!first || stream->is_running || (pauses && !first->type->is_programs))
         return false;
     for (size_t i = 0; i < first->after_count; i++)
         if (!first->after[i]->is_done)
@@ -304,6 +322,65 @@ static void *worker(void *user)
     free_stream(stream);
     pthread_mutex_unlock(&lock);
     return NULL;
+}
+
+/* ---- pauses ---- */
+
+static bool is_quiet(void)
+{
+    for (CUstream s = streams; s; s = s->next)
+        if (s->is_running && !s->head->type->is_programs)
+            return false;
+    return !writers;
+}
+
+static void resume_locked(void)
+{
+    pauses--;
+    pthread_cond_broadcast(&something_done);
+    pthread_cond_broadcast(&serial_wake);
+    for (CUstream s = streams; s; s = s->next)
+        pthread_cond_signal(&s->wake);
+}
+
+CUresult emu_pause(void)
+{
+    uint64_t until = tsm_monotonic_ns() + PAUSE_NS;
+    CUresult result = CUDA_SUCCESS;
+
+    pthread_mutex_lock(&lock);
+    pauses++;
+    while (!is_quiet() && tsm_monotonic_ns() < until)
+        wait_for(&something_done, POLL_NS);
+    if (!is_quiet()) {
+        resume_locked();
+        result = CUDA_ERROR_NOT_READY;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+void emu_resume(void)
+{
+    pthread_mutex_lock(&lock);
+    resume_locked();
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_writing_begin(void)
+{
+    pthread_mutex_lock(&lock);
+    while (pauses)
+        pthread_cond_wait(&something_done, &lock);
+    writers++;
+    pthread_mutex_unlock(&lock);
+}
+
+void emu_writing_end(void)
+{
+    pthread_mutex_lock(&lock);
+    writers--;
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- serial mode ---- */

@@ -42,11 +42,18 @@ CUresult emu_stream_enter(CUstream *out, CUstream handle, bool per_thread)
     } else if (!emu_object_is(EMU_STREAM, handle)) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
+    if (stream->green && !emu_object_is(EMU_GREEN, stream->green))
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *out = stream;
     return emu_context_error(stream->context);
 }
 
 /* ---- life ---- */
+
+int emu_priority(int wanted)
+{
+    return wanted > 0 ? 0 : wanted < EMU_PRIORITY_GREATEST ? EMU_PRIORITY_GREATEST : wanted;
+}
 
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
@@ -57,11 +64,7 @@ CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int 
         return result;
     if (!phStream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
-    if (priority > 0)
-        priority = 0;
-    if (priority < EMU_PRIORITY_GREATEST)
-        priority = EMU_PRIORITY_GREATEST;
-    return emu_stream_create(phStream, context, flags, priority, false, 0);
+    return emu_stream_create(phStream, context, flags, emu_priority(priority), false, 0);
 }
 
 CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
@@ -75,6 +78,8 @@ CUresult cuStreamDestroy_v2(CUstream hStream)
 
     if (!result && (!emu_object_is(EMU_STREAM, hStream) || hStream->is_legacy || hStream->thread))
         result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result && hStream->green && !emu_object_is(EMU_GREEN, hStream->green))
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (!result) {
         emu_capture_forget(hStream);
         emu_stream_destroy(hStream);
@@ -118,23 +123,10 @@ static CUresult synchronize(CUstream handle, bool per_thread)
     return result;
 }
 
-/* What follows in the stream waits for the record. */
-static CUresult mark_after(CUstream stream, void *record)
-{
-    struct emu_command *mark = emu_command_create(&emu_command_mark, 0);
-
-    if (mark && !emu_command_after(mark, record)) {
-        emu_command_unref(mark);
-        mark = NULL;
-    }
-    return emu_stream_send(stream, mark, false);
-}
-
 static CUresult wait_event(CUstream handle, CUevent event, unsigned flags, bool per_thread)
 {
     CUstream stream;
     CUresult result = emu_stream_enter(&stream, handle, per_thread);
-    struct emu_command *record;
 
     if (!result && !emu_object_is(EMU_EVENT, event))
         result = CUDA_ERROR_INVALID_HANDLE;
@@ -142,10 +134,7 @@ static CUresult wait_event(CUstream handle, CUevent event, unsigned flags, bool 
         result = CUDA_ERROR_INVALID_VALUE;
     if (result || emu_event_wait_captured(&result, event, stream, flags))
         return result;
-    record = emu_event_command(event);
-    result = mark_after(stream, record);
-    emu_command_unref(record);
-    return result;
+    return emu_event_wait(event, stream);
 }
 
 CUresult cuStreamQuery(CUstream hStream)
@@ -178,21 +167,20 @@ CUresult cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int F
     return wait_event(hStream, hEvent, Flags, true);
 }
 
+static CUresult wait_in(CUstream stream, void *event)
+{
+    return emu_event_wait(event, stream);
+}
+
 /* All that is sent to the context from now on waits: a mark in each of its streams. */
 CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent)
 {
     CUcontext context;
     CUresult result = emu_context_resolve(&context, hCtx);
-    struct emu_command *record;
 
     if (!result && !emu_object_is(EMU_EVENT, hEvent))
         result = CUDA_ERROR_INVALID_HANDLE;
-    if (result)
-        return result;
-    record = emu_event_command(hEvent);
-    result = emu_stream_each(context, mark_after, record);
-    emu_command_unref(record);
-    return result;
+    return result ? result : emu_stream_each(context, wait_in, hEvent);
 }
 
 /* ---- what a program asks of a stream ---- */

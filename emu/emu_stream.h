@@ -52,6 +52,8 @@ struct emu_command_type {
     /* A host thread that waits may run it, which saves two changes of threads: it calls nothing of
      * the program's. */
     bool runs_anywhere;
+    /* It is the program's code that runs: a pause does not wait for it. */
+    bool is_programs;
 };
 
 struct emu_command {
@@ -77,6 +79,7 @@ struct CUstream_st {
     int sync_policy; /* CUsynchronizationPolicy; 0: not set */
     unsigned long long id;
     bool is_legacy;
+    CUgreenCtx green;            /* that it was made in, or NULL */
     uint64_t thread;             /* of a per-thread default stream, else 0 */
     struct emu_capture *capture; /* under the captures' lock (emu/emu_capture.h) */
     struct emu_edges *captured;  /* what the next node depends on; owned */
@@ -129,6 +132,12 @@ CUresult emu_context_synchronize(CUcontext context);
 /* Nothing left to do, in the same sense? */
 bool emu_stream_is_idle(CUstream stream);
 
+/* What is sent to `stream` from now on waits for what was sent to `leader` so far. */
+CUresult emu_stream_follow(CUstream stream, CUstream leader);
+
+/* A priority that streams can have. */
+int emu_priority(int wanted);
+
 /* `command` shall wait for all that was submitted to the context so far. False: out of memory. */
 bool emu_command_after_context(struct emu_command *command, CUcontext context);
 
@@ -151,6 +160,16 @@ CUstream emu_stream_of_thread(CUcontext context, uint64_t thread);
 /* Call `callback` for every stream of the context that has a handle. Stops at the first error. */
 CUresult emu_stream_each(CUcontext context, CUresult (*callback)(CUstream stream, void *user),
                          void *user);
+
+/* Wait until nothing runs that can write memory of the device, and let nothing begin until
+ * emu_resume(). CUDA_ERROR_NOT_READY, and no pause, when something still runs after ten seconds: a
+ * kernel may wait for the host thread that asks. */
+CUresult emu_pause(void);
+void emu_resume(void);
+/* A host thread that writes there itself, not through a command. May wait for the end of a pause.
+ */
+void emu_writing_begin(void);
+void emu_writing_end(void);
 
 /* In serial mode, let one command run if one can, so that a program that polls goes on. */
 void emu_poll(void);

@@ -18,7 +18,7 @@ static CUresult unsupported(unsigned id, const char *name)
 {
     if (id < CALL_COUNT && atomic_fetch_add(&counts[id], 1) == 0)
         tsm_log(TSM_LOG_INFO, "%s is not supported", name);
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return emu_refuse(CUDA_ERROR_NOT_SUPPORTED);
 }
 
 /* clang-format off */

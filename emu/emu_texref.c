@@ -108,7 +108,7 @@ static CUresult reference_of(struct reference **out, CUmodule module, const char
 CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
 {
     struct reference *r;
-    CUresult result = pTexRef ? reference_of(&r, hmod, name, false) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = pTexRef ? reference_of(&r, hmod, name, false) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         *pTexRef = (CUtexref)(void *)r;
@@ -118,7 +118,7 @@ CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
 CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name)
 {
     struct reference *r;
-    CUresult result = pSurfRef ? reference_of(&r, hmod, name, true) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = pSurfRef ? reference_of(&r, hmod, name, true) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         *pSurfRef = (CUsurfref)(void *)r;
@@ -591,7 +591,7 @@ CUresult cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR_v1 *
                               CUdeviceptr_v1 dptr, unsigned int Pitch)
 {
     if (!desc)
-        return CUDA_ERROR_INVALID_VALUE;
+        return emu_refuse(CUDA_ERROR_INVALID_VALUE);
     CUDA_ARRAY_DESCRIPTOR d = {.Width = desc->Width,
                                .Height = desc->Height,
                                .Format = desc->Format,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Virtual memory management: reservations of addresses, physical memory, and mappings of one into
- * the other. All physical memory is one anonymous file, so that a piece can be mapped several
- * times, and unmapped and mapped again with its content.
+ * the other. Physical memory is a file without a name, so that a piece can be mapped several times,
+ * and unmapped and mapped again with its content: one file for all, but for the pieces that the
+ * program wants to pass on, which have one each.
  */
 #include "emu/emu.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,25 +23,62 @@
 struct physical {
     CUmemAllocationProp properties;
     size_t size;
+    int file; /* its own, or that of all */
+    bool is_own;
+    bool is_imported;    /* counted where it was made */
     off_t offset;        /* in the file */
     unsigned references; /* handles given out, and mappings */
     unsigned handles;
-    struct physical *next; /* sorted by offset */
+    struct physical *next; /* of those in the one file: sorted by offset */
 };
+
+/* The end of a file that is passed on, behind the memory. */
+struct label {
+    uint64_t magic;
+    uint64_t size;
+    CUmemAllocationProp properties;
+};
+#define MAGIC      0x306d656d79687074ull
+#define LABEL_SIZE 4096
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int file = -1;
 static struct physical *pieces;
+static struct physical *own_pieces; /* with files of their own */
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
 
 /* ---- physical memory ---- */
 
 /* NULL when the handle is not one, or was given back. */
 static struct physical *find(CUmemGenericAllocationHandle handle)
 {
-    for (struct physical *p = pieces; p; p = p->next)
-        if ((uintptr_t)p == handle && p->handles)
-            return p;
+    for (unsigned list = 0; list < 2; list++)
+        for (struct physical *p = list ? own_pieces : pieces; p; p = p->next)
+            if ((uintptr_t)p == handle && p->handles)
+                return p;
     return NULL;
+}
+
+/* A file of its own, labelled for who imports it. */
+static bool insert_own(struct physical *piece)
+{
+    struct label label = {MAGIC, piece->size, piece->properties};
+
+    piece->file = memfd_create("tracesmith-emu-physical", MFD_CLOEXEC);
+    if (piece->file < 0)
+        return false;
+    if (ftruncate(piece->file, (off_t)piece->size + LABEL_SIZE) ||
+        pwrite(piece->file, &label, sizeof(label), (off_t)piece->size) != sizeof(label)) {
+        close(piece->file);
+        return false;
+    }
+    piece->next = own_pieces;
+    own_pieces = piece;
+    return true;
 }
 
 /* The first hole of the file that is large enough, or its end. */
@@ -48,12 +87,15 @@ static bool insert(struct physical *piece)
     struct physical **at = &pieces;
     off_t end = 0;
 
+    if (piece->is_own)
+        return insert_own(piece);
     if (file < 0)
         file = memfd_create("tracesmith-emu", MFD_CLOEXEC);
     while (*at && (*at)->offset - end < (off_t)piece->size) {
         end = (*at)->offset + (off_t)(*at)->size;
         at = &(*at)->next;
     }
+    piece->file = file;
     piece->offset = end;
     piece->next = *at;
     if (file < 0 || (!*at && ftruncate(file, end + (off_t)piece->size)))
@@ -65,15 +107,20 @@ static bool insert(struct physical *piece)
 /* With the content, so that the next owner finds zeros. */
 static void unref(struct physical *piece)
 {
-    struct physical **at = &pieces;
+    struct physical **at = piece->is_own ? &own_pieces : &pieces;
 
     if (--piece->references)
         return;
     while (*at != piece)
         at = &(*at)->next;
     *at = piece->next;
-    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, piece->offset, (off_t)piece->size);
-    emu_memory_discharge(piece->properties.location.id, piece->size);
+    if (piece->is_own)
+        close(piece->file); /* others may still have it open */
+    else
+        fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, piece->offset,
+                  (off_t)piece->size);
+    if (!piece->is_imported)
+        emu_memory_discharge(piece->properties.location.id, piece->size);
     free(piece);
 }
 
@@ -83,7 +130,7 @@ static void poison(const struct physical *piece)
 
     if (!emu_settings.fill)
         return;
-    p = mmap(NULL, piece->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, piece->offset);
+    p = mmap(NULL, piece->size, PROT_READ | PROT_WRITE, MAP_SHARED, piece->file, piece->offset);
     if (p == MAP_FAILED)
         return;
     memset(p, emu_settings.fill, piece->size);
@@ -116,8 +163,11 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
         return CUDA_ERROR_OUT_OF_MEMORY;
     piece = calloc(1, sizeof(*piece));
     if (piece)
-        *piece =
-            (struct physical){.properties = *prop, .size = size, .references = 1, .handles = 1};
+        *piece = (struct physical){.properties = *prop,
+                                   .size = size,
+                                   .is_own = prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE,
+                                   .references = 1,
+                                   .handles = 1};
     pthread_mutex_lock(&lock);
     if (piece && insert(piece)) {
         poison(piece);
@@ -197,6 +247,80 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
     return result;
 }
 
+/* ---- passing it on ---- */
+
+CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType handleType,
+                                      unsigned long long flags)
+{
+    CUresult result = emu_ready();
+    int copy;
+
+    if (result)
+        return result;
+    if (!shareableHandle || flags || handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    struct physical *piece = find(handle);
+    copy = piece && piece->is_own ? fcntl(piece->file, F_DUPFD_CLOEXEC, 3) : -1;
+    if (!piece || !piece->is_own)
+        result = CUDA_ERROR_INVALID_VALUE;
+    else if (copy < 0)
+        result = CUDA_ERROR_OPERATING_SYSTEM;
+    pthread_mutex_unlock(&lock);
+    if (!result)
+        memcpy(shareableHandle, &copy, sizeof(copy));
+    return result;
+}
+
+/* The label is read as if an enemy had written it. */
+static CUresult read_label(struct label *label, int from)
+{
+    struct stat st;
+
+    if (fstat(from, &st) || st.st_size <= LABEL_SIZE ||
+        pread(from, label, sizeof(*label), st.st_size - LABEL_SIZE) != sizeof(*label) ||
+        label->magic != MAGIC || label->size != (uint64_t)st.st_size - LABEL_SIZE ||
+        label->size % EMU_GRANULARITY)
+        return CUDA_ERROR_INVALID_VALUE;
+    return emu_enter_device(label->properties.location.id);
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
+                                        CUmemAllocationHandleType shHandleType)
+{
+    CUresult result = emu_ready();
+    struct physical *piece;
+    struct label label;
+
+    if (!result && (!handle || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        result = read_label(&label, (int)(intptr_t)osHandle);
+    if (result)
+        return result;
+    piece = calloc(1, sizeof(*piece));
+    if (!piece)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *piece = (struct physical){.properties = label.properties,
+                               .size = label.size,
+                               .file = fcntl((int)(intptr_t)osHandle, F_DUPFD_CLOEXEC, 3),
+                               .is_own = true,
+                               .is_imported = true,
+                               .references = 1,
+                               .handles = 1};
+    if (piece->file < 0) {
+        free(piece);
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    }
+    pthread_mutex_lock(&lock);
+    piece->next = own_pieces;
+    own_pieces = piece;
+    pthread_mutex_unlock(&lock);
+    *handle = (uintptr_t)piece;
+    return CUDA_SUCCESS;
+}
+
 /* ---- addresses ---- */
 
 CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
@@ -233,11 +357,6 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 
 /* ---- mappings ---- */
 
-static void *pointer(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
-}
-
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags)
 {
@@ -258,13 +377,15 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
         what.owner = piece;
         result = emu_memory_add(&what);
     }
-    if (!result && mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, file,
+    if (!result && mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, piece->file,
                         piece->offset) == MAP_FAILED) {
         emu_memory_remove(ptr, 1u << EMU_MEMORY_MAPPED);
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
-    if (!result)
+    if (!result) {
         piece->references++;
+        madvise(pointer(ptr), size, MADV_DONTFORK);
+    }
     pthread_mutex_unlock(&lock);
     return result;
 }

@@ -93,6 +93,19 @@ enum ptx_status {
  * target: the device's compute capability * 10, e.g. 75. */
 int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
                       struct ptx_log *log);
+/* What ptx_module_recall() needs to load the same text again, appended to `out`. PTX_UNSUPPORTED for
+ * a module that was itself recalled. The bytes hold for this build of the engine and this target. */
+struct tsm_buffer;
+int ptx_module_record(const struct ptx_module *module, struct tsm_buffer *out);
+/* Load a text that was checked whole before. Bodies are decoded by ptx_module_prepare(). The record
+ * may be anybody's bytes: when it does not fit the text the result is PTX_INVALID, and the text is to
+ * be loaded without it. */
+int ptx_module_recall(struct ptx_module **out, const char *text, size_t size, unsigned target,
+                      const void *record, size_t record_size);
+/* Decode a function of the module and all that it may call, if that was not done: before its first
+ * launch. Any thread. A failure means that the record was not of this text. */
+int ptx_module_prepare(struct ptx_module *module, const struct ptx_function *function,
+                       struct ptx_log *log);
 /* The same checks on a text that others are to be linked to: what it uses may be missing. */
 int ptx_module_check(const char *text, size_t size, unsigned target, struct ptx_log *log);
 void ptx_module_destroy(struct ptx_module *module);

@@ -46,6 +46,16 @@ static void fill_lanes(struct ptx_warp *w)
     }
 }
 
+/* The first half of what is reserved is the one area, the second the other. */
+static void fill_reserved(struct ptx_warp *w, uint32_t begin, uint32_t end)
+{
+    fill32(w, PTX_SPECIAL_RESERVED_SMEM_BEGIN, begin);
+    fill32(w, PTX_SPECIAL_RESERVED_SMEM_END, end);
+    fill32(w, PTX_SPECIAL_RESERVED_SMEM_CAP, end);
+    fill32(w, PTX_SPECIAL_RESERVED_SMEM_0, begin);
+    fill32(w, PTX_SPECIAL_RESERVED_SMEM_1, begin + (end - begin) / 2);
+}
+
 /* What is the same in every block. */
 static void fill_launch(struct ptx_warp *w)
 {
@@ -62,10 +72,13 @@ static void fill_launch(struct ptx_warp *w)
     fill32(w, PTX_SPECIAL_WARPID, w->index);
     fill32(w, PTX_SPECIAL_NWARPID, NWARPS_OF(run->threads));
     fill32(w, PTX_SPECIAL_NSMID, PROCESSORS);
-    fill32(w, PTX_SPECIAL_TOTAL_SMEM_SIZE, run->shared_size);
+    fill32(w, PTX_SPECIAL_TOTAL_SMEM_SIZE, run->shared_static + run->launch->dynamic_shared_size);
     fill32(w, PTX_SPECIAL_AGGR_SMEM_SIZE, run->shared_size);
     fill32(w, PTX_SPECIAL_DYNAMIC_SMEM_SIZE, run->launch->dynamic_shared_size);
     fill32(w, PTX_SPECIAL_DYNAMIC_SHARED, run->shared_static);
+    fill_reserved(w, run->shared_reserved, run->shared_size);
+    fill32(w, PTX_SPECIAL_ENVREG_1, (uint32_t)((uint64_t)(uintptr_t)run->workspace >> 32));
+    fill32(w, PTX_SPECIAL_ENVREG_2, (uint32_t)(uintptr_t)run->workspace);
     for (unsigned l = 0; l < PTX_LANES; l++)
         grid_id[l] = run->grid_id;
 }
@@ -77,13 +90,13 @@ static void fill_block(struct ptx_warp *w, uint64_t linear)
     fill32(w, PTX_SPECIAL_SMID, (uint32_t)(linear % PROCESSORS));
 }
 
-static void drop_frames(struct ptx_frame *f, uint32_t lanes)
+static void drop_frames(struct ptx_warp *w, struct ptx_frame *f, uint32_t lanes)
 {
     while (f) {
         struct ptx_frame *parent = f->parent;
         f->inside &= ~lanes;
         if (!f->inside)
-            ptx_frame_destroy(f);
+            ptx_frame_destroy(w, f);
         f = parent;
     }
 }
@@ -95,13 +108,14 @@ static void warp_free(struct ptx_warp *w)
         return;
     for (unsigned k = 0; k < PTX_JOIN_COUNT; k++)
         if (w->joins[k].arrived)
-            drop_frames(w->joins[k].frame, w->joins[k].arrived);
+            drop_frames(w, w->joins[k].frame, w->joins[k].arrived);
     for (unsigned k = 0; k < PTX_LANES; k++)
         if (w->groups[k].state != PTX_GROUP_FREE)
-            drop_frames(w->groups[k].frame, w->groups[k].mask);
+            drop_frames(w, w->groups[k].frame, w->groups[k].mask);
     if (w->first)
         w->first->is_first = false;
-    ptx_frame_destroy(w->first);
+    ptx_frame_destroy(w, w->first);
+    ptx_spare_frames_free(w);
     free(w->local);
     free(w);
 }
@@ -194,7 +208,8 @@ static void clear(struct ptx_run *run, struct ptx_block *block)
         struct ptx_warp *w = block->warps[k];
         memset(w->first->registers, 0, run->code->frame_size);
         for (unsigned l = 0; l < PTX_LANES && run->code->local_frame; l++)
-            memset(w->local + l * run->local_stride, 0, run->code->local_frame);
+            memset(w->local + l * run->local_stride, 0,
+                   run->launch->module->local_size + run->code->local_frame);
     }
 }
 

@@ -79,7 +79,7 @@ static const char *function_of(const struct ptx_module *m, const struct ptx_insn
 {
     for (size_t k = 0; k < m->codes.count; k++) {
         const struct ptx_code *code = ptx_code_at(m, k);
-        if (code->insns && i >= code->insns && i < code->insns + code->insn_count)
+        if (ptx_code_holds(code, i))
             return code->info.name;
     }
     return "?";

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The last step of a function: labels become indices, and every branch learns where its paths meet
- * again, its immediate post-dominator, by the algorithm of Cooper, Harvey and Kennedy on the
- * reversed control flow graph. A join instruction is put at every such place.
+ * again, its immediate post-dominator: its dominator in the graph turned round. A join instruction
+ * is put at every such place.
  */
+#include "emu/ptx_dominator.h"
 #include "emu/ptx_memory.h"
 #include "emu/ptx_parse.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define NONE 0xffffffffu
 
 struct graph {
     struct ptx_parser *p;
@@ -19,10 +18,10 @@ struct graph {
     uint32_t *block_of; /* an instruction's block */
     uint32_t *start;    /* a block's first instruction; one more at the end */
     uint32_t block_count;
-    uint32_t *pred_start; /* predecessors of block b: preds[pred_start[b] .. pred_start[b + 1]) */
+    uint32_t *next_start; /* successors and predecessors of blocks: struct ptx_edges */
+    uint32_t *nexts;
+    uint32_t *pred_start;
     uint32_t *preds;
-    uint32_t *order;  /* blocks by reversed post-order from the end */
-    uint32_t *number; /* a block's place in it, NONE when the end is out of reach */
     uint32_t *dominator;
     bool *is_meeting;
 };
@@ -62,22 +61,6 @@ static uint32_t successors(const struct graph *g, uint32_t block, uint32_t *out)
     return n;
 }
 
-static const struct ptx_label *find_label(const struct ptx_parser *p, const struct ptx_token *name,
-                                          uint32_t scope)
-{
-    const struct ptx_label *labels = p->labels.items;
-    const uint32_t *parents = p->scope_parents.items;
-
-    for (;; scope = parents[scope - 1]) {
-        for (size_t k = 0; k < p->labels.count; k++)
-            if (labels[k].scope == scope && labels[k].name.size == name->size &&
-                memcmp(labels[k].name.text, name->text, name->size) == 0)
-                return &labels[k];
-        if (scope == 0 || scope > p->scope_parents.count)
-            return NULL;
-    }
-}
-
 static bool resolve_labels(struct graph *g)
 {
     struct ptx_parser *p = g->p;
@@ -85,7 +68,7 @@ static bool resolve_labels(struct graph *g)
 
     for (size_t k = 0; k < p->fixups.count; k++) {
         const struct ptx_fixup *f = &fixups[k];
-        const struct ptx_label *label = find_label(p, &f->name, f->scope);
+        const struct ptx_label *label = ptx_label_find(p, &f->name, f->scope);
         if (!label)
             return ptx_fail(p, PTX_INVALID, f->name.line, "unknown label '%.*s'", (int)f->name.size,
                             f->name.text);
@@ -125,117 +108,46 @@ static void find_blocks(struct graph *g)
     g->start[g->block_count] = g->count;
 }
 
-static bool find_predecessors(struct graph *g)
+static bool find_edges(struct graph *g)
 {
     uint32_t total = 0;
-    uint32_t most = 2;
 
+    g->next_start = calloc(g->block_count + 1, sizeof(uint32_t));
     g->pred_start = calloc(g->block_count + 2, sizeof(uint32_t));
-    for (uint32_t b = 0; b < g->block_count; b++) {
-        uint32_t n = successors(g, b, NULL);
-        total += n;
-        most = n > most ? n : most;
-    }
-    uint32_t *next = calloc(most, sizeof(uint32_t));
-    g->preds = calloc(total + 1, sizeof(uint32_t));
-    if (!next || !g->preds || !g->pred_start) {
-        free(next);
+    if (!g->next_start || !g->pred_start)
         return ptx_fail_memory(g->p);
+    for (uint32_t b = 0; b < g->block_count; b++) {
+        total += successors(g, b, NULL);
+        g->next_start[b + 1] = total;
     }
+    g->nexts = calloc(total + 1, sizeof(uint32_t));
+    g->preds = calloc(total + 1, sizeof(uint32_t));
+    if (!g->nexts || !g->preds)
+        return ptx_fail_memory(g->p);
     for (uint32_t b = 0; b < g->block_count; b++)
-        for (uint32_t n = successors(g, b, next), k = 0; k < n; k++)
-            g->pred_start[next[k] + 2]++;
+        successors(g, b, g->nexts + g->next_start[b]);
+    for (uint32_t k = 0; k < total; k++)
+        g->pred_start[g->nexts[k] + 2]++;
     for (uint32_t b = 2; b <= g->block_count + 1; b++)
         g->pred_start[b] += g->pred_start[b - 1];
     for (uint32_t b = 0; b < g->block_count; b++)
-        for (uint32_t n = successors(g, b, next), k = 0; k < n; k++)
-            g->preds[g->pred_start[next[k] + 1]++] = b;
-    free(next);
+        for (uint32_t k = g->next_start[b]; k < g->next_start[b + 1]; k++)
+            g->preds[g->pred_start[g->nexts[k] + 1]++] = b;
     return true;
-}
-
-/* Depth first from the end along predecessors, with a stack of our own. */
-static bool number_blocks(struct graph *g)
-{
-    uint32_t *stack = malloc((g->block_count + 1) * sizeof(uint32_t));
-    uint32_t *edge = calloc(g->block_count + 1, sizeof(uint32_t));
-    bool *seen = calloc(g->block_count + 1, sizeof(bool));
-    uint32_t depth = 0;
-    uint32_t last = g->block_count;
-    bool ok = stack && edge && seen;
-
-    if (ok) {
-        stack[depth++] = g->block_count - 1;
-        seen[g->block_count - 1] = true;
-    }
-    while (depth) {
-        uint32_t b = stack[depth - 1];
-        if (g->pred_start[b] + edge[b] < g->pred_start[b + 1]) {
-            uint32_t pred = g->preds[g->pred_start[b] + edge[b]++];
-            if (!seen[pred]) {
-                seen[pred] = true;
-                stack[depth++] = pred;
-            }
-            continue;
-        }
-        depth--;
-        g->order[--last] = b;
-        g->number[b] = last;
-    }
-    free(stack);
-    free(edge);
-    free(seen);
-    return ok || ptx_fail_memory(g->p);
-}
-
-static uint32_t common(const struct graph *g, uint32_t a, uint32_t b)
-{
-    while (a != b) {
-        while (g->number[a] > g->number[b])
-            a = g->dominator[a];
-        while (g->number[b] > g->number[a])
-            b = g->dominator[b];
-    }
-    return a;
-}
-
-static uint32_t meet(const struct graph *g, uint32_t block, uint32_t *list)
-{
-    uint32_t n = successors(g, block, list);
-    uint32_t out = NONE;
-
-    for (uint32_t k = 0; k < n; k++) {
-        if (g->number[list[k]] == NONE || g->dominator[list[k]] == NONE)
-            continue;
-        out = out == NONE ? list[k] : common(g, out, list[k]);
-    }
-    return out;
 }
 
 static bool find_dominators(struct graph *g)
 {
+    struct ptx_edges next = {g->next_start, g->nexts};
+    struct ptx_edges pred = {g->pred_start, g->preds};
     uint32_t end = g->block_count - 1;
-    uint32_t *list = malloc((g->count + 2) * sizeof(uint32_t));
-    bool changed = true;
 
-    if (!list)
+    if (!ptx_dominators(g->dominator, g->block_count, end, pred, next))
         return ptx_fail_memory(g->p);
-    memset(g->dominator, 0xff, g->block_count * sizeof(uint32_t));
-    g->dominator[end] = end;
-    while (changed) {
-        changed = false;
-        for (uint32_t k = g->number[end] + 1; k < g->block_count; k++) {
-            uint32_t b = g->order[k];
-            uint32_t d = meet(g, b, list);
-            changed |= d != g->dominator[b];
-            g->dominator[b] = d;
-        }
-    }
     /* Blocks from which the end cannot be reached meet there all the same. */
     for (uint32_t b = 0; b < g->block_count; b++)
-        if (g->dominator[b] == NONE)
+        if (g->dominator[b] == PTX_NO_NODE)
             g->dominator[b] = end;
-    free(list);
     return true;
 }
 
@@ -334,24 +246,19 @@ bool ptx_finish_code(struct ptx_parser *p)
     *end = (struct ptx_insn){.fn = ptx_run_end, .guard = PTX_OP_NONE, .line = p->lexer.token.line};
     g.block_of = calloc(g.count, sizeof(uint32_t));
     g.start = calloc(g.count + 1, sizeof(uint32_t));
-    g.order = calloc(g.count, sizeof(uint32_t));
-    g.number = malloc(g.count * sizeof(uint32_t));
     g.dominator = calloc(g.count, sizeof(uint32_t));
     g.is_meeting = calloc(g.count, sizeof(bool));
-    ok = g.block_of && g.start && g.order && g.number && g.dominator && g.is_meeting;
+    ok = g.block_of && g.start && g.dominator && g.is_meeting;
     if (!ok)
         ptx_fail_memory(p);
-    else
-        memset(g.number, 0xff, g.count * sizeof(uint32_t));
     ok = ok && resolve_labels(&g);
     if (ok)
         find_blocks(&g);
-    ok = ok && find_predecessors(&g) && number_blocks(&g) && find_dominators(&g) &&
-         place_joins(&g) && keep_lists(p);
+    ok = ok && find_edges(&g) && find_dominators(&g) && place_joins(&g) && keep_lists(p);
     free(g.block_of);
     free(g.start);
-    free(g.order);
-    free(g.number);
+    free(g.next_start);
+    free(g.nexts);
     free(g.dominator);
     free(g.is_meeting);
     free(g.pred_start);

@@ -308,7 +308,7 @@ static ptx_op source_symbol(struct ptx_parser *p, const struct ptx_operand *o, p
     const struct ptx_symbol *s = o->symbol;
     unsigned size = ptx_type_size(type);
 
-    if (type == PTX_PRED || (size != 4 && size != 8)) {
+    if (type == PTX_PRED || (size != 4 && size != 8) || o->first) {
         ptx_bad_operands(p);
         return PTX_OP_NONE;
     }

@@ -17,6 +17,9 @@ static bool add_fixup(struct ptx_parser *p, const struct ptx_token *label, uint3
     return true;
 }
 
+/* Of all tables of a module: each brx.idx has its own. */
+#define TABLE_ENTRIES_MAX (1u << 22)
+
 static bool decode_branch_table(struct ptx_parser *p)
 {
     const struct ptx_operand *list = ptx_operand_at(p, 1);
@@ -27,6 +30,9 @@ static bool decode_branch_table(struct ptx_parser *p)
     if (list->kind != PTX_OPERAND_SYMBOL || list->symbol->kind != PTX_SYMBOL_TARGETS)
         return ptx_bad_operands(p);
     const struct ptx_targets *targets = list->symbol->extra;
+    p->table_entries += targets->count;
+    if (p->table_entries > TABLE_ENTRIES_MAX)
+        return ptx_fail(p, PTX_INVALID, p->statement.line, "too many branch targets");
     struct ptx_around around = ptx_around_begin(p);
     ptx_op index = ptx_source(p, ptx_operand_at(p, 0), PTX_U32, false);
     struct ptx_insn *i = ptx_emit(p, ptx_run_branch_table);
@@ -78,8 +84,9 @@ static bool decode_alone(struct ptx_parser *p, const struct ptx_row *row)
 
 /* ---- call ---- */
 
+/* `size`: of the parameter, which says what a literal of a float becomes; 0: not known. */
 static bool parse_arg(struct ptx_parser *p, const struct ptx_operand *o, bool is_result,
-                      struct ptx_arg *arg)
+                      uint32_t size, struct ptx_arg *arg)
 {
     *arg = (struct ptx_arg){.reg = PTX_OP_NONE};
     switch (o->kind) {
@@ -99,37 +106,40 @@ static bool parse_arg(struct ptx_parser *p, const struct ptx_operand *o, bool is
         arg->size = o->type == PTX_PRED ? 0 : ptx_type_size(ptx_register_type(o->type));
         return arg->reg != PTX_OP_NONE;
     case PTX_OPERAND_INT:
-    case PTX_OPERAND_FLOAT:
         if (is_result)
             return ptx_bad_operands(p);
-        arg->size = o->kind == PTX_OPERAND_FLOAT && o->is_single ? 4 : 8;
-        arg->reg = ptx_pool_value(p, o->value, arg->size);
+        arg->size = 8;
+        arg->reg = ptx_pool_value(p, o->value, 8);
+        return arg->reg != PTX_OP_NONE;
+    case PTX_OPERAND_FLOAT:
+        if (is_result || (size != 4 && size != 8))
+            return ptx_bad_operands(p);
+        arg->size = size;
+        arg->reg = ptx_source(p, o, size == 4 ? PTX_F32 : PTX_F64, false);
         return arg->reg != PTX_OP_NONE;
     default:
         return ptx_bad_operands(p);
     }
 }
 
-static bool parse_arg_list(struct ptx_parser *p, const struct ptx_operand *list, bool is_result,
-                           struct ptx_arg *out)
+static bool parse_arg_list(struct ptx_parser *p, const struct ptx_operand *list,
+                           const struct ptx_code *callee, struct ptx_arg *out)
 {
-    for (unsigned k = 0; list && k < list->count; k++)
-        if (!parse_arg(p, ptx_operand_at(p, list->first + k), is_result, &out[k]))
+    for (unsigned k = 0; list && k < list->count; k++) {
+        bool is_known = callee && k < callee->param_count;
+        uint32_t size = is_known ? callee->params[callee->result_count + k].size : 0;
+        if (!parse_arg(p, ptx_operand_at(p, list->first + k), false, size, &out[k]))
             return false;
+    }
     return true;
 }
 
-static bool note_callee(struct ptx_parser *p, uint32_t index)
+static bool parse_result_list(struct ptx_parser *p, const struct ptx_operand *list,
+                              struct ptx_arg *out)
 {
-    uint32_t *slot;
-
-    for (size_t k = 0; k < p->used_codes.count; k++)
-        if (((uint32_t *)p->used_codes.items)[k] == index)
-            return true;
-    slot = ptx_array_add(&p->used_codes, sizeof(*slot));
-    if (!slot)
-        return ptx_fail_memory(p);
-    *slot = index;
+    for (unsigned k = 0; list && k < list->count; k++)
+        if (!parse_arg(p, ptx_operand_at(p, list->first + k), true, 0, &out[k]))
+            return false;
     return true;
 }
 
@@ -175,12 +185,13 @@ static bool decode_call(struct ptx_parser *p, const struct ptx_row *row)
     call->arg_count = parts.args ? parts.args->count : 0;
     call->result_count = parts.results ? parts.results->count : 0;
     call->args = ptx_extra(p, (call->arg_count + call->result_count) * sizeof(*call->args));
-    if (!call->args || !parse_arg_list(p, parts.args, false, call->args) ||
-        !parse_arg_list(p, parts.results, true, call->args + call->arg_count))
+    if (direct)
+        call->target = ptx_code_at(p->module, callee->symbol->index);
+    if (!call->args || !parse_arg_list(p, parts.args, call->target, call->args) ||
+        !parse_result_list(p, parts.results, call->args + call->arg_count))
         return false;
     if (direct) {
-        call->target = ptx_code_at(p->module, callee->symbol->index);
-        note_callee(p, callee->symbol->index);
+        ptx_note_code(p, callee->symbol->index);
     } else {
         pointer = ptx_source(p, callee, PTX_U64, false);
         p->code->calls_unknown = true;

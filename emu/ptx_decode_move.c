@@ -13,34 +13,59 @@ static unsigned register_size(ptx_type type)
     return ptx_type_size(ptx_register_type(type));
 }
 
+static unsigned vector_count(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPERAND_VECTOR ? o->count : o->kind == PTX_OPERAND_REG ? o->vector : 0;
+}
+
+/* Element `k` of a vector register or of {a, b}; false when the operand is not `count` wide. */
+static bool vector_element(struct ptx_parser *p, const struct ptx_operand *o, unsigned k,
+                           unsigned count, struct ptx_operand *out)
+{
+    if (vector_count(o) != count)
+        return ptx_bad_operands(p);
+    if (o->kind == PTX_OPERAND_VECTOR) {
+        *out = *ptx_operand_at(p, o->first + k);
+        return true;
+    }
+    *out = *o;
+    out->op += k * register_size(o->type) * PTX_LANES;
+    out->vector = 0;
+    return true;
+}
+
+/* Between one register and a vector that fills it: {a, b}, or a vector register. */
 static bool decode_pack(struct ptx_parser *p, ptx_type type)
 {
     const struct ptx_operand *d = ptx_operand_at(p, 0);
     const struct ptx_operand *a = ptx_operand_at(p, 1);
-    bool unpack = d->kind == PTX_OPERAND_VECTOR;
+    bool unpack = vector_count(d) != 0;
     const struct ptx_operand *v = unpack ? d : a;
     uint32_t whole = ptx_type_size(type);
+    uint32_t count = vector_count(v);
     static const uint8_t types[17] = {[1] = PTX_B8, [2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
 
     if (ptx_type_class(type) != 'b')
         return ptx_unsupported(p);
-    if ((v->count != 2 && v->count != 4) || (unpack && a->kind == PTX_OPERAND_VECTOR))
+    if ((count != 2 && count != 4) || (unpack && vector_count(a)))
         return ptx_bad_operands(p);
-    ptx_type part = types[whole / v->count];
+    ptx_type part = types[whole / count];
     if (!part)
         return ptx_unsupported(p);
-    struct ptx_pack *pack = ptx_extra(p, sizeof(*pack) + v->count * sizeof(ptx_op));
+    struct ptx_pack *pack = ptx_extra(p, sizeof(*pack) + count * sizeof(ptx_op));
     if (!pack)
         return false;
-    pack->count = v->count;
-    pack->size = whole / v->count;
-    for (unsigned k = 0; k < v->count; k++) {
-        const struct ptx_operand *e = ptx_operand_at(p, v->first + k);
+    pack->count = count;
+    pack->size = whole / count;
+    for (unsigned k = 0; k < count; k++) {
+        struct ptx_operand e;
+        if (!vector_element(p, v, k, count, &e))
+            return false;
         if (unpack)
             pack->elements[k] =
-                e->kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, e, part, false);
+                e.kind == PTX_OPERAND_SINK ? PTX_OP_NONE : ptx_dest(p, &e, part, false);
         else
-            pack->elements[k] = ptx_source(p, e, part, false);
+            pack->elements[k] = ptx_source(p, &e, part, false);
     }
     ptx_op other = unpack ? ptx_source(p, a, type, false) : ptx_dest(p, d, type, false);
     struct ptx_insn *i = ptx_emit(p, unpack ? ptx_run_unpack : ptx_run_pack);
@@ -60,20 +85,40 @@ static ptx_type mov_type(ptx_type type)
     return type == PTX_PRED ? type : bits[ptx_type_size(type)];
 }
 
-/* A vector of registers to another, mov.v2 and mov.v4. */
+/* mov.v2 and mov.v4: what is read may be among what is written, so it is copied first. */
 static bool decode_mov_vector(struct ptx_parser *p, ptx_type type, unsigned count)
 {
-    const struct ptx_operand *d = ptx_operand_at(p, 0);
-    const struct ptx_operand *a = ptx_operand_at(p, 1);
+    struct ptx_operand e;
+    ptx_op copies[4];
 
-    if (d->vector != count || a->vector != count || d->kind != PTX_OPERAND_REG)
-        return ptx_unsupported(p);
     for (unsigned k = 0; k < count; k++) {
+        if (!vector_element(p, ptx_operand_at(p, 1), k, count, &e))
+            return false;
+        copies[k] = ptx_register_new(p, type, 1);
+        ptx_op from = ptx_source(p, &e, type, false);
         struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MOV, mov_type(type)));
-        i->dst = d->op + k * register_size(type) * PTX_LANES;
-        i->src[0] = a->op + k * register_size(type) * PTX_LANES;
+        i->dst = copies[k];
+        i->src[0] = from;
+    }
+    for (unsigned k = 0; k < count; k++) {
+        if (!vector_element(p, ptx_operand_at(p, 0), k, count, &e))
+            return false;
+        ptx_op to = ptx_dest(p, &e, type, false);
+        struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MOV, mov_type(type)));
+        i->dst = to;
+        i->src[0] = copies[k];
     }
     return true;
+}
+
+/* A value, or the address of name[%r1]. */
+static ptx_op mov_source(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type)
+{
+    struct ptx_address a;
+
+    if (o->kind != PTX_OPERAND_SYMBOL || !o->first || register_size(type) != 8)
+        return ptx_source(p, o, type, false);
+    return ptx_parse_address(p, o, PTX_SPACE_GENERIC, &a) ? ptx_address_op(p, &a) : PTX_OP_NONE;
 }
 
 static bool decode_mov(struct ptx_parser *p, const struct ptx_row *row)
@@ -85,13 +130,13 @@ static bool decode_mov(struct ptx_parser *p, const struct ptx_row *row)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
         return false;
-    if (ptx_take(p, MOD_v2) || ptx_take(p, MOD_v4))
-        return decode_mov_vector(p, type, ptx_operand_at(p, 0)->vector);
-    if (ptx_operand_at(p, 0)->kind == PTX_OPERAND_VECTOR ||
-        ptx_operand_at(p, 1)->kind == PTX_OPERAND_VECTOR)
+    unsigned count = ptx_take(p, MOD_v2) ? 2 : ptx_take(p, MOD_v4) ? 4 : 1;
+    if (count > 1)
+        return decode_mov_vector(p, type, count);
+    if (vector_count(ptx_operand_at(p, 0)) || vector_count(ptx_operand_at(p, 1)))
         return decode_pack(p, type);
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), type, false);
-    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
+    ptx_op a = mov_source(p, ptx_operand_at(p, 1), type);
     struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MOV, mov_type(type)));
     i->dst = dst;
     i->src[0] = a;
@@ -112,8 +157,8 @@ static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, st
     if (s->kind != PTX_SYMBOL_VAR)
         return ptx_bad_operands(p);
     const struct ptx_var *v = ptx_var_at(p->module, s->index);
-    if (v->space == PTX_SPACE_SHARED)
-        a->space = PTX_SPACE_SHARED;
+    if (v->space == PTX_SPACE_SHARED || v->space == PTX_SPACE_LOCAL)
+        a->space = v->space;
     if (v->is_dynamic) {
         a->base = ptx_special_op(PTX_SPECIAL_DYNAMIC_SHARED);
         a->is_narrow = true;
@@ -124,17 +169,41 @@ static bool symbol_address(struct ptx_parser *p, const struct ptx_operand *b, st
     return a->base != PTX_OP_NONE;
 }
 
+/* name[index], the index a constant or a register. */
+static bool indexed_address(struct ptx_parser *p, const struct ptx_operand *o,
+                            struct ptx_address *a)
+{
+    if (!symbol_address(p, o, a))
+        return false;
+    if (!o->first)
+        return true;
+    ptx_op base = ptx_address_op(p, a);
+    ptx_op index = ptx_source(p, ptx_operand_at(p, o->first), PTX_U64, true);
+    ptx_op size = ptx_pool_value(p, ptx_type_size(o->symbol->type), 8);
+    a->base = ptx_register_new(p, PTX_U64, 1);
+    a->imm = 0;
+    a->is_narrow = false;
+    struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MAD, PTX_U64));
+    i->dst = a->base;
+    i->src[0] = index;
+    i->src[1] = size;
+    i->src[2] = base;
+    return p->status == PTX_OK;
+}
+
 bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
                        struct ptx_address *a)
 {
     const struct ptx_operand *b = ptx_operand_at(p, o->first);
 
     *a = (struct ptx_address){.base = PTX_OP_NONE, .space = space};
-    if (o->kind != PTX_OPERAND_ADDRESS || o->count)
-        return ptx_bad_operands(p);
     /* Parameters of a function live in local memory. */
     if (space == PTX_SPACE_PARAM && !p->code->info.is_entry)
         a->space = PTX_SPACE_LOCAL;
+    if (o->kind == PTX_OPERAND_SYMBOL && o->is_indexed)
+        return indexed_address(p, o, a);
+    if (o->kind != PTX_OPERAND_ADDRESS || o->count)
+        return ptx_bad_operands(p);
     switch (b->kind) {
     case PTX_OPERAND_SYMBOL:
         return symbol_address(p, b, a);

@@ -68,7 +68,6 @@ static bool parse_version(struct ptx_parser *p)
     p->version = (uint16_t)(major * 10 + minor);
     if (p->module->version < p->version)
         p->module->version = p->version;
-    ptx_symbols_drop(p, 0);
     p->unit++;
     ptx_lexer_next(&p->lexer);
     return true;

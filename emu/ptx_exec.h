@@ -40,7 +40,8 @@ struct ptx_frame {
     uint32_t local_base;         /* of its local frame, bytes in each lane's local memory */
     uint32_t taken;              /* above the frame, by alloca */
     uint8_t *registers;
-    bool is_first; /* belongs to the warp: stays when its lanes have left */
+    size_t capacity; /* bytes of them */
+    bool is_first;   /* belongs to the warp: stays when its lanes have left */
 };
 
 struct ptx_group {
@@ -83,10 +84,12 @@ struct ptx_warp {
     bool waits;     /* no group is ready */
     struct ptx_block *block;
     struct ptx_run *run;
-    struct ptx_frame *first; /* the kernel's own; used again by the next block */
-    uint8_t *local;          /* 32 times run->local_stride bytes */
-    uint32_t used_groups;    /* a bit each: not free */
-    uint64_t open_joins;     /* a bit each: lanes are expected */
+    struct ptx_frame *first;        /* the kernel's own; used again by the next block */
+    struct ptx_frame *spare_frames; /* left, to use again; linked by parent */
+    uint32_t spare_frame_count;
+    uint8_t *local;       /* 32 times run->local_stride bytes */
+    uint32_t used_groups; /* a bit each: not free */
+    uint64_t open_joins;  /* a bit each: lanes are expected */
     struct ptx_group groups[PTX_LANES];
     struct ptx_join joins[PTX_JOIN_COUNT];
     uint8_t specials[PTX_SPECIAL_BYTES] __attribute__((aligned(64)));
@@ -133,10 +136,12 @@ struct ptx_run {
     uint64_t instructions; /* thread-instructions */
     uint64_t steps;        /* warp-instructions */
     uint32_t shared_static;
-    uint32_t shared_size;
+    uint32_t shared_size;     /* with what is reserved */
+    uint32_t shared_reserved; /* where that starts, behind the program's own */
     uint64_t local_stride;
     uint32_t threads; /* a block */
     uint64_t grid_id;
+    uint32_t *workspace; /* of a cooperative launch, see ptx_run.c; NULL */
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
@@ -242,11 +247,15 @@ void ptx_warp_exit(struct ptx_warp *warp, uint32_t lanes);
 void ptx_warp_yield(struct ptx_warp *warp);
 /* Continue where the warp stopped; false when no group is ready. */
 bool ptx_warp_resume(struct ptx_warp *warp);
-/* At a .sync instruction: the lanes to run it for, 0 when the group has to wait for others. */
+/* At a .sync instruction: the lanes to run it for, 0 when the group has to wait for others. Lanes
+ * may name different members, as the halves of a warp do that are tiles of their own. */
 uint32_t ptx_warp_gather(struct ptx_warp *warp, const struct ptx_insn *insn, ptx_op members);
+/* Those of `run` that name the same members as its lowest lane. */
+uint32_t ptx_warp_part(const struct ptx_warp *warp, ptx_op members, uint32_t run);
 struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code *code,
                                    const struct ptx_insn *call, uint32_t lanes);
-void ptx_frame_destroy(struct ptx_frame *frame);
+void ptx_frame_destroy(struct ptx_warp *warp, struct ptx_frame *frame);
+void ptx_spare_frames_free(struct ptx_warp *warp);
 
 /* ptx_block.c: a block at the start of its threads, NULL when out of memory. Destroying one whose
  * threads have all exited keeps it for the launch's next block. */

@@ -97,6 +97,13 @@ static inline uint32_t carry_in(const struct ptx_warp *w, const struct ptx_insn 
     return i->flags & PTX_F_CARRY_IN ? w->carry >> lane & 1 : 0;
 }
 
+/* A subtraction adds the complement: its carry is set when nothing was borrowed. Code that mixes
+ * sub.cc with addc, as the 128-bit division of NVIDIA's compiler does, sees that. */
+static inline uint32_t unborrowed(const struct ptx_warp *w, const struct ptx_insn *i, unsigned lane)
+{
+    return i->flags & PTX_F_CARRY_IN ? w->carry >> lane & 1 : 1;
+}
+
 /* One lane at a time: CC.CF is a bit mask. */
 #define EACH_LANE(w)                                                                               \
     for (uint32_t left = (w)->mask, l; left && (l = (uint32_t)__builtin_ctz(left), true);          \
@@ -122,9 +129,9 @@ static inline uint32_t carry_in(const struct ptx_warp *w, const struct ptx_insn 
         const T *b = ptx_lanes(w, i->src[1]);                                                      \
         EACH_LANE(w)                                                                               \
         {                                                                                          \
-            WIDE difference = (WIDE)a[l] - b[l] - carry_in(w, i, l);                               \
-            d[l] = (T)difference;                                                                  \
-            set_carry(w, i, l, difference >> N & 1);                                               \
+            WIDE sum = (WIDE)a[l] + (T)~b[l] + unborrowed(w, i, l);                                \
+            d[l] = (T)sum;                                                                         \
+            set_carry(w, i, l, sum >> N);                                                          \
         }                                                                                          \
     }
 CARRY_OPS(32, uint32_t, uint64_t)

@@ -194,7 +194,7 @@ static void leave(struct ptx_warp *w)
     ptx_warp_set_frame(w, caller);
     frame->inside &= ~w->active;
     if (!frame->inside)
-        ptx_frame_destroy(frame);
+        ptx_frame_destroy(w, frame);
 }
 
 void ptx_run_end(struct ptx_warp *w, const struct ptx_insn *i)

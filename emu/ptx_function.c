@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAME_MAX (1u << 26)
+#define FRAME_MAX    (1u << 26)
+#define VARIADIC_MAX 4096 /* bytes of the arguments behind "..." */
 
 ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count)
 {
@@ -119,6 +120,9 @@ static bool parse_param(struct ptx_parser *p)
         return false;
     if (p->code->info.is_entry)
         return add_kernel_param(p, &d);
+    /* .param .b8 x[]: each call has its own size. */
+    if (d.is_open)
+        d.size = VARIADIC_MAX;
     return add_function_param(p, &d, word == MOD_reg);
 }
 
@@ -202,51 +206,41 @@ static struct ptx_code *code_create(struct ptx_parser *p, const struct ptx_token
         return NULL;
     }
     *slot = code;
+    code->index = (uint32_t)p->module->codes.count - 1;
     code->info.name = ptx_token_copy(p, name);
     code->unit = p->unit;
     code->line = name->line;
     return p->status == PTX_OK ? code : NULL;
 }
 
-static bool same_name(const struct ptx_code *code, const struct ptx_token *name)
-{
-    return strlen(code->info.name) == name->size &&
-           memcmp(code->info.name, name->text, name->size) == 0;
-}
-
-/* The function that a head declares. Other units are searched only when there are any. */
+/* The function that a head declares. */
 static struct ptx_code *code_for(struct ptx_parser *p, const struct ptx_token *name,
                                  enum ptx_mod linkage)
 {
     struct ptx_symbol *s = ptx_symbol_find(p, name);
-    size_t index = p->module->codes.count;
 
     if (s && s->kind == PTX_SYMBOL_CODE)
         return ptx_code_at(p->module, s->index);
-    if (p->unit > 1 && linkage != MOD_UNKNOWN)
-        for (size_t i = 0; i < p->module->codes.count && index == p->module->codes.count; i++) {
-            const struct ptx_code *code = ptx_code_at(p->module, i);
-            if (code->is_visible && same_name(code, name))
-                index = i;
-        }
-    if (index == p->module->codes.count && !code_create(p, name))
-        return NULL;
-    s = ptx_symbol_add(p, name, PTX_SYMBOL_CODE);
+    s = linkage == MOD_UNKNOWN ? NULL : ptx_symbol_linked(p, name, PTX_SYMBOL_CODE);
+    struct ptx_code *code = s ? ptx_code_at(p->module, s->index) : code_create(p, name);
+    s = code ? ptx_symbol_add(p, name, PTX_SYMBOL_CODE) : NULL;
     if (!s)
         return NULL;
-    s->index = (uint32_t)index;
-    return ptx_code_at(p->module, index);
+    s->index = code->index;
+    return code;
 }
 
 static void reset_function(struct ptx_parser *p)
 {
-    struct ptx_array *arrays[] = {&p->insns,      &p->labels,        &p->fixups,
-                                  &p->params,     &p->public_params, &p->used_vars,
-                                  &p->used_codes, &p->scope_parents};
+    struct ptx_array *arrays[] = {&p->insns,         &p->fixups,    &p->params,
+                                  &p->public_params, &p->used_vars, &p->used_codes,
+                                  &p->scope_parents};
 
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         arrays[i]->count = 0;
+    ptx_labels_clear(p);
     p->scope_next = 0;
+    p->number++;
 }
 
 /* A body that a .weak twin makes superfluous is checked all the same, then dropped. */
@@ -299,7 +293,7 @@ static void publish(struct ptx_parser *p, struct ptx_code *code)
 static bool parse_body(struct ptx_parser *p, struct ptx_code *code, bool is_first)
 {
     code->is_defined = true;
-    if (!ptx_parse_body(p) || !ptx_finish_code(p))
+    if (!(p->record ? ptx_record_skip(p, code) : ptx_parse_body(p) && ptx_finish_code(p)))
         return false;
     if (is_first)
         publish(p, code);
@@ -321,11 +315,13 @@ static bool parse_rest(struct ptx_parser *p, const struct ptx_token *name, enum 
         bool is_first = twin == code;
         if (!twin)
             return false;
+        head.index = twin->index;
         head.is_visible = code->is_visible;
         head.is_weak = linkage == MOD_weak;
         head.info.name = twin->info.name;
         head.unit = p->unit;
         head.line = name->line;
+        head.name_at = name->text;
         *twin = head;
         p->code = twin;
         copy_params(p, twin);
@@ -356,42 +352,59 @@ static bool skip_attribute(struct ptx_parser *p)
     return ptx_expect(p, ')');
 }
 
-bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage)
+/* (results) name (parameters) directives, from behind .entry or .func. The name must be in scope 0
+ * before the parameters, whose symbols are dropped at the end. */
+static bool parse_head(struct ptx_parser *p, struct ptx_token *name, size_t *known,
+                       enum ptx_mod linkage)
 {
-    struct ptx_code head = {
-        .info = {.is_entry = is_entry, .version = p->version, .target = (uint16_t)p->target}};
-    size_t known;
-    struct ptx_token name;
+    struct ptx_code *head = p->code;
+    struct ptx_lexer results = p->lexer;
     bool ok = true;
 
-    if (!skip_attribute(p))
-        return false;
-    /* The name must be in scope 0 before the parameters, whose symbols are dropped at the end. */
-    reset_function(p);
-    p->code = &head;
-    struct ptx_lexer results = p->lexer;
-    if (!is_entry && ptx_lexer_take(&p->lexer, '('))
+    if (!head->info.is_entry && ptx_lexer_take(&p->lexer, '('))
         while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_take(&p->lexer, ')'))
             ptx_lexer_next(&p->lexer);
-    name = p->lexer.token;
-    if (name.kind != PTX_TOKEN_NAME)
+    *name = p->lexer.token;
+    if (name->kind != PTX_TOKEN_NAME)
         return ptx_fail_expected(p, "a function name");
-    if (!code_for(p, &name, linkage))
+    if (!p->again && !code_for(p, name, linkage))
         return false;
-    known = p->symbols.count;
+    *known = p->symbols.count;
     ptx_lexer_next(&p->lexer);
     struct ptx_lexer rest = p->lexer;
     ptx_scope_enter(p);
     p->lexer = results;
-    if (!is_entry && ptx_lexer_take(&p->lexer, '('))
+    if (!head->info.is_entry && ptx_lexer_take(&p->lexer, '('))
         ok = parse_params(p);
-    head.result_count = (uint32_t)p->params.count;
+    head->result_count = (uint32_t)p->params.count;
     p->lexer = rest;
     if (ok && ptx_lexer_take(&p->lexer, '('))
         ok = parse_params(p);
-    ok = ok && parse_directives(p) && parse_rest(p, &name, linkage);
+    return ok && parse_directives(p);
+}
+
+bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage)
+{
+    struct ptx_code head = {
+        .info = {.is_entry = is_entry, .version = p->version, .target = (uint16_t)p->target},
+        .head = ptx_token_start(&p->lexer.token),
+        .head_line = p->lexer.token.line};
+    size_t known = p->symbols.count;
+    struct ptx_token name;
+
+    if (!skip_attribute(p))
+        return false;
+    reset_function(p);
+    p->code = &head;
+    bool ok = parse_head(p, &name, &known, linkage);
+    if (ok && p->again)
+        ok = ptx_expect(p, '{') && ptx_parse_body(p) && ptx_finish_code(p);
+    else if (ok)
+        ok = parse_rest(p, &name, linkage);
     ptx_scope_leave(p, 0);
     ptx_symbols_drop(p, known);
+    if (p->again)
+        *p->again = head;
     p->code = NULL;
     return ok;
 }

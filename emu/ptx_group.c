@@ -3,6 +3,7 @@
  * Groups of lanes: splitting, meeting, exiting, taking turns. See ptx_exec.h.
  */
 #include "emu/ptx_exec.h"
+#include "emu/ptx_module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +12,42 @@
  * let go, as threads of sm_70 and later always make progress. */
 #define SPINS_MAX 8
 
+#define SPARE_FRAMES_MAX 8
+#define FRAME_HEAD       (sizeof(struct ptx_frame) / 64 * 64 + 64)
+
+/* Calls come and go all the time: a frame that was left is used again. */
+static struct ptx_frame *frame_take(struct ptx_warp *w, size_t size)
+{
+    for (struct ptx_frame **at = &w->spare_frames; *at; at = &(*at)->parent) {
+        struct ptx_frame *frame = *at;
+        if (frame->capacity < size)
+            continue;
+        *at = frame->parent;
+        w->spare_frame_count--;
+        return frame;
+    }
+    struct ptx_frame *frame = aligned_alloc(64, FRAME_HEAD + size);
+    if (frame)
+        frame->capacity = size;
+    return frame;
+}
+
 struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *code,
                                    const struct ptx_insn *call, uint32_t lanes)
 {
     size_t size = ((size_t)code->frame_size + 127) & ~(size_t)63;
-    struct ptx_frame *frame = aligned_alloc(64, sizeof(*frame) / 64 * 64 + 64 + size);
+    struct ptx_frame *frame = frame_take(w, size);
 
     if (!frame)
         return NULL;
-    *frame = (struct ptx_frame){
-        .parent = call ? w->frame : NULL, .code = code, .call = call, .inside = lanes};
-    frame->registers = (uint8_t *)frame + sizeof(*frame) / 64 * 64 + 64;
+    *frame = (struct ptx_frame){.parent = call ? w->frame : NULL,
+                                .code = code,
+                                .call = call,
+                                .inside = lanes,
+                                .capacity = frame->capacity};
+    frame->registers = (uint8_t *)frame + FRAME_HEAD;
     memset(frame->registers, 0, size);
+    frame->local_base = w->run->launch->module->local_size;
     /* Each level takes something, as a return address would, so that no recursion is endless. */
     if (call)
         frame->local_base =
@@ -30,10 +55,27 @@ struct ptx_frame *ptx_frame_create(struct ptx_warp *w, const struct ptx_code *co
     return frame;
 }
 
-void ptx_frame_destroy(struct ptx_frame *frame)
+void ptx_frame_destroy(struct ptx_warp *w, struct ptx_frame *frame)
 {
-    if (frame && !frame->is_first)
+    if (!frame || frame->is_first)
+        return;
+    if (w->spare_frame_count == SPARE_FRAMES_MAX) {
         free(frame);
+        return;
+    }
+    frame->parent = w->spare_frames;
+    w->spare_frames = frame;
+    w->spare_frame_count++;
+}
+
+void ptx_spare_frames_free(struct ptx_warp *w)
+{
+    while (w->spare_frames) {
+        struct ptx_frame *next = w->spare_frames->parent;
+        free(w->spare_frames);
+        w->spare_frames = next;
+    }
+    w->spare_frame_count = 0;
 }
 
 void ptx_warp_count(struct ptx_warp *w)
@@ -194,13 +236,13 @@ static void leave_joins(struct ptx_warp *w, uint32_t lanes)
     }
 }
 
-static void leave_frames(struct ptx_frame *frame, uint32_t lanes)
+static void leave_frames(struct ptx_warp *w, struct ptx_frame *frame, uint32_t lanes)
 {
     while (frame) {
         struct ptx_frame *parent = frame->parent;
         frame->inside &= ~lanes;
         if (!frame->inside)
-            ptx_frame_destroy(frame);
+            ptx_frame_destroy(w, frame);
         frame = parent;
     }
 }
@@ -224,7 +266,7 @@ void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
     if (!w->active)
         drop_current(w);
     leave_joins(w, lanes);
-    leave_frames(w->frame, lanes);
+    leave_frames(w, w->frame, lanes);
     wake_syncs(w);
     if (!w->active)
         ptx_warp_switch(w);
@@ -269,10 +311,52 @@ static uint32_t member_lanes(const struct ptx_warp *w, ptx_op members)
     return ((const uint32_t *)ptx_lanes(w, members))[first] & w->alive;
 }
 
+uint32_t ptx_warp_part(const struct ptx_warp *w, ptx_op members, uint32_t run)
+{
+    uint32_t same = 0;
+
+    if (members == PTX_OP_NONE || (members & PTX_OP_BASE_MASK) == PTX_BASE_POOL)
+        return run;
+    const uint32_t *values = ptx_lanes(w, members);
+    uint32_t value = values[__builtin_ctz(run)];
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        same |= (uint32_t)(values[l] == value) << l;
+    return same & run;
+}
+
+/* Nobody in the group has to wait for a lane that is elsewhere. */
+static bool is_complete(const struct ptx_warp *w, ptx_op members)
+{
+    const uint32_t *values = ptx_lanes(w, members);
+    uint32_t part;
+
+    for (uint32_t left = w->mask; left; left &= ~part) {
+        part = ptx_warp_part(w, members, left);
+        if (values[__builtin_ctz(left)] & w->alive & ~w->active)
+            return false;
+    }
+    return true;
+}
+
+/* The lanes that name other members than the first become a group of their own. */
+static void split_members(struct ptx_warp *w, const struct ptx_insn *i, ptx_op members)
+{
+    uint32_t same = ptx_warp_part(w, members, w->mask);
+    uint32_t others = w->mask & ~same;
+
+    if (!others || is_complete(w, members))
+        return;
+    add_group(w, i, w->frame, others, w->join);
+    ptx_warp_count(w);
+    w->active &= ~others;
+    w->mask = same;
+}
+
 /* Groups at the same instruction of the same call may be run together: their lanes are lanes of the
  * same registers. At other instructions a plain bar.warp.sync needs only their presence. */
 uint32_t ptx_warp_gather(struct ptx_warp *w, const struct ptx_insn *i, ptx_op members)
 {
+    split_members(w, i, members);
     uint32_t need = member_lanes(w, members);
     uint32_t present = w->active;
     uint32_t run = w->mask;

@@ -52,8 +52,8 @@ enum ptx_flag {
     PTX_F_MODE_SHIFT = 16,    /* family's own number, 8 bits */
 };
 
-/* In flags, of every family: the last of the instructions that one of the text became. Profiles count
- * these, so that a line counts once. */
+/* In flags, of every family: the last of the instructions that one of the text became. Profiles
+ * count these, so that a line counts once. */
 #define PTX_F_LAST 0x80000000u
 
 enum ptx_round {
@@ -127,7 +127,14 @@ struct ptx_code {
     bool is_weak;
     bool calls_unknown; /* makes indirect calls or recurses */
     uint32_t line;
-    uint32_t unit;          /* which .version of the text it came after */
+    uint32_t index;   /* among the module's functions */
+    uint32_t unit;    /* which .version of the text it came after */
+    const char *head; /* in the text, behind .entry or .func; and its line */
+    const char *name_at;
+    uint32_t head_line;
+    uint32_t end; /* offset in the text of the body's last brace, and its line */
+    uint32_t end_line;
+    uint32_t noted;         /* the function being read uses it: its number */
     struct ptx_arg *params; /* where the callee finds them, results first */
     uint32_t param_count;
     uint32_t result_count;
@@ -140,6 +147,15 @@ struct ptx_code {
     uint32_t mark; /* of the layout's walks */
     uint8_t stack_state;
     uint8_t is_alone; /* ptx_team.c's */
+    uint8_t is_ready; /* decoded, and all that it may call: ptx_lazy.c's, atomic */
 };
+
+/* Is it an instruction of this function? The function may be being decoded by another thread. */
+static inline bool ptx_code_holds(const struct ptx_code *code, const struct ptx_insn *insn)
+{
+    const struct ptx_insn *insns = __atomic_load_n(&code->insns, __ATOMIC_ACQUIRE);
+
+    return insns && insn >= insns && insn < insns + code->insn_count;
+}
 
 #endif

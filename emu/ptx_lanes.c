@@ -59,16 +59,23 @@ void ptx_run_shuffle(struct ptx_warp *w, const struct ptx_insn *i)
     ptx_set_pred(w, i->dst2, in_range);
 }
 
-/* src: predicate, members. dst: a predicate, or 32 bits for ballot. */
-void ptx_run_vote(struct ptx_warp *w, const struct ptx_insn *i)
+/* For each set of lanes that name the same members. */
+static void each_part(struct ptx_warp *w, const struct ptx_insn *i, ptx_op members,
+                      void (*run_part)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t run))
 {
-    uint32_t run = ptx_warp_gather(w, i, i->src[1]);
-    uint32_t bits;
+    uint32_t part;
 
-    if (!run)
-        return;
-    w->mask = run;
-    bits = ptx_pred(w, i->src[0]) & run;
+    for (uint32_t run = ptx_warp_gather(w, i, members); run; run &= ~part) {
+        part = ptx_warp_part(w, members, run);
+        w->mask = part;
+        run_part(w, i, part);
+    }
+}
+
+static void vote(struct ptx_warp *w, const struct ptx_insn *i, uint32_t run)
+{
+    uint32_t bits = ptx_pred(w, i->src[0]) & run;
+
     if (PTX_MODE(i) == PTX_VOTE_BALLOT) {
         uint32_t *d = ptx_lanes(w, i->dst);
         PTX_EACH(w, d[l] = bits);
@@ -81,6 +88,12 @@ void ptx_run_vote(struct ptx_warp *w, const struct ptx_insn *i)
     ptx_set_pred(w, i->dst, truth ? 0xffffffffu : 0);
 }
 
+/* src: predicate, members. dst: a predicate, or 32 bits for ballot. */
+void ptx_run_vote(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    each_part(w, i, i->src[1], vote);
+}
+
 static uint64_t value_at(const struct ptx_warp *w, const struct ptx_insn *i, unsigned l)
 {
     const void *a = ptx_lanes(w, i->src[0]);
@@ -88,16 +101,11 @@ static uint64_t value_at(const struct ptx_warp *w, const struct ptx_insn *i, uns
     return ptx_type_size(i->type) == 8 ? ((const uint64_t *)a)[l] : ((const uint32_t *)a)[l];
 }
 
-/* src: value, members. PTX_MODE: 1 for .all. */
-void ptx_run_match(struct ptx_warp *w, const struct ptx_insn *i)
+static void match(struct ptx_warp *w, const struct ptx_insn *i, uint32_t run)
 {
-    uint32_t run = ptx_warp_gather(w, i, i->src[1]);
     uint32_t masks[PTX_LANES] = {0};
     bool all = true;
 
-    if (!run)
-        return;
-    w->mask = run;
     for (uint32_t x = run; x; x &= x - 1) {
         unsigned l = (unsigned)__builtin_ctz(x);
         for (uint32_t y = run; y; y &= y - 1) {
@@ -111,6 +119,12 @@ void ptx_run_match(struct ptx_warp *w, const struct ptx_insn *i)
     if (i->dst != PTX_OP_NONE)
         PTX_EACH(w, d[l] = wants_all ? (all ? run : 0) : masks[l]);
     ptx_set_pred(w, i->dst2, all ? 0xffffffffu : 0);
+}
+
+/* src: value, members. PTX_MODE: 1 for .all. */
+void ptx_run_match(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    each_part(w, i, i->src[1], match);
 }
 
 static uint32_t reduce(unsigned op, bool is_signed, uint32_t a, uint32_t b)
@@ -133,16 +147,10 @@ static uint32_t reduce(unsigned op, bool is_signed, uint32_t a, uint32_t b)
     }
 }
 
-/* src: value, members. PTX_MODE: enum ptx_atomic. */
-void ptx_run_reduce(struct ptx_warp *w, const struct ptx_insn *i)
+static void reduce_part(struct ptx_warp *w, const struct ptx_insn *i, uint32_t run)
 {
-    uint32_t run = ptx_warp_gather(w, i, i->src[1]);
     const uint32_t *a = ptx_lanes(w, i->src[0]);
     uint32_t *d = ptx_lanes(w, i->dst);
-
-    if (!run)
-        return;
-    w->mask = run;
     uint32_t rest = run & (run - 1);
     uint32_t out = a[__builtin_ctz(run)];
     for (; rest; rest &= rest - 1)
@@ -150,19 +158,20 @@ void ptx_run_reduce(struct ptx_warp *w, const struct ptx_insn *i)
     PTX_EACH(w, d[l] = out);
 }
 
-/* The same for min and max of f32. */
-void ptx_run_reduce_float(struct ptx_warp *w, const struct ptx_insn *i)
+/* src: value, members. PTX_MODE: enum ptx_atomic. */
+void ptx_run_reduce(struct ptx_warp *w, const struct ptx_insn *i)
 {
-    uint32_t run = ptx_warp_gather(w, i, i->src[1]);
+    each_part(w, i, i->src[1], reduce_part);
+}
+
+static void reduce_float(struct ptx_warp *w, const struct ptx_insn *i, uint32_t run)
+{
     const float *a = ptx_lanes(w, i->src[0]);
     float *d = ptx_lanes(w, i->dst);
     bool least = PTX_MODE(i) == PTX_ATOM_MIN;
     bool any_nan = false;
     float out = PTX_NAN32;
 
-    if (!run)
-        return;
-    w->mask = run;
     for (uint32_t left = run; left; left &= left - 1) {
         float v = a[__builtin_ctz(left)];
         v = i->flags & PTX_F_ABS ? __builtin_fabsf(v) : v;
@@ -174,6 +183,12 @@ void ptx_run_reduce_float(struct ptx_warp *w, const struct ptx_insn *i)
     if (any_nan && i->flags & PTX_F_NAN)
         out = PTX_NAN32;
     PTX_EACH(w, d[l] = out);
+}
+
+/* The same for min and max of f32. */
+void ptx_run_reduce_float(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    each_part(w, i, i->src[1], reduce_float);
 }
 
 void ptx_run_warp_sync(struct ptx_warp *w, const struct ptx_insn *i)
@@ -189,19 +204,19 @@ void ptx_run_active_mask(struct ptx_warp *w, const struct ptx_insn *i)
     PTX_EACH(w, d[l] = bits);
 }
 
-/* dst: the leader's lane; dst2: whether this lane is it; src[0]: members. */
-void ptx_run_elect(struct ptx_warp *w, const struct ptx_insn *i)
+static void elect(struct ptx_warp *w, const struct ptx_insn *i, uint32_t run)
 {
-    uint32_t run = ptx_warp_gather(w, i, i->src[0]);
-    uint32_t leader;
+    uint32_t leader = (uint32_t)__builtin_ctz(run);
 
-    if (!run)
-        return;
-    w->mask = run;
-    leader = (uint32_t)__builtin_ctz(run);
     if (i->dst != PTX_OP_NONE) {
         uint32_t *d = ptx_lanes(w, i->dst);
         PTX_EACH(w, d[l] = leader);
     }
     ptx_set_pred(w, i->dst2, 1u << leader);
+}
+
+/* dst: the leader's lane; dst2: whether this lane is it; src[0]: members. */
+void ptx_run_elect(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    each_part(w, i, i->src[0], elect);
 }

@@ -42,6 +42,20 @@ void ptx_lexer_init(struct ptx_lexer *lexer, const char *text, size_t size);
 /* Moves on; at the end it stays at PTX_TOKEN_END. */
 void ptx_lexer_next(struct ptx_lexer *lexer);
 
+/* Where a lexer finds the token again. */
+static inline const char *ptx_token_start(const struct ptx_token *t)
+{
+    return t->text - (t->kind == PTX_TOKEN_DOT || t->kind == PTX_TOKEN_STRING);
+}
+
+/* Stands on the token that starts at `at`, in this line. */
+static inline void ptx_lexer_jump(struct ptx_lexer *lexer, const char *at, uint32_t line)
+{
+    lexer->at = at;
+    lexer->line = line;
+    ptx_lexer_next(lexer);
+}
+
 static inline bool ptx_lexer_is(const struct ptx_lexer *lexer, char punct)
 {
     return lexer->token.kind == PTX_TOKEN_PUNCT && lexer->token.text[0] == punct;

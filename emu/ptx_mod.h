@@ -64,7 +64,8 @@
     X(align)                                                                                         \
     X(all)                                                                                           \
     X(and)                                                                                           \
-    X(any) X(approx) X(aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(branchtargets) X(ca) X(         \
+    X(any)                                                                                           \
+    X(approx) X(aligned) X(arrive) X(b4e) X(ballot) X(bfly) X(branchtargets) X(ca) X(                \
         calltargets) X(callprototype) X(cas) X(cc) X(cg) X(clamp) X(clock) X(cluster) X(col)         \
         X(commit) X(common) X(conv) X(cs) X(cta) X(cv) X(dec) X(down) X(ecl) X(ecr) X(entry) X(      \
             eq) X(equ) X(evict_first) X(evict_last) X(evict_normal) X(exch) X(exit) X(extern)        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emu/ptx_memory.h"
-#include "emu/ptx_parse.h"
+#include "emu/ptx_record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +22,19 @@ static bool link_call(struct ptx_parser *p, const struct ptx_insn *i)
     return true;
 }
 
+bool ptx_link_code(struct ptx_parser *p, const struct ptx_code *code)
+{
+    for (uint32_t k = 0; k < code->insn_count; k++)
+        if (code->insns[k].fn == ptx_run_call && !link_call(p, &code->insns[k]))
+            return false;
+    return true;
+}
+
 static bool link_calls(struct ptx_parser *p)
 {
-    for (size_t c = 0; c < p->module->codes.count; c++) {
-        const struct ptx_code *code = ptx_code_at(p->module, c);
-        for (uint32_t k = 0; k < code->insn_count; k++)
-            if (code->insns[k].fn == ptx_run_call && !link_call(p, &code->insns[k]))
-                return false;
-    }
+    for (size_t c = 0; c < p->module->codes.count; c++)
+        if (!ptx_link_code(p, ptx_code_at(p->module, c)))
+            return false;
     return true;
 }
 
@@ -41,38 +46,53 @@ static bool is_missing(const struct ptx_module *m, const struct ptx_reloc *r)
 }
 
 /* Variables that are used but defined nowhere. */
-static bool link_variables(struct ptx_parser *p)
+bool ptx_link_relocs(struct ptx_parser *p, size_t first)
 {
     const struct ptx_reloc *relocs = p->module->relocs.items;
 
-    for (size_t k = 0; k < p->module->relocs.count; k++)
+    for (size_t k = first; k < p->module->relocs.count; k++)
         if (is_missing(p->module, &relocs[k]))
             return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "undefined variable '%s'",
                             ptx_var_at(p->module, relocs[k].target)->info.name);
     return true;
 }
 
-/* The pool moves to where lanes are aligned for vector loads. */
-static bool align_pool(struct ptx_parser *p)
+/* The pool grew by doubling; nobody looks at it yet, so it may move. */
+static bool fit_pool(struct ptx_parser *p)
 {
     struct ptx_module *m = p->module;
-    size_t size = (m->pool.size + 255) & ~(size_t)127;
+    size_t size = (m->pool_size + 255) & ~(size_t)127;
 
-    m->pool_lanes = aligned_alloc(128, size);
-    if (!m->pool_lanes)
+    if (m->is_pool_fixed)
+        return true;
+    uint8_t *lanes = aligned_alloc(128, size);
+    if (!lanes)
         return ptx_fail_memory(p);
-    if (m->pool.size)
-        memcpy(m->pool_lanes, m->pool.data, m->pool.size);
-    tsm_buffer_finish(&m->pool);
+    if (m->pool_size)
+        memcpy(lanes, m->pool_lanes, m->pool_size);
+    free(m->pool_lanes);
+    m->pool_lanes = lanes;
+    m->pool_capacity = size;
+    m->is_pool_fixed = true;
     return true;
+}
+
+static bool lay_out(struct ptx_parser *p)
+{
+    const char *name = NULL;
+
+    if (ptx_layout(p->module, &name) != PTX_OK)
+        return ptx_fail_memory(p);
+    return !name || ptx_fail(p, PTX_INVALID, p->lexer.token.line,
+                             "'%s' needs too much shared or local memory", name);
 }
 
 static bool parse(struct ptx_parser *p, bool is_part)
 {
     if (is_part)
         return ptx_parse_module(p);
-    return ptx_parse_module(p) && link_calls(p) && link_variables(p) && align_pool(p) &&
-           (ptx_layout(p->module) == PTX_OK || ptx_fail_memory(p));
+    return ptx_parse_module(p) && link_calls(p) && ptx_link_relocs(p, 0) && fit_pool(p) &&
+           lay_out(p);
 }
 
 static struct ptx_module *module_new(const char *text, size_t size, unsigned target)
@@ -95,11 +115,30 @@ static struct ptx_module *module_new(const char *text, size_t size, unsigned tar
     return m;
 }
 
+static struct ptx_parser *parser_new(struct ptx_module *m, struct ptx_log *log)
+{
+    struct ptx_parser *p = m ? calloc(1, sizeof(*p)) : NULL;
+
+    if (!p)
+        return NULL;
+    p->module = m;
+    p->log = log;
+    ptx_lexer_init(&p->lexer, m->text, m->text_size);
+    return p;
+}
+
+static void parser_destroy(struct ptx_parser *p)
+{
+    if (p)
+        ptx_parser_finish(p);
+    free(p);
+}
+
 static int create(struct ptx_module **out, const char *text, size_t size, unsigned target,
                   struct ptx_log *log, bool is_part)
 {
     struct ptx_module *m = module_new(text, size, target);
-    struct ptx_parser *p = m ? calloc(1, sizeof(*p)) : NULL;
+    struct ptx_parser *p = parser_new(m, log);
     int status;
 
     *out = NULL;
@@ -109,20 +148,37 @@ static int create(struct ptx_module **out, const char *text, size_t size, unsign
         ptx_module_destroy(m);
         return PTX_NO_MEMORY;
     }
-    p->module = m;
-    p->log = log;
-    ptx_lexer_init(&p->lexer, m->text, m->text_size);
     if (!parse(p, is_part) && p->status == PTX_OK)
         p->status = PTX_INVALID;
     status = p->status;
-    ptx_parser_finish(p);
-    free(p);
+    parser_destroy(p);
     if (status != PTX_OK) {
         ptx_module_destroy(m);
         return status;
     }
     *out = m;
     return PTX_OK;
+}
+
+int ptx_module_recall(struct ptx_module **out, const char *text, size_t size, unsigned target,
+                      const void *record, size_t record_size)
+{
+    struct ptx_module *m = module_new(text, size, target);
+    struct ptx_parser *p = parser_new(m, NULL);
+    int status = p ? PTX_INVALID : PTX_NO_MEMORY;
+
+    *out = NULL;
+    if (p && ptx_record_read(p, record, record_size) && ptx_parse_module(p) &&
+        ptx_record_agrees(p) && lay_out(p)) {
+        m->lazy = ptx_lazy_create(p);
+        if (m->lazy) {
+            *out = m;
+            return PTX_OK;
+        }
+    }
+    parser_destroy(p);
+    ptx_module_destroy(m);
+    return status;
 }
 
 int ptx_module_create(struct ptx_module **out, const char *text, size_t size, unsigned target,
@@ -144,6 +200,7 @@ void ptx_module_destroy(struct ptx_module *m)
 {
     if (!m)
         return;
+    ptx_lazy_destroy(m->lazy);
     for (size_t k = 0; k < m->codes.count; k++)
         free(ptx_code_at(m, k)->insns);
     for (size_t k = 0; k < m->vars.count; k++) {
@@ -158,7 +215,7 @@ void ptx_module_destroy(struct ptx_module *m)
     free(m->globals.items);
     free(m->relocs.items);
     free(m->chunks.items);
-    tsm_buffer_finish(&m->pool);
+    free(m->inner_vars.items);
     free(m->pool_lanes);
     free(m->text);
     free(m);
@@ -199,6 +256,9 @@ static uint64_t align_to(uint64_t v, uint64_t to)
     return (v + to - 1) & ~(to - 1);
 }
 
+/* More than any host has: so sums do not overflow. */
+#define VARIABLES_MAX (1ull << 46)
+
 /* Offsets first, in `address`; the base is added when the memory is there. */
 static uint64_t assign_offsets(struct ptx_module *m)
 {
@@ -210,7 +270,9 @@ static uint64_t assign_offsets(struct ptx_module *m)
             continue;
         size = align_to(size, v->info.align);
         v->info.address = size;
-        size += v->info.size;
+        size += v->info.size < VARIABLES_MAX ? v->info.size : VARIABLES_MAX;
+        if (size > VARIABLES_MAX)
+            return size;
     }
     return size;
 }
@@ -218,11 +280,11 @@ static uint64_t assign_offsets(struct ptx_module *m)
 int ptx_module_place(struct ptx_module *m, void *(*allocate)(void *user, size_t size), void *user)
 {
     uint64_t size = m->is_placed ? 0 : assign_offsets(m);
-    uint8_t *base = size ? allocate(user, size) : NULL;
+    uint8_t *base = size && size <= VARIABLES_MAX ? allocate(user, size) : NULL;
 
     if (m->is_placed)
         return PTX_OK;
-    if (size && !base)
+    if (size && (!base || size > VARIABLES_MAX))
         return PTX_NO_MEMORY;
     m->is_placed = true;
     for (size_t k = 0; k < m->globals.count; k++) {
@@ -235,6 +297,6 @@ int ptx_module_place(struct ptx_module *m, void *(*allocate)(void *user, size_t 
     }
     for (size_t k = 0; k < m->globals.count; k++)
         ptx_relocate_var(m, ((struct ptx_var **)m->globals.items)[k]);
-    ptx_relocate_pool(m);
+    ptx_relocate_pool(m, 0);
     return PTX_OK;
 }

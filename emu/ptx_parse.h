@@ -22,8 +22,9 @@ enum ptx_symbol_kind {
 struct ptx_symbol {
     struct ptx_symbol *next;
     const char *name;
+    const char *at; /* where in the text it was declared */
     uint32_t name_size;
-    uint32_t bucket;
+    uint32_t hash;
     uint32_t scope;
     uint32_t unit;
     enum ptx_symbol_kind kind;
@@ -52,8 +53,6 @@ struct ptx_prototype {
     bool is_noreturn;
 };
 
-#define PTX_TABLE_SIZE 4096
-
 enum ptx_operand_kind {
     PTX_OPERAND_NONE,
     PTX_OPERAND_REG,
@@ -76,6 +75,7 @@ struct ptx_operand {
     bool is_single;
     bool is_minus;         /* a register after '-' */
     bool is_special;       /* a register that only needs to be read */
+    bool is_indexed;       /* a symbol with [index], in `value`; with a register, operand `first` */
     uint8_t selector_size; /* .b210: 1, .h10: 2 bytes an element; 0: no selector */
     uint8_t selector_count;
     uint32_t selector; /* four bits an element, the last written lowest */
@@ -109,6 +109,7 @@ struct ptx_label {
     struct ptx_token name;
     uint32_t scope;
     uint32_t insn;
+    uint32_t hash;
 };
 
 /* A branch to a label not yet resolved: insn, and an entry of its table when >= 0. */
@@ -135,7 +136,11 @@ struct ptx_parser {
     unsigned target; /* of this unit: sm */
     uint16_t version;
     uint32_t unit;
-    struct ptx_symbol *table[PTX_TABLE_SIZE];
+    const char *limit;         /* names of the module behind this place of the text are not seen */
+    struct ptx_record *record; /* what is known of bodies: they are not read; or NULL */
+    struct ptx_code *again;    /* the function whose body alone is read; or NULL */
+    struct ptx_symbol **table;
+    uint32_t table_size;      /* a power of two */
     struct ptx_array symbols; /* struct ptx_symbol *: every one in order, for leaving scopes */
     struct ptx_symbol *spare; /* to use again */
     struct ptx_pool_slot *pool_slots;
@@ -143,11 +148,15 @@ struct ptx_parser {
     uint32_t pool_used;
     /* the function being read */
     struct ptx_code *code;
+    uint32_t number;        /* of functions read so far */
+    uint64_t table_entries; /* of brx.idx, in functions read so far */
     uint32_t scope;
     uint32_t scope_next;
     struct ptx_array scope_parents; /* uint32_t */
     struct ptx_array insns;         /* struct ptx_insn */
     struct ptx_array labels;        /* struct ptx_label */
+    uint32_t *label_slots;          /* a label's index + 1, by its name and scope; 0: free */
+    uint32_t label_slot_count;
     struct ptx_array fixups;        /* struct ptx_fixup */
     struct ptx_array params;        /* struct ptx_arg */
     struct ptx_array public_params; /* struct ptx_param */
@@ -169,6 +178,9 @@ bool ptx_expect(struct ptx_parser *p, char punct);
 struct ptx_symbol *ptx_symbol_add(struct ptx_parser *p, const struct ptx_token *name,
                                   enum ptx_symbol_kind kind);
 struct ptx_symbol *ptx_symbol_find(struct ptx_parser *p, const struct ptx_token *name);
+/* What another unit calls by this name and lets be linked: a variable, or a function. */
+struct ptx_symbol *ptx_symbol_linked(struct ptx_parser *p, const struct ptx_token *name,
+                                     enum ptx_symbol_kind kind);
 void ptx_scope_enter(struct ptx_parser *p);
 void ptx_scope_leave(struct ptx_parser *p, uint32_t parent);
 void ptx_symbols_drop(struct ptx_parser *p, size_t count);
@@ -180,6 +192,15 @@ ptx_op ptx_pool_value(struct ptx_parser *p, uint64_t value, unsigned size);
 ptx_op ptx_pool_address(struct ptx_parser *p, const struct ptx_symbol *symbol, int64_t addend,
                         unsigned size, bool generic);
 ptx_op ptx_pool_pred(struct ptx_parser *p, bool value);
+/* The function being read uses a variable, a function of the module. */
+bool ptx_note_var(struct ptx_parser *p, uint32_t index);
+bool ptx_note_code(struct ptx_parser *p, uint32_t index);
+
+/* ptx_label.c: labels of the function being read. find looks in the scopes around, too. */
+bool ptx_label_add(struct ptx_parser *p, const struct ptx_token *name);
+const struct ptx_label *ptx_label_find(const struct ptx_parser *p, const struct ptx_token *name,
+                                       uint32_t scope);
+void ptx_labels_clear(struct ptx_parser *p);
 
 /* ptx_expression.c */
 struct ptx_value {
@@ -225,6 +246,11 @@ bool ptx_reference_type(struct ptx_declaration *d, enum ptx_mod word);
 bool ptx_parse_reference(struct ptx_parser *p, struct ptx_var *var);
 /* ptx_function.c */
 bool ptx_parse_function(struct ptx_parser *p, bool is_entry, enum ptx_mod linkage);
+/* What a function's calls and variables need of others is there. */
+bool ptx_link_code(struct ptx_parser *p, const struct ptx_code *code);
+bool ptx_link_relocs(struct ptx_parser *p, size_t first);
+/* ptx_record.c: jump over a body that the record knows. */
+bool ptx_record_skip(struct ptx_parser *p, struct ptx_code *code);
 ptx_op ptx_register_new(struct ptx_parser *p, ptx_type type, uint32_t count);
 bool ptx_parse_registers(struct ptx_parser *p);
 /* ptx_statement.c */

@@ -157,7 +157,7 @@ static const struct ptx_code *code_of(const struct ptx_module *m, const struct p
 {
     for (size_t k = 0; k < m->codes.count; k++) {
         const struct ptx_code *code = ptx_code_at(m, k);
-        if (code->insns && i >= code->insns && i < code->insns + code->insn_count)
+        if (ptx_code_holds(code, i))
             return code;
     }
     return NULL;

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "emu/ptx_exec.h"
+#include "emu/ptx_heap.h"
 #include "emu/ptx_module.h"
 #include "emu/ptx_team.h"
 #include "emu/ptx_watching.h"
@@ -299,6 +300,36 @@ static uint32_t stack_size(const struct ptx_launch *launch, const struct ptx_cod
                                                              : code->stack_size;
 }
 
+/* What the system keeps for itself: cooperative groups of several warps meet there. Programs that
+ * do not ask for it do not have it. */
+#define RESERVED_SIZE 1024
+
+static void place_reserved(struct ptx_run *run)
+{
+    run->shared_size = run->shared_static + run->launch->dynamic_shared_size;
+    run->shared_reserved = run->shared_size;
+    if (!run->launch->module->uses_reserved)
+        return;
+    run->shared_reserved = align_up(run->shared_size, 128);
+    run->shared_size = run->shared_reserved + RESERVED_SIZE;
+}
+
+/* Where cooperative_groups::this_grid() finds what its blocks meet at: the size of the workspace,
+ * and a counter that starts at 0. */
+#define WORKSPACE_SIZE 8
+
+static bool take_workspace(struct ptx_run *run)
+{
+    if (!run->launch->cooperative)
+        return true;
+    run->workspace = ptx_heap_alloc(WORKSPACE_SIZE);
+    if (!run->workspace)
+        return false;
+    run->workspace[0] = WORKSPACE_SIZE;
+    run->workspace[1] = 0;
+    return true;
+}
+
 int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *instructions_out)
 {
     static uint64_t grid_ids;
@@ -310,16 +341,21 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
         *instructions_out = 0;
     if (!is_valid(launch))
         return PTX_INVALID;
+    int status =
+        ptx_module_prepare((struct ptx_module *)(uintptr_t)launch->module, launch->function, NULL);
+    if (status != PTX_OK)
+        return status;
     run.code = (const struct ptx_code *)launch->function; /* info is its first member */
     run.threads = launch->block[0] * launch->block[1] * launch->block[2];
     run.shared_static = align_up(run.code->info.shared_size, 16);
-    run.shared_size = run.shared_static + launch->dynamic_shared_size;
+    place_reserved(&run);
     run.local_stride = align_up(stack_size(launch, run.code), 16);
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);
     blocks.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    bool ok = ptx_watching_begin(&run) && ptx_run_blocks(&run);
+    bool ok = take_workspace(&run) && ptx_watching_begin(&run) && ptx_run_blocks(&run);
     ptx_watching_end(&run);
     ok = ptx_team_finish(&run) && ok;
+    ptx_heap_free(run.workspace);
     if (!ok)
         fault->kind = PTX_FAULT_NO_MEMORY;
     if (instructions_out)

@@ -50,6 +50,8 @@
     X(CLUSTER_CTARANK, "%cluster_ctarank")                                                         \
     X(CLUSTER_NCTARANK, "%cluster_nctarank")                                                       \
     X(ENVREG, "%envreg")                                                                           \
+    X(ENVREG_1, "%envreg1")                                                                        \
+    X(ENVREG_2, "%envreg2")                                                                        \
     X(RESERVED_SMEM_BEGIN, "%reserved_smem_offset_begin")                                          \
     X(RESERVED_SMEM_END, "%reserved_smem_offset_end")                                              \
     X(RESERVED_SMEM_CAP, "%reserved_smem_offset_cap")                                              \

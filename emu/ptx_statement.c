@@ -56,6 +56,14 @@ static bool parse_counter(struct ptx_operand *o, const char *name)
     return true;
 }
 
+/* %envreg0 to %envreg31 are 0, but for 1 and 2: a cooperative launch has its workspace there. */
+static bool is_plain_envreg(const char *name, uint32_t size)
+{
+    if (size < 8 || size > 9 || memcmp(name, "%envreg", 7) != 0 || name[7] < '0' || name[7] > '9')
+        return false;
+    return size == 9 || (name[7] != '1' && name[7] != '2');
+}
+
 /* %tid.x and the like; the component's token is taken. */
 static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
 {
@@ -66,8 +74,7 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     if (size + 3 > sizeof(name))
         return false;
     memcpy(name, o->token.text, size);
-    if (size > 7 && size < 10 && memcmp(name, "%envreg", 7) == 0 && name[7] >= '0' &&
-        name[7] <= '9')
+    if (is_plain_envreg(name, size))
         size = 7;
     name[size] = 0;
     o->kind = PTX_OPERAND_REG;
@@ -99,6 +106,8 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     for (unsigned i = 0; i < PTX_SPECIAL_COUNT; i++) {
         if (strcmp(name, special_names[i]) != 0)
             continue;
+        p->module->uses_reserved |=
+            i >= PTX_SPECIAL_RESERVED_SMEM_BEGIN && i <= PTX_SPECIAL_RESERVED_SMEM_1;
         if (name[size - 2] == '.')
             ptx_lexer_next(&p->lexer);
         o->op = ptx_special_op(i);
@@ -223,6 +232,25 @@ static bool is_minus_name(const struct ptx_parser *p)
     return ahead.token.kind == PTX_TOKEN_NAME && ahead.token.text[0] != 'W';
 }
 
+/* name[2], name[%r1+2]: counted in scalars of the variable's type. */
+static bool parse_index(struct ptx_parser *p, struct ptx_operand *o)
+{
+    o->is_indexed = true;
+    if (is_constant_next(p)) {
+        if (!ptx_parse_number(p, &o->value))
+            return false;
+    } else {
+        struct ptx_operand *index = operand_new(p);
+        if (!index || !parse_name(p, index) || !ptx_parse_addend(p, &o->value))
+            return false;
+        if (index->kind != PTX_OPERAND_REG)
+            return ptx_fail_expected(p, "a register");
+        o->first = (uint16_t)(index - p->statement.operands);
+    }
+    o->value *= ptx_type_size(o->symbol->type);
+    return ptx_expect(p, ']');
+}
+
 static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
 {
     o->negated = ptx_lexer_take(&p->lexer, '!');
@@ -236,9 +264,9 @@ static bool parse_atom(struct ptx_parser *p, struct ptx_operand *o)
         return false;
     if (o->is_minus && o->kind != PTX_OPERAND_REG)
         return ptx_fail_expected(p, "a register");
-    if (o->kind == PTX_OPERAND_SYMBOL)
-        return ptx_parse_addend(p, &o->value);
-    return true;
+    if (o->kind != PTX_OPERAND_SYMBOL)
+        return true;
+    return ptx_lexer_take(&p->lexer, '[') ? parse_index(p, o) : ptx_parse_addend(p, &o->value);
 }
 
 /* The elements of {..} or (..), after the opening character. */
@@ -253,6 +281,8 @@ static bool parse_elements(struct ptx_parser *p, struct ptx_operand *o, char clo
         struct ptx_operand *element = operand_new(p);
         if (!element || !parse_atom(p, element))
             return false;
+        if (element->first) /* elements lie side by side */
+            return ptx_fail_expected(p, "a constant index");
         o->count++;
     } while (ptx_lexer_take(&p->lexer, ','));
     return ptx_expect(p, close);
@@ -390,22 +420,6 @@ static bool parse_instruction(struct ptx_parser *p)
     return ptx_is_known(p) && parse_operands(p) && ptx_decode(p);
 }
 
-static bool add_label(struct ptx_parser *p, const struct ptx_token *name)
-{
-    const struct ptx_label *labels = p->labels.items;
-
-    for (size_t i = 0; i < p->labels.count; i++)
-        if (labels[i].scope == p->scope && labels[i].name.size == name->size &&
-            memcmp(labels[i].name.text, name->text, name->size) == 0)
-            return ptx_fail(p, PTX_INVALID, name->line, "duplicate label '%.*s'", (int)name->size,
-                            name->text);
-    struct ptx_label *label = ptx_array_add(&p->labels, sizeof(*label));
-    if (!label)
-        return ptx_fail_memory(p);
-    *label = (struct ptx_label){*name, p->scope, (uint32_t)p->insns.count};
-    return true;
-}
-
 /* name: .branchtargets L1, L2; */
 static bool parse_targets(struct ptx_parser *p, const struct ptx_token *name)
 {
@@ -456,7 +470,7 @@ static bool parse_after_label(struct ptx_parser *p, const struct ptx_token *name
     }
     if (word == MOD_callprototype || word == MOD_calltargets)
         return parse_prototype(p, name);
-    return add_label(p, name);
+    return ptx_label_add(p, name);
 }
 
 static bool skip_line(struct ptx_parser *p)
@@ -466,6 +480,23 @@ static bool skip_line(struct ptx_parser *p)
     while (p->lexer.token.kind != PTX_TOKEN_END && p->lexer.token.line == line)
         ptx_lexer_next(&p->lexer);
     return true;
+}
+
+/* Where it stands is kept for the module's record. */
+static bool parse_inner_variables(struct ptx_parser *p, enum ptx_mod space)
+{
+    struct ptx_inner_var *inner =
+        p->again ? NULL : ptx_array_add(&p->module->inner_vars, sizeof(*inner));
+
+    if (inner)
+        *inner = (struct ptx_inner_var){
+            .at = (uint32_t)(ptx_token_start(&p->lexer.token) - p->module->text),
+            .line = p->lexer.token.line,
+            .space = (uint16_t)space,
+        };
+    else if (!p->again)
+        return ptx_fail_memory(p);
+    return ptx_parse_variables(p, space, MOD_UNKNOWN);
 }
 
 static bool parse_directive(struct ptx_parser *p)
@@ -481,10 +512,11 @@ static bool parse_directive(struct ptx_parser *p)
         return ptx_parse_registers(p);
     case MOD_local:
     case MOD_param:
+        return ptx_parse_variables(p, word, MOD_UNKNOWN);
     case MOD_shared:
     case MOD_global:
     case MOD_const:
-        return ptx_parse_variables(p, word, MOD_UNKNOWN);
+        return parse_inner_variables(p, word);
     case MOD_pragma:
         while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_is(&p->lexer, ';'))
             ptx_lexer_next(&p->lexer);
@@ -525,6 +557,8 @@ static bool parse_statement(struct ptx_parser *p)
     return parse_instruction(p);
 }
 
+#define SCOPES_MAX 1000
+
 /* A { } inside a function: names declared in it end with it. */
 struct scope_mark {
     uint32_t scope;
@@ -533,8 +567,11 @@ struct scope_mark {
 
 static bool open_scope(struct ptx_parser *p, struct ptx_array *marks)
 {
-    struct scope_mark *mark = ptx_array_add(marks, sizeof(*mark));
+    struct scope_mark *mark;
 
+    if (marks->count == SCOPES_MAX)
+        return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "blocks nest too deeply");
+    mark = ptx_array_add(marks, sizeof(*mark));
     if (!mark)
         return ptx_fail_memory(p);
     *mark = (struct scope_mark){p->scope, p->symbols.count};
@@ -561,6 +598,8 @@ bool ptx_parse_body(struct ptx_parser *p)
         } else if (ptx_lexer_take(&p->lexer, '{')) {
             ok = open_scope(p, &marks);
         } else if (ptx_lexer_is(&p->lexer, '}')) {
+            p->code->end = (uint32_t)(p->lexer.token.text - p->module->text);
+            p->code->end_line = p->lexer.token.line;
             /* The token after the last brace belongs to the module. */
             ptx_lexer_next(&p->lexer);
             if (marks.count == 0)

@@ -49,51 +49,107 @@ static uint32_t hash_name(const char *text, uint32_t size)
 
     for (uint32_t i = 0; i < size; i++)
         hash = (hash ^ (uint8_t)text[i]) * 16777619u;
-    return (hash ^ hash >> 13) % PTX_TABLE_SIZE;
+    return hash ^ hash >> 13;
 }
 
-static struct ptx_symbol *find_exact(struct ptx_parser *p, const char *text, uint32_t size)
+/* Names of the module are seen behind the place that declares them, and in their unit alone: also
+ * when a function is read that comes long before the text's end. */
+static bool is_seen(const struct ptx_parser *p, const struct ptx_symbol *s)
 {
-    struct ptx_symbol *s = p->table[hash_name(text, size)];
+    return s->unit == p->unit && (s->scope || !p->limit || s->at <= p->limit);
+}
 
-    while (s && (s->name_size != size || memcmp(s->name, text, size) != 0))
+static struct ptx_symbol *find_exact(const struct ptx_parser *p, const char *text, uint32_t size)
+{
+    struct ptx_symbol *s =
+        p->table_size ? p->table[hash_name(text, size) & (p->table_size - 1)] : NULL;
+
+    while (s && (s->name_size != size || !is_seen(p, s) || memcmp(s->name, text, size) != 0))
         s = s->next;
     return s;
+}
+
+static void put_first(struct ptx_parser *p, struct ptx_symbol *s)
+{
+    struct ptx_symbol **bucket = &p->table[s->hash & (p->table_size - 1)];
+
+    s->next = *bucket;
+    *bucket = s;
+}
+
+/* The order of symbols stays, so that the last one is always the first of its bucket. */
+static bool grow_table(struct ptx_parser *p)
+{
+    uint32_t size = p->table_size ? p->table_size * 2 : 256;
+    struct ptx_symbol **table = calloc(size, sizeof(struct ptx_symbol *));
+
+    if (!table)
+        return false;
+    free(p->table);
+    p->table = table;
+    p->table_size = size;
+    for (size_t i = 0; i < p->symbols.count; i++)
+        put_first(p, ((struct ptx_symbol **)p->symbols.items)[i]);
+    return true;
+}
+
+static struct ptx_symbol *symbol_new(struct ptx_parser *p)
+{
+    if (p->symbols.count >= p->table_size && !grow_table(p))
+        return NULL;
+    struct ptx_symbol *s = p->spare ? p->spare : malloc(sizeof(*s));
+    struct ptx_symbol **slot = s ? ptx_array_add(&p->symbols, sizeof(s)) : NULL;
+    if (s && s == p->spare)
+        p->spare = s->next;
+    if (!slot) {
+        free(s);
+        return NULL;
+    }
+    return *slot = s;
 }
 
 struct ptx_symbol *ptx_symbol_add(struct ptx_parser *p, const struct ptx_token *name,
                                   enum ptx_symbol_kind kind)
 {
-    struct ptx_symbol *old = find_exact(p, name->text, name->size);
-    struct ptx_symbol *s = p->spare;
+    const struct ptx_symbol *old = find_exact(p, name->text, name->size);
 
-    if (old && old->scope == p->scope && old->unit == p->unit) {
+    if (old && old->scope == p->scope) {
         ptx_fail(p, PTX_INVALID, name->line, "duplicate definition of '%.*s'", (int)name->size,
                  name->text);
         return NULL;
     }
-    if (s)
-        p->spare = s->next;
-    else
-        s = malloc(sizeof(*s));
-    struct ptx_symbol **slot = s ? ptx_array_add(&p->symbols, sizeof(s)) : NULL;
-    if (!slot) {
-        free(s);
+    struct ptx_symbol *s = symbol_new(p);
+    if (!s) {
         ptx_fail_memory(p);
         return NULL;
     }
-    *slot = s;
-    uint32_t bucket = hash_name(name->text, name->size);
-    *s = (struct ptx_symbol){.next = p->table[bucket],
-                             .name = name->text,
+    *s = (struct ptx_symbol){.name = name->text,
+                             .at = p->lexer.token.text,
                              .name_size = name->size,
-                             .bucket = bucket,
+                             .hash = hash_name(name->text, name->size),
                              .scope = p->scope,
                              .unit = p->unit,
                              .kind = kind,
                              .op = PTX_OP_NONE};
-    p->table[bucket] = s;
+    put_first(p, s);
     return s;
+}
+
+struct ptx_symbol *ptx_symbol_linked(struct ptx_parser *p, const struct ptx_token *name,
+                                     enum ptx_symbol_kind kind)
+{
+    struct ptx_symbol *s =
+        p->table_size ? p->table[hash_name(name->text, name->size) & (p->table_size - 1)] : NULL;
+
+    for (; s; s = s->next) {
+        if (s->kind != kind || s->scope || s->name_size != name->size ||
+            memcmp(s->name, name->text, name->size) != 0)
+            continue;
+        if (kind == PTX_SYMBOL_VAR ? ptx_var_at(p->module, s->index)->is_visible
+                                   : ptx_code_at(p->module, s->index)->is_visible)
+            return s;
+    }
+    return NULL;
 }
 
 /* %r17 is declared by `.reg .b32 %r<18>` under the name %r. */
@@ -130,7 +186,7 @@ void ptx_symbols_drop(struct ptx_parser *p, size_t count)
 
     while (p->symbols.count > count) {
         struct ptx_symbol *s = symbols[--p->symbols.count];
-        p->table[s->bucket] = s->next;
+        p->table[s->hash & (p->table_size - 1)] = s->next;
         s->next = p->spare;
         p->spare = s;
     }
@@ -170,4 +226,6 @@ void ptx_parser_finish(struct ptx_parser *p)
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         free(arrays[i]->items);
     free(p->pool_slots);
+    free(p->label_slots);
+    free(p->table);
 }

@@ -3,8 +3,10 @@
  * Declarations: registers, variables of every space, their initialisers.
  */
 #include "emu/ptx_parse.h"
+#include "base/buffer.h"
 #include "emu/ptx_real.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +113,8 @@ bool ptx_parse_declarator(struct ptx_parser *p, struct ptx_declaration *d)
     return true;
 }
 
-#define INIT_MAX (64u << 20)
+#define INIT_MAX     (64u << 20)
+#define NUMBERED_MAX (1u << 16)
 
 /* Where an initialiser is being written. */
 struct init {
@@ -131,8 +134,12 @@ static bool put_element(struct ptx_parser *p, struct init *init, uint64_t value)
     if (init->var->info.size && b->size + init->size > init->var->info.size)
         return ptx_fail(p, PTX_INVALID, p->lexer.token.line, "too many initial values for '%s'",
                         init->var->info.name);
-    tsm_buffer_add(b, &value, init->size);
-    return !b->failed || ptx_fail_memory(p);
+    uint8_t *at = tsm_buffer_reserve(b, sizeof(value));
+    if (!at)
+        return ptx_fail_memory(p);
+    memcpy(at, &value, sizeof(value)); /* the next one overwrites what is too much */
+    b->size += init->size;
+    return true;
 }
 
 static uint64_t convert_literal(const struct init *init, const struct ptx_value *v)
@@ -205,10 +212,60 @@ static bool is_constant_next(const struct ptx_parser *p)
     return t->kind != PTX_TOKEN_NAME || (t->size == 7 && memcmp(t->text, "WARP_SZ", 7) == 0);
 }
 
+/* Tables are long lists of plain numbers: those need no expression. */
+static bool take_literal(struct ptx_parser *p, struct ptx_value *v)
+{
+    const struct ptx_token *t = &p->lexer.token;
+
+    if ((t->kind != PTX_TOKEN_INT && t->kind != PTX_TOKEN_FLOAT) || p->lexer.at == p->lexer.end ||
+        (*p->lexer.at != ',' && *p->lexer.at != '}'))
+        return false;
+    *v = (struct ptx_value){.bits = t->value,
+                            .is_float = t->kind == PTX_TOKEN_FLOAT,
+                            .is_single = t->is_single,
+                            .is_unsigned = t->is_unsigned};
+    ptx_lexer_next(&p->lexer);
+    return true;
+}
+
+/* The decimal number behind the comma at `at`, when another comma follows it: returns that. */
+static const char *next_number(struct ptx_lexer *lexer, const char *at, uint64_t *value)
+{
+    uint32_t lines = 0;
+
+    for (at++; at < lexer->end && (*at == ' ' || *at == '\n'); at++)
+        lines += *at == '\n';
+    const char *start = at;
+    *value = 0;
+    for (; at < lexer->end && at - start < 18 && *at >= '0' && *at <= '9'; at++)
+        *value = *value * 10 + (uint64_t)(*at - '0');
+    if (at == start || at == lexer->end || *at != ',' || (*start == '0' && at - start > 1))
+        return NULL;
+    lexer->line += lines;
+    return at;
+}
+
+/* Behind a literal of a table of integers: those that follow, read as fast as can be. */
+static bool take_numbers(struct ptx_parser *p, struct init *init)
+{
+    const char *at = ptx_token_start(&p->lexer.token);
+    uint64_t value;
+
+    if (!ptx_lexer_is(&p->lexer, ',') || ptx_type_class(init->type) == 'f')
+        return true;
+    for (const char *next; (next = next_number(&p->lexer, at, &value)); at = next)
+        if (!put_element(p, init, value))
+            return false;
+    ptx_lexer_jump(&p->lexer, at, p->lexer.line);
+    return true;
+}
+
 static bool parse_value(struct ptx_parser *p, struct init *init)
 {
     struct ptx_value v;
 
+    if (take_literal(p, &v))
+        return put_element(p, init, convert_literal(init, &v)) && take_numbers(p, init);
     if (!is_constant_next(p))
         return parse_address_value(p, init, 0);
     if (is_mask_next(p)) { /* 0xff00(name): one byte of an address */
@@ -276,17 +333,6 @@ static bool parse_initialiser(struct ptx_parser *p, struct ptx_var *var,
     return ok;
 }
 
-static struct ptx_var *find_linked(struct ptx_parser *p, const struct ptx_token *name)
-{
-    for (size_t i = p->module->vars.count; i-- > 0;) {
-        struct ptx_var *v = ptx_var_at(p->module, i);
-        if (v->is_visible && strlen(v->info.name) == name->size &&
-            memcmp(v->info.name, name->text, name->size) == 0)
-            return v;
-    }
-    return NULL;
-}
-
 static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declaration *d)
 {
     struct ptx_var *var = ptx_module_alloc(p->module, sizeof(*var));
@@ -304,6 +350,8 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
     var->info.kind = d->kind;
     var->space = d->space;
     var->unit = p->unit;
+    var->index = (uint32_t)p->module->vars.count - 1;
+    var->at = (uint32_t)(p->lexer.token.text - p->module->text);
     if (d->space == PTX_SPACE_GLOBAL && p->status == PTX_OK) {
         slot = ptx_array_add(&p->module->globals, sizeof(*slot));
         if (!slot)
@@ -314,8 +362,30 @@ static struct ptx_var *var_create(struct ptx_parser *p, const struct ptx_declara
     return p->status == PTX_OK ? var : NULL;
 }
 
+/* Variables were made in the order of the text. */
+static struct ptx_var *var_made_at(const struct ptx_module *m, uint32_t at,
+                                   const struct ptx_token *name)
+{
+    size_t low = 0;
+    size_t high = m->vars.count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ptx_var_at(m, middle)->at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < m->vars.count && ptx_var_at(m, low)->at == at; low++) {
+        struct ptx_var *v = ptx_var_at(m, low);
+        if (strlen(v->info.name) == name->size && memcmp(v->info.name, name->text, name->size) == 0)
+            return v;
+    }
+    return NULL;
+}
+
 /* The variable that a declaration means: a new one, or one that another unit or an earlier line
- * declared under this name. */
+ * declared under this name, or that was made when this body was met first. */
 static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaration *d,
                                enum ptx_mod linkage)
 {
@@ -324,27 +394,23 @@ static struct ptx_var *var_for(struct ptx_parser *p, const struct ptx_declaratio
 
     if (s && s->scope == p->scope && s->kind == PTX_SYMBOL_VAR)
         return ptx_var_at(p->module, s->index);
-    if (linkage != MOD_UNKNOWN)
-        var = find_linked(p, &d->name);
-    if (!var)
-        var = var_create(p, d);
+    if (p->again) {
+        var = var_made_at(p->module, (uint32_t)(p->lexer.token.text - p->module->text), &d->name);
+        if (!var)
+            ptx_fail(p, PTX_INVALID, d->name.line, "'%.*s' was not here", (int)d->name.size,
+                     d->name.text);
+    } else {
+        s = linkage == MOD_UNKNOWN ? NULL : ptx_symbol_linked(p, &d->name, PTX_SYMBOL_VAR);
+        var = s ? ptx_var_at(p->module, s->index) : var_create(p, d);
+    }
     s = var ? ptx_symbol_add(p, &d->name, PTX_SYMBOL_VAR) : NULL;
     if (!s)
         return NULL;
-    s->index = 0;
-    for (size_t i = p->module->vars.count; i-- > 0;)
-        if (ptx_var_at(p->module, i) == var) {
-            s->index = (uint32_t)i;
-            break;
-        }
+    s->type = d->type;
+    s->index = var->index;
     /* Shared memory that a function declares counts even when nothing touches it. */
-    if (p->code && d->space == PTX_SPACE_SHARED) {
-        uint32_t *use = ptx_array_add(&p->used_vars, sizeof(*use));
-        if (use)
-            *use = s->index;
-        else
-            ptx_fail_memory(p);
-    }
+    if (p->code && d->space == PTX_SPACE_SHARED)
+        ptx_note_var(p, s->index);
     return var;
 }
 
@@ -361,7 +427,8 @@ static bool define_var(struct ptx_parser *p, struct ptx_declaration *d, enum ptx
         var->info.is_external = !var->is_defined;
         return true;
     }
-    if (var->is_defined && linkage != MOD_weak && linkage != MOD_common && !var->is_weak)
+    if (var->is_defined && linkage != MOD_weak && linkage != MOD_common && !var->is_weak &&
+        !p->again)
         return ptx_fail(p, PTX_INVALID, d->name.line, "duplicate definition of '%.*s'",
                         (int)d->name.size, d->name.text);
     if (var->is_defined) /* the first of several weak ones is taken */
@@ -400,11 +467,33 @@ static bool define_local(struct ptx_parser *p, struct ptx_declaration *d)
 
 static bool define(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
 {
-    if (d->space != PTX_SPACE_LOCAL)
-        return define_var(p, d, linkage);
-    if (!p->code)
-        return ptx_fail(p, PTX_UNSUPPORTED, d->name.line, "unsupported .local at module scope");
-    return define_local(p, d);
+    if (p->code && d->space == PTX_SPACE_LOCAL)
+        return define_local(p, d);
+    return define_var(p, d, linkage);
+}
+
+/* .param .u64 %P<2> declares %P0 and %P1. Their names are nowhere in the text. */
+static bool define_numbered(struct ptx_parser *p, struct ptx_declaration *d, enum ptx_mod linkage)
+{
+    struct ptx_token stem = d->name;
+    uint64_t count;
+
+    if (!ptx_parse_count(p, &count) || !ptx_expect(p, '>'))
+        return false;
+    if (d->is_array || count > NUMBERED_MAX)
+        return ptx_fail(p, PTX_INVALID, stem.line, "'%.*s' cannot be numbered so", (int)stem.size,
+                        stem.text);
+    for (unsigned k = 0; k < (unsigned)count; k++) {
+        char *name = ptx_module_alloc(p->module, stem.size + 8u);
+        if (!name)
+            return ptx_fail_memory(p);
+        memcpy(name, stem.text, stem.size);
+        d->name.text = name;
+        d->name.size = stem.size + (uint32_t)sprintf(name + stem.size, "%u", k);
+        if (!define(p, d, linkage))
+            return false;
+    }
+    return true;
 }
 
 bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod linkage)
@@ -418,7 +507,10 @@ bool ptx_parse_variables(struct ptx_parser *p, enum ptx_mod space, enum ptx_mod 
     if (!ptx_parse_declaration(p, &d))
         return false;
     do {
-        if (!ptx_parse_declarator(p, &d) || !define(p, &d, linkage))
+        if (!ptx_parse_declarator(p, &d))
+            return false;
+        if (!(ptx_lexer_take(&p->lexer, '<') ? define_numbered(p, &d, linkage)
+                                             : define(p, &d, linkage)))
             return false;
     } while (ptx_lexer_take(&p->lexer, ','));
     return ptx_expect(p, ';');

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * sbt_check(): every "must" of docs/FORMAT.md that can be checked without the writer. It walks
- * through the file from its first byte and believes neither index nor trailer.
+ * through the file from its first byte and believes neither index nor trailer. Where a chunk is
+ * damaged it goes on with the next.
  */
 #include "format/check_state.h"
 
@@ -51,11 +52,16 @@ static int check_header(struct sbt_checker *c)
     int got = read_at(c, 0, h, SBT_FILE_HEADER_SIZE);
 
     if (got <= 0 || memcmp(h, sbt_file_magic, sizeof(sbt_file_magic)) != 0)
-        return got < 0 ? got : tsm_fail(TSM_E_FORMAT, "%s: not a TraceSmith trace", c->name);
+        return got < 0 ? got
+                       : tsm_fail(TSM_E_FORMAT,
+                                  "%s: offset 0: not a TraceSmith trace; 'tsrecord' makes one",
+                                  c->name);
     sbt_file_header_get(&c->header, h);
     if (c->header.major != SBT_VERSION_MAJOR)
-        return tsm_fail(TSM_E_VERSION, "%s: format version %u.%u, this build checks %u.x", c->name,
-                        c->header.major, c->header.minor, SBT_VERSION_MAJOR);
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 8: format version %u.%u, this build checks %u.x; use a newer TraceSmith",
+            c->name, c->header.major, c->header.minor, SBT_VERSION_MAJOR);
     if (c->header.length < SBT_FILE_HEADER_SIZE || c->header.length > SBT_HEADER_LENGTH_MAX) {
         sbt_check_say(c, "the file header says that it is %u bytes long", c->header.length);
         c->header.length = SBT_FILE_HEADER_SIZE;
@@ -68,7 +74,10 @@ static int check_header(struct sbt_checker *c)
     else if (c->header.minor == 0 && tsm_get_u64(h + 48) != 0)
         sbt_check_say(c, "reserved bytes of the file header are not zero");
     if (c->header.required_features & ~SBT_FEATURES_KNOWN)
-        return tsm_fail(TSM_E_VERSION, "%s: needs features that this build does not know", c->name);
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 16: needs features that this build does not know; use a newer TraceSmith",
+            c->name);
     return 0;
 }
 
@@ -134,11 +143,56 @@ static int check_payload(struct sbt_checker *c)
         wrong = sbt_chunk_unpack(&c->packer, &c->head, stored, c->payload);
     if (wrong)
         sbt_check_say(c, "%s chunk: %s", sbt_chunk_type_name(c->head.type), wrong);
+    else
+        c->doubted = c->offset + SBT_CHUNK_HEADER_SIZE + c->head.stored_size;
     free(stored);
     error = error < 0 ? error : wrong ? 0 : sbt_check_content(c);
     free(c->payload);
     c->payload = NULL;
     return error;
+}
+
+/* The next intact header of this session; c->size when there is none. */
+static int find_chunk(struct sbt_checker *c, uint64_t from, uint64_t *at)
+{
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    struct sbt_chunk head;
+
+    for (*at = from;; ++*at) {
+        int got = sbt_source_find(&c->source, *at, c->size, sbt_chunk_magic, at);
+        if (got < 0 || *at == c->size)
+            return got;
+        got = read_at(c, *at, header, sizeof(header));
+        if (got < 0)
+            return got;
+        if (got > 0 && sbt_chunk_get(&head, header) &&
+            head.session == tsm_get_u32(c->header.session) && head.number >= c->next_number &&
+            head.stored_size <= c->size - *at - sizeof(header))
+            return 0;
+    }
+}
+
+/* No intact header stands where one is due: on to the next. 1 when there is one, 0 when not. The
+ * size of a chunk that was cut leads past what comes after it. */
+static int resynchronise(struct sbt_checker *c)
+{
+    uint64_t from = c->doubted, chunk, session;
+    int error = find_chunk(c, from + 1, &chunk);
+
+    if (!error)
+        error = sbt_source_find_session(&c->source, from, chunk, &session);
+    if (error)
+        return error;
+    if (session < c->offset)
+        c->offset = session;
+    if (session > c->offset)
+        sbt_check_say(c, "no intact chunk header here; %llu bytes belong to no chunk",
+                      (unsigned long long)(session - c->offset));
+    c->offset = c->doubted = session;
+    if (session == chunk)
+        return chunk < c->size;
+    sbt_check_say(c, "another session starts here; only the first one was checked");
+    return 0;
 }
 
 /* 1 when there may be another chunk, 0 at the end. */
@@ -154,10 +208,8 @@ static int check_chunk(struct sbt_checker *c)
         sbt_check_say(c, "another session starts here; only the first one was checked");
         return 0;
     }
-    if (got == 0 || !sbt_chunk_get(&c->head, header)) {
-        sbt_check_say(c, "no intact chunk header here; the rest was not checked");
-        return 0;
-    }
+    if (got == 0 || !sbt_chunk_get(&c->head, header))
+        return resynchronise(c);
     end = c->offset + SBT_CHUNK_HEADER_SIZE + c->head.stored_size;
     check_order(c);
     check_fields(c, header);
@@ -166,14 +218,14 @@ static int check_chunk(struct sbt_checker *c)
         return error;
     sbt_index_add(&c->chunks, &c->head, c->offset);
     c->offset = end;
-    return end < c->size;
+    return end < c->size || c->doubted < c->size;
 }
 
 static int check_file(struct sbt_checker *c)
 {
     int error = check_header(c);
 
-    c->offset = c->header.length;
+    c->offset = c->doubted = c->header.length;
     if (error == 0 && c->offset >= c->size)
         sbt_check_say(c, "there are no chunks");
     else if (error == 0)

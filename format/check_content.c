@@ -295,6 +295,24 @@ static int check_piece_lists(struct sbt_checker *c)
     return error;
 }
 
+/* ---- checkpoints ---- */
+
+static int check_checkpoint(struct sbt_checker *c, struct tsm_view *item)
+{
+    const struct sbt_checkpoint *end = &c->last_end;
+    struct sbt_checkpoint said = {0};
+
+    if (!sbt_item_checkpoint(item, &said))
+        sbt_check_say(c, "a checkpoint is malformed");
+    else if (!c->has_last_end || c->head.count != 1)
+        sbt_check_say(c, "a CHECKPOINT chunk without a checkpoint_end record right before it");
+    else if (said.number != end->number || said.flags != end->flags || said.seq != end->seq ||
+             said.time_ns != end->time_ns || said.item_count != end->item_count ||
+             said.size != end->size)
+        sbt_check_say(c, "the CHECKPOINT chunk and the checkpoint_end record before it differ");
+    return 0;
+}
+
 /* ---- the first chunk ---- */
 
 static int check_stream_info(struct sbt_checker *c)
@@ -344,9 +362,10 @@ int sbt_check_content(struct sbt_checker *c)
         return sbt_check_index(c);
     case SBT_CHUNK_TRAILER:
         return sbt_check_trailer(c);
+    case SBT_CHUNK_CHECKPOINT:
+        return check_table(c, check_checkpoint);
     case SBT_CHUNK_CODE:
     case SBT_CHUNK_KERNEL_EVENTS:
-    case SBT_CHUNK_CHECKPOINT:
     case SBT_CHUNK_TYPE_END:
         break;
     }

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "format/rows.h"
+#include "format/table.h"
 
 #include <string.h>
 
@@ -183,6 +184,7 @@ static void check_record(struct sbt_checker *c, const struct sbt_record *r, stru
         c->totals.lost_count += r->slots[0];
     if (filtered && r->slot_count)
         c->totals.filtered_count += r->slots[0];
+    c->has_last_end = sbt_checkpoint_of(r, &c->last_end); /* a CHECKPOINT chunk must follow */
 }
 
 static void check_span(struct sbt_checker *c, const struct sbt_chunk *span)
@@ -214,6 +216,7 @@ int sbt_check_events(struct sbt_checker *c)
     if (wrong) {
         sbt_check_say(c, "EVENTS chunk: %s", wrong);
         c->next_seq = c->head.last_seq + 1;
+        c->has_last_end = false;
         return 0;
     }
     if (rows.unknown_columns && c->header.minor == 0)

@@ -36,7 +36,8 @@ struct sbt_checker {
     struct sbt_packer packer;
 
     struct sbt_file_header header;
-    uint64_t offset; /* of the chunk at hand */
+    uint64_t offset;  /* of the chunk at hand */
+    uint64_t doubted; /* from here on there may be chunks that sizes led past */
     struct sbt_chunk head;
     uint8_t *payload;
     uint32_t next_number;
@@ -52,6 +53,9 @@ struct sbt_checker {
     struct sbt_keyset pieces;
     struct sbt_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
     struct sbt_map listed;      /* those that a PIECES chunk has listed */
+
+    struct sbt_checkpoint last_end; /* the last record, if it is a CHECKPOINT_END */
+    bool has_last_end;
 
     struct tsm_buffer chunks; /* index entries of all chunks so far */
     struct tsm_buffer leaves; /* index entries of the leaves since the start */

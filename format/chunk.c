@@ -41,8 +41,7 @@ const char *sbt_chunk_type_name(uint32_t type)
 bool sbt_chunk_is_table(uint32_t type)
 {
     return type != SBT_CHUNK_EVENTS && type != SBT_CHUNK_BLOBS && type != SBT_CHUNK_CODE &&
-           type != SBT_CHUNK_KERNEL_EVENTS && type != SBT_CHUNK_CHECKPOINT &&
-           type < SBT_CHUNK_TYPE_END;
+           type != SBT_CHUNK_KERNEL_EVENTS && type < SBT_CHUNK_TYPE_END;
 }
 
 /* ---- file header ---- */

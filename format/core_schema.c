@@ -67,6 +67,26 @@ static const struct sbt_field filtered_fields[] = {
     FIELD("streams", HEX, NONE, ""),
 };
 
+static const struct sbt_field checkpoint_begin_fields[] = {
+    FIELD("number", UINT, NONE, ""),
+    FIELD("flags", FLAGS, NONE, "tracesmith_checkpoint"),
+};
+
+static const struct sbt_field memory_fields[] = {
+    FIELD("checkpoint", UINT, NONE, ""), FIELD("kind", ENUM, NONE, "tracesmith_memory"),
+    FIELD("object", UINT, OBJECT, ""),   FIELD("name", STRING, NAME, ""),
+    FIELD("address", DEVPTR, DST, ""), /* of the memory as a whole; 0 for variables and arrays */
+    FIELD("offset", SIZE, NONE, ""),   /* where in it these bytes are */
+    FIELD("size", SIZE, SIZE, ""),       FIELD("bytes", BLOB, PAYLOAD, ""),
+};
+
+static const struct sbt_field checkpoint_end_fields[] = {
+    FIELD("number", UINT, NONE, ""),
+    FIELD("flags", FLAGS, NONE, "tracesmith_checkpoint"),
+    FIELD("items", UINT, NONE, ""),
+    FIELD("size", SIZE, SIZE, ""),
+};
+
 #define CORE(call_, name_, kind_, fields_)                                                         \
     [call_] = {                                                                                    \
         .type = SBT_TYPE(SBT_API_CORE, call_),                                                     \
@@ -89,7 +109,35 @@ static const struct sbt_schema core_schemas[] = {
     CORE(SBT_CORE_FORK, "fork", SBT_KIND_META, fork_fields),
     CORE(SBT_CORE_EXEC, "exec", SBT_KIND_META, exec_fields),
     CORE(SBT_CORE_FILTERED, "filtered", SBT_KIND_META, filtered_fields),
+    CORE(SBT_CORE_CHECKPOINT_BEGIN, "checkpoint_begin", SBT_KIND_META, checkpoint_begin_fields),
+    CORE(SBT_CORE_MEMORY, "memory", SBT_KIND_META, memory_fields),
+    CORE(SBT_CORE_CHECKPOINT_END, "checkpoint_end", SBT_KIND_META, checkpoint_end_fields),
 };
+
+static const struct sbt_enum_value memory_values[] = {
+    {"device", SBT_MEMORY_DEVICE}, {"host", SBT_MEMORY_HOST},
+    {"global", SBT_MEMORY_GLOBAL}, {"library_global", SBT_MEMORY_LIBRARY_GLOBAL},
+    {"array", SBT_MEMORY_ARRAY},   {"physical", SBT_MEMORY_PHYSICAL},
+};
+
+static const struct sbt_enum_value checkpoint_values[] = {
+    {"start", SBT_CHECKPOINT_START},
+};
+
+#define TABLE(name_, values_)                                                                      \
+    {                                                                                              \
+        .name = name_, .value_count = sizeof(values_) / sizeof((values_)[0]), .values = values_    \
+    }
+
+static const struct sbt_enum core_enums[] = {
+    TABLE("tracesmith_memory", memory_values),
+    TABLE("tracesmith_checkpoint", checkpoint_values),
+};
+
+const struct sbt_enum *sbt_core_enum(uint32_t index)
+{
+    return index < sizeof(core_enums) / sizeof(core_enums[0]) ? &core_enums[index] : NULL;
+}
 
 const struct sbt_schema *sbt_core_schema(uint32_t call)
 {

@@ -179,25 +179,32 @@ static int header_refuse(const struct sbt_reader *r, const uint8_t *h, uint64_t 
     static const uint8_t mangled[] = {0x89, 'S', 'B', 'T', '\n', 0x1a};
 
     if (size == 0)
-        return tsm_fail(TSM_E_FORMAT, "%s: the file is empty", r->name);
+        return tsm_fail(TSM_E_FORMAT, "%s: the file is empty; record again", r->name);
     if (size >= sizeof(mangled) && memcmp(h, mangled, sizeof(mangled)) == 0)
-        return tsm_fail(TSM_E_FORMAT,
-                        "%s: its line ends were converted; transfer traces as binary files",
-                        r->name);
+        return tsm_fail(
+            TSM_E_FORMAT,
+            "%s: offset 4: its line ends were converted; transfer traces as binary files", r->name);
     if (size < SBT_FILE_HEADER_SIZE && memcmp(h, sbt_file_magic, size < 8 ? size : 8) == 0)
-        return tsm_fail(TSM_E_FORMAT, "%s: cut off inside the file header, at %llu bytes", r->name,
-                        (unsigned long long)size);
-    return tsm_fail(TSM_E_FORMAT, "%s: not a TraceSmith trace", r->name);
+        return tsm_fail(
+            TSM_E_FORMAT,
+            "%s: offset %llu: cut off inside the file header; copy it again, or record again",
+            r->name, (unsigned long long)size);
+    return tsm_fail(TSM_E_FORMAT, "%s: offset 0: not a TraceSmith trace; 'tsrecord' makes one",
+                    r->name);
 }
 
 static int version_check(const struct sbt_reader *r, unsigned major, unsigned minor,
                          uint64_t features)
 {
     if (major != SBT_VERSION_MAJOR)
-        return tsm_fail(TSM_E_VERSION, "%s: format version %u.%u, this build reads %u.x", r->name,
-                        major, minor, SBT_VERSION_MAJOR);
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 8: format version %u.%u, this build reads %u.x; use a newer TraceSmith",
+            r->name, major, minor, SBT_VERSION_MAJOR);
     if (features & ~SBT_FEATURES_KNOWN)
-        return tsm_fail(TSM_E_VERSION, "%s: needs features %#llx that this build does not know",
+        return tsm_fail(TSM_E_VERSION,
+                        "%s: offset 16: needs features %#llx that this build does not know; use a "
+                        "newer TraceSmith",
                         r->name, (unsigned long long)(features & ~SBT_FEATURES_KNOWN));
     return 0;
 }
@@ -247,11 +254,16 @@ static int parse_stream_info(struct sbt_reader *r, uint8_t *payload, size_t size
     s->start_realtime_ns = tsm_view_u64(&v);
     s->clock = sbt_view_text(&v, SBT_NAME_MAX);
     if (v.failed)
-        return tsm_fail(TSM_E_FORMAT, "%s: the STREAM_INFO chunk is malformed", r->name);
+        return tsm_fail(
+            TSM_E_FORMAT,
+            "%s: offset 64: the STREAM_INFO chunk is malformed; copy it again, or record again",
+            r->name);
     memcpy(s->id, id, sizeof(s->id));
     if (tsm_get_u32(id) != r->session_word)
-        return tsm_fail(TSM_E_FORMAT, "%s: the STREAM_INFO chunk is not of its own session",
-                        r->name);
+        return tsm_fail(
+            TSM_E_FORMAT,
+            "%s: offset 64: the STREAM_INFO chunk is not of its own session; record again",
+            r->name);
     return version_check(r, r->major, r->minor, s->required_features);
 }
 
@@ -264,18 +276,23 @@ static int read_stream_info(struct sbt_reader *r)
     int error;
 
     if (r->size < r->header_length + (uint64_t)SBT_CHUNK_HEADER_SIZE)
-        return tsm_fail(TSM_E_FORMAT, "%s: cut off inside STREAM_INFO, at %llu bytes", r->name,
-                        (unsigned long long)r->size);
+        return tsm_fail(
+            TSM_E_FORMAT,
+            "%s: offset %llu: cut off inside STREAM_INFO; copy it again, or record again", r->name,
+            (unsigned long long)r->size);
     error = sbt_reader_read(r, r->header_length, header, sizeof(header));
     if (error)
         return error;
     if (!sbt_chunk_get(&first.head, header) || first.head.type != SBT_CHUNK_STREAM_INFO ||
         first.head.number != 0)
-        return tsm_fail(TSM_E_FORMAT, "%s: no intact STREAM_INFO chunk after the file header",
-                        r->name);
+        return tsm_fail(
+            TSM_E_FORMAT,
+            "%s: offset 64: no intact STREAM_INFO chunk; copy it again, or record again", r->name);
     if (first.head.stored_size > r->size - r->header_length - SBT_CHUNK_HEADER_SIZE)
-        return tsm_fail(TSM_E_FORMAT, "%s: cut off inside STREAM_INFO, at %llu bytes", r->name,
-                        (unsigned long long)r->size);
+        return tsm_fail(
+            TSM_E_FORMAT,
+            "%s: offset %llu: cut off inside STREAM_INFO; copy it again, or record again", r->name,
+            (unsigned long long)r->size);
     r->session_word = first.head.session;
     /* Entries are filled by the index; this one is borrowed until then. */
     r->entries = &first;

@@ -9,11 +9,10 @@
 #include "format/index.h"
 #include "format/limits.h"
 #include "format/rows.h"
+#include "format/source.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define RESYNC_WINDOW 65536u
 
 static unsigned long long ull(uint64_t v)
 {
@@ -82,7 +81,8 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
         return 0;
     if (head->flags & SBT_CHUNK_CRITICAL)
         return tsm_fail(TSM_E_VERSION,
-                        "%s: offset %llu: chunk type %u is needed and unknown to this build",
+                        "%s: offset %llu: chunk type %u is needed and unknown to this build; use a "
+                        "newer TraceSmith",
                         r->name, ull(offset), head->type);
     r->unknown_count++;
     return 0;
@@ -285,30 +285,6 @@ static int read_chunk_header(struct sbt_reader *r, uint64_t offset, struct sbt_c
     return 0;
 }
 
-/* First offset >= `from` where the sync magic stands, or the file's end. */
-static int find_magic(struct sbt_reader *r, uint64_t from, uint64_t *found)
-{
-    uint8_t *window = malloc(RESYNC_WINDOW);
-    int error = window ? 0 : tsm_fail(TSM_E_MEMORY, "%s: out of memory", r->name);
-
-    *found = r->size;
-    while (!error && r->size - from >= sizeof(sbt_chunk_magic)) {
-        size_t size = r->size - from < RESYNC_WINDOW ? (size_t)(r->size - from) : RESYNC_WINDOW;
-        const uint8_t *hit;
-        error = sbt_reader_read(r, from, window, size);
-        if (error)
-            break;
-        hit = memmem(window, size, sbt_chunk_magic, sizeof(sbt_chunk_magic));
-        if (hit) {
-            *found = from + (uint64_t)(hit - window);
-            break;
-        }
-        from += size - (sizeof(sbt_chunk_magic) - 1);
-    }
-    free(window);
-    return error;
-}
-
 static bool session_starts(struct sbt_reader *r, uint64_t offset)
 {
     uint8_t magic[sizeof(sbt_file_magic)];
@@ -326,7 +302,7 @@ static int next_chunk(struct sbt_reader *r, uint64_t *offset, struct sbt_chunk *
     if (!error && !*found && *offset < r->size && session_starts(r, *offset))
         return 0;
     while (!error && !*found && *offset < r->size) {
-        error = find_magic(r, *offset + 1, offset);
+        error = sbt_source_find(&r->source, *offset + 1, r->size, sbt_chunk_magic, offset);
         if (!error)
             error = read_chunk_header(r, *offset, head, found);
     }
@@ -354,18 +330,24 @@ static void drop_last(struct sbt_reader *r)
     }
 }
 
-static void say_tail(struct sbt_reader *r)
+static int say_tail(struct sbt_reader *r)
 {
-    if (r->whole_end == r->size)
-        return;
-    if (session_starts(r, r->whole_end)) {
-        r->more_sessions = true;
-        sbt_reader_say(r, "offset %llu: another session starts here; this version reads the first",
-                       ull(r->whole_end));
-        return;
-    }
-    sbt_reader_say(r, "offset %llu: the last %llu bytes are no whole chunk; lost",
-                   ull(r->whole_end), ull(r->size - r->whole_end));
+    uint64_t session;
+    int error = sbt_source_find_session(&r->source, r->whole_end, r->size, &session);
+
+    if (error)
+        return error;
+    if (session > r->whole_end)
+        sbt_reader_say(r, "offset %llu: %s%llu bytes are no whole chunk; lost", ull(r->whole_end),
+                       session == r->size ? "the last " : "", ull(session - r->whole_end));
+    if (session == r->size)
+        return 0;
+    r->more_sessions = true;
+    sbt_reader_say(r,
+                   "offset %llu: another session starts here; only the first one is read; "
+                   "split the file there to read the others",
+                   ull(session));
+    return 0;
 }
 
 static void count_notable(struct sbt_reader *r, const struct sbt_rows *rows)
@@ -444,10 +426,11 @@ int sbt_reader_scan(struct sbt_reader *r)
     if (r->entry_count > 1 && !last_is_whole(r))
         drop_last(r);
     r->whole_end = r->entry_count ? chunk_end(&r->entries[r->entry_count - 1]) : r->header_length;
-    say_tail(r);
-    if (r->entry_count)
+    if (r->whole_end < r->size)
+        error = say_tail(r);
+    if (!error && r->entry_count)
         adopt_last_trailer(r);
-    return 0;
+    return error;
 }
 
 int sbt_reader_index(struct sbt_reader *r)

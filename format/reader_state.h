@@ -98,6 +98,9 @@ struct sbt_reader {
     struct sbt_mapping *mappings;
     size_t mapping_count, mapping_capacity;
     bool mappings_loaded;
+    struct sbt_checkpoint *checkpoints;
+    size_t checkpoint_count, checkpoint_capacity;
+    bool checkpoints_loaded;
 
     struct sbt_piece_place *pieces; /* by key */
     size_t piece_count, piece_capacity;

@@ -453,6 +453,43 @@ const struct sbt_mapping *sbt_reader_mapping(struct sbt_reader *r, size_t index)
     return index < sbt_reader_mapping_count(r) ? &r->mappings[index] : NULL;
 }
 
+/* ---- checkpoints ---- */
+
+static bool add_checkpoint(struct sbt_reader *r, struct tsm_view *item)
+{
+    struct sbt_checkpoint *list, c;
+
+    if (!sbt_item_checkpoint(item, &c))
+        return false;
+    if (r->checkpoint_count && r->checkpoints[r->checkpoint_count - 1].seq >= c.seq)
+        return false;
+    list = sbt_grow(r->checkpoints, r->checkpoint_count, &r->checkpoint_capacity, sizeof(*list));
+    if (!list)
+        return false;
+    r->checkpoints = list;
+    list[r->checkpoint_count++] = c;
+    return true;
+}
+
+size_t sbt_reader_checkpoint_count(struct sbt_reader *r)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->entry_count && !r->checkpoints_loaded && !error; i++) {
+        if (r->entries[i].head.type == SBT_CHUNK_CHECKPOINT)
+            error = load_table(r, i, add_checkpoint, true);
+    }
+    r->checkpoints_loaded = true;
+    pthread_mutex_unlock(&r->lock);
+    return r->checkpoint_count;
+}
+
+const struct sbt_checkpoint *sbt_reader_checkpoint(struct sbt_reader *r, size_t index)
+{
+    return index < sbt_reader_checkpoint_count(r) ? &r->checkpoints[index] : NULL;
+}
+
 /* ---- life ---- */
 
 int sbt_reader_tables(struct sbt_reader *r)
@@ -491,4 +528,5 @@ void sbt_reader_tables_finish(struct sbt_reader *r)
     free(r->stacks.chunks);
     sbt_map_finish(&r->stacks.places);
     free(r->mappings);
+    free(r->checkpoints);
 }

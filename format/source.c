@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/source.h"
 
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "format/chunk.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>
@@ -9,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SEARCH_WINDOW 65536u
 
 struct file_source {
     int fd;
@@ -60,7 +65,7 @@ int sbt_source_fd(struct sbt_source *out, int fd, const char *name)
 
 int sbt_source_file(struct sbt_source *out, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO is refused, not awaited */
     int error;
 
     if (fd < 0)
@@ -70,4 +75,63 @@ int sbt_source_file(struct sbt_source *out, const char *path)
     if (error)
         close(fd);
     return error;
+}
+
+/* As many bytes as there are, up to `size`; negative on error. */
+static int64_t read_some(const struct sbt_source *source, uint64_t offset, uint8_t *out,
+                         size_t size)
+{
+    size_t have = 0;
+
+    while (have < size) {
+        int64_t n = source->read_at(source->user, offset + have, out + have, size - have);
+        if (n < 0)
+            return n;
+        if (n == 0)
+            break;
+        have += (size_t)n;
+    }
+    return (int64_t)have;
+}
+
+int sbt_source_find(const struct sbt_source *source, uint64_t from, uint64_t end,
+                    const uint8_t magic[8], uint64_t *found)
+{
+    uint8_t *window = malloc(SEARCH_WINDOW);
+    int64_t got = window ? 8 : tsm_fail(TSM_E_MEMORY, "out of memory");
+
+    *found = end;
+    while (got >= 8 && *found == end && from < end && end - from >= 8) {
+        const uint8_t *hit;
+        got = read_some(source, from, window,
+                        end - from < SEARCH_WINDOW ? (size_t)(end - from) : SEARCH_WINDOW);
+        hit = got < 8 ? NULL : memmem(window, (size_t)got, magic, 8);
+        if (hit)
+            *found = from + (uint64_t)(hit - window);
+        from += got < 8 ? 0 : (uint64_t)got - 7; /* it may lie across windows */
+    }
+    free(window);
+    return got < 0 ? (int)got : 0;
+}
+
+int sbt_source_find_session(const struct sbt_source *source, uint64_t from, uint64_t end,
+                            uint64_t *found)
+{
+    uint8_t header[SBT_FILE_HEADER_SIZE];
+    uint64_t at = from;
+
+    for (;; at++) {
+        int64_t got = sbt_source_find(source, at, end, sbt_file_magic, &at);
+        if (got < 0)
+            return (int)got;
+        if (at == end || at == from)
+            break;
+        got = read_some(source, at, header, sizeof(header));
+        if (got < 0)
+            return (int)got;
+        if (got == sizeof(header) && tsm_get_u64(header + 56) == tsm_hash64(header, 56))
+            break;
+    }
+    *found = at;
+    return 0;
 }

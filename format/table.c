@@ -336,3 +336,40 @@ bool sbt_item_mapping(struct tsm_view *item, struct sbt_mapping *out)
         out->build_id = NULL;
     return !item->failed;
 }
+
+/* ---- CHECKPOINT ---- */
+
+bool sbt_checkpoint_of(const struct sbt_record *r, struct sbt_checkpoint *out)
+{
+    if (r->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END) || r->slot_count < 4)
+        return false;
+    *out = (struct sbt_checkpoint){.number = (uint32_t)r->slots[0],
+                                   .flags = (uint32_t)r->slots[1],
+                                   .seq = r->seq,
+                                   .time_ns = r->time_ns,
+                                   .item_count = r->slots[2],
+                                   .size = r->slots[3]};
+    return true;
+}
+
+void sbt_checkpoint_put(struct tsm_buffer *payload, const struct sbt_checkpoint *c)
+{
+    tsm_buffer_add_u32(payload, 40);
+    tsm_buffer_add_u32(payload, c->number);
+    tsm_buffer_add_u32(payload, c->flags);
+    tsm_buffer_add_u64(payload, c->seq);
+    tsm_buffer_add_u64(payload, c->time_ns);
+    tsm_buffer_add_u64(payload, c->item_count);
+    tsm_buffer_add_u64(payload, c->size);
+}
+
+bool sbt_item_checkpoint(struct tsm_view *item, struct sbt_checkpoint *out)
+{
+    out->number = tsm_view_u32(item);
+    out->flags = tsm_view_u32(item);
+    out->seq = tsm_view_u64(item);
+    out->time_ns = tsm_view_u64(item);
+    out->item_count = tsm_view_u64(item);
+    out->size = tsm_view_u64(item);
+    return !item->failed;
+}

@@ -62,4 +62,12 @@ bool sbt_item_enum(struct tsm_view *item, struct sbt_enum *out, struct sbt_enum_
 bool sbt_item_struct(struct tsm_view *item, struct sbt_struct *out, struct sbt_member **members);
 bool sbt_item_mapping(struct tsm_view *item, struct sbt_mapping *out);
 
+/* ---- CHECKPOINT --------------------------------------------------------------------------- */
+
+/* What a CHECKPOINT_END record says; false: it is none. */
+bool sbt_checkpoint_of(const struct sbt_record *record, struct sbt_checkpoint *out);
+
+void sbt_checkpoint_put(struct tsm_buffer *payload, const struct sbt_checkpoint *c);
+bool sbt_item_checkpoint(struct tsm_view *item, struct sbt_checkpoint *out);
+
 #endif

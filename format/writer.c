@@ -182,6 +182,21 @@ int sbt_writer_flush_all(struct sbt_writer *w)
     return error ? error : batch_flush(w);
 }
 
+int sbt_writer_checkpoint(struct sbt_writer *w, const struct sbt_checkpoint *checkpoint)
+{
+    struct sbt_job *job;
+    int error = sbt_writer_flush_all(w);
+
+    if (!error)
+        error = writer_take(w, SBT_CHUNK_CHECKPOINT, &job);
+    if (error)
+        return error;
+    job->head.count = 1;
+    sbt_checkpoint_put(&job->raw, checkpoint);
+    error = sbt_queue_submit(&w->queue);
+    return error ? error : sbt_queue_drain(&w->queue);
+}
+
 /* ---- index ---- */
 
 static int pieces_flush(struct sbt_writer *w)

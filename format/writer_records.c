@@ -151,6 +151,7 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
 {
     uint64_t size = SBT_ROW_SIZE(r->slot_count, r->data_size);
     const struct sbt_writer_schema *schema;
+    struct sbt_checkpoint checkpoint;
     int64_t number;
     int error = w->error || w->finished || !w->has_metadata ? sbt_writer_check_begun(w) : 0;
 
@@ -178,6 +179,8 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
     w->next_seq++;
     w->totals.record_count++;
     span_add(w, schema, r);
+    if (sbt_checkpoint_of(r, &checkpoint))
+        return sbt_writer_stick(w, sbt_writer_checkpoint(w, &checkpoint));
     return 0;
 }
 

@@ -174,11 +174,28 @@ static int open_for_resume(struct sbt_reader **out, int fd, const char *path)
     return error;
 }
 
+/* The writer was cut off between the end of a checkpoint and the chunk that speaks of it. */
+static bool ends_in_checkpoint(struct sbt_reader *r, size_t kept, struct sbt_checkpoint *out)
+{
+    const struct sbt_record *record;
+    struct sbt_cursor *cursor = NULL;
+    bool ends = false;
+
+    if (r->entries[kept - 1].head.type == SBT_CHUNK_EVENTS &&
+        sbt_cursor_create(&cursor, r, NULL, 0) == 0 && sbt_cursor_seek(cursor, UINT64_MAX) == 0 &&
+        sbt_cursor_previous(cursor, &record) == 1)
+        ends = sbt_checkpoint_of(record, out);
+    sbt_cursor_destroy(cursor);
+    return ends;
+}
+
 int sbt_writer_resume(struct sbt_writer **out, int fd, const char *path,
                       const struct sbt_writer_options *options)
 {
     struct sbt_writer *w = calloc(1, sizeof(*w));
+    struct sbt_checkpoint checkpoint;
     struct sbt_reader *r = NULL;
+    bool lacks_chunk = false;
     size_t kept = 0;
     uint64_t end = 0;
     int error;
@@ -198,9 +215,13 @@ int sbt_writer_resume(struct sbt_writer **out, int fd, const char *path,
         error = sbt_writer_init(w, fd, path, end, options);
     if (!error)
         error = resume_state(w, r, kept);
+    if (!error)
+        lacks_chunk = ends_in_checkpoint(r, kept, &checkpoint);
     /* Only now, when nothing but the disk can fail, is the file changed. */
     if (!error)
         error = cut(fd, path, end);
+    if (!error && lacks_chunk)
+        error = sbt_writer_checkpoint(w, &checkpoint);
     sbt_reader_destroy(r);
     if (error) {
         sbt_writer_destroy(w);

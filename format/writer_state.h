@@ -98,6 +98,9 @@ int sbt_writer_blobs_flush(struct sbt_writer *w);
 /* All that is pending becomes chunks, in the order in which records need them. */
 int sbt_writer_flush_all(struct sbt_writer *w);
 
+/* A CHECKPOINT_END was the last record: all that is pending, then a CHECKPOINT chunk. */
+int sbt_writer_checkpoint(struct sbt_writer *w, const struct sbt_checkpoint *checkpoint);
+
 /* An index leaf, if enough was written since the last one. */
 int sbt_writer_leaf_if_due(struct sbt_writer *w);
 

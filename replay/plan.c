@@ -23,6 +23,10 @@ struct scan {
     } * streams;
     uint32_t capacity;
     uint64_t next_seq;
+    uint32_t from_number;   /* of the checkpoint, 0 none */
+    struct sbt_map made_at; /* address -> seq + 1 of the record that made memory there, | NAMED */
+    struct sbt_map size_at; /* ... and its size */
+    bool in_checkpoint;     /* one has begun and not ended */
 };
 
 const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader, const struct sbt_record *record)
@@ -224,6 +228,97 @@ static int compare_pulls(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
+/* ---- checkpoints -------------------------------------------------------------------------- */
+
+#define NAMED (1ull << 63)
+
+/* A record that is carried out names an address: what lies there must be there, even if it is freed
+ * before the checkpoint. */
+static void note_named(struct scan *scan, uint64_t address)
+{
+    uint64_t *made = sbt_map_find(&scan->made_at, address);
+
+    for (size_t i = 0; !made && i < scan->size_at.capacity; i++) {
+        const struct sbt_map_slot *slot = &scan->size_at.slots[i];
+        if (slot->used && address - slot->key < slot->value)
+            made = sbt_map_find(&scan->made_at, slot->key);
+    }
+    if (made && *made)
+        *made |= NAMED;
+}
+
+static void note_names(struct scan *scan, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++) {
+        uint32_t type = schema->fields[i].type;
+        if ((type == SBT_FIELD_DEVPTR || type == SBT_FIELD_HOSTPTR) && record->slots[i] &&
+            schema->fields[i].role != SBT_ROLE_ADDRESS)
+            note_named(scan, record->slots[i]);
+    }
+}
+
+static int no_memory(void)
+{
+    return tsm_fail(TSM_E_MEMORY, "no memory for allocations");
+}
+
+static int note_made_at(struct scan *scan, const struct sbt_record *record,
+                        const struct sbt_schema *schema, uint64_t address)
+{
+    bool added;
+    uint64_t *size = sbt_map_insert(&scan->size_at, address, &added);
+    uint64_t *made = size ? sbt_map_insert(&scan->made_at, address, &added) : NULL;
+
+    if (!made)
+        return no_memory();
+    *size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
+    *made = record->seq + 1;
+    return 0;
+}
+
+static int note_freed(struct scan *scan, const struct sbt_record *record, uint64_t address)
+{
+    uint64_t *made = sbt_map_find(&scan->made_at, address);
+    bool added;
+
+    if (!made || !*made)
+        return 0;
+    if (!(*made & NAMED) && (!sbt_map_insert(&scan->plan->dead, *made, &added) ||
+                             !sbt_map_insert(&scan->plan->dead, record->seq + 1, &added)))
+        return no_memory();
+    *made = 0;
+    return 0;
+}
+
+/* Programs that allocate for each step have made and freed memory many times over before the
+ * checkpoint; only what is alive there is needed, and what other records name. */
+static int note_memory(struct scan *scan, const struct sbt_record *record,
+                       const struct sbt_schema *schema)
+{
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
+
+    if (record->seq >= scan->plan->from_seq || is_submitted(schema) ||
+        schema->kind == SBT_KIND_SYNC)
+        return 0;
+    note_names(scan, record, schema);
+    if (address && schema->kind == SBT_KIND_CREATE)
+        return note_made_at(scan, record, schema, address);
+    return address && schema->kind == SBT_KIND_DESTROY ? note_freed(scan, record, address) : 0;
+}
+
+static void note_checkpoint(struct scan *scan, const struct sbt_record *record)
+{
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_BEGIN)) {
+        scan->plan->interrupted_count += scan->in_checkpoint;
+        scan->in_checkpoint = true;
+    } else if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKPOINT_END)) {
+        scan->in_checkpoint = false;
+    } else if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY) && record->slot_count) {
+        scan->plan->item_count += scan->from_number && record->slots[0] == scan->from_number;
+    }
+}
+
 /* ---- the pass ----------------------------------------------------------------------------- */
 
 static void note_span(struct tsm_plan *plan, const struct sbt_record *record)
@@ -257,12 +352,15 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     int error = 0;
 
     note_missing(scan, record);
+    note_checkpoint(scan, record);
     scan->plan->record_count++;
     count_treatment(scan->plan, reader, record, schema, treatment);
     if (record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);
     if (!error && schema)
         error = note_made(scan, record, schema);
+    if (!error && treatment == TSM_TREAT_REPLAY && schema)
+        error = note_memory(scan, record, schema);
     if (error || treatment != TSM_TREAT_REPLAY)
         return error;
     if (is_command)
@@ -271,7 +369,8 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
 }
 
 int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
-                  const struct tsm_backend *backend, struct tsm_backend_state *state)
+                  const struct tsm_backend *backend, struct tsm_backend_state *state,
+                  const struct sbt_checkpoint *from)
 {
     const struct sbt_totals *totals = sbt_reader_totals(reader);
     struct scan scan = {.plan = out, .api = backend->description};
@@ -282,11 +381,16 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     memset(out, 0, sizeof(*out));
     out->lost_count = totals->lost_count;
     out->filtered_count = totals->filtered_count;
+    out->from_seq = from ? from->seq : 0;
+    scan.from_number = from ? from->number : 0;
     error = sbt_cursor_create(&cursor, reader, NULL, 1);
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = scan_record(&scan, reader, backend, state, record);
     sbt_cursor_destroy(cursor);
+    out->interrupted_count += scan.in_checkpoint;
     free(scan.streams);
+    sbt_map_finish(&scan.made_at);
+    sbt_map_finish(&scan.size_at);
     if (!error && out->pull_count)
         qsort(out->pulls, out->pull_count, sizeof(*out->pulls), compare_pulls);
     return error;
@@ -296,5 +400,6 @@ void tsm_plan_finish(struct tsm_plan *plan)
 {
     free(plan->is_made);
     free(plan->pulls);
+    sbt_map_finish(&plan->dead);
     memset(plan, 0, sizeof(*plan));
 }

@@ -7,6 +7,7 @@
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
 
+#include "format/map.h"
 #include "replay/backend.h"
 
 /* A call that may wait takes its place on the stream when it begins, and its place in the total
@@ -28,8 +29,12 @@ struct tsm_plan {
     uint64_t first_command_ns, last_command_ns;
     const char *first_tainting; /* a call's name, lives as long as the reader */
     uint32_t stream_count;
-    bool *is_made;          /* by stream number: a record makes it */
-    struct tsm_pull *pulls; /* by before_seq, then position */
+    bool *is_made;       /* by stream number: a record makes it */
+    uint64_t from_seq;   /* commands before this are not sent: the end of a checkpoint */
+    struct sbt_map dead; /* seqs before it of memory that is made and freed: neither is needed */
+    uint64_t item_count; /* MEMORY records of the checkpoint that ends there */
+    uint64_t interrupted_count; /* checkpoints that begin and do not end */
+    struct tsm_pull *pulls;     /* by before_seq, then position */
     size_t pull_count, pull_capacity;
 };
 
@@ -47,9 +52,10 @@ enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
                                       const struct sbt_record *record,
                                       const struct sbt_schema *schema);
 
-/* `state` NULL: without the backend's plan(). */
+/* `state` NULL: without the backend's plan(). `from` NULL: from the beginning. */
 int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
-                  const struct tsm_backend *backend, struct tsm_backend_state *state);
+                  const struct tsm_backend *backend, struct tsm_backend_state *state,
+                  const struct sbt_checkpoint *from);
 void tsm_plan_finish(struct tsm_plan *plan);
 
 #endif

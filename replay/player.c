@@ -71,7 +71,7 @@ static int open_backend(struct tsm_replay *p)
     if (error)
         return error;
     tsm_plan_finish(&p->plan);
-    error = tsm_plan_make(&p->plan, p->reader, p->backend, p->state);
+    error = tsm_plan_make(&p->plan, p->reader, p->backend, p->state, p->from);
     return error;
 }
 
@@ -265,6 +265,44 @@ static int copy_options(struct tsm_replay *p, const struct tsm_replay_options *o
     return 0;
 }
 
+/* The last checkpoint before the range; in a trace whose commands begin with one, that at least. */
+static int choose_checkpoint(struct tsm_replay *p)
+{
+    const struct sbt_filter *f = &p->options.filter;
+    const struct sbt_checkpoint *start = NULL;
+
+    for (size_t i = 0; i < sbt_reader_checkpoint_count(p->reader); i++) {
+        const struct sbt_checkpoint *c = sbt_reader_checkpoint(p->reader, i);
+        bool before = c->seq < f->seq_first || (f->time_first_ns && c->time_ns < f->time_first_ns);
+        if (c->flags & SBT_CHECKPOINT_START)
+            start = c;
+        if (c == start || (before && !p->options.no_checkpoint))
+            p->from = c;
+    }
+    if (start && p->options.no_checkpoint)
+        return tsm_fail(TSM_E_ARGUMENT,
+                        "%s: commands before record %llu were not recorded: it can only be "
+                        "replayed from the checkpoint there",
+                        sbt_reader_name(p->reader), (unsigned long long)start->seq);
+    if (start && f->seq_end && f->seq_end <= start->seq)
+        return tsm_fail(TSM_E_ARGUMENT,
+                        "%s: the range lies before record %llu, where recording began",
+                        sbt_reader_name(p->reader), (unsigned long long)start->seq);
+    return 0;
+}
+
+static int check_checkpoint(const struct tsm_replay *p)
+{
+    if (!p->from || p->plan.item_count == p->from->item_count)
+        return 0;
+    return tsm_fail(TSM_E_FORMAT,
+                    "%s: checkpoint %u has %llu records of memory, not %llu; try "
+                    "--from-checkpoint=none",
+                    sbt_reader_name(p->reader), p->from->number,
+                    (unsigned long long)p->plan.item_count,
+                    (unsigned long long)p->from->item_count);
+}
+
 static int find_need(struct tsm_replay *p)
 {
     int error;
@@ -291,6 +329,9 @@ static void describe(struct tsm_replay *p)
 
     r->unmodelled_count = p->plan.unmodelled_count;
     r->tainted_count = p->plan.tainted_count;
+    r->interrupted_count = p->plan.interrupted_count;
+    r->checkpoint = p->from ? p->from->number : 0;
+    r->checkpoint_seq = p->from ? p->from->seq : 0;
     if (p->plan.last_command_ns > p->plan.first_command_ns)
         r->recorded_ns = p->plan.last_command_ns - p->plan.first_command_ns;
     if (p->options.dry_run)
@@ -307,9 +348,13 @@ static int make(struct tsm_replay *p)
     if (!error)
         error = init_verify(p);
     if (!error)
+        error = choose_checkpoint(p);
+    if (!error)
         error = open_backend(p);
     if (!error)
         error = check_whole(p);
+    if (!error)
+        error = check_checkpoint(p);
     if (!error)
         error = find_need(p);
     if (!error && !p->options.dry_run && p->backend->prepare)

@@ -17,6 +17,7 @@ struct tsm_replay {
     struct sbt_reader *reader;
     struct tsm_replay_options options; /* its own copy of the filter's streams */
     const struct tsm_backend *backend;
+    const struct sbt_checkpoint *from; /* NULL: from the beginning */
     struct tsm_backend_state *state;
     struct tsm_plan plan;
     struct tsm_need need;

@@ -109,7 +109,8 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
     uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
     int error = 0, equal;
 
-    if (!in_range(p, record) || (stream != SBT_STREAM_NONE && !in_streams(p, (uint32_t)stream)))
+    if (record->seq < p->plan.from_seq || !in_range(p, record) ||
+        (stream != SBT_STREAM_NONE && !in_streams(p, (uint32_t)stream)))
         return 0;
     if (is_readback &&
         (stream >= p->order.track_count || p->order.tracks[stream].position < position)) {
@@ -215,6 +216,8 @@ static bool is_needed(const struct tsm_replay *p, const struct sbt_record *recor
 {
     uint64_t until = UINT64_MAX;
 
+    if (record->seq < p->plan.from_seq)
+        return false;
     if (!p->has_need)
         return true;
     if (record->stream == SBT_STREAM_NONE)
@@ -342,6 +345,12 @@ static void pace(struct tsm_replay *p, const struct sbt_record *record)
     }
 }
 
+/* Memory's content at the checkpoint that we start from. */
+static bool is_loaded(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    return p->from && record->slot_count && record->slots[0] == p->from->number;
+}
+
 static int do_core(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
@@ -353,6 +362,10 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
             return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+    case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
+        return record->seq < p->plan.from_seq ? 0 : wait_for_device(p);
+    case SBT_CORE_MEMORY:
+        return is_loaded(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     default:
         return 0;
     }
@@ -387,6 +400,22 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
     }
 }
 
+/* Before the checkpoint: only what makes, frees or sets something that is still there then. */
+static int do_early(struct tsm_replay *p, const struct sbt_record *record,
+                    const struct sbt_schema *schema)
+{
+    switch (schema->kind) {
+    case SBT_KIND_COMMAND:
+    case SBT_KIND_SIGNAL:
+    case SBT_KIND_WAIT:
+    case SBT_KIND_SYNC:
+        p->result.jumped_count += schema->kind != SBT_KIND_SYNC;
+        return 0;
+    default:
+        return sbt_map_find(&p->plan.dead, record->seq + 1) ? 0 : do_call(p, record, schema);
+    }
+}
+
 static int do_record(struct tsm_replay *p, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = tsm_plan_schema(p->reader, record);
@@ -400,6 +429,8 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
         return do_core(p, record, schema);
+    if (record->seq < p->plan.from_seq)
+        return do_early(p, record, schema);
     if (!is_needed(p, record)) {
         p->result.skipped_count++;
         return 0;

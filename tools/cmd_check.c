@@ -19,15 +19,21 @@ static const struct tsm_option options[] = {
     {0},
 };
 
+/* One fault can break a rule in every record after it. */
+#define REPORTED_MAX 100
+
 struct report {
     const char *path;
     struct tsm_json *json; /* NULL: text */
+    int count;
 };
 
 static void report(void *user, uint64_t offset, const char *text)
 {
     struct report *r = user;
 
+    if (++r->count > REPORTED_MAX)
+        return;
     if (!r->json) {
         printf("%s: byte %" PRIu64 ": %s%s%s\n", r->path, offset, tsm_paint(TSM_PAINT_BAD), text,
                tsm_paint(TSM_PAINT_NONE));
@@ -42,7 +48,7 @@ static void report(void *user, uint64_t offset, const char *text)
 static int check(const char *path, bool wants_json)
 {
     struct tsm_json json = {.out = stdout};
-    struct report r = {path, wants_json ? &json : NULL};
+    struct report r = {path, wants_json ? &json : NULL, 0};
 
     if (wants_json) {
         tsm_json_begin(&json, "tscheck/1");
@@ -53,11 +59,14 @@ static int check(const char *path, bool wants_json)
     int count = sbt_check(path, report, &r);
     if (wants_json) {
         tsm_json_close(&json, ']');
+        tsm_json_put_u64(&json, "violation_count", (uint64_t)r.count);
         tsm_json_put_string(&json, "error", count < 0 ? tsm_error_message() : NULL);
         tsm_json_end(&json);
     }
     if (count < 0)
         return tsm_complain_error();
+    if (!wants_json && count > REPORTED_MAX)
+        printf("%s: ... %d more\n", path, count - REPORTED_MAX);
     if (!wants_json && count == 0)
         printf("%s: %sok%s\n", path, tsm_paint(TSM_PAINT_GOOD), tsm_paint(TSM_PAINT_NONE));
     return count > 0 ? TSM_EXIT_NO : TSM_EXIT_OK;
@@ -83,7 +92,9 @@ const struct tsm_command tsm_command_check = {
     .description =
         "Reads each TRACE completely and checks every rule of docs/FORMAT.md that can be checked "
         "from the file alone: checksums, lengths, order, references, the index. Each violation is "
-        "told with its place in the file. Whether the recorded commands can be replayed is not "
+        "told with its place in the file, the first 100 one by one; behind damage the check goes "
+        "on with the "
+        "next chunk that is whole. Whether the recorded commands can be replayed is not "
         "asked: see 'tsreplay --dry-run'.",
     .examples = "tracesmith check trace.sbt\n",
     .exit_status = "0|no violation\n"

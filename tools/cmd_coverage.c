@@ -4,6 +4,7 @@
 #ifdef TSM_VULKAN
 #include "api/vulkan/vulkan_describe.h"
 #endif
+#include "emu/emu_support.inc"
 #include "replay/backend.h"
 #include "tools/json_out.h"
 #include "tools/line.h"
@@ -18,6 +19,7 @@
 struct coverage_values {
     const char *api, *family, *calls;
     int status; /* 0 all, else 1 + enum tsm_call_status */
+    bool emu;
     bool json;
 };
 
@@ -46,6 +48,10 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(coverage_values, status),
      .argument = "all|generated|hooked|unmodelled",
      .help = "Only calls of this status."},
+    {.name = "emu",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(coverage_values, emu),
+     .help = "The calls that the software GPU lacks: they return CUDA_ERROR_NOT_SUPPORTED."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(coverage_values, json),
@@ -352,9 +358,45 @@ static int list_trace(const struct coverage_values *v, const char *path)
     return more < 0 ? TSM_EXIT_ERROR : taints ? TSM_EXIT_NO : TSM_EXIT_OK;
 }
 
+/* ---- the software GPU ------------------------------------------------------------------------ */
+
+static int list_emu(const struct coverage_values *v)
+{
+#define NAME(call) #call,
+    static const char *const missing[] = {EMU_MISSING_CALLS(NAME)};
+#undef NAME
+    struct tsm_json j = {.out = stdout};
+
+    if (v->json) {
+        tsm_json_begin(&j, "tscoverage/1");
+        tsm_json_put_u64(&j, "emu_calls", EMU_CALL_COUNT);
+        tsm_json_name(&j, "emu_missing");
+        tsm_json_open(&j, '[');
+    }
+    for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++) {
+        if (v->calls && fnmatch(v->calls, missing[i], 0) != 0)
+            continue;
+        if (v->json)
+            tsm_json_string(&j, missing[i]);
+        else
+            printf("%s\n", missing[i]);
+    }
+    if (v->json) {
+        tsm_json_close(&j, ']');
+        tsm_json_end(&j);
+    } else {
+        printf("%ssoftware GPU: %d of %d calls, %d lacking%s\n", tsm_paint(TSM_PAINT_BOLD),
+               EMU_CALL_COUNT - EMU_MISSING_COUNT, EMU_CALL_COUNT, EMU_MISSING_COUNT,
+               tsm_paint(TSM_PAINT_NONE));
+    }
+    return TSM_EXIT_OK;
+}
+
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
     prepare();
+    if (((const struct coverage_values *)values)->emu)
+        return list_emu(values);
     return words->count ? list_trace(values, words->words[0]) : list_build(values);
 }
 
@@ -370,6 +412,7 @@ const struct tsm_command tsm_command_coverage = {
         "With a trace, lists the unmodelled calls in it and how often they were made.",
     .examples = "tracesmith coverage --status=unmodelled\n"
                 "tracesmith coverage --family='graph*'\n"
+                "tracesmith coverage --emu           what the software GPU lacks\n"
                 "tracesmith coverage trace.sbt       why can't this be replayed?\n",
     .exit_status = "0|listed; a trace has nothing that taints it\n"
                    "1|the trace has calls that taint it\n"

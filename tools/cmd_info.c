@@ -107,6 +107,29 @@ static void print_head(const struct info *info)
            totals->stream_count, totals->stream_count == 1 ? "" : "s");
 }
 
+static void print_checkpoints(const struct info *info)
+{
+    size_t count = sbt_reader_checkpoint_count(info->reader);
+    struct tsm_line line = {0};
+
+    if (count == 0)
+        return;
+    title("checkpoints");
+    for (size_t i = 0; i < count; i++) {
+        const struct sbt_checkpoint *c = sbt_reader_checkpoint(info->reader, i);
+        tsm_line_right(&line, c->number, 8);
+        tsm_line_text(&line, "  record ");
+        tsm_line_right(&line, c->seq, 10);
+        tsm_line_time(&line, c->time_ns, 14);
+        tsm_line_text(&line, "  ");
+        tsm_line_size(&line, c->size);
+        if (c->flags & SBT_CHECKPOINT_START)
+            tsm_line_text(&line, "  recording begins here");
+        tsm_line_write(&line, stdout);
+    }
+    tsm_line_finish(&line);
+}
+
 static void print_metadata(const struct info *info)
 {
     struct tsm_line line = {.width = tsm_terminal_width()};
@@ -185,6 +208,7 @@ static void print_text(const struct info *info)
 {
     print_head(info);
     print_metadata(info);
+    print_checkpoints(info);
     print_chunks(info);
     if (info->has_calls)
         print_calls(info);
@@ -230,6 +254,25 @@ static void json_metadata(struct tsm_json *j, const struct info *info)
     tsm_json_open(j, '[');
     for (size_t i = 0; i < sbt_reader_damage_count(info->reader); i++)
         tsm_json_string(j, sbt_reader_damage(info->reader, i));
+    tsm_json_close(j, ']');
+}
+
+static void json_checkpoints(struct tsm_json *j, const struct info *info)
+{
+    size_t count = sbt_reader_checkpoint_count(info->reader);
+
+    tsm_json_name(j, "checkpoints");
+    tsm_json_open(j, '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct sbt_checkpoint *c = sbt_reader_checkpoint(info->reader, i);
+        tsm_json_open(j, '{');
+        tsm_json_put_u64(j, "number", c->number);
+        tsm_json_put_u64(j, "seq", c->seq);
+        tsm_json_put_u64(j, "time_ns", c->time_ns);
+        tsm_json_put_u64(j, "bytes", c->size);
+        tsm_json_put_bool(j, "start", c->flags & SBT_CHECKPOINT_START);
+        tsm_json_close(j, '}');
+    }
     tsm_json_close(j, ']');
 }
 
@@ -284,6 +327,7 @@ static void print_json(const struct info *info)
     tsm_json_begin(&j, "tsinfo/1");
     json_head(&j, info);
     json_metadata(&j, info);
+    json_checkpoints(&j, info);
     json_chunks(&j, info);
     if (info->has_calls)
         json_calls(&j, info);
@@ -323,7 +367,9 @@ const struct tsm_command tsm_command_info = {
     .description =
         "Prints who wrote the trace and when, on which machine, devices and driver, whether "
         "anything is missing from it, and what its parts weigh. With --calls, also how often each "
-        "call was made, how often it failed, and the time that the program spent in it.\n\n"
+        "call was made, how often it failed, and the time that the program spent in it. "
+        "Checkpoints "
+        "are listed with their number, last record, time and size.\n\n"
         "The state is complete when the trace holds everything and can be replayed. Otherwise it "
         "says how many records were lost, were left out on request, or are tainted: they changed "
         "the GPU in a way that is not recorded.",

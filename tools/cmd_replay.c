@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "base/text.h"
 #include "tools/arms.h"
 #include "tools/difference_text.h"
 #include "tools/locate.h"
@@ -22,7 +23,7 @@ struct replay_values {
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
     uint64_t loop, timeout_s, check;
-    int pace, grain;
+    int pace, grain, from;
     struct order order;
     const char *device, *library;
     bool dry_run, keep_going, lossy, validate, json;
@@ -62,6 +63,12 @@ static bool parse_order(void *field, const char *text)
 
 static const struct tsm_option options[] = {
     TSM_SELECTION_OPTIONS(replay_values, streams, range),
+    {.name = "from-checkpoint",
+     .type = TSM_OPTION_CHOICE,
+     .offset = TSM_FIELD(replay_values, from),
+     .argument = "nearest|none",
+     .help = "With --range: load the last checkpoint before it and go on from there, if the trace "
+             "has one (tsrecord --checkpoint); or run everything that comes before the range."},
     {.name = "device",
      .letter = 'd',
      .type = TSM_OPTION_TEXT,
@@ -210,6 +217,7 @@ static int settle_options(struct run *run)
         .lossy = v->lossy,
         .keep_going = v->keep_going,
         .validate = v->validate,
+        .no_checkpoint = v->from == 1,
         .timeout_ns = v->timeout_s * 1000000000u,
         .progress = progress,
         .on_difference = on_difference,
@@ -237,6 +245,10 @@ static void print_counts(const struct tsm_replay_result *r)
            plural(r->command_count), r->stream_count, plural(r->stream_count));
     if (r->skipped_count)
         printf(", %" PRIu64 " left out", r->skipped_count);
+    if (r->checkpoint)
+        printf(", from checkpoint %" PRIu32 " (record %" PRIu64 "; %" PRIu64 " command%s before "
+               "it not sent)",
+               r->checkpoint, r->checkpoint_seq, r->jumped_count, plural(r->jumped_count));
     if (r->translated_count)
         printf(", %" PRIu64 " address%s moved", r->translated_count,
                r->translated_count == 1 ? "" : "es");
@@ -259,6 +271,9 @@ static void print_result(const struct tsm_replay_result *r)
     else
         printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
                tsm_paint(TSM_PAINT_NONE));
+    if (r->interrupted_count)
+        tsm_note("%" PRIu64 " checkpoint%s not finished when it was recorded and not used",
+                 r->interrupted_count, r->interrupted_count == 1 ? " was" : "s were");
     if (r->device[0])
         tsm_note("on %s, %.3f s (recorded: %.3f s)", r->device, (double)r->elapsed_ns / 1e9,
                  (double)r->recorded_ns / 1e9);
@@ -275,13 +290,26 @@ static int told_dry(const struct run *run)
     return TSM_EXIT_OK;
 }
 
+static const char *digest_text(char out[33], const struct sbt_key *digest)
+{
+    for (size_t i = 0; i < sizeof(digest->bytes); i++)
+        tsm_format(out + 2 * i, 3, "%02x", digest->bytes[i]);
+    return out;
+}
+
 static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
 {
+    char digest[33];
+
     tsm_json_put_string(j, "verdict", tsm_verdict_name(r->verdict));
     tsm_json_put_string(j, "why", r->why);
     tsm_json_put_string(j, "device", r->device);
     tsm_json_put_u64(j, "command_count", r->command_count);
     tsm_json_put_u64(j, "skipped_count", r->skipped_count);
+    tsm_json_put_u64(j, "checkpoint", r->checkpoint);
+    tsm_json_put_u64(j, "checkpoint_seq", r->checkpoint_seq);
+    tsm_json_put_u64(j, "jumped_count", r->jumped_count);
+    tsm_json_put_u64(j, "interrupted_count", r->interrupted_count);
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
@@ -289,6 +317,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
     tsm_json_put_u64(j, "validation_count", r->validation_count);
+    tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
 }
@@ -374,6 +403,11 @@ const struct tsm_command tsm_command_replay = {
         "commands stream by stream, and says whether the GPU gives back the same bytes. The "
         "program is not needed. The first difference is shown with its command, stream, kernel, "
         "buffer and offset, and the program's stack that sent the command.\n\n"
+        "With --range, what comes before the range need not run when the trace has checkpoints "
+        "(tsrecord --checkpoint): the last one before the range is loaded, and the result says "
+        "which it was and how many commands were left out by that. A trace whose recording began "
+        "late (tsrecord --start-call, tsctl start) begins with a checkpoint, and is always replayed "
+        "from there.\n\n"
         "With --check the runs are compared with each other instead of with the recording: does "
         "the GPU do the same twice?",
     .examples = "tsreplay trace.sbt\n"

@@ -76,8 +76,8 @@ static bool wanted(const struct view *view, const struct sbt_record *record)
 
     if (v->failed && !(record->flags & SBT_RECORD_FAILED))
         return false;
-    if (!v->calls)
-        return true;
+    if (!v->calls) /* a checkpoint is one line, not one for each part of memory */
+        return v->json || record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY);
     const struct sbt_schema *schema = sbt_reader_schema(view->reader, record->type);
     return schema && fnmatch(v->calls, schema->name, 0) == 0;
 }
@@ -253,7 +253,8 @@ const struct tsm_command tsm_command_view = {
         "Prints one line for each recorded call: its sequence number, seconds since the start, "
         "stream (s0, s1, ...; - for none), bytes moved, then the call with its arguments and, "
         "where it is not success, its result. A launch of a GPU kernel reads name<<<grid, "
-        "block>>>. Calls marked [taints] changed the GPU in a way that is not recorded.\n\n"
+        "block>>>. Calls marked [taints] changed the GPU in a way that is not recorded. What a "
+        "checkpoint saved of each memory is shown with --calls=memory only.\n\n"
         "On a terminal lines are cut to its width; otherwise they are whole. Memory use does not "
         "grow with the trace.",
     .examples = "tsview trace.sbt | less\n"

@@ -6,6 +6,7 @@
 #include "tools/doctor.h"
 
 #include "base/text.h"
+#include "emu/emu_support.inc"
 #include "tools/locate.h"
 
 #include <dlfcn.h>
@@ -104,7 +105,8 @@ static void look_emu(struct tsm_finding *out)
         tsm_found(out, TSM_HEALTH_MISSING, "install TraceSmith whole, or build it whole",
                   "the software GPU is not beside this program");
     else if (tsm_probe(probe_cuda, path, said, sizeof(said)))
-        tsm_found(out, TSM_HEALTH_OK, "", "%s", said + 1);
+        tsm_found(out, TSM_HEALTH_OK, "", "%s; %d of %d calls ('tracesmith coverage --emu')",
+                  said + 1, EMU_CALL_COUNT - EMU_MISSING_COUNT, EMU_CALL_COUNT);
     else
         tsm_found(out, TSM_HEALTH_MISSING, "report this", "%s", said[0] ? said + 1 : "no answer");
 }

@@ -6,35 +6,60 @@
 #include "tools/terminal.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
-/* A trace that cannot be completed is still a trace: what is in it will be read. */
-static void drain_lanes(const char *path)
+/* The program was killed before its first call; under its name there may be an older trace. False:
+ * there is none, and that was said. */
+static bool tell_unbegun(const char *path)
+{
+    if (access(path, F_OK) == 0) {
+        tsm_note("%s: a later recording was cut off before its first call, with nothing recorded; "
+                 "this is the trace before it",
+                 path);
+        return true;
+    }
+    tsm_complain(
+        "%s: no trace: the program was cut off before its first call, nothing was recorded", path);
+    return false;
+}
+
+/* A trace that cannot be completed is still a trace: what is in it will be read. False: there is
+ * none, and that was said. */
+static bool drain_lanes(const char *path)
 {
     struct tsm_salvage_result result = {0};
     int done = tsm_salvage(path, &result);
 
+    if (done < 0 && access(path, F_OK) != 0) {
+        tsm_complain_error();
+        return false;
+    }
     if (done < 0) {
         tsm_note("%s; reading the trace without them", tsm_error_message());
-        return;
+        return true;
     }
-    if (done == 0) {
-        if (result.running)
-            tsm_note("%s: still being written; this is what is there by now", path);
-        return;
-    }
-    tsm_note("%s: process %" PRIu32 " was cut off; %" PRIu64 " records brought in from its buffers"
+    if (result.running)
+        tsm_note("%s: still being written; this is what is there by now", path);
+    if (done == 0)
+        return !result.unbegun || tell_unbegun(path);
+    if (result.stopped[0])
+        tsm_note("%s: recording had stopped: %s", path, result.stopped);
+    tsm_note("%s: process %" PRIu32 " %s; %" PRIu64 " records brought in from its buffers"
              ", %" PRIu64 " of them calls that had not returned",
-             path, result.pid, result.record_count, result.unfinished_count);
+             path, result.pid, result.stopped[0] ? "ended without it" : "was cut off",
+             result.record_count, result.unfinished_count);
     if (result.torn_count)
         tsm_note("%s: %" PRIu32 " buffers end in nonsense; what came after it is lost", path,
                  result.torn_count);
+    return true;
 }
 
 struct sbt_reader *tsm_trace_open(const char *path)
 {
     struct sbt_reader *reader = NULL;
 
-    drain_lanes(path);
+    if (!drain_lanes(path))
+        return NULL;
     if (sbt_reader_open(&reader, path) < 0) {
         tsm_complain_error();
         return NULL;

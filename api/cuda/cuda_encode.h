@@ -98,6 +98,7 @@ static inline void cuda_event_synchronised(CUevent event)
     if (handle)
         tsm_synchronised_event(handle);
     cuda_checksum_sync(handle ? handle->stream : NULL);
+    tsm_checkpoint_point(true);
 }
 
 static inline void cuda_stream_synchronised(struct tsm_stream *stream)
@@ -105,6 +106,7 @@ static inline void cuda_stream_synchronised(struct tsm_stream *stream)
     if (stream)
         tsm_synchronised(SBT_API_CUDA, stream);
     cuda_checksum_sync(stream);
+    tsm_checkpoint_point(true);
 }
 
 static inline uint64_t cuda_stream_slot(const struct tsm_stream *stream)
@@ -116,6 +118,7 @@ static inline uint64_t cuda_stream_slot(const struct tsm_stream *stream)
 static inline void cuda_commanded(const struct tsm_call *call)
 {
     cuda_checksum_command(call->stream, call->position);
+    tsm_checkpoint_point(false);
 }
 
 /* The device writes `size` bytes at `address` by this call. */

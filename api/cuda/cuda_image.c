@@ -93,10 +93,14 @@ static void give(void *memory, size_t size)
 static void visit_code(unsigned kind, const uint8_t *code, size_t size,
                        struct cuda_image_visitor *visitor)
 {
-    if (kind == KIND_PTX)
+    if (kind == KIND_PTX && visitor->visit)
         cuda_ptx_functions((const char *)code, size, visitor);
-    else if (kind == KIND_ELF)
+    else if (kind == KIND_PTX)
+        cuda_ptx_variables((const char *)code, size, visitor);
+    else if (kind == KIND_ELF && visitor->visit)
         cuda_elf_functions(code, size, visitor);
+    else if (kind == KIND_ELF)
+        cuda_elf_variables(code, size, visitor);
 }
 
 /* zstd in memory of ours: its own allocator is malloc. */
@@ -143,7 +147,7 @@ static void visit_packed(const uint8_t *header, const uint8_t *body, size_t body
     give(out, unpacked);
 }
 
-static void fatbin_functions(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor)
+static void visit_fatbin(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor)
 {
     struct tsm_view view = tsm_view_init(data, size);
 
@@ -168,20 +172,35 @@ static void fatbin_functions(const uint8_t *data, size_t size, struct cuda_image
 /* ---- all
  * ------------------------------------------------------------------------------------------ */
 
+static void visit_image(const void *data, uint64_t size, struct cuda_image_visitor *visitor)
+{
+    uint32_t magic = size >= 4 ? tsm_get_u32(data) : 0;
+
+    if (magic == FATBIN_MAGIC)
+        visit_fatbin(data, size, visitor);
+    else
+        visit_code(magic == ELF_MAGIC ? KIND_ELF : KIND_PTX, data, size, visitor);
+}
+
 uint32_t cuda_image_functions(const void *data, uint64_t size,
                               void (*visit)(void *context, const struct cuda_signature *signature),
                               void *context)
 {
     size_t room = CUDA_PARAM_COUNT_MAX * sizeof(struct cuda_param);
-    struct cuda_image_visitor visitor = {visit, context, 0, take(room)};
-    uint32_t magic = size >= 4 ? tsm_get_u32(data) : 0;
+    struct cuda_image_visitor visitor = {.visit = visit, .context = context, .params = take(room)};
 
     if (!visitor.params)
         return 0;
-    if (magic == FATBIN_MAGIC)
-        fatbin_functions(data, size, &visitor);
-    else
-        visit_code(magic == ELF_MAGIC ? KIND_ELF : KIND_PTX, data, size, &visitor);
+    visit_image(data, size, &visitor);
     give(visitor.params, room);
     return visitor.count;
+}
+
+void cuda_image_variables(const void *data, uint64_t size,
+                          void (*visit)(void *context, const char *name, size_t name_size),
+                          void *context)
+{
+    struct cuda_image_visitor visitor = {.visit_variable = visit, .context = context};
+
+    visit_image(data, size, &visitor);
 }

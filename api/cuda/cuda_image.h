@@ -51,15 +51,24 @@ uint32_t cuda_image_functions(const void *data, uint64_t size,
                               void (*visit)(void *context, const struct cuda_signature *signature),
                               void *context);
 
+/* Call `visit` once for each variable in global or constant memory that the image defines; of a
+ * fatbin, of each member (the same name may come several times). `name` has no terminator. */
+void cuda_image_variables(const void *data, uint64_t size,
+                          void (*visit)(void *context, const char *name, size_t name_size),
+                          void *context);
+
 /* Inside: one function per format. */
 struct cuda_image_visitor {
     void (*visit)(void *context, const struct cuda_signature *signature);
+    void (*visit_variable)(void *context, const char *name, size_t name_size); /* one of both */
     void *context;
     uint32_t count;
     struct cuda_param *params; /* room for CUDA_PARAM_COUNT_MAX */
 };
 void cuda_ptx_functions(const char *text, size_t size, struct cuda_image_visitor *visitor);
 void cuda_elf_functions(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor);
+void cuda_ptx_variables(const char *text, size_t size, struct cuda_image_visitor *visitor);
+void cuda_elf_variables(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor);
 uint64_t cuda_elf_measure(const uint8_t *data, uint64_t limit);
 
 #endif

@@ -14,7 +14,7 @@
 #define KPARAM_INFO  0x17u
 
 struct section {
-    uint32_t name, type;
+    uint32_t name, type, link;
     uint64_t offset, size;
 };
 
@@ -30,6 +30,7 @@ static bool get_section(const uint8_t *data, uint64_t size, unsigned index, stru
     at = data + table + index * sizeof(Elf64_Shdr);
     out->name = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_name));
     out->type = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_type));
+    out->link = tsm_get_u32(at + offsetof(Elf64_Shdr, sh_link));
     out->offset = tsm_get_u64(at + offsetof(Elf64_Shdr, sh_offset));
     out->size = tsm_get_u64(at + offsetof(Elf64_Shdr, sh_size));
     return true;
@@ -122,4 +123,65 @@ void cuda_elf_functions(const uint8_t *data, size_t size, struct cuda_image_visi
         return;
     for (unsigned i = 0; get_section(data, size, i, &section); i++)
         visit_section(data, size, &section, &names, visitor);
+}
+
+/* ---- variables ---------------------------------------------------------------------------------
+ */
+
+static const char *name_at(const uint8_t *data, const struct section *names, uint32_t at,
+                           size_t *size)
+{
+    const char *name = at < names->size ? (const char *)data + names->offset + at : "";
+
+    *size = at < names->size ? strnlen(name, names->size - at) : 0;
+    return name;
+}
+
+/* .nv.global, .nv.global.init, and bank 3, where the variables of constant memory are. */
+static bool holds_variables(const uint8_t *data, size_t size, unsigned index,
+                            const struct section *names)
+{
+    static const char *const wanted[] = {".nv.global", ".nv.constant3"};
+    struct section section;
+    size_t length;
+
+    if (!get_section(data, size, index, &section))
+        return false;
+    const char *name = name_at(data, names, section.name, &length);
+    for (size_t i = 0; i < 2; i++)
+        if (length >= strlen(wanted[i]) && memcmp(name, wanted[i], strlen(wanted[i])) == 0)
+            return true;
+    return false;
+}
+
+static void visit_symbols(const uint8_t *data, size_t size, const struct section *table,
+                          const struct section *texts, const struct section *names,
+                          struct cuda_image_visitor *visitor)
+{
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
+        const uint8_t *symbol = data + table->offset + at;
+        size_t length;
+        const char *name = name_at(data, texts, tsm_get_u32(symbol), &length);
+
+        if (ELF64_ST_TYPE(symbol[offsetof(Elf64_Sym, st_info)]) != STT_OBJECT || length == 0 ||
+            !holds_variables(data, size, tsm_get_u16(symbol + offsetof(Elf64_Sym, st_shndx)),
+                             names))
+            continue;
+        visitor->visit_variable(visitor->context, name, length);
+        visitor->count++;
+    }
+}
+
+void cuda_elf_variables(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor)
+{
+    struct section names, table, texts;
+
+    if (size < sizeof(Elf64_Ehdr) || !is_elf(data) ||
+        !get_section(data, size, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shstrndx)), &names) ||
+        !inside(&names, size))
+        return;
+    for (unsigned i = 0; get_section(data, size, i, &table); i++)
+        if (table.type == SHT_SYMTAB && inside(&table, size) &&
+            get_section(data, size, table.link, &texts) && inside(&texts, size))
+            visit_symbols(data, size, &table, &texts, &names, visitor);
 }

@@ -186,3 +186,49 @@ void cuda_ptx_functions(const char *text, size_t size, struct cuda_image_visitor
         s = ahead;
     }
 }
+
+/* ---- variables ---------------------------------------------------------------------------------
+ */
+
+/* Behind ".global" or ".const": up to the name. Size 0: nothing that has bytes stands here. */
+static struct token variable_name(struct scanner *s)
+{
+    struct token token = next(s);
+
+    for (; token.size && !is(&token, ";"); token = next(s)) {
+        if (is(&token, ".texref") || is(&token, ".samplerref") || is(&token, ".surfref"))
+            break;
+        if (is(&token, ".align")) {
+            next(s);
+        } else if (is(&token, "(")) { /* of .attribute */
+            while (token.size && !is(&token, ")"))
+                token = next(s);
+        } else if (token.text[0] != '.') {
+            return token;
+        }
+    }
+    return (struct token){NULL, 0};
+}
+
+/* Only what stands outside of functions: there ".global" begins a variable. */
+void cuda_ptx_variables(const char *text, size_t size, struct cuda_image_visitor *visitor)
+{
+    struct scanner s = {text, text + size};
+    bool is_extern = false;
+    int depth = 0;
+
+    for (struct token token = next(&s); token.size; token = next(&s)) {
+        bool begins = depth == 0 && (is(&token, ".global") || is(&token, ".const"));
+
+        depth += is(&token, "{") || is(&token, "(");
+        depth -= is(&token, "}") || is(&token, ")");
+        if (begins && !is_extern) {
+            struct token name = variable_name(&s);
+            if (name.size) {
+                visitor->visit_variable(visitor->context, name.text, name.size);
+                visitor->count++;
+            }
+        }
+        is_extern = is(&token, ".extern");
+    }
+}

@@ -160,6 +160,8 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 {
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return write_host(&state->replay, record, schema);
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY))
+        return cuda_checkpoint_load(&state->replay, record);
     return carry_out(&state->replay, record);
 }
 

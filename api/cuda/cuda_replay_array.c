@@ -150,17 +150,32 @@ int cuda_arrays_regions(struct cuda_replay *replay, const struct tsm_region **re
     return 0;
 }
 
-int cuda_array_read(struct cuda_replay *replay, uint64_t place, void *out, uint64_t size)
+static int move(struct cuda_replay *replay, uint64_t id, uint64_t offset, void *bytes,
+                uint64_t size, bool is_write)
 {
     const struct cuda_real *driver = &replay->library.calls;
-    const struct cuda_array *array = find(&replay->arrays, CUDA_ARRAY_ID(place));
-    uint64_t offset = place & ((1ull << CUDA_ARRAY_PLACE_BITS) - 1);
+    const struct cuda_array *array = find(&replay->arrays, id);
+    uint64_t whole = array ? cuda_array_size(&array->shape) : 0;
 
-    if (!array || offset + size > cuda_array_size(&array->shape))
-        return tsm_fail(TSM_E_NOT_FOUND, "no array at 0x%llx", (unsigned long long)place);
+    if (!array || offset > whole || size > whole - offset)
+        return tsm_fail(TSM_E_NOT_FOUND, "no array %llu, or a smaller one", (unsigned long long)id);
     CUresult result = driver->cuCtxSetCurrent(array->context);
     if (result == CUDA_SUCCESS)
-        result = cuda_array_bytes(driver->cuMemcpy3D_v2, array->raw, &array->shape, offset, out,
-                                  size, false);
-    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "reading an array", result);
+        result = cuda_array_bytes(driver->cuMemcpy3D_v2, array->raw, &array->shape, offset, bytes,
+                                  size, is_write);
+    return result == CUDA_SUCCESS
+               ? 0
+               : cuda_fail(driver, is_write ? "filling an array" : "reading an array", result);
+}
+
+int cuda_array_read(struct cuda_replay *replay, uint64_t place, void *out, uint64_t size)
+{
+    return move(replay, CUDA_ARRAY_ID(place), place & ((1ull << CUDA_ARRAY_PLACE_BITS) - 1), out,
+                size, false);
+}
+
+int cuda_array_write(struct cuda_replay *replay, uint64_t id, uint64_t offset, void *bytes,
+                     uint64_t size)
+{
+    return move(replay, id, offset, bytes, size, true);
 }

@@ -165,6 +165,17 @@ int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
 int cuda_code_check(struct cuda_replay *replay);
 void cuda_code_finish(struct cuda_replay *replay);
 
+/* ---- checkpoints (cuda_replay_checkpoint.c) ---- */
+
+/* Carry out a MEMORY record. Nothing else runs. */
+int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *record);
+
+/* ---- virtual memory (cuda_replay_virtual.c) ---- */
+
+/* The physical memory that the trace knows by the number `recorded`. */
+int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,
+                       CUmemGenericAllocationHandle *out);
+
 /* ---- arrays (cuda_replay_array.c) ---- */
 
 /* Live ones, by id. A zeroed struct is empty. */
@@ -185,6 +196,8 @@ void cuda_arrays_finish(struct cuda_replay *replay);
 int cuda_arrays_regions(struct cuda_replay *replay, const struct tsm_region **regions,
                         size_t *count);
 int cuda_array_read(struct cuda_replay *replay, uint64_t place, void *out, uint64_t size);
+int cuda_array_write(struct cuda_replay *replay, uint64_t id, uint64_t offset, void *bytes,
+                     uint64_t size);
 
 /* ---- texture and surface objects (cuda_replay_texture.c) ---- */
 

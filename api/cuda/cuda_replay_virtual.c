@@ -132,3 +132,16 @@ int replay_cuMemSetAccess(struct cuda_replay *replay, const struct sbt_record *r
                                     cuda_arg(&args, SLOT_cuMemSetAccess_ptr),
                                     cuda_arg(&args, SLOT_cuMemSetAccess_size), access, count));
 }
+
+/* ---- checkpoints -------------------------------------------------------------------------- */
+
+int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,
+                       CUmemGenericAllocationHandle *out)
+{
+    void *raw = cuda_object_find(replay, PHYSICAL, recorded);
+
+    *out = (uintptr_t)raw;
+    return raw ? 0
+               : tsm_fail(TSM_E_FORMAT, "speaks of physical memory 0x%llx, which no record made",
+                          (unsigned long long)recorded);
+}

@@ -74,6 +74,8 @@ static void forked(void)
     cuda_streams_forked();
     cuda_functions_forked();
     cuda_checksum_forked();
+    cuda_checkpoint_forked();
+    cuda_virtual_forked();
     cuda_describe_again();
 }
 
@@ -86,5 +88,7 @@ const struct tsm_source cuda_source = {
     .owns_name = owns_name,
     .bind = bind_library,
     .describe = cuda_describe,
+    .quiet = cuda_checkpoint_quiet,
+    .save = cuda_checkpoint_save,
     .forked = forked,
 };

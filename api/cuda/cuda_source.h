@@ -52,13 +52,33 @@ void cuda_describe_again(void);
 void cuda_checksum_sync(struct tsm_stream *stream);
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 
+/* Each live allocation of device memory, as far as they are kept in mind (TS_CHECKSUM,
+ * checkpoints). False when `visit` gave false, or when there were too many to keep. */
+bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcontext context));
+
+/* For checkpoints: what tsm_source says of quiet() and save(). */
+bool cuda_checkpoint_quiet(uint64_t until_ns);
+bool cuda_checkpoint_save(void);
+/* A module or library was loaded: keep in mind what variables its image has. */
+void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint64_t size);
+
 /* Arrays that TS_CHECKSUM hashes: at [0, count). False: none there, or not to be read now. `buffer`:
  * `room` bytes to read through. Inside tsm_inside_enter(). */
 unsigned cuda_array_count(void);
 bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, uint64_t *size,
                      struct sbt_key *key);
 
+/* Each live array, also a level of a mipmapped one, for checkpoints: as cuda_allocations_each(). */
+bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id));
+
+/* The program's virtual memory goes into the checkpoint: false when it could not be kept. */
+bool cuda_virtual_save(void);
+/* Is something mapped there, from that address on? */
+bool cuda_virtual_holds(CUdeviceptr start);
+
 /* In the child of a fork. */
+void cuda_checkpoint_forked(void);
+void cuda_virtual_forked(void);
 void cuda_arrays_forked(void);
 void cuda_streams_forked(void);
 void cuda_functions_forked(void);

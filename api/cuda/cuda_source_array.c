@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TS_CHECKSUM: the live CUDA arrays, hashed like device memory. A level of a mipmapped array counts
- * from when the program asks for it.
+ * The live CUDA arrays: TS_CHECKSUM hashes them like device memory, checkpoints save them. A level
+ * of a mipmapped array counts from when the program asks for it.
  */
 #include "api/cuda/cuda_source.h"
 
@@ -23,10 +23,11 @@ struct slot {
 
 static _Atomic(struct slot *) table;
 static atomic_uint used;
+static atomic_bool too_many;
 
 static bool wanted(void)
 {
-    return tsm_session_settings()->checksum != TSM_CHECKSUM_OFF;
+    return tsm_session_settings()->checksum != TSM_CHECKSUM_OFF || tsm_checkpoint_possible();
 }
 
 static struct slot *slots(void)
@@ -56,6 +57,7 @@ static void add(CUarray raw, CUmipmappedArray mipmap)
         atomic_store(&list[i].mipmap, mipmap);
         return;
     }
+    atomic_store(&too_many, true);
 }
 
 void cuda_after_array(struct tsm_call *call, bool ok, const CUarray *array)
@@ -100,6 +102,20 @@ unsigned cuda_array_count(void)
     return atomic_load(&table) ? atomic_load(&used) : 0;
 }
 
+bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id))
+{
+    struct slot *list = atomic_load(&table);
+
+    for (unsigned i = 0; i < cuda_array_count() && i < ARRAY_MAX; i++) {
+        CUarray raw = atomic_load(&list[i].raw);
+        uint64_t id = raw ? cuda_id_if_known(CUDA_OBJECT_ARRAY, CUDA_SLOT(raw)) : 0;
+
+        if (id && !visit(raw, (uint32_t)id))
+            return false;
+    }
+    return !atomic_load(&too_many);
+}
+
 bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, uint64_t *size,
                      struct sbt_key *key)
 {
@@ -131,5 +147,6 @@ bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, ui
 void cuda_arrays_forked(void)
 {
     atomic_store(&used, 0);
+    atomic_store(&too_many, false);
     atomic_store(&table, NULL);
 }

@@ -22,10 +22,13 @@
 struct allocation {
     _Atomic(CUdeviceptr) start;
     _Atomic(uint64_t) size;
+    _Atomic(CUcontext) context; /* that it was made in */
 };
 
 static _Atomic(struct allocation *) allocations;
 static atomic_uint used; /* slots [0, used) have been in use */
+
+static atomic_bool too_many;
 
 static bool wanted(void)
 {
@@ -45,16 +48,20 @@ static struct allocation *table(void)
 static bool take(struct allocation *slot, CUdeviceptr start, uint64_t size)
 {
     CUdeviceptr none = 0;
+    CUcontext context = NULL;
 
     if (!atomic_compare_exchange_strong(&slot->start, &none, start))
         return false;
+    real.cuCtxGetCurrent(&context);
+    atomic_store(&slot->context, context);
     atomic_store(&slot->size, size);
     return true;
 }
 
 void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
 {
-    struct allocation *slots = ok && wanted() ? table() : NULL;
+    bool keep = ok && (wanted() || tsm_checkpoint_possible());
+    struct allocation *slots = keep ? table() : NULL;
     unsigned count = atomic_load(&used);
 
     if (!slots)
@@ -65,8 +72,25 @@ void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_
     count = atomic_fetch_add(&used, 1);
     if (count < ALLOCATION_MAX)
         take(&slots[count], start, size);
-    else
+    else {
         atomic_store(&used, ALLOCATION_MAX);
+        atomic_store(&too_many, true);
+    }
+}
+
+bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcontext context))
+{
+    struct allocation *slots = atomic_load(&allocations);
+    unsigned count = slots ? atomic_load(&used) : 0;
+
+    for (unsigned i = 0; i < count && i < ALLOCATION_MAX; i++) {
+        CUdeviceptr start = atomic_load(&slots[i].start);
+        uint64_t size = atomic_load(&slots[i].size);
+
+        if (start && size && !visit(start, size, atomic_load(&slots[i].context)))
+            return false;
+    }
+    return !atomic_load(&too_many);
 }
 
 void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
@@ -183,6 +207,7 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
 void cuda_checksum_forked(void)
 {
     atomic_store(&used, 0);
+    atomic_store(&too_many, false);
     atomic_store(&allocations, NULL);
     cuda_arrays_forked();
 }

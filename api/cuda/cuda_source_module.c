@@ -75,6 +75,7 @@ static void keep_functions(uint32_t object, uint64_t raw, const void *data, uint
     struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
     struct known_function *list = NULL;
 
+    cuda_checkpoint_image(object, raw, data, size);
     if (!handle || cuda_driver_has("cuFuncGetParamInfo"))
         return;
     cuda_image_functions(data, size, keep_function, &list);

@@ -118,6 +118,7 @@ void cuda_context_synchronised(CUcontext raw)
     for (; entry; entry = entry->next)
         tsm_synchronised(SBT_API_CUDA, entry->stream);
     cuda_checksum_sync(context ? context->legacy : NULL);
+    tsm_checkpoint_point(true);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------

@@ -82,6 +82,10 @@ int sbt_reader_stack(struct sbt_reader *r, uint32_t id, const uint64_t **frames)
 size_t sbt_reader_mapping_count(struct sbt_reader *r);
 const struct sbt_mapping *sbt_reader_mapping(struct sbt_reader *r, size_t index);
 
+/* Whole checkpoints, ascending by seq. One that a crash interrupted is not among them. */
+size_t sbt_reader_checkpoint_count(struct sbt_reader *r);
+const struct sbt_checkpoint *sbt_reader_checkpoint(struct sbt_reader *r, size_t index);
+
 /* The bytes of a piece into out[SBT_PIECE_SIZE], checked against the key. Returns their count. */
 int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out);
 

@@ -71,6 +71,7 @@ struct tsm_replay_options {
     bool lossy;           /* accept a trace that lost something */
     bool keep_going;      /* after the first difference */
     bool validate;        /* Vulkan: run the validation layer, count its errors */
+    bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
     uint64_t timeout_ns;  /* without progress; 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
     void (*progress)(void *user, uint64_t done, uint64_t total);
@@ -83,6 +84,10 @@ struct tsm_replay_result {
     char why[256];          /* one sentence when verdict is not SAME */
     uint64_t command_count; /* submitted */
     uint64_t skipped_count; /* left out: filtered, failed in the recording */
+    uint32_t checkpoint;    /* number of the one that it ran from; 0 none: from the beginning */
+    uint64_t checkpoint_seq;    /* of its last record */
+    uint64_t jumped_count;      /* commands before it, which were not sent */
+    uint64_t interrupted_count; /* checkpoints that are not whole, and were not used */
     uint64_t stream_count;
     uint64_t checksum_count; /* comparisons made */
     uint64_t difference_count;

@@ -52,7 +52,23 @@ enum sbt_core_record {
     SBT_CORE_FORK = 9,       /* the process forked; the child writes a trace of its own */
     SBT_CORE_EXEC = 10,
     SBT_CORE_FILTERED = 11,  /* records left out on request: filter, sampling, rate limit, ring mode */
+    SBT_CORE_CHECKPOINT_BEGIN = 16, /* all calls stand still and the GPU is idle from here ... */
+    SBT_CORE_MEMORY = 17,           /* ... what memory holds then, one record for each part of it ... */
+    SBT_CORE_CHECKPOINT_END = 18,   /* ... up to here: the checkpoint is whole */
 };
+
+/* What a MEMORY record's bytes are the content of. */
+enum sbt_memory {
+    SBT_MEMORY_DEVICE = 1, /* device memory, found by its address */
+    SBT_MEMORY_HOST = 2,   /* host memory that the device can read, by its address */
+    SBT_MEMORY_GLOBAL = 3, /* a variable of a module: object and name */
+    SBT_MEMORY_LIBRARY_GLOBAL = 4, /* of a library */
+    SBT_MEMORY_ARRAY = 5,  /* an array, by its object: rows without gaps, plane after plane */
+    SBT_MEMORY_PHYSICAL = 6, /* memory without an address, by the number that records name it with */
+};
+
+/* flags of a checkpoint */
+#define SBT_CHECKPOINT_START 1u /* recording of commands begins here: there are none before it */
 
 /* What a record does. Analysis and replay order by this, for any API. */
 enum sbt_kind {
@@ -252,6 +268,9 @@ uint64_t sbt_record_role(const struct sbt_schema *schema, const struct sbt_recor
 /* The schema of a core record, NULL if `call` is none. */
 const struct sbt_schema *sbt_core_schema(uint32_t call);
 
+/* The value tables that they name, from index 0 on; NULL after the last. */
+const struct sbt_enum *sbt_core_enum(uint32_t index);
+
 /* ---- everything else ---------------------------------------------------------------------- */
 
 /* A file mapped into the program, for symbolising stacks later. */
@@ -284,6 +303,16 @@ struct sbt_totals {
     uint64_t filtered_count;  /* left out on request */
     uint64_t tainted_count;   /* records that changed unmodelled state */
     uint32_t stream_count;
+};
+
+/* State from which the records behind it can be replayed without the commands before it. */
+struct sbt_checkpoint {
+    uint32_t number; /* the one in its records */
+    uint32_t flags;  /* SBT_CHECKPOINT_* */
+    uint64_t seq;    /* of its CHECKPOINT_END record */
+    uint64_t time_ns;
+    uint64_t item_count; /* MEMORY records */
+    uint64_t size;       /* bytes that they hold, repeated ones included */
 };
 
 /* Where a session's clean end was reached. */

@@ -71,7 +71,8 @@ int sbt_writer_piece(struct sbt_writer *w, const struct sbt_key *key, const void
  * (SBT_BLOB_ENCODED_SIZE(size) bytes). */
 int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8_t *out);
 
-/* record->seq must be the number of records written so far. The content is copied. */
+/* record->seq must be the number of records written so far. The content is copied. After a
+ * CHECKPOINT_END everything so far, and what lets a reader find the checkpoint, goes to the file. */
 int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *record);
 
 /* From now on compress in the caller (true), whatever options->threads says, or in those threads

@@ -22,7 +22,8 @@ import xxh3
 MAGIC = bytes.fromhex("89534254 0d0a1a0a".replace(" ", ""))
 CHUNK_MAGIC = bytes.fromhex("53425443c47b9ae1")
 STREAM_INFO, METADATA, SCHEMA, ENUMS, STRINGS = 1, 2, 3, 4, 5
-EVENTS, BLOBS, TRAILER, STRUCTS = 8, 9, 14, 16
+EVENTS, BLOBS, CHECKPOINT, TRAILER, STRUCTS = 8, 9, 12, 14, 16
+CHECKPOINT_END = 18
 (UINT, INT, HEX, BOOL, F32, F64, HANDLE, DEVPTR, HOSTPTR, SIZE, ENUM, FLAGS, STRING, BYTES,
  BLOB, STRUCT) = range(1, 17)
 ONE, LIST, CHAIN = range(3)
@@ -563,6 +564,15 @@ def read_file_header(file):
         raise Malformed("the file header does not match its checksum")
 
 
+def check_checkpoint(chunk, payload, last):
+    """It repeats the checkpoint_end record, which is the last one before it."""
+    for item in items(chunk, payload):
+        said = (item.u32(), item.u32(), item.u64(), item.u64(), item.u64(), item.u64())
+        if last is None or last.type != CHECKPOINT_END or said != (
+                last.slots[0], last.slots[1], last.seq, last.time, last.slots[2], last.slots[3]):
+            raise Malformed("a CHECKPOINT chunk is not what the record before it says")
+
+
 def stream_info(payload):
     view = View(payload)
     info = {"major": view.u16(), "minor": view.u16(), "session": view.take(16)}
@@ -573,7 +583,7 @@ def stream_info(payload):
 
 def decode(path, verify, out):
     """Twice through the file: tables and totals, then records."""
-    trace, info, positions = Trace(), None, []
+    trace, info, positions, last = Trace(), None, [], None
     tables = {METADATA: trace.add_metadata, SCHEMA: trace.add_schema, ENUMS: trace.add_enum,
               STRINGS: trace.add_string, STRUCTS: trace.add_struct}
     with open(path, "rb") as file:
@@ -594,7 +604,11 @@ def decode(path, verify, out):
                 trace.pieces.add(at, chunk, payload)
             elif chunk.type == EVENTS:
                 positions.append(at)
-                trace.add_totals(events(chunk, payload))
+                records = events(chunk, payload)
+                trace.add_totals(records)
+                last = records[-1] if records else None
+            elif chunk.type == CHECKPOINT:
+                check_checkpoint(chunk, payload, last)
             elif chunk.type == TRAILER:
                 trace.end = struct.unpack_from("<I", payload)[0]
                 trace.totals = list(struct.unpack_from("<QQQQI", payload, 8))

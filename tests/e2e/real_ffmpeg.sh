@@ -20,3 +20,19 @@ cmp plain recorded
 tracesmith check t.sbt
 status 0 replay t.sbt --json
 [ "$(field out checksum_count)" -ge 10 ] || fail "fewer than 10 downloads: $(cat out)"
+
+# The same with checkpoints between the frames: same frames, and a range from one of them.
+export LD_LIBRARY_PATH="$TEST_EMU"
+(
+    export LD_PRELOAD="$TEST_CAPTURE" TS_OUTPUT=c.sbt TS_CHECKPOINT=6
+    frames >recorded
+)
+unset LD_LIBRARY_PATH
+cmp plain recorded
+tracesmith check c.sbt
+last=$(tsview c.sbt | awk '/checkpoint_end/ { seq = $1 } END { print seq + 1 }')
+[ "$last" -gt 1 ] || fail "there was no checkpoint"
+middle=$(tsview c.sbt | awk '/checkpoint_end\(number=2,/ { print $1 + 1 }')
+status 0 replay c.sbt --range "$middle:$last" --json
+[ "$(field out checkpoint)" = 2 ] || fail "not from the second checkpoint: $(cat out)"
+status 0 replay c.sbt --range "$middle:$last" --from-checkpoint=none

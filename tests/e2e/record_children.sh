@@ -5,7 +5,7 @@
 . "$(dirname "$0")/util.sh"
 
 in_shell() {
-    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=t.sbt \
+    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD="$preload" TS_OUTPUT=t.sbt \
         sh -c '"$1/saxpy"; "$1/saxpy"; exec "$1/pipeline"' sh "$TEST_PROGRAMS" >record.out
 }
 for round in 1 2; do

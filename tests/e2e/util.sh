@@ -21,9 +21,16 @@ trap finish EXIT
 PATH=$TEST_BIN:$PATH
 export PATH
 export TS_TEST_PTX=$TEST_PROGRAMS/kernels.ptx
-# A sanitizer's runtime must be initialised before our dlsym runs; in a preloaded library it is not.
-# What is inside the preloaded library runs under the sanitizers in the unit tests of capture/.
-[ -z "${TEST_SANITIZED:-}" ] || exit 77
+# What is preloaded. A sanitizer's runtime has to come first: TEST_RUNTIME names it, where this can be
+# done. Leaks are the program's business, and what it leaves when it ends is not ours to judge.
+preload=$TEST_CAPTURE
+if [ -n "${TEST_SANITIZED:-}" ]; then
+    [ -n "${TEST_RUNTIME:-}" ] || exit 77
+    preload="$TEST_RUNTIME $TEST_CAPTURE"
+    export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1
+    export TSAN_OPTIONS=halt_on_error=1:abort_on_error=1:suppressions=$TEST_SOURCE/tests/e2e/tsan.supp
+    export UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1
+fi
 
 fail() {
     echo "$*" >&2
@@ -42,7 +49,7 @@ record() {
     trace=$1
     program=$2
     shift 2
-    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=$trace "$TEST_PROGRAMS/$program" "$@"
+    LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD="$preload" TS_OUTPUT=$trace "$TEST_PROGRAMS/$program" "$@"
 }
 
 # replay TRACE [OPTION...]

@@ -284,6 +284,36 @@ static void user_objects_and_pictures(void)
     FAILS(cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* What the allocations of graphs take, and took at most. */
+static void memory_figures(void)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+                                        .bytesize = 3000};
+    cuuint64_t used = 99, high = 99, none = 0;
+    CUgraphNode node, free_node;
+    CUgraphExec exec;
+    CUgraph graph;
+
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    OK(cuGraphAddMemFreeNode(&free_node, graph, &node, 1, alloc.dptr));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &none));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
+    OK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &high));
+    CHECK_EQ_INT(used, 0);
+    CHECK_EQ_INT(high, 3072);
+    FAILS(cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &none),
+          CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, NULL),
+          CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
 int main(void)
 {
     CUcontext context = test_context();
@@ -294,6 +324,7 @@ int main(void)
     copies_and_host();
     child_and_update();
     memory();
+    memory_figures();
     events_and_values();
     user_objects_and_pictures();
     OK(cuCtxDestroy_v2(context));

@@ -53,6 +53,18 @@
     "    ret;\n"                                                                                   \
     "}\n"
 
+/* atomic_add(unsigned *p, unsigned value). */
+#define PTX_ATOMIC                                                                                 \
+    ".visible .entry atomic_add(.param .u64 atomic_add_0, .param .u32 atomic_add_1)\n"             \
+    "{\n"                                                                                          \
+    "    .reg .b32 %r<3>;\n"                                                                       \
+    "    .reg .b64 %rd<2>;\n"                                                                      \
+    "    ld.param.u64 %rd1, [atomic_add_0];\n"                                                     \
+    "    ld.param.u32 %r1, [atomic_add_1];\n"                                                      \
+    "    atom.global.add.u32 %r2, [%rd1], %r1;\n"                                                  \
+    "    ret;\n"                                                                                   \
+    "}\n"
+
 /* bump(): one more in `counter`, which begins at 41. */
 #define PTX_BUMP                                                                                   \
     ".visible .global .align 4 .u32 counter = 41;\n"                                               \

@@ -44,10 +44,13 @@ int main(void)
     OK(cuModuleLoadData(&module, text));
     OK(cuModuleGetFunction(&f, module, "turns"));
     OK(cuMemAlloc_v2(&p, sizeof(out)));
-    OK(cuLaunchKernel(f, BLOCKS, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
-    while (cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY) {
-        int now = count_threads();
-        most = now > most ? now : most;
+    /* On a busy machine they may come too late to one launch. */
+    for (int i = 0; i < 50 && most < 4; i++) {
+        OK(cuLaunchKernel(f, BLOCKS, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+        while (cuStreamQuery(NULL) == CUDA_ERROR_NOT_READY) {
+            int now = count_threads();
+            most = now > most ? now : most;
+        }
     }
     CHECK(most >= 4); /* this one, the stream's, two that help it */
     OK(cuMemcpyDtoH_v2(out, p, sizeof(out)));

@@ -18,7 +18,7 @@ from xxh3 import hash64  # noqa: E402
 
 SESSION = bytes.fromhex("00112233445566778899aabbccddeeff")
 STREAM_INFO, METADATA, SCHEMA, ENUMS, STRINGS, STACKS, MAPPINGS, EVENTS, BLOBS = range(1, 10)
-INDEX, TRAILER, PIECES, STRUCTS = 13, 14, 15, 16
+CHECKPOINT, INDEX, TRAILER, PIECES, STRUCTS = 12, 13, 14, 15, 16
 NONE = 0xFFFFFFFF
 
 
@@ -87,13 +87,13 @@ def events(groups, common=9):
 
 
 class Trace:
-    def __init__(self, major=1, minor=0, required=0):
-        self.minor = minor
+    def __init__(self, major=1, minor=0, required=0, session=SESSION):
+        self.minor, self.session = minor, session
         head = bytes.fromhex("895342540d0a1a0a")
-        head += struct.pack("<HHIQQ", major, minor, 64, required, 0) + SESSION + bytes(8)
+        head += struct.pack("<HHIQQ", major, minor, 64, required, 0) + session + bytes(8)
         self.out = head + struct.pack("<Q", hash64(head))
         self.entries, self.number, self.records = [], 0, 0
-        self.info = struct.pack("<HH", major, minor) + SESSION + struct.pack(
+        self.info = struct.pack("<HH", major, minor) + session + struct.pack(
             "<QQQQ", required, 0, 1, 2) + text("monotonic")
         self.chunk(STREAM_INFO, self.info, 1)
 
@@ -101,7 +101,7 @@ class Trace:
               time=(0, 0), number=None):
         number = self.number if number is None else number
         middle = struct.pack("<HBBIIIIIIIQQQQQQ", type_, flags, codec, number,
-                             struct.unpack("<I", SESSION[:4])[0], stream[0], count,
+                             struct.unpack("<I", self.session[:4])[0], stream[0], count,
                              len(payload) if raw is None else raw, len(payload), 0, *seq, *time,
                              stream[1], hash64(payload))
         head = bytes.fromhex("53425443c47b9ae1") + middle
@@ -305,6 +305,19 @@ def newer_minor():
     return t.finish()
 
 
+def checkpoint(size=5):
+    """A checkpoint without memory, and a command behind it. `size`: what its chunk says."""
+    t = Trace().metadata(kind="checkpoint")
+    t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")]),
+                     schema(16, "checkpoint_begin", [("number", 1, ""), ("flags", 12, "")], 10),
+                     schema(18, "checkpoint_end", [("number", 1, ""), ("flags", 12, ""),
+                                                   ("items", 1, ""), ("size", 10, "")], 10)])
+    t.events(*events([(16, [[7, 1]], [b""]), (18, [[7, 1, 0, 5]], [b""])]))
+    t.chunk(CHECKPOINT, item(struct.pack("<IIQQQQ", 7, 1, 1, 2000, 0, size)), 1)
+    t.events(*events([(0x10001, [[1]], [b""])]))
+    return t.finish()
+
+
 def simple(**changes):
     t = Trace().metadata(name="simple")
     t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")])])
@@ -336,6 +349,12 @@ def broken():
     yield "trailer_cut", good[:-1]
     yield "garbage_after", good + b"garbage"
     yield "two_sessions", good + good
+    yield "torn_then_session", good[:-300] + Trace(session=SESSION[::-1]).metadata(
+        name="another").finish()
+    damaged = bytearray(good)
+    for at in _headers(good)[1], _headers(good)[3]:
+        damaged[at + 20] ^= 1
+    yield "two_headers", bytes(damaged)
     yield "trailer_counts", simple().finish(records=7)
     t = Trace()
     t.table(SCHEMA, [schema(0x10001, "call", [])])
@@ -371,12 +390,21 @@ def broken():
         STRINGS, [struct.pack("<II", 0xFFFFFFF0, 1)], (1, 1)).finish()
     yield "schema_fields", Trace().metadata(name="x").table(
         SCHEMA, [schema(0x10001, "many", [("f", 1, "")] * 65)]).finish()
+    yield "checkpoint_size", checkpoint(size=6)
+    t = simple()
+    t.chunk(CHECKPOINT, item(struct.pack("<IIQQQQ", 7, 1, 2, 3000, 0, 0)), 1)
+    yield "checkpoint_alone", t.finish()
     yield "piece_key", _bad_piece(b"abc", 3)
     yield "piece_size", _bad_piece(b"abc", 4)
     t = simple()
     out = t.finish()
     at = out.rindex(bytes.fromhex("53425443c47b9ae1"), 0, len(out) - 300)
     yield "index_damaged", out[:at + 100] + b"\xee" + out[at + 101:]
+
+
+def _headers(trace):
+    magic = bytes.fromhex("53425443c47b9ae1")
+    return [at for at in range(len(trace)) if trace.startswith(magic, at)]
 
 
 def _bad_piece(data, size):
@@ -390,8 +418,8 @@ def _bad_piece(data, size):
 def main():
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "bad"), exist_ok=True)
-    traces = [("values", values_trace()), ("newer_minor", newer_minor())]
-    traces += [("structs", structs_trace())]
+    traces = [("values", values_trace()), ("newer_minor", newer_minor()),
+              ("checkpoint", checkpoint()), ("structs", structs_trace())]
     traces += [("bad/" + name, data) for name, data in list(broken()) + list(broken_structs())]
     for name, data in traces:
         with open(os.path.join(folder, name + ".sbt"), "wb") as file:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded program behaves as it does without us, and its trace is complete. Argument: a test."""
+"""A recorded program behaves as it does without us, and its trace is complete. Argument: a test, and what
+it takes."""
 
 import os
+import pathlib
 import sys
 
 import interposed
-from interposed import BUILD, equal, recorded, same, traces, true, view
+from interposed import (BUILD, CAPTURE, environment, equal, recorded, run, same, traces, true,
+                        view)
 
 
 def calls(trace):
@@ -115,6 +118,54 @@ def relative(folder):
     recorded(folder, sys.executable, '-c', 'import ctypes, os; os.chdir("/"); '
              'ctypes.CDLL("libcuda.so.1").cuInit(0)')
     true('cuInit is recorded', 'cuInit' in calls(complete(folder)))
+
+
+# What a program may do (host_trouble.c) -> does it leave us the means to record when done early, late.
+TROUBLE = {
+    'close_all': (True, True), 'close_everything': (True, True), 'no_descriptors': (True, True),
+    'no_file_size': (None, False), 'other_user': (True, True), 'change_root': (False, True),
+    'profile_timer': (True, True), 'overflow': (True, True), 'forbid_uncommon': (True, True),
+    'forbid_uncommon_unknown': (True, True), 'forbid_files': (False, True),
+    'fork_in_callback': (None, True), 'vfork_exec': (True, True), 'many_threads': (True, True),
+    'cancel_threads': (True, True), 'little_memory': (False, True), 'no_processes': (False, None),
+    'exec_in_thread': (None, True),
+}
+
+
+def trouble(folder):
+    """None: nothing is to be expected but the same behaviour. False: one line says why not."""
+    os.chmod(folder, 0o777)
+    for what in sys.argv[2:]:
+        for when, can_record in zip(('early', 'late'), TROUBLE[what]):
+            with_us, without = trouble_both(folder, what, when)
+            said = [line for line in with_us.stderr.splitlines() if 'tracesmith' in line]
+            rest = [line for line in with_us.stderr.splitlines() if 'tracesmith' not in line]
+            equal(f'{what} {when}: status', with_us.returncode, without.returncode)
+            equal(f'{what} {when}: output', with_us.stdout, without.stdout)
+            equal(f'{what} {when}: messages', rest, without.stderr.splitlines())
+            if without.returncode == 77:  # not on this machine
+                continue
+            if can_record:
+                check_recorded(folder, f'{what} {when}')
+            if can_record is not None:
+                equal(f'{what} {when}: {said}', len(said), 0 if can_record else 1)
+            for left in pathlib.Path(folder).iterdir():
+                left.unlink()
+
+
+def trouble_both(folder, *words):
+    with_us = run([BUILD / 'host_trouble', *words], environment(
+        LD_PRELOAD=CAPTURE, TS_OUTPUT=f'{folder}/t.sbt'))
+    return with_us, run([BUILD / 'host_trouble', *words], environment())
+
+
+def check_recorded(folder, what):
+    head, records = view(f'{folder}/t.sbt')
+    equal(f'{what}: end', head['end'], 'finished')
+    equal(f'{what}: lost', head['lost'], 0)
+    if not what.startswith('exec'):
+        equal(f'{what}: fills', sum(r['call'] == 'cuMemsetD8_v2' for r in records), 20)
+    equal(f'{what}: files', sorted(os.listdir(folder)), ['t.sbt'])
 
 
 def missing(folder):

@@ -45,6 +45,19 @@ static const char *functions_of(const void *data, uint64_t size)
     return seen;
 }
 
+static void write_variable(void *context, const char *name, size_t name_size)
+{
+    add(name, name_size);
+    add(";", 1);
+}
+
+static const char *variables_of(const void *data, uint64_t size)
+{
+    seen[0] = '\0';
+    cuda_image_variables(data, size, write_variable, NULL);
+    return seen;
+}
+
 /* ---- PTX ----------------------------------------------------------------------------------------
  */
 
@@ -57,7 +70,13 @@ static const char ptx[] = "// .entry not_this(.param .u32 x)\n"
                           "\t.param .u16 first_param_4\n)\n.maxntid 256, 1, 1\n{\n\tret;\n}\n"
                           ".func (.param .b32 r) helper(.param .b32 a) { ret; }\n"
                           ".entry second { ret; }\n"
-                          ".weak .entry third(.param .v4 .f32 v, .param .b32 n)\n{\n}\n";
+                          ".weak .entry third(.param .v4 .f32 v, .param .b32 n)\n{\n}\n"
+                          ".visible .global .align 4 .b8 table[64] = {1, 2};\n"
+                          ".const .f32 factor;\n.extern .global .u32 elsewhere;\n"
+                          ".global .texref picture;\n"
+                          ".func user { .reg .u32 %r; ld .global .u32 %r, [table]; }\n"
+                          ".weak .global .attribute(.managed) .v4 .f32 shared;\n";
+static const char ptx_variables[] = "table;factor;shared;";
 
 static const char ptx_functions[] = "first: 0+8 8+1 16+8 24+16 40+2;second:;third: 0+16 16+4;";
 
@@ -69,6 +88,8 @@ static void test_ptx(void)
     CHECK_EQ_INT(image.size, sizeof(ptx));
     CHECK(image.data == ptx);
     CHECK_EQ_STR(functions_of(ptx, sizeof(ptx)), ptx_functions);
+    CHECK_EQ_STR(variables_of(ptx, sizeof(ptx)), ptx_variables);
+    CHECK_EQ_STR(variables_of(".global .align", 14), "");
     CHECK_EQ_STR(functions_of(".entry open(.param .u32 a", 25), "");
     CHECK_EQ_STR(functions_of(".entry odd(.param .u32 a[99999999])", 35), "");
 }
@@ -127,6 +148,66 @@ static void test_cubin(void)
     CHECK_EQ_STR(functions_of(cubin, sizeof(cubin)), "kernel: 0+8 8+4;");
 }
 
+/* A table of symbols, of which two are variables. */
+static size_t make_variables(uint8_t out[1024])
+{
+    static const char sections[] = "\0.nv.global.init\0.nv.constant3\0.text.kernel";
+    static const char texts[] = "\0here\0fixed\0kernel\0code";
+    static const struct {
+        uint32_t name;
+        uint8_t type;
+        uint16_t section;
+    } symbols[] = {{1, STT_OBJECT, 2},
+                   {6, STT_OBJECT, 3},
+                   {12, STT_FUNC, 6},
+                   {19, STT_OBJECT, 6},
+                   {1000, STT_OBJECT, 2}};
+
+    memset(out, 0, 1024);
+    memcpy(out, ELFMAG, SELFMAG);
+    out[EI_CLASS] = ELFCLASS64;
+    out[EI_DATA] = ELFDATA2LSB;
+    tsm_put_u64(out + offsetof(Elf64_Ehdr, e_shoff), 512);
+    tsm_put_u16(out + offsetof(Elf64_Ehdr, e_shentsize), sizeof(Elf64_Shdr));
+    tsm_put_u16(out + offsetof(Elf64_Ehdr, e_shnum), 7);
+    tsm_put_u16(out + offsetof(Elf64_Ehdr, e_shstrndx), 1);
+    memcpy(out + 64, sections, sizeof(sections));
+    memcpy(out + 128, texts, sizeof(texts));
+    for (size_t i = 0; i < 5; i++) {
+        uint8_t *symbol = out + 192 + i * sizeof(Elf64_Sym);
+        tsm_put_u32(symbol, symbols[i].name);
+        symbol[offsetof(Elf64_Sym, st_info)] = ELF64_ST_INFO(STB_GLOBAL, symbols[i].type);
+        tsm_put_u16(symbol + offsetof(Elf64_Sym, st_shndx), symbols[i].section);
+    }
+    put_section(out + 512 + 64, 0, SHT_STRTAB, 64, sizeof(sections));
+    put_section(out + 512 + 128, 1, SHT_PROGBITS, 64, 4);
+    put_section(out + 512 + 192, 17, SHT_PROGBITS, 64, 4);
+    put_section(out + 512 + 256, 0, SHT_SYMTAB, 192, 5 * sizeof(Elf64_Sym));
+    tsm_put_u32(out + 512 + 256 + offsetof(Elf64_Shdr, sh_link), 5);
+    put_section(out + 512 + 320, 0, SHT_STRTAB, 128, sizeof(texts));
+    put_section(out + 512 + 384, 32, SHT_PROGBITS, 64, 4);
+    return 1024;
+}
+
+static void test_variables(void)
+{
+    uint8_t cubin[1024];
+    size_t size = make_variables(cubin);
+
+    CHECK_EQ_STR(variables_of(cubin, size), "here;fixed;");
+    srand(2);
+    for (int round = 0; round < 3000; round++) {
+        size_t length = (size_t)rand() % (size + 1);
+        uint8_t *bad = malloc(length ? length : 1);
+
+        memcpy(bad, cubin, length);
+        for (int i = 0; length && i < 1 + round % 8; i++)
+            bad[(size_t)rand() % length] = (uint8_t)rand();
+        variables_of(bad, length);
+        free(bad);
+    }
+}
+
 /* ---- fatbin -------------------------------------------------------------------------------------
  */
 
@@ -183,6 +264,7 @@ static void test_fatbin(void)
     CHECK_EQ_INT(image.size, size);
     snprintf(expected, sizeof(expected), "kernel: 0+8 8+4;%skernel: 0+8 8+4;", ptx_functions);
     CHECK_EQ_STR(functions_of(fatbin, size), expected);
+    CHECK_EQ_STR(variables_of(fatbin, size), ptx_variables);
 }
 
 /* ---- what is none of these
@@ -212,6 +294,7 @@ static void test_damage(void)
         for (int i = 0; length && i < 1 + round % 8; i++)
             bad[(size_t)rand() % length] = (uint8_t)rand();
         functions_of(bad, length);
+        variables_of(bad, length);
         if (length > 16 + 64)
             functions_of(bad + 16 + 64, length - 16 - 64); /* the cubin in front */
         free(bad);
@@ -222,6 +305,7 @@ int main(void)
 {
     test_ptx();
     test_cubin();
+    test_variables();
     test_fatbin();
     test_unknown();
     test_damage();

@@ -16,7 +16,7 @@ ALLOWED = {
     "replay": {"base", "format", "analysis", "api/api.h"},
     "analysis": {"base", "format"},
     "emu": {"base", "api/cuda/cuda_abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc"},
-    "tools": {"base", "format", "capture", "replay", "analysis", "api"},
+    "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc"},
     "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu"},
     "bench": {"base", "format", "capture", "replay", "analysis", "api", "emu", "tests"},
 }

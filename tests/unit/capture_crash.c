@@ -79,14 +79,16 @@ static void check_trace(int done, const struct tsm_salvage_result *result)
     struct found found = {{0}, 0};
     struct sbt_reader *reader;
 
-    if (done == 0) { /* killed before the trace was made: then nothing was recorded */
+    if (result->unbegun || access(PATH, F_OK) != 0) { /* killed before: nothing was recorded */
+        CHECK(access(PATH, F_OK) != 0);
+        CHECK(access(PATH ".new", F_OK) != 0);
         for (int i = 0; i < THREADS; i++)
             CHECK_EQ_INT(progress[i].committed, 0);
         return;
     }
     reader = fake_open(PATH);
-    if (done == 1)
-        CHECK_EQ_INT(sbt_reader_end(reader), SBT_END_RECOVERED);
+    CHECK_EQ_INT(done, 1);
+    CHECK_EQ_INT(sbt_reader_end(reader), SBT_END_RECOVERED);
     fake_each(reader, SBT_TYPE(7, FAKE_LAUNCH), visit, &found);
     for (int i = 0; i < THREADS; i++) {
         CHECK(found.next[i] >= progress[i].committed);
@@ -107,6 +109,7 @@ static void one(long delay_ns)
     memset(progress, 0, THREADS * sizeof(*progress));
     unlink(PATH);
     unlink(PATH ".lanes");
+    unlink(PATH ".new");
     child = fork();
     if (child == 0)
         run_forever();

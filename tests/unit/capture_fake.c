@@ -4,6 +4,7 @@
 #include "tests/unit/check.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,7 +71,11 @@ static void forked(void)
     memset(streams, 0, sizeof(streams));
 }
 
-static const struct tsm_source source = {.description = &description, .forked = forked};
+static bool quiet(uint64_t until_ns);
+static bool save(void);
+
+static const struct tsm_source source = {
+    .description = &description, .quiet = quiet, .save = save, .forked = forked};
 
 /* Another API, which most programs do not use. */
 static const struct sbt_member part_members[] = {
@@ -129,6 +134,35 @@ static void driver_release(uint64_t address)
     if (driver_free_count < 1024)
         driver_free[driver_free_count++] = address;
     pthread_mutex_unlock(&driver_lock);
+}
+
+bool fake_is_busy, fake_dies_saving;
+
+/* Its memory is how many commands each stream was given. */
+static bool read_memory(const struct tsm_memory *m, uint64_t offset, void *out, size_t size)
+{
+    memcpy(out, (const char *)m->user + offset, size);
+    return true;
+}
+
+static bool save(void)
+{
+    const struct tsm_memory memory = {.kind = SBT_MEMORY_DEVICE,
+                                      .address = FAKE_MEMORY,
+                                      .size = sizeof(driver_order),
+                                      .read = read_memory,
+                                      .user = driver_order};
+
+    if (!tsm_checkpoint_memory(&memory))
+        return false;
+    if (fake_dies_saving)
+        raise(SIGKILL);
+    return true;
+}
+
+static bool quiet(uint64_t until_ns)
+{
+    return !fake_is_busy;
 }
 
 /* ---- the wrappers -----------------------------------------------------------------------------
@@ -193,6 +227,7 @@ __attribute__((noinline)) void fake_launch(unsigned stream, uint64_t value, cons
     tsm_call_string(&call, name);
     tsm_call_bytes(&call, &value, sizeof(value));
     tsm_call_commit(&call);
+    tsm_checkpoint_point(false);
 }
 
 void fake_copy_in(unsigned stream, uint64_t destination, const void *data, uint64_t size)
@@ -246,6 +281,7 @@ void fake_sync(int stream)
     tsm_call_slot(&call, 0);
     tsm_call_commit(&call);
     tsm_synchronised(FAKE_API, stream < 0 ? NULL : fake_stream((unsigned)stream));
+    tsm_checkpoint_point(true);
 }
 
 void fake_tell(const void *first, size_t first_size, const void *second, size_t second_size)

@@ -29,6 +29,11 @@ enum fake_call {
 #define FAKE_STREAM_COUNT 8
 #define FAKE_EVENT_TYPE   2u
 
+/* Where its memory is: FAKE_STREAM_COUNT times u64, how many commands each stream was given. */
+#define FAKE_MEMORY 0x900000u
+extern bool fake_is_busy;     /* then no checkpoint can be taken */
+extern bool fake_dies_saving; /* killed in the middle of one */
+
 /* Streams are made on first use, so numbers follow the order of use. */
 struct tsm_stream *fake_stream(unsigned index);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * fork: a trace each, the parent's lanes untouched by the child. vfork: the child may flush and
- * finish without touching its parent's session. exec that fails: a second trace. Ten thousand
- * threads: lanes are used again.
+ * finish without touching its parent's session. A killed child loses nothing to its brothers. exec
+ * that fails: a second trace. Ten thousand threads: lanes are used again.
  */
+#include "capture/salvage.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -75,6 +77,39 @@ static void test_fork(void)
     CHECK(access("capture_fork.3.sbt", F_OK) != 0);
     reader = fake_open("capture_fork.sbt");
     CHECK_EQ_INT(fake_each(reader, SBT_TYPE(0, SBT_CORE_FORK), NULL, NULL), 1);
+    sbt_reader_destroy(reader);
+}
+
+/* A child that is killed; its brother must touch neither its trace nor its lanes. */
+static void one_is_killed(void *unused)
+{
+    launch(1, 1); /* what makes them brothers */
+    for (int i = 0; i < 2; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            launch(i ? 3 : 7, 2);
+            if (i == 0)
+                raise(SIGKILL);
+            tsm_session_finish();
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
+static void test_killed_brother(void)
+{
+    struct tsm_salvage_result result;
+    struct sbt_reader *reader;
+
+    fake_begin("capture_killed.sbt");
+    unlink("capture_killed.1.sbt");
+    unlink("capture_killed.2.sbt");
+    fake_run(one_is_killed, NULL);
+    CHECK_EQ_INT(count_in("capture_killed.2.sbt"), 3);
+    CHECK_EQ_INT(tsm_salvage("capture_killed.1.sbt", &result), 1);
+    reader = fake_open("capture_killed.1.sbt");
+    CHECK_EQ_INT(fake_check(reader), 7);
     sbt_reader_destroy(reader);
 }
 
@@ -169,6 +204,7 @@ int main(void)
     return 77; /* it does not know threads that a forked child starts */
 #endif
     test_fork();
+    test_killed_brother();
     fake_begin("capture_vfork.sbt");
     fake_run(vforks, NULL);
     CHECK_EQ_INT(count_in("capture_vfork.sbt"), 20);

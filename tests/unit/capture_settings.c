@@ -5,6 +5,7 @@
 #include "capture/settings.h"
 #include "tests/unit/check.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -56,6 +57,23 @@ static void test_bad_values(void)
     CHECK_EQ_STR(with("TS_OUTPUT", "").output, "trace.sbt");
 }
 
+static void test_checkpoint(void)
+{
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "0").checkpoint_commands, 0);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "500").checkpoint_commands, 500);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "64K").checkpoint_commands, 65536);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "500").checkpoint_ns, 0);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "250ms").checkpoint_ns, 250000000);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "10s").checkpoint_ns, 10000000000);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "2m").checkpoint_ns, 120000000000);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "10s").checkpoint_commands, 0);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "s").checkpoint_ns, 0);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "10h").checkpoint_ns, 0);
+    CHECK_EQ_INT(with("TS_CHECKPOINT", "99999999999999999999s").checkpoint_ns, 0);
+    CHECK_EQ_INT(with("TS_START_SIGNAL", "USR2").start_signal, SIGUSR2);
+    CHECK_EQ_INT(with("TS_START_SIGNAL", "KILL").start_signal, 0);
+}
+
 static void test_path(void)
 {
     char path[64], wanted[64], small[8];
@@ -78,6 +96,7 @@ int main(void)
 {
     test_values();
     test_bad_values();
+    test_checkpoint();
     test_path();
     return check_result();
 }

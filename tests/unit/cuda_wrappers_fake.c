@@ -36,6 +36,8 @@ void fake_note(const char *format, ...)
     strncat(fake_log, " ", sizeof(fake_log) - strlen(fake_log) - 1);
 }
 
+uint32_t tsm_checkpoint_due;
+
 /* ---- capture ------------------------------------------------------------------------------- */
 
 bool tsm_call_begin(struct tsm_call *call, uint32_t type)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/ptx_harness.h"
+#include "base/buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,13 +56,34 @@ int dev_try(const char *text)
     return status;
 }
 
+/* With PTX_RECALL=1 every module is loaded a second time, by its record. */
+static struct ptx_module *recalled(struct ptx_module *module, const char *text)
+{
+    struct tsm_buffer record = {0};
+    struct ptx_module *again;
+    const char *wanted = getenv("PTX_RECALL");
+
+    if (!wanted || !*wanted)
+        return module;
+    if (ptx_module_record(module, &record) != PTX_OK ||
+        ptx_module_recall(&again, text, strlen(text), 90, record.data, record.size) != PTX_OK) {
+        fprintf(stderr, "a module is not loaded by its own record\n");
+        exit(1);
+    }
+    tsm_buffer_finish(&record);
+    ptx_module_destroy(module);
+    return again;
+}
+
 struct ptx_module *dev_parse(const char *text)
 {
     struct ptx_module *module;
     struct ptx_log log = {dev_log, sizeof(dev_log), 0};
 
-    if (ptx_module_create(&module, text, strlen(text), 90, &log) != PTX_OK ||
-        ptx_module_place(module, place, NULL) != PTX_OK) {
+    int status = ptx_module_create(&module, text, strlen(text), 90, &log);
+    if (status == PTX_OK)
+        module = recalled(module, text);
+    if (status != PTX_OK || ptx_module_place(module, place, NULL) != PTX_OK) {
         fprintf(stderr, "%s", dev_log);
         exit(1);
     }

@@ -123,6 +123,181 @@ static void test_move_matrices(void)
     ptx_module_destroy(m);
 }
 
+/* mov.v2 from {a, b} and back, also crosswise; a vector register as one number, and the reverse. */
+static void test_move_vectors(void)
+{
+    static const uint32_t wanted[] = {5, 6, 6, 5, 7, 8, 8, 7};
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") ".reg .v2 .u32 %v<3>; .reg .v4 .b16 %w;\n"
+             "mov.v2.u32 %v0, {5, 6}; mov.v2.u32 {%r1, %r2}, %v0; mov.v2.u32 {%r1, %r2}, {%r2, "
+             "%r1};\n"
+             "st.global.v2.u32 [%d1], %v0; st.global.v2.u32 [%d1+8], {%r1, %r2};\n"
+             "mov.u32 %v1.x, 7; mov.u32 %v1.y, 8; mov.b64 %d4, %v1; st.global.u64 [%d1+16], %d4;\n"
+             "shf.l.wrap.b32 %r3, %v1.x, %v1.x, 0; mov.b64 %d5, {%v1.y, %r3}; mov.b64 %v2, %d5;\n"
+             "mov.b64 %w, %d5; mov.b64 %d5, %w;\n"
+             "st.global.v2.u32 [%d1+24], %v2; st.global.u64 [%d1+32], %d5; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, wanted, sizeof(wanted));
+    CHECK_EQ_MEM(b + 8, wanted + 6, 8);
+    ptx_module_destroy(m);
+}
+
+/* .param .u64 %P<2> means %P0 and %P1, as GCC writes the arguments of a call. */
+static void test_numbered_params(void)
+{
+    struct ptx_module *m = dev_parse(
+        HEAD ".func add(.param .u64 p, .param .u64 q) { .reg .b64 %d<3>; .reg .b32 %r;\n"
+             "ld.param.u64 %d0, [p]; ld.param.u64 %d1, [q]; cvt.u32.u64 %r, %d1;\n"
+             "st.u32 [%d0], %r; ret; }\n" ENTRY(
+                 "k") "{ .param .u64 %P<2>; st.param.u64 [%P0], %d1; st.param.u64 [%P1], 77;\n"
+                      "call.uni add, (%P0, %P1); }\n"
+                      ".shared .u32 word<3>; mov.u32 %r1, word0; mov.u32 %r2, word2;\n"
+                      "sub.u32 %r1, %r2, %r1; st.global.u32 [%d1+4], %r1; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[0], 77);
+    CHECK_EQ_INT(b[1], 8);
+    ptx_module_destroy(m);
+}
+
+/* A parameter without a size takes what the call gives; the rest of it is not looked at. */
+static void test_variadic(void)
+{
+    struct ptx_module *m = dev_parse(
+        HEAD ".func (.param .b32 r) last(.param .b32 n, .param .align 16 .b8 more[]) {\n"
+             ".reg .b32 %r<3>; .reg .b64 %d<3>; ld.param.u32 %r0, [n]; mov.u64 %d0, more;\n"
+             "mad.wide.u32 %d1, %r0, 4, %d0; ld.local.u32 %r1, [%d1]; ld.param.u32 %r2, [more];\n"
+             "add.u32 %r1, %r1, %r2; st.param.b32 [r], %r1; ret; }\n" ENTRY(
+                 "k") "{ .param .b32 n; .param .align 16 .b8 v[16]; .param .b32 r;\n"
+                      "st.param.b32 [n], 3; st.param.v4.b32 [v], {10, 20, 30, 40};\n"
+                      "call (r), last, (n, v); ld.param.b32 %r1, [r]; }\n"
+                      "st.global.u32 [%d1], %r1; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[0], 50);
+    ptx_module_destroy(m);
+}
+
+/* CC.CF is a carry: after a subtraction it says that nothing was borrowed. */
+static void test_carry_of_subtraction(void)
+{
+    static const uint32_t wanted[] = {0xffffffff, 0, 0xfffffffe, 1, 1, 0xffffffff, 5, 4};
+    struct ptx_module *m = dev_parse(
+        HEAD ENTRY("k") "mov.u32 %r5, 5; mov.u32 %r6, 6; mov.u32 %r7, 0;\n"
+                        "sub.cc.u32 %r1, %r5, %r6; addc.u32 %r2, %r7, %r7;\n" /* borrowed: 0 */
+                        "sub.cc.u32 %r3, %r5, %r6; subc.cc.u32 %r3, %r7, 1; addc.u32 %r3, %r3, 0;\n"
+                        "sub.cc.u32 %r4, %r6, %r5; addc.u32 %r4, %r7, %r7;\n" /* not borrowed: 1 */
+                        "st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4};\n"
+                        "add.cc.u32 %r1, %r1, %r6; addc.u32 %r1, %r7, %r7;\n" /* 1 */
+                        "add.cc.u32 %r2, %r5, %r6; subc.u32 %r2, %r7, %r7;\n" /* 0 - 0 - 1 */
+                        "sub.cc.u32 %r3, %r6, %r5; subc.u32 %r3, %r6, 1;\n"   /* 6 - 1 */
+                        "sub.cc.u32 %r4, %r5, %r6; subc.u32 %r4, %r6, 1;\n"   /* 6 - 1 - 1 */
+                        "st.global.v4.u32 [%d1+16], {%r1, %r2, %r3, %r4}; ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, wanted, sizeof(wanted));
+    ptx_module_destroy(m);
+}
+
+/* Each half of a warp is a group of its own: they come to one instruction and name other members.
+ * In the second part half of the upper group comes later than the others. */
+static void test_members(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "and.b32 %r1, %r0, 16; mov.u32 %r2, 0xffff; shl.b32 %r2, %r2, %r1;\n"
+             "and.b32 %r3, %r0, 1; setp.ne.u32 %p1, %r3, 0; setp.lt.u32 %p2, %r0, 32;\n"
+             "vote.sync.ballot.b32 %r4, %p1, %r2; vote.sync.all.pred %p2, %p2, %r2;\n"
+             "match.any.sync.b32 %r5, %r3, %r2; redux.sync.add.u32 %r6, %r0, %r2;\n"
+             "selp.b32 %r7, 1, 0, %p2; mad.lo.u32 %r8, %r0, 32, 0; cvt.u64.u32 %d4, %r8;\n"
+             "add.u64 %d4, %d4, %d1; st.global.v4.u32 [%d4], {%r4, %r5, %r6, %r7};\n"
+             "setp.lt.u32 %p3, %r0, 24; @%p3 bra meet; mov.u32 %r9, 0;\n"
+             "again: add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 50; @%p2 bra again;\n"
+             "meet: redux.sync.max.u32 %r6, %r0, %r2; st.global.u32 [%d4+16], %r6; ret; }\n");
+    uint32_t *b = dev_alloc(2048);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(b), PTR(b)), PTX_OK);
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t shift = l & 16;
+        uint32_t wanted[] = {0xaaaau << shift, (l & 1 ? 0xaaaau : 0x5555u) << shift,
+                             l < 16 ? 120 : 376, 1, l < 16 ? 15 : 31};
+        if (!CHECK_EQ_MEM(b + l * 8, wanted, sizeof(wanted)))
+            break;
+    }
+    ptx_module_destroy(m);
+}
+
+/* %envreg1 and 2 hold the address of a cooperative launch's workspace: its size, and a counter. */
+static void test_workspace(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; or.b32 %r3, %r1, %r2;\n"
+             "mov.u32 %r4, 77; mov.u32 %r5, 77; setp.eq.u32 %p1, %r3, 0; @%p1 bra done;\n"
+             "mov.b64 %d4, {%r2, %r1}; ld.u32 %r4, [%d4]; atom.add.u32 %r5, [%d4+4], 1;\n"
+             "done: mov.u32 %r6, %envreg3; mov.u32 %r7, %ctaid.x; mad.wide.u32 %d5, %r7, 16, %d1;\n"
+             "st.global.v4.u32 [%d5], {%r4, %r5, %r6, %r7}; ret; }\n");
+    static const uint32_t plain[] = {77, 77, 0, 0};
+    static const uint32_t cooperative[] = {8, 0, 0, 0, 8, 1, 0, 1};
+    struct dev_launch l = {.kernel = "k", .grid = 2, .block = 1, .cooperative = true};
+    uint32_t *b = dev_alloc(64);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, plain, sizeof(plain));
+    for (unsigned k = 0; k < 2; k++) { /* the second launch finds the counter at 0 again */
+        CHECK_EQ_INT(dev_run(m, &l, (uint64_t[]){PTR(b), PTR(b)}, 2), PTX_OK);
+        CHECK_EQ_MEM(b, cooperative, sizeof(cooperative));
+    }
+    ptx_module_destroy(m);
+}
+
+/* The reserved part of shared memory is there, behind what the program declares. */
+static void test_reserved(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "mov.u32 %r1, %reserved_smem_offset_1; mov.u32 %r2, 77; st.shared.u32 [%r1+508], "
+             "%r2;\n"
+             "ld.shared.u32 %r3, [%r1+508]; mov.u32 %r4, %total_smem_size; setp.ge.u32 %p1, %r1, "
+             "%r4;\n"
+             "selp.b32 %r5, 1, 0, %p1; st.global.v2.u32 [%d1], {%r3, %r5}; ret; }\n");
+    static const uint32_t wanted[] = {77, 1};
+    uint32_t *b = dev_alloc(64);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_MEM(b, wanted, sizeof(wanted));
+    ptx_module_destroy(m);
+}
+
+/* name[index] counts scalars of the variable's type, as ptxas has it: sm8[3] is sm8+3, tbl[3] is
+ * tbl+12, v[3] of .v4 .f32 is v+12. */
+static void test_indexed_names(void)
+{
+    struct ptx_module *m =
+        dev_parse(HEAD ".const .u32 tbl[4] = {10, 20, 30, 40}; .global .v4 .f32 v[2];\n" ENTRY(
+            "k") ".shared .b8 sm8[16]; .local .u16 loc[8];\n"
+                 "ld.const.u32 %r1, tbl[1+1]; mov.u32 %r2, 2; ld.const.u32 %r3, tbl[%r2+1];\n"
+                 "mov.u64 %d2, sm8; mov.u64 %d3, sm8[3]; sub.u64 %d2, %d3, %d2;\n"
+                 "mov.u64 %d3, v; mov.u64 %d4, v[%r2]; sub.u64 %d3, %d4, %d3;\n"
+                 "st.local.u16 loc[%r2], 7; ld.local.u16 %r4, [loc+4]; st.shared.b8 sm8[%r2], 9;\n"
+                 "ld.shared.u8 %r5, [sm8+2]; cvt.u32.u64 %r6, %d2; cvt.u32.u64 %r7, %d3;\n"
+                 "st.global.v2.u32 [%d1], {%r1, %r3}; st.global.v4.u32 [%d1+16], {%r4, %r5, %r6, "
+                 "%r7};\n"
+                 "ret; }\n");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[0], 30);
+    CHECK_EQ_INT(b[1], 40);
+    CHECK_EQ_INT(b[4], 7);
+    CHECK_EQ_INT(b[5], 9);
+    CHECK_EQ_INT(b[6], 3);
+    CHECK_EQ_INT(b[7], 8);
+    ptx_module_destroy(m);
+}
+
 /* D = A B + C of s8, with A in rows, B in columns and D in columns; strides beyond the size. */
 static void test_wmma(void)
 {
@@ -269,6 +444,10 @@ static const struct {
     {"shfl.idx.b32 %r1, %r2, 0, 31;", PTX_UNSUPPORTED, "shfl"},
     {"mov.u32 %r1, 1 / 0;", PTX_INVALID, "expression"},
     {"bra nowhere;", PTX_INVALID, "nowhere"},
+    {".reg .v2 .u32 %v; mov.v2.u32 %v, {1, 2, 3};", PTX_INVALID, "mov"},
+    {".reg .v4 .u32 %v; mov.v2.u32 {%r1, %r2}, %v;", PTX_INVALID, "mov"},
+    {".param .u64 %P<70000>;", PTX_INVALID, "%P"},
+    {".local .u32 a[2]<2>;", PTX_INVALID, "a"},
 };
 
 static void test_refused(void)
@@ -294,6 +473,14 @@ int main(void)
     test_alloca();
     test_atomics();
     test_move_matrices();
+    test_move_vectors();
+    test_numbered_params();
+    test_indexed_names();
+    test_variadic();
+    test_members();
+    test_workspace();
+    test_reserved();
+    test_carry_of_subtraction();
     test_wmma();
     test_wmma_half();
     test_directives();

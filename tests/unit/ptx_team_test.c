@@ -73,9 +73,12 @@ static void check_kernel(struct ptx_module *m, const char *kernel, bool is_share
     CHECK_EQ_INT(atomic_load(&others), 0);
     uint64_t instructions = dev_instructions;
     memcpy(wanted, memory, memory_size);
-    CHECK_EQ_INT(run(m, kernel, 4, PTX_SCHEDULE_FIFO, 0), PTX_OK);
-    CHECK_EQ_MEM(memory, wanted, memory_size);
-    CHECK_EQ_INT(dev_instructions, instructions);
+    /* On a busy machine the others may come too late to a launch. */
+    for (unsigned i = 0; i < 1000 && (i == 0 || (is_shared && !atomic_load(&others))); i++) {
+        CHECK_EQ_INT(run(m, kernel, 4, PTX_SCHEDULE_FIFO, 0), PTX_OK);
+        CHECK_EQ_MEM(memory, wanted, memory_size);
+        CHECK_EQ_INT(dev_instructions, instructions);
+    }
     if (!CHECK_EQ_INT(atomic_load(&others) > 0, is_shared))
         printf("  %s\n", kernel);
     free(wanted);

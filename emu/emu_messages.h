@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the driver said, kept for the calls that ask for it (cuLogs*): the last messages, oldest
+ * first.
+ */
+#ifndef EMU_MESSAGES_H
+#define EMU_MESSAGES_H
+
+#include <stddef.h>
+
+/* Keep one line, and tell it to who registered. The text is copied. */
+void emu_message_add(const char *text, size_t size);
+
+#endif

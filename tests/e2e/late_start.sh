@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Recording that begins in the middle of a program, and ends before it: what is there is replayed
+# and equal, from the memory that was saved at its beginning.
+. "$(dirname "$0")/util.sh"
+plain rounds 40 >plain.out
+
+# alone TRACE: complete, equal, from the checkpoint with which it begins
+alone() {
+    tracesmith check "$1"
+    status 0 replay "$1" --json
+    [ "$(field out checkpoint)" -gt 0 ] || fail "$1 does not begin with a checkpoint"
+    [ "$(field out checksum_count)" -gt 0 ] || fail "nothing was verified"
+    status 2 replay "$1" --from-checkpoint=none
+    grep -q 'were not recorded' err || fail "$(cat err)"
+}
+
+for call in 2 20 60 200 300; do
+    rm -f t.sbt
+    TS_START_CALL=$call record t.sbt rounds 40 >record.out
+    cmp plain.out record.out || fail "a late start changed the program's output"
+    alone t.sbt
+done
+rm -f t.sbt
+TS_START_CALL=100 TS_STOP_CALL=150 record t.sbt rounds 40 >record.out
+cmp plain.out record.out || fail "an early stop changed the program's output"
+alone t.sbt
+
+# A program that runs, told from outside.
+program() {
+    rm -f t.sbt program.out
+    env "$@" TS_OUTPUT=t.sbt LD_LIBRARY_PATH="$TEST_EMU" LD_PRELOAD="$TEST_CAPTURE" \
+        "$TEST_PROGRAMS/rounds" 150 10 >program.out &
+    pid=$!
+    while [ ! -s program.out ]; do sleep 0.02; done
+}
+ends() {
+    wait "$pid" || fail "the program failed"
+    tail -n 1 program.out >last.out
+    cmp end.out last.out || fail "being told what to do changed the program's output"
+}
+plain rounds 150 >end.out
+
+program TS_START=paused
+tsctl status "$pid" | grep -q waiting || fail "it does not wait"
+tsctl start "$pid" | grep -q recording || fail "it did not start"
+sleep 0.2
+tsctl checkpoint "$pid" >/dev/null
+sleep 0.1
+tsctl stop "$pid" >/dev/null || fail "it did not stop"
+alone t.sbt # complete although the program still runs
+[ "$(tsview t.sbt | grep -c checkpoint_end)" = 2 ] || fail "there are not two checkpoints"
+ends
+status 2 tsctl status "$pid"
+
+program TS_START_SIGNAL=USR2
+kill -USR2 "$pid"
+sleep 0.3
+kill -USR2 "$pid"
+ends
+alone t.sbt
