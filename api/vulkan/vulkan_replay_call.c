@@ -442,7 +442,7 @@ static bool is_left_out(const struct sbt_record *record)
 {
     const struct vk_command *command = vk_command_of(SBT_TYPE_CALL(record->type));
 
-    return command && command->replay == VK_REPLAY_NONE && command->kind != SBT_KIND_QUERY;
+    return command && command->replay == VK_REPLAY_NONE && !vkr_owns_sync(record);
 }
 
 int vkr_carry_out(struct vkr *r, const struct sbt_record *record)
