@@ -58,6 +58,7 @@ static int backend_prepare(struct tsm_backend_state *state)
     struct vkr *r = &state->replay;
     int error = vkr_loader_open(&r->loader, r->options->library);
 
+    vkr_import_prepare(r);
     if (!error)
         error = vkr_devices_prepare(r);
     return error ? error : vkr_need_check(r);

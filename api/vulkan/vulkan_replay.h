@@ -154,7 +154,8 @@ struct vkr_memory {
     uint32_t type;               /* here */
     VkMemoryPropertyFlags flags; /* of its type */
     uint8_t *mapped;             /* all of it, for as long as it lives; NULL: the host cannot */
-    void *imported;              /* memory of ours that stands for the program's */
+    void *imported;              /* memory of ours that stands for the program's; not its own */
+    uint64_t imported_address;   /* where that was */
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
 };
 
@@ -168,6 +169,11 @@ struct vkr_memories {
     size_t count, capacity;
     struct vkr_mapping *mappings; /* a later one stands before an earlier one */
     size_t mapping_count, mapping_capacity;
+    struct vkr_range { /* addresses of the program that were imported, once at least */
+        uint64_t start, end;
+        void *mapped; /* NULL: not yet */
+    } * ranges;
+    size_t range_count, range_capacity;
     struct tsm_region *regions; /* of the last vkr_regions() */
 };
 
@@ -187,6 +193,14 @@ void vkr_memories_finish(struct vkr *r);
 /* A type here that is as good as one with `flags`, among `allowed`. -1: there is none. */
 int vkr_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags flags,
                     uint32_t allowed);
+
+/* From what other systems or processes memory is imported; NULL: from none. */
+const char *vkr_import_foreign(const void *chain);
+/* If it is imported from the program, memory of ours takes its place in `info`, and is m's. */
+int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct vkr_memory *m);
+int vkr_import_plan(struct vkr *r, struct vkr_call *c);
+void vkr_import_prepare(struct vkr *r);
+void vkr_imports_finish(struct vkr *r);
 
 /* Between the host and memory that it cannot map. Waits for the copy. */
 int vkr_copy_out(struct vkr_memory *m, uint64_t offset, void *out, uint64_t size);

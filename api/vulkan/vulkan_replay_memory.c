@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IMPORT_ALIGNMENT 65536u /* no driver asks for more: minImportedHostPointerAlignment */
-#define CHECK_STEP       4096u
+#define CHECK_STEP 4096u
 
 /* ---- types ------------------------------------------------------------------------------------
  */
@@ -157,9 +156,9 @@ int vkr_memory_keep(struct vkr *r, struct vkr_memory *m, bool is_fresh)
     map(m);
     if (!m->mapped)
         vkr_copy_prepare(m);
-    if (is_fresh && m->mapped)
+    if (is_fresh && m->mapped && !m->imported)
         fill(m, r->options->fresh_memory);
-    else if (is_fresh)
+    else if (is_fresh && !m->mapped)
         error = vkr_copy_fill(m, r->options->fresh_memory);
     if (!error)
         error = insert(&r->memories, m);
@@ -184,12 +183,12 @@ void vkr_memory_drop(struct vkr *r, struct vkr_memory *m)
     if (m->alias)
         d->f.vkDestroyBuffer(d->device, m->alias, NULL);
     d->f.vkFreeMemory(d->device, m->raw, NULL);
-    free(m->imported);
     free(m);
 }
 
 void vkr_memories_finish(struct vkr *r)
 {
+    vkr_imports_finish(r);
     free(r->memories.list);
     free(r->memories.mappings);
     free(r->memories.regions);
@@ -199,41 +198,11 @@ void vkr_memories_finish(struct vkr *r)
 /* ---- allocating -------------------------------------------------------------------------------
  */
 
-/* What another process or API has put there is not in the trace. */
-static const char *foreign(const void *chain)
-{
-    if (vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR))
-        return "a file descriptor";
-    if (vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_ZIRCON_HANDLE_INFO_FUCHSIA) ||
-        vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR) ||
-        vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_ANDROID_HARDWARE_BUFFER_INFO_ANDROID))
-        return "another system's handle";
-    return NULL;
-}
-
-static int import_host(const VkMemoryAllocateInfo *info, void **out)
-{
-    VkImportMemoryHostPointerInfoEXT *import =
-        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
-
-    if (!import)
-        return 0;
-    if (info->allocationSize > SIZE_MAX / 2)
-        return tsm_fail(TSM_E_FORMAT, "no memory has so many bytes");
-    *out = aligned_alloc(IMPORT_ALIGNMENT, (info->allocationSize + IMPORT_ALIGNMENT - 1) /
-                                               IMPORT_ALIGNMENT * IMPORT_ALIGNMENT);
-    if (!*out)
-        return tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes of the program",
-                        (unsigned long long)info->allocationSize);
-    import->pHostPointer = *out;
-    return 0;
-}
-
 static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
     const struct vk_args_vkAllocateMemory *a = (const void *)c->args;
     struct vkr_device *d = c->owner->device;
-    const char *from = foreign(info->pNext);
+    const char *from = vkr_import_foreign(info->pNext);
     VkResult result;
     int error;
 
@@ -244,7 +213,7 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
                         from);
     error = remap_type(d, info);
     if (!error)
-        error = import_host(info, &m->imported);
+        error = vkr_import_host(c, info, m);
     if (error)
         return error;
     result = d->dispatch.f.vkAllocateMemory(d->dispatch.device, info, NULL, &m->raw);
@@ -307,7 +276,6 @@ int vkr_allocate_memory(struct vkr_call *c)
         return tsm_fail(TSM_E_MEMORY, "no memory for an allocation");
     error = allocate(c, &info, m);
     if (error) {
-        free(m->imported);
         free(m);
         return error;
     }
@@ -321,7 +289,7 @@ int vkr_allocate_memory(struct vkr_call *c)
         o->user = m;
     if (!error && m->imported)
         error = add_mapping(&c->r->memories,
-                            (struct vkr_mapping){c->host_address, m->size, 0, m->place});
+                            (struct vkr_mapping){m->imported_address, m->size, 0, m->place});
     return error;
 }
 

@@ -92,6 +92,8 @@ static int note_call(struct vkr *r, struct vkr_call *c)
     case TYPE_vkCreatePipelineLayout:
         note_layout(r, c);
         return 0;
+    case TYPE_vkAllocateMemory:
+        return vkr_import_plan(r, c);
     default:
         return vkr_address_plan(r, c);
     }
@@ -100,9 +102,9 @@ static int note_call(struct vkr *r, struct vkr_call *c)
 static bool is_looked_at(uint32_t type)
 {
     return type == TYPE_vkCreateDevice || type == TYPE_vkCreateImage ||
-           type == TYPE_vkCreatePipelineLayout || type == TYPE_vkCreateBuffer ||
-           type == TYPE_vkGetBufferDeviceAddress || type == TYPE_vkGetBufferDeviceAddressKHR ||
-           type == TYPE_vkGetBufferDeviceAddressEXT;
+           type == TYPE_vkCreatePipelineLayout || type == TYPE_vkAllocateMemory ||
+           type == TYPE_vkCreateBuffer || type == TYPE_vkGetBufferDeviceAddress ||
+           type == TYPE_vkGetBufferDeviceAddressKHR || type == TYPE_vkGetBufferDeviceAddressEXT;
 }
 
 int vkr_need_plan(struct vkr *r, const struct sbt_record *record)
