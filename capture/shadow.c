@@ -44,8 +44,7 @@ struct tsm_shadow {
     struct tsm_page_run runs[RUN_COUNT];
 };
 
-/* ---- which pages were written
- * ---------------------------------------------------------------------- */
+/* ---- which pages were written --------------------------------------------------------------- */
 
 /* One for all; opened once, used by the process that has opened it. */
 static struct tsm_lock pagemap_lock;
@@ -162,8 +161,7 @@ static void written(struct tsm_shadow *s, struct side *side, see_pages *see)
     see(s, 0, s->size);
 }
 
-/* ---- comparing
- * -------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static uint64_t load(const uint8_t *at, size_t size)
 {
@@ -219,8 +217,7 @@ static inline void move(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, 
     }
 }
 
-/* ---- recording
- * -------------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------ */
 
 static void record_span(struct tsm_session *session, const struct tsm_shadow *s, uint64_t from,
                         uint64_t size)
@@ -258,8 +255,7 @@ static void record(struct tsm_shadow *s)
     tsm_thread.inside--;
 }
 
-/* ---- push
- * ------------------------------------------------------------------------------------------- */
+/* ---- push ----------------------------------------------------------------------------------- */
 
 static void pushed(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
@@ -309,8 +305,7 @@ void tsm_shadow_push(struct tsm_shadow *s)
     errno = saved_errno;
 }
 
-/* ---- pull
- * ------------------------------------------------------------------------------------------- */
+/* ---- pull ----------------------------------------------------------------------------------- */
 
 static void pulled(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
@@ -356,8 +351,7 @@ void tsm_shadow_changes(struct tsm_shadow *s,
     tsm_lock_give(&s->lock);
 }
 
-/* ---- lifetime
- * ---------------------------------------------------------------------------------------- */
+/* ---- lifetime ------------------------------------------------------------------------------- */
 
 static uint64_t bitmap_size(uint64_t size)
 {

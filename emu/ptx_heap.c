@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define HEAP_SIZE   (1ull << 30) /* of address space; pages come when they are touched */
+#define HEAP_SIZE (1ull << 30) /* of address space; pages come when they are touched */
+/* Where it lies in every process, if that is free: kernels store such addresses, and replay
+ * compares what they store. */
+#define HEAP_WISH   ((void *)0x1f0000000000)
 #define CLASS_COUNT 32
 
 /* Blocks are powers of two with a header; freed ones wait in a list of their size. */
@@ -18,6 +21,19 @@ static uint8_t *heap;
 static size_t heap_used;
 static struct header *free_lists[CLASS_COUNT];
 
+static uint8_t *map(void *wish, int flags)
+{
+    void *memory = mmap(wish, HEAP_SIZE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+
+    /* A kernel that does not know the flag takes the address as a hint. */
+    if (memory != MAP_FAILED && flags && memory != wish) {
+        munmap(memory, HEAP_SIZE);
+        return NULL;
+    }
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 static struct header *take(unsigned order)
 {
     struct header *h = free_lists[order];
@@ -26,13 +42,8 @@ static struct header *take(unsigned order)
         free_lists[order] = h->next;
         return h;
     }
-    if (!heap) {
-        void *memory = mmap(NULL, HEAP_SIZE, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED)
-            return NULL;
-        heap = memory;
-    }
+    if (!heap && !(heap = map(HEAP_WISH, MAP_FIXED_NOREPLACE)) && !(heap = map(NULL, 0)))
+        return NULL;
     if (heap_used + (1ull << order) > HEAP_SIZE)
         return NULL;
     h = (struct header *)(void *)(heap + heap_used);

@@ -55,8 +55,7 @@ static const void *key_of(const void *handle)
     return *(const void *const *)handle;
 }
 
-/* ---- handles that an instance gives out
- * ---------------------------------------------------------- */
+/* ---- handles that an instance gives out ----------------------------------------------------- */
 
 /* Only one driver is opened so, so one set of its functions is enough. */
 static struct {
@@ -100,8 +99,7 @@ void vk_direct_patch(struct vk_instance_state *instance)
         f->vkEnumeratePhysicalDeviceGroupsKHR = enumerate_groups;
 }
 
-/* ---- ... and a device
- * ------------------------------------------------------------------------------ */
+/* ---- ... and a device ----------------------------------------------------------------------- */
 
 static VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice device, uint32_t family, uint32_t index,
                                             VkQueue *queue)

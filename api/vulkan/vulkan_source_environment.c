@@ -7,7 +7,7 @@
  *   VK_ADD_LAYER_PATH         the folder with our manifest; VK_LAYER_PATH, where that is set: the
  *                             loader then looks nowhere else
  *   VK_LOADER_LAYERS_ENABLE   only beside VK_LOADER_LAYERS_DISABLE, which would hide us
- *   TS_VULKAN_LAYER=preload   that it was we who did this
+ *   VK_LAYER_TRACESMITH=preload   that it was we who did this
  *
  * A child process inherits them with LD_PRELOAD. One from which LD_PRELOAD was taken is not meant
  * to be recorded: there the loader loads us by the manifest, the mark says why, and we wrap
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK       "TS_VULKAN_LAYER"
+#define MARK       "VK_LAYER_TRACESMITH"
 #define MARK_VALUE "preload"
 
 static char manifests[PATH_MAX]; /* empty: there are none, or Vulkan is not to be recorded */

@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* ---- names
- * ------------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static void name_object(VkObjectType type, uint64_t raw, const char *name)
 {
@@ -29,8 +28,7 @@ void vk_object_named(struct tsm_call *call, const void *args, int64_t result)
                     a->pNameInfo->pObjectName);
 }
 
-/* ---- labels of a queue
- * ------------------------------------------------------------------------------ */
+/* ---- labels of a queue ---------------------------------------------------------------------- */
 
 /* docs/FORMAT.md 10, "mark"; the id is the queue's. */
 enum phase { POINT, BEGIN, END };
@@ -69,8 +67,7 @@ void vk_label_put(struct tsm_call *call, const void *args, int64_t result)
     mark(a->queue, a->pLabelInfo, POINT);
 }
 
-/* ---- from outside
- * ----------------------------------------------------------------------------------- */
+/* ---- from outside --------------------------------------------------------------------------- */
 
 /* Semaphores and fences behind a descriptor: who signals them is not in this trace. */
 void vk_imported(struct tsm_call *call, const void *args, int64_t result)

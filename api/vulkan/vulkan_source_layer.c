@@ -64,8 +64,7 @@ static void give_device(struct vk_device_state *state)
     tsm_lock_give(&states_lock);
 }
 
-/* ---- chains
- * --------------------------------------------------------------------------------------- */
+/* ---- chains --------------------------------------------------------------------------------- */
 
 static bool is_loaders(const VkBaseInStructure *s)
 {
@@ -101,8 +100,7 @@ static VkLayerInstanceCreateInfo *find_link(const void *chain)
     return NULL;
 }
 
-/* ---- instances
- * ------------------------------------------------------------------------------------ */
+/* ---- instances ------------------------------------------------------------------------------ */
 
 static void instance_made(struct vk_instance_state *state, VkInstance instance,
                           PFN_vkGetInstanceProcAddr get, PFN_GetPhysicalDeviceProcAddr get_physical,
@@ -187,8 +185,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyInstance(VkInstance instance,
     }
 }
 
-/* ---- devices
- * -------------------------------------------------------------------------------------- */
+/* ---- devices -------------------------------------------------------------------------------- */
 
 static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGetDeviceProcAddr get,
                         VkPhysicalDevice physical, const struct vk_instance_state *instance)
@@ -284,8 +281,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     }
 }
 
-/* ---- functions that give functions
- * ---------------------------------------------------------------- */
+/* ---- functions that give functions ---------------------------------------------------------- */
 
 PFN_vkVoidFunction vk_layer_give(const char *name, PFN_vkVoidFunction next)
 {
@@ -353,8 +349,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical(VkInstance instance
     return own ? own : vk_layer_give(name, next);
 }
 
-/* ---- what there is
- * -------------------------------------------------------------------------------- */
+/* ---- what there is -------------------------------------------------------------------------- */
 
 /* Of the layer itself the loader knows all from the manifest; the rest is asked of the driver. */
 VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateDeviceExtensionProperties(
@@ -400,8 +395,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkEnumerateInstanceVersion(uint32_t *pApiVer
     FROM_DRIVER(vkEnumerateInstanceVersion, pApiVersion);
 }
 
-/* ---- negotiation
- * ---------------------------------------------------------------------------------- */
+/* ---- negotiation ---------------------------------------------------------------------------- */
 
 bool vk_layer_is_passive(void)
 {

@@ -28,11 +28,14 @@ struct memory {
     uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
     struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
     bool mapped;
-    bool looked_into;           /* mapped by us */
-    bool filled;                /* somebody else may have written there before */
-    uint64_t allocated;         /* `sends` at that time */
-    struct memory *next;        /* in its bucket; of those that are free */
-    struct memory *next_shadow; /* in the list of those that have one */
+    bool results; /* imported, only the device writes there; the shadow says what was there */
+    uint64_t results_from, results_to; /* offsets; elsewhere it is the program's */
+    bool looked_into;                  /* mapped by us */
+    bool filled;                       /* somebody else may have written there before */
+    uint64_t allocated;                /* `sends` at that time */
+    struct memory *next;               /* in its bucket; of those that are free */
+    struct memory *next_shadow;        /* in the list of those that have one */
+    struct memory *next_import;
 };
 
 static struct tsm_arena arena;
@@ -40,11 +43,11 @@ static struct tsm_lock lock; /* of all below */
 static struct memory *buckets[BUCKET_COUNT];
 static struct memory *free_list;
 static struct memory *shadows;
-static uint64_t sends; /* how often work was sent */
-static uint64_t quiet; /* ... when all shadows were last pulled with nothing under way */
+static struct memory *imports; /* those of the program's own memory */
+static uint64_t sends;         /* how often work was sent */
+static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
 
-/* ---- the table
- * -------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static struct memory **bucket(VkDeviceMemory handle)
 {
@@ -71,6 +74,33 @@ static struct memory *add(void)
     return m;
 }
 
+/* The lock is held. What is there is recorded for each import: to the trace they are different
+ * memories, also where the program's is the same. */
+static void track_import(struct memory *m)
+{
+    tsm_hostmem_track(m->imported, m->size);
+    m->next_import = imports;
+    imports = m;
+}
+
+/* It may be imported still as another one. */
+static void untrack_import(struct memory *m)
+{
+    struct memory **at = &imports;
+    bool still = false;
+
+    while (*at) {
+        if (*at == m) {
+            *at = m->next_import;
+            continue;
+        }
+        still |= (*at)->imported == m->imported;
+        at = &(*at)->next_import;
+    }
+    if (!still)
+        tsm_hostmem_untrack(m->imported);
+}
+
 /* The lock is held. What capture kept for the memory is given back. */
 static void forget(struct memory *m)
 {
@@ -84,7 +114,7 @@ static void forget(struct memory *m)
     if (*at)
         *at = m->next_shadow;
     if (m->imported)
-        tsm_hostmem_untrack(m->imported);
+        untrack_import(m);
     if (m->tracked)
         tsm_hostmem_untrack(m->tracked);
     tsm_shadow_destroy(m->shadow);
@@ -93,8 +123,7 @@ static void forget(struct memory *m)
     free_list = m;
 }
 
-/* ---- allocating
- * ------------------------------------------------------------------------------------- */
+/* ---- allocating ----------------------------------------------------------------------------- */
 
 static const void *in_chain(const void *chain, VkStructureType type)
 {
@@ -118,8 +147,11 @@ static void look_into(struct memory *m, VkDevice device, uint32_t type)
         tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed", false);
         return;
     }
-    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) >= 0)
-        m->looked_into = shadow_of(m, real) != NULL;
+    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
+        return;
+    if (!m->filled) /* what nobody has written is to be the same in replay */
+        memset(real, 0, m->size);
+    m->looked_into = shadow_of(m, real) != NULL;
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
@@ -143,12 +175,12 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
         m->next = *bucket(*out);
         *bucket(*out) = m;
+        if (import) /* the program's own memory, mapped for as long as it is imported */
+            track_import(m);
     }
     if (m && !import && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
         look_into(m, device, info->memoryTypeIndex);
     tsm_lock_give(&lock);
-    if (import) /* the program's own memory, mapped for as long as it is imported */
-        tsm_hostmem_track(VK_RAW(import->pHostPointer), info->allocationSize);
     return result;
 }
 
@@ -169,7 +201,7 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
 void vk_memory_forget(void)
 {
     memset(buckets, 0, sizeof(buckets));
-    shadows = NULL;
+    shadows = imports = NULL;
     lock = (struct tsm_lock){0};
 }
 
@@ -188,8 +220,34 @@ void vk_memory_device_gone(const struct vk_device_state *device)
     tsm_lock_give(&lock);
 }
 
-/* ---- mapping
- * ---------------------------------------------------------------------------------------- */
+/* What the device writes into imported memory cannot be told from what the program writes, but
+ * where nobody but the device has a reason to write. Only whole pages can be imported: in the first
+ * and the last one there may be other things of the program. */
+#define SHARED_EDGE 4096u
+
+void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
+                     uint64_t size)
+{
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(device, memory);
+    if (m && m->imported && !m->shadow && m->size > 2 * SHARED_EDGE) {
+        m->shadow = tsm_shadow_create((void *)(uintptr_t)m->imported, m->size, false, false);
+        m->results = m->shadow != NULL;
+        m->results_from = offset < SHARED_EDGE ? SHARED_EDGE : offset;
+        m->results_to = m->size - SHARED_EDGE;
+        if (size < m->results_to - offset)
+            m->results_to = offset + size;
+        if (m->shadow) {
+            m->next_shadow = shadows;
+            shadows = m;
+        }
+    }
+    tsm_lock_give(&lock);
+}
+
+/* ---- mapping -------------------------------------------------------------------------------- */
 
 static enum tsm_vk_memory_mode mode(void)
 {
@@ -306,8 +364,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnma
 }
 #endif
 
-/* ---- to the device and back
- * -------------------------------------------------------------------------- */
+/* ---- to the device and back ----------------------------------------------------------------- */
 
 /* What is behind this may make the device read memory, or write it. */
 static void push(void)
@@ -338,7 +395,7 @@ static void pull(void)
         return;
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow)
-        if (m->mapped || m->looked_into)
+        if (m->mapped || m->looked_into || m->results)
             tsm_shadow_pull(m->shadow);
     tsm_lock_give(&lock);
 }
@@ -486,48 +543,54 @@ static VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice device, VkQueryPool
     return result;
 }
 
-/* ---- results
- * ------------------------------------------------------------------------------------------ */
+/* ---- results -------------------------------------------------------------------------------- */
 
 struct report {
     uint32_t stream;
     uint64_t position;
-    uint64_t memory; /* id */
+    uint64_t memory;   /* id */
+    uint64_t from, to; /* offsets that count */
 };
 
 /* docs/FORMAT.md 10: bit 63, the memory's id from bit 40 on, the offset. */
 static void report_change(void *user, uint64_t offset, const void *bytes, uint64_t size)
 {
     const struct report *r = user;
-    struct sbt_key key = tsm_hash_key(bytes, size);
+    uint64_t from = offset < r->from ? r->from : offset;
+    uint64_t to = offset + size > r->to ? r->to : offset + size;
     struct tsm_call call;
+    struct sbt_key key;
 
+    if (from >= to)
+        return;
+    key = tsm_hash_key((const uint8_t *)bytes + (from - offset), to - from);
     if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
         return;
     tsm_call_returned(&call, 0, false);
     tsm_call_slot(&call, r->stream);
     tsm_call_slot(&call, r->position);
-    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | offset);
-    tsm_call_slot(&call, size);
+    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | from);
+    tsm_call_slot(&call, to - from);
     tsm_call_bytes(&call, &key, sizeof(key));
     tsm_call_commit(&call);
 }
 
 void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complete)
 {
-    struct report r = {stream, position, 0};
+    struct report r = {.stream = stream, .position = position};
 
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow) {
         r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
+        r.from = m->results ? m->results_from : 0;
+        r.to = m->results ? m->results_to : m->size;
         tsm_shadow_changes(m->shadow, report_change, &r);
     }
     __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
     tsm_lock_give(&lock);
 }
 
-/* ---- in their place
- * ------------------------------------------------------------------------------------ */
+/* ---- in their place ------------------------------------------------------------------------- */
 
 #define REPLACE(name, own)                                                                         \
     do {                                                                                           \

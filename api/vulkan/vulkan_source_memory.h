@@ -9,6 +9,10 @@
 #include "base/hash.h"
 #include "capture/shadow.h"
 
+/* `size` bytes at `offset` of imported memory are written by the device alone: they are results. */
+void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
+                     uint64_t size);
+
 /* How many submits were begun. */
 uint64_t vk_memory_sends(void);
 

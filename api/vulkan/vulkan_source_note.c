@@ -124,8 +124,7 @@ static bool no_color(uint64_t render_pass, uint32_t subpass)
 
 const struct vk_facts vk_facts = {secondary, no_depth, no_color};
 
-/* ---- polls
- * --------------------------------------------------------------------------------------- */
+/* ---- polls ---------------------------------------------------------------------------------- */
 
 /* What this thread was answered last, of some objects that it asks about in turn. */
 #define POLL_COUNT 8u

@@ -41,8 +41,7 @@ static struct queue *queue_of(struct tsm_stream *stream)
     return &queues[queue_count++];
 }
 
-/* ---- what is sent
- * ---------------------------------------------------------------------------------- */
+/* ---- what is sent --------------------------------------------------------------------------- */
 
 static struct tsm_handle *handle_of(enum vk_object type, uint64_t raw)
 {
@@ -140,8 +139,47 @@ void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
         sent(call, a->fence, false);
 }
 
-/* ---- what is complete
- * -------------------------------------------------------------------------------- */
+/* ---- what is only written ------------------------------------------------------------------- */
+
+/* A buffer into which the device only copies: its size, until it is bound. */
+void vk_buffer_made(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkCreateBuffer *a = args;
+    struct tsm_handle *handle;
+
+    if (result < 0 || a->pCreateInfo->usage != VK_BUFFER_USAGE_TRANSFER_DST_BIT)
+        return;
+    handle = handle_of(VK_OBJECT_VkBuffer, VK_RAW(*a->pBuffer));
+    if (handle)
+        handle->position = a->pCreateInfo->size;
+}
+
+static void bound(VkDevice device, VkBuffer buffer, VkDeviceMemory memory, uint64_t offset)
+{
+    const struct tsm_handle *handle = handle_of(VK_OBJECT_VkBuffer, VK_RAW(buffer));
+
+    if (handle && handle->position)
+        vk_memory_gives(vk_state_of(device), memory, offset, handle->position);
+}
+
+void vk_buffer_bound(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkBindBufferMemory *a = args;
+
+    if (result >= 0)
+        bound(a->device, a->buffer, a->memory, a->memoryOffset);
+}
+
+void vk_buffers_bound(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkBindBufferMemory2 *a = args;
+
+    for (uint32_t i = 0; result >= 0 && i < a->bindInfoCount; i++)
+        bound(a->device, a->pBindInfos[i].buffer, a->pBindInfos[i].memory,
+              a->pBindInfos[i].memoryOffset);
+}
+
+/* ---- what is complete ----------------------------------------------------------------------- */
 
 static void complete(struct tsm_stream *stream, uint64_t position)
 {

@@ -129,8 +129,7 @@ static void put_struct(struct recording *r, uint32_t place)
     r->room_end = e.out.end;
 }
 
-/* ---- slots
- * --------------------------------------------------------------------------------------- */
+/* ---- slots ---------------------------------------------------------------------------------- */
 
 static uint64_t slot_of(const struct recording *r, const struct vk_member *m, const void *at)
 {

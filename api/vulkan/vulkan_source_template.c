@@ -57,8 +57,7 @@ static const struct template *find(VkDescriptorUpdateTemplate raw)
     return handle->user;
 }
 
-/* ---- its data as VkWriteDescriptorSet
- * -------------------------------------------------------------- */
+/* ---- its data as VkWriteDescriptorSet ------------------------------------------------------- */
 
 /* What a write points to beside itself: the largest of these for each descriptor. */
 union value {
@@ -169,8 +168,7 @@ static const VkWriteDescriptorSet *writes_of(struct tsm_call *call, const struct
     return writes;
 }
 
-/* ---- hooks
- * ----------------------------------------------------------------------------------------- */
+/* ---- hooks ---------------------------------------------------------------------------------- */
 
 static void record_update(struct tsm_call *call, VkDevice device, VkDescriptorSet set,
                           VkDescriptorUpdateTemplate raw, const void *data)

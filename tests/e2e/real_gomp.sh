@@ -18,6 +18,6 @@ cmp wanted plain
 LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=t.sbt ./offload >recorded
 cmp wanted recorded
 tracesmith coverage t.sbt | grep -q 'every call of this trace is modelled'
-status 0 replay t.sbt
+status 0 replay t.sbt --check=1
 TS_EMU_NOOP=1 LD_LIBRARY_PATH=$TEST_EMU ./offload >noop 2>&1 || true
 ! cmp -s wanted noop || fail 'the kernels did nothing, and nobody saw'
