@@ -247,6 +247,7 @@ int vkr_create_semaphore(struct vkr_call *c);
 int vkr_signal_semaphore(struct vkr_call *c);
 int vkr_submit(struct vkr_call *c);
 int vkr_submit2(struct vkr_call *c);
+int vkr_bind_sparse(struct vkr_call *c);
 /* Nothing but waiting, in place of a present. */
 int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
                      const VkSemaphore *semaphores);

@@ -407,6 +407,7 @@ static const struct hook {
     {TYPE_vkQueueSubmit, vkr_submit, false},
     {TYPE_vkQueueSubmit2, vkr_submit2, false},
     {TYPE_vkQueueSubmit2KHR, vkr_submit2, false},
+    {TYPE_vkQueueBindSparse, vkr_bind_sparse, false},
     {TYPE_vkDestroySurfaceKHR, vkr_destroy_surface, true},
     {TYPE_vkCreateSwapchainKHR, vkr_create_swapchain, true},
     {TYPE_vkDestroySwapchainKHR, vkr_destroy_swapchain, true},
@@ -432,8 +433,10 @@ static int dispatch(struct vkr_call *c)
     for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
         if (hooks[i].type == c->record->type)
             return c->is_window && !hooks[i].takes_windows ? 0 : hooks[i].function(c);
-    if (c->is_window || c->command->replay != VK_REPLAY_GENERATED)
+    if (c->is_window || c->command->replay == VK_REPLAY_NONE)
         return 0;
+    if (c->command->replay == VK_REPLAY_HOOK)
+        return tsm_fail(TSM_E_UNSUPPORTED, "this build cannot replay it");
     return vkr_call_driver(c);
 }
 

@@ -139,6 +139,7 @@ bool vkr_is_dispensable(const char *name)
         "VK_KHR_incremental_present",
         "VK_KHR_present_id",
         "VK_KHR_present_wait",
+        "VK_KHR_portability_enumeration",
         "VK_KHR_shared_presentable_image",
         "VK_KHR_surface",
         "VK_KHR_surface_protected_capabilities",
@@ -285,6 +286,8 @@ int vkr_create_instance(struct vkr_call *c)
         error = filter_extensions(
             c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
             c->r->options->validate ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : NULL, instance_has);
+    if (!instance_has(c, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME))
+        info.flags &= ~(VkInstanceCreateFlags)VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     return error ? error : make_instance(c, &info);
 }
 

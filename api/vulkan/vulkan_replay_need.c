@@ -169,8 +169,9 @@ static bool is_features(const struct vk_struct *type)
 {
     const char *name = vk_name(type->name);
 
+    /* Presenting is not done here. */
     return strncmp(name, "VkPhysicalDevice", 16) == 0 && strstr(name, "Features") &&
-           (type->flags & VK_STRUCT_TYPED);
+           !strstr(name, "VkPhysicalDevicePresent") && (type->flags & VK_STRUCT_TYPED);
 }
 
 static void compare_bools(struct list *l, const struct vk_struct *type, const void *wanted,

@@ -70,11 +70,12 @@ static void note_signal(struct vkr *r, VkSemaphore raw, uint64_t value)
     r->gate_count += is_gate(s);
 }
 
-/* False: a binary one that nobody signals, for its signal is not part of this replay. */
+/* False: a binary one that nobody signals, for its signal is not part of this replay. (In a whole
+ * replay somebody does, perhaps in a way that is not seen here.) */
 static bool note_wait(struct vkr *r, VkSemaphore raw, uint64_t value)
 {
     struct vkr_semaphore *s = find_semaphore(r, raw);
-    bool comes = !s || s->is_timeline || s->is_signalled;
+    bool comes = !r->options->filter.streams || !s || s->is_timeline || s->is_signalled;
 
     if (!s)
         return true;
@@ -163,6 +164,12 @@ static uint64_t wait_value_of(const VkTimelineSemaphoreSubmitInfo *values, uint3
     return values ? value_at(values->pWaitSemaphoreValues, values->waitSemaphoreValueCount, i) : 0;
 }
 
+static uint64_t signal_value_of(const VkTimelineSemaphoreSubmitInfo *values, uint32_t i)
+{
+    return values ? value_at(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount, i)
+                  : 0;
+}
+
 /* Waits for what is not part of this replay are left out: a wait that stays moves up. */
 static void note_submit_info(struct vkr *r, VkSubmitInfo *info)
 {
@@ -186,10 +193,7 @@ static void note_submit_info(struct vkr *r, VkSubmitInfo *info)
         ((VkTimelineSemaphoreSubmitInfo *)(uintptr_t)values)->waitSemaphoreValueCount =
             values->waitSemaphoreValueCount < kept ? values->waitSemaphoreValueCount : kept;
     for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
-        note_signal(
-            r, info->pSignalSemaphores[i],
-            values ? value_at(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount, i)
-                   : 0);
+        note_signal(r, info->pSignalSemaphores[i], signal_value_of(values, i));
 }
 
 static void note_submit_info2(struct vkr *r, VkSubmitInfo2 *info)
@@ -223,6 +227,24 @@ int vkr_submit2(struct vkr_call *c)
 
     for (uint32_t i = 0; i < a->submitCount; i++)
         note_submit_info2(c->r, (VkSubmitInfo2 *)(uintptr_t)&a->pSubmits[i]);
+    return error ? error : vkr_call_driver(c);
+}
+
+/* Nothing of it is ever left out: what it binds is needed. */
+int vkr_bind_sparse(struct vkr_call *c)
+{
+    const struct vk_args_vkQueueBindSparse *a = (const void *)c->args;
+    int error = note_submit(c, a->queue);
+
+    for (uint32_t i = 0; i < a->bindInfoCount; i++) {
+        const VkBindSparseInfo *info = &a->pBindInfo[i];
+        const VkTimelineSemaphoreSubmitInfo *values =
+            vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+        for (uint32_t j = 0; j < info->waitSemaphoreCount; j++)
+            note_wait(c->r, info->pWaitSemaphores[j], wait_value_of(values, j));
+        for (uint32_t j = 0; j < info->signalSemaphoreCount; j++)
+            note_signal(c->r, info->pSignalSemaphores[j], signal_value_of(values, j));
+    }
     return error ? error : vkr_call_driver(c);
 }
 
