@@ -92,6 +92,10 @@ struct tsm_backend {
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
 
+    /* The last command of each stream, for the message about a hang: other functions may be running.
+     * Optional. */
+    void (*describe_last)(struct tsm_backend_state *state, char *out, size_t size);
+
     /* Is this the software GPU? Optional: no. */
     bool (*is_software)(struct tsm_backend_state *state);
 

@@ -145,6 +145,11 @@ static void backend_name_place(struct tsm_backend_state *state, uint64_t address
     vkr_name_place(&state->replay, address, out, size);
 }
 
+static void backend_describe_last(struct tsm_backend_state *state, char *out, size_t size)
+{
+    vkr_describe_last(&state->replay, out, size);
+}
+
 static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
 {
     struct vkr *r = &state->replay;
@@ -177,5 +182,6 @@ const struct tsm_backend vulkan_backend = {
     .regions = backend_regions,
     .read = backend_read,
     .name_place = backend_name_place,
+    .describe_last = backend_describe_last,
     .describe = backend_describe,
 };

@@ -234,12 +234,11 @@ struct vkr_stream {
     const char *last_call;
 };
 
-/* What a semaphore will reach by itself. */
+/* What a timeline semaphore will reach by itself, and what is waited for. */
 struct vkr_semaphore {
     bool is_timeline;
-    uint64_t value;    /* timeline: highest value that is signalled or under way */
-    bool is_signalled; /* binary: signalled or under way */
-    uint64_t awaited;  /* timeline: highest value that a submit waits for */
+    uint64_t value;   /* the highest that is signalled or under way */
+    uint64_t awaited; /* the highest that a submit waits for */
 };
 
 void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *semaphore);
@@ -251,8 +250,6 @@ int vkr_bind_sparse(struct vkr_call *c);
 /* Nothing but waiting, in place of a present. */
 int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
                      const VkSemaphore *semaphores);
-/* A binary semaphore (or none) has been signalled for a window. */
-void vkr_semaphore_signalled(struct vkr *r, VkSemaphore semaphore);
 int vkr_wait_stream(struct vkr *r, uint32_t stream);
 int vkr_wait_all(struct vkr *r);
 /* Does sync() carry it out? Waits of the program, and polls that were answered with "done". */

@@ -66,25 +66,19 @@ static void note_signal(struct vkr *r, VkSemaphore raw, uint64_t value)
     r->gate_count -= is_gate(s);
     if (value > s->value)
         s->value = value;
-    s->is_signalled = true;
     r->gate_count += is_gate(s);
 }
 
-/* False: a binary one that nobody signals, for its signal is not part of this replay. (In a whole
- * replay somebody does, perhaps in a way that is not seen here.) */
-static bool note_wait(struct vkr *r, VkSemaphore raw, uint64_t value)
+static void note_wait(struct vkr *r, VkSemaphore raw, uint64_t value)
 {
     struct vkr_semaphore *s = find_semaphore(r, raw);
-    bool comes = !r->options->filter.streams || !s || s->is_timeline || s->is_signalled;
 
     if (!s)
-        return true;
+        return;
     r->gate_count -= is_gate(s);
     if (value > s->awaited)
         s->awaited = value;
-    s->is_signalled = false;
     r->gate_count += is_gate(s);
-    return comes;
 }
 
 int vkr_signal_semaphore(struct vkr_call *c)
@@ -170,41 +164,21 @@ static uint64_t signal_value_of(const VkTimelineSemaphoreSubmitInfo *values, uin
                   : 0;
 }
 
-/* Waits for what is not part of this replay are left out: a wait that stays moves up. */
-static void note_submit_info(struct vkr *r, VkSubmitInfo *info)
+static void note_submit_info(struct vkr *r, const VkSubmitInfo *info)
 {
     const VkTimelineSemaphoreSubmitInfo *values =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-    VkSemaphore *semaphores = (VkSemaphore *)(uintptr_t)info->pWaitSemaphores;
-    VkPipelineStageFlags *stages = (VkPipelineStageFlags *)(uintptr_t)info->pWaitDstStageMask;
-    uint64_t *numbers = values ? (uint64_t *)(uintptr_t)values->pWaitSemaphoreValues : NULL;
-    uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++) {
-        if (!note_wait(r, semaphores[i], wait_value_of(values, i)))
-            continue;
-        if (numbers && i < values->waitSemaphoreValueCount)
-            numbers[kept] = numbers[i];
-        stages[kept] = stages[i];
-        semaphores[kept++] = semaphores[i];
-    }
-    info->waitSemaphoreCount = kept;
-    if (values)
-        ((VkTimelineSemaphoreSubmitInfo *)(uintptr_t)values)->waitSemaphoreValueCount =
-            values->waitSemaphoreValueCount < kept ? values->waitSemaphoreValueCount : kept;
+    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+        note_wait(r, info->pWaitSemaphores[i], wait_value_of(values, i));
     for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
         note_signal(r, info->pSignalSemaphores[i], signal_value_of(values, i));
 }
 
-static void note_submit_info2(struct vkr *r, VkSubmitInfo2 *info)
+static void note_submit_info2(struct vkr *r, const VkSubmitInfo2 *info)
 {
-    VkSemaphoreSubmitInfo *waits = (VkSemaphoreSubmitInfo *)(uintptr_t)info->pWaitSemaphoreInfos;
-    uint32_t kept = 0;
-
     for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
-        if (note_wait(r, waits[i].semaphore, waits[i].value))
-            waits[kept++] = waits[i];
-    info->waitSemaphoreInfoCount = kept;
+        note_wait(r, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
     for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
         note_signal(r, info->pSignalSemaphoreInfos[i].semaphore,
                     info->pSignalSemaphoreInfos[i].value);
@@ -216,7 +190,7 @@ int vkr_submit(struct vkr_call *c)
     int error = note_submit(c, a->queue);
 
     for (uint32_t i = 0; i < a->submitCount; i++)
-        note_submit_info(c->r, (VkSubmitInfo *)(uintptr_t)&a->pSubmits[i]);
+        note_submit_info(c->r, &a->pSubmits[i]);
     return error ? error : vkr_call_driver(c);
 }
 
@@ -226,11 +200,10 @@ int vkr_submit2(struct vkr_call *c)
     int error = note_submit(c, a->queue);
 
     for (uint32_t i = 0; i < a->submitCount; i++)
-        note_submit_info2(c->r, (VkSubmitInfo2 *)(uintptr_t)&a->pSubmits[i]);
+        note_submit_info2(c->r, &a->pSubmits[i]);
     return error ? error : vkr_call_driver(c);
 }
 
-/* Nothing of it is ever left out: what it binds is needed. */
 int vkr_bind_sparse(struct vkr_call *c)
 {
     const struct vk_args_vkQueueBindSparse *a = (const void *)c->args;
@@ -248,12 +221,6 @@ int vkr_bind_sparse(struct vkr_call *c)
     return error ? error : vkr_call_driver(c);
 }
 
-void vkr_semaphore_signalled(struct vkr *r, VkSemaphore semaphore)
-{
-    if (semaphore)
-        note_signal(r, semaphore, 0);
-}
-
 int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
                      const VkSemaphore *semaphores)
 {
@@ -269,7 +236,6 @@ int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
         return error ? error : tsm_fail(TSM_E_FORMAT, "belongs to no queue that is there");
     for (uint32_t i = 0; i < count; i++)
         stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    note_submit_info(c->r, &info);
     result = c->owner->device->dispatch.f.vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
     return result >= 0 ? 0 : fail_wait(c->r, "vkQueueSubmit, to present,", result);
 }

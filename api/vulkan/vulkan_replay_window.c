@@ -224,7 +224,6 @@ static int signal_acquired(struct vkr_call *c, VkSemaphore semaphore, VkFence fe
     if (!device || !device->queue.raw)
         return tsm_fail(TSM_E_FORMAT, "belongs to no device with a queue");
     result = device->dispatch.f.vkQueueSubmit(device->queue.raw, 1, &info, fence);
-    vkr_semaphore_signalled(c->r, semaphore);
     return result >= 0 ? 0 : vkr_fail("vkQueueSubmit, to acquire an image,", result);
 }
 

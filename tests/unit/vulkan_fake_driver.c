@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/vulkan/vulkan_headers.h"
 
@@ -330,6 +331,8 @@ static VkResult wait_device(VkDevice d)
 static VkResult wait_fences(VkDevice d, uint32_t count, const VkFence *f, VkBool32 all, uint64_t t)
 {
     note("vkWaitForFences %u%s\n", count, t == UINT64_MAX ? " for ever" : "");
+    while (fake.hangs)
+        pause();
     return VK_SUCCESS;
 }
 

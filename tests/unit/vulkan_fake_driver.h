@@ -11,6 +11,7 @@
 struct fake {
     char log[16384];       /* "vkQueueSubmit 2 waits 1 signals\n" ... */
     bool is_lost;          /* submits give VK_ERROR_DEVICE_LOST */
+    bool hangs;            /* fences never come */
     unsigned alignment;    /* of buffers; 0: 16 */
     unsigned address_base; /* of buffers' device addresses, in units of 4 GiB */
     int live;              /* objects and memory that were made and not destroyed */

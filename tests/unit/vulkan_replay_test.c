@@ -19,7 +19,7 @@ static struct tsm_replay_result result;
 static int replay(struct vulkan_trace *t, enum tsm_grain grain)
 {
     struct tsm_replay_options options = {
-        .library = driver, .grain = grain, .timeout_ns = 5000000000};
+        .library = driver, .grain = grain, .timeout_ns = 1000000000};
     struct tsm_replay *replay = NULL;
     struct sbt_reader *reader = NULL;
     int error;
@@ -295,6 +295,25 @@ static void test_host_signal(void)
     CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_SAME);
     CHECK(
         said("vkQueueSubmit 1 waits 0 buffers 0 signals\nvkSignalSemaphore 3\nvkDeviceWaitIdle\n"));
+}
+
+/* The last one: the driver does not come back. */
+static void test_hang(void)
+{
+    VkFence one = ID(VkFence, 1);
+    struct vulkan_trace t;
+
+    trace_begin(&t, "hang");
+    trace_device(&t, NULL);
+    commands(&t);
+    fence(&t, 1);
+    submit(&t, one);
+    PUT(&t, vkWaitForFences, ID(VkDevice, 1), 1, &one, VK_TRUE, 5);
+    t.damage_seq = UINT64_MAX; /* what lives then is the driver's */
+    fake->hangs = true;
+    CHECK(refused(&t, TSM_E_DEVICE,
+                  "record 8, vkWaitForFences, has not returned; last on stream 0: "
+                  "record 7, vkQueueSubmit (position 1)"));
 }
 
 static void test_lost(void)
@@ -586,5 +605,6 @@ int main(int argc, char **argv)
     test_spirv();
     test_absurd();
     test_lies();
+    test_hang();
     return check_result();
 }

@@ -131,7 +131,7 @@ void trace_put(struct vulkan_trace *t, uint32_t place, const void *args)
         r.slot_count++;
     }
     r.data_size = used;
-    r.stream = is_command ? 0 : SBT_STREAM_NONE;
+    r.stream = is_command ? t->stream : SBT_STREAM_NONE;
     r.position = is_command ? ++t->position : 0;
     put_record(t, &r);
 }

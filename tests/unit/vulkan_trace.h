@@ -16,6 +16,7 @@ struct vulkan_trace {
     struct sbt_writer *w;
     char path[64];
     uint64_t seq, position;
+    uint32_t stream;     /* of the next commands */
     int64_t result;      /* of the next record */
     uint64_t damage_seq; /* 1 + the record that lies, by `damage`; 0: none */
     uint64_t damage;     /* any number */
@@ -25,7 +26,7 @@ struct vulkan_trace {
 void trace_begin(struct vulkan_trace *t, const char *name);
 void trace_end(struct vulkan_trace *t);
 
-/* A record of command `place` in vk_commands; on stream 0 if it is a command, else on none. */
+/* A record of command `place` in vk_commands; on the stream if it is a command, else on none. */
 void trace_put(struct vulkan_trace *t, uint32_t place, const void *args);
 #define PUT(t, name, ...) trace_put(t, VK_COMMAND_##name, &(struct vk_args_##name){__VA_ARGS__})
 
