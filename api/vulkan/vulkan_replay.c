@@ -74,8 +74,7 @@ static uint64_t backend_validation(struct tsm_backend_state *state)
     return state->replay.validation_count;
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records ----------------------------------------------------------------------------- */
 
 static int carry_out(struct vkr *r, const struct sbt_record *record)
 {
@@ -118,8 +117,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
                                      : vkr_wait_stream(&state->replay, stream);
 }
 
-/* ---- what came out ----------------------------------------------------------------------------
- */
+/* ---- what came out ----------------------------------------------------------------------- */
 
 /* Results come back through memory, and memory is compared: FORMAT.md 10, checksums. */
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,

@@ -34,8 +34,7 @@
 struct vkr;
 struct vkr_call;
 
-/* ---- the loader (vulkan_replay_loader.c) ------------------------------------------------------
- */
+/* ---- the loader (vulkan_replay_loader.c) ------------------------------------------------- */
 
 struct vkr_loader {
     void *handle;
@@ -56,8 +55,7 @@ bool vkr_device_has(const struct vk_instance_dispatch *instance, VkPhysicalDevic
                     const char *name);
 bool vkr_has_layer(const struct vkr_loader *loader, const char *name);
 
-/* ---- objects (vulkan_replay_object.c) ---------------------------------------------------------
- */
+/* ---- objects (vulkan_replay_object.c) ---------------------------------------------------- */
 
 struct vkr_object {
     uint32_t type; /* enum vk_object */
@@ -92,8 +90,7 @@ void vkr_object_remove_children(struct vkr *r, const struct vkr_object *parent);
 /* Destroys what the trace left, newest first. */
 void vkr_objects_finish(struct vkr *r);
 
-/* ---- instances and devices (vulkan_replay_device.c) -------------------------------------------
- */
+/* ---- instances and devices (vulkan_replay_device.c) -------------------------------------- */
 
 struct vkr_instance {
     struct vk_instance_dispatch dispatch;
@@ -135,6 +132,13 @@ void vkr_instance_close(struct vkr_instance *instance);
 /* Extensions that replay can do without: of layers, of windows. */
 bool vkr_is_dispensable(const char *extension);
 
+/* Leaves out names that are not here and dispensable; refuses others. `more`: one more, or NULL. */
+int vkr_filter_extensions(struct vkr_call *c, const char *const **names, uint32_t *count,
+                          const char *more, bool (*has)(struct vkr_call *, const char *));
+/* What an instance or (if not NULL) a device takes with it when it goes. */
+void vkr_forget(struct vkr *r, const struct vkr_instance *instance,
+                const struct vkr_device *device);
+
 int vkr_create_instance(struct vkr_call *c);
 int vkr_destroy_instance(struct vkr_call *c);
 int vkr_create_device(struct vkr_call *c);
@@ -142,8 +146,7 @@ int vkr_destroy_device(struct vkr_call *c);
 int vkr_enumerate_physical(struct vkr_call *c);
 int vkr_get_queue(struct vkr_call *c);
 
-/* ---- memory (vulkan_replay_memory.c, vulkan_replay_copy.c) ------------------------------------
- */
+/* ---- memory (vulkan_replay_memory.c, vulkan_replay_copy.c) ------------------------------- */
 
 struct vkr_memory {
     uint64_t place; /* VKR_PLACE | ... | id << VKR_PLACE_ID_SHIFT */
@@ -210,8 +213,7 @@ int vkr_copy_fill(struct vkr_memory *m, uint8_t value);
 /* May copies reach it? Makes the alias. */
 void vkr_copy_prepare(struct vkr_memory *m);
 
-/* ---- windows (vulkan_replay_window.c) ---------------------------------------------------------
- */
+/* ---- windows (vulkan_replay_window.c) ---------------------------------------------------- */
 
 int vkr_create_surface(struct vkr_call *c);
 int vkr_destroy_surface(struct vkr_call *c);
@@ -224,8 +226,7 @@ int vkr_present(struct vkr_call *c);
 /* A swapchain object is going: its images, too. */
 void vkr_swapchain_drop(struct vkr *r, struct vkr_object *object);
 
-/* ---- order, waits (vulkan_replay_sync.c) ------------------------------------------------------
- */
+/* ---- order, waits (vulkan_replay_sync.c) ------------------------------------------------- */
 
 struct vkr_stream {
     VkQueue queue;
@@ -258,8 +259,7 @@ int vkr_sync(struct vkr_call *c);
 /* The last submit of each stream, for messages. */
 void vkr_describe_last(const struct vkr *r, char *out, size_t size);
 
-/* ---- addresses of buffers (vulkan_replay_address.c) -------------------------------------------
- */
+/* ---- addresses of buffers (vulkan_replay_address.c) -------------------------------------- */
 
 struct vkr_addresses {
     struct sbt_map recorded; /* buffer id -> recorded address */
@@ -277,8 +277,7 @@ int vkr_address_bound(struct vkr *r, const struct vkr_object *buffer);
 uint64_t vkr_address_translate(const struct vkr *r, uint64_t recorded);
 void vkr_addresses_finish(struct vkr *r);
 
-/* ---- binding (vulkan_replay_bind.c) -----------------------------------------------------------
- */
+/* ---- binding (vulkan_replay_bind.c) ------------------------------------------------------ */
 
 int vkr_bind_buffer(struct vkr_call *c);
 int vkr_bind_buffer2(struct vkr_call *c);
@@ -287,8 +286,7 @@ int vkr_bind_image2(struct vkr_call *c);
 /* What lies at a place in device memory. */
 void vkr_name_place(const struct vkr *r, uint64_t address, char *out, size_t size);
 
-/* ---- what the trace needs (vulkan_replay_need.c) ----------------------------------------------
- */
+/* ---- what the trace needs (vulkan_replay_need.c) ----------------------------------------- */
 
 struct vkr_needs {
     struct vkr_need_device {
@@ -313,8 +311,7 @@ int vkr_need_plan(struct vkr *r, const struct sbt_record *record);
 int vkr_need_check(struct vkr *r);
 void vkr_needs_finish(struct vkr *r);
 
-/* ---- calls (vulkan_replay_call.c) -------------------------------------------------------------
- */
+/* ---- calls (vulkan_replay_call.c) -------------------------------------------------------- */
 
 /* A record that is being carried out. */
 struct vkr_call {
@@ -354,8 +351,7 @@ void *vkr_chain_find(const void *chain, VkStructureType type);
 void vkr_chain_remove(const void **next, VkStructureType type);
 int vkr_carry_out(struct vkr *r, const struct sbt_record *record);
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it --------------------------------------------------------------------------- */
 
 struct vkr {
     struct sbt_reader *reader;

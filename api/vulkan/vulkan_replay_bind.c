@@ -146,8 +146,7 @@ int vkr_bind_image2(struct vkr_call *c)
     return error ? error : vkr_call_driver(c);
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------- */
 
 static const struct vkr_object *find_bound(const struct vkr *r, uint64_t place, uint64_t offset)
 {

@@ -10,8 +10,7 @@
 
 #include "base/text.h"
 
-/* ---- what the decoder asks --------------------------------------------------------------------
- */
+/* ---- what the decoder asks --------------------------------------------------------------- */
 
 static bool find_physical(struct vkr_call *c, uint64_t id, uint64_t *raw)
 {
@@ -101,8 +100,7 @@ static const char *find_text(void *user, uint32_t id)
     return sbt_reader_string(c->r->reader, id);
 }
 
-/* ---- begin and end ----------------------------------------------------------------------------
- */
+/* ---- begin and end ----------------------------------------------------------------------- */
 
 /* The first argument of every command but a few of the loader's. */
 static struct vkr_object *find_owner(const struct vkr_call *c)
@@ -183,8 +181,7 @@ void vkr_chain_remove(const void **next, VkStructureType type)
     }
 }
 
-/* ---- objects made and gone --------------------------------------------------------------------
- */
+/* ---- objects made and gone --------------------------------------------------------------- */
 
 /* Those that a pool takes with it. */
 static struct vkr_object *find_parent(const struct vkr_call *c)
@@ -262,8 +259,7 @@ void vkr_call_gone(struct vkr_call *c)
     }
 }
 
-/* ---- the driver -------------------------------------------------------------------------------
- */
+/* ---- the driver -------------------------------------------------------------------------- */
 
 /* Names and labels are for people; a driver without the extension loses nothing. */
 static bool is_decoration(const struct vk_command *command)
@@ -314,8 +310,7 @@ int vkr_call_driver(struct vkr_call *c)
     return error;
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------
- */
+/* ---- hooks ------------------------------------------------------------------------------- */
 
 static int reset_descriptor_pool(struct vkr_call *c)
 {

@@ -26,8 +26,7 @@ const char *vkr_import_foreign(const void *chain)
     return NULL;
 }
 
-/* ---- ranges -----------------------------------------------------------------------------------
- */
+/* ---- ranges ------------------------------------------------------------------------------ */
 
 int vkr_import_plan(struct vkr *r, struct vkr_call *c)
 {
@@ -117,8 +116,7 @@ static bool map_range(struct vkr_range *range, uint8_t fresh)
     return true;
 }
 
-/* ---- importing --------------------------------------------------------------------------------
- */
+/* ---- importing --------------------------------------------------------------------------- */
 
 int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {

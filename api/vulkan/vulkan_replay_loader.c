@@ -64,8 +64,7 @@ void vkr_loader_close(struct vkr_loader *loader)
     memset(loader, 0, sizeof(*loader));
 }
 
-/* ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results ----------------------------------------------------------------------------- */
 
 const char *vkr_result_name(int64_t result)
 {
@@ -86,8 +85,7 @@ int vkr_fail(const char *call, int64_t result)
                     (long long)result);
 }
 
-/* ---- what there is ----------------------------------------------------------------------------
- */
+/* ---- what there is ----------------------------------------------------------------------- */
 
 static bool is_in(const VkExtensionProperties *list, uint32_t count, const char *name)
 {

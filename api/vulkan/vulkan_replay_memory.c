@@ -10,8 +10,7 @@
 
 #define CHECK_STEP 4096u
 
-/* ---- types ------------------------------------------------------------------------------------
- */
+/* ---- types ------------------------------------------------------------------------------- */
 
 static int bits_beside(VkMemoryPropertyFlags have, VkMemoryPropertyFlags want)
 {
@@ -62,8 +61,7 @@ static int remap_type(const struct vkr_device *d, VkMemoryAllocateInfo *info)
     return 0;
 }
 
-/* ---- memory that lives ------------------------------------------------------------------------
- */
+/* ---- memory that lives ------------------------------------------------------------------- */
 
 /* The first whose place is not below. */
 static size_t find_index(const struct vkr_memories *memories, uint64_t place)
@@ -195,8 +193,7 @@ void vkr_memories_finish(struct vkr *r)
     memset(&r->memories, 0, sizeof(r->memories));
 }
 
-/* ---- allocating -------------------------------------------------------------------------------
- */
+/* ---- allocating -------------------------------------------------------------------------- */
 
 static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
@@ -299,8 +296,7 @@ int vkr_free_memory(struct vkr_call *c)
     return 0;
 }
 
-/* ---- mappings of the program ------------------------------------------------------------------
- */
+/* ---- mappings of the program ------------------------------------------------------------- */
 
 int vkr_map_memory(struct vkr_call *c)
 {
@@ -377,8 +373,7 @@ int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct 
     return error < 0 ? error : 0;
 }
 
-/* ---- looking ----------------------------------------------------------------------------------
- */
+/* ---- looking ----------------------------------------------------------------------------- */
 
 int vkr_read(struct vkr *r, uint64_t address, void *out, uint64_t size)
 {

@@ -11,8 +11,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* ---- gathering --------------------------------------------------------------------------------
- */
+/* ---- gathering --------------------------------------------------------------------------- */
 
 static int note_device(struct vkr *r, struct vkr_call *c)
 {
@@ -135,8 +134,7 @@ void vkr_needs_finish(struct vkr *r)
     memset(&r->needs, 0, sizeof(r->needs));
 }
 
-/* ---- the list ---------------------------------------------------------------------------------
- */
+/* ---- the list ---------------------------------------------------------------------------- */
 
 struct list {
     char text[420];
@@ -162,8 +160,7 @@ static void miss(struct list *l, const char *format, ...)
                               l->used ? ", " : "", text);
 }
 
-/* ---- features ---------------------------------------------------------------------------------
- */
+/* ---- features ---------------------------------------------------------------------------- */
 
 static bool is_features(const struct vk_struct *type)
 {
@@ -230,8 +227,7 @@ static void check_features(struct vkr *r, struct list *l, const VkDeviceCreateIn
     }
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------
- */
+/* ---- the rest ---------------------------------------------------------------------------- */
 
 static void check_extensions(struct vkr *r, struct list *l, const VkDeviceCreateInfo *info,
                              VkPhysicalDevice physical)

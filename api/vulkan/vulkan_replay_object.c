@@ -141,8 +141,7 @@ void vkr_object_remove(struct vkr *r, struct vkr_object *o)
     free(o);
 }
 
-/* ---- what the trace left ----------------------------------------------------------------------
- */
+/* ---- what the trace left ----------------------------------------------------------------- */
 
 /* All vkDestroy* that take a parent, an object and an allocator. */
 struct destroy_args {

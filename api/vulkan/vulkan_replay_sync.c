@@ -14,8 +14,7 @@
 
 #define FOREVER UINT64_MAX
 
-/* ---- semaphores -------------------------------------------------------------------------------
- */
+/* ---- semaphores -------------------------------------------------------------------------- */
 
 static struct vkr_semaphore *find_semaphore(const struct vkr *r, VkSemaphore raw)
 {
@@ -89,8 +88,7 @@ int vkr_signal_semaphore(struct vkr_call *c)
     return vkr_call_driver(c);
 }
 
-/* ---- streams ----------------------------------------------------------------------------------
- */
+/* ---- streams ----------------------------------------------------------------------------- */
 
 static struct vkr_stream *find_stream(struct vkr *r, uint32_t number)
 {
@@ -145,8 +143,7 @@ static int fail_wait(const struct vkr *r, const char *call, VkResult result)
                     *last ? "; " : "", last);
 }
 
-/* ---- submits ----------------------------------------------------------------------------------
- */
+/* ---- submits ----------------------------------------------------------------------------- */
 
 static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
 {
@@ -240,8 +237,7 @@ int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
     return result >= 0 ? 0 : fail_wait(c->r, "vkQueueSubmit, to present,", result);
 }
 
-/* ---- waiting for all --------------------------------------------------------------------------
- */
+/* ---- waiting for all --------------------------------------------------------------------- */
 
 int vkr_wait_stream(struct vkr *r, uint32_t number)
 {
@@ -266,8 +262,7 @@ int vkr_wait_all(struct vkr *r)
     return 0;
 }
 
-/* ---- waits of the program ---------------------------------------------------------------------
- */
+/* ---- waits of the program ---------------------------------------------------------------- */
 
 static bool is_poll(uint32_t type)
 {

@@ -51,8 +51,7 @@ int vkr_destroy_surface(struct vkr_call *c)
     return 0;
 }
 
-/* ---- swapchains -------------------------------------------------------------------------------
- */
+/* ---- swapchains -------------------------------------------------------------------------- */
 
 static void fill_info(struct swapchain *s, const VkSwapchainCreateInfoKHR *from)
 {
@@ -116,8 +115,7 @@ int vkr_destroy_swapchain(struct vkr_call *c)
     return 0;
 }
 
-/* ---- images -----------------------------------------------------------------------------------
- */
+/* ---- images ------------------------------------------------------------------------------ */
 
 static VkResult make_image(struct vkr_device *device, const VkImageCreateInfo *info, VkImage *image,
                            struct vkr_memory *m)
@@ -210,8 +208,7 @@ int vkr_get_swapchain_images(struct vkr_call *c)
     return error;
 }
 
-/* ---- acquiring and presenting -----------------------------------------------------------------
- */
+/* ---- acquiring and presenting ------------------------------------------------------------ */
 
 static int signal_acquired(struct vkr_call *c, VkSemaphore semaphore, VkFence fence)
 {

@@ -52,8 +52,7 @@ struct buffer {
     struct memory *memory;
 };
 
-/* ---- instance ---------------------------------------------------------------------------------
- */
+/* ---- instance ---------------------------------------------------------------------------- */
 
 static VkResult version(uint32_t *out)
 {
@@ -144,8 +143,7 @@ static VkResult create_device(VkPhysicalDevice d, const VkDeviceCreateInfo *info
 
 static void gone(void *object, const VkAllocationCallbacks *a) {}
 
-/* ---- objects ----------------------------------------------------------------------------------
- */
+/* ---- objects ----------------------------------------------------------------------------- */
 
 static VkResult create(VkDevice d, const void *info, const VkAllocationCallbacks *a, uint64_t *out)
 {
@@ -249,8 +247,7 @@ static uint8_t *range(const struct buffer *b, uint64_t offset, uint64_t size)
     return b->memory->bytes + b->offset + offset;
 }
 
-/* ---- commands ---------------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------------- */
 
 static VkResult allocate_commands(VkDevice d, const VkCommandBufferAllocateInfo *info,
                                   VkCommandBuffer *out)
@@ -342,8 +339,7 @@ static VkResult signal(VkDevice d, const VkSemaphoreSignalInfo *info)
     return VK_SUCCESS;
 }
 
-/* ---- by name ----------------------------------------------------------------------------------
- */
+/* ---- by name ----------------------------------------------------------------------------- */
 
 static PFN_vkVoidFunction get(void *of, const char *name);
 

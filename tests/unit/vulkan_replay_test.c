@@ -60,8 +60,7 @@ static bool refused(struct vulkan_trace *t, int error, const char *message)
     return has;
 }
 
-/* ---- parts of programs ------------------------------------------------------------------------
- */
+/* ---- parts of programs ------------------------------------------------------------------- */
 
 static void allocate(struct vulkan_trace *t, uint64_t id, uint32_t type, uint64_t size)
 {
@@ -129,8 +128,7 @@ static void submit(struct vulkan_trace *t, VkFence with)
     PUT(t, vkQueueSubmit, ID(VkQueue, 1), 1, &info, with);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------ */
 
 /* The recording's type 0 is the fake's type 1, and 1 is 0; layers are left out. */
 static void test_types(void)
@@ -240,8 +238,7 @@ static void test_alignment(void)
     fake->alignment = 0;
 }
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ------------------------------------------------------------------------------- */
 
 static void test_fences(void)
 {
@@ -331,8 +328,7 @@ static void test_lost(void)
     fake->is_lost = false;
 }
 
-/* ---- windows ----------------------------------------------------------------------------------
- */
+/* ---- windows ----------------------------------------------------------------------------- */
 
 static void swapchain(struct vulkan_trace *t)
 {
@@ -380,8 +376,7 @@ static void test_window(void)
         "vkQueueSubmit 0 waits 0 buffers 1 signals\nvkQueueSubmit 1 waits 0 buffers 0 signals\n"));
 }
 
-/* ---- devices that lack something --------------------------------------------------------------
- */
+/* ---- devices that lack something --------------------------------------------------------- */
 
 static void test_missing(void)
 {
@@ -423,8 +418,7 @@ static void test_missing(void)
     CHECK(strstr(fake->log, "vkCreateDevice") == NULL);
 }
 
-/* ---- traces that lie --------------------------------------------------------------------------
- */
+/* ---- traces that lie --------------------------------------------------------------------- */
 
 static void test_handles(void)
 {
