@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "capture/capture.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 static void forked(void)
@@ -21,10 +22,15 @@ static void opening(const char *path)
         vk_environment_restore();
 }
 
-/* A driver was opened for somebody, and we were not asked to be in between. */
+/* A driver is open for somebody, and we were not asked to be in between. One that the loader has
+ * closed again may only have been asked what it can do. */
 static void ending(void)
 {
-    if (atomic_load(&vk_driver_seen) && !atomic_load(&vk_instance_seen) && vk_environment_wants())
+    void *driver = atomic_load(&vk_driver_seen);
+    Dl_info info;
+
+    if (driver && !atomic_load(&vk_instance_seen) && vk_environment_wants() &&
+        dladdr(driver, &info))
         tsm_log(TSM_LOG_WARN, "a Vulkan driver was opened, but no Vulkan call was recorded: the "
                               "loader has not used the layer " VK_OUR_LAYER);
 }

@@ -35,7 +35,7 @@ void *vk_direct_found(void *address, const void *caller)
 {
     PFN_vkGetInstanceProcAddr there = NULL, driver = (PFN_vkGetInstanceProcAddr)address;
 
-    atomic_store(&vk_driver_seen, true);
+    atomic_store(&vk_driver_seen, address);
     if (is_loader(caller) || vk_layer_is_passive())
         return address;
     if (atomic_compare_exchange_strong(&next_get, &there, driver) || there == driver)

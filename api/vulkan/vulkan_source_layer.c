@@ -15,7 +15,8 @@
 
 TSM_EXPORT VkResult ts_vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *version);
 
-atomic_bool vk_instance_seen, vk_driver_seen;
+atomic_bool vk_instance_seen;
+_Atomic(void *) vk_driver_seen;
 
 /* ---- states -------------------------------------------------------------------------------------
  */

@@ -38,7 +38,8 @@ static inline struct vk_device_state *vk_state_of(const void *handle)
 }
 
 /* Has an instance been made here, and has a driver been opened? For the word at exit. */
-extern atomic_bool vk_instance_seen, vk_driver_seen;
+extern atomic_bool vk_instance_seen;
+extern _Atomic(void *) vk_driver_seen; /* a function of it */
 
 /* We are in the chain, but must not record this process: nothing is wrapped. */
 bool vk_layer_is_passive(void);

@@ -367,7 +367,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnma
 /* ---- to the device and back ----------------------------------------------------------------- */
 
 /* What is behind this may make the device read memory, or write it. */
-static void push(void)
+void vk_memory_push(void)
 {
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow)
@@ -377,9 +377,9 @@ static void push(void)
 }
 
 /* Work is sent; counted before it can begin. */
-static void push_work(void)
+void vk_memory_push_work(void)
 {
-    push();
+    vk_memory_push();
     __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -389,7 +389,7 @@ uint64_t vk_memory_sends(void)
 }
 
 /* The device may have written what the program may read now. */
-static void pull(void)
+void vk_memory_pull(void)
 {
     if (__atomic_load_n(&quiet, __ATOMIC_ACQUIRE) == vk_memory_sends())
         return;
@@ -398,149 +398,6 @@ static void pull(void)
         if (m->mapped || m->looked_into || m->results)
             tsm_shadow_pull(m->shadow);
     tsm_lock_give(&lock);
-}
-
-#define BELOW(handle, function, ...) vk_state_of(handle)->below.function(handle, __VA_ARGS__)
-
-static VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice device, uint32_t count,
-                                            const VkMappedMemoryRange *ranges)
-{
-    push();
-    return BELOW(device, vkFlushMappedMemoryRanges, count, ranges);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count,
-                                                 const VkMappedMemoryRange *ranges)
-{
-    VkResult result = BELOW(device, vkInvalidateMappedMemoryRanges, count, ranges);
-
-    pull();
-    return result;
-}
-
-/* TS_CHECKSUM=submit: the device is not given the next work before this was looked at. */
-static VkResult look_at_each(VkQueue queue, VkResult result)
-{
-    if (result >= 0 && tsm_session_settings()->checksum == TSM_CHECKSUM_COMMAND) {
-        vk_state_of(queue)->below.vkQueueWaitIdle(queue);
-        pull();
-    }
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
-                                             const VkSubmitInfo *submits, VkFence fence)
-{
-    push_work();
-    return look_at_each(queue, BELOW(queue, vkQueueSubmit, count, submits, fence));
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
-                                              const VkSubmitInfo2 *submits, VkFence fence)
-{
-    PFN_vkQueueSubmit2 next = vk_state_of(queue)->below.vkQueueSubmit2;
-
-    push_work();
-    next = next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR;
-    return look_at_each(queue, next(queue, count, submits, fence));
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
-{
-    push();
-    return BELOW(device, vkSetEvent, event);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL signal_semaphore(VkDevice device,
-                                                       const VkSemaphoreSignalInfo *info)
-{
-    PFN_vkSignalSemaphore next = vk_state_of(device)->below.vkSignalSemaphore;
-
-    push();
-    return (next ? next : vk_state_of(device)->below.vkSignalSemaphoreKHR)(device, info);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL wait_queue(VkQueue queue)
-{
-    VkResult result = vk_state_of(queue)->below.vkQueueWaitIdle(queue);
-
-    pull();
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL wait_device(VkDevice device)
-{
-    VkResult result = vk_state_of(device)->below.vkDeviceWaitIdle(device);
-
-    pull();
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL wait_fences(VkDevice device, uint32_t count,
-                                                  const VkFence *fences, VkBool32 all,
-                                                  uint64_t timeout)
-{
-    VkResult result = BELOW(device, vkWaitForFences, count, fences, all, timeout);
-
-    if (result == VK_SUCCESS)
-        pull();
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL wait_semaphores(VkDevice device,
-                                                      const VkSemaphoreWaitInfo *info,
-                                                      uint64_t timeout)
-{
-    PFN_vkWaitSemaphores next = vk_state_of(device)->below.vkWaitSemaphores;
-    VkResult result =
-        (next ? next : vk_state_of(device)->below.vkWaitSemaphoresKHR)(device, info, timeout);
-
-    if (result == VK_SUCCESS)
-        pull();
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL fence_status(VkDevice device, VkFence fence)
-{
-    VkResult result = BELOW(device, vkGetFenceStatus, fence);
-
-    if (result == VK_SUCCESS)
-        pull();
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL event_status(VkDevice device, VkEvent event)
-{
-    VkResult result = BELOW(device, vkGetEventStatus, event);
-
-    if (result == VK_EVENT_SET)
-        pull();
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL semaphore_value(VkDevice device, VkSemaphore semaphore,
-                                                      uint64_t *value)
-{
-    PFN_vkGetSemaphoreCounterValue next = vk_state_of(device)->below.vkGetSemaphoreCounterValue;
-    VkResult result = (next ? next : vk_state_of(device)->below.vkGetSemaphoreCounterValueKHR)(
-        device, semaphore, value);
-
-    if (result == VK_SUCCESS)
-        pull();
-    return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice device, VkQueryPool pool,
-                                                    uint32_t first, uint32_t count, size_t size,
-                                                    void *data, VkDeviceSize stride,
-                                                    VkQueryResultFlags flags)
-{
-    VkResult result =
-        BELOW(device, vkGetQueryPoolResults, pool, first, count, size, data, stride, flags);
-
-    if (result == VK_SUCCESS)
-        pull();
-    return result;
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -592,40 +449,19 @@ void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complet
 
 /* ---- in their place ------------------------------------------------------------------------- */
 
-#define REPLACE(name, own)                                                                         \
-    do {                                                                                           \
-        if (f->name)                                                                               \
-            f->name = own;                                                                         \
-    } while (0)
-
 void vk_memory_patch(struct vk_device_state *device)
 {
     struct vk_device_functions *f = &device->dispatch.f;
 
-    REPLACE(vkAllocateMemory, allocate);
-    REPLACE(vkFreeMemory, release);
-    REPLACE(vkMapMemory, map);
-    REPLACE(vkUnmapMemory, unmap);
+    f->vkAllocateMemory = allocate;
+    f->vkFreeMemory = release;
+    f->vkMapMemory = map;
+    f->vkUnmapMemory = unmap;
 #ifdef VK_KHR_map_memory2
-    REPLACE(vkMapMemory2KHR, map2);
-    REPLACE(vkUnmapMemory2KHR, unmap2);
+    if (f->vkMapMemory2KHR) {
+        f->vkMapMemory2KHR = map2;
+        f->vkUnmapMemory2KHR = unmap2;
+    }
 #endif
-    REPLACE(vkFlushMappedMemoryRanges, flush);
-    REPLACE(vkInvalidateMappedMemoryRanges, invalidate);
-    REPLACE(vkQueueSubmit, submit);
-    REPLACE(vkQueueSubmit2, submit2);
-    REPLACE(vkQueueSubmit2KHR, submit2);
-    REPLACE(vkSetEvent, set_event);
-    REPLACE(vkSignalSemaphore, signal_semaphore);
-    REPLACE(vkSignalSemaphoreKHR, signal_semaphore);
-    REPLACE(vkQueueWaitIdle, wait_queue);
-    REPLACE(vkDeviceWaitIdle, wait_device);
-    REPLACE(vkWaitForFences, wait_fences);
-    REPLACE(vkWaitSemaphores, wait_semaphores);
-    REPLACE(vkWaitSemaphoresKHR, wait_semaphores);
-    REPLACE(vkGetFenceStatus, fence_status);
-    REPLACE(vkGetEventStatus, event_status);
-    REPLACE(vkGetSemaphoreCounterValue, semaphore_value);
-    REPLACE(vkGetSemaphoreCounterValueKHR, semaphore_value);
-    REPLACE(vkGetQueryPoolResults, query_results);
+    vk_wait_patch(device);
 }

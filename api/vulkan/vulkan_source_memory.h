@@ -13,6 +13,16 @@
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size);
 
+/* What is behind this may make the device read memory, or write it. */
+void vk_memory_push(void);
+/* Work is about to be sent. */
+void vk_memory_push_work(void);
+/* The device may have written what the program may read now. */
+void vk_memory_pull(void);
+
+/* Part of vk_memory_patch(), in vulkan_source_wait.c. */
+void vk_wait_patch(struct vk_device_state *device);
+
 /* How many submits were begun. */
 uint64_t vk_memory_sends(void);
 

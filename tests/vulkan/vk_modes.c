@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -266,6 +267,67 @@ static void threads(void)
     exit(0); /* and leave all as it is */
 }
 
+/* ---- threads that each wait for their own work ---- */
+
+#define ROUNDS 60
+
+static pthread_mutex_t queue_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void send_and_wait(const struct worker *worker, VkFence fence)
+{
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &worker->commands};
+
+    pthread_mutex_lock(&queue_mutex);
+    TRY(vkQueueSubmit(worker->s->queue, 1, &submit, fence));
+    pthread_mutex_unlock(&queue_mutex);
+    TRY(vkWaitForFences(worker->s->device, 1, &fence, VK_TRUE, UINT64_MAX));
+    TRY(vkResetFences(worker->s->device, 1, &fence));
+}
+
+static void *rounds(void *argument)
+{
+    struct worker *worker = argument;
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    uintptr_t wrong = 0;
+    VkFence fence;
+
+    TRY(vkCreateFence(worker->s->device, &info, NULL, &fence));
+    for (uint32_t round = 1; round <= ROUNDS; round++) {
+        fill(worker->w, round);
+        send_and_wait(worker, fence);
+        for (uint32_t i = 0; i < WORDS; i++)
+            wrong += worker->w->map[i] != i * round * 3 + 2;
+    }
+    return (void *)wrong;
+}
+
+static void together(void)
+{
+    struct small s;
+    struct words w[THREADS];
+    struct worker workers[THREADS];
+    pthread_t ids[THREADS];
+    void *wrong;
+
+    small_init(&s, 0);
+    for (int i = 0; i < THREADS; i++) {
+        words_init(&s, &w[i]);
+        workers[i] = (struct worker){&s, &w[i], small_set(&s, w[i].buffer), primary(&s)};
+        small_begin(workers[i].commands);
+        small_dispatch(&s, workers[i].commands, workers[i].set, 2);
+        TRY(vkEndCommandBuffer(workers[i].commands));
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&ids[i], NULL, rounds, &workers[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(ids[i], &wrong);
+        printf("%lu words are wrong\n", (unsigned long)(uintptr_t)wrong);
+    }
+    exit(0);
+}
+
 /* ---- the end of a process ------------------------------------------------------------------- */
 
 static struct small at_exit;
@@ -306,6 +368,41 @@ static void cleared(void)
     plain();
 }
 
+/* Names an object, and says what it is doing. */
+static void labels(void)
+{
+    static const char *const extensions[] = {"VK_EXT_debug_utils"};
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = "frame"};
+    struct small s;
+
+    small_extensions = extensions;
+    small_init(&s, 0);
+    ((PFN_vkQueueBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(
+        s.instance, "vkQueueBeginDebugUtilsLabelEXT"))(s.queue, &label);
+    TRY(vkQueueSubmit(s.queue, 0, NULL, VK_NULL_HANDLE));
+    ((PFN_vkQueueEndDebugUtilsLabelEXT)vkGetInstanceProcAddr(
+        s.instance, "vkQueueEndDebugUtilsLabelEXT"))(s.queue);
+    TRY(vkQueueWaitIdle(s.queue));
+    small_finish(&s);
+    puts("labels");
+}
+
+/* Ends as if it were killed, while it has something under way. */
+static void killed(void)
+{
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    fill(&w, 1);
+    TRY(vkQueueSubmit(s.queue, 0, NULL, VK_NULL_HANDLE));
+    puts("killed");
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+}
+
 /* Asks for a layer itself, forgetting who did so before. */
 static void layers(void)
 {
@@ -322,7 +419,8 @@ static const struct {
              {"secondary", secondary},  {"instances", instances},
              {"threads", threads},      {"destructor", in_destructor},
              {"fork", child},           {"cleared", cleared},
-             {"layers", layers}};
+             {"layers", layers},        {"labels", labels},
+             {"together", together},    {"killed", killed}};
 
 int main(int argc, char **argv)
 {

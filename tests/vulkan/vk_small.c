@@ -7,13 +7,17 @@
 
 #define GROUP 64u
 
+const char *const *small_extensions;
+
 static VkInstance make_instance(void)
 {
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                      .pApplicationName = "small",
                                      .apiVersion = VK_API_VERSION_1_2};
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                 .pApplicationInfo = &application};
+                                 .pApplicationInfo = &application,
+                                 .enabledExtensionCount = small_extensions ? 1 : 0,
+                                 .ppEnabledExtensionNames = small_extensions};
     VkInstance instance;
     VkResult result = vkCreateInstance(&info, NULL, &instance);
 

@@ -42,6 +42,9 @@ struct words {
     uint32_t *map;
 };
 
+/* One extension that the next instance is made with; NULL: none. */
+extern const char *const *small_extensions;
+
 /* `push`: descriptors are pushed, so the set layout is for that. */
 void small_init(struct small *s, int push);
 void small_finish(struct small *s);

@@ -85,8 +85,8 @@ def equal(what, got, expected):
         sys.exit(f'{what}: {got!r:.2000}, not {expected!r:.2000}')
 
 
-def modes(mode, folder, **environment):
-    return Recorded([MODES, mode], folder, **environment)
+def modes(mode, folder, status=0, **environment):
+    return Recorded([MODES, mode], folder, status, **environment)
 
 
 # ---- programs of ours ------------------------------------------------------------------------------
@@ -188,6 +188,13 @@ def threads(folder):
     equal('threads', len({r['thread'] for r in trace.of('vkCmdDispatch')}), 4)
 
 
+def together(folder):
+    """Results of one thread's work are there when it has waited, whatever the others do."""
+    run = modes('together', folder)
+    equal('output', run.output, '0 words are wrong\n' * 4)
+    run.trace().complete().count('vkQueueSubmit', 240)
+
+
 def destructor(folder):
     """A call after the program's exit() must not fail, recorded or not."""
     run = modes('destructor', folder)
@@ -210,6 +217,18 @@ def cleared(folder):
 def layers(folder):
     """The program sets the variables that tell the loader of us."""
     modes('layers', folder).trace().complete().count('vkQueueSubmit', 4)
+
+
+def labels(folder):
+    trace = modes('labels', folder).trace().complete()
+    equal('marks', [(m['args']['name'], m['args']['phase']) for m in trace.of('mark')],
+          [('frame', 1), (None, 2)])
+
+
+def killed(folder):
+    trace = Trace(next(modes('killed', folder, status=-9).folder.glob('*.sbt')))
+    trace.count('vkQueueSubmit', 1)
+    equal('written', trace.of('host_write')[-1]['args']['size'], 4096)
 
 
 def opened(folder):
@@ -293,6 +312,7 @@ def ffmpeg(folder):
          'format=yuv420p,hwupload,avgblur_vulkan=sizeX=5:sizeY=5,hwdownload,format=yuv420p',
          '-f', 'md5', '-'], folder)
     trace = run.trace().complete()
+    equal('planes that came back', len(trace.of('checksum')), 15)
     frames = 5 * 320 * 240 * 3 // 2
     equal('bytes of uploads', sum(w['args']['size'] for w in trace.of('host_write')) >= frames,
           True)
