@@ -20,6 +20,7 @@ static void backend_close(struct tsm_backend_state *state)
 
     vkr_objects_finish(r);
     vkr_memories_finish(r);
+    vkr_places_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
     vkr_needs_finish(r);
@@ -56,9 +57,11 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
 static int backend_prepare(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
-    int error = vkr_loader_open(&r->loader, r->options->library);
+    int error;
 
-    vkr_import_prepare(r);
+    vkr_ranges_merge(&r->memories.program);
+    vkr_place_take(r);
+    error = vkr_loader_open(&r->loader, r->options->library);
     if (!error)
         error = vkr_devices_prepare(r);
     return error ? error : vkr_need_check(r);

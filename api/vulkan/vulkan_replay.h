@@ -110,6 +110,7 @@ struct vkr_device {
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceLimits limits;
     uint64_t id;
+    bool can_place;               /* memory at chosen addresses */
     uint32_t recorded_type_count; /* 0: not in the trace */
     VkMemoryPropertyFlags recorded_types[VK_MAX_MEMORY_TYPES];
     struct vkr_queue queue; /* one of its queues: for what windows and copies need */
@@ -158,7 +159,7 @@ struct vkr_memory {
     VkMemoryPropertyFlags flags; /* of its type */
     uint8_t *mapped;             /* all of it, for as long as it lives; NULL: the host cannot */
     void *imported;              /* memory of ours that stands for the program's; not its own */
-    uint64_t imported_address;   /* where that was */
+    uint64_t imported_address;   /* where that was; 0: it is placed, and not the program's */
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
 };
 
@@ -167,16 +168,25 @@ struct vkr_mapping {
     uint64_t start, size, offset, memory; /* memory: its id */
 };
 
+/* Recorded addresses; merged: sorted and apart from each other. */
+struct vkr_ranges {
+    struct vkr_range {
+        uint64_t start, end;
+        void *mapped; /* NULL: not (yet) there */
+    } * list;
+    size_t count, capacity;
+};
+
+int vkr_ranges_add(struct vkr_ranges *ranges, uint64_t start, uint64_t end);
+void vkr_ranges_merge(struct vkr_ranges *ranges);
+void vkr_ranges_finish(struct vkr_ranges *ranges);
+
 struct vkr_memories {
     struct vkr_memory **list; /* live, by place */
     size_t count, capacity;
     struct vkr_mapping *mappings; /* a later one stands before an earlier one */
     size_t mapping_count, mapping_capacity;
-    struct vkr_range { /* addresses of the program that were imported, once at least */
-        uint64_t start, end;
-        void *mapped; /* NULL: not yet */
-    } * ranges;
-    size_t range_count, range_capacity;
+    struct vkr_ranges program;  /* addresses of the program that were imported, once at least */
     struct tsm_region *regions; /* of the last vkr_regions() */
 };
 
@@ -202,7 +212,6 @@ const char *vkr_import_foreign(const void *chain);
 /* If it is imported from the program, memory of ours takes its place in `info`, and is m's. */
 int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct vkr_memory *m);
 int vkr_import_plan(struct vkr *r, struct vkr_call *c);
-void vkr_import_prepare(struct vkr *r);
 void vkr_imports_finish(struct vkr *r);
 
 /* Between the host and memory that it cannot map. Waits for the copy. */
@@ -212,6 +221,26 @@ int vkr_copy_in(struct vkr_memory *m, uint64_t offset, const void *data, uint64_
 int vkr_copy_fill(struct vkr_memory *m, uint8_t value);
 /* May copies reach it? Makes the alias. */
 void vkr_copy_prepare(struct vkr_memory *m);
+
+/* ---- memory at its recorded address (vulkan_replay_place.c) ---- */
+
+struct vkr_places {
+    struct sbt_map memories, offsets; /* buffer id -> memory id, offset there */
+    struct sbt_map sizes, starts;     /* memory id -> bytes, recorded address */
+    struct vkr_ranges ranges;
+};
+
+int vkr_place_plan(struct vkr *r, struct vkr_call *c);
+int vkr_place_address(struct vkr *r, uint64_t buffer, uint64_t address);
+/* Before the driver is opened. */
+void vkr_place_take(struct vkr *r);
+void vkr_places_finish(struct vkr *r);
+/* Is the device one whose memory can be placed, and is there any to place? */
+bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
+                      VkPhysicalDevice physical);
+/* Where memory with this id must lie; NULL: anywhere. */
+void *vkr_place_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
+                   uint64_t size);
 
 /* ---- windows (vulkan_replay_window.c) ---------------------------------------------------- */
 
@@ -365,6 +394,7 @@ struct vkr {
     struct vkr_objects objects;
     struct vkr_memories memories;
     struct vkr_addresses addresses;
+    struct vkr_places places;
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;

@@ -25,6 +25,7 @@ int vkr_address_plan(struct vkr *r, struct vkr_call *c)
 {
     const struct vk_args_vkCreateBuffer *made = (const void *)c->args;
     const struct vk_args_vkGetBufferDeviceAddress *asked = (const void *)c->args;
+    int error;
 
     switch (c->record->type) {
     case TYPE_vkCreateBuffer:
@@ -35,8 +36,11 @@ int vkr_address_plan(struct vkr *r, struct vkr_call *c)
     case TYPE_vkGetBufferDeviceAddress:
     case TYPE_vkGetBufferDeviceAddressKHR:
     case TYPE_vkGetBufferDeviceAddressEXT:
-        return note(&r->addresses.recorded, VKR_RAW(asked->pInfo->buffer),
-                    (uint64_t)c->record->result);
+        error = note(&r->addresses.recorded, VKR_RAW(asked->pInfo->buffer),
+                     (uint64_t)c->record->result);
+        return error ? error
+                     : vkr_place_address(r, VKR_RAW(asked->pInfo->buffer),
+                                         (uint64_t)c->record->result);
     default:
         return 0;
     }

@@ -53,7 +53,7 @@ static void fill_device(struct vkr_call *c, struct vkr_device *d, const VkDevice
     }
 }
 
-static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info)
+static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info, bool can_place)
 {
     const struct vk_args_vkCreateDevice *a = (const void *)c->args;
     const struct vk_instance_dispatch *instance = &c->owner->instance->dispatch;
@@ -72,6 +72,7 @@ static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info)
     vk_device_dispatch_load(&d->dispatch, instance->f.vkGetDeviceProcAddr, device);
     d->instance = c->owner->instance;
     d->id = c->record->slots[2];
+    d->can_place = can_place;
     fill_device(c, d, info);
     o = vkr_object_add(c->r, VK_OBJECT_VkDevice, d->id, VKR_RAW(device));
     if (!o) {
@@ -102,10 +103,12 @@ int vkr_create_device(struct vkr_call *c)
         return tsm_fail(TSM_E_FORMAT, "belongs to no instance that is there");
     info.enabledLayerCount = 0;
     info.ppEnabledLayerNames = NULL;
+    bool places = vkr_place_wanted(c->r, &c->owner->instance->dispatch, a->physicalDevice);
     error = vkr_filter_extensions(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
-                                  NULL, device_has);
+                                  places ? VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME : NULL,
+                                  device_has);
     if (!error)
-        error = make_device(c, &info);
+        error = make_device(c, &info, places);
     c->owner = NULL;
     return error;
 }

@@ -40,17 +40,27 @@ int vkr_import_plan(struct vkr *r, struct vkr_call *c)
     if (!size || size % PAGE || c->host_address % PAGE || size > UINT64_MAX - c->host_address)
         return tsm_fail(TSM_E_FORMAT, "record %llu imports no whole pages of the program",
                         (unsigned long long)c->record->seq);
-    if (all->range_count == all->range_capacity) {
-        size_t more = all->range_capacity ? all->range_capacity * 2 : 16;
-        struct vkr_range *list = realloc(all->ranges, more * sizeof(*list));
+    return vkr_ranges_add(&all->program, c->host_address, c->host_address + size);
+}
+
+int vkr_ranges_add(struct vkr_ranges *ranges, uint64_t start, uint64_t end)
+{
+    if (ranges->count == ranges->capacity) {
+        size_t more = ranges->capacity ? ranges->capacity * 2 : 16;
+        struct vkr_range *list = realloc(ranges->list, more * sizeof(*list));
         if (!list)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu imports", more);
-        all->ranges = list;
-        all->range_capacity = more;
+            return tsm_fail(TSM_E_MEMORY, "no memory for %zu ranges of memory", more);
+        ranges->list = list;
+        ranges->capacity = more;
     }
-    all->ranges[all->range_count++] =
-        (struct vkr_range){c->host_address, c->host_address + size, NULL};
+    ranges->list[ranges->count++] = (struct vkr_range){start, end, NULL};
     return 0;
+}
+
+void vkr_ranges_finish(struct vkr_ranges *ranges)
+{
+    free(ranges->list);
+    memset(ranges, 0, sizeof(*ranges));
 }
 
 static int compare(const void *a, const void *b)
@@ -60,30 +70,30 @@ static int compare(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-void vkr_import_prepare(struct vkr *r)
+void vkr_ranges_merge(struct vkr_ranges *ranges)
 {
-    struct vkr_memories *all = &r->memories;
+    struct vkr_range *list = ranges->list;
     size_t kept = 0;
 
-    if (all->range_count)
-        qsort(all->ranges, all->range_count, sizeof(*all->ranges), compare);
-    for (size_t i = 0; i < all->range_count; i++) {
-        if (kept && all->ranges[i].start <= all->ranges[kept - 1].end) {
-            if (all->ranges[i].end > all->ranges[kept - 1].end)
-                all->ranges[kept - 1].end = all->ranges[i].end;
+    if (ranges->count)
+        qsort(list, ranges->count, sizeof(*list), compare);
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (kept && list[i].start <= list[kept - 1].end) {
+            if (list[i].end > list[kept - 1].end)
+                list[kept - 1].end = list[i].end;
         } else {
-            all->ranges[kept++] = all->ranges[i];
+            list[kept++] = list[i];
         }
     }
-    all->range_count = kept;
+    ranges->count = kept;
 }
 
-static struct vkr_range *find_range(struct vkr_memories *all, uint64_t start, uint64_t size)
+static struct vkr_range *find_range(struct vkr_ranges *all, uint64_t start, uint64_t size)
 {
-    for (size_t i = 0; i < all->range_count; i++)
-        if (start >= all->ranges[i].start && start < all->ranges[i].end &&
-            size <= all->ranges[i].end - start)
-            return &all->ranges[i];
+    for (size_t i = 0; i < all->count; i++)
+        if (start >= all->list[i].start && start < all->list[i].end &&
+            size <= all->list[i].end - start)
+            return &all->list[i];
     return NULL;
 }
 
@@ -123,7 +133,7 @@ int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct
     VkImportMemoryHostPointerInfoEXT *import =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     struct vkr_range *range =
-        import ? find_range(&c->r->memories, c->host_address, info->allocationSize) : NULL;
+        import ? find_range(&c->r->memories.program, c->host_address, info->allocationSize) : NULL;
 
     if (!import)
         return 0;
@@ -140,8 +150,10 @@ int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct
 
 void vkr_imports_finish(struct vkr *r)
 {
-    for (size_t i = 0; i < r->memories.range_count; i++)
-        if (r->memories.ranges[i].mapped)
-            munmap(r->memories.ranges[i].mapped, mapped_size(&r->memories.ranges[i]));
-    free(r->memories.ranges);
+    struct vkr_ranges *all = &r->memories.program;
+
+    for (size_t i = 0; i < all->count; i++)
+        if (all->list[i].mapped)
+            munmap(all->list[i].mapped, mapped_size(&all->list[i]));
+    vkr_ranges_finish(all);
 }

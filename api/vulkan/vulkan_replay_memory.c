@@ -154,7 +154,7 @@ int vkr_memory_keep(struct vkr *r, struct vkr_memory *m, bool is_fresh)
     map(m);
     if (!m->mapped)
         vkr_copy_prepare(m);
-    if (is_fresh && m->mapped && !m->imported)
+    if (is_fresh && m->mapped && !m->imported_address)
         fill(m, r->options->fresh_memory);
     else if (is_fresh && !m->mapped)
         error = vkr_copy_fill(m, r->options->fresh_memory);
@@ -195,6 +195,23 @@ void vkr_memories_finish(struct vkr *r)
 
 /* ---- allocating -------------------------------------------------------------------------- */
 
+/* Where its buffers have to lie, if that can be had. */
+static void place(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
+{
+    void *at = m->imported ? NULL
+                           : vkr_place_of(c->r, c->owner->device, c->record->slots[2],
+                                          info->allocationSize);
+    VkImportMemoryHostPointerInfoEXT *import = at ? vkr_call_take(c, sizeof(*import)) : NULL;
+
+    if (!import)
+        return;
+    *import = (VkImportMemoryHostPointerInfoEXT){
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, info->pNext,
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, at};
+    info->pNext = import;
+    m->imported = at;
+}
+
 static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
     const struct vk_args_vkAllocateMemory *a = (const void *)c->args;
@@ -213,6 +230,7 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
         error = vkr_import_host(c, info, m);
     if (error)
         return error;
+    place(c, info, m);
     result = d->dispatch.f.vkAllocateMemory(d->dispatch.device, info, NULL, &m->raw);
     if (result < 0)
         return tsm_fail(TSM_E_DEVICE, "%llu bytes of memory type %u: %s",
@@ -284,7 +302,7 @@ int vkr_allocate_memory(struct vkr_call *c)
     o = error ? NULL : vkr_object_find(c->r, VK_OBJECT_VkDeviceMemory, id);
     if (o)
         o->user = m;
-    if (!error && m->imported)
+    if (!error && m->imported_address)
         error = add_mapping(&c->r->memories,
                             (struct vkr_mapping){m->imported_address, m->size, 0, m->place});
     return error;

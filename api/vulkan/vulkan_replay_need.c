@@ -83,6 +83,8 @@ static void note_groups(struct vkr *r, const struct sbt_record *record)
 
 static int note_call(struct vkr *r, struct vkr_call *c)
 {
+    int error;
+
     switch (c->record->type) {
     case TYPE_vkCreateDevice:
         return note_device(r, c);
@@ -92,7 +94,12 @@ static int note_call(struct vkr *r, struct vkr_call *c)
         note_layout(r, c);
         return 0;
     case TYPE_vkAllocateMemory:
-        return vkr_import_plan(r, c);
+        error = vkr_import_plan(r, c);
+        return error ? error : vkr_place_plan(r, c);
+    case TYPE_vkBindBufferMemory:
+    case TYPE_vkBindBufferMemory2:
+    case TYPE_vkBindBufferMemory2KHR:
+        return vkr_place_plan(r, c);
     default:
         return vkr_address_plan(r, c);
     }
@@ -102,8 +109,10 @@ static bool is_looked_at(uint32_t type)
 {
     return type == TYPE_vkCreateDevice || type == TYPE_vkCreateImage ||
            type == TYPE_vkCreatePipelineLayout || type == TYPE_vkAllocateMemory ||
-           type == TYPE_vkCreateBuffer || type == TYPE_vkGetBufferDeviceAddress ||
-           type == TYPE_vkGetBufferDeviceAddressKHR || type == TYPE_vkGetBufferDeviceAddressEXT;
+           type == TYPE_vkBindBufferMemory || type == TYPE_vkBindBufferMemory2 ||
+           type == TYPE_vkBindBufferMemory2KHR || type == TYPE_vkCreateBuffer ||
+           type == TYPE_vkGetBufferDeviceAddress || type == TYPE_vkGetBufferDeviceAddressKHR ||
+           type == TYPE_vkGetBufferDeviceAddressEXT;
 }
 
 int vkr_need_plan(struct vkr *r, const struct sbt_record *record)
