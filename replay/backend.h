@@ -42,6 +42,8 @@ struct tsm_backend {
     /* After the last plan call: open driver and device, reserve addresses, check that the trace's
      * code can run there. Optional. */
     int (*prepare)(struct tsm_backend_state *state);
+    /* Errors that a validation layer has reported so far. Optional. */
+    uint64_t (*validation)(struct tsm_backend_state *state);
     /* How many recorded addresses could not be had so far and were translated. Optional. */
     uint64_t (*translated)(struct tsm_backend_state *state);
 
@@ -49,6 +51,11 @@ struct tsm_backend {
      * earlier records have been submitted. */
     int (*host)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
+
+    /* May the engine go on reading while host() runs? It is still called in recorded order, and
+     * everything else waits for it; only an error is seen later. For APIs with many small records
+     * that are no commands. */
+    bool host_runs_behind;
 
     /* Submit a command, signal or wait on its stream. Must not wait for the GPU, except for a call
      * that itself does. Bytes that the device gives back go to memory of the backend, to be asked
@@ -59,6 +66,10 @@ struct tsm_backend {
     /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
      */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);
+
+    /* Is this record, of kind sync (on no stream) or query, a wait that only sync() can carry out?
+     * Waiting for the whole device in its place might never end. Optional: no. */
+    bool (*owns_sync)(struct tsm_backend_state *state, const struct sbt_record *record);
 
     /* Carry out a recorded synchronisation as it was: an event's, say, which wait() for a stream
      * can only exceed. What it waits for has been submitted. Optional: then wait() is called.
@@ -77,6 +88,13 @@ struct tsm_backend {
                    size_t *count);
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
+
+    /* What lies at an address of read(), in the API's words. Optional. */
+    void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
+
+    /* The last command of each stream, for the message about a hang: other functions may be running.
+     * Optional. */
+    void (*describe_last)(struct tsm_backend_state *state, char *out, size_t size);
 
     /* Is this the software GPU? Optional: no. */
     bool (*is_software)(struct tsm_backend_state *state);

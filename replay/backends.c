@@ -6,7 +6,14 @@
 
 extern const struct tsm_backend cuda_backend; /* api/cuda/cuda_replay.c */
 
+#ifdef TSM_VULKAN
+extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */
+#endif
+
 const struct tsm_backend *const tsm_backends[] = {
     &cuda_backend,
+#ifdef TSM_VULKAN
+    &vulkan_backend,
+#endif
     NULL,
 };

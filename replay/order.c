@@ -184,6 +184,11 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
     return 0;
 }
 
+int tsm_order_add(struct tsm_order *order, struct tsm_place place)
+{
+    return add_after(order, place);
+}
+
 int tsm_order_before_host(struct tsm_order *order)
 {
     int error = 0;

@@ -47,6 +47,9 @@ int tsm_order_before(struct tsm_order *order, const struct sbt_record *record,
 int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record,
                         const struct sbt_schema *schema, struct tsm_place place);
 
+/* One more place that must be reached, into order->after. */
+int tsm_order_add(struct tsm_order *order, struct tsm_place place);
+
 /* Everything queued on every stream, into order->after. */
 int tsm_order_before_host(struct tsm_order *order);
 

@@ -92,6 +92,8 @@ static int run_once(struct tsm_replay *p)
         error = tsm_walk(p);
     if (!error && p->backend->translated)
         p->result.translated_count += p->backend->translated(p->state);
+    if (!error && p->backend->validation)
+        p->result.validation_count += p->backend->validation(p->state);
     if (!end_run(p))
         p->state = NULL;
     return error;
@@ -116,6 +118,14 @@ static void answer_different(struct tsm_replay *p)
 {
     const struct tsm_difference *d = &p->verify.first;
 
+    if (d->place[0]) {
+        answer(&p->result, TSM_DIFFERENT,
+               "record %llu, %s on stream %u (position %llu) gave other bytes than recorded, in "
+               "%llu bytes from %s on",
+               (unsigned long long)d->seq, *d->call ? d->call : "unknown", d->stream,
+               (unsigned long long)d->position, (unsigned long long)d->buffer_size, d->place);
+        return;
+    }
     answer(&p->result, TSM_DIFFERENT,
            "record %llu, %s%s%s on stream %u (position %llu) gave other bytes than recorded, from "
            "offset %llu of 0x%llx on",

@@ -24,6 +24,7 @@ struct tsm_replay {
     bool has_need;
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_worker *host;
+    bool is_host_behind; /* the host's worker may have jobs that nobody has waited for */
     struct tsm_order order;
     struct tsm_verify verify;
     struct tsm_replay_result result;

@@ -161,6 +161,8 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         return 1;
     d.buffer = address;
     d.buffer_size = size;
+    if (v->backend->name_place)
+        v->backend->name_place(v->state, address, d.place, sizeof(d.place));
     report(v, &d, record->seq);
     return 0;
 }

@@ -24,14 +24,23 @@ static int await_last(struct tsm_replay *p, struct tsm_worker *w)
     return tsm_crew_await(p->crew, &place);
 }
 
+/* What the host's worker still has to do: before anything but a command, which waits by itself. */
+static int settle_host(struct tsm_replay *p)
+{
+    if (!p->is_host_behind)
+        return 0;
+    p->is_host_behind = false;
+    return await_last(p, p->host);
+}
+
 static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
     struct tsm_job job = {.kind = TSM_JOB_WAIT};
-    int error;
+    int error = settle_host(p);
 
-    if (!track->worker || track->complete_position == track->position)
-        return 0;
+    if (error || !track->worker || track->complete_position == track->position)
+        return error;
     error = tsm_worker_add(track->worker, &job, NULL);
     if (!error)
         error = await_last(p, track->worker);
@@ -45,7 +54,7 @@ static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 static int wait_for_device(struct tsm_replay *p)
 {
     struct tsm_job job = {.kind = TSM_JOB_WAIT};
-    int error = 0;
+    int error = settle_host(p);
 
     for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
         struct tsm_track *track = &p->order.tracks[i];
@@ -140,7 +149,10 @@ static int do_host(struct tsm_replay *p, const struct sbt_record *record,
 
     if (!error)
         error = tsm_worker_add(p->host, &job, NULL);
-    return error ? error : await_last(p, p->host);
+    if (error)
+        return error;
+    p->is_host_behind = true;
+    return kind == TSM_JOB_HOST && p->backend->host_runs_behind ? 0 : settle_host(p);
 }
 
 static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
@@ -152,7 +164,9 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
 
     if (!p->backend->sync)
         return wait_for_stream(p, signal->stream);
-    error = tsm_worker_add(p->host, &job, NULL);
+    error = settle_host(p);
+    if (!error)
+        error = tsm_worker_add(p->host, &job, NULL);
     if (!error)
         error = await_last(p, p->host);
     if (!error && track->complete_position < signal->position)
@@ -169,13 +183,21 @@ static bool is_event_sync(const struct sbt_schema *schema)
     return object >= 0 && !strcmp(schema->fields[object].detail, "event");
 }
 
+static bool owns_sync(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    return record->stream == SBT_STREAM_NONE && p->backend->owns_sync &&
+           p->backend->owns_sync(p->state, record);
+}
+
 static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
     struct tsm_signal signal;
     int error;
 
-    if (record->stream != SBT_STREAM_NONE)
+    if (owns_sync(p, record))
+        error = do_host(p, record, schema, TSM_JOB_SYNC);
+    else if (record->stream != SBT_STREAM_NONE)
         error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
     else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
         error = sync_event(p, record, schema, &signal);
@@ -215,6 +237,8 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
         error = tsm_worker_create(&track->worker, p->crew, record->stream);
     if (!error)
         error = tsm_order_before(&p->order, record, schema);
+    if (!error && p->is_host_behind)
+        error = tsm_order_add(&p->order, tsm_worker_last(p->host));
     if (error)
         return error;
     struct tsm_job job = {TSM_JOB_SUBMIT, record, schema, p->order.after, p->order.after_count};
@@ -356,6 +380,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
     case SBT_KIND_META:
         return 0;
     case SBT_KIND_QUERY:
+        if (owns_sync(p, record))
+            return do_sync(p, record, schema);
         /* Most change nothing; one that tells an address may have to be asked again. */
         if (sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0)
             return 0;

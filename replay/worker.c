@@ -304,7 +304,9 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
     if (!job)
         return tsm_fail(TSM_E_MEMORY, "no memory to queue a command");
     if (w->added >= TSM_WORKER_QUEUE) {
-        struct tsm_place room = {w, w->added - TSM_WORKER_QUEUE + 1};
+        /* Half of it: one at a time, both threads would wake for each job. */
+        uint64_t kept = w->crew->permute ? TSM_WORKER_QUEUE - 1 : TSM_WORKER_QUEUE / 2;
+        struct tsm_place room = {w, w->added - kept};
         error = tsm_crew_await(w->crew, &room);
     }
     if (error) {
@@ -388,7 +390,7 @@ static int fail_hung(struct tsm_crew *crew)
 {
     struct tsm_worker *w = find_stuck(crew);
     double seconds = (double)crew->timeout_ns / 1e9;
-    char what[320] = "";
+    char what[320] = "", last[320] = "";
 
     crew->hung = true;
     if (!w)
@@ -400,8 +402,11 @@ static int fail_hung(struct tsm_crew *crew)
         tsm_format(what, sizeof(what), "record %llu, %s, has not returned",
                    (unsigned long long)w->running->record.seq, w->running->schema->name);
     pthread_mutex_unlock(&w->lock);
+    if (w->stream == SBT_STREAM_NONE && crew->backend->describe_last)
+        crew->backend->describe_last(crew->state, last, sizeof(last));
     if (w->stream == SBT_STREAM_NONE)
-        return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s", seconds, what);
+        return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s%s%s", seconds, what,
+                        *last ? "; " : "", last);
     return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s", seconds, w->stream,
                     what);
 }

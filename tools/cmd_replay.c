@@ -26,7 +26,7 @@ struct replay_values {
     int pace, grain, from;
     struct order order;
     const char *device, *library;
-    bool dry_run, keep_going, lossy, json;
+    bool dry_run, keep_going, lossy, validate, json;
 };
 
 static bool parse_check(void *field, const char *text)
@@ -129,6 +129,10 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, lossy),
      .help = "Replay a trace that something is missing from; the result may mean nothing."},
+    {.name = "validate",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(replay_values, validate),
+     .help = "Vulkan: run the Khronos validation layer under the replay, and count its errors."},
     {.name = "timeout",
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(replay_values, timeout_s),
@@ -212,6 +216,7 @@ static int settle_options(struct run *run)
         .dry_run = v->dry_run,
         .lossy = v->lossy,
         .keep_going = v->keep_going,
+        .validate = v->validate,
         .no_checkpoint = v->from == 1,
         .timeout_ns = v->timeout_s * 1000000000u,
         .progress = progress,
@@ -247,6 +252,9 @@ static void print_counts(const struct tsm_replay_result *r)
     if (r->translated_count)
         printf(", %" PRIu64 " address%s moved", r->translated_count,
                r->translated_count == 1 ? "" : "es");
+    if (r->validation_count)
+        printf(", %" PRIu64 " validation error%s", r->validation_count,
+               plural(r->validation_count));
     if (r->unmodelled_count)
         printf(", %" PRIu64 " unmodelled call%s", r->unmodelled_count, plural(r->unmodelled_count));
 }
@@ -308,6 +316,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
+    tsm_json_put_u64(j, "validation_count", r->validation_count);
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);

@@ -57,8 +57,11 @@ static void print_bytes(struct tsm_line *line, const char *name, const uint8_t *
 static void print_buffer(struct tsm_line *line, const struct tsm_difference *d)
 {
     if (d->buffer || d->buffer_size) {
-        item(line, "buffer");
-        tsm_line_hex(line, d->buffer);
+        item(line, d->place[0] ? "place" : "buffer");
+        if (d->place[0])
+            tsm_line_clean(line, d->place);
+        else
+            tsm_line_hex(line, d->buffer);
         tsm_line_text(line, ", ");
         tsm_line_u64(line, d->buffer_size);
         tsm_line_text(line, " bytes");
@@ -140,6 +143,8 @@ void tsm_difference_json(struct tsm_json *j, const struct tsm_difference *d,
     tsm_json_put_string(j, "function", d->function ? d->function : "");
     tsm_json_put_hex(j, "buffer", d->buffer);
     tsm_json_put_u64(j, "buffer_size", d->buffer_size);
+    if (d->place[0])
+        tsm_json_put_string(j, "place", d->place);
     tsm_json_put_u64(j, "offset", d->offset);
     tsm_json_put_u64(j, "byte_count", d->byte_count);
     json_bytes(j, "expected", d->expected, d->shown);

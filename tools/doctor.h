@@ -6,6 +6,7 @@
 #ifndef TOOLS_DOCTOR_H
 #define TOOLS_DOCTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum tsm_health {
@@ -25,6 +26,14 @@ struct tsm_check {
     const char *needed_for; /* "capture", "replay", "both" */
     void (*look)(struct tsm_finding *out);
 };
+
+/* Let `look` open a driver in a child process: opening one can hang, crash, start threads, or keep a
+ * device awake. It says one line of text, whose first letter is '+' when there is a device; then true. */
+bool tsm_probe(void (*look)(const char *library, char *out, size_t size), const char *library,
+               char *out, size_t size);
+
+/* tools/doctor_vulkan.c */
+void tsm_look_vulkan(struct tsm_finding *out);
 
 /* tools/doctor_system.c and tools/doctor_gpu.c; both end with a row without name. */
 extern const struct tsm_check tsm_checks_system[];

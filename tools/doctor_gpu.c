@@ -56,7 +56,8 @@ static void probe_cuda(const char *library, char *out, size_t size)
         at += tsm_format(out + at, size - at, "%s %s", i ? "," : ":", name);
 }
 
-static bool probe(const char *library, char *out, size_t size)
+bool tsm_probe(void (*look)(const char *library, char *out, size_t size), const char *library,
+               char *out, size_t size)
 {
     int ends[2], status = 0;
     ssize_t count = 0;
@@ -68,7 +69,7 @@ static bool probe(const char *library, char *out, size_t size)
     pid_t child = fork();
     if (child == 0) {
         alarm(PATIENCE_S);
-        probe_cuda(library, out, size);
+        look(library, out, size);
         /* no destructors: some drivers' take seconds */
         _exit(write(ends[1], out, strlen(out)) < 0);
     }
@@ -88,7 +89,7 @@ static void look_cuda(struct tsm_finding *out)
 {
     char said[400];
 
-    if (probe("libcuda.so.1", said, sizeof(said)))
+    if (tsm_probe(probe_cuda, "libcuda.so.1", said, sizeof(said)))
         tsm_found(out, TSM_HEALTH_OK, "", "%s", said + 1);
     else
         tsm_found(out, TSM_HEALTH_WARN,
@@ -103,7 +104,7 @@ static void look_emu(struct tsm_finding *out)
     if (tsm_locate(path, sizeof(path), TSM_PLACE_EMU) < 0)
         tsm_found(out, TSM_HEALTH_MISSING, "install TraceSmith whole, or build it whole",
                   "the software GPU is not beside this program");
-    else if (probe(path, said, sizeof(said)))
+    else if (tsm_probe(probe_cuda, path, said, sizeof(said)))
         tsm_found(out, TSM_HEALTH_OK, "", "%s; %d of %d calls ('tracesmith coverage --emu')",
                   said + 1, EMU_CALL_COUNT - EMU_MISSING_COUNT, EMU_CALL_COUNT);
     else
@@ -140,5 +141,8 @@ const struct tsm_check tsm_checks_gpu[] = {
     {"GPU nodes", "both", look_nodes},
     {"CUDA", "both", look_cuda},
     {"software GPU", "both", look_emu},
+#ifdef TSM_VULKAN
+    {"Vulkan", "both", tsm_look_vulkan},
+#endif
     {0},
 };

@@ -70,6 +70,7 @@ struct vk_decoder {
     void *user;
     uint32_t skipped; /* structs of chains that are unknown or not wanted */
     uint32_t depth;   /* 0 at first */
+    bool strict; /* a driver will see it: what may not be missing must be there */
     bool output; /* what is decoded now is to be written by the implementation: handles are 0 */
 };
 

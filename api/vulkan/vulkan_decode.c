@@ -56,6 +56,23 @@ static uint64_t handle(struct vk_decoder *d, uint32_t object_type)
     return raw;
 }
 
+/* May it be a null handle or pointer for a driver? Not where the registry says that it must be
+ * there, nor where nothing makes it ignored. */
+static void need(struct vk_decoder *d, const struct vk_member *m)
+{
+    if (d->strict && !m->rule && !(m->flags & VK_MEMBER_OPTIONAL))
+        fail(d);
+}
+
+static void decode_handle(struct vk_decoder *d, const struct vk_member *m, void *at)
+{
+    uint64_t raw = handle(d, m->type);
+
+    if (!raw && m->form == VK_FORM_ONE && !d->output)
+        need(d, m);
+    vk_store(at, 8, raw);
+}
+
 static void decode_float(struct vk_decoder *d, size_t size, void *at)
 {
     const uint8_t *bytes = tsm_view_take(&d->in, size);
@@ -129,7 +146,7 @@ static void decode_value(struct vk_decoder *d, const struct vk_member *m,
         decode_float(d, size, at);
         break;
     case VK_KIND_HANDLE:
-        vk_store(at, 8, handle(d, m->type));
+        decode_handle(d, m, at);
         break;
     case VK_KIND_OBJECT:
         vk_store(at, 8, handle(d, vk_object_of((uint32_t)vk_sibling(siblings, m->count, memory))));
@@ -263,11 +280,17 @@ static void decode_pointer(struct vk_decoder *d, const struct vk_member *m,
     void *values;
 
     if (m->count_kind == VK_COUNT_STRING && !indirect) {
-        set_pointer(at, decode_string(d));
+        values = decode_string(d);
+        set_pointer(at, values);
+        if (!values)
+            need(d, m);
         return;
     }
-    if (!take_count(d, &count))
+    if (!take_count(d, &count)) {
+        if (vk_member_count(m, siblings, memory))
+            need(d, m);
         return;
+    }
     /* Whoever reads this memory trusts the number beside it. */
     if (count != vk_member_count(m, siblings, memory)) {
         fail(d);

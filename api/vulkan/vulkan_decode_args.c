@@ -10,10 +10,13 @@
 /* ---- slots
  * ---------------------------------------------------------------------------------------- */
 
-static bool put_handle(struct vk_decoder *d, uint32_t type, uint64_t id, void *at)
+static bool put_handle(struct vk_decoder *d, const struct vk_member *m, uint32_t type, uint64_t id,
+                       void *at)
 {
     uint64_t raw = id;
 
+    if (!id && d->strict && !d->output)
+        return m->rule || (m->flags & VK_MEMBER_OPTIONAL);
     if (!id || d->output)
         return true;
     if (d->handle && !d->handle(d->user, type, id, &raw))
@@ -28,9 +31,9 @@ static bool put_scalar(struct vk_decoder *d, const struct vk_member *m,
 {
     switch (m->kind) {
     case VK_KIND_HANDLE:
-        return put_handle(d, m->type, slot, at);
+        return put_handle(d, m, m->type, slot, at);
     case VK_KIND_OBJECT:
-        return put_handle(d, vk_object_of((uint32_t)vk_sibling(siblings, m->count, args)), slot,
+        return put_handle(d, m, vk_object_of((uint32_t)vk_sibling(siblings, m->count, args)), slot,
                           at);
     case VK_KIND_ADDRESS:
         vk_store(at, 8, slot && d->address ? d->address(d->user, slot) : slot);

@@ -52,6 +52,8 @@ struct tsm_difference {
     uint8_t expected[16], actual[16]; /* bytes from `offset` on */
     uint32_t shown;                   /* how many of them are valid; 0 when only hashes are known */
     uint32_t stack;                   /* host stack of the command, 0 none */
+    char place[128];                  /* what lies there, in the API's words: "VkDeviceMemory #3 +
+                                         0x1000 (VkBuffer #5 + 0x0)"; "": the address says all */
 };
 
 struct tsm_replay_options {
@@ -68,6 +70,7 @@ struct tsm_replay_options {
     bool dry_run;         /* read, order, check that it could run; touch no GPU */
     bool lossy;           /* accept a trace that lost something */
     bool keep_going;      /* after the first difference */
+    bool validate;        /* Vulkan: run the validation layer, count its errors */
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
     uint64_t timeout_ns;  /* without progress; 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
@@ -91,6 +94,7 @@ struct tsm_replay_result {
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */
+    uint64_t validation_count; /* errors that the validation layer reported */
     uint64_t elapsed_ns;       /* first submission to last completion */
     uint64_t recorded_ns;      /* the same span in the recording */
     bool is_software;          /* the device is the software GPU, whose schedule can be chosen */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Vulkan backend.
+ */
+#include "api/vulkan/vulkan_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/vulkan/vulkan_describe.h"
+#include "base/text.h"
+
+struct tsm_backend_state {
+    struct vkr replay;
+};
+
+static void backend_close(struct tsm_backend_state *state)
+{
+    struct vkr *r = &state->replay;
+
+    vkr_objects_finish(r);
+    vkr_memories_finish(r);
+    vkr_places_finish(r);
+    vkr_addresses_finish(r);
+    vkr_devices_finish(r);
+    vkr_needs_finish(r);
+    vkr_loader_close(&r->loader);
+    vk_arena_finish(&r->arena);
+    free(r->streams);
+    pthread_mutex_destroy(&r->lock);
+    free(state);
+}
+
+static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reader,
+                        const struct tsm_replay_options *options)
+{
+    struct tsm_backend_state *state = calloc(1, sizeof(*state));
+
+    if (!state)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the Vulkan backend");
+    state->replay.reader = reader;
+    state->replay.options = options;
+    pthread_mutex_init(&state->replay.lock, NULL);
+    vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
+    vk_arena_init(&state->replay.needs.arena, VK_ARENA_LIMIT);
+    vulkan_describe();
+    *out = state;
+    return 0;
+}
+
+static int backend_plan(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    return vkr_need_plan(&state->replay, record);
+}
+
+static int backend_prepare(struct tsm_backend_state *state)
+{
+    struct vkr *r = &state->replay;
+    int error;
+
+    vkr_ranges_merge(&r->memories.program);
+    vkr_place_take(r);
+    error = vkr_loader_open(&r->loader, r->options->library);
+    if (!error)
+        error = vkr_devices_prepare(r);
+    return error ? error : vkr_need_check(r);
+}
+
+static uint64_t backend_translated(struct tsm_backend_state *state)
+{
+    return state->replay.addresses.moved_ever;
+}
+
+static uint64_t backend_validation(struct tsm_backend_state *state)
+{
+    return state->replay.validation_count;
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+static int carry_out(struct vkr *r, const struct sbt_record *record)
+{
+    int error;
+
+    pthread_mutex_lock(&r->lock);
+    error = vkr_carry_out(r, record);
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
+static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
+        return vkr_host_write(&state->replay, record, schema);
+    return carry_out(&state->replay, record);
+}
+
+static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    return carry_out(&state->replay, record);
+}
+
+static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_owns_sync(record);
+}
+
+static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    return carry_out(&state->replay, record);
+}
+
+static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
+{
+    return stream == SBT_STREAM_NONE ? vkr_wait_all(&state->replay)
+                                     : vkr_wait_stream(&state->replay, stream);
+}
+
+/* ---- what came out ----------------------------------------------------------------------- */
+
+/* Results come back through memory, and memory is compared: FORMAT.md 10, checksums. */
+static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
+                            const uint8_t **data, uint64_t *size)
+{
+    return TSM_E_NOT_FOUND;
+}
+
+static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
+                           size_t *count)
+{
+    return vkr_regions(&state->replay, regions, count);
+}
+
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    return vkr_read(&state->replay, address, out, size);
+}
+
+static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
+                               size_t size)
+{
+    vkr_name_place(&state->replay, address, out, size);
+}
+
+static void backend_describe_last(struct tsm_backend_state *state, char *out, size_t size)
+{
+    vkr_describe_last(&state->replay, out, size);
+}
+
+static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
+{
+    struct vkr *r = &state->replay;
+    uint32_t place =
+        r->needs.devices ? vkr_physical_place(r, r->needs.devices->physical) : r->chosen;
+    VkPhysicalDeviceProperties p;
+
+    r->probe->dispatch.f.vkGetPhysicalDeviceProperties(r->probe->physicals[place], &p);
+    tsm_format(out, size, "%s, Vulkan %u.%u.%u", p.deviceName, VK_API_VERSION_MAJOR(p.apiVersion),
+               VK_API_VERSION_MINOR(p.apiVersion), VK_API_VERSION_PATCH(p.apiVersion));
+}
+
+extern const struct tsm_backend vulkan_backend; /* replay/backends.c */
+
+const struct tsm_backend vulkan_backend = {
+    .description = &vulkan_description,
+    .open = backend_open,
+    .close = backend_close,
+    .plan = backend_plan,
+    .prepare = backend_prepare,
+    .translated = backend_translated,
+    .validation = backend_validation,
+    .host = backend_host,
+    .host_runs_behind = true,
+    .submit = backend_submit,
+    .wait = backend_wait,
+    .owns_sync = backend_owns_sync,
+    .sync = backend_sync,
+    .readback = backend_readback,
+    .regions = backend_regions,
+    .read = backend_read,
+    .name_place = backend_name_place,
+    .describe_last = backend_describe_last,
+    .describe = backend_describe,
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes of memory that the host cannot map: through a buffer laid over all of it, and one of ours
+ * that the host can map. Used while nothing else runs.
+ */
+#include "api/vulkan/vulkan_replay.h"
+
+#include <string.h>
+
+#define STAGE_SIZE (4u << 20)
+
+struct stage {
+    const struct vk_device_dispatch *d;
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkCommandBuffer commands;
+    uint8_t *mapped;
+};
+
+static VkResult make_buffer(const struct vk_device_dispatch *d, uint64_t size, VkBuffer *out)
+{
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = size,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+
+    return d->f.vkCreateBuffer(d->device, &info, NULL, out);
+}
+
+/* Memory that may hold nothing but one image takes no buffer; then there is no way. */
+void vkr_copy_prepare(struct vkr_memory *m)
+{
+    const struct vk_device_dispatch *d = &m->device->dispatch;
+    VkMemoryRequirements needs;
+
+    if (make_buffer(d, m->size, &m->alias) < 0) {
+        m->alias = VK_NULL_HANDLE;
+        return;
+    }
+    d->f.vkGetBufferMemoryRequirements(d->device, m->alias, &needs);
+    if (needs.size <= m->size && (needs.memoryTypeBits >> m->type & 1) &&
+        d->f.vkBindBufferMemory(d->device, m->alias, m->raw, 0) >= 0)
+        return;
+    d->f.vkDestroyBuffer(d->device, m->alias, NULL);
+    m->alias = VK_NULL_HANDLE;
+}
+
+static void stage_finish(struct vkr_device *device, struct stage *s)
+{
+    const struct vk_device_dispatch *d = s->d;
+
+    if (s->commands)
+        d->f.vkFreeCommandBuffers(d->device, device->pool, 1, &s->commands);
+    if (s->buffer)
+        d->f.vkDestroyBuffer(d->device, s->buffer, NULL);
+    if (s->memory)
+        d->f.vkFreeMemory(d->device, s->memory, NULL);
+}
+
+static VkResult make_memory(struct vkr_device *device, struct stage *s)
+{
+    const struct vk_device_dispatch *d = s->d;
+    VkMemoryRequirements needs;
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    VkResult result = make_buffer(d, STAGE_SIZE, &s->buffer);
+    void *mapped = NULL;
+    int type;
+
+    if (result < 0)
+        return result;
+    d->f.vkGetBufferMemoryRequirements(d->device, s->buffer, &needs);
+    type = vkr_memory_type(
+        &device->memory, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+        needs.memoryTypeBits);
+    if (type < 0)
+        return VK_ERROR_FEATURE_NOT_PRESENT;
+    info.allocationSize = needs.size;
+    info.memoryTypeIndex = (uint32_t)type;
+    result = d->f.vkAllocateMemory(d->device, &info, NULL, &s->memory);
+    if (result >= 0)
+        result = d->f.vkBindBufferMemory(d->device, s->buffer, s->memory, 0);
+    if (result >= 0)
+        result = d->f.vkMapMemory(d->device, s->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    s->mapped = mapped;
+    return result;
+}
+
+static VkResult stage_init(struct vkr_device *device, struct stage *s)
+{
+    const struct vk_device_dispatch *d = &device->dispatch;
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = device->queue.family};
+    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandBufferCount = 1};
+    VkResult result = VK_SUCCESS;
+
+    *s = (struct stage){.d = d};
+    if (!device->queue.raw)
+        return VK_ERROR_FEATURE_NOT_PRESENT;
+    if (!device->pool)
+        result = d->f.vkCreateCommandPool(d->device, &pool, NULL, &device->pool);
+    if (result >= 0)
+        result = make_memory(device, s);
+    info.commandPool = device->pool;
+    if (result >= 0)
+        result = d->f.vkAllocateCommandBuffers(d->device, &info, &s->commands);
+    return result;
+}
+
+static void order(const struct stage *s)
+{
+    VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                               .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                               .dstAccessMask =
+                                   VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
+
+    s->d->f.vkCmdPipelineBarrier(s->commands, all, all, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+static VkResult begin(const struct stage *s)
+{
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkResult result = s->d->f.vkBeginCommandBuffer(s->commands, &info);
+
+    if (result >= 0)
+        order(s);
+    return result;
+}
+
+static VkResult carry_out(struct vkr_device *device, const struct stage *s)
+{
+    const struct vk_device_dispatch *d = s->d;
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &s->commands};
+    VkResult result;
+
+    order(s);
+    result = d->f.vkEndCommandBuffer(s->commands);
+    if (result >= 0)
+        result = d->f.vkQueueSubmit(device->queue.raw, 1, &submit, VK_NULL_HANDLE);
+    if (result >= 0)
+        result = d->f.vkQueueWaitIdle(device->queue.raw);
+    if (result >= 0)
+        result = d->f.vkResetCommandPool(d->device, device->pool, 0);
+    return result;
+}
+
+static VkResult copy(struct vkr_device *device, const struct stage *s, VkBuffer from, VkBuffer to,
+                     VkBufferCopy region)
+{
+    VkResult result = begin(s);
+
+    if (result < 0)
+        return result;
+    s->d->f.vkCmdCopyBuffer(s->commands, from, to, 1, &region);
+    return carry_out(device, s);
+}
+
+/* One of `in` and `out` is NULL. */
+static int move(struct vkr_memory *m, uint64_t offset, uint8_t *out, const uint8_t *in,
+                uint64_t size)
+{
+    struct stage s = {.d = &m->device->dispatch};
+    VkResult result = m->alias ? stage_init(m->device, &s) : VK_ERROR_FEATURE_NOT_PRESENT;
+
+    for (uint64_t done = 0; done < size && result >= 0;) {
+        uint64_t part = size - done < STAGE_SIZE ? size - done : STAGE_SIZE;
+        if (in)
+            memcpy(s.mapped, in + done, part);
+        result =
+            in ? copy(m->device, &s, s.buffer, m->alias, (VkBufferCopy){0, offset + done, part})
+               : copy(m->device, &s, m->alias, s.buffer, (VkBufferCopy){offset + done, 0, part});
+        if (out && result >= 0)
+            memcpy(out + done, s.mapped, part);
+        done += part;
+    }
+    stage_finish(m->device, &s);
+    return result >= 0 ? 0 : vkr_fail("copying memory that the host cannot map", result);
+}
+
+int vkr_copy_fill(struct vkr_memory *m, uint8_t value)
+{
+    struct stage s = {.d = &m->device->dispatch};
+    VkResult result = m->alias ? stage_init(m->device, &s) : VK_SUCCESS;
+
+    if (m->alias && result >= 0)
+        result = begin(&s);
+    if (m->alias && result >= 0) {
+        s.d->f.vkCmdFillBuffer(s.commands, m->alias, 0, m->size & ~3ull, value * 0x01010101u);
+        result = carry_out(m->device, &s);
+    }
+    stage_finish(m->device, &s);
+    return result >= 0 ? 0 : vkr_fail("filling memory that the host cannot map", result);
+}
+
+int vkr_copy_out(struct vkr_memory *m, uint64_t offset, void *out, uint64_t size)
+{
+    return m->alias ? move(m, offset, out, NULL, size) : TSM_E_NOT_FOUND;
+}
+
+int vkr_copy_in(struct vkr_memory *m, uint64_t offset, const void *data, uint64_t size)
+{
+    return move(m, offset, NULL, data, size);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recorded ids and what stands for them now. An object that is gone is not found any more: a
+ * damaged trace that uses it is refused before a driver sees it.
+ */
+#include "api/vulkan/vulkan_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static uint64_t key_of(uint32_t type, uint64_t id)
+{
+    return (uint64_t)type << 48 | id;
+}
+
+struct vkr_object *vkr_object_find(const struct vkr *r, uint32_t type, uint64_t id)
+{
+    const uint64_t *place = sbt_map_find(&r->objects.places, key_of(type, id));
+
+    return place ? (struct vkr_object *)(uintptr_t)*place : NULL;
+}
+
+static uint64_t raw_key(uint32_t type, uint64_t raw)
+{
+    return (uint64_t)type << 56 ^ raw;
+}
+
+struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t raw)
+{
+    const uint64_t *place = sbt_map_find(&r->objects.raws, raw_key(type, raw));
+    struct vkr_object *o = place ? (struct vkr_object *)(uintptr_t)*place : NULL;
+
+    if (o && o->type == type && o->raw == raw)
+        return o;
+    for (o = r->objects.last; o && (o->type != type || o->raw != raw); o = o->previous)
+        ;
+    return o;
+}
+
+static void note_raw(struct vkr *r, struct vkr_object *o)
+{
+    bool added;
+    uint64_t *place = sbt_map_insert(&r->objects.raws, raw_key(o->type, o->raw), &added);
+
+    if (place)
+        *place = (uint64_t)(uintptr_t)o;
+}
+
+static void link_last(struct vkr_objects *objects, struct vkr_object *o)
+{
+    o->previous = objects->last;
+    if (objects->last)
+        objects->last->next = o;
+    else
+        objects->first = o;
+    objects->last = o;
+}
+
+struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uint64_t raw)
+{
+    bool added;
+    uint64_t *place =
+        id >> 48 ? NULL : sbt_map_insert(&r->objects.places, key_of(type, id), &added);
+    struct vkr_object *o;
+
+    if (!place)
+        return NULL;
+    if (*place) {
+        o = (struct vkr_object *)(uintptr_t)*place;
+        o->raw = raw;
+        note_raw(r, o);
+        return o;
+    }
+    o = calloc(1, sizeof(*o));
+    if (!o)
+        return NULL;
+    o->type = type;
+    o->id = id;
+    o->raw = raw;
+    link_last(&r->objects, o);
+    *place = (uint64_t)(uintptr_t)o;
+    note_raw(r, o);
+    return o;
+}
+
+/* What its type keeps beside the handle. */
+static void drop_content(struct vkr *r, struct vkr_object *o)
+{
+    if (o->type == VK_OBJECT_VkDeviceMemory && o->user)
+        vkr_memory_drop(r, o->user);
+    else if (o->type == VK_OBJECT_VkSwapchainKHR)
+        vkr_swapchain_drop(r, o);
+    else if (o->type == VK_OBJECT_VkSemaphore && o->user)
+        vkr_semaphore_drop(r, o->user);
+    else
+        free(o->user);
+    free(o->label);
+}
+
+static void unlink_object(struct vkr_objects *objects, struct vkr_object *o)
+{
+    uint64_t *place = sbt_map_find(&objects->places, key_of(o->type, o->id));
+
+    if (place)
+        *place = 0;
+    place = sbt_map_find(&objects->raws, raw_key(o->type, o->raw));
+    if (place && *place == (uint64_t)(uintptr_t)o)
+        *place = 0;
+    *(o->previous ? &o->previous->next : &objects->first) = o->next;
+    *(o->next ? &o->next->previous : &objects->last) = o->previous;
+}
+
+void vkr_object_remove_children(struct vkr *r, const struct vkr_object *parent)
+{
+    struct vkr_object *o = parent->next;
+
+    while (o) {
+        struct vkr_object *next = o->next;
+        if (o->parent == parent) {
+            unlink_object(&r->objects, o);
+            drop_content(r, o);
+            free(o);
+        }
+        o = next;
+    }
+}
+
+static bool may_have_children(uint32_t type)
+{
+    return type == VK_OBJECT_VkCommandPool || type == VK_OBJECT_VkDescriptorPool;
+}
+
+void vkr_object_remove(struct vkr *r, struct vkr_object *o)
+{
+    if (may_have_children(o->type))
+        vkr_object_remove_children(r, o);
+    unlink_object(&r->objects, o);
+    drop_content(r, o);
+    free(o);
+}
+
+/* ---- what the trace left ----------------------------------------------------------------- */
+
+/* All vkDestroy* that take a parent, an object and an allocator. */
+struct destroy_args {
+    uint64_t parent, object;
+    const void *allocator;
+};
+
+static const struct vk_command *find_destroy(uint32_t type)
+{
+    char name[96];
+
+    tsm_format(name, sizeof(name), "vkDestroy%s", vk_name(vk_objects[type]) + 2);
+    for (uint32_t i = 0; i < vk_command_count; i++)
+        if (strcmp(vk_name(vk_commands[i].name), name) == 0)
+            return &vk_commands[i];
+    return NULL;
+}
+
+static void destroy(struct vkr *r, struct vkr_object *o)
+{
+    const struct vk_command *command = find_destroy(o->type);
+    struct destroy_args args = {0, o->raw, NULL};
+
+    if (!command || o->is_window || o->is_swapchain_image || command->args_size != sizeof(args) ||
+        !o->device)
+        return;
+    args.parent = VKR_RAW(o->device->dispatch.device);
+    vk_call(&o->device->instance->dispatch, &o->device->dispatch, (uint32_t)(command - vk_commands),
+            &args);
+}
+
+static void close_object(struct vkr *r, struct vkr_object *o)
+{
+    if (o->type == VK_OBJECT_VkDevice)
+        vkr_device_close(r, o->device);
+    else if (o->type == VK_OBJECT_VkInstance)
+        vkr_instance_close(o->instance);
+    else
+        destroy(r, o);
+    vkr_object_remove(r, o);
+}
+
+void vkr_objects_finish(struct vkr *r)
+{
+    for (struct vkr_object *o = r->objects.first; o; o = o->next)
+        if (o->type == VK_OBJECT_VkDevice && o->device)
+            o->device->dispatch.f.vkDeviceWaitIdle(o->device->dispatch.device);
+    while (r->objects.last)
+        close_object(r, r->objects.last);
+    sbt_map_finish(&r->objects.places);
+    sbt_map_finish(&r->objects.raws);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Submits and waits. A recorded wait waits for the same thing; a poll that was answered "done"
+ * becomes a wait, for what the program did next may depend on it; other polls are left out. A queue
+ * is waited for as a whole only as far as it can get by itself: work that waits for a signal of the
+ * host, which comes later, would never end.
+ */
+#include "api/vulkan/vulkan_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define FOREVER UINT64_MAX
+
+/* ---- semaphores -------------------------------------------------------------------------- */
+
+static struct vkr_semaphore *find_semaphore(const struct vkr *r, VkSemaphore raw)
+{
+    struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkSemaphore, VKR_RAW(raw));
+
+    return o ? o->user : NULL;
+}
+
+static bool is_gate(const struct vkr_semaphore *s)
+{
+    return s->is_timeline && s->awaited > s->value;
+}
+
+void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *s)
+{
+    r->gate_count -= is_gate(s);
+    free(s);
+}
+
+int vkr_create_semaphore(struct vkr_call *c)
+{
+    const struct vk_args_vkCreateSemaphore *a = (const void *)c->args;
+    const VkSemaphoreTypeCreateInfo *type =
+        vkr_chain_find(a->pCreateInfo->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
+    uint64_t id = c->record->slot_count > 2 ? c->record->slots[2] : 0;
+    int error = vkr_call_driver(c);
+    struct vkr_object *o = error ? NULL : vkr_object_find(c->r, VK_OBJECT_VkSemaphore, id);
+    struct vkr_semaphore *s;
+
+    if (!o)
+        return error;
+    s = calloc(1, sizeof(*s));
+    if (!s)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a semaphore");
+    s->is_timeline = type && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
+    s->value = type ? type->initialValue : 0;
+    free(o->user);
+    o->user = s;
+    return 0;
+}
+
+static void note_signal(struct vkr *r, VkSemaphore raw, uint64_t value)
+{
+    struct vkr_semaphore *s = find_semaphore(r, raw);
+
+    if (!s)
+        return;
+    r->gate_count -= is_gate(s);
+    if (value > s->value)
+        s->value = value;
+    r->gate_count += is_gate(s);
+}
+
+static void note_wait(struct vkr *r, VkSemaphore raw, uint64_t value)
+{
+    struct vkr_semaphore *s = find_semaphore(r, raw);
+
+    if (!s)
+        return;
+    r->gate_count -= is_gate(s);
+    if (value > s->awaited)
+        s->awaited = value;
+    r->gate_count += is_gate(s);
+}
+
+int vkr_signal_semaphore(struct vkr_call *c)
+{
+    const struct vk_args_vkSignalSemaphore *a = (const void *)c->args;
+
+    note_signal(c->r, a->pSignalInfo->semaphore, a->pSignalInfo->value);
+    return vkr_call_driver(c);
+}
+
+/* ---- streams ----------------------------------------------------------------------------- */
+
+static struct vkr_stream *find_stream(struct vkr *r, uint32_t number)
+{
+    if (number >= r->stream_count) {
+        uint32_t more = (number + 1) * 2;
+        struct vkr_stream *list = realloc(r->streams, more * sizeof(*list));
+        if (!list)
+            return NULL;
+        memset(list + r->stream_count, 0, (more - r->stream_count) * sizeof(*list));
+        r->streams = list;
+        r->stream_count = more;
+    }
+    return &r->streams[number];
+}
+
+/* The queue of a submit is its stream's from now on. */
+static int note_submit(struct vkr_call *c, VkQueue queue)
+{
+    struct vkr_stream *s = find_stream(c->r, c->record->stream);
+
+    if (!s)
+        return tsm_fail(TSM_E_MEMORY, "no memory for stream %u", c->record->stream);
+    s->queue = queue;
+    s->device = c->owner ? c->owner->device : NULL;
+    s->last_seq = c->record->seq;
+    s->last_position = c->record->position;
+    s->last_call = vk_name(c->command->name);
+    return 0;
+}
+
+void vkr_describe_last(const struct vkr *r, char *out, size_t size)
+{
+    size_t used = 0;
+
+    *out = 0;
+    for (uint32_t i = 0; i < r->stream_count && used < size; i++) {
+        const struct vkr_stream *s = &r->streams[i];
+        if (s->last_call)
+            used += tsm_format(out + used, size - used,
+                               "%slast on stream %u: record %llu, %s (position %llu)",
+                               used ? "; " : "", i, (unsigned long long)s->last_seq, s->last_call,
+                               (unsigned long long)s->last_position);
+    }
+}
+
+static int fail_wait(const struct vkr *r, const char *call, VkResult result)
+{
+    char last[320];
+
+    vkr_describe_last(r, last, sizeof(last));
+    return tsm_fail(TSM_E_DEVICE, "%s gave %s%s%s", call, vkr_result_name(result),
+                    *last ? "; " : "", last);
+}
+
+/* ---- submits ----------------------------------------------------------------------------- */
+
+static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
+{
+    return values && i < count ? values[i] : 0;
+}
+
+static uint64_t wait_value_of(const VkTimelineSemaphoreSubmitInfo *values, uint32_t i)
+{
+    return values ? value_at(values->pWaitSemaphoreValues, values->waitSemaphoreValueCount, i) : 0;
+}
+
+static uint64_t signal_value_of(const VkTimelineSemaphoreSubmitInfo *values, uint32_t i)
+{
+    return values ? value_at(values->pSignalSemaphoreValues, values->signalSemaphoreValueCount, i)
+                  : 0;
+}
+
+static void note_submit_info(struct vkr *r, const VkSubmitInfo *info)
+{
+    const VkTimelineSemaphoreSubmitInfo *values =
+        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+
+    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+        note_wait(r, info->pWaitSemaphores[i], wait_value_of(values, i));
+    for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
+        note_signal(r, info->pSignalSemaphores[i], signal_value_of(values, i));
+}
+
+static void note_submit_info2(struct vkr *r, const VkSubmitInfo2 *info)
+{
+    for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
+        note_wait(r, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
+        note_signal(r, info->pSignalSemaphoreInfos[i].semaphore,
+                    info->pSignalSemaphoreInfos[i].value);
+}
+
+int vkr_submit(struct vkr_call *c)
+{
+    struct vk_args_vkQueueSubmit *a = (void *)c->args;
+    int error = note_submit(c, a->queue);
+
+    for (uint32_t i = 0; i < a->submitCount; i++)
+        note_submit_info(c->r, &a->pSubmits[i]);
+    return error ? error : vkr_call_driver(c);
+}
+
+int vkr_submit2(struct vkr_call *c)
+{
+    struct vk_args_vkQueueSubmit2 *a = (void *)c->args;
+    int error = note_submit(c, a->queue);
+
+    for (uint32_t i = 0; i < a->submitCount; i++)
+        note_submit_info2(c->r, &a->pSubmits[i]);
+    return error ? error : vkr_call_driver(c);
+}
+
+int vkr_bind_sparse(struct vkr_call *c)
+{
+    const struct vk_args_vkQueueBindSparse *a = (const void *)c->args;
+    int error = note_submit(c, a->queue);
+
+    for (uint32_t i = 0; i < a->bindInfoCount; i++) {
+        const VkBindSparseInfo *info = &a->pBindInfo[i];
+        const VkTimelineSemaphoreSubmitInfo *values =
+            vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+        for (uint32_t j = 0; j < info->waitSemaphoreCount; j++)
+            note_wait(c->r, info->pWaitSemaphores[j], wait_value_of(values, j));
+        for (uint32_t j = 0; j < info->signalSemaphoreCount; j++)
+            note_signal(c->r, info->pSignalSemaphores[j], signal_value_of(values, j));
+    }
+    return error ? error : vkr_call_driver(c);
+}
+
+int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
+                     const VkSemaphore *semaphores)
+{
+    VkPipelineStageFlags *stages = vkr_call_take(c, (count + 1) * sizeof(*stages));
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .waitSemaphoreCount = count,
+                         .pWaitSemaphores = semaphores,
+                         .pWaitDstStageMask = stages};
+    VkResult result;
+    int error = note_submit(c, queue);
+
+    if (error || !stages || !c->owner || !c->owner->device)
+        return error ? error : tsm_fail(TSM_E_FORMAT, "belongs to no queue that is there");
+    for (uint32_t i = 0; i < count; i++)
+        stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    result = c->owner->device->dispatch.f.vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
+    return result >= 0 ? 0 : fail_wait(c->r, "vkQueueSubmit, to present,", result);
+}
+
+/* ---- waiting for all --------------------------------------------------------------------- */
+
+int vkr_wait_stream(struct vkr *r, uint32_t number)
+{
+    const struct vkr_stream *s = number < r->stream_count ? &r->streams[number] : NULL;
+    VkResult result;
+
+    if (!s || !s->device || !s->queue || r->gate_count)
+        return 0;
+    result = s->device->dispatch.f.vkQueueWaitIdle(s->queue);
+    return result >= 0 ? 0 : fail_wait(r, "vkQueueWaitIdle", result);
+}
+
+int vkr_wait_all(struct vkr *r)
+{
+    for (struct vkr_object *o = r->objects.first; o && !r->gate_count; o = o->next) {
+        VkResult result = VK_SUCCESS;
+        if (o->type == VK_OBJECT_VkDevice && o->device)
+            result = o->device->dispatch.f.vkDeviceWaitIdle(o->device->dispatch.device);
+        if (result < 0)
+            return fail_wait(r, "vkDeviceWaitIdle", result);
+    }
+    return 0;
+}
+
+/* ---- waits of the program ---------------------------------------------------------------- */
+
+static bool is_poll(uint32_t type)
+{
+    return type == TYPE_vkGetFenceStatus || type == TYPE_vkGetSemaphoreCounterValue ||
+           type == TYPE_vkGetSemaphoreCounterValueKHR || type == TYPE_vkGetQueryPoolResults;
+}
+
+bool vkr_owns_sync(const struct sbt_record *record)
+{
+    return record->type == TYPE_vkWaitForFences || record->type == TYPE_vkWaitSemaphores ||
+           record->type == TYPE_vkWaitSemaphoresKHR || is_poll(record->type);
+}
+
+static int wait_fence(struct vkr_call *c)
+{
+    const struct vk_args_vkGetFenceStatus *a = (const void *)c->args;
+    const struct vk_device_dispatch *d = &c->owner->device->dispatch;
+    VkResult result = d->f.vkWaitForFences(d->device, 1, &a->fence, VK_TRUE, FOREVER);
+
+    return result >= 0 ? 0 : fail_wait(c->r, "vkWaitForFences", result);
+}
+
+/* The program saw this value: it is waited for. */
+static int wait_value(struct vkr_call *c)
+{
+    const struct vk_args_vkGetSemaphoreCounterValue *a = (const void *)c->args;
+    const struct vk_device_dispatch *d = &c->owner->device->dispatch;
+    PFN_vkWaitSemaphores wait =
+        d->f.vkWaitSemaphores ? d->f.vkWaitSemaphores : d->f.vkWaitSemaphoresKHR;
+    uint64_t value = c->record->slot_count > 2 ? c->record->slots[2] : 0;
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                .semaphoreCount = 1,
+                                .pSemaphores = &a->semaphore,
+                                .pValues = &value};
+    VkResult result = wait ? wait(d->device, &info, FOREVER) : VK_SUCCESS;
+
+    return result >= 0 ? 0 : fail_wait(c->r, "vkWaitSemaphores", result);
+}
+
+int vkr_sync(struct vkr_call *c)
+{
+    if (c->is_window || c->record->result != VK_SUCCESS)
+        return 0; /* it did not come to pass: a time-out, "not yet" */
+    if (!c->owner || !c->owner->device)
+        return tsm_fail(TSM_E_FORMAT, "belongs to no device that is there");
+    switch (c->record->type) {
+    case TYPE_vkGetFenceStatus:
+        return wait_fence(c);
+    case TYPE_vkGetSemaphoreCounterValue:
+    case TYPE_vkGetSemaphoreCounterValueKHR:
+        return wait_value(c);
+    case TYPE_vkGetQueryPoolResults: {
+        struct vk_args_vkGetQueryPoolResults *a = (void *)c->args;
+        a->flags |= VK_QUERY_RESULT_WAIT_BIT;
+        return vkr_call_driver(c);
+    }
+    case TYPE_vkWaitForFences: {
+        struct vk_args_vkWaitForFences *a = (void *)c->args;
+        a->timeout = FOREVER;
+        break;
+    }
+    default: {
+        struct vk_args_vkWaitSemaphores *a = (void *)c->args;
+        a->timeout = FOREVER;
+    }
+    }
+    return vkr_call_driver(c);
+}
