@@ -187,9 +187,9 @@ static struct tsm_lane *find_lane(const struct tsm_live *live)
     int saved_errno = errno;
     struct tsm_lane *lane;
 
-    tsm_thread.inside++;
+    tsm_inside_enter();
     lane = tsm_thread_lane(live->session);
-    tsm_thread.inside--;
+    tsm_inside_leave();
     errno = saved_errno;
     return lane;
 }

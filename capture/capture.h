@@ -278,7 +278,8 @@ extern const struct tsm_source *const tsm_sources[];
 
 /* True between begin and commit/drop on this thread, and on our own threads: calls pass through. */
 bool tsm_inside(void);
-/* For code of ours that calls the real API outside a wrapper (describe, checksums). */
+/* For code of ours that calls the real API outside a wrapper (describe, checksums), or functions of
+ * libc in which a thread can be cancelled. */
 void tsm_inside_enter(void);
 void tsm_inside_leave(void);
 

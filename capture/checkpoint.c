@@ -270,9 +270,9 @@ static bool take(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t pat
     int saved_errno = errno;
     bool ok;
 
-    tsm_thread.inside++;
+    tsm_inside_enter();
     if (!change_state(live, from, TSM_LIVE_HELD)) {
-        tsm_thread.inside--;
+        tsm_inside_leave();
         return false; /* another thread does it, or it is all over */
     }
     barrier();
@@ -284,7 +284,7 @@ static bool take(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t pat
     set(&s->checkpoint_retry_ns,
         tsm_monotonic_ns() + ((uint64_t)RETRY_NS << s->checkpoint_failures));
     change_state(live, TSM_LIVE_HELD, ok ? to : from);
-    tsm_thread.inside--;
+    tsm_inside_leave();
     errno = saved_errno;
     return ok;
 }

@@ -438,14 +438,14 @@ void tsm_api_used(struct tsm_session *s, uint32_t api)
     uint8_t *types = s->types + (size_t)api * TSM_TYPE_CALL_COUNT;
     int saved_errno = errno;
 
-    tsm_thread.inside++; /* a signal handler's calls must not come here, too */
+    tsm_inside_enter(); /* a signal handler's calls must not come here, too */
     if (tsm_drain_ask(s, declare, &d)) {
         for (uint32_t i = 0; i < TSM_TYPE_CALL_COUNT; i++) {
             uint8_t info = __atomic_load_n(&types[i], __ATOMIC_RELAXED);
             __atomic_store_n(&types[i], info & (uint8_t)~TSM_TYPE_NEW, __ATOMIC_RELAXED);
         }
     }
-    tsm_thread.inside--;
+    tsm_inside_leave();
     errno = saved_errno;
 }
 

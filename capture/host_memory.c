@@ -214,7 +214,8 @@ static bool arm(struct tsm_hostmem *h, struct range *r)
 
 static void try_to_watch(struct tsm_hostmem *h, struct range *r)
 {
-    if (tsm_session_settings()->vk_memory == TSM_VK_MEMORY_HASH || r->refused || r->page_count * PAGE < WATCH_SIZE_MIN)
+    if (tsm_session_settings()->vk_memory == TSM_VK_MEMORY_HASH || r->refused ||
+        r->page_count * PAGE < WATCH_SIZE_MIN)
         return;
     if (!h->pagemap_open) {
         tsm_pagemap_init(&h->pagemap);
@@ -347,7 +348,7 @@ void tsm_hostmem_track(uint64_t start, uint64_t size)
     if (!s || size == 0)
         return;
     tsm_hostmem_untrack(start);
-    tsm_thread.inside++;
+    tsm_inside_enter();
     tsm_lock_take(&s->hostmem->lock);
     ok = add_range(s->hostmem, start, size);
     if (ok)
@@ -355,7 +356,7 @@ void tsm_hostmem_track(uint64_t start, uint64_t size)
     tsm_lock_give(&s->hostmem->lock);
     if (!ok)
         tsm_session_unmodelled("more than 1024 ranges of host memory", true);
-    tsm_thread.inside--;
+    tsm_inside_leave();
     errno = saved_errno;
 }
 
@@ -434,7 +435,7 @@ static void publish_then(bool threads, change_writers change, struct writer writ
     if (!s || __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) == 0 ||
         tsm_session_waiting())
         return;
-    tsm_thread.inside++;
+    tsm_inside_enter();
     lane = tsm_thread_lane(s);
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
@@ -442,7 +443,7 @@ static void publish_then(bool threads, change_writers change, struct writer writ
         change(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
     }
-    tsm_thread.inside--;
+    tsm_inside_leave();
     errno = saved_errno;
 }
 

@@ -126,7 +126,7 @@ void tsm_session_unmodelled(const char *name, bool taints)
 
     if (!s)
         return;
-    tsm_thread.inside++;
+    tsm_inside_enter();
     lane = tsm_thread_lane(s);
     id = tsm_intern_in(s, name, strlen(name));
     note.flags = taints ? SBT_RECORD_TAINTS : 0;
@@ -134,7 +134,7 @@ void tsm_session_unmodelled(const char *name, bool taints)
     note.slots[note.slot_count++] = 0;
     if (lane && __atomic_fetch_add(&s->notes->counts[id], 1, __ATOMIC_RELAXED) == 0)
         tsm_note_write(lane, &note);
-    tsm_thread.inside--;
+    tsm_inside_leave();
 }
 
 uint32_t tsm_notes_count(const struct tsm_session *s, uint32_t text)
@@ -150,10 +150,10 @@ void tsm_session_forked(int child)
 
     if (!s)
         return;
-    tsm_thread.inside++;
+    tsm_inside_enter();
     lane = tsm_thread_lane(s);
     note.slots[0] = (uint64_t)child;
     if (lane)
         tsm_note_write(lane, &note);
-    tsm_thread.inside--;
+    tsm_inside_leave();
 }

@@ -189,13 +189,13 @@ static void write_complete(struct tsm_session *s)
 
     if (__atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
         return;
-    tsm_thread.inside++;
+    tsm_inside_enter();
     lane = tsm_thread_lane(s);
     while (lane && take_complete(s->readbacks, &p)) {
         write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
         tsm_scratch_clear(lane);
     }
-    tsm_thread.inside--;
+    tsm_inside_leave();
 }
 
 /* What was sent before `ticks` to `stream` (NULL: to any stream of `api`) is complete. */

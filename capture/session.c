@@ -276,9 +276,9 @@ uint32_t tsm_session_start(void)
         return TSM_LIVE_OFF;
     if (__atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_STARTING, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        tsm_thread.inside++;
+        tsm_inside_enter();
         state = start(live);
-        tsm_thread.inside--;
+        tsm_inside_leave();
     }
     while (state == TSM_LIVE_STARTING) {
         tsm_futex_wait(&live->state, state, 0);
@@ -380,13 +380,13 @@ void tsm_session_stop(const char *reason)
 
     if (!s)
         return;
-    tsm_thread.inside++;
+    tsm_inside_enter();
     lane = tsm_thread_lane(s);
     note.slots[note.slot_count++] = tsm_intern_in(s, reason, strlen(reason));
     if (lane)
         tsm_note_write(lane, &note);
     end(s);
-    tsm_thread.inside--;
+    tsm_inside_leave();
 }
 
 void tsm_session_stop_quietly(struct tsm_session *s, const char *text)

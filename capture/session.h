@@ -44,6 +44,7 @@ struct tsm_thread {
     struct tsm_lane *lane;
     struct tsm_call *call; /* begun and not committed or dropped, NULL none */
     uint32_t inside;       /* code of ours that calls must not be recorded from */
+    int cancel_state;      /* the program's, while `inside` */
 };
 
 /* Initial-exec: the default model may call malloc from a thread's first access. */

@@ -247,12 +247,12 @@ static void record(struct tsm_shadow *s)
     uint64_t at = s->from;
 
     s->from = s->to;
-    tsm_thread.inside++;
+    tsm_inside_enter();
     for (uint64_t size; session && at < s->to; at += size) {
         size = s->to - at < SPAN_MAX ? s->to - at : SPAN_MAX;
         record_span(session, s, at, size);
     }
-    tsm_thread.inside--;
+    tsm_inside_leave();
 }
 
 /* ---- push ----------------------------------------------------------------------------------- */

@@ -332,7 +332,7 @@ static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct t
     struct walk w;
     uint32_t id = 0;
 
-    tsm_thread.inside++; /* libunwind and the dynamic linker may call what we intercept */
+    tsm_inside_enter(); /* libunwind and the dynamic linker may call what we intercept */
     if (!lane->stacks)
         lane->stacks = tsm_memory_map(sizeof(*lane->stacks));
     u = lane->stacks ? find_unwinder(s) : NULL;
@@ -349,7 +349,7 @@ static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct t
         if (id > before)
             tsm_mapping_update(s);
     }
-    tsm_thread.inside--;
+    tsm_inside_leave();
     errno = saved_errno;
     return id;
 }

@@ -134,10 +134,16 @@ bool tsm_inside(void)
 
 void tsm_inside_enter(void)
 {
-    tsm_thread.inside++;
+    int state;
+
+    /* A thread that is cancelled in here would leave things half done. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    if (!tsm_thread.inside++)
+        tsm_thread.cancel_state = state;
 }
 
 void tsm_inside_leave(void)
 {
-    tsm_thread.inside--;
+    if (!--tsm_thread.inside)
+        pthread_setcancelstate(tsm_thread.cancel_state, NULL);
 }
