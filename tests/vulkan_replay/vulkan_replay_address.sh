@@ -9,3 +9,7 @@ all_equal 1 address.sbt
 [ "$(field out translated_count)" = 0 ] || fail "the buffer lies elsewhere"
 all_equal 1 address.sbt --grain=command
 all_equal 3 address.sbt --loop=3
+if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; then
+    all_equal 1 address.sbt --validate
+    [ "$(field out validation_count)" = 0 ] || fail "validation errors: $(cat err)"
+fi
