@@ -34,7 +34,7 @@ static char *read_file(const char *path, size_t *size)
 
 static void *place(void *user, size_t size)
 {
-    return calloc(1, size);
+    return *(void **)user = calloc(1, size);
 }
 
 static void run_entry(const struct ptx_module *m, const struct ptx_function *f, const char *in,
@@ -59,6 +59,7 @@ int main(int argc, char **argv)
     char log_text[4096] = "";
     struct ptx_log log = {log_text, sizeof(log_text), 0};
     struct ptx_module *m;
+    void *variables = NULL;
     size_t text_size;
     size_t in_size;
 
@@ -69,7 +70,7 @@ int main(int argc, char **argv)
     char *in = read_file(argv[2], &in_size);
     uint32_t threads = (uint32_t)atoi(argv[3]);
     if (ptx_module_create(&m, text, text_size, (unsigned)atoi(argv[4]), &log) != PTX_OK ||
-        ptx_module_place(m, place, NULL) != PTX_OK) {
+        ptx_module_place(m, place, &variables) != PTX_OK) {
         fputs(log_text, stderr);
         return 2;
     }
@@ -84,6 +85,7 @@ int main(int argc, char **argv)
         at += part;
     }
     ptx_module_destroy(m);
+    free(variables);
     free(text);
     free(in);
     return 0;
