@@ -238,6 +238,7 @@ void vkr_places_finish(struct vkr *r);
 /* Is the device one whose memory can be placed, and is there any to place? */
 bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
                       VkPhysicalDevice physical);
+int vkr_create_buffer(struct vkr_call *c);
 /* Where memory with this id must lie; NULL: anywhere. */
 void *vkr_place_of(const struct vkr *r, const struct vkr_device *device, uint64_t memory,
                    uint64_t size);

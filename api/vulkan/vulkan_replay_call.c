@@ -387,6 +387,7 @@ static const struct hook {
     {TYPE_vkUnmapMemory, vkr_unmap_memory, false},
     {TYPE_vkFlushMappedMemoryRanges, skip, false},
     {TYPE_vkInvalidateMappedMemoryRanges, skip, false},
+    {TYPE_vkCreateBuffer, vkr_create_buffer, false},
     {TYPE_vkBindBufferMemory, vkr_bind_buffer, false},
     {TYPE_vkBindBufferMemory2, vkr_bind_buffer2, false},
     {TYPE_vkBindBufferMemory2KHR, vkr_bind_buffer2, false},

@@ -140,3 +140,29 @@ void *vkr_place_of(const struct vkr *r, const struct vkr_device *device, uint64_
     }
     return NULL;
 }
+
+/* Its memory will be imported: the specification wants to know that beforehand (12.7). */
+int vkr_create_buffer(struct vkr_call *c)
+{
+    const struct vk_args_vkCreateBuffer *a = (const void *)c->args;
+    VkBufferCreateInfo *info = (VkBufferCreateInfo *)(uintptr_t)a->pCreateInfo;
+    const uint64_t *memory = c->record->slot_count > 2
+                                 ? sbt_map_find(&c->r->places.memories, c->record->slots[2])
+                                 : NULL;
+    VkExternalMemoryBufferCreateInfo *external =
+        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+
+    if (!memory || !c->owner || !c->owner->device ||
+        !vkr_place_of(c->r, c->owner->device, *memory, 0))
+        return vkr_call_driver(c);
+    if (!external) {
+        external = vkr_call_take(c, sizeof(*external));
+        if (!external)
+            return tsm_fail(TSM_E_MEMORY, "no memory for a buffer");
+        external->sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+        external->pNext = info->pNext;
+        info->pNext = external;
+    }
+    external->handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    return vkr_call_driver(c);
+}
