@@ -40,6 +40,10 @@ void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread);
 /* Does the driver have the function? (Without, real.X only returns an error.) */
 bool cuda_driver_has(const char *name);
 
+/* Memory of the program that the driver does not know. An asynchronous copy to there is complete when
+ * its call returns (CUDA driver API reference, "API synchronization behavior"). */
+bool cuda_is_pageable(const void *address);
+
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *cuda_keep(size_t size);
 

@@ -35,6 +35,14 @@ static bool is_host(CUdeviceptr address)
     return type == CU_MEMORYTYPE_HOST;
 }
 
+bool cuda_is_pageable(const void *address)
+{
+    CUmemorytype type;
+
+    return real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                      (CUdeviceptr)(uintptr_t)address) == CUDA_ERROR_INVALID_VALUE;
+}
+
 static void resolve(struct side *side)
 {
     if (side->type != CU_MEMORYTYPE_UNIFIED)
@@ -76,7 +84,7 @@ static void after(struct tsm_call *call, bool ok, struct copy *copy, bool waited
         tsm_call_payload_box(call, &box);
     if (ok && copy->dst.type == CU_MEMORYTYPE_HOST) {
         box = box_of(&copy->dst, copy);
-        tsm_readback(call, &box, waited);
+        tsm_readback(call, &box, waited || cuda_is_pageable(box.data));
     }
 }
 

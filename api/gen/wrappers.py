@@ -193,10 +193,10 @@ def after(call, fields):
         name, _, args = call.after.partition('(')
         lines.append(f'{name}(&call, ok, {args};')
     effects = []
-    waited = 'true' if 'waits' in call.options else 'false'
     for param in call.params:
         if param.use.type == 'readback':
-            effects.append(f'cuda_readback(&call, {param.name}, {param.use.length}, {waited});')
+            complete = 'true' if 'waits' in call.options else f'cuda_is_pageable({param.name})'
+            effects.append(f'cuda_readback(&call, {param.name}, {param.use.length}, {complete});')
     if object_param(call, ('signal',)):
         effects.append(f'cuda_signalled(&call, {object_param(call, ("signal",)).name});')
     if object_param(call, ('wait',)):
