@@ -124,11 +124,19 @@ static void *from_shim(struct linker_call *call, unsigned index)
     return NULL;
 }
 
+/* Not strcmp(): a sanitizer's runtime asks us for symbols before its own strcmp() works. */
+static bool is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
 /* The source that wants to replace what is found under this name. */
 static const struct tsm_source *wanting(const char *name)
 {
     for (unsigned i = 0; i < TSM_SOURCE_MAX && tsm_sources[i]; i++)
-        if (tsm_sources[i]->wanted_symbol && strcmp(tsm_sources[i]->wanted_symbol, name) == 0)
+        if (tsm_sources[i]->wanted_symbol && is_same(tsm_sources[i]->wanted_symbol, name))
             return tsm_sources[i];
     return NULL;
 }
