@@ -256,14 +256,6 @@ bool emu_place_share(uint64_t address, size_t size)
     return ok;
 }
 
-bool emu_place_is_shared(uint64_t address, size_t size)
-{
-    pthread_mutex_lock(&lock);
-    bool is = emu_page_is_shared(address & ~(PAGE - 1), align_up(address + size, PAGE));
-    pthread_mutex_unlock(&lock);
-    return is;
-}
-
 /* A place outside of the windows, or inside: wherever the program wished. */
 static uint64_t place_at(uint64_t wish, uint64_t size)
 {

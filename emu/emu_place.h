@@ -36,7 +36,6 @@ void emu_place_give(uint64_t address);
  * move into emu_page_file(), at offset `address`. Nothing may write there meanwhile. False: no
  * memory. */
 bool emu_place_share(uint64_t address, size_t size);
-bool emu_place_is_shared(uint64_t address, size_t size);
 
 /* Keep a range, inaccessible: at `wish` when that is free and not 0, else in the window of
  * reservations. size: a multiple of EMU_GRANULARITY; alignment: a power of two. 0: no place. */

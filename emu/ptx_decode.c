@@ -81,20 +81,6 @@ int ptx_take_one(struct ptx_parser *p, const enum ptx_mod *list)
     return -1;
 }
 
-uint32_t ptx_take_float_flags(struct ptx_parser *p)
-{
-    static const enum ptx_mod rounds[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
-    int round = ptx_take_one(p, rounds);
-    uint32_t flags = round > 0 ? (uint32_t)round << PTX_F_ROUND_SHIFT : 0;
-
-    flags |= ptx_take(p, MOD_ftz) ? PTX_F_FTZ : 0;
-    flags |= ptx_take(p, MOD_sat) ? PTX_F_SAT : 0;
-    flags |= ptx_take(p, MOD_approx) || ptx_take(p, MOD_full) ? PTX_F_APPROX : 0;
-    flags |= ptx_take(p, MOD_relu) ? PTX_F_RELU : 0;
-    flags |= ptx_take(p, MOD_NaN) ? PTX_F_NAN : 0;
-    return flags;
-}
-
 void ptx_take_hints(struct ptx_parser *p)
 {
     static const enum ptx_mod hints[] = {MOD_ca,

@@ -39,8 +39,6 @@ bool ptx_take(struct ptx_parser *p, enum ptx_mod mod);
 ptx_type ptx_take_type(struct ptx_parser *p);
 /* Takes the first modifier of a list ended by MOD_COUNT, and returns its place, or -1. */
 int ptx_take_one(struct ptx_parser *p, const enum ptx_mod *list);
-/* .rn .rz .rm .rp .ftz .sat .approx .full .relu .NaN as flags. */
-uint32_t ptx_take_float_flags(struct ptx_parser *p);
 /* Scopes, cache operators, eviction hints: taken and forgotten. */
 void ptx_take_hints(struct ptx_parser *p);
 

@@ -40,13 +40,6 @@ void sbt_map_finish(struct sbt_map *m)
     *m = (struct sbt_map){0};
 }
 
-void sbt_map_clear(struct sbt_map *m)
-{
-    if (m->count)
-        memset(m->slots, 0, m->capacity * sizeof(*m->slots));
-    m->count = 0;
-}
-
 static struct sbt_map_slot *map_place(const struct sbt_map *m, uint64_t key)
 {
     size_t i = mix(key) & (m->capacity - 1);

@@ -24,9 +24,6 @@ struct sbt_map {
 
 void sbt_map_finish(struct sbt_map *m);
 
-/* Forget all entries, keep the memory. */
-void sbt_map_clear(struct sbt_map *m);
-
 /* The value's place, valid until the next insertion; NULL when absent. */
 uint64_t *sbt_map_find(const struct sbt_map *m, uint64_t key);
 

@@ -206,7 +206,13 @@ const char *sbt_view_text(struct tsm_view *v, size_t limit)
     return (const char *)bytes;
 }
 
-static bool item_field(struct tsm_view *item, struct sbt_field *out)
+/* Fields of records and members of structs are written alike; `second`: the role or the form. */
+struct part {
+    uint16_t type, second;
+    const char *name, *detail;
+};
+
+static bool item_part(struct tsm_view *item, struct part *out)
 {
     uint32_t size = tsm_view_u32(item);
     const uint8_t *bytes = tsm_view_take(item, size);
@@ -215,11 +221,22 @@ static bool item_field(struct tsm_view *item, struct sbt_field *out)
     if (!bytes)
         return false;
     v = tsm_view_init(bytes, size);
-    out->type = (enum sbt_field_type)tsm_view_u16(&v);
-    out->role = (enum sbt_role)tsm_view_u16(&v);
+    out->type = tsm_view_u16(&v);
+    out->second = tsm_view_u16(&v);
     out->name = sbt_view_text(&v, SBT_NAME_MAX);
     out->detail = sbt_view_text(&v, SBT_NAME_MAX);
     return !v.failed;
+}
+
+static bool item_field(struct tsm_view *item, struct sbt_field *out)
+{
+    struct part p;
+
+    if (!item_part(item, &p))
+        return false;
+    *out =
+        (struct sbt_field){p.name, (enum sbt_field_type)p.type, (enum sbt_role)p.second, p.detail};
+    return true;
 }
 
 bool sbt_item_schema(struct tsm_view *item, struct sbt_schema *out, struct sbt_field **fields)
@@ -280,18 +297,13 @@ bool sbt_item_enum(struct tsm_view *item, struct sbt_enum *out, struct sbt_enum_
 
 static bool item_member(struct tsm_view *item, struct sbt_member *out)
 {
-    uint32_t size = tsm_view_u32(item);
-    const uint8_t *bytes = tsm_view_take(item, size);
-    struct tsm_view v;
+    struct part p;
 
-    if (!bytes)
+    if (!item_part(item, &p))
         return false;
-    v = tsm_view_init(bytes, size);
-    out->type = (enum sbt_field_type)tsm_view_u16(&v);
-    out->form = (enum sbt_form)tsm_view_u16(&v);
-    out->name = sbt_view_text(&v, SBT_NAME_MAX);
-    out->detail = sbt_view_text(&v, SBT_NAME_MAX);
-    return !v.failed;
+    *out =
+        (struct sbt_member){p.name, (enum sbt_field_type)p.type, (enum sbt_form)p.second, p.detail};
+    return true;
 }
 
 bool sbt_item_struct(struct tsm_view *item, struct sbt_struct *out, struct sbt_member **members)

@@ -67,12 +67,6 @@ void tsm_json_u64(struct tsm_json *j, uint64_t value)
     fprintf(j->out, "%" PRIu64, value);
 }
 
-void tsm_json_i64(struct tsm_json *j, int64_t value)
-{
-    separate(j);
-    fprintf(j->out, "%" PRId64, value);
-}
-
 void tsm_json_bool(struct tsm_json *j, bool value)
 {
     separate(j);

@@ -25,7 +25,6 @@ void tsm_json_close(struct tsm_json *j, char bracket);
 void tsm_json_name(struct tsm_json *j, const char *name);
 void tsm_json_string(struct tsm_json *j, const char *text); /* NULL: null */
 void tsm_json_u64(struct tsm_json *j, uint64_t value);
-void tsm_json_i64(struct tsm_json *j, int64_t value);
 void tsm_json_bool(struct tsm_json *j, bool value);
 
 /* A member of an object. */

@@ -47,11 +47,6 @@ void tsm_terminal_init(const char *name, enum tsm_color color, bool quiet)
     }
 }
 
-const char *tsm_terminal_name(void)
-{
-    return terminal.name;
-}
-
 bool tsm_terminal_quiet(void)
 {
     return terminal.quiet;

@@ -27,7 +27,6 @@ enum tsm_exit {
 /* `name` is how messages begin: "tsview", "tracesmith info". Both must live on. */
 void tsm_terminal_init(const char *name, enum tsm_color color, bool quiet);
 
-const char *tsm_terminal_name(void);
 bool tsm_terminal_quiet(void);
 
 /* Columns of the terminal that stdout is; 0 when it is none: then lines are never cut. */

@@ -6,13 +6,29 @@
 
 #define MIB2 (2ull << 20)
 
+static const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                         .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+static const CUmemAccessDesc rights = {.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                       .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+/* New memory does not show what was there before. */
+static void test_new_memory(CUdeviceptr wish)
+{
+    CUmemGenericAllocationHandle a;
+    CUdeviceptr p;
+    unsigned out = 1;
+
+    OK(cuMemAddressReserve(&p, MIB2, 0, wish, 0));
+    OK(cuMemCreate(&a, MIB2, &prop, 0));
+    OK(cuMemMap(p, MIB2, 0, a, 0));
+    OK(cuMemSetAccess(p, MIB2, &rights, 1));
+    OK(cuMemcpyDtoH_v2(&out, p, 4));
+    CHECK_EQ_INT(out, 0);
+}
+
 int main(void)
 {
     CUcontext context = test_context();
-    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    CUmemAccessDesc rights = {.location = prop.location,
-                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUmemGenericAllocationHandle a, b, retained;
     CUdeviceptr p, q, taken, wish;
     unsigned long long flags;
@@ -70,13 +86,7 @@ int main(void)
     OK(cuMemAddressFree(q, MIB2));
     OK(cuMemAddressFree(taken, 4 * MIB2));
 
-    /* New memory does not show the old content. */
-    OK(cuMemAddressReserve(&p, MIB2, 0, wish, 0));
-    OK(cuMemCreate(&a, MIB2, &prop, 0));
-    OK(cuMemMap(p, MIB2, 0, a, 0));
-    OK(cuMemSetAccess(p, MIB2, &rights, 1));
-    OK(cuMemcpyDtoH_v2(&out, p, 4));
-    CHECK_EQ_INT(out, 0);
+    test_new_memory(wish);
     OK(cuCtxDestroy_v2(context));
     return check_result();
 }
