@@ -3,8 +3,7 @@
 # CUDA C++ as nvcc compiles it, with and without optimisation and debug information, where a toolkit is
 # installed: kernels that check themselves.
 . "$(dirname "$0")/util.sh"
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-[ -x "$nvcc" ] || exit 77
+find_toolkit
 
 # try CAPABILITY NVCC-OPTION...
 try() {

@@ -9,7 +9,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
+#ifndef __CUDACC_RTC__
 #include <stdio.h>
+#endif
 
 #define CHECK(condition)                                                                           \
     (atomicAdd(&counts[1], 1u), (condition) ? 0u                                                   \
