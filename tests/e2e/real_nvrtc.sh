@@ -12,7 +12,7 @@ for way in '7.5 -G' '9.0 -lineinfo' '8.0 --use_fast_math'; do
     export TS_EMU_CC="$capability"
     set -- "$TEST_SOURCE/tests/real/checks.cu" "-arch=compute_$(echo "$capability" | tr -d .)" \
         "${way#* }" -std=c++17 -default-device --device-int128 "-I$toolkit/include" \
-        "-I$toolkit/include/cccl"
+        "-I$toolkit/include/cccl" "-I$TEST_SOURCE/tests/real"
     rm -f t.sbt
     record t.sbt run_checks "$@" >record.out || fail "$way: $(cat record.out)"
     grep -q '^0 of 15 kernels failed$' record.out || fail "$way: $(cat record.out)"

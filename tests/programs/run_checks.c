@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * run_checks FILE.ptx, or FILE.cu with options for NVRTC, which compiles it here: run every kernel
- * check_NAME__GRID_BLOCK_SHARED (tests/real/checks.cu): each counts what it found wrong, and what it
- * looked at. Exit status 77: there is no NVRTC.
+ * check_NAME__GRID_BLOCK_SHARED (tests/real/check.cuh): each counts what it found wrong, and what
+ * it looked at. Exit status 77: there is no NVRTC.
  */
 #include "tests/programs/program.h"
 
@@ -14,17 +14,23 @@
 static CUmodule module;
 static CUdeviceptr counts, scratch;
 
+/* With debug information a text has many megabytes. */
 static char *read_text(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    size_t size = 0, capacity = 1 << 22;
-    char *text = calloc(1, capacity);
+    char *text = NULL;
+    long size;
 
-    if (!file || !text)
+    if (!file)
         return NULL;
-    size = fread(text, 1, capacity - 1, file);
+    if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) > 0 &&
+        (text = calloc(1, (size_t)size + 1))) {
+        rewind(file);
+        if (fread(text, 1, (size_t)size, file) != (size_t)size)
+            text[0] = '\0';
+    }
     fclose(file);
-    return size ? text : NULL;
+    return text;
 }
 
 /* ---- NVRTC, found as programs find it ---- */
