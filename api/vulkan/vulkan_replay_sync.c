@@ -5,7 +5,7 @@
  * is waited for as a whole only as far as it can get by itself: work that waits for a signal of the
  * host, which comes later, would never end.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_look.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +188,8 @@ int vkr_submit(struct vkr_call *c)
 
     for (uint32_t i = 0; i < a->submitCount; i++)
         note_submit_info(c->r, &a->pSubmits[i]);
+    if (!error && vkr_cut_wanted(c))
+        return vkr_cut_submit(c);
     return error ? error : vkr_call_driver(c);
 }
 
@@ -198,6 +200,8 @@ int vkr_submit2(struct vkr_call *c)
 
     for (uint32_t i = 0; i < a->submitCount; i++)
         note_submit_info2(c->r, &a->pSubmits[i]);
+    if (!error && vkr_cut_wanted(c))
+        return vkr_cut_submit(c);
     return error ? error : vkr_call_driver(c);
 }
 
