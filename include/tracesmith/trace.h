@@ -55,6 +55,7 @@ enum sbt_core_record {
     SBT_CORE_CHECKPOINT_BEGIN = 16, /* all calls stand still and the GPU is idle from here ... */
     SBT_CORE_MEMORY = 17,           /* ... what memory holds then, one record for each part of it ... */
     SBT_CORE_CHECKPOINT_END = 18,   /* ... up to here: the checkpoint is whole */
+    SBT_CORE_GPU_TIME = 20, /* when the GPU carried out a command, or a part of it */
 };
 
 /* What a MEMORY record's bytes are the content of. */
@@ -69,6 +70,9 @@ enum sbt_memory {
 
 /* flags of a checkpoint */
 #define SBT_CHECKPOINT_START 1u /* recording of commands begins here: there are none before it */
+
+/* flags of a GPU_TIME record */
+#define SBT_GPU_TIME_CALIBRATED 1u /* its start is on the trace's clock, else on one of the GPU's */
 
 /* What a record does. Analysis and replay order by this, for any API. */
 enum sbt_kind {
