@@ -46,6 +46,9 @@ struct grtrace_hist {
 
 /* Touched with interrupts off on its own CPU; read by anyone, racily. */
 struct grtrace_cpu {
+	struct rchan_buf *buf; /* of the session; one without room while none runs */
+	u64 head;              /* the CPU's number, where a record's first 8 bytes have it */
+	size_t last_offset;    /* in a sub-buffer, at which a record without body has room */
 	u32 cseq;
 	u64 by_type[GRTRACE_TYPE_END];
 	u64 dropped[GRTRACE_DROP_COUNT];
@@ -77,11 +80,16 @@ void grtrace_stats_reset(void);
 #define GRTRACE_HEAD_ENGINE(head) ((u8)((head) >> 56))
 #define GRTRACE_HEAD_CPU_SHIFT    32
 
-/* Any context but NMI. `pid` 0: of the thread that runs. */
-void grtrace_emit(u64 head, u32 ring, u32 pid, u64 ctx, u64 seqno, u64 value);
+/* Bytes 24 to 31 of a record. */
+#define GRTRACE_PLACE(ring, pid) ((u64)(ring) | (u64)(pid) << 32)
+#define GRTRACE_PLACE_RING(place) ((u32)(place))
+#define GRTRACE_PLACE_PID(place)  ((u32)((place) >> 32))
+
+/* Any context but NMI. */
+void grtrace_emit(u64 head, u64 place, u64 ctx, u64 seqno, u64 value);
 
 /* With a body of `size` bytes, a multiple of 8. */
-void grtrace_emit_body(u64 head, u32 ring, u64 ctx, u64 seqno, u64 value, const void *body,
+void grtrace_emit_body(u64 head, u64 place, u64 ctx, u64 seqno, u64 value, const void *body,
 		       size_t size);
 
 /* Tell what the session consists of; first records of a session, and again for what is new. */
@@ -89,6 +97,7 @@ void grtrace_metadata(enum grtrace_metadata_kind kind, u8 device, u32 ring, u8 e
 		      const char *text);
 
 bool grtrace_running(void);
+void grtrace_leave(void); /* no CPU writes from here on */
 
 /* Under grtrace_mutex. */
 int grtrace_start(void);
@@ -106,8 +115,7 @@ extern struct dentry *grtrace_folder;
 DECLARE_STATIC_KEY_FALSE(grtrace_gated);
 
 /* Interrupts off. Returns GRTRACE_DROP_COUNT to let it pass. */
-enum grtrace_drop grtrace_gate(struct grtrace_cpu *cpu, const struct rchan_buf *buf, u64 head,
-			       u32 ring, u32 pid, u64 ctx, u64 seqno);
+enum grtrace_drop grtrace_gate(struct grtrace_cpu *cpu, u64 head, u64 place, u64 ctx, u64 seqno);
 
 /* ---- config.c ---------------------------------------------------------------------------- */
 

@@ -319,19 +319,20 @@ static int write_emit(char *text)
 {
 	struct injected in = { .count = 1 };
 	void *body = NULL;
-	u64 head;
+	u64 head, place;
 
 	if (parse_injected(&in, text))
 		return -EINVAL;
 	if (in.body && !(body = kvzalloc(in.body, GFP_KERNEL)))
 		return -ENOMEM;
 	head = GRTRACE_HEAD(GRTRACE_RECORD_SIZE, in.type, GRTRACE_FLAG_INJECTED, 0, in.engine);
+	place = GRTRACE_PLACE(in.ring, in.pid ?: current->tgid);
 	for (u64 i = 0; i < in.count; i++) {
 		if (body)
-			grtrace_emit_body(head, in.ring, in.ctx, in.seqno + i, in.value, body,
+			grtrace_emit_body(head, place, in.ctx, in.seqno + i, in.value, body,
 					  in.body);
 		else
-			grtrace_emit(head, in.ring, in.pid, in.ctx, in.seqno + i, in.value);
+			grtrace_emit(head, place, in.ctx, in.seqno + i, in.value);
 		if (!(i & 1023))
 			cond_resched();
 	}

@@ -48,11 +48,11 @@ static unsigned int fill(const struct rchan_buf *buf)
 }
 
 /* Whole jobs are kept or left out: what has a number is chosen by it. */
-static bool sampled_out(const struct grtrace_config *config, struct grtrace_cpu *cpu,
-			const struct rchan_buf *buf, u64 ctx, u64 seqno)
+static bool sampled_out(const struct grtrace_config *config, struct grtrace_cpu *cpu, u64 ctx,
+			u64 seqno)
 {
 	u64 every = config->sample;
-	unsigned int full = config->adaptive_sampling ? fill(buf) : 0;
+	unsigned int full = config->adaptive_sampling ? fill(cpu->buf) : 0;
 	u64 number = seqno ? seqno + hash_64(ctx, 16) : cpu->sampled_whole++;
 	u64 left;
 
@@ -108,19 +108,18 @@ static bool too_many(const struct grtrace_config *config)
 	return many;
 }
 
-enum grtrace_drop grtrace_gate(struct grtrace_cpu *cpu, const struct rchan_buf *buf, u64 head,
-			       u32 ring, u32 pid, u64 ctx, u64 seqno)
+enum grtrace_drop grtrace_gate(struct grtrace_cpu *cpu, u64 head, u64 place, u64 ctx, u64 seqno)
 {
 	const struct grtrace_config *config = grtrace_config_get();
 
 	if (!config->level)
 		return GRTRACE_DROP_DISABLED;
-	if (filtered(config, head, ring, pid, ctx))
+	if (filtered(config, head, GRTRACE_PLACE_RING(place), GRTRACE_PLACE_PID(place), ctx))
 		return GRTRACE_DROP_FILTERED;
-	if (sampled_out(config, cpu, buf, ctx, seqno))
+	if (sampled_out(config, cpu, ctx, seqno))
 		return GRTRACE_DROP_SAMPLED;
 	if (config->backpressure_threshold && GRTRACE_HEAD_TYPE(head) != GRTRACE_ERROR &&
-	    fill(buf) >= config->backpressure_threshold)
+	    fill(cpu->buf) >= config->backpressure_threshold)
 		return GRTRACE_DROP_BACKPRESSURE;
 	if (config->max_events_per_sec && too_many(config))
 		return GRTRACE_DROP_RATE;

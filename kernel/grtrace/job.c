@@ -221,7 +221,7 @@ static void emit(const struct grtrace_ring *ring, enum grtrace_type type, u8 fla
 {
 	grtrace_emit(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, type, flags | irq_flag(), ring->device,
 				  ring->engine),
-		     ring->id, pid, ctx, seqno, value);
+		     GRTRACE_PLACE(ring->id, pid ?: current->tgid), ctx, seqno, value);
 }
 
 void grtrace_job_submit(struct grtrace_ring *ring, u64 ctx, u64 seqno, u64 value)
@@ -261,7 +261,7 @@ void grtrace_job_note(enum grtrace_type type, u64 ctx, u64 seqno, u64 value)
 
 	grtrace_emit(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, type, irq_flag(), owner.device,
 				  owner.engine),
-		     owner.ring, owner.pid, ctx, seqno, value);
+		     GRTRACE_PLACE(owner.ring, owner.pid ?: current->tgid), ctx, seqno, value);
 }
 
 void grtrace_job_complete(u64 ctx, u64 seqno, int error)

@@ -10,6 +10,7 @@ static int __init grtrace_init(void)
 
 	if (error)
 		return error;
+	grtrace_leave();
 	error = grtrace_jobs_init();
 	if (error)
 		goto no_jobs;

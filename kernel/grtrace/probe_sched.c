@@ -48,7 +48,8 @@ static void on_dependency(void *data, struct drm_sched_job *job, struct dma_fenc
 
 	grtrace_emit_body(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, GRTRACE_FENCE, 0, ring->device,
 				       ring->engine),
-			  ring->id, own->context, own->seqno, GRTRACE_FENCE_DEPENDENCY, &body,
+			  GRTRACE_PLACE(ring->id, grtrace_owner_find(own->context).pid),
+			  own->context, own->seqno, GRTRACE_FENCE_DEPENDENCY, &body,
 			  sizeof(body));
 }
 

@@ -4,6 +4,7 @@
  * the scheduler's timer runs; where there is none, jobs' errors tell it later.
  */
 #include <linux/kprobes.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
@@ -24,7 +25,7 @@ static int on_timeout(struct kprobe *probe, struct pt_regs *regs)
 
 	grtrace_emit(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, GRTRACE_ERROR, 0, ring->device,
 				  ring->engine),
-		     ring->id, 0, ring->last_ctx, 0, (u64)GRTRACE_ERROR_TIMEOUT << 32 | ETIME);
+		     GRTRACE_PLACE(ring->id, current->tgid), ring->last_ctx, 0, (u64)GRTRACE_ERROR_TIMEOUT << 32 | ETIME);
 	return 0;
 }
 

@@ -41,10 +41,9 @@ void grtrace_hist_total(struct grtrace_hist *out, size_t offset)
 
 static void reset(struct grtrace_cpu *cpu)
 {
-	u32 cseq = cpu->cseq;
+	size_t kept = offsetof(struct grtrace_cpu, by_type); /* what is the session's comes first */
 
-	memset(cpu, 0, sizeof(*cpu));
-	cpu->cseq = cseq; /* is the session's: readers look for gaps in it */
+	memset((void *)cpu + kept, 0, sizeof(*cpu) - kept);
 }
 
 static void reset_here(void *unused)

@@ -84,9 +84,9 @@ struct grtrace_record {
 	__u8 engine;  /* enum grtrace_engine */
 	__u64 ts_ns;  /* CLOCK_MONOTONIC */
 	__u64 gseq;   /* place among all records of the session, from 0, without gaps */
-	__u32 cseq;   /* place on this CPU: dropped records count, so a gap is a loss */
 	__u32 ring;   /* of METADATA_RING, 0 none */
 	__u32 pid;    /* process that the job belongs to; where not known, the one that runs */
+	__u32 cseq;   /* place on this CPU: dropped records count, so a gap is a loss */
 	__u32 tid;    /* thread that runs */
 	__u64 ctx;
 	__u64 seqno;

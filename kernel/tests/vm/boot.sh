@@ -6,6 +6,7 @@
 # Usage: boot.sh KERNEL SCRIPT [-m MODULE]... [-f FILE[:PLACE]]... [-a APPEND] [-- QEMU-OPTION...]
 #   -m  a module: a name (with all that it needs) or a .ko file; loaded in this order
 #   -f  a file, with the libraries that it needs; PLACE as in /test/PLACE
+# TS_VM_CPUS (2), TS_VM_THREADS (multi, single) and TS_VM_TIMEOUT (240 s) change the machine.
 # Never with KVM: what a test measures must not depend on where it runs.
 set -euo pipefail
 kernel=$1 script=$2
@@ -58,7 +59,7 @@ done
 trap 'rm -rf "$root" "$root.img"' EXIT
 
 status=0
-timeout "${TS_VM_TIMEOUT:-240}" qemu-system-x86_64 -accel tcg,thread=multi -cpu qemu64 -M pc -smp 2 -m 512M \
+timeout "${TS_VM_TIMEOUT:-240}" qemu-system-x86_64 -accel "tcg,thread=${TS_VM_THREADS:-multi}" -cpu qemu64 -M pc -smp "${TS_VM_CPUS:-2}" -m 512M \
     -kernel "$kernel/vmlinux" -initrd "$root.img" -nodefaults -display none -serial stdio -no-reboot \
     -device isa-debug-exit,iobase=0xf4,iosize=4 \
     -append "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check cryptomgr.notests $append" \
