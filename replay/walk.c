@@ -220,7 +220,7 @@ static bool is_needed(const struct tsm_replay *p, const struct sbt_record *recor
         return false;
     if (!p->has_need)
         return true;
-    if (record->stream == SBT_STREAM_NONE)
+    if (record->stream == SBT_STREAM_NONE || (record->flags & SBT_RECORD_CAPTURED))
         until = p->need.until_seq_other;
     else if (record->stream < p->need.stream_count)
         until = p->need.until_seq[record->stream];
@@ -376,6 +376,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 {
     const struct tsm_place *pulled;
 
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_host(p, record, schema, TSM_JOB_HOST);
     switch (schema->kind) {
     case SBT_KIND_META:
         return 0;
@@ -404,6 +406,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 static int do_early(struct tsm_replay *p, const struct sbt_record *record,
                     const struct sbt_schema *schema)
 {
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_call(p, record, schema);
     switch (schema->kind) {
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
