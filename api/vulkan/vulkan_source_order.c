@@ -110,6 +110,7 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
                        t->pSignalSemaphoreValues[j]);
     }
     check_each();
+    tsm_checkpoint_point(false);
 }
 
 void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
@@ -129,6 +130,7 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
                 call, s->pSignalSemaphoreInfos[j].value);
     }
     check_each();
+    tsm_checkpoint_point(false);
 }
 
 void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
@@ -215,12 +217,19 @@ static void report(void)
         vk_memory_report(tsm_stream_number(stream), position, sends);
 }
 
+/* The program has waited. */
+static void waited(void)
+{
+    report();
+    tsm_checkpoint_point(true);
+}
+
 void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
 {
     if (result != VK_SUCCESS)
         return;
     complete(call->stream, call->position);
-    report();
+    waited();
 }
 
 /* Also what was sent while nothing was recorded. */
@@ -239,7 +248,7 @@ void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     all_complete();
-    report();
+    waited();
 }
 
 static void reached(const struct tsm_handle *handle, uint64_t value)
@@ -257,7 +266,7 @@ void vk_fences_waited(struct tsm_call *call, const void *args, int64_t result)
         return;
     for (uint32_t i = 0; i < a->fenceCount; i++)
         reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->pFences[i])), 0);
-    report();
+    waited();
 }
 
 void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -267,7 +276,7 @@ void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->fence)), 0);
-    report();
+    waited();
 }
 
 void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t result)
@@ -280,7 +289,7 @@ void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t resul
         return;
     for (uint32_t i = 0; i < info->semaphoreCount; i++)
         reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(info->pSemaphores[i])), info->pValues[i]);
-    report();
+    waited();
 }
 
 void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -290,7 +299,7 @@ void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(a->semaphore)), *a->pValue);
-    report();
+    waited();
 }
 
 static void check_each(void)

@@ -8,6 +8,7 @@
 #define GROUP 64u
 
 const char *const *small_extensions;
+const void *small_features;
 
 static VkInstance make_instance(void)
 {
@@ -35,6 +36,7 @@ static void make_device(struct small *s, int push)
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = small_features,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
                                .enabledExtensionCount = push ? 1 : 0,
@@ -134,6 +136,7 @@ void words_init(const struct small *s, struct words *w)
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = WORDS * 4,
                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
     VkMemoryRequirements needs;

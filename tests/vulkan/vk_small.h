@@ -44,6 +44,8 @@ struct words {
 
 /* One extension that the next instance is made with; NULL: none. */
 extern const char *const *small_extensions;
+/* The pNext of the next device; NULL: none. */
+extern const void *small_features;
 
 /* `push`: descriptors are pushed, so the set layout is for that. */
 void small_init(struct small *s, int push);
