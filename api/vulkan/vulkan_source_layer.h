@@ -29,6 +29,8 @@ struct vk_device_state {
     VkPhysicalDeviceMemoryProperties memory;
     bool on_processor; /* the device's memory is memory of this process */
     bool direct;
+    uint64_t sends; /* submits that were begun; atomic */
+    uint64_t seen;  /* ... and that vulkan_source_order.c has seen, under its lock */
     struct vk_device_state *next_free;
 };
 
@@ -74,6 +76,7 @@ void vk_memory_forget(void);
 
 /* In the child of a fork. */
 void vk_order_forget(void);
+void vk_order_device_gone(struct vk_device_state *device);
 
 /* ---- the environment: vulkan_source_environment.c ---- */
 

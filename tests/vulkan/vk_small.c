@@ -8,6 +8,7 @@
 #define GROUP 64u
 
 const char *const *small_extensions;
+void (*small_device)(VkDeviceCreateInfo *info);
 
 static VkInstance make_instance(void)
 {
@@ -43,6 +44,8 @@ static void make_device(struct small *s, int push)
 
     if (vkEnumeratePhysicalDevices(s->instance, &count, &s->physical) < 0 || count == 0)
         exit(77);
+    if (small_device)
+        small_device(&info);
     TRY(vkCreateDevice(s->physical, &info, NULL, &s->device));
     vkGetDeviceQueue(s->device, 0, 0, &s->queue);
 }
