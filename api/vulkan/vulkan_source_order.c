@@ -176,6 +176,7 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
                        value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, j));
     }
     check_each(a->queue);
+    tsm_checkpoint_point(false);
 }
 
 void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
@@ -197,6 +198,7 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
                 call, s->pSignalSemaphoreInfos[j].value);
     }
     check_each(a->queue);
+    tsm_checkpoint_point(false);
 }
 
 void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
@@ -323,6 +325,13 @@ static void report(const struct vk_device_state *device)
         vk_memory_quiet(sends);
 }
 
+/* The program has waited. */
+static void waited(const struct vk_device_state *device)
+{
+    report(device);
+    tsm_checkpoint_point(true);
+}
+
 void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkQueueWaitIdle *a = args;
@@ -330,7 +339,7 @@ void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     complete(call->stream, call->position);
-    report(vk_state_of(a->queue));
+    waited(vk_state_of(a->queue));
 }
 
 static void all_complete(struct vk_device_state *device)
@@ -350,7 +359,7 @@ void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     all_complete(vk_state_of(a->device));
-    report(vk_state_of(a->device));
+    waited(vk_state_of(a->device));
 }
 
 static void reached(const struct tsm_handle *handle, uint64_t value)
@@ -368,7 +377,7 @@ void vk_fences_waited(struct tsm_call *call, const void *args, int64_t result)
         return;
     for (uint32_t i = 0; i < a->fenceCount; i++)
         reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->pFences[i])), 0);
-    report(vk_state_of(a->device));
+    waited(vk_state_of(a->device));
 }
 
 void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -378,7 +387,7 @@ void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->fence)), 0);
-    report(vk_state_of(a->device));
+    waited(vk_state_of(a->device));
 }
 
 void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t result)
@@ -391,7 +400,7 @@ void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t resul
         return;
     for (uint32_t i = 0; i < info->semaphoreCount; i++)
         reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(info->pSemaphores[i])), info->pValues[i]);
-    report(vk_state_of(a->device));
+    waited(vk_state_of(a->device));
 }
 
 void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -401,7 +410,7 @@ void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(a->semaphore)), *a->pValue);
-    report(vk_state_of(a->device));
+    waited(vk_state_of(a->device));
 }
 
 static void check_each(VkQueue queue)

@@ -17,6 +17,7 @@ static void leave_wild(void *pointer)
 
 const char *const *small_extensions;
 void (*small_device)(VkDeviceCreateInfo *info);
+const void *small_features;
 
 static VkInstance make_instance(void)
 {
@@ -44,6 +45,7 @@ static void make_device(struct small *s, int push)
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = small_features,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
                                .enabledExtensionCount = push ? 1 : 0,
@@ -145,6 +147,7 @@ void words_init(const struct small *s, struct words *w)
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = WORDS * 4,
                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
     VkMemoryRequirements needs;
