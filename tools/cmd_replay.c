@@ -207,7 +207,6 @@ static int settle_options(struct run *run)
     run->replay = (struct tsm_replay_options){
         .device = v->device,
         .library = v->library,
-        .filter = tsm_selection_filter(&v->streams, &v->range),
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
         .pace = (enum tsm_pace)v->pace,
         .permute = v->order.permute,
@@ -229,7 +228,8 @@ static int settle_options(struct run *run)
             return error;
         run->replay.library = run->library;
     }
-    return settle_range(run);
+    int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
+    return error ? error : settle_range(run);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -406,7 +406,8 @@ const struct tsm_command tsm_command_replay = {
         "With --range, what comes before the range need not run when the trace has checkpoints "
         "(tsrecord --checkpoint): the last one before the range is loaded, and the result says "
         "which it was and how many commands were left out by that. A trace whose recording began "
-        "late (tsrecord --start-call, tsctl start) begins with a checkpoint, and is always replayed "
+        "late (tsrecord --start-call, tsctl start) begins with a checkpoint, and is always "
+        "replayed "
         "from there.\n\n"
         "With --check the runs are compared with each other instead of with the recording: does "
         "the GPU do the same twice?",
