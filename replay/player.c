@@ -3,6 +3,7 @@
  * Making a replay, running it, and the verdict.
  */
 #include "replay/player.h"
+#include "replay/save.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,15 @@ int tsm_replay_run(struct tsm_replay *p, struct tsm_replay_result *result)
     p->result.digest = tsm_hasher_key(p->verify.digest);
     *result = p->result;
     return 0;
+}
+
+int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
+{
+    if (!p->state || !p->backend->save)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "%s: what a replay of its API has computed cannot be saved",
+                        sbt_reader_name(p->reader));
+    return p->backend->save(p->state, saver);
 }
 
 /* ---- making ------------------------------------------------------------------------------- */

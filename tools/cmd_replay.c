@@ -172,34 +172,6 @@ static void on_difference(void *user, const struct tsm_difference *difference)
         tsm_difference_print(difference, run->reader, run->symbols);
 }
 
-/* The engine takes a range of sequence numbers; times become the numbers of the records there. */
-static int settle_range(struct run *run)
-{
-    struct sbt_filter *filter = &run->replay.filter;
-    uint64_t *ends[2] = {&filter->seq_first, &filter->seq_end};
-    const uint64_t times[2] = {filter->time_first_ns, filter->time_end_ns};
-
-    for (int i = 0; i < 2; i++) {
-        const struct sbt_filter from = {.time_first_ns = times[i]};
-        const struct sbt_record *record;
-        struct sbt_cursor *cursor = NULL;
-        if (times[i] == 0)
-            continue;
-        int found = sbt_cursor_create(&cursor, run->reader, &from, 0);
-        if (found == 0)
-            found = sbt_cursor_next(cursor, &record);
-        if (found > 0)
-            *ends[i] = record->seq;
-        sbt_cursor_destroy(cursor);
-        if (found < 0)
-            return found;
-        if (found == 0 && i == 0)
-            return tsm_fail(TSM_E_NOT_FOUND, "--range: the trace ends before that time");
-    }
-    filter->time_first_ns = filter->time_end_ns = 0;
-    return 0;
-}
-
 static int settle_options(struct run *run)
 {
     const struct replay_values *v = run->values;
@@ -229,7 +201,7 @@ static int settle_options(struct run *run)
         run->replay.library = run->library;
     }
     int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
-    return error ? error : settle_range(run);
+    return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */

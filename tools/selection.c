@@ -197,3 +197,29 @@ int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
                ? 0
                : tsm_range_find(&named, reader, &out->seq_first, &out->seq_end);
 }
+
+int tsm_selection_seqs(struct sbt_filter *filter, struct sbt_reader *reader)
+{
+    uint64_t *ends[2] = {&filter->seq_first, &filter->seq_end};
+    const uint64_t times[2] = {filter->time_first_ns, filter->time_end_ns};
+
+    for (int i = 0; i < 2; i++) {
+        const struct sbt_filter from = {.time_first_ns = times[i]};
+        const struct sbt_record *record;
+        struct sbt_cursor *cursor = NULL;
+        if (times[i] == 0)
+            continue;
+        int found = sbt_cursor_create(&cursor, reader, &from, 0);
+        if (found == 0)
+            found = sbt_cursor_next(cursor, &record);
+        if (found > 0)
+            *ends[i] = record->seq;
+        sbt_cursor_destroy(cursor);
+        if (found < 0)
+            return found;
+        if (found == 0 && i == 0)
+            return tsm_fail(TSM_E_NOT_FOUND, "--range: the trace ends before that time");
+    }
+    filter->time_first_ns = filter->time_end_ns = 0;
+    return 0;
+}

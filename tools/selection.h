@@ -36,14 +36,11 @@ int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
                          const struct tsm_selection_streams *streams,
                          const struct tsm_selection_range *range);
 
-/* The two rows, for a table of options. */
-#define TSM_SELECTION_OPTIONS(values, streams_field, range_field)                                  \
-    {.name = "streams",                                                                            \
-     .type = TSM_OPTION_PARSED,                                                                    \
-     .offset = TSM_FIELD(values, streams_field),                                                   \
-     .argument = "LIST",                                                                           \
-     .parse = tsm_selection_parse_streams,                                                         \
-     .help = "Only these streams: 0,2 or 0-3 or none (records of no stream)."},                    \
+/* Times become the numbers of the records there. */
+int tsm_selection_seqs(struct sbt_filter *filter, struct sbt_reader *reader);
+
+/* Rows for a table of options. */
+#define TSM_SELECTION_RANGE(values, range_field)                                                   \
     {                                                                                              \
         .name = "range", .letter = 'r', .type = TSM_OPTION_PARSED,                                 \
         .offset = TSM_FIELD(values, range_field), .argument = "A:B",                               \
@@ -53,5 +50,14 @@ int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
                 "frames:100:110 and submits:40:60 count from 0; label:NAME is what the first "     \
                 "label of that name goes around, label:NAME#2 the second."                         \
     }
+
+#define TSM_SELECTION_OPTIONS(values, streams_field, range_field)                                  \
+    {.name = "streams",                                                                            \
+     .type = TSM_OPTION_PARSED,                                                                    \
+     .offset = TSM_FIELD(values, streams_field),                                                   \
+     .argument = "LIST",                                                                           \
+     .parse = tsm_selection_parse_streams,                                                         \
+     .help = "Only these streams: 0,2 or 0-3 or none (records of no stream)."},                    \
+        TSM_SELECTION_RANGE(values, range_field)
 
 #endif

@@ -153,6 +153,11 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return vkr_read(&state->replay, address, out, size);
 }
 
+static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
+{
+    return vkr_save(&state->replay, saver);
+}
+
 static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
                                size_t size)
 {
@@ -196,6 +201,7 @@ const struct tsm_backend vulkan_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .save = backend_save,
     .name_place = backend_name_place,
     .describe_last = backend_describe_last,
     .describe = backend_describe,
