@@ -17,7 +17,7 @@ struct tsm_saved {
     uint64_t owner_id;
     uint64_t address, size;
     int (*read)(const struct tsm_saved *saved, uint64_t offset, void *out, uint64_t size);
-    const void *user; /* read()'s */
+    const void *user, *user_state; /* read()'s */
 };
 
 /* Who wants all that a checkpoint holds. Functions give 0 or a negative error, which ends it. */

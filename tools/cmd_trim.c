@@ -97,6 +97,7 @@ struct trim {
     uint64_t item_count, item_bytes; /* of the checkpoint */
     uint64_t command_count;          /* in the range */
     uint8_t *bytes;                  /* ITEM_SIZE, and behind them a reference */
+    uint32_t next_string;            /* 0: not known yet */
 };
 
 /* ---- what there is -------------------------------------------------------------------------- */
@@ -223,30 +224,29 @@ static int put_core(struct trim *t, uint32_t call, const uint64_t *slots, uint32
     return tsm_trace_copy_own(&t->copy, &record);
 }
 
-/* Names of variables are strings of the trace's: records that asked for them name them. */
-static uint32_t string_of(struct trim *t, const char *text)
+/* Names of variables, behind the strings that the trace has. */
+static int put_name(struct trim *t, const char *text, uint64_t *id)
 {
-    const char *known;
-
-    for (uint32_t id = 1; (known = sbt_reader_string(t->reader, id)); id++)
-        if (strcmp(known, text) == 0)
-            return sbt_writer_string(t->copy.writer, id, text, strlen(text)) == 0 ? id : 0;
-    return 0;
+    if (!t->next_string)
+        for (t->next_string = 1; sbt_reader_string(t->reader, t->next_string);)
+            t->next_string++;
+    *id = t->next_string++;
+    return sbt_writer_string(t->copy.writer, (uint32_t)*id, text, strlen(text));
 }
 
 static int put_memory(struct trim *t, const struct tsm_saved *saved, uint64_t offset, uint64_t size)
 {
     uint8_t *reference = t->bytes + ITEM_SIZE;
-    uint64_t name = saved->name ? string_of(t, saved->name) : 0;
+    uint64_t name = 0;
+    int error = saved->name ? put_name(t, saved->name, &name) : 0;
+
+    if (!error)
+        error = saved->read(saved, offset, t->bytes, size);
+    if (!error)
+        error = sbt_writer_blob(t->copy.writer, t->bytes, size, reference);
     const uint64_t slots[] = {
         t->number,      saved->kind, saved->object, name,
         saved->address, offset,      size,          SBT_BLOB_ENCODED_SIZE(size)};
-    int error = saved->name && !name ? tsm_fail(TSM_E_UNSUPPORTED,
-                                                "variable %s has no name in the trace", saved->name)
-                                     : saved->read(saved, offset, t->bytes, size);
-
-    if (!error)
-        error = sbt_writer_blob(t->copy.writer, t->bytes, size, reference);
     if (!error)
         error = put_core(t, SBT_CORE_MEMORY, slots, 8, reference, SBT_BLOB_ENCODED_SIZE(size));
     t->item_count += !error;
