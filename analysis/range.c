@@ -11,10 +11,11 @@
 struct find {
     const struct tsm_range *range;
     struct sbt_reader *reader;
-    uint64_t count;          /* frames or submits that were met; labels of that name */
-    uint64_t first, end;     /* NEVER: not found yet; `end` is what must be reached, see settle() */
-    uint64_t queue;          /* whose label has begun */
-    unsigned depth;          /* of labels in it */
+    uint64_t count;      /* frames or submits that were met; labels of that name */
+    uint64_t first, end; /* NEVER: not found yet; `end` is what must be reached, see settle() */
+    uint64_t after;      /* behind the last submit: what is recorded for the next begins there */
+    uint64_t queue;      /* whose label has begun */
+    unsigned depth;      /* of labels in it */
     struct sbt_map labelled; /* command buffers that hold the label: id -> 1 */
 };
 
@@ -50,7 +51,8 @@ static void visit_submit(struct find *f, const struct sbt_record *record,
     if (!is_command(schema, record) || is_present(schema))
         return;
     if (f->count == f->range->first)
-        f->first = record->seq;
+        f->first = f->after;
+    f->after = record->seq + 1;
     if (f->range->end && f->count == f->range->end)
         f->end = record->seq;
     f->count++;

@@ -101,6 +101,13 @@ struct tsm_backend {
      * TSM_E_UNSUPPORTED: something cannot be saved. */
     int (*save)(struct tsm_backend_state *state, const struct tsm_saver *saver);
 
+    /* For loops over a part of the trace; optional, all or none. repeats() is asked of each of its
+     * records that are not core records, in order: can it be carried out again after back()? hold()
+     * keeps what a checkpoint would hold, back() makes it so again. Everything has been waited for. */
+    bool (*repeats)(struct tsm_backend_state *state, const struct sbt_record *record);
+    int (*hold)(struct tsm_backend_state *state);
+    int (*back)(struct tsm_backend_state *state);
+
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
 

@@ -114,7 +114,9 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(replay_values, loop),
      .argument = "COUNT",
-     .help = "Send the commands COUNT times."},
+     .help = "Send the commands COUNT times, those of a range from the state at its begin. Each "
+             "time is "
+             "timed."},
     {.name = "dry-run",
      .letter = 'n',
      .type = TSM_OPTION_FLAG,
@@ -231,6 +233,15 @@ static void print_counts(const struct tsm_replay_result *r)
         printf(", %" PRIu64 " unmodelled call%s", r->unmodelled_count, plural(r->unmodelled_count));
 }
 
+static void tell_loops(const struct tsm_replay_result *r)
+{
+    if (r->loop_count)
+        tsm_note("%u loops: %.6f s at least, %.6f s median, %.6f s at most; between them %s",
+                 r->loop_count, (double)r->loop_min_ns / 1e9, (double)r->loop_median_ns / 1e9,
+                 (double)r->loop_max_ns / 1e9,
+                 r->loop_kept ? "memory and states were set back" : "everything was made anew");
+}
+
 static void print_result(const struct tsm_replay_result *r)
 {
     print_counts(r);
@@ -246,6 +257,8 @@ static void print_result(const struct tsm_replay_result *r)
     if (r->interrupted_count)
         tsm_note("%" PRIu64 " checkpoint%s not finished when it was recorded and not used",
                  r->interrupted_count, r->interrupted_count == 1 ? " was" : "s were");
+    if (r->device[0])
+        tell_loops(r);
     if (r->device[0])
         tsm_note("on %s, %.3f s (recorded: %.3f s)", r->device, (double)r->elapsed_ns / 1e9,
                  (double)r->recorded_ns / 1e9);
@@ -292,6 +305,13 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
+    if (r->loop_count) {
+        tsm_json_put_u64(j, "loop_count", r->loop_count);
+        tsm_json_put_bool(j, "loop_kept", r->loop_kept);
+        tsm_json_put_u64(j, "loop_min_ns", r->loop_min_ns);
+        tsm_json_put_u64(j, "loop_median_ns", r->loop_median_ns);
+        tsm_json_put_u64(j, "loop_max_ns", r->loop_max_ns);
+    }
 }
 
 static int told(struct run *run, const struct tsm_replay_result *result)

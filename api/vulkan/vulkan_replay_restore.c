@@ -201,7 +201,7 @@ static int put_by_submits(struct vkr *r, struct vkr_device *device)
     return result >= 0 ? 0 : vkr_fail("signalling what was signalled at a checkpoint", result);
 }
 
-static int put_all(struct vkr *r)
+int vkr_restore(struct vkr *r)
 {
     int error = 0;
 
@@ -300,7 +300,7 @@ int vkr_checkpoint(struct vkr *r, const struct sbt_record *record)
         return 0;
     }
     if (r->must_restore)
-        error = put_all(r);
+        error = vkr_restore(r);
     r->must_restore = false;
     return error || call != SBT_CORE_MEMORY ? error : load_memory(r, record);
 }

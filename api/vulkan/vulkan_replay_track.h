@@ -83,6 +83,8 @@ void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands);
 
 /* At a checkpoint's records, and when the engine goes back to one. */
 int vkr_checkpoint(struct vkr *r, const struct sbt_record *record);
+/* What is followed becomes so, but for memory. */
+int vkr_restore(struct vkr *r);
 
 /* Parts of an image that are in one layout, but for those that never were in any. */
 void vkr_each_layout(const struct vkr_fact_image *fact,
@@ -92,5 +94,15 @@ void vkr_each_layout(const struct vkr_fact_image *fact,
 /* ---- writing it down (vulkan_replay_save.c) ---- */
 
 int vkr_save(struct vkr *r, const struct tsm_saver *saver);
+
+/* ---- going back (vulkan_replay_hold.c) ---- */
+
+/* Keep what a checkpoint here would hold, until the end. Nothing is under way. */
+int vkr_hold(struct vkr *r);
+/* Make it so again. */
+int vkr_back(struct vkr *r);
+void vkr_hold_finish(struct vkr *r);
+/* Asked of each record of a part, in order: can it be carried out again after vkr_back()? */
+bool vkr_repeats(struct vkr *r, const struct sbt_record *record);
 
 #endif
