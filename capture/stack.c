@@ -113,9 +113,9 @@ static bool can_read(uint64_t page)
                                 : &checked_for_others[page / PAGE % 16];
     uint8_t byte;
 
-    if (*checked == page)
+    if (*checked == page && page)
         return true;
-    if (!tsm_memory_read(&byte, page, 1))
+    if (!page || !tsm_memory_read(&byte, page, 1)) /* 0 is what `checked` begins with */
         return false;
     *checked = page;
     return true;
@@ -250,6 +250,14 @@ static uint32_t id_of(struct tsm_session *s, const uint64_t *frames, uint32_t co
 /* ---- unwinding --------------------------------------------------------------------------------
  */
 
+/* `address` comes out of what lay on the stack, and may be anything. */
+static bool holds(uint64_t address, uint64_t expected)
+{
+    unw_word_t value;
+
+    return access_memory(NULL, address, &value, 0, NULL) == 0 && value == expected;
+}
+
 static bool read_frame(const struct unwinder *u, unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
 {
     unw_word_t i, s;
@@ -280,8 +288,7 @@ static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struc
     }
     while (w->count < SBT_STACK_DEPTH_MAX && u->step(&cursor) > 0 &&
            read_frame(u, &cursor, &ip, &at)) {
-        const uint64_t *slot = (const uint64_t *)(uintptr_t)(at - 8);
-        w->cacheable = w->cacheable && at > sp && *slot == ip;
+        w->cacheable = w->cacheable && at > sp && holds(at - 8, ip);
         w->saved[w->count] = (struct saved){at - 8, ip};
         w->frames[w->count++] = ip;
     }
