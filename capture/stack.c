@@ -113,9 +113,11 @@ static bool can_read(uint64_t page)
                                 : &checked_for_others[page / PAGE % 16];
     uint8_t byte;
 
-    if (*checked == page && page)
+    if (page == 0) /* what `checked` holds at first */
+        return false;
+    if (*checked == page)
         return true;
-    if (!page || !tsm_memory_read(&byte, page, 1)) /* 0 is what `checked` begins with */
+    if (!tsm_memory_read(&byte, page, 1))
         return false;
     *checked = page;
     return true;
@@ -250,14 +252,6 @@ static uint32_t id_of(struct tsm_session *s, const uint64_t *frames, uint32_t co
 /* ---- unwinding --------------------------------------------------------------------------------
  */
 
-/* `address` comes out of what lay on the stack, and may be anything. */
-static bool holds(uint64_t address, uint64_t expected)
-{
-    unw_word_t value;
-
-    return access_memory(NULL, address, &value, 0, NULL) == 0 && value == expected;
-}
-
 static bool read_frame(const struct unwinder *u, unw_cursor_t *cursor, uint64_t *ip, uint64_t *sp)
 {
     unw_word_t i, s;
@@ -288,7 +282,9 @@ static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struc
     }
     while (w->count < SBT_STACK_DEPTH_MAX && u->step(&cursor) > 0 &&
            read_frame(u, &cursor, &ip, &at)) {
-        w->cacheable = w->cacheable && at > sp && holds(at - 8, ip);
+        unw_word_t saved;
+        w->cacheable = w->cacheable && at > sp &&
+                       access_memory(NULL, at - 8, &saved, 0, NULL) == 0 && saved == ip;
         w->saved[w->count] = (struct saved){at - 8, ip};
         w->frames[w->count++] = ip;
     }
