@@ -14,6 +14,7 @@
 #include "emu/emu_function.h"
 #include "emu/emu_memop.h"
 #include "emu/emu_object.h"
+#include "emu/emu_semaphore.h"
 #include "emu/emu_stream.h"
 
 CUresult emu_graph_command(struct emu_command **out, CUgraphNodeParams *p)
@@ -47,8 +48,9 @@ CUresult emu_graph_command(struct emu_command **out, CUgraphNodeParams *p)
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return emu_batch_prepare(out, &p->memOp);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+        return emu_semaphore_signal_prepare(out, &p->extSemSignal);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return emu_semaphore_wait_prepare(out, &p->extSemWait);
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
