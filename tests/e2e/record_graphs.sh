@@ -57,3 +57,9 @@ same_output conditional
 status 0 replay t.sbt
 grep -q 'all 4 checksums equal' out
 TS_EMU_NOOP=1 status 1 replay t.sbt
+
+# Threads that capture at once.
+rm -f t.sbt
+same_output capture_threads
+status 0 replay t.sbt
+grep -q 'all 96 checksums equal' out
