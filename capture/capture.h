@@ -168,6 +168,7 @@ struct tsm_handle {
     uint32_t id;
     uint32_t type;             /* the source's object type number, 1..63 */
     uint32_t name;             /* interned string, 0 none */
+    uint32_t owner;            /* given to tsm_handle_add_again() */
     struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
     uint64_t position;         /* of an event: on that stream */
     void *user;                /* the source's own, e.g. a function's parameter layout */
@@ -181,7 +182,12 @@ struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw
  */
 struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw);
 
-void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
+/* Where a driver may give the same handle for several objects: those of the same owner stay, and
+ * each remove ends the oldest, which is the one that is found. */
+struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_t raw,
+                                        uint32_t owner);
+/* Returns the id of what is gone; 0: it was not known. */
+uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
 /* Id for a record: that of find, or of a new entry when the handle was made before capture began
  * (then an UNMODELLED record is written once: the trace cannot make that object). 0 for raw 0. */

@@ -63,8 +63,6 @@ enum tsm_drain_state {
 #define TSM_TYPE_STACK      0x20u /* carries a host stack under the present settings */
 #define TSM_TYPE_OFF        0x40u /* API excluded by TS_APIS */
 #define TSM_TYPE_EARLY      0x80u /* recorded while WAITING, too: objects cannot be made without it */
-#define TSM_TYPE_API_COUNT  8u
-#define TSM_TYPE_CALL_COUNT 4096u
 
 struct tsm_session {
     /* Read on every call. */

@@ -100,8 +100,18 @@ struct tsm_backend {
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
 
-    /* The last command of each stream, for the message about a hang: other functions may be running.
-     * Optional. */
+    /* Is this record one that options.look asks for? Then look() is called after it, when
+     * everything up to it is complete and nothing behind has begun. Optional: no. */
+    bool (*wants_look)(struct tsm_backend_state *state, const struct sbt_record *record);
+    /* From the main thread. 1: there is nothing more to look at, the replay may end. */
+    int (*look)(struct tsm_backend_state *state, const struct sbt_record *record);
+    /* Files that look() has written. Together with look(). */
+    uint64_t (*looked)(struct tsm_backend_state *state);
+    /* Nothing more will be sent, and everything is complete. Optional. */
+    int (*ended)(struct tsm_backend_state *state);
+
+    /* The last command of each stream, for the message about a hang: other functions may be
+     * running. Optional. */
     void (*describe_last)(struct tsm_backend_state *state, char *out, size_t size);
 
     /* Is this the software GPU? Optional: no. */

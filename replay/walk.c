@@ -458,6 +458,27 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     return do_call(p, record, schema);
 }
 
+/* What options.look asks for. */
+static int look(struct tsm_replay *p, const struct sbt_record *record)
+{
+    int error = 0;
+
+    if (!p->options.look || !p->backend->wants_look || !p->backend->wants_look(p->state, record))
+        return 0;
+    error = wait_for_device(p);
+    if (!error)
+        error = p->backend->look(p->state, record);
+    p->stop |= error == 1;
+    return error < 0 ? error : 0;
+}
+
+static int end(struct tsm_replay *p)
+{
+    int error = wait_for_device(p);
+
+    return !error && p->backend->ended ? p->backend->ended(p->state) : error;
+}
+
 int tsm_walk(struct tsm_replay *p)
 {
     struct sbt_filter filter = {.seq_end = p->options.filter.seq_end};
@@ -468,6 +489,8 @@ int tsm_walk(struct tsm_replay *p)
 
     while (!error && !p->stop && (more = sbt_cursor_next(cursor, &record)) == 1) {
         error = do_record(p, record);
+        if (!error)
+            error = look(p, record);
         if (!error && p->crew->error)
             error = tsm_crew_error(p->crew);
         if (p->options.progress && ++done % PROGRESS_RECORDS == 0)
@@ -477,7 +500,7 @@ int tsm_walk(struct tsm_replay *p)
     if (!error && more < 0)
         error = more;
     if (!error)
-        error = wait_for_device(p);
+        error = end(p);
     if (!error && p->options.progress)
         p->options.progress(p->options.user, p->plan.record_count, p->plan.record_count);
     return error;

@@ -45,7 +45,8 @@ static const struct tsm_call_description calls[] = {{
 {calls}}};
 
 const struct tsm_api_description cuda_description = {{
-    SBT_API_CUDA, "cuda", calls, COUNT(calls), enums, COUNT(enums), NULL, 0,
+    .api = SBT_API_CUDA, .name = "cuda", .calls = calls, .call_count = COUNT(calls),
+    .enums = enums, .enum_count = COUNT(enums),
 }};
 '''
 

@@ -56,6 +56,8 @@ enum sbt_core_record {
     SBT_CORE_MEMORY = 17,           /* ... what memory holds then, one record for each part of it ... */
     SBT_CORE_CHECKPOINT_END = 18,   /* ... up to here: the checkpoint is whole */
     SBT_CORE_STATE = 19,            /* part of a checkpoint: what commands left beside memory */
+    SBT_CORE_GPU_TIME = 20,         /* when the GPU carried out a command, or a part of it */
+    SBT_CORE_END,                   /* one more than the last */
 };
 
 /* What a MEMORY record's bytes are the content of. */
@@ -81,6 +83,9 @@ enum sbt_state {
 
 /* flags of a checkpoint */
 #define SBT_CHECKPOINT_START 1u /* recording of commands begins here: there are none before it */
+
+/* flags of a GPU_TIME record */
+#define SBT_GPU_TIME_CALIBRATED 1u /* its start is on the trace's clock, else on one of the GPU's */
 
 /* What a record does. Analysis and replay order by this, for any API. */
 enum sbt_kind {

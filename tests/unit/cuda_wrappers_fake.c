@@ -128,9 +128,10 @@ struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
     return &fake_handle;
 }
 
-void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
+uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     fake_note("remove:%zu", (size_t)raw);
+    return 0;
 }
 
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)
