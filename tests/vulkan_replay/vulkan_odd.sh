@@ -41,3 +41,18 @@ tsview --json rays.sbt | grep -q '"maxVertex":99.*"primitiveCount":12' || fail "
 export TS_TEST_DRIVER=lost=3
 status 2 tsreplay devices.sbt
 grep -q 'VK_ERROR_DEVICE_LOST; last on stream' err || fail "$(cat err)"
+
+# Memory behind a descriptor: recorded, marked, refused in replay.
+export TS_TEST_DRIVER=
+record_vulkan descriptors.sbt "$TEST_VULKAN/vk_odd" descriptors >descriptors.out
+[ "$(tsview --json descriptors.sbt | head -n 1 | field /dev/stdin tainted)" -ge 1 ] || fail "not tainted"
+status 2 tsreplay descriptors.sbt
+grep -q 'imported from a file descriptor' err || fail "$(cat err)"
+
+# A driver was opened, and no instance was seen: a word at the end.
+cat >open.py <<'END'
+import ctypes
+ctypes.CDLL("libvulkan_lvp.so").vk_icdGetInstanceProcAddr
+END
+LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=opened.sbt python3 open.py 2>opened.err
+grep -qi 'vulkan' opened.err || fail "no warning: $(cat opened.err)"
