@@ -249,6 +249,28 @@ static void order(void)
     vkDestroyInstance(s.instance, NULL);
 }
 
+/* Names an object with a function of the instance's, as a program does that has no need for the
+ * loader's own functions; nobody has switched the extension on. */
+static void named(void)
+{
+    VkDebugUtilsObjectNameInfoEXT info = {.sType =
+                                              VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+                                          .objectType = VK_OBJECT_TYPE_DEVICE,
+                                          .pObjectName = "named"};
+    PFN_vkGetInstanceProcAddr get;
+    PFN_vkSetDebugUtilsObjectNameEXT name;
+    struct small s;
+
+    small_init(&s, 0);
+    info.objectHandle = (uint64_t)(uintptr_t)s.device;
+    get = (PFN_vkGetInstanceProcAddr)vkGetInstanceProcAddr(s.instance, "vkGetInstanceProcAddr");
+    name = (PFN_vkSetDebugUtilsObjectNameEXT)get(s.instance, "vkSetDebugUtilsObjectNameEXT");
+    if (name)
+        name(s.device, &info);
+    small_finish(&s);
+    puts("named");
+}
+
 /* ---- queries -------------------------------------------------------------------------------- */
 
 static void queries(void)
@@ -494,11 +516,17 @@ static void descriptors(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"queues", in_turn},  {"devices", devices},
-             {"same", same},       {"order", order},
-             {"queries", queries}, {"lost", lost},
-             {"many", many},       {"sparse", sparse},
-             {"rays", rays},       {"descriptors", descriptors}};
+} modes[] = {{"queues", in_turn},
+             {"devices", devices},
+             {"same", same},
+             {"order", order},
+             {"queries", queries},
+             {"lost", lost},
+             {"many", many},
+             {"named", named},
+             {"sparse", sparse},
+             {"rays", rays},
+             {"descriptors", descriptors}};
 
 int main(int argc, char **argv)
 {
