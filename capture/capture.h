@@ -81,6 +81,14 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type);
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 
+/* ... or becomes part of a graph that is captured from `stream`: nothing runs, so it takes no place
+ * there, no bytes are taken from the program, and none are owed to it. */
+void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream);
+
+/* After tsm_call_on_stream(TSM_ENQUEUES): `count` places more, behind the call's own, for what it
+ * makes the GPU do by itself. */
+void tsm_call_more_places(struct tsm_call *call, uint32_t count);
+
 /* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);
 
@@ -124,6 +132,8 @@ struct tsm_box {
     uint64_t width, height, depth; /* bytes, rows, planes */
     uint64_t pitch, plane;         /* bytes */
 };
+/* Bytes from the first to the last one touched, gaps included. */
+uint64_t tsm_box_extent(const struct tsm_box *box);
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
 
 /* The same for what a command takes that may run later: where a function of the program that is
@@ -224,6 +234,10 @@ void tsm_hostmem_untrack(uint64_t start);
  * or nothing changed. */
 void tsm_hostmem_publish(void);
 
+/* What is in `box` now, whatever it was, as HOST_WRITE, in whole rows with what lies between them:
+ * a command that follows reads it there. For memory that is not tracked. */
+void tsm_hostmem_write(const struct tsm_box *box);
+
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
 /* Does the program run, but its commands are not recorded yet? The next call may take the checkpoint
@@ -265,8 +279,10 @@ bool tsm_checkpoint_memory(const struct tsm_memory *memory);
 void tsm_function_sent(const struct tsm_call *call);
 
 /* Around it, on the thread that runs it, outside of a call: what it writes into host memory that
- * the device can read is recorded as done by the command at `position` of `stream`. */
-void tsm_function_enter(uint32_t stream, uint64_t position);
+ * the device can read is recorded as done by the command at `position` of `stream`. The commands of
+ * that stream up to `done` are complete: what they gave the program is recorded before it changes
+ * that. */
+void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done);
 void tsm_function_left(uint32_t stream, uint64_t position);
 
 /* ---- the session ---------------------------------------------------------------------------- */

@@ -120,8 +120,7 @@ def by_hand(call):
     parts = []
     if call.status == 'hook':
         parts.append(f'hook_{call.name}')
-    if call.after:
-        parts.append(call.after.partition('(')[0])
+    parts += [helper.partition('(')[0] for helper in call.after]
     if call.replay == 'hook':
         parts.append(f'replay_{call.replayed_by}')
     return ' '.join(parts)
