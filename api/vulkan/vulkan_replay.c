@@ -25,6 +25,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_objects_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
+    vkr_opaque_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
     vkr_needs_finish(r);
