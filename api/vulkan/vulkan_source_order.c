@@ -8,6 +8,7 @@
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_memory.h"
+#include "api/vulkan/vulkan_source_time.h"
 #include "capture/lock.h"
 
 #define QUEUE_COUNT_MAX 256u
@@ -101,6 +102,7 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
         not_sent();
         return;
     }
+    vk_time_sent(call);
     sent(call, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo *s = &a->pSubmits[i];
@@ -110,6 +112,7 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
                        t->pSignalSemaphoreValues[j]);
     }
     check_each();
+    vk_time_collect_some();
 }
 
 void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
@@ -120,6 +123,7 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
         not_sent();
         return;
     }
+    vk_time_sent(call);
     sent(call, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo2 *s = &a->pSubmits[i];
@@ -129,6 +133,7 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
                 call, s->pSignalSemaphoreInfos[j].value);
     }
     check_each();
+    vk_time_collect_some();
 }
 
 void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
@@ -211,6 +216,7 @@ static void report(void)
     struct tsm_stream *stream;
     uint64_t position, sends = vk_memory_sends();
 
+    vk_time_collect();
     if (tsm_session_settings()->readback != TSM_READBACK_OFF && idle(&stream, &position, sends))
         vk_memory_report(tsm_stream_number(stream), position, sends);
 }

@@ -8,6 +8,7 @@
 #define GROUP 64u
 
 const char *const *small_extensions;
+int small_synchronization2;
 
 static VkInstance make_instance(void)
 {
@@ -29,16 +30,22 @@ static VkInstance make_instance(void)
 
 static void make_device(struct small *s, int push)
 {
-    static const char *const extensions[] = {"VK_KHR_push_descriptor"};
+    static const char *const push_descriptor[] = {"VK_KHR_push_descriptor"};
+    static const char *const synchronization2[] = {"VK_KHR_synchronization2"};
+    VkPhysicalDeviceSynchronization2Features feature = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+        .synchronization2 = VK_TRUE};
     float priority = 1;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = small_synchronization2 ? &feature : NULL,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
-                               .enabledExtensionCount = push ? 1 : 0,
-                               .ppEnabledExtensionNames = extensions};
+                               .enabledExtensionCount = push || small_synchronization2 ? 1 : 0,
+                               .ppEnabledExtensionNames =
+                                   push ? push_descriptor : synchronization2};
     uint32_t count = 1;
 
     if (vkEnumeratePhysicalDevices(s->instance, &count, &s->physical) < 0 || count == 0)

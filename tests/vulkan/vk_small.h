@@ -45,6 +45,9 @@ struct words {
 /* One extension that the next instance is made with; NULL: none. */
 extern const char *const *small_extensions;
 
+/* The next device is made with VK_KHR_synchronization2. */
+extern int small_synchronization2;
+
 /* `push`: descriptors are pushed, so the set layout is for that. */
 void small_init(struct small *s, int push);
 void small_finish(struct small *s);

@@ -24,7 +24,7 @@ dump() {
 }
 
 # After the first and the second submit.
-set -- $(seqs vkQueueSubmit)
+set -- $(seqs 'vkQueueSubmit*')
 dump "$1"
 words_are dump/buffer-1.bin 81 207
 grep -q '"name":"words"' dump/resources.json || fail "no name"
