@@ -22,6 +22,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_look_finish(r->look);
     vkr_shaders_finish(r);
     vkr_objects_finish(r);
+    vkr_show_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
     vkr_addresses_finish(r);
@@ -180,6 +181,7 @@ static uint64_t backend_looked(struct tsm_backend_state *state)
 
 static int backend_ended(struct tsm_backend_state *state)
 {
+    vkr_show_hold(&state->replay);
     return vkr_shaders_check(&state->replay);
 }
 
