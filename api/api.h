@@ -80,6 +80,10 @@ struct tsm_source {
     bool (*quiet)(uint64_t until_ns);
     bool (*save)(void);
 
+    /* What commands leave beside memory is followed from their records: these are kept before a late
+     * start, too. */
+    bool commands_are_followed;
+
     /* In the child of a fork: forget the parent's objects. Optional. */
     void (*forked)(void);
 

@@ -220,6 +220,10 @@ void tsm_hostmem_publish(void);
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
+/* Does the program run, but its commands are not recorded yet? The next call may take the checkpoint
+ * with which recording begins: no lock may be held there that save() takes. */
+bool tsm_session_waiting(void);
+
 /* A checkpoint is due; set and cleared by capture/checkpoint.c. */
 extern uint32_t tsm_checkpoint_due;
 void tsm_checkpoint_try(bool quiet);

@@ -240,7 +240,7 @@ static int write_schemas(struct sbt_writer *w)
 
     for (uint32_t i = 0; sbt_core_enum(i) && !error; i++)
         error = sbt_writer_enum(w, sbt_core_enum(i));
-    for (uint32_t i = 0; i <= SBT_CORE_GPU_TIME && !error; i++) {
+    for (uint32_t i = 0; i < SBT_CORE_END && !error; i++) {
         const struct sbt_schema *schema = sbt_core_schema(i);
         if (schema)
             error = sbt_writer_schema(w, schema);

@@ -227,9 +227,6 @@ void tsm_control_poll(struct tsm_session *session);
 /* End the session from a thread that records nothing. */
 void tsm_session_stop_quietly(struct tsm_session *session, const char *text);
 
-/* Does the program run, but its commands are not recorded yet? */
-bool tsm_session_waiting(void);
-
 /* ---- payloads (capture/payload.c) ----------------------------------------------------------- */
 
 struct tsm_pieces *tsm_pieces_create(void);

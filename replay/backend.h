@@ -52,6 +52,13 @@ struct tsm_backend {
     int (*host)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
 
+    /* A record before the checkpoint that the replay starts from. As host(), but what a command has
+     * done is not done again: only what it leaves behind beside memory (a fence that is signalled,
+     * an image's layout) is noted. At the checkpoint's own records, which host() gets, that becomes
+     * so. Optional: then commands before a checkpoint are passed over, all else goes to host(). */
+    int (*early)(struct tsm_backend_state *state, const struct sbt_record *record,
+                 const struct sbt_schema *schema);
+
     /* May the engine go on reading while host() runs? It is still called in recorded order, and
      * everything else waits for it; only an error is seen later. For APIs with many small records
      * that are no commands. */

@@ -305,14 +305,29 @@ static int check_checkpoint(const struct tsm_replay *p)
                     (unsigned long long)p->from->item_count);
 }
 
+/* Where waits name objects of their own, what they wait for may have been sent to any stream: then
+ * all streams are needed as far as any one is, and waits no further. */
+static void need_alike(struct tsm_replay *p)
+{
+    p->sync_until = 0;
+    for (uint32_t i = 0; i < p->need.stream_count; i++)
+        if (p->sync_until < p->need.until_seq[i])
+            p->sync_until = p->need.until_seq[i];
+    for (uint32_t i = 0; i < p->need.stream_count; i++)
+        p->need.until_seq[i] = p->sync_until;
+}
+
 static int find_need(struct tsm_replay *p)
 {
     int error;
 
+    p->sync_until = UINT64_MAX;
     if (!has_filter(&p->options.filter))
         return 0;
     error = tsm_need_find(&p->need, p->reader, &p->options.filter);
     p->has_need = !error;
+    if (p->has_need && p->backend->owns_sync)
+        need_alike(p);
     return error;
 }
 

@@ -152,7 +152,7 @@ static int do_host(struct tsm_replay *p, const struct sbt_record *record,
     if (error)
         return error;
     p->is_host_behind = true;
-    return kind == TSM_JOB_HOST && p->backend->host_runs_behind ? 0 : settle_host(p);
+    return kind != TSM_JOB_SYNC && p->backend->host_runs_behind ? 0 : settle_host(p);
 }
 
 static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
@@ -196,7 +196,7 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     int error;
 
     if (owns_sync(p, record))
-        error = do_host(p, record, schema, TSM_JOB_SYNC);
+        error = record->seq < p->sync_until ? do_host(p, record, schema, TSM_JOB_SYNC) : 0;
     else if (record->stream != SBT_STREAM_NONE)
         error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
     else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
@@ -345,10 +345,13 @@ static void pace(struct tsm_replay *p, const struct sbt_record *record)
     }
 }
 
-/* Memory's content at the checkpoint that we start from. */
-static bool is_loaded(const struct tsm_replay *p, const struct sbt_record *record)
+/* What memory, and all else, was like at the checkpoint that we start from. */
+static int do_loaded(struct tsm_replay *p, const struct sbt_record *record,
+                     const struct sbt_schema *schema)
 {
-    return p->from && record->slot_count && record->slots[0] == p->from->number;
+    if (!p->from || !record->slot_count || record->slots[0] != p->from->number)
+        return 0;
+    return do_host(p, record, schema, TSM_JOB_HOST);
 }
 
 static int do_core(struct tsm_replay *p, const struct sbt_record *record,
@@ -363,9 +366,14 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
             return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
-        return record->seq < p->plan.from_seq ? 0 : wait_for_device(p);
+        if (record->seq >= p->plan.from_seq)
+            return wait_for_device(p);
+        return p->backend->early ? do_loaded(p, record, schema) : 0;
     case SBT_CORE_MEMORY:
-        return is_loaded(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+        return do_loaded(p, record, schema);
+    case SBT_CORE_STATE:
+    case SBT_CORE_CHECKPOINT_END:
+        return p->backend->early ? do_loaded(p, record, schema) : 0;
     default:
         return 0;
     }
@@ -405,14 +413,21 @@ static int do_early(struct tsm_replay *p, const struct sbt_record *record,
                     const struct sbt_schema *schema)
 {
     switch (schema->kind) {
+    case SBT_KIND_META:
+    case SBT_KIND_SYNC:
+        return 0;
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
-    case SBT_KIND_SYNC:
-        p->result.jumped_count += schema->kind != SBT_KIND_SYNC;
-        return 0;
+        p->result.jumped_count++;
+        return p->backend->early ? do_host(p, record, schema, TSM_JOB_EARLY) : 0;
+    case SBT_KIND_QUERY:
+        return sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0 ? 0 : do_call(p, record, schema);
     default:
-        return sbt_map_find(&p->plan.dead, record->seq + 1) ? 0 : do_call(p, record, schema);
+        if (sbt_map_find(&p->plan.dead, record->seq + 1))
+            return 0;
+        return p->backend->early ? do_host(p, record, schema, TSM_JOB_EARLY)
+                                 : do_call(p, record, schema);
     }
 }
 

@@ -2,7 +2,7 @@
  *
  * The Vulkan backend.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +110,20 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 {
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return vkr_host_write(&state->replay, record, schema);
+    if (SBT_TYPE_API(record->type) == SBT_API_CORE)
+        return vkr_checkpoint(&state->replay, record);
     return carry_out(&state->replay, record);
+}
+
+static int backend_early(struct tsm_backend_state *state, const struct sbt_record *record,
+                         const struct sbt_schema *schema)
+{
+    int error;
+
+    state->replay.is_early = true;
+    error = carry_out(&state->replay, record);
+    state->replay.is_early = false;
+    return error;
 }
 
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -213,6 +226,7 @@ const struct tsm_backend vulkan_backend = {
     .translated = backend_translated,
     .validation = backend_validation,
     .host = backend_host,
+    .early = backend_early,
     .host_runs_behind = true,
     .submit = backend_submit,
     .wait = backend_wait,

@@ -4,6 +4,7 @@
  * driver's function gets them, and what was made gets the recorded ids.
  */
 #include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -307,7 +308,7 @@ int vkr_call_driver(struct vkr_call *c)
         error = vkr_call_made(c);
     if (!error && c->command->kind == SBT_KIND_DESTROY)
         vkr_call_gone(c);
-    return error;
+    return error ? error : vkr_track(c);
 }
 
 /* ---- hooks ------------------------------------------------------------------------------- */

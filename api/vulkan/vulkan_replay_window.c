@@ -5,6 +5,7 @@
  * queue. What was drawn can be looked at and compared like other memory, at VKR_PLACE_WINDOW.
  */
 #include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,10 +177,11 @@ static int add_image(struct vkr_call *c, const struct vkr_object *chain, uint64_
     o->instance = chain->instance;
     o->device = chain->device;
     o->is_swapchain_image = true;
+    error = vkr_track_image(o, &s->info);
     s->images[s->image_count].raw = image;
     s->images[s->image_count].id = id;
     s->images[s->image_count++].memory = m;
-    return 0;
+    return error;
 }
 
 /* Programs may ask more than once, and for the first few only. */
@@ -240,6 +242,9 @@ static int signal_acquired(struct vkr_call *c, VkSemaphore semaphore, VkFence fe
 
     if (!device || !device->queue.raw)
         return tsm_fail(TSM_E_FORMAT, "belongs to no device with a queue");
+    vkr_note_acquired(c->r, semaphore, fence);
+    if (c->r->is_early)
+        return 0;
     result = device->dispatch.f.vkQueueSubmit(device->queue.raw, 1, &info, fence);
     return result >= 0 ? 0 : vkr_fail("vkQueueSubmit, to acquire an image,", result);
 }

@@ -217,6 +217,17 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     vk_device_add(&state->dispatch, device);
 }
 
+/* For work of our own: checkpoints. */
+static void choose_queue(struct vk_device_state *state, const VkDeviceCreateInfo *info)
+{
+    state->has_queue = false;
+    for (uint32_t i = 0; i < info->queueCreateInfoCount && !state->has_queue; i++) {
+        const VkDeviceQueueCreateInfo *q = &info->pQueueCreateInfos[i];
+        state->has_queue = !q->flags && q->queueCount;
+        state->queue_family = q->queueFamilyIndex;
+    }
+}
+
 static void record_device(struct tsm_call *call, VkPhysicalDevice physical,
                           const VkDeviceCreateInfo *info, VkDevice *device, VkResult result)
 {
@@ -264,6 +275,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateDevice(VkPhysicalDevice physicalDevi
         state->set_loader_data = data ? data->u.pfnSetDeviceLoaderData : NULL;
         device_made(state, *pDevice, get, physicalDevice, instance);
         vk_clock_init(state, &info);
+        choose_queue(state, pCreateInfo);
     } else {
         give_device(state);
     }
@@ -289,6 +301,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkDestroyDevice);
     if (recorded)
         vk_record(&call, VK_COMMAND_vkDestroyDevice, &args, true);
+    vk_checkpoint_device_gone(state);
     vk_memory_device_gone(state);
     vk_device_remove(&state->dispatch);
     state->below.vkDestroyDevice(device, pAllocator);

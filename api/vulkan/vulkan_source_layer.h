@@ -39,6 +39,8 @@ struct vk_device_state {
     PFN_vkGetDeviceQueue get_queue; /* behind those of vulkan_source_time.c */
     PFN_vkGetDeviceQueue2 get_queue2;
     bool on_processor; /* the device's memory is memory of this process */
+    bool has_queue;    /* it was made with one of this family, without flags */
+    uint32_t queue_family;
     bool direct;
     struct vk_device_state *next_free;
 };
@@ -85,6 +87,14 @@ void vk_memory_forget(void);
 
 /* In the child of a fork. */
 void vk_order_forget(void);
+
+/* ---- checkpoints: vulkan_source_checkpoint.c ---- */
+
+bool vk_checkpoint_quiet(uint64_t until_ns);
+bool vk_checkpoint_save(void);
+void vk_checkpoint_device_gone(const struct vk_device_state *device);
+/* In the child of a fork. */
+void vk_checkpoint_forget(void);
 
 /* ---- the environment: vulkan_source_environment.c ---- */
 

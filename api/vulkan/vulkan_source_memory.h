@@ -31,4 +31,20 @@ uint64_t vk_memory_sends(void);
  * `stream`, the last one. Outside of a call. */
 void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complete);
 
+/* For checkpoints. A thread that reports results holds our lock and may itself be held back: is
+ * there none until then? */
+bool vk_memory_idle(uint64_t until_ns);
+
+/* All memory that is not the program's own; nothing else runs. False when `visit` gave false, or
+ * when there was such a thread after all. */
+struct vk_memory {
+    const struct vk_device_state *device;
+    VkDeviceMemory handle;
+    uint64_t size;
+    uint32_t type;
+    const void *mapped; /* all of it; NULL: not by us */
+    bool is_mapped;     /* by anybody: it cannot be mapped again */
+};
+bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), void *user);
+
 #endif

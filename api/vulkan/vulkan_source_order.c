@@ -113,6 +113,7 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
     }
     check_each();
     vk_time_collect_some();
+    tsm_checkpoint_point(false);
 }
 
 void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
@@ -134,6 +135,7 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
     }
     check_each();
     vk_time_collect_some();
+    tsm_checkpoint_point(false);
 }
 
 void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
@@ -221,12 +223,19 @@ static void report(void)
         vk_memory_report(tsm_stream_number(stream), position, sends);
 }
 
+/* The program has waited. */
+static void waited(void)
+{
+    report();
+    tsm_checkpoint_point(true);
+}
+
 void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
 {
     if (result != VK_SUCCESS)
         return;
     complete(call->stream, call->position);
-    report();
+    waited();
 }
 
 /* Also what was sent while nothing was recorded. */
@@ -245,7 +254,7 @@ void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     all_complete();
-    report();
+    waited();
 }
 
 static void reached(const struct tsm_handle *handle, uint64_t value)
@@ -263,7 +272,7 @@ void vk_fences_waited(struct tsm_call *call, const void *args, int64_t result)
         return;
     for (uint32_t i = 0; i < a->fenceCount; i++)
         reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->pFences[i])), 0);
-    report();
+    waited();
 }
 
 void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -273,7 +282,7 @@ void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->fence)), 0);
-    report();
+    waited();
 }
 
 void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t result)
@@ -286,7 +295,7 @@ void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t resul
         return;
     for (uint32_t i = 0; i < info->semaphoreCount; i++)
         reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(info->pSemaphores[i])), info->pValues[i]);
-    report();
+    waited();
 }
 
 void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -296,7 +305,7 @@ void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(a->semaphore)), *a->pValue);
-    report();
+    waited();
 }
 
 static void check_each(void)

@@ -86,3 +86,11 @@ for line in open(sys.argv[1]):
         print(value[sys.argv[2]])
         break' "$1" "$2"
 }
+
+# find_toolkit: sets $toolkit to the folder of a CUDA toolkit, or ends the test as skipped
+find_toolkit() {
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    [ -x "$nvcc" ] || exit 77
+    toolkit=$("$nvcc" --dryrun -ptx none.cu 2>&1 | sed -n 's/^#\$ TOP=//p')
+    [ -d "$toolkit" ] || exit 77
+}

@@ -9,6 +9,7 @@
 
 const char *const *small_extensions;
 int small_synchronization2;
+const void *small_features;
 
 static VkInstance make_instance(void)
 {
@@ -32,15 +33,12 @@ static void make_device(struct small *s, int push)
 {
     static const char *const push_descriptor[] = {"VK_KHR_push_descriptor"};
     static const char *const synchronization2[] = {"VK_KHR_synchronization2"};
-    VkPhysicalDeviceSynchronization2Features feature = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
-        .synchronization2 = VK_TRUE};
     float priority = 1;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                      .queueCount = 1,
                                      .pQueuePriorities = &priority};
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                               .pNext = small_synchronization2 ? &feature : NULL,
+                               .pNext = small_features,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
                                .enabledExtensionCount = push || small_synchronization2 ? 1 : 0,
@@ -141,6 +139,7 @@ void words_init(const struct small *s, struct words *w)
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = WORDS * 4,
                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
     VkMemoryRequirements needs;

@@ -181,11 +181,15 @@ static void run2(const struct small *s, VkCommandBuffer commands)
 int main(void)
 {
     static const char *const extensions[] = {"VK_EXT_debug_utils"};
+    static const VkPhysicalDeviceSynchronization2Features feature = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+        .synchronization2 = VK_TRUE};
     struct small s;
     struct words w;
     VkCommandBuffer commands;
 
     small_extensions = extensions;
+    small_features = &feature;
     small_synchronization2 = 1;
     small_init(&s, 0);
     find_functions(&s);
