@@ -76,6 +76,12 @@ static bool is_on(void)
     return tsm_session_settings()->gpu_time;
 }
 
+/* Is the call that we are in recorded? */
+static bool is_recorded(void)
+{
+    return is_on() && tsm_inside();
+}
+
 /* ---- queues -------------------------------------------------------------------------------- */
 
 /* vkCmdResetQueryPool wants a queue that can compute or draw. */
@@ -376,7 +382,7 @@ static VkResult settle(VkResult result)
 VkResult vk_time_submit(VkQueue queue, uint32_t count, const VkSubmitInfo *submits, VkFence fence)
 {
     PFN_vkQueueSubmit next = vk_state_of(queue)->below.vkQueueSubmit;
-    struct queue *q = is_on() ? find_queue(queue) : NULL;
+    struct queue *q = is_recorded() ? find_queue(queue) : NULL;
     size_t buffers = 0;
     VkSubmitInfo *own;
     VkCommandBuffer *list;
@@ -417,7 +423,7 @@ static VkCommandBufferSubmitInfo *surround2(const struct queue *q, VkSubmitInfo2
 VkResult vk_time_submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence,
                          PFN_vkQueueSubmit2 next)
 {
-    struct queue *q = is_on() ? find_queue(queue) : NULL;
+    struct queue *q = is_recorded() ? find_queue(queue) : NULL;
     size_t buffers = 0;
     VkSubmitInfo2 *own;
     VkCommandBufferSubmitInfo *list;
@@ -457,14 +463,13 @@ static bool read_slot(struct slot *s, uint64_t ticks[2])
 }
 
 struct result {
-    struct vk_device_state *device;
-    uint64_t ticks[2], mask, position;
+    struct vk_clock_span span;
+    uint64_t position;
     uint32_t stream, part;
 };
 
 static void record_result(const struct result *r)
 {
-    struct vk_clock_span span = vk_clock_span(r->device, r->ticks[0], r->ticks[1], r->mask);
     struct tsm_call call;
 
     if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME)))
@@ -473,25 +478,27 @@ static void record_result(const struct result *r)
     tsm_call_slot(&call, r->stream);
     tsm_call_slot(&call, r->position);
     tsm_call_slot(&call, r->part);
-    tsm_call_slot(&call, span.start_ns);
-    tsm_call_slot(&call, span.duration_ns);
-    tsm_call_slot(&call, span.is_calibrated ? SBT_GPU_TIME_CALIBRATED : 0);
+    tsm_call_slot(&call, r->span.start_ns);
+    tsm_call_slot(&call, r->span.duration_ns);
+    tsm_call_slot(&call, r->span.is_calibrated ? SBT_GPU_TIME_CALIBRATED : 0);
     tsm_call_commit(&call);
 }
 
-/* Takes the first result out of the list, among the `*look` slots behind `*at`. False: no more. */
+/* The lock is held. Takes the first result out of the list, among the `*look` slots behind `*at`.
+ * False: no more. */
 static bool take_result(struct slot ***at, uint32_t *look, struct result *out)
 {
     while (**at && *look) {
         struct slot *s = **at;
         bool is_known = s->state == SLOT_KNOWN;
+        uint64_t ticks[2];
         --*look;
-        if (!read_slot(s, out->ticks)) {
+        if (!read_slot(s, ticks)) {
             *at = &s->next;
             continue;
         }
-        out->device = s->group->device;
-        out->mask = s->group->mask;
+        if (is_known)
+            out->span = vk_clock_span(s->group->device, ticks[0], ticks[1], s->group->mask);
         out->stream = s->stream;
         out->position = s->position;
         out->part = s->part;
