@@ -84,11 +84,12 @@ struct tsm_backend {
     int (*sync)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
 
-    /* The bytes given back by the command at (stream, position), packed like the recorded READBACK.
+    /* The bytes given back by the command at (stream, position), packed like the recorded READBACK;
+     * where it gives back several, those for `address` of the recorded program.
      * The stream has been waited for. *data lives until the next readback of that stream.
      * TSM_E_NOT_FOUND: that command gives none back. */
     int (*readback)(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
-                    const uint8_t **data, uint64_t *size);
+                    uint64_t address, const uint8_t **data, uint64_t *size);
 
     /* Live regions in order of address; valid until the next host() call. */
     int (*regions)(struct tsm_backend_state *state, const struct tsm_region **regions,

@@ -220,7 +220,7 @@ static bool is_needed(const struct tsm_replay *p, const struct sbt_record *recor
         return false;
     if (!p->has_need)
         return true;
-    if (record->stream == SBT_STREAM_NONE)
+    if (record->stream == SBT_STREAM_NONE || (record->flags & SBT_RECORD_CAPTURED))
         until = p->need.until_seq_other;
     else if (record->stream < p->need.stream_count)
         until = p->need.until_seq[record->stream];
@@ -384,6 +384,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 {
     const struct tsm_place *pulled;
 
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_host(p, record, schema, TSM_JOB_HOST);
     switch (schema->kind) {
     case SBT_KIND_META:
         return 0;
@@ -412,6 +414,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 static int do_early(struct tsm_replay *p, const struct sbt_record *record,
                     const struct sbt_schema *schema)
 {
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_call(p, record, schema);
     switch (schema->kind) {
     case SBT_KIND_META:
     case SBT_KIND_SYNC:

@@ -250,6 +250,8 @@ static void put_launch(struct tsm_record_text *t, const struct sbt_schema *schem
     const char *name = id ? sbt_reader_string(t->reader, (uint32_t)id) : NULL;
     uint64_t handle = sbt_record_role(schema, record, SBT_ROLE_FUNCTION, 0);
 
+    if (!name && !handle)
+        return; /* a graph's node of another kind */
     tsm_line_text(&t->line, " ");
     tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_NAME));
     if (name)
@@ -291,12 +293,12 @@ static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *sche
         uint32_t flag;
         const char *text;
     } marks[] = {
-        {SBT_RECORD_TAINTS, " [taints]"},
-        {SBT_RECORD_TRUNCATED, " [truncated]"},
-        {SBT_RECORD_UNFINISHED, " [unfinished]"},
-        {SBT_RECORD_LATE, " [late]"},
+        {SBT_RECORD_TAINTS, " [taints]"},         {SBT_RECORD_TRUNCATED, " [truncated]"},
+        {SBT_RECORD_UNFINISHED, " [unfinished]"}, {SBT_RECORD_LATE, " [late]"},
+        {SBT_RECORD_CAPTURED, " [captured]"},
     };
-    bool bad = (record->flags & ~SBT_RECORD_LATE) != 0;
+    const uint32_t good = SBT_RECORD_LATE | SBT_RECORD_CAPTURED | SBT_RECORD_ORDERED;
+    bool bad = (record->flags & ~good) != 0;
 
     if (bad)
         tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_BAD));

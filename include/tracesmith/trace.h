@@ -226,6 +226,9 @@ struct sbt_enum {
 #define SBT_RECORD_TRUNCATED  4u /* some argument was too long to keep: not replayable */
 #define SBT_RECORD_UNFINISHED 8u /* the process ended inside this call; result is unknown */
 #define SBT_RECORD_LATE       16u /* its payload is what memory holds when the command runs */
+#define SBT_RECORD_CAPTURED   32u /* it became part of a graph and nothing ran: it names its stream, but
+                                     has no place there */
+#define SBT_RECORD_ORDERED    64u /* its place among the commands of all streams matters */
 
 struct sbt_record {
     uint64_t seq;         /* place in the trace's total order, from 0, without gaps */

@@ -34,17 +34,6 @@ both() {
     cuda "$1" "$2" "$3" env TS_EMU_NOOP=1 tracesmith emu -- >noop
     ! cmp -s gpu noop || fail "$2: the kernels did nothing, and nobody saw"
 }
-# near LEAST_DB A B: peak signal-to-noise ratio
-near() {
-    python3 - "$@" <<'P'
-import math, sys
-a, b = (open(name, 'rb').read() for name in sys.argv[2:])
-assert a and len(a) == len(b), (len(a), len(b))
-error = sum((x - y) ** 2 for x, y in zip(a, b)) / len(a)
-ratio = 10 * math.log10(255 ** 2 / error) if error else math.inf
-assert ratio >= float(sys.argv[1]), f'{ratio:.2f} dB, not {sys.argv[1]}'
-P
-}
 
 both "$SOURCE" scale_cuda=32:24:interp_algo=nearest yuv420p
 software "$SOURCE" scale=32:24:flags=neighbor >cpu

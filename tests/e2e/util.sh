@@ -94,3 +94,15 @@ find_toolkit() {
     toolkit=$("$nvcc" --dryrun -ptx none.cu 2>&1 | sed -n 's/^#\$ TOP=//p')
     [ -d "$toolkit" ] || exit 77
 }
+
+# near LEAST_DB A B: fails when the peak signal-to-noise ratio of two files of bytes is less
+near() {
+    python3 - "$@" <<'P'
+import math, sys
+a, b = (open(name, 'rb').read() for name in sys.argv[2:])
+assert a and len(a) == len(b), (len(a), len(b))
+error = sum((x - y) ** 2 for x, y in zip(a, b)) / len(a)
+ratio = 10 * math.log10(255 ** 2 / error) if error else math.inf
+assert ratio >= float(sys.argv[1]), f'{ratio:.2f} dB, not {sys.argv[1]}'
+P
+}

@@ -44,11 +44,10 @@ struct words {
 
 /* One extension that the next instance is made with; NULL: none. */
 extern const char *const *small_extensions;
+/* Changes what the device is made with; NULL: nothing. */
+extern void (*small_device)(VkDeviceCreateInfo *info);
 /* The pNext of the next device; NULL: none. */
 extern const void *small_features;
-
-/* The next device is made with VK_KHR_synchronization2; the feature is one of small_features. */
-extern int small_synchronization2;
 
 /* `push`: descriptors are pushed, so the set layout is for that. */
 void small_init(struct small *s, int push);

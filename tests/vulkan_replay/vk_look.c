@@ -178,19 +178,27 @@ static void run2(const struct small *s, VkCommandBuffer commands)
     TRY(vkQueueWaitIdle(s->queue));
 }
 
-int main(void)
+static void want_synchronization2(VkDeviceCreateInfo *info)
 {
-    static const char *const extensions[] = {"VK_EXT_debug_utils"};
+    static const char *const names[] = {"VK_KHR_synchronization2"};
     static const VkPhysicalDeviceSynchronization2Features feature = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
         .synchronization2 = VK_TRUE};
+
+    info->pNext = &feature;
+    info->enabledExtensionCount = 1;
+    info->ppEnabledExtensionNames = names;
+}
+
+int main(void)
+{
+    static const char *const extensions[] = {"VK_EXT_debug_utils"};
     struct small s;
     struct words w;
     VkCommandBuffer commands;
 
     small_extensions = extensions;
-    small_features = &feature;
-    small_synchronization2 = 1;
+    small_device = want_synchronization2;
     small_init(&s, 0);
     find_functions(&s);
     words_init(&s, &w);
