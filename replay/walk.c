@@ -463,7 +463,8 @@ static int look(struct tsm_replay *p, const struct sbt_record *record)
 {
     int error = 0;
 
-    if (!p->options.look || !p->backend->wants_look || !p->backend->wants_look(p->state, record))
+    if (!p->options.look || record->seq < p->plan.from_seq || !is_needed(p, record) ||
+        !p->backend->wants_look || !p->backend->wants_look(p->state, record))
         return 0;
     error = wait_for_device(p);
     if (!error)

@@ -338,6 +338,11 @@ static int told(struct run *run, const struct tsm_replay_result *result)
         return told_dry(run);
     bool only_looked = run->looks && result->verdict == TSM_CANNOT_TELL;
 
+    if (run->looks && !run->look.present && !result->look_count)
+        return tsm_complain("%s: what is to be looked at was not replayed: it lies outside of "
+                            "--range or --streams, or before recording began",
+                            sbt_reader_name(run->reader));
+
     if (run->json)
         json_result(run->json, result);
     else if (only_looked)
@@ -376,6 +381,8 @@ static int replay_trace(struct run *run)
     int status;
 
     tsm_trace_note_damage(run->reader, &told);
+    if (run->values->check && tsm_look_settle(&run->look, &run->values->look))
+        return tsm_complain("--check runs the trace many times: look at it without --check");
     if (settle_options(run) < 0 || tsm_symbols_create(&run->symbols, run->reader) < 0)
         return tsm_complain_error();
     if (run->values->json) {

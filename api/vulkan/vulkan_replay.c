@@ -23,6 +23,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_shaders_finish(r);
     vkr_hold_finish(r);
     vkr_objects_finish(r);
+    vkr_show_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
     vkr_opaque_finish(r);
@@ -215,6 +216,7 @@ static uint64_t backend_looked(struct tsm_backend_state *state)
 
 static int backend_ended(struct tsm_backend_state *state)
 {
+    vkr_show_hold(&state->replay);
     return vkr_shaders_check(&state->replay);
 }
 

@@ -23,10 +23,21 @@ struct vk_instance_state {
     struct vk_instance_state *next_free;
 };
 
+/* See vulkan_source_clock.c. */
+struct vk_device_clock {
+    double period_ns;        /* of a tick */
+    bool can_compare;        /* with the host's */
+    uint64_t ticks, host_ns; /* were the same moment; host_ns 0: not asked yet */
+};
+
 struct vk_device_state {
     struct vk_device_dispatch dispatch; /* first */
     struct vk_device_functions below;   /* as they were before ours took the place of some */
     VkPhysicalDeviceMemoryProperties memory;
+    PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours; NULL: no loader */
+    struct vk_device_clock clock;
+    PFN_vkGetDeviceQueue get_queue; /* behind those of vulkan_source_time.c */
+    PFN_vkGetDeviceQueue2 get_queue2;
     bool on_processor; /* the device's memory is memory of this process */
     bool has_queue;    /* it was made with one of this family, without flags */
     uint32_t queue_family;
