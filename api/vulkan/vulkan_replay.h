@@ -199,6 +199,8 @@ int vkr_unmap_memory(struct vkr_call *c);
 /* Bytes of the trace into memory. */
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
                      uint64_t offset);
+/* All of it, of ours; it can be mapped. */
+void vkr_memory_put(const struct vkr_memory *m, const uint8_t *bytes);
 /* Memory in which an address of the program's lies; NULL: none. */
 struct vkr_memory *vkr_memory_written(const struct vkr *r, uint64_t address, uint64_t *offset);
 int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema);
@@ -444,6 +446,8 @@ struct vkr {
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
+    struct vkr_held *held;  /* what vkr_back() goes back to */
+    struct sbt_map repeated; /* vkr_repeats(): command buffer id -> how it was met */
     bool is_early;      /* before the checkpoint: commands are followed, and not sent */
     bool must_restore;  /* the checkpoint has begun, and what was followed is not yet so */
     uint64_t validation_count; /* errors that the validation layer reported */

@@ -384,6 +384,13 @@ int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob 
     return error < 0 ? error : 0;
 }
 
+void vkr_memory_put(const struct vkr_memory *m, const uint8_t *bytes)
+{
+    flush(m, false);
+    memcpy(m->mapped, bytes, m->size);
+    flush(m, true);
+}
+
 int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema)
 {
     int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
