@@ -144,7 +144,8 @@ static bool is_same(const struct tsm_ring_job *job, const struct tsm_ring_record
 
 #define PROBE_MAX 8u /* keys tried for a job; then the newest takes the last one's place */
 
-/* Where the job that the record speaks of has its place + 1, or may have it. NULL: out of memory. */
+/* Where the job that the record speaks of has its place + 1, or may have it. NULL: out of memory.
+ */
 static uint64_t *find_place(struct tsm_ring_jobs *jobs, struct sbt_map *places,
                             const struct tsm_ring_record *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which ring job a recorded submit became. Both sides know process, context, and number: the program
- * from its ioctl, the kernel from the job's fence. Where a submit returned no fence, the time of its
- * call is all there is.
+ * Which ring job a recorded submit became. Both sides know process, context, and number: the
+ * program from its ioctl, the kernel from the job's fence. Where a submit returned no fence, the
+ * time of its call is all there is.
  */
 #ifndef ANALYSIS_RING_JOIN_H
 #define ANALYSIS_RING_JOIN_H
@@ -12,9 +12,9 @@
 /* A submit as the program made it. */
 struct tsm_ring_submit {
     uint32_t pid;
-    uint32_t ring;         /* the kernel's number of it; 0 not known */
-    uint64_t ctx, seqno;   /* of the fence that it returned; seqno 0: not known */
-    uint64_t begin_ns;     /* of the call, on CLOCK_MONOTONIC */
+    uint32_t ring;       /* the kernel's number of it; 0 not known */
+    uint64_t ctx, seqno; /* of the fence that it returned; seqno 0: not known */
+    uint64_t begin_ns;   /* of the call, on CLOCK_MONOTONIC */
     uint64_t end_ns;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The payload of KERNEL_EVENTS chunks: records as kernel/include/grtrace.h describes them, which the
- * kernel module wrote. docs/FORMAT.md section 10.2.
+ * The payload of KERNEL_EVENTS chunks: records as kernel/include/grtrace.h describes them, which
+ * the kernel module wrote. docs/FORMAT.md section 10.2.
  */
 #ifndef FORMAT_KERNEL_EVENTS_H
 #define FORMAT_KERNEL_EVENTS_H

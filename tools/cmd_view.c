@@ -3,6 +3,7 @@
 
 #include "format/json.h"
 #include "tools/json_out.h"
+#include "tools/kernel_view.h"
 #include "tools/record_text.h"
 #include "tools/selection.h"
 #include "tools/symbol.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 
 struct view_values {
-    bool stacks, json, failed, repair;
+    bool stacks, json, failed, repair, kernel;
     const char *calls;
     uint64_t limit;
     struct tsm_selection_streams streams;
@@ -46,6 +47,12 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(view_values, stacks),
      .help = "Under each record, the program's stack that sent it, with function, source file and "
              "line where the program's files are still here."},
+    {.name = "kernel",
+     .letter = 'k',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, kernel),
+     .help = "Also what the kernel recorded meanwhile, among the records by time: a line begins with "
+             "k, its CPU and the process."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, json),
@@ -65,6 +72,7 @@ struct view {
     struct tsm_record_text text;
     struct tsm_symbols *symbols;
     struct tsm_buffer json; /* --json: the lines of a record */
+    struct tsm_kernel_view *kernel; /* --kernel */
     struct tsm_buffer told; /* --json --stacks: a bit for each stack that was written */
     uint64_t shown;
     uint64_t record_count; /* of the trace, for progress */
@@ -179,6 +187,7 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
     if (view->values->json)
         show_header_json(view);
     while ((limit == 0 || view->shown < limit) && (more = sbt_cursor_next(cursor, &record)) > 0) {
+        tsm_kernel_view_upto(view->kernel, record->time_ns);
         if (wanted(view, record))
             show(view, record);
         if (record->seq % 4096 == 0)
@@ -186,6 +195,8 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
         if (ferror(stdout))
             break;
     }
+    if (more == 0)
+        tsm_kernel_view_upto(view->kernel, UINT64_MAX);
     return more < 0 ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
@@ -204,6 +215,7 @@ static int view_trace(const struct view_values *v, const char *path)
     tsm_trace_note_damage(view.reader, &told);
     tsm_record_text_init(&view.text, view.reader);
     if ((v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
+        (v->kernel && tsm_kernel_view_create(&view.kernel, view.reader, v->json) < 0) ||
         sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
         tsm_complain_error();
     else
@@ -211,6 +223,7 @@ static int view_trace(const struct view_values *v, const char *path)
     tsm_trace_note_damage(view.reader, &told);
     sbt_cursor_destroy(cursor);
     tsm_symbols_destroy(view.symbols);
+    tsm_kernel_view_destroy(view.kernel);
     tsm_record_text_finish(&view.text);
     tsm_buffer_finish(&view.json);
     tsm_buffer_finish(&view.told);

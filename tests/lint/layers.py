@@ -19,7 +19,7 @@ ALLOWED = {
     "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc",
               "kernel/include"},
     "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu",
-              "kernel/include"},
+              "kernel/include", "kernel/tests"},
     "bench": {"base", "format", "capture", "replay", "analysis", "api", "emu", "tests"},
 }
 # api/X/X_source*.c is the traced program's side, api/X/X_replay*.c the replayer's.

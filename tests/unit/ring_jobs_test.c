@@ -158,8 +158,13 @@ static void test_join(void)
         {.pid = 77, .ring = 2, .begin_ns = 395, .end_ns = 405},           /* on another ring */
         {.pid = 77, .ctx = 6, .seqno = 1, .begin_ns = 0, .end_ns = 1000}, /* taken already */
     };
-    const size_t wanted[] = {1, TSM_RING_JOIN_NONE, TSM_RING_JOIN_NONE, 0,
-                             TSM_RING_JOIN_NONE, TSM_RING_JOIN_NONE, TSM_RING_JOIN_NONE};
+    const size_t wanted[] = {1,
+                             TSM_RING_JOIN_NONE,
+                             TSM_RING_JOIN_NONE,
+                             0,
+                             TSM_RING_JOIN_NONE,
+                             TSM_RING_JOIN_NONE,
+                             TSM_RING_JOIN_NONE};
     size_t got[7];
 
     add(&m, GRTRACE_SUBMIT, 100, 5, 1);

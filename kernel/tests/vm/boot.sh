@@ -36,8 +36,9 @@ add_named() {
     done < <(/sbin/modprobe -d "$kernel" -S "$version" --show-depends "$1")
 }
 add_file() {
-    local file=${1%%:*} place
-    place=$(basename "${1##*:}")
+    local file=${1%%:*} place=${1##*:}
+    [ "$place" != "$1" ] || place=${1##*/}
+    mkdir -p "$(dirname "$root/test/$place")"
     cp -L "$file" "$root/test/$place"
     { ldd "$file" 2>/dev/null | grep -o '/[^ ]*' || true; } | while read -r library; do
         mkdir -p "$root$(dirname "$library")"

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module, the mock driver and the test programs for Debian's kernel SERIES, and run all of
 # it in a virtual machine. Exit status 77 where kernel, emulator or compiler cannot be had.
-# Usage: run.sh SERIES BUILD-FOLDER [suite|cost]
+# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|tools MESON-BUILD-FOLDER]
+# suite: the module; cost: its instructions; tools: what user space makes of it
 set -euo pipefail
-series=$1 build=$2/kernel-$1 what=${3:-suite}
+series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
 export PATH=$PATH:/sbin:/usr/sbin
 
@@ -32,5 +33,13 @@ if [ "$what" = cost ]; then
 fi
 files=(-f "$tests/test_life.sh")
 for program in "$build"/tests/test_*.c; do files+=(-f "${program%.c}"); done
-exec "$tests/vm/boot.sh" "$kernel" "$tests/suite.sh" "${common[@]}" -m "$build/tests/mockgpu/mockgpu.ko" \
+script=$tests/suite.sh
+if [ "$what" = tools ]; then
+    script=$tests/tools.sh
+    for file in tools/tracesmith interpose/libts_capture.so interpose/shim/libcuda.so.1 \
+        emu/libcuda.so.1 tests/kernel/two_gpus; do
+        files+=(-f "$4/$file:$file")
+    done
+fi
+exec "$tests/vm/boot.sh" "$kernel" "$script" "${common[@]}" -m "$build/tests/mockgpu/mockgpu.ko" \
     "${files[@]}"
