@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "format/kernel_events.h"
 #include "format/limits.h"
 #include "format/table.h"
 #include "tracesmith/error.h"
@@ -364,8 +365,11 @@ int sbt_check_content(struct sbt_checker *c)
         return sbt_check_trailer(c);
     case SBT_CHUNK_CHECKPOINT:
         return check_table(c, check_checkpoint);
-    case SBT_CHUNK_CODE:
     case SBT_CHUNK_KERNEL_EVENTS:
+        if (sbt_kernel_record_count(c->payload, c->head.raw_size) != c->head.count)
+            sbt_check_say(c, "its kernel records are malformed, or not %u", c->head.count);
+        break;
+    case SBT_CHUNK_CODE:
     case SBT_CHUNK_TYPE_END:
         break;
     }

@@ -25,7 +25,7 @@ enum sbt_chunk_type {
     SBT_CHUNK_EVENTS = 8,
     SBT_CHUNK_BLOBS = 9,
     SBT_CHUNK_CODE = 10,          /* reserved */
-    SBT_CHUNK_KERNEL_EVENTS = 11, /* reserved */
+    SBT_CHUNK_KERNEL_EVENTS = 11,
     SBT_CHUNK_CHECKPOINT = 12,
     SBT_CHUNK_INDEX = 13,
     SBT_CHUNK_TRAILER = 14,

@@ -197,6 +197,21 @@ int sbt_writer_checkpoint(struct sbt_writer *w, const struct sbt_checkpoint *che
     return error ? error : sbt_queue_drain(&w->queue);
 }
 
+int sbt_writer_kernel_chunk(struct sbt_writer *w, const void *records, size_t size, uint32_t count)
+{
+    struct sbt_job *job;
+    int error = metadata_first(w);
+
+    if (!error)
+        error = writer_take(w, SBT_CHUNK_KERNEL_EVENTS, &job);
+    if (error)
+        return error;
+    job->head.count = count;
+    tsm_buffer_add(&job->raw, records, size);
+    error = sbt_queue_submit(&w->queue);
+    return error ? error : sbt_writer_leaf_if_due(w);
+}
+
 /* ---- index ---- */
 
 static int pieces_flush(struct sbt_writer *w)

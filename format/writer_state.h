@@ -101,6 +101,9 @@ int sbt_writer_flush_all(struct sbt_writer *w);
 /* A CHECKPOINT_END was the last record: all that is pending, then a CHECKPOINT chunk. */
 int sbt_writer_checkpoint(struct sbt_writer *w, const struct sbt_checkpoint *checkpoint);
 
+/* A KERNEL_EVENTS chunk of `count` sound records. */
+int sbt_writer_kernel_chunk(struct sbt_writer *w, const void *records, size_t size, uint32_t count);
+
 /* An index leaf, if enough was written since the last one. */
 int sbt_writer_leaf_if_due(struct sbt_writer *w);
 

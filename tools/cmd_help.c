@@ -47,7 +47,8 @@ static void page_overview(struct tsm_page *page)
     tsm_page_heading(page, "Commands");
     for (size_t i = 0; tsm_commands[i]; i++) {
         const struct tsm_command *c = tsm_commands[i];
-        tsm_format(term, sizeof(term), c->alias ? "%s, %s" : "%s", c->name, c->alias);
+        bool other = c->alias && strcmp(c->alias, c->name) != 0;
+        tsm_format(term, sizeof(term), other ? "%s, %s" : "%s", c->name, c->alias);
         tsm_page_item(page, term, c->summary);
     }
     tsm_page_heading(page, "First steps");

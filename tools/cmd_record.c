@@ -5,12 +5,14 @@
 #include "capture/settings.h"
 #include "tools/locate.h"
 #include "tools/child.h"
+#include "tools/kernel_session.h"
 #include "tools/recorded.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@
 #define SETTING_COUNT_MAX 48
 
 struct record_values {
-    bool audit, emu;
+    bool audit, emu, kernel;
     const char *settings[SETTING_COUNT_MAX]; /* by row of the settings table; NULL: not given */
 };
 
@@ -35,6 +37,13 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(record_values, audit),
      .help = "Also load libts_audit.so (LD_AUDIT), for programs that find the driver in ways that "
              "LD_PRELOAD does not reach. Slows down program start."},
+    {.name = "kernel",
+     .letter = 'k',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(record_values, kernel),
+     .help = "Also record what the kernel's GPU rings do meanwhile, with the module grtrace.ko (as "
+             "root): it goes into the program's trace, on the same clock. 'grtrace report' and "
+             "'tsview --kernel' show it."},
     {0},
 };
 
@@ -148,9 +157,44 @@ static int prepare(const struct record_values *v, char *output, size_t size)
     return v->emu ? tsm_environment_emu() : 0;
 }
 
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static struct tsm_kernel_session kernel;
+
+/* Beside the trace, under a name that no trace of the program takes. */
+static int kernel_begin(char *part, size_t size, const char *output)
+{
+    tsm_format(part, size, "%s.kernel-%d", output, (int)getpid());
+    return tsm_kernel_session_begin(&kernel, part);
+}
+
+/* Into the trace of the program itself; where it left none, what was collected stays. */
+static void kernel_end(const char *part, const struct tsm_recording *recording, pid_t pid)
+{
+    char path[PATH_MAX];
+
+    if (tsm_kernel_session_end(&kernel) < 0) {
+        tsm_complain_error();
+        return;
+    }
+    if (!tsm_recording_find(path, sizeof(path), recording, pid)) {
+        tsm_note("%s: %" PRIu64 " kernel records; the program left no trace to put them into", part,
+                 kernel.collect.record_count);
+        return;
+    }
+    if (tsm_kernel_append(path, part) < 0) {
+        tsm_complain_error();
+        tsm_note("%s: what the kernel recorded is here", part);
+        return;
+    }
+    unlink(part);
+    tsm_note("%s: %" PRIu64 " kernel records", path, kernel.collect.record_count);
+}
+
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
-    char output[PATH_MAX + 1];
+    char output[PATH_MAX + 1], part[PATH_MAX + 32];
+    const struct record_values *v = values;
     struct tsm_recording recording;
     struct tsm_program_end end;
     const char *unreachable = tsm_program_unreachable(words->words[0]);
@@ -162,13 +206,22 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (unreachable)
         tsm_note("%s is %s: LD_PRELOAD does not reach it%s", words->words[0], unreachable,
                  "; it runs, but is not recorded");
+    if (v->kernel && kernel_begin(part, sizeof(part), output) < 0) {
+        tsm_complain_error();
+        return TSM_EXIT_OURS;
+    }
     tsm_recording_begin(&recording, output);
-    if (!tsm_program_run(&end, words->words))
+    if (!tsm_program_run(&end, words->words)) {
+        if (v->kernel && tsm_kernel_session_end(&kernel) == 0)
+            unlink(part);
         return end.status;
+    }
     if (end.signal)
         tsm_note("%s was ended by signal %d (%s)", words->words[0], end.signal,
                  strsignal(end.signal));
     tsm_recording_report(&recording, end.pid);
+    if (v->kernel)
+        kernel_end(part, &recording, end.pid);
     return end.status;
 }
 
@@ -187,7 +240,8 @@ const struct tsm_command tsm_command_record = {
     .examples = "tsrecord ./app --size 1024            writes trace.sbt\n"
                 "tsrecord -o 'run-%p.sbt' -- make test  one trace a process\n"
                 "tsrecord --stacks=off --emu ./app     no stacks, on the software GPU\n"
-                "tsrecord --keep=10 ./server           only the last ten seconds\n",
+                "tsrecord --keep=10 ./server           only the last ten seconds\n"
+                "tsrecord --kernel ./app               with the kernel's side, as root\n",
     .exit_status = "PROGRAM's|its own status; 128+N if signal N ended it\n"
                    "125|tsrecord itself failed, and PROGRAM did not run\n"
                    "126|PROGRAM cannot be run\n"

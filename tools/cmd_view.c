@@ -3,6 +3,7 @@
 
 #include "format/json.h"
 #include "tools/json_out.h"
+#include "tools/kernel_view.h"
 #include "tools/record_text.h"
 #include "tools/selection.h"
 #include "tools/submit_tree.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 
 struct view_values {
-    bool stacks, json, failed, repair, tree;
+    bool stacks, json, failed, repair, tree, kernel;
     const char *calls;
     uint64_t limit;
     struct tsm_selection_streams streams;
@@ -47,6 +48,12 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(view_values, stacks),
      .help = "Under each record, the program's stack that sent it, with function, source file and "
              "line where the program's files are still here."},
+    {.name = "kernel",
+     .letter = 'k',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, kernel),
+     .help = "Also what the kernel recorded meanwhile, among the records by time: a line begins with "
+             "k, its CPU and the process."},
     {.name = "tree",
      .letter = 't',
      .type = TSM_OPTION_FLAG,
@@ -75,6 +82,7 @@ struct view {
     struct tsm_record_text text;
     struct tsm_symbols *symbols;
     struct tsm_buffer json; /* --json: the lines of a record */
+    struct tsm_kernel_view *kernel; /* --kernel */
     struct tsm_buffer told; /* --json --stacks: a bit for each stack that was written */
     uint64_t shown;
     uint64_t record_count; /* of the trace, for progress */
@@ -189,6 +197,7 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
     if (view->values->json)
         show_header_json(view);
     while ((limit == 0 || view->shown < limit) && (more = sbt_cursor_next(cursor, &record)) > 0) {
+        tsm_kernel_view_upto(view->kernel, record->time_ns);
         if (wanted(view, record))
             show(view, record);
         if (record->seq % 4096 == 0)
@@ -196,6 +205,8 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
         if (ferror(stdout))
             break;
     }
+    if (more == 0)
+        tsm_kernel_view_upto(view->kernel, UINT64_MAX);
     return more < 0 ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
@@ -233,6 +244,7 @@ static int view_trace(const struct view_values *v, const char *path)
     tsm_record_text_init(&view.text, view.reader);
     if (tsm_selection_filter(&filter, view.reader, &v->streams, &v->range) < 0 ||
         (v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
+        (v->kernel && tsm_kernel_view_create(&view.kernel, view.reader, v->json) < 0) ||
         sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
         tsm_complain_error();
     else
@@ -240,6 +252,7 @@ static int view_trace(const struct view_values *v, const char *path)
     tsm_trace_note_damage(view.reader, &told);
     sbt_cursor_destroy(cursor);
     tsm_symbols_destroy(view.symbols);
+    tsm_kernel_view_destroy(view.kernel);
     tsm_record_text_finish(&view.text);
     tsm_buffer_finish(&view.json);
     tsm_buffer_finish(&view.told);

@@ -141,3 +141,35 @@ void tsm_recording_report(const struct tsm_recording *recording, pid_t pid)
                  " ('tracesmith coverage' lists them)");
     globfree(&found);
 }
+
+/* ---- one process' ---------------------------------------------------------------------------- */
+
+static bool is_of(const char *path, pid_t pid)
+{
+    struct sbt_reader *reader = NULL;
+    const char *text = NULL;
+    bool is;
+
+    if (sbt_reader_open(&reader, path) == 0)
+        text = sbt_reader_metadata_find(reader, "process.pid");
+    is = text && strtoll(text, NULL, 10) == (long long)pid;
+    sbt_reader_destroy(reader);
+    return is;
+}
+
+bool tsm_recording_find(char *path, size_t size, const struct tsm_recording *recording, pid_t pid)
+{
+    glob_t found = {0};
+    bool any = false;
+
+    glob(recording->pattern, GLOB_NOSORT, NULL, &found);
+    glob(recording->again, GLOB_NOSORT | GLOB_APPEND, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc && !any; i++) {
+        if (!is_fresh(found.gl_pathv[i], &recording->begin) || !is_of(found.gl_pathv[i], pid))
+            continue;
+        tsm_format(path, size, "%s", found.gl_pathv[i]);
+        any = true;
+    }
+    globfree(&found);
+    return any;
+}

@@ -6,6 +6,8 @@
 #define TOOLS_RECORDED_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -21,5 +23,8 @@ void tsm_recording_begin(struct tsm_recording *recording, const char *output);
 /* Salvage what a crash left, and note "trace.sbt: 1024 commands, 3 streams, 12.3 MB, complete" for
  * each trace, that of process `pid` first; or that there is none, and why that may be. */
 void tsm_recording_report(const struct tsm_recording *recording, pid_t pid);
+
+/* A trace of process `pid` itself, into path. False: there is none. */
+bool tsm_recording_find(char *path, size_t size, const struct tsm_recording *recording, pid_t pid);
 
 #endif

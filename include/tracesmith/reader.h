@@ -86,6 +86,10 @@ const struct sbt_mapping *sbt_reader_mapping(struct sbt_reader *r, size_t index)
 size_t sbt_reader_checkpoint_count(struct sbt_reader *r);
 const struct sbt_checkpoint *sbt_reader_checkpoint(struct sbt_reader *r, size_t index);
 
+/* The `index`-th chunk of what the kernel module recorded: *out is malloc'ed and holds `size` bytes of
+ * sound records (kernel/include/grtrace.h). TSM_E_NOT_FOUND, without a message, past the last. */
+int sbt_reader_kernel_events(struct sbt_reader *r, size_t index, uint8_t **out, size_t *size);
+
 /* The bytes of a piece into out[SBT_PIECE_SIZE], checked against the key. Returns their count. */
 int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out);
 

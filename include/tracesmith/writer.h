@@ -75,6 +75,10 @@ int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8
  * CHECKPOINT_END everything so far, and what lets a reader find the checkpoint, goes to the file. */
 int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *record);
 
+/* What the kernel module recorded meanwhile: `size` bytes of records as kernel/include/grtrace.h has
+ * them, in order of gseq, at most 64 MiB. They become one chunk; 1 MiB at a time is a good size. */
+int sbt_writer_kernel_events(struct sbt_writer *w, const void *records, size_t size);
+
 /* From now on compress in the caller (true), whatever options->threads says, or in those threads
  * (false, as at first). Several threads are faster; one costs less CPU, because nothing moves between
  * cores. */

@@ -107,6 +107,8 @@ void grtrace_close(void);
 u64 grtrace_next_gseq(void);
 u64 grtrace_session_start_ns(void);
 
+void grtrace_shutdown(void); /* stop, and start no more; takes the mutex itself */
+
 extern struct mutex grtrace_mutex;
 extern struct dentry *grtrace_folder;
 

@@ -22,6 +22,7 @@ static struct rchan *channel; /* that records go to; NULL: none */
 static struct rchan *stopped_channel; /* that only readers use */
 static atomic64_t gseq;
 static bool overwrite;
+static bool unloading;
 
 /* Of each CPU while no session runs: it has no room, so that the first look at a buffer is one. */
 static struct rchan_buf full_buf = { .offset = SIZE_MAX };
@@ -297,6 +298,8 @@ int grtrace_start(void)
 	struct grtrace_config config;
 	struct rchan *chan;
 
+	if (unloading)
+		return -ESHUTDOWN;
 	if (channel)
 		return -EALREADY;
 	grtrace_close();
@@ -366,4 +369,12 @@ void grtrace_stop(void)
 	cpus_read_unlock();
 	flush(chan);
 	stopped_channel = chan;
+}
+
+void grtrace_shutdown(void)
+{
+	mutex_lock(&grtrace_mutex);
+	grtrace_stop();
+	unloading = true; /* `control` may be open still */
+	mutex_unlock(&grtrace_mutex);
 }

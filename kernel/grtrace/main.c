@@ -33,9 +33,7 @@ no_jobs:
 
 static void __exit grtrace_exit(void)
 {
-	mutex_lock(&grtrace_mutex);
-	grtrace_stop();
-	mutex_unlock(&grtrace_mutex);
+	grtrace_shutdown();
 	grtrace_attach_finish();
 	grtrace_close(); /* its files lie in the folder that goes next */
 	grtrace_files_finish();

@@ -41,12 +41,14 @@ for i in 1 2 3; do
 done
 wait $!
 ok 0 "sessions came and went, with readers"
+echo 0 > /sys/devices/system/cpu/cpu1/online
 echo start > $folder/control
 for i in 1 2; do
+    echo 1 > /sys/devices/system/cpu/cpu1/online
     echo 0 > /sys/devices/system/cpu/cpu1/online
     echo flush > $folder/control
-    echo 1 > /sys/devices/system/cpu/cpu1/online
 done
+echo 1 > /sys/devices/system/cpu/cpu1/online
 ok $? "a CPU came and went"
 taskset 2 "$here/test_traffic" 0 > /dev/null
 echo stop > $folder/control

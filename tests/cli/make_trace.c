@@ -297,6 +297,17 @@ static void put_many(struct scene *s, uint64_t count)
         put_launch(s, (uint32_t)(i & 3), 1, i & 1023, 1);
 }
 
+/* What kernel_records.py made. */
+static void put_kernel(struct scene *s, const char *path)
+{
+    static uint8_t records[65536];
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(records, 1, sizeof(records), file) : 0;
+
+    check(size ? sbt_writer_kernel_events(s->writer, records, size) : TSM_E_IO);
+    fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     struct scene s = {0};
@@ -304,9 +315,9 @@ int main(int argc, char **argv)
     const char *scene = argc > 2 ? argv[1] : "";
 
     if (argc < 3) {
-        fprintf(stderr,
-                "usage: make_trace whole|other|torn|lossy|many|self|stranger|structs|structs_other "
-                "PATH [COUNT]\n");
+        fprintf(stderr, "usage: make_trace "
+                        "whole|other|torn|lossy|many|self|stranger|structs|structs_other|kernel "
+                        "PATH [COUNT|RECORDS]\n");
         return 2;
     }
     begin(&s, argv[2]);
@@ -319,6 +330,8 @@ int main(int argc, char **argv)
         put_self(&s, strcmp(scene, "stranger") == 0);
     else
         put_program(&s, 0x5000000000, strcmp(scene, "other") == 0 ? "other text" : "payload text");
+    if (strcmp(scene, "kernel") == 0 && argc > 3)
+        put_kernel(&s, argv[3]);
     totals.lost_count = strcmp(scene, "lossy") == 0 ? 3 : 0;
     if (strcmp(scene, "torn") == 0)
         check(sbt_writer_flush(s.writer));

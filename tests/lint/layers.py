@@ -14,10 +14,12 @@ ALLOWED = {
     "capture": {"base", "format", "api/api.h"},
     "interpose": {"base", "capture", "api/api.h"},
     "replay": {"base", "format", "analysis", "api/api.h"},
-    "analysis": {"base", "format"},
+    "analysis": {"base", "format", "kernel/include"},
     "emu": {"base", "api/cuda/cuda_abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc"},
-    "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc"},
-    "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu"},
+    "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc",
+              "kernel/include"},
+    "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu",
+              "kernel/include", "kernel/tests"},
     "bench": {"base", "format", "capture", "replay", "analysis", "api", "emu", "tests"},
 }
 # api/X/X_source*.c is the traced program's side, api/X/X_replay*.c the replayer's.

@@ -173,9 +173,12 @@ static enum drm_gpu_sched_stat timedout_job(struct drm_sched_job *base)
 	struct mock_ring *ring = job_of(base)->ring;
 	struct mock_job *job, *next;
 	unsigned long flags;
+	bool late;
 
 	drm_sched_stop(&ring->sched, base);
-	drm_sched_increase_karma(base);
+	late = dma_fence_is_signaled(&base->s_fence->finished); /* it ended meanwhile */
+	if (!late)
+		drm_sched_increase_karma(base);
 	spin_lock_irqsave(&ring->lock, flags);
 	ring->running = NULL;
 	list_for_each_entry_safe(job, next, &ring->jobs, link) {
@@ -183,7 +186,8 @@ static enum drm_gpu_sched_stat timedout_job(struct drm_sched_job *base)
 		dma_fence_put(job->fence);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
-	dma_fence_set_error(&base->s_fence->finished, -ETIME);
+	if (!late)
+		dma_fence_set_error(&base->s_fence->finished, -ETIME);
 	drm_sched_resubmit_jobs(&ring->sched);
 	restart(&ring->sched);
 #ifdef HAVE_STAT_RESET

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #define MOCKGPU_RING_COUNT 4
-#define MOCKGPU_TIMEOUT_MS 400 /* of a job that hangs */
+#define MOCKGPU_TIMEOUT_MS 3000 /* of a job that hangs; long, for machines that are busy */
 
 #define MOCKGPU_HANG 1u /* the job does not end by itself */
 #define MOCKGPU_HIGH 2u /* of high priority: goes before others, also before one that runs */

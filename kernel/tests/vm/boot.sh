@@ -3,10 +3,13 @@
 # Boot an unpacked kernel (fetch.sh) under emulation with an initramfs of busybox, modules, and files;
 # run /test/SCRIPT in it. The serial line goes to stdout. Exit status: the script's, 99 when the
 # machine did not end by itself in time.
-# Usage: boot.sh KERNEL SCRIPT [-m MODULE]... [-f FILE[:PLACE]]... [-a APPEND] [-- QEMU-OPTION...]
+# Usage: boot.sh KERNEL SCRIPT [-m MODULE]... [-l MODULE]... [-f FILE[:PLACE]]... [-a APPEND]
+#                [-- QEMU-OPTION...]
 #   -m  a module: a name (with all that it needs) or a .ko file; loaded in this order
+#   -l  the same, but left to the script: /modules/later names the files, in order
 #   -f  a file, with the libraries that it needs; PLACE as in /test/PLACE
-# TS_VM_CPUS (2), TS_VM_THREADS (multi, single) and TS_VM_TIMEOUT (240 s) change the machine.
+# TS_VM_CPUS (2), TS_VM_TIMEOUT (480 s) and TS_VM_THREADS (single; multi is no faster on two cores, and
+# with it QEMU 7.2 trips over code that patches itself) change the machine.
 # Never with KVM: what a test measures must not depend on where it runs.
 set -euo pipefail
 kernel=$1 script=$2
@@ -27,7 +30,7 @@ add_module() {
     *) cp "$1" "$root/modules/$name" ;;
     esac
     strip -g "$root/modules/${name%.xz}"
-    echo "${name%.xz}" >> "$root/modules/order"
+    echo "${name%.xz}" >> "$root/modules/$list"
 }
 add_named() {
     local word path rest
@@ -36,8 +39,9 @@ add_named() {
     done < <(/sbin/modprobe -d "$kernel" -S "$version" --show-depends "$1")
 }
 add_file() {
-    local file=${1%%:*} place
-    place=$(basename "${1##*:}")
+    local file=${1%%:*} place=${1##*:}
+    [ "$place" != "$1" ] || place=${1##*/}
+    mkdir -p "$(dirname "$root/test/$place")"
     cp -L "$file" "$root/test/$place"
     { ldd "$file" 2>/dev/null | grep -o '/[^ ]*' || true; } | while read -r library; do
         mkdir -p "$root$(dirname "$library")"
@@ -48,7 +52,9 @@ add_file() {
 append=
 while [ $# -gt 0 ]; do
     case $1 in
-    -m) case $2 in *.ko) add_module "$2" ;; *) add_named "$2" ;; esac ;;
+    -m | -l)
+        [ "$1" = -m ] && list=order || list=later
+        case $2 in *.ko) add_module "$2" ;; *) add_named "$2" ;; esac ;;
     -f) add_file "$2" ;;
     -a) append=$2 ;;
     --) shift; break ;;
@@ -59,7 +65,7 @@ done
 trap 'rm -rf "$root" "$root.img"' EXIT
 
 status=0
-timeout "${TS_VM_TIMEOUT:-240}" qemu-system-x86_64 -accel "tcg,thread=${TS_VM_THREADS:-multi}" -cpu qemu64 -M pc -smp "${TS_VM_CPUS:-2}" -m 512M \
+timeout "${TS_VM_TIMEOUT:-480}" qemu-system-x86_64 -accel "tcg,thread=${TS_VM_THREADS:-single}" -cpu qemu64 -M pc -smp "${TS_VM_CPUS:-2}" -m 512M \
     -kernel "$kernel/vmlinux" -initrd "$root.img" -nodefaults -display none -serial stdio -no-reboot \
     -device isa-debug-exit,iobase=0xf4,iosize=4 \
     -append "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check cryptomgr.notests $append" \

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module, the mock driver and the test programs for Debian's kernel SERIES, and run all of
 # it in a virtual machine. Exit status 77 where kernel, emulator or compiler cannot be had.
-# Usage: run.sh SERIES BUILD-FOLDER [suite|cost]
+# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools MESON-BUILD-FOLDER]
+# suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it
 set -euo pipefail
-series=$1 build=$2/kernel-$1 what=${3:-suite}
+series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
 export PATH=$PATH:/sbin:/usr/sbin
 
@@ -27,10 +28,22 @@ flock -u 8
 
 common=(-m drm -m gpu-sched -m "$build/grtrace/grtrace.ko")
 if [ "$what" = cost ]; then
-    TS_VM_CPUS=1 TS_VM_THREADS=single exec "$tests/vm/boot.sh" "$kernel" "$tests/cost.sh" "${common[@]}" \
+    TS_VM_CPUS=1 exec "$tests/vm/boot.sh" "$kernel" "$tests/cost.sh" "${common[@]}" \
         -f "$build/tests/bench/grtrace_bench.ko" -- -icount shift=1,sleep=off
+fi
+if [ "$what" = virtio ]; then
+    exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m "$build/grtrace/grtrace.ko" \
+        -l virtio-gpu -- -vga none -device virtio-gpu-pci
 fi
 files=(-f "$tests/test_life.sh")
 for program in "$build"/tests/test_*.c; do files+=(-f "${program%.c}"); done
-exec "$tests/vm/boot.sh" "$kernel" "$tests/suite.sh" "${common[@]}" -m "$build/tests/mockgpu/mockgpu.ko" \
+script=$tests/suite.sh
+if [ "$what" = tools ]; then
+    script=$tests/tools.sh
+    for file in tools/tracesmith interpose/libts_capture.so interpose/shim/libcuda.so.1 \
+        emu/libcuda.so.1 tests/kernel/two_gpus; do
+        files+=(-f "$4/$file:$file")
+    done
+fi
+exec "$tests/vm/boot.sh" "$kernel" "$script" "${common[@]}" -m "$build/tests/mockgpu/mockgpu.ko" \
     "${files[@]}"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "session.h"
+#include "module_session.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/kernel_collect.h"
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "format/kernel_events.h"
+#include "tools/kernel_files.h"
+#include "tracesmith/error.h"
+#include "tracesmith/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK_SIZE (1u << 20)
+
+static bool open_cpu(struct tsm_collect *c, unsigned cpu)
+{
+    char name[32], path[PATH_MAX];
+
+    tsm_format(name, sizeof(name), "records%u", cpu);
+    tsm_kernel_path(path, sizeof(path), name);
+    c->fds[cpu] = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (c->fds[cpu] >= 0 && cpu >= c->cpu_count)
+        c->cpu_count = cpu + 1;
+    return c->fds[cpu] >= 0;
+}
+
+int tsm_collect_begin(struct tsm_collect *c)
+{
+    bool any = false;
+
+    memset(c, 0, sizeof(*c));
+    for (unsigned cpu = 0; cpu < TSM_COLLECT_CPU_MAX; cpu++)
+        any |= open_cpu(c, cpu);
+    return any ? 0 : tsm_fail(TSM_E_NOT_FOUND, "the kernel module has no records: 'grtrace start'");
+}
+
+/* CPUs may come while a session runs. */
+static int read_cpu(struct tsm_collect *c, unsigned cpu)
+{
+    struct tsm_buffer *queue = &c->queues[cpu];
+    ssize_t got = 0;
+    uint8_t *room;
+
+    if (c->fds[cpu] < 0 && !open_cpu(c, cpu))
+        return 0;
+    if (c->taken[cpu]) {
+        queue->size -= c->taken[cpu];
+        memmove(queue->data, queue->data + c->taken[cpu], queue->size);
+        c->taken[cpu] = 0;
+    }
+    while ((room = tsm_buffer_reserve(queue, 65536)) && (got = read(c->fds[cpu], room, 65536)) > 0)
+        queue->size += (size_t)got;
+    if (!room)
+        return tsm_fail(TSM_E_MEMORY, "out of memory for kernel records");
+    if (got < 0 && errno != EAGAIN && errno != EINTR && errno != EIO)
+        return tsm_fail(TSM_E_IO, "records of CPU %u: %s", cpu, strerror(errno));
+    return 0;
+}
+
+/* The first record of a CPU that is not in order yet; its size, or 0. */
+static size_t head(const struct tsm_collect *c, unsigned cpu, const uint8_t **out)
+{
+    const struct tsm_buffer *queue = &c->queues[cpu];
+
+    *out = queue->data + c->taken[cpu];
+    return sbt_kernel_record_size(*out, queue->size - c->taken[cpu]);
+}
+
+static int write_chunk(struct tsm_collect *c, struct sbt_writer *writer)
+{
+    int error = c->ordered.failed
+                    ? tsm_fail(TSM_E_MEMORY, "out of memory for kernel records")
+                    : sbt_writer_kernel_events(writer, c->ordered.data, c->ordered.size);
+
+    tsm_buffer_clear(&c->ordered);
+    return error;
+}
+
+/* The record that comes next: of this number, or over gaps the lowest. False: it is not there. */
+static bool take_next(struct tsm_collect *c, bool over_gaps)
+{
+    uint64_t lowest = UINT64_MAX;
+    const uint8_t *record, *best = NULL;
+    size_t size, best_size = 0;
+    unsigned best_cpu = 0;
+
+    for (unsigned cpu = 0; cpu < c->cpu_count && lowest != c->next_gseq; cpu++) {
+        size = head(c, cpu, &record);
+        if (size && tsm_get_u64(record + 16) < lowest) {
+            lowest = tsm_get_u64(record + 16);
+            best = record;
+            best_size = size;
+            best_cpu = cpu;
+        }
+    }
+    if (!best || (lowest != c->next_gseq && !over_gaps))
+        return false;
+    tsm_buffer_add(&c->ordered, best, best_size);
+    c->taken[best_cpu] += best_size;
+    c->next_gseq = lowest + 1;
+    c->record_count++;
+    return true;
+}
+
+static int turn(struct tsm_collect *c, struct sbt_writer *writer, bool over_gaps)
+{
+    int error = 0;
+
+    for (unsigned cpu = 0; cpu < c->cpu_count + 1 && cpu < TSM_COLLECT_CPU_MAX && !error; cpu++)
+        error = read_cpu(c, cpu);
+    while (!error && take_next(c, over_gaps)) {
+        if (c->ordered.size >= CHUNK_SIZE)
+            error = write_chunk(c, writer);
+    }
+    return error;
+}
+
+int tsm_collect_turn(struct tsm_collect *c, struct sbt_writer *writer)
+{
+    return turn(c, writer, false);
+}
+
+int tsm_collect_end(struct tsm_collect *c, struct sbt_writer *writer)
+{
+    int error = turn(c, writer, true);
+
+    return error ? error : write_chunk(c, writer);
+}
+
+void tsm_collect_finish(struct tsm_collect *c)
+{
+    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++) {
+        if (c->fds[cpu] >= 0)
+            close(c->fds[cpu]);
+        tsm_buffer_finish(&c->queues[cpu]);
+    }
+    tsm_buffer_finish(&c->ordered);
+    c->cpu_count = 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/kernel_session.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "tools/kernel_files.h"
+#include "tracesmith/reader.h"
+#include "tracesmith/writer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TURN_MS 50 /* a full buffer wakes nobody reliably: look often enough instead */
+
+static int make_trace(struct tsm_kernel_session *s)
+{
+    struct sbt_session session = {
+        .start_monotonic_ns = tsm_monotonic_ns(),
+        .start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME),
+        .clock = "monotonic",
+    };
+    int error;
+
+    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id))
+        return tsm_fail(TSM_E_IO, "getrandom: %s", strerror(errno));
+    session.id[6] = (uint8_t)((session.id[6] & 0x0f) | 0x40);
+    session.id[8] = (uint8_t)((session.id[8] & 0x3f) | 0x80);
+    error = sbt_writer_create(&s->writer, s->path, &session, NULL);
+    if (!error)
+        error = sbt_writer_metadata(s->writer, "kernel.backend", "module");
+    return error ? error : sbt_writer_flush(s->writer);
+}
+
+static void *collect(void *user)
+{
+    struct tsm_kernel_session *s = user;
+    const struct timespec pause = {.tv_nsec = TURN_MS * 1000000};
+
+    while (!s->error && !__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
+        s->error = tsm_collect_turn(&s->collect, s->writer);
+        nanosleep(&pause, NULL);
+    }
+    if (s->error)
+        tsm_format(s->message, sizeof(s->message), "%s", tsm_error_message());
+    return NULL;
+}
+
+/* Signals are for the thread that waits for them. */
+static int start_thread(struct tsm_kernel_session *s)
+{
+    sigset_t all, old;
+    int failed;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    failed = pthread_create(&s->thread, NULL, collect, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    s->has_thread = !failed;
+    return failed ? tsm_fail(TSM_E_MEMORY, "thread: %s", strerror(failed)) : 0;
+}
+
+static void drop(struct tsm_kernel_session *s)
+{
+    tsm_collect_finish(&s->collect);
+    sbt_writer_destroy(s->writer);
+    s->writer = NULL;
+    s->begun = false;
+}
+
+int tsm_kernel_session_begin(struct tsm_kernel_session *s, const char *path)
+{
+    int error = tsm_kernel_check();
+
+    memset(s, 0, sizeof(*s));
+    tsm_format(s->path, sizeof(s->path), "%s", path);
+    if (!error)
+        error = make_trace(s);
+    if (error)
+        return error;
+    error = tsm_kernel_write("control", "start");
+    if (!error) {
+        error = tsm_collect_begin(&s->collect);
+        if (!error)
+            error = start_thread(s);
+        if (error)
+            tsm_kernel_write("control", "stop");
+    }
+    if (error) {
+        drop(s);
+        unlink(s->path);
+    }
+    s->begun = !error;
+    return error;
+}
+
+static int note_file(struct tsm_kernel_session *s, const char *name, const char *file)
+{
+    struct tsm_buffer text = {0};
+    int error = tsm_kernel_read(&text, file);
+
+    if (!error)
+        error = sbt_writer_metadata(s->writer, name, (const char *)text.data);
+    tsm_buffer_finish(&text);
+    return error;
+}
+
+int tsm_kernel_session_end(struct tsm_kernel_session *s)
+{
+    const struct sbt_totals none = {0};
+    int error;
+
+    if (!s->begun)
+        return 0;
+    error = tsm_kernel_write("control", "stop");
+    __atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
+    if (s->has_thread)
+        pthread_join(s->thread, NULL);
+    if (s->error)
+        error = tsm_fail(s->error, "%s", s->message);
+    if (!error)
+        error = tsm_collect_end(&s->collect, s->writer);
+    if (!error)
+        error = note_file(s, "kernel.stats", "stats");
+    if (!error)
+        error = note_file(s, "kernel.latency_hist", "latency_hist");
+    if (!error)
+        error = sbt_writer_finish(s->writer, &none, SBT_END_FINISHED);
+    drop(s);
+    return error;
+}
+
+/* ---- into another trace ---- */
+
+static int append_from(struct sbt_writer *writer, struct sbt_reader *part)
+{
+    const char *name, *value;
+    uint8_t *records;
+    size_t size;
+    int error = 0;
+
+    for (size_t i = 0; i < sbt_reader_metadata_count(part) && !error; i++) {
+        sbt_reader_metadata(part, i, &name, &value);
+        if (strncmp(name, "kernel.", strlen("kernel.")) == 0)
+            error = sbt_writer_metadata(writer, name, value);
+    }
+    for (size_t i = 0; !error; i++) {
+        error = sbt_reader_kernel_events(part, i, &records, &size);
+        if (error)
+            break;
+        error = sbt_writer_kernel_events(writer, records, size);
+        free(records);
+    }
+    return error == TSM_E_NOT_FOUND ? 0 : error;
+}
+
+/* How the trace ended, and what it lost, stays as it was. */
+static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *end)
+{
+    struct sbt_reader *reader = NULL;
+    int error = sbt_reader_open(&reader, path);
+
+    if (!error) {
+        *totals = *sbt_reader_totals(reader);
+        *end = sbt_reader_end(reader);
+    }
+    sbt_reader_destroy(reader);
+    return error;
+}
+
+int tsm_kernel_append(const char *path, const char *part_path)
+{
+    const struct sbt_writer_options options = {.append = true};
+    struct sbt_writer *writer = NULL;
+    struct sbt_reader *part = NULL;
+    struct sbt_totals totals;
+    enum sbt_end end;
+    int error = old_end(path, &totals, &end);
+
+    if (!error)
+        error = sbt_reader_open(&part, part_path);
+    if (!error)
+        error = sbt_writer_create(&writer, path, NULL, &options);
+    if (!error)
+        error = append_from(writer, part);
+    if (!error)
+        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_RECOVERED : end);
+    sbt_writer_destroy(writer);
+    sbt_reader_destroy(part);
+    return error;
+}

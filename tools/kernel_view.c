@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/kernel_view.h"
+
+#include "analysis/ring_jobs.h"
+#include "base/bytes.h"
+#include "kernel/include/grtrace.h"
+#include "tools/json_out.h"
+#include "tools/kernel_report.h"
+#include "tools/line.h"
+#include "tracesmith/error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct tsm_kernel_view {
+    struct tsm_ring_jobs jobs;
+    size_t next;
+    uint64_t start_ns;
+    bool json;
+    struct tsm_line line;
+};
+
+int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *reader, bool json)
+{
+    struct tsm_kernel_view *view = calloc(1, sizeof(*view));
+    int error;
+
+    if (!view)
+        return tsm_fail(TSM_E_MEMORY, "out of memory");
+    view->start_ns = sbt_reader_session(reader)->start_monotonic_ns;
+    view->json = json;
+    error = tsm_report_load(&view->jobs, reader);
+    if (error) {
+        tsm_kernel_view_destroy(view);
+        return error;
+    }
+    *out = view;
+    return 0;
+}
+
+void tsm_kernel_view_destroy(struct tsm_kernel_view *view)
+{
+    if (!view)
+        return;
+    tsm_ring_jobs_finish(&view->jobs);
+    tsm_line_finish(&view->line);
+    free(view);
+}
+
+static const char *type_name(uint8_t type)
+{
+    static const char *const names[GRTRACE_TYPE_END] = {
+        "?",     "STREAM_INFO", "METADATA", "COMMIT",     "SUBMIT",          "START",
+        "END",   "COMPLETE",    "IRQ",      "CTX_SWITCH", "SYNC_WAIT_ENTER", "SYNC_WAIT_EXIT",
+        "FENCE", "ERROR"};
+
+    return names[type < GRTRACE_TYPE_END ? type : 0];
+}
+
+/* A METADATA record's text; it is terminated, if need be by what is behind it. */
+static void metadata_text(char out[GRTRACE_TEXT_SIZE], const struct tsm_ring_record *r)
+{
+    size_t size = r->body_size > 8 ? r->body_size - 8 : 0;
+
+    if (size >= GRTRACE_TEXT_SIZE)
+        size = GRTRACE_TEXT_SIZE - 1;
+    memcpy(out, r->body + 8, size);
+    out[size] = 0;
+}
+
+static void show_json(const struct tsm_kernel_view *view, const struct tsm_ring_record *r)
+{
+    struct tsm_json j = {.out = stdout};
+    char text[GRTRACE_TEXT_SIZE];
+
+    tsm_json_open(&j, '{');
+    tsm_json_put_string(&j, "kernel", type_name(r->type));
+    tsm_json_put_u64(&j, "type", r->type);
+    tsm_json_put_u64(&j, "monotonic_ns", r->ts_ns);
+    tsm_json_put_u64(&j, "gseq", r->gseq);
+    tsm_json_put_u64(&j, "cpu", r->cpu);
+    tsm_json_put_u64(&j, "pid", r->pid);
+    tsm_json_put_u64(&j, "tid", r->tid);
+    tsm_json_put_u64(&j, "device", r->device);
+    tsm_json_put_string(&j, "engine", tsm_report_engine(r->engine));
+    tsm_json_put_u64(&j, "ring", r->ring);
+    tsm_json_put_u64(&j, "ctx", r->ctx);
+    tsm_json_put_u64(&j, "seqno", r->seqno);
+    tsm_json_put_u64(&j, "value", r->value);
+    if (r->type == GRTRACE_METADATA) {
+        metadata_text(text, r);
+        tsm_json_put_string(&j, "text", text);
+    }
+    tsm_json_end(&j);
+}
+
+static void show_text(struct tsm_kernel_view *view, const struct tsm_ring_record *r)
+{
+    const struct tsm_ring *ring = tsm_ring_find(&view->jobs, r->ring);
+    struct tsm_line *line = &view->line;
+    char text[96];
+
+    snprintf(text, sizeof(text), "k cpu%u %12.6f pid %u ", r->cpu,
+             ((double)r->ts_ns - (double)view->start_ns) / 1e9, r->pid);
+    tsm_line_text(line, text);
+    tsm_line_text(line, type_name(r->type));
+    if (r->type == GRTRACE_METADATA) {
+        metadata_text(text, r);
+        tsm_line_text(line, " ");
+        tsm_line_clean(line, text);
+    } else if (r->type != GRTRACE_STREAM_INFO) {
+        tsm_line_text(line, " ");
+        tsm_line_clean(line, ring ? ring->name : "-");
+        snprintf(text, sizeof(text), " ctx %" PRIu64 " #%" PRIu64 " value %" PRIu64, r->ctx,
+                 r->seqno, r->value);
+        tsm_line_text(line, text);
+    }
+    tsm_line_write(line, stdout);
+}
+
+void tsm_kernel_view_upto(struct tsm_kernel_view *view, uint64_t time_ns)
+{
+    const struct tsm_ring_record *records;
+    uint64_t limit_ns;
+
+    if (!view)
+        return;
+    limit_ns = time_ns > UINT64_MAX - view->start_ns ? UINT64_MAX : view->start_ns + time_ns;
+    records = (const void *)view->jobs.records.data;
+    for (; view->next < view->jobs.records.size / sizeof(*records); view->next++) {
+        const struct tsm_ring_record *r = &records[view->next];
+
+        if (r->ts_ns >= limit_ns && limit_ns != UINT64_MAX)
+            return;
+        if (view->json)
+            show_json(view, r);
+        else
+            show_text(view, r);
+    }
+}
