@@ -273,11 +273,17 @@ void tsm_session_stop(const char *reason);
 
 const struct tsm_settings *tsm_session_settings(void);
 
+/* Has the session recorded a call of an API other than `api`? */
+bool tsm_session_other(enum sbt_api api);
+
 /* Sources of this build, NULL-terminated (interpose/sources.c). */
 extern const struct tsm_source *const tsm_sources[];
 
 /* True between begin and commit/drop on this thread, and on our own threads: calls pass through. */
 bool tsm_inside(void);
+/* ... on our own threads, or in code of ours: what happens to descriptors is no concern of the
+ * program's. */
+bool tsm_inside_own(void);
 /* For code of ours that calls the real API outside a wrapper (describe, checksums), or functions of
  * libc in which a thread can be cancelled. */
 void tsm_inside_enter(void);

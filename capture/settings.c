@@ -111,6 +111,15 @@ static bool parse_vk_memory(struct tsm_settings *out, const char *text)
     return i >= 0;
 }
 
+static bool parse_drm(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"auto", "off", "all", NULL});
+
+    if (i >= 0)
+        out->drm = (enum tsm_drm_mode)i;
+    return i >= 0;
+}
+
 static bool parse_full(struct tsm_settings *out, const char *text)
 {
     int i = parse_choice(text, (const char *const[]){"block", "drop", NULL});
@@ -307,6 +316,10 @@ static const struct tsm_setting table[] = {
      "How memory mapped from a Vulkan device is followed: shadow gives the program a copy; pages "
      "and hash watch the driver's mapping, and cannot tell the device's writes from the program's.",
      parse_vk_memory},
+    {"TS_DRM", "auto|off|all", "auto",
+     "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
+     "recorded, whose driver makes them; all, besides it, but not inside its calls.",
+     parse_drm},
     {"TS_FULL", "block|drop", "block",
      "What happens when recording cannot keep up: the program waits, or records are lost.",
      parse_full},

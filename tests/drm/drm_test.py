@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs on GPU files, recorded. usage: drm_test.py NAME
+
+Meson gives the places in the environment, TS_TEST_X: CAPTURE, TOOL, FAKE (the library that stands in for
+a GPU), MODES (the program)."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CAPTURE, TOOL, FAKE, MODES = (os.environ[f'TS_TEST_{name}'] for name in ('CAPTURE', 'TOOL', 'FAKE', 'MODES'))
+failures = []
+
+
+def equal(what, got, expected):
+    if got != expected:
+        failures.append(f'{what}: {got!r:.2000}, not {expected!r:.2000}')
+
+
+def true(what, value):
+    if not value:
+        failures.append(what)
+
+
+def run(command, preload, **more):
+    env = {**os.environ, 'LD_PRELOAD': ':'.join(preload), 'ASAN_OPTIONS': 'verify_asan_link_order=0:detect_leaks=0',
+           **more}
+    return subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=200,
+                          check=False, stdin=subprocess.DEVNULL)
+
+
+def tool(*arguments, **more):
+    return run([TOOL, *arguments], [], **more)
+
+
+def view(trace):
+    shown = tool('view', '--json', trace)
+    equal('tsview', (shown.returncode, shown.stderr), (0, ''))
+    head, *records = map(json.loads, shown.stdout.splitlines())
+    return head, records
+
+
+class Recorded:
+    """A program that ran with and without us: the same to the outside."""
+
+    def __init__(self, mode, *arguments, driver='vgem', same=True, **more):
+        self.folder = tempfile.TemporaryDirectory(prefix='ts-drm.')
+        place = pathlib.Path(self.folder.name)
+        more['FAKE_DRM'] = driver
+        with_us = run([MODES, mode, *arguments], [CAPTURE, FAKE], TS_OUTPUT=place / 't.sbt', **more)
+        if same:
+            plain = run([MODES, mode, *arguments], [FAKE], **more)
+            for what in ('stdout', 'stderr', 'returncode'):
+                equal(what, getattr(with_us, what), getattr(plain, what))
+        self.output = with_us.stdout
+        self.traces = sorted(place.glob('*.sbt'))
+        self.trace = place / 't.sbt'
+        self.heads, self.records = {}, {}
+        for trace in self.traces:
+            self.heads[trace.name], self.records[trace.name] = view(trace)
+            equal('check', tool('check', trace).stdout, f'{trace}: ok\n')
+
+    def calls(self, name='', trace='t.sbt'):
+        return [r for r in self.records[trace] if r['api'] == 'drm' and name in r['call']]
+
+
+def one(records):
+    equal('records', len(records), 1)
+    return records[0]['args'] if records else {}
+
+
+# ---- what is decoded ------------------------------------------------------------------------------
+
+
+def vgem():
+    r = Recorded('vgem')
+    file = one(r.calls('gpu_file')[:1])
+    equal('file', (file['driver'], file['version'], file['how'], file['node']), ('vgem', '1.0.0', 'opened', 'drm'))
+    create = one(r.calls('MODE_CREATE_DUMB'))
+    equal('in', (create['in']['width'], create['in']['handle']), (64, None))
+    equal('out', (create['out']['handle'], create['out']['size']), ('bo#1', 8192))
+    equal('map', one(r.calls('gpu_mmap'))['object'], 'bo#1')
+    written = [w['args']['size'] for w in r.records['t.sbt'] if w['call'] == 'host_write']
+    equal('written', written, [8192])
+    equal('fd that an ioctl made', r.calls('gpu_file')[1]['args']['node'], 'dmabuf')
+    equal('closed', [c['args']['file'] for c in r.calls('gpu_close')], ['file#2', 'file#1'])
+
+
+def amdgpu():
+    r = Recorded('amdgpu', driver='amdgpu')
+    submits = r.calls('AMDGPU_CS')
+    equal('streams are rings', [s['stream'] for s in submits], [0, 1, 0, 1])
+    chunk = submits[0]['args']['in']['chunks'][0]
+    ib = chunk['chunk_data']['drm_amdgpu_cs_chunk_ib'][0]
+    equal('chunk', (chunk['chunk_id'], ib['va_start'], ib['ip_type']),
+          ('AMDGPU_CHUNK_ID_IB', '0x100000', 'AMDGPU_HW_IP_COMPUTE'))
+    va = r.calls('GEM_VA')[1]['args']['in']
+    equal('va', (va['va_address'], va['operation'], va['flags']),
+          ('0x7f0000200000', 'AMDGPU_VA_OP_MAP', 'AMDGPU_VM_PAGE_READABLE|AMDGPU_VM_PAGE_WRITEABLE'))
+
+
+def i915():
+    r = Recorded('i915', driver='i915')
+    pinned, relocated = (s['args']['in'] for s in r.calls('EXECBUFFER2'))
+    equal('objects', [o['offset'] for o in pinned['buffers_ptr']], ['0x400000', '0x800000'])
+    equal('relocations', len(relocated['buffers_ptr'][1]['relocs_ptr']), 64)
+    equal('what the program said, not the kernel', relocated['buffers_ptr'][1]['relocs_ptr'][0]['presumed_offset'], '0x0')
+    equal('engines', [s['stream'] for s in r.calls('EXECBUFFER2')], [0, 1])
+    equal('parameter', one(r.calls('GETPARAM'))['out']['value'], [8])
+
+
+def nouveau():
+    r = Recorded('nouveau', driver='nouveau')
+    push = one(r.calls('PUSHBUF'))['in']
+    equal('push', [(p['bo_index'], p['length']) for p in push['push']], [(1, 512)])
+    equal('buffers', [b['handle'] for b in push['buffers']], ['bo#1', 'bo#2'])
+    equal('maps', [m['args']['object'] for m in r.calls('gpu_mmap')], ['bo#1', 'bo#2'])
+
+
+def virtgpu():
+    r = Recorded('virtgpu', driver='virtio_gpu')
+    execbuffer = one(r.calls('EXECBUFFER'))
+    equal('command', execbuffer['in']['command'][:8], '09004b00')
+    equal('handles', execbuffer['in']['bo_handles'], ['bo#1'])
+    equal('fence', r.calls('gpu_file')[1]['args']['node'], 'sync_file')
+
+
+def strange():
+    r = Recorded('strange')
+    unknown = one(r.calls('gpu_ioctl'))
+    equal('raw', (unknown['request'], unknown['in']), ('0xc010647e', '01000000020000000300000004000000'))
+    failed = one(r.calls('GEM_CLOSE'))
+    equal('failed', (r.calls('GEM_CLOSE')[0]['result'], failed['in']['handle']), ('EINVAL', 'bo#999'))
+    no_argument = one(r.calls('GET_CAP'))
+    equal('no argument', no_argument['in'], None)
+    shorter = one(r.calls('CREATE_DUMB'))
+    equal('a shorter struct', (shorter['request'], shorter['in']['width']), ('0xc01864b2', 8))
+
+
+# ---- how files are followed -------------------------------------------------------------------------
+
+
+def duplicates():
+    r = Recorded('duplicates')
+    equal('one file', {c['args']['file'] for c in r.calls('GET_CAP')}, {'file#1'})
+    equal('descriptors', len({c['args']['fd'] for c in r.calls('GET_CAP')}), 6)
+    equal('duplicates', len(r.calls('gpu_dup')), 5)
+    equal('closed', len(r.calls('gpu_close')), 6)
+
+
+def passed():
+    r = Recorded('passed')
+    equal('how', [f['args']['how'] for f in r.calls('gpu_file')], ['opened', 'received'])
+    equal('of', one(r.calls('GET_CAP'))['file'], 'file#2')
+
+
+def forked():
+    r = Recorded('forked')
+    equal('traces', len(r.traces), 2)
+    child = [t.name for t in r.traces if t.name != 't.sbt'][0]
+    equal('the child finds it', one(r.calls('gpu_file', child))['how'], 'found')
+    equal('both use it', (len(r.calls('GET_CAP')), len(r.calls('GET_CAP', child))), (1, 1))
+
+
+def executed():
+    r = Recorded('executed')
+    equal('traces', len(r.traces), 2)
+    child = [t.name for t in r.traces if t.name != 't.sbt'][0]
+    equal('inherited', one(r.calls('gpu_file', child))['how'], 'found')
+
+
+def raw():
+    r = Recorded('raw')
+    # It goes to the kernel, past the library that stands in for a GPU.
+    equal('syscall(SYS_ioctl)', [c['result'] for c in r.calls('GET_CAP')], ['ENOTTY'])
+
+
+def maps():
+    r = Recorded('maps')
+    equal('maps', [m['args']['size'] for m in r.calls('gpu_mmap')], [16384, 32768])
+    equal('unmaps', [m['args']['size'] for m in r.calls('gpu_munmap')], [16384, 32768])
+
+
+def interrupted():
+    r = Recorded('interrupted', FAKE_DRM_EINTR='5')
+    caps = r.calls('GET_CAP')
+    equal('collapsed', sum(c['args']['retries'] for c in caps), 2)
+    equal('not tried again', [c['result'] for c in caps if c['result']], ['EINTR'])
+
+
+def off():
+    r = Recorded('vgem', TS_DRM='off')
+    equal('records', [c for name in r.records for c in r.calls('', name)], [])
+
+
+# ---- many -------------------------------------------------------------------------------------------
+
+
+def storm():
+    """No loss, and memory does not grow with the number of calls."""
+    r = Recorded('storm', '200000', same=False)
+    equal('all are there', len(r.calls('GET_CAP')), 200000)
+    equal('lost', r.heads['t.sbt']['lost'], 0)
+
+
+if __name__ == '__main__':
+    globals()[sys.argv[1]]()
+    print('\n'.join(failures))
+    sys.exit(1 if failures else 0)
