@@ -374,6 +374,12 @@ static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry 
     tsm_lock_give(&stream->lock);
 }
 
+void tsm_call_restart(struct tsm_call *call)
+{
+    if (!is_destroy(call->info))
+        tsm_call_record(call)->begin = tsm_ticks();
+}
+
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;

@@ -81,6 +81,10 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type);
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 
+/* The real function is about to be called: the time that was spent since the call began is ours. Not
+ * for calls that destroy, whose place is their begin. */
+void tsm_call_restart(struct tsm_call *call);
+
 /* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);
 

@@ -418,6 +418,8 @@ static void call_and_record(struct run *r)
         if (r->before)
             tsm_call_on_stream(r->call, drm_stream_of(row, r->file.id, r->before), TSM_ENQUEUES);
     }
+    if (r->before)
+        tsm_call_restart(r->call);
     r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
     r->error = errno;
     tsm_call_returned(r->call, r->result < 0 ? -r->error : r->result, r->result < 0);

@@ -166,6 +166,15 @@ static void storm(int fd, unsigned count)
         pthread_join(threads[i], NULL);
 }
 
+/* Longer than the recorder keeps anything to itself. */
+static void slow(int fd)
+{
+    for (int i = 0; i < 12; i++) {
+        cap(fd);
+        usleep(150000);
+    }
+}
+
 static void maps(int fd)
 {
     struct drm_mode_create_dumb create = {.width = 64, .height = 64, .bpp = 32};
@@ -190,7 +199,8 @@ int main(int argc, char **argv)
     } modes[] = {{"amdgpu", run_amdgpu}, {"i915", run_i915},           {"nouveau", run_nouveau},
                  {"vgem", run_vgem},     {"virtgpu", run_virtgpu},     {"duplicates", duplicates},
                  {"passed", passed},     {"forked", forked},           {"strange", strange},
-                 {"raw", raw},           {"interrupted", interrupted}, {"maps", maps}};
+                 {"raw", raw},           {"interrupted", interrupted}, {"maps", maps},
+                 {"slow", slow}};
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (!strcmp(modes[i].name, mode))

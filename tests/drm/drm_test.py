@@ -7,6 +7,7 @@ a GPU), MODES (the program)."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -194,6 +195,63 @@ def interrupted():
 def off():
     r = Recorded('vgem', TS_DRM='off')
     equal('records', [c for name in r.records for c in r.calls('', name)], [])
+
+
+# ---- tracesmith ioctls --------------------------------------------------------------------------------
+
+
+def lines_of(text):
+    """Without times and addresses."""
+    text = re.sub(r'^ *[0-9.]+ ', '', text, flags=re.M)
+    text = re.sub(r' <[0-9.]+>', '', text)
+    return re.sub(r'0x7[0-9a-f]{9,}', 'ADDRESS', text).splitlines()
+
+
+def listing():
+    r = Recorded('vgem')
+    shown = tool('ioctls', r.trace)
+    lines = lines_of(shown.stdout)
+    equal('lines', (len(lines), shown.stderr), (13, ''))
+    equal('what changed', lines[1], 'DRM_IOCTL_MODE_CREATE_DUMB(3<vgem#1>, {height=32 width=64 bpp=32 flags=0 '
+          'handle=none pitch=0 size=0} => {handle=bo#1 pitch=256 size=8192}) = 0')
+    equal('map', lines[3], 'mmap(3<vgem#1>, offset 0x100000, 8192, bo#1) = ADDRESS')
+    equal('nothing changed', lines[8], 'DRM_IOCTL_PRIME_FD_TO_HANDLE(3<vgem#1>, {handle=bo#1 flags=0x80002 fd=4}) = 0')
+    equal('made', lines[7], 'made = 4<dmabuf#2>')
+
+
+def listing_failed():
+    r = Recorded('strange')
+    shown = tool('ioctls', '--failed', r.trace)
+    lines = lines_of(shown.stdout)
+    equal('unknown', lines[0], 'ioctl 0xc010647e(3<vgem#1>, [01000000020000000300000004000000]) = -1 EINVAL (Invalid argument)')
+    equal('failed', lines[1], 'DRM_IOCTL_GEM_CLOSE(3<vgem#1>, {handle=bo#999 pad=0}) = -1 EINVAL (Invalid argument)')
+    equal('said', shown.stderr, 'tracesmith ioctls: 1 ioctls are not known: shown raw\n')
+
+
+def listing_commands():
+    r = Recorded('virtgpu', driver='virtio_gpu')
+    lines = lines_of(tool('ioctls', '--commands', '-e', '*EXECBUFFER', r.trace).stdout)
+    equal('commands', [line.strip() for line in lines[1:]], ['virgl RESOURCE_INLINE_WRITE words 75'])
+
+
+def summary():
+    r = Recorded('interrupted', FAKE_DRM_EINTR='5')
+    shown = json.loads(tool('ioctls', '-c', '--json', r.trace).stdout)
+    cap = [i for i in shown['ioctls'] if i['name'] == 'DRM_IOCTL_GET_CAP'][0]
+    equal('counts', (shown['schema'], cap['calls'], cap['errors'], cap['retries']), ('ioctls/1', 14, 1, 2))
+    text = tool('ioctls', '-c', r.trace).stdout.splitlines()
+    equal('head and total', (text[0].split()[-1], text[-1].split()[-1]), ('ioctl', 'total'))
+
+
+def live():
+    """Standard output and status are the program's; ioctls come on standard error."""
+    shown = run([TOOL, 'ioctls', '--', MODES, 'vgem'], [FAKE], FAKE_DRM='vgem')
+    equal('output', (shown.returncode, shown.stdout.split()[0]), (0, 'vgem'))
+    equal('lines', len(lines_of(shown.stderr)), 13)
+    slow = run([TOOL, 'ioctls', '-e', 'DRM_IOCTL_GET_CAP', '--', MODES, 'slow'], [FAKE], FAKE_DRM='vgem')
+    equal('each once', len(lines_of(slow.stderr)), 12)
+    nothing = run([TOOL, 'ioctls', 'sh', '-c', 'exit 3'], [])
+    equal('no GPU', (nothing.returncode, nothing.stderr), (3, 'tracesmith ioctls: sh used no GPU file\n'))
 
 
 # ---- many -------------------------------------------------------------------------------------------
