@@ -113,7 +113,7 @@ static bool parse_vk_memory(struct tsm_settings *out, const char *text)
 
 static bool parse_drm(struct tsm_settings *out, const char *text)
 {
-    int i = parse_choice(text, (const char *const[]){"auto", "off", "all", NULL});
+    int i = parse_choice(text, (const char *const[]){"auto", "off", "all", "calls", NULL});
 
     if (i >= 0)
         out->drm = (enum tsm_drm_mode)i;
@@ -316,9 +316,10 @@ static const struct tsm_setting table[] = {
      "How memory mapped from a Vulkan device is followed: shadow gives the program a copy; pages "
      "and hash watch the driver's mapping, and cannot tell the device's writes from the program's.",
      parse_vk_memory},
-    {"TS_DRM", "auto|off|all", "auto",
+    {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
-     "recorded, whose driver makes them; all, besides it, but not inside its calls.",
+     "recorded, whose driver makes them; all, besides it, but not inside its calls; calls, the same "
+     "without what is in mapped memory, so that it cannot be replayed.",
      parse_drm},
     {"TS_FULL", "block|drop", "block",
      "What happens when recording cannot keep up: the program waits, or records are lost.",

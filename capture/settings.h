@@ -46,7 +46,8 @@ enum tsm_vk_memory_mode {
 enum tsm_drm_mode {
     TSM_DRM_AUTO, /* while the program uses no other API that is recorded */
     TSM_DRM_OFF,
-    TSM_DRM_ALL, /* always, but not those that a recorded call makes by itself */
+    TSM_DRM_ALL,   /* always, but not those that a recorded call makes by itself */
+    TSM_DRM_CALLS, /* the same, without what is in mapped memory */
 };
 
 enum tsm_full_mode {
@@ -61,7 +62,7 @@ struct tsm_settings {
     enum tsm_readback_mode readback; /* TS_READBACK=off|hash|store */
     enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command|submit */
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
-    enum tsm_drm_mode drm;           /* TS_DRM=auto|off|all */
+    enum tsm_drm_mode drm;           /* TS_DRM=auto|off|all|calls */
     enum tsm_full_mode full;         /* TS_FULL=block|drop */
     size_t lane_size;                /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
     unsigned threads;                /* TS_THREADS: compression threads, default 1 */

@@ -239,7 +239,7 @@ static int prepare(const struct ioctls_values *v, const char *path)
         error = tsm_environment_prepend("LD_PRELOAD", library);
     if (error >= 0 &&
         (setenv("TS_OUTPUT", path, 1) || setenv("TS_APIS", "drm", 1) ||
-         setenv("TS_DRM", "all", 1) || setenv("TS_STACKS", v->stacks ? "all" : "off", 1)))
+         setenv("TS_DRM", v->output ? "all" : "calls", 1) || setenv("TS_STACKS", v->stacks ? "all" : "off", 1)))
         error = tsm_fail(TSM_E_MEMORY, "out of memory");
     return error;
 }

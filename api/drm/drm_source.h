@@ -85,12 +85,28 @@ uint64_t drm_interrupted_count(void);
 
 void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, int prot, int flags,
                 uint64_t offset);
-/* [address, address + size) is about to be unmapped, or was moved to `to`. */
+/* [address, address + size) is about to be unmapped. */
 void drm_unmapping(const void *address, size_t size);
-void drm_moved(const void *from, size_t from_size, const void *to, size_t to_size);
+
+/* ... to be moved, and where it is afterwards: there, or where it was. */
+struct drm_moving {
+    bool is_one; /* a mapping of a GPU file */
+    uint32_t ids[2];
+    uint64_t offset;
+    bool tracked;
+};
+struct drm_moving drm_moving(const void *from, size_t size);
+void drm_moved(const struct drm_moving *moving, const void *to, size_t size);
 
 /* A mapping of the file at `offset` maps object `handle`. */
 void drm_map_offset(uint32_t file, uint64_t offset, uint32_t handle);
+
+/* Before a submit: what the program has written into mappings goes into the trace. */
+void drm_maps_publish(void);
+
+/* The program has waited for the device: so do changes of the device, before the program can write
+ * over them; with TS_CHECKSUM, and what all mappings hold. */
+void drm_maps_waited(void);
 
 void drm_maps_forked(void);
 

@@ -477,16 +477,20 @@ int munmap(void *address, size_t size)
 
 void *mremap(void *address, size_t from, size_t to, int flags, ...)
 {
+    struct drm_moving moving;
     va_list rest;
     void *target, *result;
 
     va_start(rest, flags);
     target = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
     va_end(rest);
+    moving = drm_moving(address, from);
     result = LIBC(mremap_type, "mremap", (address, from, to, flags, target),
                   (void *)system_call(SYS_mremap, (long)address, (long)from, (long)to, flags,
                                       (long)target, 0));
     if (result != MAP_FAILED)
-        drm_moved(address, from, result, to);
+        drm_moved(&moving, result, to);
+    else
+        drm_moved(&moving, address, from);
     return result;
 }

@@ -35,7 +35,7 @@ bool drm_begin(struct tsm_call *call, uint32_t record)
     if (!tsm_call_begin(call, SBT_TYPE(SBT_API_DRM, record)))
         return false;
     settings = tsm_session_settings();
-    if (settings->drm == TSM_DRM_ALL ||
+    if (settings->drm >= TSM_DRM_ALL ||
         (settings->drm == TSM_DRM_AUTO && !tsm_session_other(SBT_API_DRM)))
         return true;
     tsm_call_drop(call);
@@ -414,7 +414,7 @@ static void call_and_record(struct run *r)
 
     prepare(r);
     if (row && row->kind == SBT_KIND_COMMAND) {
-        tsm_hostmem_publish();
+        drm_maps_publish();
         if (r->before)
             tsm_call_on_stream(r->call, drm_stream_of(row, r->file.id, r->before), TSM_ENQUEUES);
     }
@@ -437,6 +437,8 @@ static void call_and_record(struct run *r)
     tsm_call_commit(r->call);
     if (row && r->result >= 0)
         note_effects(r);
+    if (row && row->kind == SBT_KIND_SYNC && r->result >= 0)
+        drm_maps_waited();
 }
 
 int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *argument,

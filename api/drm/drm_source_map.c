@@ -5,6 +5,7 @@
  */
 #include "api/drm/drm_source.h"
 
+#include "base/hash.h"
 #include "capture/lock.h"
 
 #include <errno.h>
@@ -115,8 +116,61 @@ static void write_map(int fd, const struct mapping *m, int prot, int flags)
     tsm_call_slot(&call, (unsigned)flags);
     tsm_call_slot(&call, m->object);
     tsm_call_commit(&call);
-    if (m->tracked)
+    if (m->tracked && tsm_session_settings()->drm != TSM_DRM_CALLS)
         tsm_hostmem_track(m->start, m->end - m->start);
+}
+
+/* What a mapping holds now, as a hash: what a replay is compared with. */
+static void write_checksum(const struct mapping *m)
+{
+    uint64_t size = m->end - m->start;
+    struct sbt_key key;
+    struct tsm_call call;
+
+    if (!m->tracked || !tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
+        return;
+    key = tsm_hash_key((const void *)m->start, size);
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, SBT_STREAM_NONE);
+    tsm_call_slot(&call, 0);
+    tsm_call_slot(&call, m->start);
+    tsm_call_slot(&call, size);
+    tsm_call_bytes(&call, &key, sizeof(key));
+    tsm_call_commit(&call);
+}
+
+static bool has_contents(void)
+{
+    const struct tsm_settings *settings = tsm_session_settings();
+
+    return settings->drm != TSM_DRM_CALLS && atomic_load_explicit(&highest, memory_order_relaxed);
+}
+
+void drm_maps_publish(void)
+{
+    if (has_contents())
+        tsm_hostmem_publish();
+}
+
+void drm_maps_waited(void)
+{
+    if (!has_contents())
+        return;
+    tsm_hostmem_publish();
+    if (tsm_session_settings()->checksum == TSM_CHECKSUM_OFF)
+        return;
+    for (uint32_t i = 0;; i++) {
+        struct mapping m;
+        bool there;
+        enter();
+        there = i < map_count;
+        if (there)
+            m = maps[i];
+        leave();
+        if (!there)
+            break;
+        write_checksum(&m);
+    }
 }
 
 void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, int prot, int flags,
@@ -146,9 +200,10 @@ static void write_unmap(const struct mapping *m)
 {
     struct tsm_call call;
 
-    if (m->tracked) {
+    if (m->tracked && has_contents()) {
         tsm_hostmem_publish();
         tsm_hostmem_untrack(m->start);
+        write_checksum(m);
     }
     if (!drm_begin(&call, DRM_RECORD_UNMAP))
         return;
@@ -170,10 +225,6 @@ static bool take(uintptr_t start, uintptr_t end, struct mapping *out)
         *out = maps[i];
         maps[i] = maps[--map_count];
         found = true;
-    }
-    if (!map_count) {
-        atomic_store(&lowest, UINTPTR_MAX);
-        atomic_store(&highest, 0);
     }
     leave();
     return found;
@@ -202,22 +253,30 @@ void drm_unmapping(const void *address, size_t size)
     errno = saved_errno;
 }
 
-void drm_moved(const void *from, size_t from_size, const void *to, size_t to_size)
+struct drm_moving drm_moving(const void *from, size_t size)
 {
     uintptr_t start = (uintptr_t)from;
     int saved_errno = errno;
-    struct mapping m;
+    struct mapping m = {0};
 
-    if (!may_hold(start, start + from_size) || tsm_inside())
-        return;
-    while (take(start, start + (from_size ? from_size : 1), &m)) {
+    if (may_hold(start, start + size) && !tsm_inside() &&
+        take(start, start + (size ? size : 1), &m))
         write_unmap(&m);
-        m.start = (uintptr_t)to;
-        m.end = m.start + to_size;
-        enter();
-        keep(&m);
-        leave();
-        write_map(-1, &m, PROT_READ | PROT_WRITE, MAP_SHARED);
-    }
+    errno = saved_errno;
+    return (struct drm_moving){m.end != 0, {m.file, m.object}, m.offset, m.tracked};
+}
+
+void drm_moved(const struct drm_moving *moving, const void *to, size_t size)
+{
+    struct mapping m = {(uintptr_t)to,  (uintptr_t)to + size, moving->ids[0],
+                        moving->ids[1], moving->offset,       moving->tracked};
+    int saved_errno = errno;
+
+    if (!moving->is_one)
+        return;
+    enter();
+    keep(&m);
+    leave();
+    write_map(-1, &m, PROT_READ | PROT_WRITE, MAP_SHARED);
     errno = saved_errno;
 }

@@ -120,6 +120,21 @@ static void strange(int fd)
     told(ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'd', 0xb2, 24), &dumb));
 }
 
+/* The device takes this, but it is nothing to do again. */
+static void unsafe(int fd)
+{
+    struct drm_auth auth = {.magic = 1};
+
+    MUST(fd, DRM_IOCTL_AUTH_MAGIC, &auth);
+}
+
+static void unknown(int fd)
+{
+    uint32_t words[4] = {0};
+
+    must(fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]), words, "unknown");
+}
+
 static void raw(int fd)
 {
     struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
@@ -200,7 +215,7 @@ int main(int argc, char **argv)
                  {"vgem", run_vgem},     {"virtgpu", run_virtgpu},     {"duplicates", duplicates},
                  {"passed", passed},     {"forked", forked},           {"strange", strange},
                  {"raw", raw},           {"interrupted", interrupted}, {"maps", maps},
-                 {"slow", slow}};
+                 {"slow", slow},         {"unsafe", unsafe},           {"unknown", unknown}};
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (!strcmp(modes[i].name, mode))

@@ -254,6 +254,61 @@ def live():
     equal('no GPU', (nothing.returncode, nothing.stderr), (3, 'tracesmith ioctls: sh used no GPU file\n'))
 
 
+# ---- replay -----------------------------------------------------------------------------------------
+
+DRIVERS = {'vgem': 'vgem', 'amdgpu': 'amdgpu', 'i915': 'i915', 'nouveau': 'nouveau', 'virtgpu': 'virtio_gpu'}
+
+
+def replay(trace, driver, **more):
+    shown = run([TOOL, 'replay', '--json', trace], [FAKE], FAKE_DRM=driver, **more)
+    return shown.returncode, json.loads(shown.stdout)
+
+
+def replayed():
+    """The same device computes the same, also with other numbers for objects."""
+    for mode, driver in DRIVERS.items():
+        r = Recorded(mode, driver=driver)
+        status, result = replay(r.trace, driver)
+        equal(f'{mode}: status', status, 0)
+        true(f'{mode}: checksums', result['checksum_count'] > 0)
+        status, result = replay(r.trace, driver, FAKE_DRM_TAKEN='1')
+        if mode == 'virtgpu':
+            equal('numbers in commands', (status, 'resource 101 is 102' in result['error']), (2, True))
+        else:
+            equal(f'{mode}: other numbers', status, 0)
+
+
+def replayed_wrongly():
+    """A device that stores other bytes is found out."""
+    for mode, driver in DRIVERS.items():
+        r = Recorded(mode, driver=driver)
+        status, result = replay(r.trace, driver, FAKE_DRM_WRONG='1')
+        if mode == 'vgem':
+            equal('it computes nothing', status, 0)
+            continue
+        equal(f'{mode}: status', status, 1)
+        true(f'{mode}: place', 'of file#1' in json.dumps(result))
+
+
+def replayed_each_wait():
+    r = Recorded('amdgpu', driver='amdgpu', TS_CHECKSUM='sync')
+    status, result = replay(r.trace, 'amdgpu')
+    equal('checksums', (status, result['checksum_count']), (0, 10))
+
+
+def refused():
+    """Before anything runs: another driver, what is not safe, what is not known."""
+    r = Recorded('amdgpu', driver='amdgpu')
+    status, result = replay(r.trace, 'i915')
+    equal('driver', (status, result['error']), (2, 'no device in /dev/dri has the driver amdgpu'))
+    r = Recorded('unsafe')
+    status, result = replay(r.trace, 'vgem')
+    equal('unsafe', (status, 'DRM_IOCTL_AUTH_MAGIC is not among the ioctls that are safe' in result['error']), (2, True))
+    r = Recorded('unknown')
+    status, result = replay(r.trace, 'vgem')
+    equal('unknown', (status, 'ioctl 0xc010647d is not known' in result['error']), (2, True))
+
+
 # ---- many -------------------------------------------------------------------------------------------
 
 

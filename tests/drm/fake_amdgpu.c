@@ -31,7 +31,7 @@ static int run_ib(struct fake_file *file, const struct drm_amdgpu_cs_chunk_ib *i
         at = fake_at_address(file, p[2] | (uint64_t)p[3] << 32, 4ull * words);
         if (!at)
             return -EFAULT;
-        memcpy(at, p + 4, 4ull * words);
+        fake_store(at, p + 4, 4ull * words);
     }
     return 0;
 }
@@ -113,6 +113,9 @@ static int amdgpu_ioctl(struct fake_file *file, int fd, uint32_t request, void *
         return context(file, argument);
     case DRM_IOCTL_AMDGPU_WAIT_CS:
         ((union drm_amdgpu_wait_cs *)argument)->out.status = 0;
+        return 0;
+    case DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE:
+        memset(argument, 0, sizeof(union drm_amdgpu_gem_wait_idle));
         return 0;
     case DRM_IOCTL_AMDGPU_INFO:
         memset((void *)(uintptr_t)info->return_pointer, 0x5a, info->return_size);

@@ -63,6 +63,9 @@ static int open_node(void)
         return -1;
     file = map_file(fd);
     file->next_offset = FAKE_MEMORY;
+    /* FAKE_DRM_TAKEN: the first handle is not to be had. */
+    file->objects[1].used = getenv("FAKE_DRM_TAKEN") != NULL;
+    file->next_handle = file->objects[1].used;
     syscall(SYS_munmap, file, FAKE_FILE_SIZE);
     return fd;
 }
@@ -143,6 +146,13 @@ void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size)
             return fake_in_object(file, o, address - o->address, size);
     }
     return NULL;
+}
+
+void fake_store(void *at, const void *from, size_t size)
+{
+    memcpy(at, from, size);
+    if (size && getenv("FAKE_DRM_WRONG"))
+        *(unsigned char *)at ^= 0x55;
 }
 
 int fake_fence_fd(void)
@@ -240,6 +250,8 @@ static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
         ((struct drm_syncobj_create *)argument)->handle =
             __atomic_add_fetch(&file->next_syncobj, 1, __ATOMIC_RELAXED);
         return 0;
+    case DRM_IOCTL_AUTH_MAGIC:
+    case DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]): /* no driver's */
     case DRM_IOCTL_SYNCOBJ_DESTROY:
     case DRM_IOCTL_SYNCOBJ_WAIT:
     case DRM_IOCTL_SYNCOBJ_RESET:

@@ -55,6 +55,9 @@ void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size);
 void *fake_in_object(struct fake_file *file, const struct fake_object *object, uint64_t offset,
                      uint64_t size);
 
+/* The device stores bytes. With FAKE_DRM_WRONG the first is not what it should be. */
+void fake_store(void *at, const void *from, size_t size);
+
 /* A descriptor of a fence that has signalled. */
 int fake_fence_fd(void);
 

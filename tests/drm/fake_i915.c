@@ -50,7 +50,7 @@ static int run_batch(struct fake_file *file, const struct fake_object *batch, ui
         memory = fake_at_address(file, p[1] | (uint64_t)p[2] << 32, 4);
         if (!memory)
             return -EFAULT;
-        memcpy(memory, p + 3, 4);
+        fake_store(memory, p + 3, 4);
     }
 }
 

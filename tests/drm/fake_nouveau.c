@@ -28,7 +28,7 @@ static int push(struct fake_file *file, const struct drm_nouveau_gem_pushbuf *p)
             void *at = fake_in_object(file, fake_object_of(file, buffers[0].handle), words[k], 4);
             if (!at)
                 return -EFAULT;
-            memcpy(at, &words[k + 1], 4);
+            fake_store(at, &words[k + 1], 4);
         }
         if (!words)
             return -ENOENT;
