@@ -446,6 +446,13 @@ void *tsm_call_scratch(struct tsm_call *call, size_t size)
     return tsm_scratch_take(call->lane, size);
 }
 
+_Static_assert(sizeof(((struct tsm_lane *)0)->local) == TSM_LOCAL_SIZE, "tsm_call_local");
+
+void *tsm_call_local(const struct tsm_call *call)
+{
+    return call->lane->local;
+}
+
 void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size)
 {
     if (size > TSM_BYTES_MAX) {

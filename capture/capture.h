@@ -114,6 +114,12 @@ void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size);
  * not defined. NULL: out of memory. */
 void *tsm_call_scratch(struct tsm_call *call, size_t size);
 
+/* TSM_LOCAL_SIZE bytes that the DRM source keeps from call to call of a thread, zeros at first. Memory
+ * for threads is scarce where libraries are loaded late; a lane is a thread's for most of its life, and
+ * then another's: what is there may be of a thread that has ended. */
+#define TSM_LOCAL_SIZE 64u
+void *tsm_call_local(const struct tsm_call *call);
+
 /* Append a STRING field: interned, NULL is id 0. For texts that repeat: names, paths. */
 void tsm_call_string(struct tsm_call *call, const char *text);
 

@@ -224,6 +224,7 @@ void drm_describe(void)
 {
     size_t used = 0;
 
+    drm_tables_index();
     for (uint32_t i = 0; i < DRM_STRUCT_COUNT; i++)
         used = describe_struct(&structs[i], &drm_structs[i], used);
     for (uint32_t i = 0; i < OWN_COUNT; i++)

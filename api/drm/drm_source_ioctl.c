@@ -47,13 +47,21 @@ bool drm_begin(struct tsm_call *call, uint32_t record)
  * ------------------------------------------------------------------------
  */
 
-/* Part of this thread's stack that is known to be there: from a frame up. Frames of callers stay.
- */
-static __thread struct {
+/* What is kept of a thread's last call. */
+struct local {
+    /* Part of its stack that is known to be there: from a frame up. Frames of callers stay. */
     uintptr_t low, high;
-} stack __attribute__((tls_model("initial-exec")));
+    /* The last call ended with EINTR or EAGAIN, which programs answer by trying again: no record
+     * was written of it so far. */
+    const void *argument;
+    int fd;
+    uint32_t request, count, error;
+    uint32_t node_and_family;
+};
 
-static bool probe_stack(uintptr_t here, uintptr_t end)
+_Static_assert(sizeof(struct local) <= TSM_LOCAL_SIZE, "what is kept of a thread");
+
+static bool probe_stack(struct local *l, uintptr_t here, uintptr_t end)
 {
     uint8_t bytes[16];
     uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE;
@@ -63,27 +71,27 @@ static bool probe_stack(uintptr_t here, uintptr_t end)
     for (; page < end; page += PAGE)
         if (!tsm_memory_read(bytes, page, 1))
             return false;
-    stack.low = here;
-    stack.high = page;
+    l->low = here;
+    l->high = page;
     return true;
 }
 
 /* Nearly all arguments are variables of a function that is running: those need no system call. */
-static bool is_on_stack(uintptr_t address, size_t size)
+static bool is_on_stack(struct local *l, uintptr_t address, size_t size)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
     if (address < here || size > PAGE * 16 || address + size < address)
         return false;
-    if (here >= stack.low && address + size <= stack.high && here < stack.high)
+    if (here >= l->low && address + size <= l->high && here < l->high)
         return true;
-    return probe_stack(here, address + size);
+    return probe_stack(l, here, address + size);
 }
 
 /* False: it is not there, and the kernel is going to say so. */
-static bool copy_in(void *out, const void *address, size_t size)
+static bool copy_in(struct local *l, void *out, const void *address, size_t size)
 {
-    if (!is_on_stack((uintptr_t)address, size))
+    if (!is_on_stack(l, (uintptr_t)address, size))
         return tsm_memory_read(out, (uintptr_t)address, size);
     memcpy(out, address, size);
     return true;
@@ -188,7 +196,7 @@ static const uint8_t *bytes_in(struct run *r)
     if (r->result >= 0)
         return r->argument;
     copy = tsm_call_scratch(r->call, r->size);
-    return copy && copy_in(copy, r->argument, r->size) ? copy : NULL;
+    return copy && copy_in(tsm_call_local(r->call), copy, r->argument, r->size) ? copy : NULL;
 }
 
 static void put_in(struct run *r)
@@ -261,67 +269,59 @@ static void put_slots(struct run *r, uint32_t retries)
  * ------------------------------------------------------------------
  */
 
-/* The last call of this thread ended with EINTR or EAGAIN, which programs answer by trying again:
- * no record was written of it so far. */
-static __thread struct {
-    int fd;
-    uint32_t request, count;
-    uint32_t error;
-    const void *argument;
-} interrupted __attribute__((tls_model("initial-exec")));
-static _Atomic uint64_t interrupted_count; /* threads in that state */
+static _Atomic uint64_t interrupted_count; /* threads whose last call was */
 
 uint64_t drm_interrupted_count(void)
 {
     return atomic_load(&interrupted_count);
 }
 
-static bool is_retry(int fd, uint32_t request, const void *argument)
+static bool is_retry(const struct local *l, const struct run *r)
 {
-    return interrupted.count && interrupted.fd == fd && interrupted.request == request &&
-           interrupted.argument == argument;
+    return l->fd == r->fd && l->request == r->request && l->argument == r->argument;
 }
 
 static void remember_interrupted(const struct run *r)
 {
-    if (!interrupted.count)
+    struct local *l = tsm_call_local(r->call);
+
+    if (!l->count)
         atomic_fetch_add(&interrupted_count, 1);
-    interrupted.fd = r->fd;
-    interrupted.request = r->request;
-    interrupted.argument = r->argument;
-    interrupted.error = (uint32_t)r->error;
-    interrupted.count++;
+    l->fd = r->fd;
+    l->request = r->request;
+    l->argument = r->argument;
+    l->error = (uint32_t)r->error;
+    l->node_and_family = r->file.node | (uint32_t)r->file.family << 8;
+    l->count++;
 }
 
-static uint32_t forget_interrupted(void)
+static uint32_t forget_interrupted(struct local *l)
 {
-    uint32_t count = interrupted.count;
+    uint32_t count = l->count;
 
     if (count)
         atomic_fetch_sub(&interrupted_count, 1);
-    interrupted.count = 0;
+    l->count = 0;
     return count;
 }
 
 /* Nobody tried again: its record, without arguments, which may be gone. */
-static void write_interrupted(void)
+static void write_interrupted(struct local last)
 {
-    struct drm_file file = drm_file_known(interrupted.fd);
-    const struct drm_ioctl *row =
-        drm_ioctl_find((enum drm_node)file.node, file.family, interrupted.request);
+    struct drm_file file = drm_file_known(last.fd);
+    const struct drm_ioctl *row = drm_ioctl_find((enum drm_node)(last.node_and_family & 0xff),
+                                                 last.node_and_family >> 8, last.request);
     struct tsm_call call;
     struct run r = {.call = &call,
-                    .fd = interrupted.fd,
+                    .fd = last.fd,
                     .file = file,
-                    .request = interrupted.request,
-                    .argument = (void *)(uintptr_t)interrupted.argument};
-    int64_t error = interrupted.error;
-    uint32_t count = forget_interrupted();
+                    .request = last.request,
+                    .argument = (void *)(uintptr_t)last.argument};
 
     if (!drm_begin(&call, row ? row->id : DRM_RECORD_IOCTL))
         return;
-    tsm_call_returned(&call, -error, true);
-    put_slots(&r, count - 1);
+    tsm_call_returned(&call, -(int64_t)last.error, true);
+    put_slots(&r, last.count - 1);
     tsm_call_slot(&call, 0);
     if (!row || (row->into && row->out))
         tsm_call_slot(&call, 0);
@@ -393,7 +393,7 @@ static void prepare(struct run *r)
     if (wanted < r->size)
         wanted = r->size;
     r->before = tsm_call_scratch(r->call, wanted);
-    if (r->before && !copy_in(r->before, r->argument, r->size))
+    if (r->before && !copy_in(tsm_call_local(r->call), r->before, r->argument, r->size))
         r->before = NULL;
     if (r->before)
         memset(r->before + r->size, 0, wanted - r->size);
@@ -418,7 +418,7 @@ static void call_and_record(struct run *r)
         if (r->before)
             tsm_call_on_stream(r->call, drm_stream_of(row, r->file.id, r->before), TSM_ENQUEUES);
     }
-    if (r->before)
+    if (row && (row->kind == SBT_KIND_COMMAND || r->in))
         tsm_call_restart(r->call);
     r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
     r->error = errno;
@@ -428,7 +428,7 @@ static void call_and_record(struct run *r)
         remember_interrupted(r);
         return;
     }
-    retries = forget_interrupted();
+    retries = forget_interrupted(tsm_call_local(r->call));
     put_slots(r, retries);
     if (row)
         put_known(r);
@@ -439,6 +439,27 @@ static void call_and_record(struct run *r)
         note_effects(r);
     if (row && row->kind == SBT_KIND_SYNC && r->result >= 0)
         drm_maps_waited();
+}
+
+/* Begin the record of a call; before it comes that of one that was interrupted. */
+static bool begin(struct run *r)
+{
+    uint32_t type = r->row ? r->row->id : DRM_RECORD_IOCTL;
+    struct local *l;
+
+    if (!drm_begin(r->call, type))
+        return false;
+    l = tsm_call_local(r->call);
+    if (__builtin_expect(l->count == 0, 1) || is_retry(l, r))
+        return true;
+    tsm_call_drop(r->call);
+    write_interrupted((struct local){.fd = l->fd,
+                                     .request = l->request,
+                                     .argument = l->argument,
+                                     .error = l->error,
+                                     .node_and_family = l->node_and_family,
+                                     .count = forget_interrupted(l)});
+    return drm_begin(r->call, type);
 }
 
 int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *argument,
@@ -452,12 +473,10 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
                     .argument = argument,
                     .by_number = by_number};
 
-    if (interrupted.count && !is_retry(fd, request, argument))
-        write_interrupted();
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
-    if (!drm_begin(&call, r.row ? r.row->id : DRM_RECORD_IOCTL))
+    if (!begin(&r))
         return drm_libc_ioctl(fd, request, argument, by_number);
     call_and_record(&r);
     errno = r.error;

@@ -26,21 +26,27 @@ uint32_t drm_family_of_node(enum drm_node node)
     return DRM_FAMILY_COUNT;
 }
 
-/* Exactly this one, or else the first with its number. Rows are few and sorted by number. */
-static const struct drm_ioctl *find_in(const struct drm_family *family, uint32_t request)
-{
-    const struct drm_ioctl *row = &drm_ioctls[family->first], *end = row + family->count;
-    const struct drm_ioctl *like = NULL;
-    size_t low = 0, high = family->count;
+/* By family and number: place of the first row + 1, 0 none. Filled by drm_tables_index(). */
+static uint16_t first_rows[DRM_FAMILY_COUNT][256];
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if ((row[middle].request & 0xff) < (request & 0xff))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (row += low; row < end && (row->request & 0xff) == (request & 0xff); row++) {
+void drm_tables_index(void)
+{
+    for (uint32_t i = DRM_IOCTL_COUNT; i-- > 0;)
+        first_rows[drm_ioctls[i].family][drm_ioctls[i].request & 0xff] = (uint16_t)(i + 1);
+}
+
+/* Exactly this one, or else the first with its number. */
+static const struct drm_ioctl *find_in(uint32_t family, uint32_t request)
+{
+    const struct drm_ioctl *end =
+        &drm_ioctls[drm_families[family].first + drm_families[family].count];
+    const struct drm_ioctl *row, *like = NULL;
+    uint32_t place = first_rows[family][request & 0xff];
+
+    if (!place)
+        return NULL;
+    for (row = &drm_ioctls[place - 1]; row < end && (row->request & 0xff) == (request & 0xff);
+         row++) {
         if (row->request == request)
             return row;
         if (!like && (row->request & NUMBER_AND_TYPE) == (request & NUMBER_AND_TYPE))
@@ -55,7 +61,7 @@ const struct drm_ioctl *drm_ioctl_find(enum drm_node node, uint32_t family, uint
 
     if (node == DRM_NODE_DRM && (number < DRIVER_FIRST || number >= DRIVER_END))
         family = DRM_FAMILY_CORE;
-    return family < DRM_FAMILY_COUNT ? find_in(&drm_families[family], request) : NULL;
+    return family < DRM_FAMILY_COUNT ? find_in(family, request) : NULL;
 }
 
 const struct drm_ioctl *drm_ioctl_numbered(uint32_t id)

@@ -176,6 +176,9 @@ extern const uint32_t drm_objects[]; /* names, in drm_text */
 uint32_t drm_family_of_driver(const char *driver);
 uint32_t drm_family_of_node(enum drm_node node);
 
+/* To be called before the next one; drm_describe() does. Again: the same. */
+void drm_tables_index(void);
+
 /* The row of an ioctl on a file of `family`: with exactly this number, else with its type and
  * number, the sizes being of another version. NULL: unknown. `request` as the kernel takes it: 32
  * bits. */
@@ -190,13 +193,26 @@ uint32_t drm_struct_named(const char *name);
 /* Place of a union's member for this value of its selector, or DRM_NO_MEMBER. */
 uint32_t drm_choose(const struct drm_struct *type, uint64_t selector);
 
-/* The little-endian number of `size` bytes, 1 to 8, at `at`. */
+/* The little-endian number of `size` bytes, 1, 2, 4 or 8, at `at`. */
 static inline uint64_t drm_load(const void *at, size_t size)
 {
-    uint64_t value = 0;
+    uint64_t eight = 0;
+    uint32_t four;
+    uint16_t two;
 
-    __builtin_memcpy(&value, at, size <= 8 ? size : 8);
-    return value;
+    switch (size) { /* memcpy() of a size that is not known is a call */
+    case 1:
+        return *(const uint8_t *)at;
+    case 2:
+        __builtin_memcpy(&two, at, 2);
+        return two;
+    case 4:
+        __builtin_memcpy(&four, at, 4);
+        return four;
+    default:
+        __builtin_memcpy(&eight, at, 8);
+        return eight;
+    }
 }
 
 /* Bytes of one value. */
