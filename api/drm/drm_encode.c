@@ -55,13 +55,24 @@ static uint64_t count_of(const struct drm_encoder *e, const struct place *place,
 /* ---- values -----------------------------------------------------------------------------------
  */
 
+static bool is_signed(const struct drm_member *m)
+{
+    return m->kind == DRM_KIND_INT || m->kind == DRM_KIND_FD || m->kind == DRM_KIND_ENUM;
+}
+
+static int64_t extended(const struct drm_member *m, uint64_t value)
+{
+    unsigned unused = 64 - 8 * m->size;
+
+    return (int64_t)(value << unused) >> unused;
+}
+
 static void put_number(struct drm_encoder *e, const struct drm_member *m, const uint8_t *at)
 {
     uint64_t value = drm_load(at, m->size);
-    unsigned unused = 64 - 8 * m->size;
 
-    if (m->kind == DRM_KIND_INT || m->kind == DRM_KIND_FD || m->kind == DRM_KIND_ENUM)
-        sbt_out_zigzag(&e->out, (int64_t)(value << unused) >> unused);
+    if (is_signed(m))
+        sbt_out_zigzag(&e->out, extended(m, value));
     else
         sbt_out_varint(&e->out, value);
 }
@@ -184,10 +195,34 @@ static uint32_t chosen(const struct place *place)
                       sibling(place->around, place->type->selector, place->around->memory));
 }
 
+/* Most structs are such: all of it in one go. */
+static void put_flat(struct drm_encoder *e, const struct drm_struct *type, const uint8_t *memory)
+{
+    const struct drm_member *m = &drm_members[type->first], *end = m + type->count;
+    uint8_t *p;
+
+    if (!sbt_out_room(&e->out, 10 * (size_t)type->count))
+        return;
+    for (p = e->out.at; m < end; m++) {
+        uint64_t value = drm_load(memory + m->offset, m->size);
+        if (is_signed(m))
+            value = tsm_zigzag(extended(m, value));
+        for (; value >= 0x80; value >>= 7)
+            *p++ = (uint8_t)(value | 0x80);
+        *p++ = (uint8_t)value;
+    }
+    e->out.at = p;
+}
+
 static void put_struct(struct drm_encoder *e, const struct place *place)
 {
     const struct drm_member *members = &drm_members[place->type->first];
     uint32_t one;
+
+    if (place->type->flags & DRM_STRUCT_FLAT) {
+        put_flat(e, place->type, place->memory);
+        return;
+    }
 
     if (!(place->type->flags & DRM_STRUCT_UNION)) {
         for (uint32_t i = 0; i < place->type->count; i++)

@@ -14,6 +14,7 @@
 
 #define PAGE                 4096u
 #define ROOM_FIRST           2048u
+#define FLAT_MAX             16u
 #define SIZE_MAX_OF(request) ((request) >> 16 & 0x3fff)
 #define READS(request)       ((request) >> 30 & 1) /* the kernel reads the argument */
 #define WRITES(request)      ((request) >> 31 & 1)
@@ -116,6 +117,7 @@ struct run {
     bool in_missing;
     long result;
     int error;
+    uint8_t rooms[2][10 * FLAT_MAX]; /* for values; not zeroed */
 };
 
 static void *memory_for(struct drm_encoder *e, size_t size)
@@ -153,14 +155,25 @@ static const uint8_t *whole(struct run *r, const uint8_t *bytes, size_t wanted)
     return copy;
 }
 
+/* Small structs need no memory of the lane's. */
+static uint8_t *first_room(struct run *r, uint32_t type, bool is_out, size_t *size)
+{
+    bool is_small =
+        drm_structs[type].flags & DRM_STRUCT_FLAT && drm_structs[type].count <= FLAT_MAX;
+
+    *size = is_small ? sizeof(r->rooms[0]) : ROOM_FIRST;
+    return is_small ? r->rooms[is_out] : tsm_call_scratch(r->call, ROOM_FIRST);
+}
+
 static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const uint8_t *bytes)
 {
-    uint8_t *room = tsm_call_scratch(r->call, ROOM_FIRST);
+    size_t size;
+    uint8_t *room = first_room(r, type, e->is_out, &size);
 
     bytes = whole(r, bytes, drm_structs[type].size);
     if (!bytes || !room)
         return false;
-    sbt_out_init(&e->out, room, ROOM_FIRST, grow, r->call);
+    sbt_out_init(&e->out, room, size, grow, r->call);
     e->memory = memory_for;
     e->read = tsm_memory_read;
     e->user = r->call;
@@ -466,13 +479,16 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
                        bool by_number)
 {
     struct tsm_call call;
-    struct run r = {.call = &call,
-                    .fd = fd,
-                    .file = file,
-                    .request = request,
-                    .argument = argument,
-                    .by_number = by_number};
+    struct run r;
 
+    r.call = &call;
+    r.fd = fd;
+    r.file = file;
+    r.request = request;
+    r.argument = argument;
+    r.by_number = by_number;
+    r.before = NULL;
+    r.in = NULL;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);

@@ -90,6 +90,7 @@ struct drm_member {
 
 #define DRM_STRUCT_UNION    1u
 #define DRM_STRUCT_BORROWED 2u /* its members' counts are members of the struct around it */
+#define DRM_STRUCT_FLAT     4u /* numbers, one after the other, and nothing else */
 #define DRM_NO_MEMBER       0xffu
 
 struct drm_struct {

@@ -54,7 +54,10 @@ class Tables:
                 f'{self.flags("DRM_MEMBER", m.flags)}')
         self.choices += [f'{value:#x}, {place}' for value, place in struct.choices]
         place, mask = struct.selector or (NO_MEMBER, 0)
-        flags = {name for name, on in (('UNION', struct.union), ('BORROWED', struct.borrowed)) if on}
+        flat = not struct.union and all(m.form == 'ONE' and m.kind not in ('STRUCT', 'NOTHING')
+                                        for m in struct.members)
+        flags = {name for name, on in (('UNION', struct.union), ('BORROWED', struct.borrowed),
+                                       ('FLAT', flat)) if on}
         self.structs.append(
             f'{self.texts.place(struct.name)}, {struct.id}, {struct.size}, {first}, '
             f'{len(struct.members)}, {choice_first}, {len(struct.choices)}, '
