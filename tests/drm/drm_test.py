@@ -309,6 +309,14 @@ def refused():
     equal('unknown', (status, 'ioctl 0xc010647d is not known' in result['error']), (2, True))
 
 
+def hostile():
+    """What was recorded becomes the same memory again; what was damaged becomes an error."""
+    for mode, driver in DRIVERS.items():
+        r = Recorded(mode, driver=driver)
+        shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+        equal(mode, (shown.returncode, shown.stderr), (0, ''))
+
+
 # ---- many -------------------------------------------------------------------------------------------
 
 
