@@ -127,7 +127,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 /* ---- what came out ----------------------------------------------------------------------- */
 
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
-                            const uint8_t **data, uint64_t *size)
+                            uint64_t address, const uint8_t **data, uint64_t *size)
 {
     return TSM_E_NOT_FOUND; /* results come back through memory, and memory is compared */
 }
