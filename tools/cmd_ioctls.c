@@ -175,7 +175,6 @@ static void note_missing(const struct show *s, struct sbt_reader *reader)
                   "calls on GPU files were not recorded: the program uses another API "
                   "(TS_DRM=all records them)");
     note_metadata(reader, "drm.interrupted", "interrupted ioctls were not tried again");
-    note_metadata(reader, "drm.bypassed", "ioctls on GPU files went past libc: not recorded");
 }
 
 /* The last look, at a trace that nobody writes any more. */

@@ -7,6 +7,7 @@
 #include "api/drm/drm_describe.h"
 #include "api/drm/drm_tables.h"
 #include "base/text.h"
+#include "tools/ioctl_nvidia.h"
 #include "tools/json_out.h"
 
 #include <inttypes.h>
@@ -14,12 +15,13 @@
 #include <string.h>
 
 #define COUNT_MAX 4096u
+#define RAW       SBT_TYPE(SBT_API_DRM, DRM_RECORD_IOCTL)
 
 static struct tsm_ioctl_count *count_of(struct tsm_ioctls *all, uint32_t type, uint32_t request,
                                         const char *name)
 {
     for (uint32_t i = 0; i < all->count_count; i++)
-        if (all->counts[i].type == type && (*name || all->counts[i].request == request))
+        if (all->counts[i].type == type && (type != RAW || all->counts[i].request == request))
             return &all->counts[i];
     if (all->count_count == COUNT_MAX)
         return &all->counts[COUNT_MAX - 1];
@@ -36,13 +38,14 @@ bool tsm_ioctls_count(struct tsm_ioctls *all, struct sbt_reader *reader,
                       const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
-    bool is_known = record->type != SBT_TYPE(SBT_API_DRM, DRM_RECORD_IOCTL) && schema;
+    const char *name = record->type != RAW && schema ? schema->name : NULL;
     struct tsm_ioctl_count *c;
 
     if (SBT_TYPE_CALL(record->type) < DRM_RECORD_IOCTL || record->slot_count < DRM_SLOT_COMMON)
         return true;
-    c = count_of(all, record->type, (uint32_t)record->slots[DRM_SLOT_REQUEST],
-                 is_known ? schema->name : "");
+    if (!name)
+        name = tsm_nvidia_name((uint32_t)record->slots[DRM_SLOT_REQUEST]);
+    c = count_of(all, record->type, (uint32_t)record->slots[DRM_SLOT_REQUEST], name ? name : "");
     if (!c)
         return false;
     c->count++;

@@ -5,6 +5,7 @@
 #include "api/drm/drm_tables.h"
 #include "base/bytes.h"
 #include "base/text.h"
+#include "tools/ioctl_nvidia.h"
 #include "tools/record_text_value.h"
 
 #include <errno.h>
@@ -167,6 +168,17 @@ static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record
     }
 }
 
+static bool put_nvidia(struct tsm_record_text *t, const struct sbt_record *record)
+{
+    const uint8_t *in, *out;
+    size_t in_size, out_size;
+
+    return sbt_record_bytes(record, DRM_SLOT_COMMON, &in, &in_size) &&
+           sbt_record_bytes(record, DRM_SLOT_COMMON + 1, &out, &out_size) &&
+           tsm_nvidia_put(&t->line, (uint32_t)slot(record, DRM_SLOT_REQUEST), in, in_size, out,
+                          out_size);
+}
+
 static void put_ioctl(struct tsm_record_text *t, const struct tsm_ioctls *all,
                       const struct sbt_record *record, const struct sbt_schema *schema)
 {
@@ -174,11 +186,13 @@ static void put_ioctl(struct tsm_record_text *t, const struct tsm_ioctls *all,
     uint32_t request = (uint32_t)slot(record, DRM_SLOT_REQUEST);
 
     tsm_format(unknown, sizeof(unknown), "ioctl 0x%08x", request);
-    tsm_line_clean(&t->line, IS(record, IOCTL) ? unknown : schema->name);
+    const char *nvidia = IS(record, IOCTL) ? tsm_nvidia_name(request) : NULL;
+    tsm_line_clean(&t->line, nvidia ? nvidia : IS(record, IOCTL) ? unknown : schema->name);
     tsm_line_text(&t->line, "(");
     put_fd(t, all, record);
     put_structs(t, record, schema);
-    put_bytes(t, record, schema);
+    if (!nvidia || !put_nvidia(t, record))
+        put_bytes(t, record, schema);
     if (!(request >> 16 & 0x3fff) && slot(record, DRM_SLOT_ARGUMENT)) {
         tsm_line_text(&t->line, ", ");
         tsm_line_hex(&t->line, slot(record, DRM_SLOT_ARGUMENT));

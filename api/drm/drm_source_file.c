@@ -85,10 +85,10 @@ void drm_files_forked(void)
 /* Where the kernel says that the descriptor leads to. */
 static void path_of(int fd, char *path, size_t size)
 {
-    char link[32];
+    char link[48];
     ssize_t length;
 
-    tsm_format(link, sizeof(link), "/proc/self/fd/%d", fd);
+    tsm_format(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
     length = readlink(link, path, size - 1);
     path[length > 0 ? length : 0] = '\0';
 }

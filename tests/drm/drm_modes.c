@@ -135,6 +135,17 @@ static void unknown(int fd)
     must(fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]), words, "unknown");
 }
 
+static void nvidia(int fd)
+{
+    uint32_t control[8] = {0xc1d00001, 0x5c000003, 0x20800110, 0, 0, 0, 104, 0};
+    uint64_t carried[2] = {0x2b | 48ull << 32, 0};
+    int other = open("/dev/nvidiactl", O_RDWR);
+
+    must(other, _IOWR('F', 0x2a, uint32_t[8]), control, "control");
+    must(other, _IOWR('F', 211, uint64_t[2]), carried, "transfer");
+    close(other);
+}
+
 static void raw(int fd)
 {
     struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
@@ -215,7 +226,8 @@ int main(int argc, char **argv)
                  {"vgem", run_vgem},     {"virtgpu", run_virtgpu},     {"duplicates", duplicates},
                  {"passed", passed},     {"forked", forked},           {"strange", strange},
                  {"raw", raw},           {"interrupted", interrupted}, {"maps", maps},
-                 {"slow", slow},         {"unsafe", unsafe},           {"unknown", unknown}};
+                 {"slow", slow},         {"nvidia", nvidia},           {"unsafe", unsafe},
+                 {"unknown", unknown}};
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (!strcmp(modes[i].name, mode))

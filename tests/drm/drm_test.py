@@ -228,6 +228,14 @@ def listing_failed():
     equal('said', shown.stderr, 'tracesmith ioctls: 1 ioctls are not known: shown raw\n')
 
 
+def listing_nvidia():
+    r = Recorded('nvidia')
+    lines = lines_of(tool('ioctls', '-e', 'gpu_ioctl', r.trace).stdout)
+    equal('control', lines[0], 'NV_ESC_RM_CONTROL(3<nvidia#2>, client=0xc1d00001 object=0x5c000003 command=0x20800110 '
+          'flags=0x0 parameters_size=0x68 => status=0x0) = 0'.replace('3<', '4<'))
+    equal('carried', lines[1], 'NV_ESC_IOCTL_XFER_CMD(4<nvidia#2>, NV_ESC_RM_ALLOC size=0x30) = 0')
+
+
 def listing_commands():
     r = Recorded('virtgpu', driver='virtio_gpu')
     lines = lines_of(tool('ioctls', '--commands', '-e', '*EXECBUFFER', r.trace).stdout)

@@ -21,6 +21,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define NODE   "/dev/dri/renderD128"
+#define NVIDIA "/dev/nvidiactl"
 #define NAME   "fake-drm"
 
 EXPORT int ioctl(int fd, unsigned long request, ...);
@@ -54,7 +55,7 @@ static struct fake_file *map_file(int fd)
                            0);
 }
 
-static int open_node(void)
+static int open_node(bool is_nvidia)
 {
     int fd = memfd_create(NAME, 0);
     struct fake_file *file;
@@ -63,6 +64,7 @@ static int open_node(void)
         return -1;
     file = map_file(fd);
     file->next_offset = FAKE_MEMORY;
+    file->is_nvidia = is_nvidia;
     /* FAKE_DRM_TAKEN: the first handle is not to be had. */
     file->objects[1].used = getenv("FAKE_DRM_TAKEN") != NULL;
     file->next_handle = file->objects[1].used;
@@ -70,24 +72,30 @@ static int open_node(void)
     return fd;
 }
 
+static bool is_node(const char *path)
+{
+    return strcmp(path, NODE) == 0 || strcmp(path, NVIDIA) == 0;
+}
+
 /* Files of this process, by their inode: mapped once. */
 static struct {
+    dev_t device;
     ino_t inode;
     struct fake_file *file;
 } files[64];
 
 static struct fake_file *file_of(int fd)
 {
-    char link[32], path[64];
+    char link[48], path[64];
     struct stat st;
     ssize_t length;
 
     if (syscall(SYS_fstat, fd, &st) != 0 || !S_ISREG(st.st_mode))
         return NULL;
     for (size_t i = 0; i < 64 && files[i].inode; i++)
-        if (files[i].inode == st.st_ino)
+        if (files[i].inode == st.st_ino && files[i].device == st.st_dev)
             return files[i].file;
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
     length = readlink(link, path, sizeof(path) - 1);
     path[length > 0 ? length : 0] = '\0';
     if (strncmp(path, "/memfd:" NAME, strlen("/memfd:" NAME)) != 0)
@@ -95,6 +103,7 @@ static struct fake_file *file_of(int fd)
     for (size_t i = 0; i < 64; i++)
         if (!__atomic_load_n(&files[i].file, __ATOMIC_ACQUIRE)) {
             files[i].file = map_file(fd);
+            files[i].device = st.st_dev;
             __atomic_store_n(&files[i].inode, st.st_ino, __ATOMIC_RELEASE);
             return files[i].file;
         }
@@ -276,6 +285,8 @@ static int do_ioctl(struct fake_file *file, int fd, uint32_t request, void *argu
 {
     int result;
 
+    if (file->is_nvidia) /* takes everything, and says so */
+        return (request >> 8 & 0xff) == 'F' ? 0 : -EINVAL;
     if ((request >> 8 & 0xff) != DRM_IOCTL_BASE)
         return -ENOTTY;
     if (!argument && request >> 16 & 0x3fff)
@@ -315,8 +326,8 @@ int ioctl(int fd, unsigned long request, ...)
         va_start(rest_, flags);                                                                    \
         mode_ = va_arg(rest_, mode_t);                                                             \
         va_end(rest_);                                                                             \
-        return strcmp(path, NODE) == 0 ? open_node()                                               \
-                                       : (int)syscall(SYS_openat, folder, path, flags, mode_);     \
+        return is_node(path) ? open_node(path[5] == 'n')                                           \
+                             : (int)syscall(SYS_openat, folder, path, flags, mode_);               \
     } while (0)
 
 int open(const char *path, int flags, ...)
@@ -340,7 +351,7 @@ int fstat(int fd, struct stat *out)
 
     if (result == 0 && file_of(fd)) {
         out->st_mode = S_IFCHR | 0666;
-        out->st_rdev = makedev(226, 128);
+        out->st_rdev = file_of(fd)->is_nvidia ? makedev(195, 255) : makedev(226, 128);
     }
     return result;
 }
