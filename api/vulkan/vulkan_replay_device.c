@@ -64,6 +64,9 @@ static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info, bool 
 
     if (!d)
         return tsm_fail(TSM_E_MEMORY, "no memory for a device");
+    d->can_choose = vkr_opaque_wanted(c->r, instance, a->physicalDevice, info);
+    if (d->can_choose)
+        vkr_place_give_back(c->r);
     result = instance->f.vkCreateDevice(a->physicalDevice, info, NULL, &device);
     if (result < 0) {
         free(d);

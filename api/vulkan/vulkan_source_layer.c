@@ -207,6 +207,8 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     state->below = state->dispatch.f;
     if (state->direct)
         vk_direct_patch_device(state);
+    if (state->opaque_addresses)
+        vk_address_patch(state);
     if (!vk_layer_is_passive())
         vk_memory_patch(state);
     vk_device_add(&state->dispatch, device);
@@ -235,6 +237,26 @@ static void record_device(struct tsm_call *call, VkPhysicalDevice physical,
     tsm_call_commit(call);
 }
 
+/* With what lets the driver choose addresses again, if it can and the program wants any. */
+static VkResult create_device(PFN_vkCreateDevice create, VkPhysicalDevice physical,
+                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *a,
+                              VkDevice *device, struct vk_device_state *state)
+{
+    const struct vk_instance_dispatch *instance = vk_instance_of(physical);
+    VkResult result = VK_ERROR_FEATURE_NOT_PRESENT;
+    VkDeviceCreateInfo own = *info;
+    struct vk_address_room room;
+
+    state->opaque_addresses =
+        !vk_layer_is_passive() && vk_address_device(instance, physical, &own, &room);
+    if (state->opaque_addresses)
+        result = create(physical, &own, a, device);
+    if (result >= 0)
+        return result;
+    state->opaque_addresses = false;
+    return create(physical, info, a, device);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateDevice(VkPhysicalDevice physicalDevice,
                                                    const VkDeviceCreateInfo *pCreateInfo,
                                                    const VkAllocationCallbacks *pAllocator,
@@ -259,7 +281,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateDevice(VkPhysicalDevice physicalDevi
     if (!create || !state)
         return VK_ERROR_INITIALIZATION_FAILED;
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkCreateDevice);
-    result = create(physicalDevice, pCreateInfo, pAllocator, pDevice);
+    result = create_device(create, physicalDevice, pCreateInfo, pAllocator, pDevice, state);
     if (result >= 0)
         device_made(state, *pDevice, get, physicalDevice, instance);
     if (result >= 0)

@@ -31,8 +31,13 @@ struct vk_device_state {
     bool has_queue;    /* it was made with one of this family, without flags */
     uint32_t queue_family;
     bool direct;
-    uint64_t sends; /* submits that were begun; atomic */
-    uint64_t seen;  /* ... and that vulkan_source_order.c has seen, under its lock */
+    bool opaque_addresses; /* the driver can choose addresses again: see vulkan_source_address.c */
+    struct {
+        PFN_vkCreateBuffer vkCreateBuffer;
+        PFN_vkAllocateMemory vkAllocateMemory;
+    } without_addresses; /* `below` before that */
+    uint64_t sends;      /* submits that were begun; atomic */
+    uint64_t seen;       /* ... and that vulkan_source_order.c has seen, under its lock */
     struct vk_device_state *next_free;
 };
 
@@ -73,6 +78,22 @@ void vk_memory_patch(struct vk_device_state *device);
 void vk_memory_device_gone(const struct vk_device_state *device);
 /* In the child of a fork: what the parent has mapped is not ours. */
 void vk_memory_forget(void);
+
+/* ---- addresses of buffers: vulkan_source_address.c ---- */
+
+/* For structs that stand for the program's in a chain. */
+struct vk_address_room {
+    _Alignas(16) uint8_t bytes[8192];
+};
+
+/* True: the device that is made with *info, which has changed, can choose addresses again. */
+bool vk_address_device(const struct vk_instance_dispatch *instance, VkPhysicalDevice physical,
+                       VkDeviceCreateInfo *info, struct vk_address_room *room);
+/* Before vk_memory_patch(). */
+void vk_address_patch(struct vk_device_state *device);
+struct vk_args_vkCreateBuffer;
+/* A buffer was made, and is recorded. */
+void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 
 /* ---- what is complete: vulkan_source_order.c ---- */
 

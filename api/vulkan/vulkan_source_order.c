@@ -217,6 +217,8 @@ void vk_buffer_made(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkCreateBuffer *a = args;
     struct tsm_handle *handle;
 
+    if (result >= 0)
+        vk_address_of_buffer(a);
     if (result < 0 || a->pCreateInfo->usage != VK_BUFFER_USAGE_TRANSFER_DST_BIT)
         return;
     handle = handle_of(VK_OBJECT_VkBuffer, VK_RAW(*a->pBuffer));
