@@ -386,6 +386,12 @@ static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry 
     tsm_lock_give(&stream->lock);
 }
 
+void tsm_call_restart(struct tsm_call *call)
+{
+    if (!is_destroy(call->info))
+        tsm_call_record(call)->begin = tsm_ticks();
+}
+
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;
@@ -450,6 +456,13 @@ static void add_span(struct tsm_call *call, const void *data, uint32_t size, boo
 void *tsm_call_scratch(struct tsm_call *call, size_t size)
 {
     return tsm_scratch_take(call->lane, size);
+}
+
+_Static_assert(sizeof(((struct tsm_lane *)0)->local) == TSM_LOCAL_SIZE, "tsm_call_local");
+
+void *tsm_call_local(const struct tsm_call *call)
+{
+    return call->lane->local;
 }
 
 void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size)

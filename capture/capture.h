@@ -81,6 +81,10 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type);
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 
+/* The real function is about to be called: the time that was spent since the call began is ours. Not
+ * for calls that destroy, whose place is their begin. */
+void tsm_call_restart(struct tsm_call *call);
+
 /* ... or becomes part of a graph that is captured from `stream`: nothing runs, so it takes no place
  * there, no bytes are taken from the program, and none are owed to it. */
 void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream);
@@ -117,6 +121,12 @@ void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size);
 /* `size` bytes for tsm_call_bytes() that live until the call is committed or dropped; content is
  * not defined. NULL: out of memory. */
 void *tsm_call_scratch(struct tsm_call *call, size_t size);
+
+/* TSM_LOCAL_SIZE bytes that the DRM source keeps from call to call of a thread, zeros at first. Memory
+ * for threads is scarce where libraries are loaded late; a lane is a thread's for most of its life, and
+ * then another's: what is there may be of a thread that has ended. */
+#define TSM_LOCAL_SIZE 64u
+void *tsm_call_local(const struct tsm_call *call);
 
 /* Append a STRING field: interned, NULL is id 0. For texts that repeat: names, paths. */
 void tsm_call_string(struct tsm_call *call, const char *text);
@@ -299,11 +309,17 @@ void tsm_session_stop(const char *reason);
 
 const struct tsm_settings *tsm_session_settings(void);
 
+/* Has the session recorded a call of an API other than `api`? */
+bool tsm_session_other(enum sbt_api api);
+
 /* Sources of this build, NULL-terminated (interpose/sources.c). */
 extern const struct tsm_source *const tsm_sources[];
 
 /* True between begin and commit/drop on this thread, and on our own threads: calls pass through. */
 bool tsm_inside(void);
+/* ... on our own threads, or in code of ours: what happens to descriptors is no concern of the
+ * program's. */
+bool tsm_inside_own(void);
 /* For code of ours that calls the real API outside a wrapper (describe, checksums), or functions of
  * libc in which a thread can be cancelled. */
 void tsm_inside_enter(void);

@@ -445,6 +445,7 @@ void tsm_api_used(struct tsm_session *s, uint32_t api)
 
     tsm_inside_enter(); /* a signal handler's calls must not come here, too */
     if (tsm_drain_ask(s, declare, &d)) {
+        __atomic_fetch_or(&s->apis_used, (uint8_t)(1u << api), __ATOMIC_RELAXED);
         for (uint32_t i = 0; i < TSM_TYPE_CALL_COUNT; i++) {
             uint8_t info = __atomic_load_n(&types[i], __ATOMIC_RELAXED);
             __atomic_store_n(&types[i], info & (uint8_t)~TSM_TYPE_NEW, __ATOMIC_RELAXED);

@@ -234,7 +234,8 @@ struct tsm_lane {
     uint32_t waiting;
     struct tsm_scratch *scratch;
     struct tsm_stack_cache *stacks;
-    uint64_t last_key; /* keys must not fall within a lane */
+    uint64_t last_key;                  /* keys must not fall within a lane */
+    uint64_t local[8]; /* TSM_LOCAL_SIZE bytes: tsm_call_local() */
 };
 
 /* `limit` is in the way. */

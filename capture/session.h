@@ -68,6 +68,7 @@ struct tsm_session {
     /* Read on every call. */
     uint8_t *types; /* [api * TSM_TYPE_CALL_COUNT + call] */
     bool filtering; /* some filter is set: see capture/filter.c */
+    uint8_t apis_used; /* a bit for each enum sbt_api of which a call has begun */
     pid_t pid;
 
     struct tsm_settings settings;

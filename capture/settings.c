@@ -116,6 +116,15 @@ static bool parse_gpu_time(struct tsm_settings *out, const char *text)
     return parse_bool(&out->gpu_time, text);
 }
 
+static bool parse_drm(struct tsm_settings *out, const char *text)
+{
+    int i = parse_choice(text, (const char *const[]){"auto", "off", "all", "calls", NULL});
+
+    if (i >= 0)
+        out->drm = (enum tsm_drm_mode)i;
+    return i >= 0;
+}
+
 static bool parse_full(struct tsm_settings *out, const char *text)
 {
     int i = parse_choice(text, (const char *const[]){"block", "drop", NULL});
@@ -315,6 +324,11 @@ static const struct tsm_setting table[] = {
     {"TS_GPU_TIME", "0|1", "0",
      "Vulkan: record when the GPU carried out each batch of a submit, by timestamps around it.",
      parse_gpu_time},
+    {"TS_DRM", "auto|off|all|calls", "auto",
+     "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
+     "recorded, whose driver makes them; all, besides it, but not inside its calls; calls, the same "
+     "without what is in mapped memory, so that it cannot be replayed.",
+     parse_drm},
     {"TS_FULL", "block|drop", "block",
      "What happens when recording cannot keep up: the program waits, or records are lost.",
      parse_full},

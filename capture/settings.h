@@ -42,6 +42,14 @@ enum tsm_vk_memory_mode {
     TSM_VK_MEMORY_SHADOW, /* the program works on a copy: capture/shadow.h */
 };
 
+/* When ioctls on GPU files are recorded. */
+enum tsm_drm_mode {
+    TSM_DRM_AUTO, /* while the program uses no other API that is recorded */
+    TSM_DRM_OFF,
+    TSM_DRM_ALL,   /* always, but not those that a recorded call makes by itself */
+    TSM_DRM_CALLS, /* the same, without what is in mapped memory */
+};
+
 enum tsm_full_mode {
     TSM_FULL_BLOCK, /* a full lane makes the program wait: lossless */
     TSM_FULL_DROP,  /* ... or loses records, and says so */
@@ -55,6 +63,7 @@ struct tsm_settings {
     enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command|submit */
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
     bool gpu_time;                   /* TS_GPU_TIME=1: when the GPU carried out each command */
+    enum tsm_drm_mode drm;           /* TS_DRM=auto|off|all|calls */
     enum tsm_full_mode full;         /* TS_FULL=block|drop */
     size_t lane_size;                /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
     unsigned threads;                /* TS_THREADS: compression threads, default 1 */

@@ -132,6 +132,11 @@ bool tsm_inside(void)
     return tsm_thread.inside != 0 || tsm_thread.call;
 }
 
+bool tsm_inside_own(void)
+{
+    return tsm_thread.inside != 0;
+}
+
 void tsm_inside_enter(void)
 {
     int state;

@@ -9,11 +9,17 @@ extern const struct tsm_source cuda_source; /* api/cuda/cuda_source.c */
 #ifdef TSM_VULKAN
 extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
 #endif
+#ifdef TSM_DRM
+extern const struct tsm_source drm_source; /* api/drm/drm_source.c */
+#endif
 
 const struct tsm_source *const tsm_sources[] = {
     &cuda_source,
 #ifdef TSM_VULKAN
     &vulkan_source,
+#endif
+#ifdef TSM_DRM
+    &drm_source,
 #endif
     NULL,
 };

@@ -10,10 +10,17 @@ extern const struct tsm_backend cuda_backend; /* api/cuda/cuda_replay.c */
 extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */
 #endif
 
+#ifdef TSM_DRM
+extern const struct tsm_backend drm_backend; /* api/drm/drm_replay.c */
+#endif
+
 const struct tsm_backend *const tsm_backends[] = {
     &cuda_backend,
 #ifdef TSM_VULKAN
     &vulkan_backend,
+#endif
+#ifdef TSM_DRM
+    &drm_backend,
 #endif
     NULL,
 };

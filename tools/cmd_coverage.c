@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#ifdef TSM_DRM
+#include "api/drm/drm_describe.h"
+#endif
 #ifdef TSM_VULKAN
 #include "api/vulkan/vulkan_describe.h"
 #endif
@@ -65,6 +68,9 @@ static const char *const status_names[] = {"generated", "hooked", "unmodelled"};
 
 /* Recorded, whether or not there is a backend yet. */
 static const struct tsm_api_description *const recorded[] = {
+#ifdef TSM_DRM
+    &drm_description,
+#endif
 #ifdef TSM_VULKAN
     &vulkan_description,
 #endif
@@ -73,6 +79,9 @@ static const struct tsm_api_description *const recorded[] = {
 
 static void prepare(void)
 {
+#ifdef TSM_DRM
+    drm_describe();
+#endif
 #ifdef TSM_VULKAN
     vulkan_describe();
 #endif

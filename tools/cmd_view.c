@@ -15,6 +15,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define STACK_COLUMN 43u
+
 struct view_values {
     bool stacks, json, failed, repair, tree, kernel;
     const char *calls;
@@ -100,23 +102,6 @@ static bool wanted(const struct view *view, const struct sbt_record *record)
     return schema && fnmatch(v->calls, schema->name, 0) == 0;
 }
 
-static void show_stack(struct view *view, uint32_t stack)
-{
-    const uint64_t *frames;
-    char text[512];
-    int count = stack ? sbt_reader_stack(view->reader, stack, &frames) : 0;
-    struct tsm_line *line = &view->text.line;
-
-    for (int i = 0; i < count; i++) {
-        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(view->symbols, frames[i]), frames[i]);
-        tsm_line_pad(line, 43);
-        tsm_line_escape(line, tsm_paint(TSM_PAINT_DIM));
-        tsm_line_clean(line, text);
-        tsm_line_escape(line, tsm_paint(TSM_PAINT_NONE));
-        tsm_line_write(line, stdout);
-    }
-}
-
 /* True once for each stack. Ids are small; a trace with a huge one repeats its stacks. */
 static bool first_time(struct view *view, uint32_t stack)
 {
@@ -179,7 +164,8 @@ static void show(struct view *view, const struct sbt_record *record)
     tsm_record_text_put(&view->text, record);
     tsm_line_write(&view->text.line, stdout);
     if (view->values->stacks)
-        show_stack(view, record->stack);
+        tsm_symbols_write_stack(view->symbols, view->reader, record->stack, &view->text.line,
+                                STACK_COLUMN, stdout);
 }
 
 static void show_header_json(struct view *view)

@@ -104,19 +104,41 @@ static void put_step(struct value_text *v, const struct sbt_step *step)
         put_leaf(v->t, step);
 }
 
+/* Is this the first step of a member of the whole value? */
+static bool is_member(const struct sbt_step *step)
+{
+    return step->depth == 1 && step->kind != SBT_STEP_CLOSE && step->index == SBT_STEP_MEMBER;
+}
+
+/* Its bit. */
+static uint64_t member_bit(const struct sbt_step *step, const struct sbt_struct *whole)
+{
+    size_t place = (size_t)(step->member - whole->members);
+
+    return 1ull << (place < 63 ? place : 63);
+}
+
+/* `shown`: bits of the members that are not left out. */
 static void put_steps(struct tsm_record_text *t, const struct sbt_field *field,
-                      const struct sbt_value *value)
+                      const struct sbt_value *value, uint64_t shown)
 {
     struct value_text v = {.t = t, .is_first = true};
     const struct sbt_struct *structure = sbt_reader_struct(t->reader, field->detail);
     struct sbt_walk walk;
     struct sbt_step step;
     unsigned steps = 0;
+    bool skip = false;
     int got = sbt_walk_begin(&walk, t->reader, field->detail, value->data, value->size);
 
     v.is_bare = structure && is_list_alone(structure, field->name);
     while (got >= 0 && steps < STEPS_SHOWN && !t->line.full &&
            (got = sbt_walk_next(&walk, &step)) == 1) {
+        if (step.depth == 0)
+            skip = false;
+        else if (structure && is_member(&step))
+            skip = !(shown & member_bit(&step, structure));
+        if (skip)
+            continue;
         put_step(&v, &step);
         steps += !v.hidden;
     }
@@ -126,17 +148,83 @@ static void put_steps(struct tsm_record_text *t, const struct sbt_field *field,
         tsm_line_text(&t->line, " \u2026");
 }
 
-void tsm_record_text_struct(struct tsm_record_text *t, const struct sbt_record *record,
-                            uint32_t index, const struct sbt_field *field)
+void tsm_record_text_members(struct tsm_record_text *t, const struct sbt_record *record,
+                             uint32_t index, const struct sbt_field *field, uint64_t shown)
 {
     struct sbt_value value;
     int got = sbt_reader_value(t->reader, record, index, &value);
 
     if (got == 1)
-        put_steps(t, field, &value);
+        put_steps(t, field, &value, shown);
     else
         tsm_line_text(&t->line, got == 0                 ? "none"
                                 : got == TSM_E_NOT_FOUND ? "<missing>"
                                                          : "<malformed>");
     sbt_value_finish(&value);
+}
+
+void tsm_record_text_struct(struct tsm_record_text *t, const struct sbt_record *record,
+                            uint32_t index, const struct sbt_field *field)
+{
+    tsm_record_text_members(t, record, index, field, UINT64_MAX);
+}
+
+/* ---- comparing -------------------------------------------------------------------------------- */
+
+/* What a value's members are like, in a number each. */
+struct likeness {
+    uint64_t hashes[64];
+    uint64_t none; /* bits of members that are no list, text or bytes at all */
+};
+
+static void mix(uint64_t *hash, const void *data, size_t size)
+{
+    const uint8_t *p = data;
+
+    for (size_t i = 0; i < size; i++)
+        *hash = (*hash ^ p[i]) * 0x100000001b3u;
+}
+
+/* False: there is no such value, or it is malformed. */
+static bool liken(struct likeness *out, struct sbt_reader *reader, const struct sbt_record *record,
+                  uint32_t index, const struct sbt_struct *structure)
+{
+    struct sbt_value value;
+    struct sbt_walk walk;
+    struct sbt_step step;
+    uint64_t bit = 0;
+    int got = sbt_reader_value(reader, record, index, &value);
+
+    *out = (struct likeness){0};
+    if (got == 1)
+        got = sbt_walk_begin(&walk, reader, structure->name, value.data, value.size) < 0 ? -1 : 1;
+    while (got == 1 && (got = sbt_walk_next(&walk, &step)) == 1) {
+        bit = is_member(&step) ? member_bit(&step, structure) : bit;
+        if (!bit || step.depth == 0)
+            continue;
+        uint64_t *hash = &out->hashes[__builtin_ctzll(bit)];
+        mix(hash, &step.kind, sizeof(step.kind));
+        mix(hash, &step.number, sizeof(step.number));
+        mix(hash, step.data, step.data ? step.size : 0);
+        if (is_member(&step) && step.none)
+            out->none |= bit;
+    }
+    sbt_value_finish(&value);
+    return got == 0 && bit;
+}
+
+uint64_t tsm_record_text_compare(struct sbt_reader *reader, const struct sbt_record *record,
+                                 uint32_t a, uint32_t b, const struct sbt_field *field)
+{
+    const struct sbt_struct *structure = sbt_reader_struct(reader, field->detail);
+    struct likeness first, second;
+    uint64_t differ = 0;
+
+    if (!structure || !liken(&first, reader, record, a, structure) ||
+        !liken(&second, reader, record, b, structure))
+        return UINT64_MAX;
+    for (uint32_t i = 0; i < 64; i++)
+        if (first.hashes[i] != second.hashes[i])
+            differ |= 1ull << i;
+    return differ & ~second.none;
 }

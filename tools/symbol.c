@@ -2,6 +2,7 @@
 #include "tools/symbol.h"
 
 #include "base/text.h"
+#include "tools/terminal.h"
 
 #include <dlfcn.h>
 #include <elfutils/libdwelf.h>
@@ -309,4 +310,21 @@ void tsm_symbol_text(char *out, size_t size, const struct tsm_symbol *symbol, ui
         at += tsm_format(out + at, size - at, "at %s:%u ", symbol->source, symbol->line);
     tsm_format(out + at, size - at, at ? "(%s+0x%llx)" : "%s+0x%llx", symbol->module,
                (unsigned long long)symbol->offset);
+}
+
+void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *reader, uint32_t stack,
+                             struct tsm_line *line, unsigned column, FILE *out)
+{
+    const uint64_t *frames;
+    char text[512];
+    int count = stack ? sbt_reader_stack(reader, stack, &frames) : 0;
+
+    for (int i = 0; i < count; i++) {
+        tsm_symbol_text(text, sizeof(text), tsm_symbols_find(symbols, frames[i]), frames[i]);
+        tsm_line_pad(line, column);
+        tsm_line_escape(line, tsm_paint(TSM_PAINT_DIM));
+        tsm_line_clean(line, text);
+        tsm_line_escape(line, tsm_paint(TSM_PAINT_NONE));
+        tsm_line_write(line, out);
+    }
 }

@@ -9,6 +9,7 @@
 #ifndef TOOLS_SYMBOL_H
 #define TOOLS_SYMBOL_H
 
+#include "tools/line.h"
 #include "tracesmith/reader.h"
 
 struct tsm_symbols;
@@ -29,5 +30,9 @@ const struct tsm_symbol *tsm_symbols_find(struct tsm_symbols *s, uint64_t addres
 
 /* "main at saxpy.c:42 (saxpy+0x11d9)" into out. */
 void tsm_symbol_text(char *out, size_t size, const struct tsm_symbol *symbol, uint64_t address);
+
+/* A stack, a line for each frame, from `column` on. `line` is empty, and is afterwards. */
+void tsm_symbols_write_stack(struct tsm_symbols *symbols, struct sbt_reader *reader, uint32_t stack,
+                             struct tsm_line *line, unsigned column, FILE *out);
 
 #endif

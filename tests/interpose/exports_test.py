@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """libts_capture.so exports the driver's functions, those of libc that it interposes, one for Vulkan's
-loader where it is built with Vulkan, and nothing else. Arguments: the lint of exported symbols, the
-library, cuda_prototypes.h, "vulkan" or nothing."""
+loader where it is built with Vulkan, those on GPU files, and nothing else. Arguments: the lint of exported symbols, the
+library, cuda_prototypes.h, "vulkan" and "drm" where they are built."""
 
 import re
 import subprocess
@@ -15,12 +15,18 @@ LIBC = ['_exit', '_Exit', 'clearenv', 'dlopen', 'dlsym', 'execl', 'execle', 'exe
 # that name in libraries that find Vulkan's functions themselves.
 VULKAN = ['ts_vkNegotiateLoaderLayerInterfaceVersion']
 
+# Ways to a descriptor of a GPU file, to use it and to lose it.
+DRM = ['__open64_2', '__open_2', '__openat64_2', '__openat_2', 'close', 'close_range', 'dup', 'dup2',
+       'dup3', 'fcntl', 'fcntl64', 'ioctl', 'mmap', 'mmap64', 'mremap', 'munmap', 'open', 'open64', 'openat',
+       'openat64', 'pidfd_getfd', 'recvmmsg', 'recvmsg', 'syscall']
+
 lint, library, prototypes, *parts = sys.argv[1:]
 with open(prototypes, encoding='utf-8') as f:
     driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
 if len(driver) < 637:
     sys.exit(f'only {len(driver)} prototypes in {prototypes}')
 with tempfile.NamedTemporaryFile('w') as expected:
-    expected.write('\n'.join(driver + LIBC + (VULKAN if 'vulkan' in parts else [])))
+    expected.write('\n'.join(driver + LIBC + (VULKAN if 'vulkan' in parts else []) +
+                             (DRM if 'drm' in parts else [])))
     expected.flush()
     sys.exit(subprocess.call([sys.executable, lint, library, expected.name]))

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/drm/drm_encode.h"
+
+#include <string.h>
+
+#define LIST_SIZE_MAX SBT_VALUE_MAX
+#define DEPTH_MAX     8u
+
+/* A struct that is being encoded, and the one around it. */
+struct place {
+    const struct drm_struct *type;
+    const uint8_t *memory;
+    const struct place *around;
+    uint32_t depth;
+};
+
+static void put_struct(struct drm_encoder *e, const struct place *place);
+
+/* ---- counts -----------------------------------------------------------------------------------
+ */
+
+static const struct place *siblings(const struct place *place)
+{
+    return place->type->flags & DRM_STRUCT_BORROWED ? place->around : place;
+}
+
+static uint64_t sibling(const struct place *place, uint32_t number, const uint8_t *memory)
+{
+    const struct drm_member *m = &drm_members[place->type->first + number];
+
+    return drm_load(memory + m->offset, m->size);
+}
+
+static uint64_t scaled(const struct drm_member *m, uint64_t count)
+{
+    return count > UINT32_MAX ? UINT32_MAX : count * m->scale / m->per;
+}
+
+/* The kernel may say that there is more than the program has room for. */
+static uint64_t count_of(const struct drm_encoder *e, const struct place *place,
+                         const struct drm_member *m)
+{
+    uint64_t count, room;
+
+    place = siblings(place);
+    if (m->count != DRM_COUNT_MEMBER)
+        return m->number;
+    count = scaled(m, sibling(place, m->number, place->memory));
+    if (!e->is_out || !e->before || place->depth)
+        return count;
+    room = scaled(m, sibling(place, m->number, e->before));
+    return room < count ? room : count;
+}
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+static bool is_signed(const struct drm_member *m)
+{
+    return m->kind == DRM_KIND_INT || m->kind == DRM_KIND_FD || m->kind == DRM_KIND_ENUM;
+}
+
+static int64_t extended(const struct drm_member *m, uint64_t value)
+{
+    unsigned unused = 64 - 8 * m->size;
+
+    return (int64_t)(value << unused) >> unused;
+}
+
+static void put_number(struct drm_encoder *e, const struct drm_member *m, const uint8_t *at)
+{
+    uint64_t value = drm_load(at, m->size);
+
+    if (is_signed(m))
+        sbt_out_zigzag(&e->out, extended(m, value));
+    else
+        sbt_out_varint(&e->out, value);
+}
+
+static void put_value(struct drm_encoder *e, const struct place *place, const struct drm_member *m,
+                      const uint8_t *at)
+{
+    struct place inner = {&drm_structs[m->type], at, place, place->depth + 1};
+
+    if (m->kind == DRM_KIND_STRUCT)
+        put_struct(e, &inner);
+    else
+        put_number(e, m, at);
+}
+
+static void put_values(struct drm_encoder *e, const struct place *place, const struct drm_member *m,
+                       const uint8_t *values, uint64_t count)
+{
+    size_t size = drm_value_size(m);
+
+    if (m->kind == DRM_KIND_TEXT || m->kind == DRM_KIND_BYTES) {
+        sbt_out_bytes(&e->out, values,
+                      m->kind == DRM_KIND_TEXT ? strnlen((const char *)values, count) : count);
+        return;
+    }
+    sbt_out_list(&e->out, count);
+    for (uint64_t i = 0; i < count && !e->out.overflow; i++)
+        put_value(e, place, m, values + i * size);
+}
+
+/* ---- what pointers lead to ----------------------------------------------------------------------
+ */
+
+/* `size` bytes at an address of the program. NULL: they cannot be had. */
+static const uint8_t *fetch(struct drm_encoder *e, uint64_t address, uint64_t size, bool careful)
+{
+    void *copy;
+
+    if (size > LIST_SIZE_MAX)
+        return NULL;
+    if (!careful)
+        return (const uint8_t *)(uintptr_t)address;
+    copy = e->memory(e, size);
+    return copy && e->read(copy, address, size) ? copy : NULL;
+}
+
+static void put_none(struct drm_encoder *e, bool missing)
+{
+    e->missing |= missing;
+    sbt_out_none(&e->out);
+}
+
+/* `pointers` to one value each. */
+static void put_scattered(struct drm_encoder *e, const struct place *place,
+                          const struct drm_member *m, const uint8_t *pointers, uint64_t count)
+{
+    size_t size = drm_value_size(m);
+    uint8_t *copies = e->memory(e, count * size);
+
+    for (uint64_t i = 0; copies && i < count; i++) {
+        const uint8_t *at = fetch(e, drm_load(pointers + 8 * i, 8), size, e->careful);
+        if (!at) {
+            put_none(e, true);
+            return;
+        }
+        memcpy(copies + i * size, at, size);
+    }
+    if (copies)
+        put_values(e, place, m, copies, count);
+    else
+        put_none(e, true);
+}
+
+static void put_list(struct drm_encoder *e, const struct place *place, const struct drm_member *m)
+{
+    uint64_t address =
+        m->form == DRM_FORM_TAIL ? e->address + m->offset : drm_load(place->memory + m->offset, 8);
+    uint64_t count = count_of(e, place, m);
+    size_t size = m->form == DRM_FORM_POINTERS ? 8 : drm_value_size(m);
+    bool careful = e->careful || (e->is_out && place->depth > 0);
+    const uint8_t *values;
+
+    if (!address || !(m->flags & (e->is_out ? DRM_MEMBER_OUT : DRM_MEMBER_IN))) {
+        put_none(e, false);
+        return;
+    }
+    values = count ? fetch(e, address, count * size, careful) : place->memory;
+    if (!values)
+        put_none(e, true);
+    else if (m->form == DRM_FORM_POINTERS)
+        put_scattered(e, place, m, values, count);
+    else
+        put_values(e, place, m, values, count);
+}
+
+/* ---- structs ------------------------------------------------------------------------------------
+ */
+
+static void put_member(struct drm_encoder *e, const struct place *place, const struct drm_member *m)
+{
+    const uint8_t *at = place->memory + m->offset;
+
+    if (m->kind == DRM_KIND_NOTHING) {
+        if (place->type->flags & DRM_STRUCT_UNION)
+            sbt_out_none(&e->out);
+    } else if (m->form == DRM_FORM_ONE) {
+        put_value(e, place, m, at);
+    } else if (m->form == DRM_FORM_ARRAY) {
+        put_values(e, place, m, at, m->number);
+    } else {
+        put_list(e, place, m);
+    }
+}
+
+static uint32_t chosen(const struct place *place)
+{
+    if (place->type->selector == DRM_NO_MEMBER || !place->around)
+        return place->type->otherwise;
+    return drm_choose(place->type,
+                      sibling(place->around, place->type->selector, place->around->memory));
+}
+
+/* Most structs are such: all of it in one go. */
+static void put_flat(struct drm_encoder *e, const struct drm_struct *type, const uint8_t *memory)
+{
+    const struct drm_member *m = &drm_members[type->first], *end = m + type->count;
+    uint8_t *p;
+
+    if (!sbt_out_room(&e->out, 10 * (size_t)type->count))
+        return;
+    for (p = e->out.at; m < end; m++) {
+        uint64_t value = drm_load(memory + m->offset, m->size);
+        if (is_signed(m))
+            value = tsm_zigzag(extended(m, value));
+        for (; value >= 0x80; value >>= 7)
+            *p++ = (uint8_t)(value | 0x80);
+        *p++ = (uint8_t)value;
+    }
+    e->out.at = p;
+}
+
+static void put_struct(struct drm_encoder *e, const struct place *place)
+{
+    const struct drm_member *members = &drm_members[place->type->first];
+    uint32_t one;
+
+    if (place->type->flags & DRM_STRUCT_FLAT) {
+        put_flat(e, place->type, place->memory);
+        return;
+    }
+
+    if (!(place->type->flags & DRM_STRUCT_UNION)) {
+        for (uint32_t i = 0; i < place->type->count; i++)
+            put_member(e, place, &members[i]);
+        return;
+    }
+    one = chosen(place);
+    if (one >= place->type->count || place->depth > DEPTH_MAX) {
+        sbt_out_none(&e->out);
+        return;
+    }
+    sbt_out_varint(&e->out, one + 1);
+    put_member(e, place, &members[one]);
+}
+
+void drm_encode(struct drm_encoder *e, uint32_t type, const void *memory)
+{
+    struct place place = {&drm_structs[type], memory, NULL, 0};
+
+    put_struct(e, &place);
+}

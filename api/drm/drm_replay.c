@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The DRM backend.
+ */
+#include "api/drm/drm_replay.h"
+
+#include "api/drm/drm_describe.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct tsm_backend_state {
+    struct drm_replay replay;
+};
+
+static void close_files(struct drm_replay *r)
+{
+    for (uint32_t i = 0; i < r->file_count; i++) {
+        uint64_t fd;
+        if (r->files[i].node == DRM_NODE_DRM && r->files[i].path[0] &&
+            drm_number_find(r, 0, DRM_NUMBER_FILE, r->files[i].id, "file", &fd) == 0)
+            close((int)fd);
+    }
+    free(r->files);
+}
+
+static void backend_close(struct tsm_backend_state *state)
+{
+    struct drm_replay *r = &state->replay;
+
+    drm_memory_finish(r);
+    close_files(r);
+    sbt_map_finish(&r->numbers);
+    pthread_mutex_destroy(&r->lock);
+    free(state);
+}
+
+static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reader,
+                        const struct tsm_replay_options *options)
+{
+    struct tsm_backend_state *state = calloc(1, sizeof(*state));
+
+    if (!state)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the DRM backend");
+    state->replay.reader = reader;
+    state->replay.options = options;
+    pthread_mutex_init(&state->replay.lock, NULL);
+    drm_describe();
+    *out = state;
+    return 0;
+}
+
+static int backend_plan(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    if (SBT_TYPE_API(record->type) != SBT_API_DRM || !schema)
+        return 0;
+    if (SBT_TYPE_CALL(record->type) == DRM_RECORD_FILE)
+        return drm_file_plan(&state->replay, record);
+    return SBT_TYPE_CALL(record->type) < DRM_RECORD_IOCTL
+               ? 0
+               : drm_call_plan(&state->replay, record, schema);
+}
+
+static int backend_prepare(struct tsm_backend_state *state)
+{
+    return drm_files_prepare(&state->replay);
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    struct drm_replay *r = &state->replay;
+
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
+        return drm_memory_written(r, record, schema);
+    switch (SBT_TYPE_CALL(record->type)) {
+    case DRM_RECORD_FILE:
+        return drm_file_open(r, record);
+    case DRM_RECORD_CLOSE:
+        return drm_file_close(r, record);
+    case DRM_RECORD_DUP:
+        return drm_file_dup(r, record);
+    case DRM_RECORD_MAP:
+        return drm_memory_map(r, record);
+    case DRM_RECORD_UNMAP:
+        return drm_memory_unmap(r, record);
+    default:
+        return drm_call_issue(r, record, schema);
+    }
+}
+
+static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    return drm_call_issue(&state->replay, record, schema);
+}
+
+static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    const struct drm_ioctl *row = drm_ioctl_numbered(SBT_TYPE_CALL(record->type));
+
+    return SBT_TYPE_API(record->type) == SBT_API_DRM && row && row->kind == SBT_KIND_SYNC;
+}
+
+static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    return drm_call_issue(&state->replay, record, schema);
+}
+
+/* What is mapped is what can be looked at. */
+static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
+{
+    struct drm_replay *r = &state->replay;
+    int error = 0;
+
+    for (size_t i = 0; i < r->map_count && !error; i++)
+        error = drm_wait_object(r, r->maps[i].file, r->maps[i].object);
+    return error;
+}
+
+/* ---- what came out ----------------------------------------------------------------------- */
+
+static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
+                            uint64_t address, const uint8_t **data, uint64_t *size)
+{
+    return TSM_E_NOT_FOUND; /* results come back through memory, and memory is compared */
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct tsm_region *x = a, *y = b;
+
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
+                           size_t *count)
+{
+    struct drm_replay *r = &state->replay;
+    struct tsm_region *list = realloc(r->regions, (r->map_count + 1) * sizeof(*list));
+
+    if (!list)
+        return tsm_fail(TSM_E_MEMORY, "no memory for regions");
+    r->regions = list;
+    for (size_t i = 0; i < r->map_count; i++)
+        list[i] = (struct tsm_region){.address = r->maps[i].address,
+                                      .actual = (uintptr_t)r->maps[i].memory,
+                                      .size = r->maps[i].size,
+                                      .made_seq = r->maps[i].made_seq,
+                                      .is_host = true};
+    qsort(list, r->map_count, sizeof(*list), by_address);
+    *regions = list;
+    *count = r->map_count;
+    return 0;
+}
+
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    return drm_memory_read(&state->replay, address, out, size);
+}
+
+static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
+                               size_t size)
+{
+    const struct drm_mapping *m = drm_memory_at(&state->replay, address);
+
+    if (m)
+        tsm_format(out, size, "offset 0x%llx of bo#%u of file#%u",
+                   (unsigned long long)(address - m->address), m->object, m->file);
+}
+
+static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
+{
+    const struct drm_replay *r = &state->replay;
+
+    tsm_format(out, size, "no GPU file");
+    for (uint32_t i = r->file_count; i-- > 0;)
+        if (r->files[i].path[0])
+            tsm_format(out, size, "%s, driver %s", r->files[i].path, r->files[i].driver);
+}
+
+extern const struct tsm_backend drm_backend; /* replay/backends.c */
+
+const struct tsm_backend drm_backend = {
+    .description = &drm_description,
+    .open = backend_open,
+    .close = backend_close,
+    .plan = backend_plan,
+    .prepare = backend_prepare,
+    .host = backend_host,
+    .submit = backend_submit,
+    .wait = backend_wait,
+    .owns_sync = backend_owns_sync,
+    .sync = backend_sync,
+    .readback = backend_readback,
+    .regions = backend_regions,
+    .read = backend_read,
+    .name_place = backend_name_place,
+    .describe = backend_describe,
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside the DRM backend. Only ioctls that drm.api marks as safe are issued again; a trace with
+ * others is refused before anything runs. What the program named by a number of its own process or
+ * device - files, descriptors, objects, offsets to map at - gets the number that it has here.
+ * Addresses of the device are what the trace says: the program chose them.
+ */
+#ifndef API_DRM_DRM_REPLAY_H
+#define API_DRM_DRM_REPLAY_H
+
+#include "api/drm/drm_tables.h"
+#include "format/map.h"
+#include "replay/backend.h"
+
+#include <pthread.h>
+
+/* What is translated: kinds of numbers. Objects: the place of their name in drm_objects. */
+enum drm_number {
+    DRM_NUMBER_FD = 60,     /* recorded descriptor -> descriptor */
+    DRM_NUMBER_OFFSET = 61, /* of a file */
+    DRM_NUMBER_FILE = 62,   /* id -> descriptor */
+};
+
+/* A mapping of the program. */
+struct drm_mapping {
+    uint64_t address, size; /* as recorded */
+    uint32_t file, object;  /* as recorded */
+    uint64_t made_seq;
+    uint8_t *memory; /* here */
+    uint8_t *before; /* what was there when we looked last: the device changed what is different */
+};
+
+struct drm_replay {
+    struct sbt_reader *reader;
+    const struct tsm_replay_options *options;
+    pthread_mutex_t lock; /* numbers; submits of several streams come at once */
+    struct sbt_map numbers;
+    struct drm_replay_file {
+        uint32_t id, family;
+        uint8_t node;
+        char driver[64], version[64];
+        char path[64]; /* of the device that stands for it; "" until prepare() */
+    } * files;
+    uint32_t file_count;
+    struct drm_mapping *maps;
+    size_t map_count;
+    struct tsm_region *regions;
+};
+
+/* ---- numbers (drm_replay_number.c) --------------------------------------------------------- */
+
+/* 0, or TSM_E_NOT_FOUND with a message. `what`: its name, for that. */
+int drm_number_find(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
+                    const char *what, uint64_t *out);
+int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
+                   uint64_t actual);
+/* -1: none. */
+int drm_number_fd(struct drm_replay *r, int recorded);
+
+/* ---- files (drm_replay_file.c) ------------------------------------------------------------- */
+
+int drm_file_plan(struct drm_replay *r, const struct sbt_record *record);
+/* Find a device for each; nothing is opened for good. */
+int drm_files_prepare(struct drm_replay *r);
+int drm_file_open(struct drm_replay *r, const struct sbt_record *record);
+int drm_file_close(struct drm_replay *r, const struct sbt_record *record);
+int drm_file_dup(struct drm_replay *r, const struct sbt_record *record);
+const struct drm_replay_file *drm_file_numbered(const struct drm_replay *r, uint32_t id);
+
+/* ---- ioctls (drm_replay_call.c) ------------------------------------------------------------ */
+
+/* Is it one that may be issued again? */
+int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
+                  const struct sbt_schema *schema);
+int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
+                   const struct sbt_schema *schema);
+/* Until the device is done with an object; with all of them (object 0). */
+int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object);
+
+/* ---- memory (drm_replay_memory.c) ---------------------------------------------------------- */
+
+int drm_memory_map(struct drm_replay *r, const struct sbt_record *record);
+int drm_memory_unmap(struct drm_replay *r, const struct sbt_record *record);
+int drm_memory_written(struct drm_replay *r, const struct sbt_record *record,
+                       const struct sbt_schema *schema);
+int drm_memory_read(struct drm_replay *r, uint64_t address, void *out, uint64_t size);
+void drm_memory_finish(struct drm_replay *r);
+/* The mapping that an address lies in; NULL: none. */
+struct drm_mapping *drm_memory_at(const struct drm_replay *r, uint64_t address);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Issuing recorded ioctls again.
+ */
+#include "api/drm/drm_replay.h"
+
+#include "api/drm/drm_decode.h"
+#include "api/drm/drm_describe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#define HANDLE_LUT 0x1000u /* I915_EXEC_HANDLE_LUT */
+
+/* One ioctl on its way. */
+struct issue {
+    struct drm_replay *r;
+    const struct drm_ioctl *row;
+    uint32_t file;              /* as recorded */
+    int fd;                     /* here */
+    struct drm_decoder in, out; /* what is issued; what the recorded call gave */
+    uint8_t *argument;
+    uint8_t *recorded; /* NULL: nothing came out */
+};
+
+int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
+                  const struct sbt_schema *schema)
+{
+    const struct drm_ioctl *row = drm_ioctl_numbered(SBT_TYPE_CALL(record->type));
+
+    if (record->flags & SBT_RECORD_FAILED || schema->kind == SBT_KIND_QUERY)
+        return 0;
+    if (!row && SBT_TYPE_CALL(record->type) == DRM_RECORD_IOCTL)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "record %llu: ioctl 0x%llx is not known, so it is not issued again",
+                        (unsigned long long)record->seq,
+                        (unsigned long long)(record->slot_count > DRM_SLOT_REQUEST
+                                                 ? record->slots[DRM_SLOT_REQUEST]
+                                                 : 0));
+    if (!row || !(row->flags & DRM_IOCTL_SAFE))
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "record %llu: %s is not among the ioctls that are safe to issue again",
+                        (unsigned long long)record->seq, schema->name);
+    return 0;
+}
+
+/* ---- numbers
+ * --------------------------------------------------------------------------------------
+ */
+
+static bool translate(void *user, const struct drm_member *m, uint64_t *value)
+{
+    const struct issue *i = user;
+    const char *name = drm_text + drm_objects[m->type];
+
+    if (m->kind == DRM_KIND_FD) {
+        int fd = (int)*value < 0 ? -1 : drm_number_fd(i->r, (int)*value);
+        *value = (uint64_t)(int64_t)fd; /* what is no descriptor is not read as one */
+        return true;
+    }
+    if (!*value || m->flags & DRM_MEMBER_NEW)
+        return true;
+    return drm_number_find(i->r, i->file, m->type, *value, name, value) == 0;
+}
+
+/* The recorded call gave one number, this one another. */
+static int learn_number(const struct issue *i, const struct drm_member *m, uint64_t recorded,
+                        uint64_t actual)
+{
+    const char *name = drm_text + drm_objects[m->type];
+
+    if (m->kind == DRM_KIND_FD)
+        return (int)recorded < 0 || (int)actual < 0 ||
+                       drm_number_fd(i->r, (int)recorded) == (int)actual
+                   ? 0
+                   : drm_number_set(i->r, 0, DRM_NUMBER_FD, (uint32_t)recorded, actual);
+    if (!recorded)
+        return 0;
+    if (!strcmp(name, "resource") && recorded != actual)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "resource %llu is %llu on this device, and commands that name it are not "
+                        "rewritten",
+                        (unsigned long long)recorded, (unsigned long long)actual);
+    return drm_number_set(i->r, i->file, m->type, recorded, actual);
+}
+
+static int learn(const struct issue *i, uint32_t type, const uint8_t *recorded,
+                 const uint8_t *actual)
+{
+    const struct drm_struct *t = &drm_structs[type];
+    uint32_t count = t->flags & DRM_STRUCT_UNION ? (t->count ? 1 : 0) : t->count;
+    int error = 0;
+
+    for (uint32_t k = 0; k < count && !error; k++) {
+        const struct drm_member *m = &drm_members[t->first + k];
+        if (m->form != DRM_FORM_ONE)
+            continue;
+        if (m->kind == DRM_KIND_STRUCT && !(drm_structs[m->type].flags & DRM_STRUCT_BORROWED))
+            error = learn(i, m->type, recorded + m->offset, actual + m->offset);
+        else if (m->kind == DRM_KIND_HANDLE || m->kind == DRM_KIND_FD)
+            error = learn_number(i, m, drm_load(recorded + m->offset, m->size),
+                                 drm_load(actual + m->offset, m->size));
+    }
+    return error;
+}
+
+static int learn_offset(const struct issue *i)
+{
+    struct drm_place p = i->row->map_offset;
+
+    if (!p.size || !i->recorded)
+        return 0;
+    return drm_number_set(i->r, i->file, DRM_NUMBER_OFFSET,
+                          drm_load(i->recorded + p.offset, p.size),
+                          drm_load(i->argument + p.offset, p.size));
+}
+
+/* ---- the call
+ * -------------------------------------------------------------------------------------
+ */
+
+static int decode_slot(struct drm_decoder *d, const struct sbt_record *record, uint32_t index,
+                       uint32_t type, uint8_t **out)
+{
+    struct sbt_value value;
+    int error = sbt_reader_value(d->reader, record, index, &value);
+
+    *out = NULL;
+    if (error == 1)
+        error = drm_decode(d, type, value.data, value.size, out);
+    sbt_value_finish(&value);
+    return error;
+}
+
+static int prepare(struct issue *i, const struct sbt_record *record)
+{
+    const struct drm_ioctl *row = i->row;
+    uint32_t index = DRM_SLOT_COMMON;
+    int error = 0;
+
+    i->in = (struct drm_decoder){.reader = i->r->reader, .translate = translate, .user = i};
+    i->out = (struct drm_decoder){.reader = i->r->reader};
+    if (row->into) {
+        uint32_t type = row->into - 1u;
+        if (!strncmp(drm_text + row->name, "DRM_IOCTL_I915_GEM_EXECBUFFER2", 30)) {
+            uint8_t *plain;
+            error = decode_slot(&i->out, record, index, type, &plain);
+            i->in.keeps_targets = plain && drm_load(plain + 40, 8) & HANDLE_LUT;
+        }
+        if (!error)
+            error = decode_slot(&i->in, record, index++, type, &i->argument);
+    }
+    if (!error && row->out)
+        error = decode_slot(&i->out, record, index, row->out - 1u, &i->recorded);
+    return error;
+}
+
+/* Programs try again what was interrupted; those tries were not recorded. */
+static int issue(const struct issue *i, uint32_t request)
+{
+    uint8_t nothing[16384] = {0};
+    int result;
+
+    do
+        result = ioctl(i->fd, request, i->argument ? i->argument : nothing);
+    while (result < 0 && (errno == EINTR || errno == EAGAIN));
+    return result;
+}
+
+static int issue_and_learn(struct issue *i, const struct sbt_record *record)
+{
+    uint32_t request = (uint32_t)record->slots[DRM_SLOT_REQUEST];
+    uint32_t known = i->row->request;
+    int error = prepare(i, record);
+
+    if (error < 0)
+        return error;
+    /* Our struct has the size that these headers give it. */
+    if (request >> 16 != known >> 16)
+        return tsm_fail(TSM_E_UNSUPPORTED, "%s has another size than in the headers of this build",
+                        drm_text + i->row->name);
+    if (issue(i, request) < 0)
+        return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
+    if (i->recorded && i->argument)
+        error = learn(i, i->row->out - 1u, i->recorded, i->argument);
+    return error < 0 ? error : learn_offset(i);
+}
+
+int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
+                   const struct sbt_schema *schema)
+{
+    struct issue i = {.r = r, .row = drm_ioctl_numbered(SBT_TYPE_CALL(record->type))};
+    int error;
+
+    if (!i.row || record->slot_count <= DRM_SLOT_COMMON || !(i.row->flags & DRM_IOCTL_SAFE))
+        return tsm_fail(TSM_E_UNSUPPORTED, "record %llu: not issued again",
+                        (unsigned long long)record->seq);
+    i.file = (uint32_t)record->slots[DRM_SLOT_FILE];
+    i.fd = drm_number_fd(r, (int)record->slots[DRM_SLOT_FD]);
+    if (i.fd < 0)
+        return tsm_fail(TSM_E_NOT_FOUND, "record %llu: descriptor %d is not known",
+                        (unsigned long long)record->seq, (int)record->slots[DRM_SLOT_FD]);
+    error = issue_and_learn(&i, record);
+    drm_decode_finish(&i.in);
+    drm_decode_finish(&i.out);
+    return error;
+}
+
+/* ---- waiting
+ * --------------------------------------------------------------------------------------
+ */
+
+/* Ioctls that wait until an object is idle, with their members. */
+static const struct {
+    const char *driver, *name, *object, *timeout;
+} waits[] = {
+    {"amdgpu", "DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE", "handle", "timeout"},
+    {"i915", "DRM_IOCTL_I915_GEM_WAIT", "bo_handle", "timeout_ns"},
+    {"nouveau", "DRM_IOCTL_NOUVEAU_GEM_CPU_PREP", "handle", NULL},
+    {"virtio_gpu", "DRM_IOCTL_VIRTGPU_WAIT", "handle", NULL},
+};
+
+static void set_member(uint8_t *memory, const struct drm_struct *type, const char *name,
+                       uint64_t value)
+{
+    for (uint32_t i = 0; name && i < type->count; i++) {
+        const struct drm_member *m = &drm_members[type->first + i];
+        if (!strcmp(drm_text + m->name, name))
+            drm_store(memory + m->offset, value, m->size);
+    }
+}
+
+static const struct drm_ioctl *ioctl_named(const char *name)
+{
+    for (uint32_t i = 0; i < DRM_IOCTL_COUNT; i++)
+        if (!strcmp(drm_text + drm_ioctls[i].name, name))
+            return &drm_ioctls[i];
+    return NULL;
+}
+
+int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object)
+{
+    const struct drm_replay_file *f = drm_file_numbered(r, file);
+    uint64_t fd, handle;
+    uint8_t argument[256] = {0};
+    const struct drm_ioctl *row = NULL;
+
+    for (size_t i = 0; f && !row && i < sizeof(waits) / sizeof(waits[0]); i++) {
+        if (strcmp(f->driver, waits[i].driver) || !(row = ioctl_named(waits[i].name)))
+            continue;
+        for (uint32_t bo = 0; bo < DRM_OBJECT_COUNT; bo++)
+            if (!strcmp(drm_text + drm_objects[bo], "bo") &&
+                (drm_number_find(r, file, bo, object, "bo", &handle) ||
+                 drm_number_find(r, 0, DRM_NUMBER_FILE, file, "file", &fd)))
+                return 0; /* closed meanwhile */
+        set_member(argument, &drm_structs[row->into - 1], waits[i].object, handle);
+        set_member(argument, &drm_structs[row->into - 1], waits[i].timeout, INT64_MAX);
+    }
+    if (!row)
+        return 0; /* a device that computes nothing by itself */
+    while (ioctl((int)fd, row->request, argument) < 0)
+        if (errno != EINTR && errno != EAGAIN)
+            return errno == ENOENT || errno == EINVAL || errno == EBADF
+                       ? 0
+                       : tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + row->name, strerror(errno));
+    return 0;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files of the replay: a device with the driver that the trace was recorded on, of the same major
+ * version and not an older one. Other kinds of files come of ioctls only.
+ */
+#include "api/drm/drm_replay.h"
+
+#include "api/drm/drm_describe.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define NODE_FIRST 128 /* render nodes: /dev/dri/renderD128 ... */
+#define NODE_COUNT 64
+
+/* Slots of a file's record. */
+enum { FILE_FD, FILE_ID, FILE_NODE, FILE_HOW, FILE_PATH, FILE_DEVICE, FILE_DRIVER, FILE_VERSION };
+
+static uint64_t slot(const struct sbt_record *record, uint32_t index)
+{
+    return index < record->slot_count ? record->slots[index] : 0;
+}
+
+const struct drm_replay_file *drm_file_numbered(const struct drm_replay *r, uint32_t id)
+{
+    for (uint32_t i = 0; i < r->file_count; i++)
+        if (r->files[i].id == id)
+            return &r->files[i];
+    return NULL;
+}
+
+static void copy_string(const struct drm_replay *r, uint64_t id, char *out, size_t size)
+{
+    const char *text = id ? sbt_reader_string(r->reader, (uint32_t)id) : NULL;
+
+    tsm_format(out, size, "%s", text ? text : "");
+}
+
+int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
+{
+    struct drm_replay_file *f = realloc(r->files, (r->file_count + 1) * sizeof(*f));
+
+    if (!f)
+        return tsm_fail(TSM_E_MEMORY, "no memory for files");
+    r->files = f;
+    f += r->file_count;
+    *f = (struct drm_replay_file){.id = (uint32_t)slot(record, FILE_ID),
+                                  .node = (uint8_t)slot(record, FILE_NODE)};
+    copy_string(r, slot(record, FILE_DRIVER), f->driver, sizeof(f->driver));
+    copy_string(r, slot(record, FILE_VERSION), f->version, sizeof(f->version));
+    f->family = f->node == DRM_NODE_DRM ? drm_family_of_driver(f->driver)
+                                        : drm_family_of_node((enum drm_node)f->node);
+    r->file_count++;
+    if (f->node == DRM_NODE_DRM || slot(record, FILE_HOW) == DRM_HOW_MADE)
+        return 0;
+    return tsm_fail(
+        TSM_E_UNSUPPORTED,
+        "record %llu: a file of kind %llu (drm_node) is not opened again: only those of "
+        "DRM drivers are",
+        (unsigned long long)record->seq, (unsigned long long)f->node);
+}
+
+/* ---- devices
+ * --------------------------------------------------------------------------------------
+ */
+
+struct version {
+    int major, minor, patch;
+    size_t name_size;
+    char *name;
+    size_t date_size;
+    char *date;
+    size_t text_size;
+    char *text;
+};
+
+#define DRM_IOCTL_VERSION_NUMBER 0xc0406400u
+
+/* Is the file's driver `f`'s, of a version that does? 1, 0, or -1: it is, but does not do. */
+static int fits(int fd, const struct drm_replay_file *f, char *why, size_t size)
+{
+    char name[64] = "";
+    struct version v = {.name_size = sizeof(name) - 1, .name = name};
+    int major = 0, minor = 0;
+
+    if (ioctl(fd, DRM_IOCTL_VERSION_NUMBER, &v) != 0 || strcmp(name, f->driver) != 0)
+        return 0;
+    if (sscanf(f->version, "%d.%d", &major, &minor) == 2 && v.major == major && v.minor >= minor)
+        return 1;
+    tsm_format(why, size, "; there is version %d.%d.%d of it, the trace is of %s", v.major, v.minor,
+               v.patch, f->version);
+    return -1;
+}
+
+static bool try_path(struct drm_replay_file *f, const char *path, char *why, size_t size)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    bool found = fd >= 0 && fits(fd, f, why, size) > 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (found)
+        tsm_format(f->path, sizeof(f->path), "%s", path);
+    return found;
+}
+
+/* A render node, or else a primary one. */
+static int find_device(struct drm_replay_file *f)
+{
+    char path[64], why[128] = "";
+
+    for (int i = 0; i < 2 * NODE_COUNT; i++) {
+        if (i < NODE_COUNT)
+            tsm_format(path, sizeof(path), "/dev/dri/renderD%d", NODE_FIRST + i);
+        else
+            tsm_format(path, sizeof(path), "/dev/dri/card%d", i - NODE_COUNT);
+        if (try_path(f, path, why, sizeof(why)))
+            return 0;
+    }
+    return tsm_fail(TSM_E_NOT_FOUND, "no device in /dev/dri has the driver %s%s",
+                    f->driver[0] ? f->driver : "that the trace does not name", why);
+}
+
+int drm_files_prepare(struct drm_replay *r)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < r->file_count && !error; i++)
+        if (r->files[i].node == DRM_NODE_DRM)
+            error = find_device(&r->files[i]);
+    return error;
+}
+
+/* ---- records
+ * --------------------------------------------------------------------------------------
+ */
+
+int drm_file_open(struct drm_replay *r, const struct sbt_record *record)
+{
+    const struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
+    int fd, error;
+
+    if (!f || f->node != DRM_NODE_DRM)
+        return 0; /* an ioctl has made it: its descriptor is known */
+    fd = open(f->path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return tsm_fail(TSM_E_IO, "%s: %s", f->path, strerror(errno));
+    error = drm_number_set(r, 0, DRM_NUMBER_FILE, f->id, (uint64_t)fd);
+    return error
+               ? error
+               : drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)slot(record, FILE_FD), (uint64_t)fd);
+}
+
+int drm_file_close(struct drm_replay *r, const struct sbt_record *record)
+{
+    int recorded = (int)slot(record, FILE_FD), fd = drm_number_fd(r, recorded);
+    uint32_t id = (uint32_t)slot(record, FILE_ID);
+    uint64_t first;
+
+    if (fd >= 0)
+        close(fd);
+    if (drm_number_find(r, 0, DRM_NUMBER_FILE, id, "file", &first) == 0 && (int)first == fd)
+        drm_number_set(r, 0, DRM_NUMBER_FILE, id, (uint64_t)-1);
+    return drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)recorded, (uint64_t)-1);
+}
+
+/* to, file, from */
+int drm_file_dup(struct drm_replay *r, const struct sbt_record *record)
+{
+    int from = drm_number_fd(r, (int)slot(record, 2)), fd = from < 0 ? -1 : dup(from);
+
+    if (fd < 0)
+        return tsm_fail(TSM_E_NOT_FOUND, "descriptor %d is not known", (int)slot(record, 2));
+    return drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)slot(record, FILE_FD), (uint64_t)fd);
+}

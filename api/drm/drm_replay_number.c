@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/drm/drm_replay.h"
+
+static uint64_t key_of(uint32_t file, uint32_t kind, uint64_t recorded)
+{
+    uint64_t key = (uint64_t)file << 8 | kind;
+
+    /* Offsets have up to 64 bits. Two that meet would have to be made to. */
+    return (key * 0x9e3779b97f4a7c15u) ^ recorded;
+}
+
+int drm_number_find(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
+                    const char *what, uint64_t *out)
+{
+    const uint64_t *actual;
+
+    pthread_mutex_lock(&r->lock);
+    actual = sbt_map_find(&r->numbers, key_of(file, kind, recorded));
+    if (actual)
+        *out = *actual;
+    pthread_mutex_unlock(&r->lock);
+    return actual ? 0
+                  : tsm_fail(TSM_E_NOT_FOUND, "%s#%llu was not made in this trace", what,
+                             (unsigned long long)recorded);
+}
+
+int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
+                   uint64_t actual)
+{
+    uint64_t *value;
+    bool added;
+
+    pthread_mutex_lock(&r->lock);
+    value = sbt_map_insert(&r->numbers, key_of(file, kind, recorded), &added);
+    if (value)
+        *value = actual;
+    pthread_mutex_unlock(&r->lock);
+    return value ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for numbers of objects");
+}
+
+int drm_number_fd(struct drm_replay *r, int recorded)
+{
+    const uint64_t *actual;
+    int fd = -1;
+
+    pthread_mutex_lock(&r->lock);
+    actual = sbt_map_find(&r->numbers, key_of(0, DRM_NUMBER_FD, (uint32_t)recorded));
+    if (actual)
+        fd = (int)*actual;
+    pthread_mutex_unlock(&r->lock);
+    return fd;
+}

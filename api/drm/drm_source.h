@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside the DRM source. It follows descriptors of GPU files (drm_source_file.c), records ioctls on
+ * them (drm_source_ioctl.c), mappings of them (drm_source_map.c) and names streams
+ * (drm_source_stream.c). The functions of libc that it replaces are in drm_source_hook.c.
+ *
+ * Everything here runs inside the traced program, perhaps before its constructors, in signal
+ * handlers, and in allocators: no malloc, no lock that the program may hold, errno preserved.
+ */
+#ifndef API_DRM_DRM_SOURCE_H
+#define API_DRM_DRM_SOURCE_H
+
+#include "api/drm/drm_describe.h"
+#include "api/drm/drm_tables.h"
+#include "capture/capture.h"
+
+#include <sys/types.h>
+
+/* ---- libc's own -------------------------------------------------------------------------------
+ */
+
+/* `by_number`: the program called syscall(). */
+int drm_libc_ioctl(int fd, unsigned long request, void *argument, bool by_number);
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+/* What is known of a descriptor, in one word. */
+struct drm_file {
+    uint8_t node;   /* enum drm_node */
+    uint8_t family; /* of its own ioctls: place in drm_families, DRM_FAMILY_COUNT none */
+    bool told;      /* the trace has its DRM_RECORD_FILE */
+    uint32_t id;    /* stable id of the file; shared by its duplicates. 0: no GPU file */
+};
+
+/* Descriptors below this are remembered; others are looked at each time. */
+#define DRM_FD_MAX 65536
+
+/* Of a descriptor, looking at it when nothing is known. */
+struct drm_file drm_file_of(int fd);
+
+/* ... without looking: node DRM_NODE_NONE when nothing is known. */
+struct drm_file drm_file_known(int fd);
+
+/* The descriptor was opened, at `path`; received from elsewhere; made by an ioctl as a `node`. */
+void drm_file_opened(int fd, const char *path);
+void drm_file_received(int fd);
+void drm_file_made(int fd, enum drm_node node);
+
+/* `to` is another descriptor of `from` from now on; of what `to` was before nothing is known. */
+void drm_file_duplicated(int from, int to);
+
+/* The descriptor is about to be closed. */
+void drm_file_closing(int fd);
+
+/* Nothing is known of the descriptor any more. */
+void drm_file_forget(int fd);
+
+/* Its DRM_RECORD_FILE is in the trace, or is now. */
+void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
+
+void drm_files_forked(void);
+
+/* ---- whether ----------------------------------------------------------------------------------
+ */
+
+/* tsm_call_begin() for a record of DRM: false when it is not to be recorded, by TS_DRM, too. */
+bool drm_begin(struct tsm_call *call, uint32_t record);
+
+/* Calls on GPU files that were not recorded because the program uses another API. */
+uint64_t drm_unrecorded_count(void);
+
+/* ---- ioctls -----------------------------------------------------------------------------------
+ */
+
+/* Make the call and record it. `file`: of `fd`, a GPU file. */
+int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *argument,
+                       bool by_number);
+
+/* Interrupted calls that nobody tried again and that no record tells. */
+uint64_t drm_interrupted_count(void);
+
+/* ---- mappings ---------------------------------------------------------------------------------
+ */
+
+void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, int prot, int flags,
+                uint64_t offset);
+/* [address, address + size) is about to be unmapped. */
+void drm_unmapping(const void *address, size_t size);
+
+/* ... to be moved, and where it is afterwards: there, or where it was. */
+struct drm_moving {
+    bool is_one; /* a mapping of a GPU file */
+    uint32_t ids[2];
+    uint64_t offset;
+    bool tracked;
+};
+struct drm_moving drm_moving(const void *from, size_t size);
+void drm_moved(const struct drm_moving *moving, const void *to, size_t size);
+
+/* A mapping of the file at `offset` maps object `handle`. */
+void drm_map_offset(uint32_t file, uint64_t offset, uint32_t handle);
+
+/* Before a submit: what the program has written into mappings goes into the trace. */
+void drm_maps_publish(void);
+
+/* The program has waited for the device: so do changes of the device, before the program can write
+ * over them; with TS_CHECKSUM, and what all mappings hold. */
+void drm_maps_waited(void);
+
+void drm_maps_forked(void);
+
+/* ---- streams ----------------------------------------------------------------------------------
+ */
+
+/* Of a submit; `in`: the struct that the kernel is going to read. Between begin and commit. */
+struct tsm_stream *drm_stream_of(const struct drm_ioctl *row, uint32_t file, const void *in);
+
+void drm_streams_forked(void);
+
+#endif

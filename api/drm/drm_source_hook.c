@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions of libc through which a program gets, uses and loses descriptors of GPU files. They
+ * can be called before anything is ready, and by an allocator that dlsym() needs: while libc's own
+ * function is being looked for, its system call is made instead.
+ *
+ * What does not concern a GPU file costs a test and a call.
+ */
+#include "api/drm/drm_source.h"
+
+#include "interpose/interpose.h"
+#include "interpose/real_library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+TSM_EXPORT int ioctl(int fd, unsigned long request, ...);
+TSM_EXPORT int open64(const char *path, int flags, ...);
+TSM_EXPORT int __open_2(const char *path, int flags);
+TSM_EXPORT int __open64_2(const char *path, int flags);
+TSM_EXPORT int openat64(int folder, const char *path, int flags, ...);
+TSM_EXPORT int __openat_2(int folder, const char *path, int flags);
+TSM_EXPORT int __openat64_2(int folder, const char *path, int flags);
+TSM_EXPORT int fcntl64(int fd, int command, ...);
+TSM_EXPORT void *mmap64(void *address, size_t size, int prot, int flags, int fd, off64_t offset);
+TSM_EXPORT int close_range(unsigned first, unsigned last, int flags);
+TSM_EXPORT int pidfd_getfd(int pidfd, int target, unsigned flags);
+#pragma GCC visibility push(default)
+int open(const char *path, int flags, ...);
+int openat(int folder, const char *path, int flags, ...);
+int close(int fd);
+int dup(int fd);
+int dup2(int from, int to);
+int dup3(int from, int to, int flags);
+int fcntl(int fd, int command, ...);
+void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset);
+int munmap(void *address, size_t size);
+void *mremap(void *address, size_t from, size_t to, int flags, ...);
+ssize_t recvmsg(int fd, struct msghdr *message, int flags);
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
+#pragma GCC visibility pop
+
+/* ---- libc's functions
+ * -----------------------------------------------------------------------------
+ */
+
+static __thread bool looking __attribute__((tls_model("initial-exec")));
+
+/* NULL: this thread is looking for one already. */
+static void *libc(_Atomic(void *) *function, const char *name)
+{
+    void *address = atomic_load_explicit(function, memory_order_relaxed);
+    int saved_errno = errno;
+
+    if (__builtin_expect(address != NULL, 1) || looking)
+        return address;
+    looking = true;
+    address = tsm_libc_function(name);
+    looking = false;
+    atomic_store_explicit(function, address, memory_order_relaxed);
+    errno = saved_errno;
+    return address;
+}
+
+/* What libc's syscall() does. */
+static long system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    if (result < 0 && result > -4096) {
+        errno = (int)-result;
+        return -1;
+    }
+    return result;
+}
+
+#define SYSTEM_CALL3(number, a, b, c) system_call(number, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+
+/* Call libc's function `name`, of type `type`, or else evaluate `fallback`. */
+#define LIBC(type, name, arguments, fallback)                                                      \
+    ({                                                                                             \
+        static _Atomic(void *) function_;                                                          \
+        type *address_ = (type *)(uintptr_t)libc(&function_, name);                                \
+        address_ ? address_ arguments : (fallback);                                                \
+    })
+
+typedef int ioctl_type(int, unsigned long, ...);
+typedef int open_type(const char *, int, ...);
+typedef int openat_type(int, const char *, int, ...);
+typedef int fd_type(int);
+typedef int two_fds_type(int, int);
+typedef int three_type(int, int, int);
+typedef int fcntl_type(int, int, ...);
+typedef void *mmap_type(void *, size_t, int, int, int, off64_t);
+typedef int munmap_type(void *, size_t);
+typedef void *mremap_type(void *, size_t, size_t, int, ...);
+typedef ssize_t recvmsg_type(int, struct msghdr *, int);
+typedef int recvmmsg_type(int, struct mmsghdr *, unsigned, int, struct timespec *);
+typedef int close_range_type(unsigned, unsigned, int);
+typedef int pidfd_getfd_type(int, int, unsigned);
+
+void *tsm_libc_syscall(void);
+void *tsm_libc_syscall(void)
+{
+    static _Atomic(void *) function;
+
+    return libc(&function, "syscall");
+}
+
+/* Never by way of ioctl(): another preloaded library's may have called us. */
+static int syscall_ioctl(int fd, unsigned long request, void *argument)
+{
+    long (*function)(long, ...) = (long (*)(long, ...))(uintptr_t)tsm_libc_syscall();
+
+    return (int)(function ? function(SYS_ioctl, fd, request, argument)
+                          : SYSTEM_CALL3(SYS_ioctl, fd, request, argument));
+}
+
+int drm_libc_ioctl(int fd, unsigned long request, void *argument, bool by_number)
+{
+    if (by_number)
+        return syscall_ioctl(fd, request, argument);
+    return LIBC(ioctl_type, "ioctl", (fd, request, argument),
+                (int)SYSTEM_CALL3(SYS_ioctl, fd, request, argument));
+}
+
+/* ---- ioctl
+ * ----------------------------------------------------------------------------------------
+ */
+
+/* Types of ioctls of GPU files: DRM, KFD, dma-buf, sync_file, udmabuf, dma-heap, NVIDIA's, and of
+ * its UVM, whose numbers have none. */
+static bool is_gpu_type(uint32_t request)
+{
+    switch (request >> 8 & 0xff) {
+    case 'd':
+    case 'K':
+    case 'b':
+    case '>':
+    case 'u':
+    case 'H':
+    case 'F':
+    case 0:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* musl's programs pass the request as an int: only its low half means anything. */
+static int do_ioctl(int fd, unsigned long request, void *argument, bool by_number)
+{
+    struct drm_file file;
+
+    if (!is_gpu_type((uint32_t)request) || tsm_inside())
+        return drm_libc_ioctl(fd, request, argument, by_number);
+    file = drm_file_of(fd);
+    if (file.node == DRM_NODE_NONE)
+        return drm_libc_ioctl(fd, request, argument, by_number);
+    return drm_ioctl_recorded(fd, file, (uint32_t)request, argument, by_number);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+    void *argument;
+    va_list rest;
+
+    va_start(rest, request);
+    argument = va_arg(rest, void *);
+    va_end(rest);
+    return do_ioctl(fd, request, argument, false);
+}
+
+/* syscall() with the number of an ioctl; called from drm_source_syscall.S. */
+long tsm_decide_ioctl(long number, int fd, unsigned long request, void *argument);
+long tsm_decide_ioctl(long number, int fd, unsigned long request, void *argument)
+{
+    return do_ioctl(fd, request, argument, true);
+}
+
+long tsm_failed_syscall(long result);
+long tsm_failed_syscall(long result)
+{
+    errno = (int)-result;
+    return -1;
+}
+
+/* ---- open
+ * -----------------------------------------------------------------------------------------
+ */
+
+static int opened(int fd, const char *path)
+{
+    if (fd < 0)
+        return fd;
+    if (path && strncmp(path, "/dev/", 5) == 0)
+        drm_file_opened(fd, path);
+    else
+        drm_file_forget(fd);
+    return fd;
+}
+
+#define HAS_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
+
+/* The argument that is there when a file may be made. */
+#define MODE_OF(mode, flags)                                                                       \
+    do {                                                                                           \
+        va_list rest_;                                                                             \
+        va_start(rest_, flags);                                                                    \
+        (mode) = HAS_MODE(flags) ? va_arg(rest_, mode_t) : 0;                                      \
+        va_end(rest_);                                                                             \
+    } while (0)
+
+#define RAW_OPEN(folder, path, flags, mode)                                                        \
+    (int)system_call(SYS_openat, folder, (long)(path), flags, (long)(mode), 0, 0)
+
+int open(const char *path, int flags, ...)
+{
+    mode_t mode;
+
+    MODE_OF(mode, flags);
+    return opened(
+        LIBC(open_type, "open", (path, flags, mode), RAW_OPEN(AT_FDCWD, path, flags, mode)), path);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    mode_t mode;
+
+    MODE_OF(mode, flags);
+    return opened(
+        LIBC(open_type, "open64", (path, flags, mode), RAW_OPEN(AT_FDCWD, path, flags, mode)),
+        path);
+}
+
+int __open_2(const char *path, int flags)
+{
+    return opened(LIBC(open_type, "__open_2", (path, flags), RAW_OPEN(AT_FDCWD, path, flags, 0)),
+                  path);
+}
+
+int __open64_2(const char *path, int flags)
+{
+    return opened(LIBC(open_type, "__open64_2", (path, flags), RAW_OPEN(AT_FDCWD, path, flags, 0)),
+                  path);
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    mode_t mode;
+
+    MODE_OF(mode, flags);
+    return opened(LIBC(openat_type, "openat", (folder, path, flags, mode),
+                       RAW_OPEN(folder, path, flags, mode)),
+                  path);
+}
+
+int openat64(int folder, const char *path, int flags, ...)
+{
+    mode_t mode;
+
+    MODE_OF(mode, flags);
+    return opened(LIBC(openat_type, "openat64", (folder, path, flags, mode),
+                       RAW_OPEN(folder, path, flags, mode)),
+                  path);
+}
+
+int __openat_2(int folder, const char *path, int flags)
+{
+    return opened(
+        LIBC(openat_type, "__openat_2", (folder, path, flags), RAW_OPEN(folder, path, flags, 0)),
+        path);
+}
+
+int __openat64_2(int folder, const char *path, int flags)
+{
+    return opened(
+        LIBC(openat_type, "__openat64_2", (folder, path, flags), RAW_OPEN(folder, path, flags, 0)),
+        path);
+}
+
+/* ---- other ways to get one
+ * ------------------------------------------------------------------------
+ */
+
+static int duplicated(int from, int to)
+{
+    if (to >= 0)
+        drm_file_duplicated(from, to);
+    return to;
+}
+
+int dup(int fd)
+{
+    return duplicated(fd, LIBC(fd_type, "dup", (fd), (int)SYSTEM_CALL3(SYS_dup, fd, 0, 0)));
+}
+
+int dup2(int from, int to)
+{
+    if (from != to)
+        drm_file_closing(to);
+    return duplicated(
+        from, LIBC(two_fds_type, "dup2", (from, to), (int)SYSTEM_CALL3(SYS_dup2, from, to, 0)));
+}
+
+int dup3(int from, int to, int flags)
+{
+    if (from != to)
+        drm_file_closing(to);
+    return duplicated(from, LIBC(three_type, "dup3", (from, to, flags),
+                                 (int)SYSTEM_CALL3(SYS_dup3, from, to, flags)));
+}
+
+#define FCNTL(name, fd, command)                                                                   \
+    do {                                                                                           \
+        va_list rest_;                                                                             \
+        void *argument_;                                                                           \
+        int result_;                                                                               \
+        va_start(rest_, command);                                                                  \
+        argument_ = va_arg(rest_, void *);                                                         \
+        va_end(rest_);                                                                             \
+        result_ = LIBC(fcntl_type, name, (fd, command, argument_),                                 \
+                       (int)SYSTEM_CALL3(SYS_fcntl, fd, command, argument_));                      \
+        return (command) == F_DUPFD || (command) == F_DUPFD_CLOEXEC ? duplicated(fd, result_)      \
+                                                                    : result_;                     \
+    } while (0)
+
+int fcntl(int fd, int command, ...)
+{
+    FCNTL("fcntl", fd, command);
+}
+
+int fcntl64(int fd, int command, ...)
+{
+    FCNTL("fcntl64", fd, command);
+}
+
+/* Descriptors that came with a message. */
+static void received(const struct msghdr *message)
+{
+    struct msghdr copy = *message;
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&copy); c; c = CMSG_NXTHDR(&copy, c)) {
+        size_t size = c->cmsg_len - CMSG_LEN(0);
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0))
+            continue;
+        for (size_t i = 0; i + sizeof(int) <= size; i += sizeof(int)) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i, sizeof(fd));
+            drm_file_received(fd);
+        }
+    }
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    ssize_t result = LIBC(recvmsg_type, "recvmsg", (fd, message, flags),
+                          SYSTEM_CALL3(SYS_recvmsg, fd, message, flags));
+
+    if (result >= 0 && message->msg_controllen)
+        received(message);
+    return result;
+}
+
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
+{
+    int result = LIBC(
+        recvmmsg_type, "recvmmsg", (fd, messages, count, flags, timeout),
+        (int)system_call(SYS_recvmmsg, fd, (long)messages, (long)count, flags, (long)timeout, 0));
+
+    for (int i = 0; i < result; i++)
+        if (messages[i].msg_hdr.msg_controllen)
+            received(&messages[i].msg_hdr);
+    return result;
+}
+
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+int pidfd_getfd(int pidfd, int target, unsigned flags)
+{
+    int fd = LIBC(pidfd_getfd_type, "pidfd_getfd", (pidfd, target, flags),
+                  (int)SYSTEM_CALL3(SYS_pidfd_getfd, pidfd, target, flags));
+
+    drm_file_received(fd);
+    return fd;
+}
+
+/* ---- close
+ * ----------------------------------------------------------------------------------------
+ */
+
+int close(int fd)
+{
+    drm_file_closing(fd);
+    return LIBC(fd_type, "close", (fd), (int)SYSTEM_CALL3(SYS_close, fd, 0, 0));
+}
+
+#define RANGE_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC: closes nothing now */
+
+int close_range(unsigned first, unsigned last, int flags)
+{
+    unsigned end = last < DRM_FD_MAX ? last + 1 : DRM_FD_MAX;
+
+    for (unsigned fd = first; !((unsigned)flags & RANGE_CLOEXEC) && fd < end; fd++)
+        drm_file_closing((int)fd);
+    return LIBC(close_range_type, "close_range", (first, last, flags),
+                (int)SYSTEM_CALL3(SYS_close_range, first, last, flags));
+}
+
+/* ---- memory
+ * ---------------------------------------------------------------------------------------
+ */
+
+#define RAW_MMAP(address, size, prot, flags, fd, offset)                                           \
+    (void *)system_call(SYS_mmap, (long)(address), (long)(size), prot, flags, fd, (long)(offset))
+
+static void *mapped(void *address, size_t size, int prot, int flags, int fd, uint64_t offset)
+{
+    struct drm_file file;
+
+    if (address == MAP_FAILED || fd < 0)
+        return address;
+    file = drm_file_known(fd);
+    if (file.node != DRM_NODE_NONE)
+        drm_mapped(fd, file, address, size, prot, flags, offset);
+    return address;
+}
+
+/* What is at a fixed place goes. */
+static void before_mmap(void *address, size_t size, int flags)
+{
+    if (flags & MAP_FIXED)
+        drm_unmapping(address, size);
+}
+
+void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset)
+{
+    before_mmap(address, size, flags);
+    return mapped(LIBC(mmap_type, "mmap", (address, size, prot, flags, fd, offset),
+                       RAW_MMAP(address, size, prot, flags, fd, offset)),
+                  size, prot, flags, fd, (uint64_t)offset);
+}
+
+void *mmap64(void *address, size_t size, int prot, int flags, int fd, off64_t offset)
+{
+    before_mmap(address, size, flags);
+    return mapped(LIBC(mmap_type, "mmap64", (address, size, prot, flags, fd, offset),
+                       RAW_MMAP(address, size, prot, flags, fd, offset)),
+                  size, prot, flags, fd, (uint64_t)offset);
+}
+
+int munmap(void *address, size_t size)
+{
+    drm_unmapping(address, size);
+    return LIBC(munmap_type, "munmap", (address, size),
+                (int)SYSTEM_CALL3(SYS_munmap, address, size, 0));
+}
+
+void *mremap(void *address, size_t from, size_t to, int flags, ...)
+{
+    struct drm_moving moving;
+    va_list rest;
+    void *target, *result;
+
+    va_start(rest, flags);
+    target = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
+    va_end(rest);
+    moving = drm_moving(address, from);
+    result = LIBC(mremap_type, "mremap", (address, from, to, flags, target),
+                  (void *)system_call(SYS_mremap, (long)address, (long)from, (long)to, flags,
+                                      (long)target, 0));
+    if (result != MAP_FAILED)
+        drm_moved(&moving, result, to);
+    else
+        drm_moved(&moving, address, from);
+    return result;
+}

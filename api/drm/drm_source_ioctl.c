@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An ioctl on a GPU file: what goes in is kept before the call when the kernel is going to write
+ * over it, everything else is read afterwards, when the kernel has accepted it.
+ */
+#include "api/drm/drm_source.h"
+
+#include "api/drm/drm_encode.h"
+#include "capture/lock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define PAGE                 4096u
+#define ROOM_FIRST           2048u
+#define FLAT_MAX             16u
+#define SIZE_MAX_OF(request) ((request) >> 16 & 0x3fff)
+#define READS(request)       ((request) >> 30 & 1) /* the kernel reads the argument */
+#define WRITES(request)      ((request) >> 31 & 1)
+
+/* ---- whether ------------------------------------------------------------------------------------
+ */
+
+static _Atomic uint64_t unrecorded;
+
+uint64_t drm_unrecorded_count(void)
+{
+    return atomic_load(&unrecorded);
+}
+
+bool drm_begin(struct tsm_call *call, uint32_t record)
+{
+    const struct tsm_settings *settings;
+
+    if (!tsm_call_begin(call, SBT_TYPE(SBT_API_DRM, record)))
+        return false;
+    settings = tsm_session_settings();
+    if (settings->drm >= TSM_DRM_ALL ||
+        (settings->drm == TSM_DRM_AUTO && !tsm_session_other(SBT_API_DRM)))
+        return true;
+    tsm_call_drop(call);
+    atomic_fetch_add_explicit(&unrecorded, 1, memory_order_relaxed);
+    return false;
+}
+
+/* ---- memory of the program
+ * ------------------------------------------------------------------------
+ */
+
+/* What is kept of a thread's last call. */
+struct local {
+    /* Part of its stack that is known to be there: from a frame up. Frames of callers stay. */
+    uintptr_t low, high;
+    /* The last call ended with EINTR or EAGAIN, which programs answer by trying again: no record
+     * was written of it so far. */
+    const void *argument;
+    int fd;
+    uint32_t request, count, error;
+    uint32_t node_and_family;
+};
+
+_Static_assert(sizeof(struct local) <= TSM_LOCAL_SIZE, "what is kept of a thread");
+
+static bool probe_stack(struct local *l, uintptr_t here, uintptr_t end)
+{
+    uint8_t bytes[16];
+    uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE;
+
+    if (end - here > sizeof(bytes) * PAGE)
+        return false;
+    for (; page < end; page += PAGE)
+        if (!tsm_memory_read(bytes, page, 1))
+            return false;
+    l->low = here;
+    l->high = page;
+    return true;
+}
+
+/* Nearly all arguments are variables of a function that is running: those need no system call. */
+static bool is_on_stack(struct local *l, uintptr_t address, size_t size)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    if (address < here || size > PAGE * 16 || address + size < address)
+        return false;
+    if (here >= l->low && address + size <= l->high && here < l->high)
+        return true;
+    return probe_stack(l, here, address + size);
+}
+
+/* False: it is not there, and the kernel is going to say so. */
+static bool copy_in(struct local *l, void *out, const void *address, size_t size)
+{
+    if (!is_on_stack(l, (uintptr_t)address, size))
+        return tsm_memory_read(out, (uintptr_t)address, size);
+    memcpy(out, address, size);
+    return true;
+}
+
+/* ---- a call -------------------------------------------------------------------------------------
+ */
+
+struct run {
+    struct tsm_call *call;
+    const struct drm_ioctl *row; /* NULL: unknown */
+    int fd;
+    struct drm_file file;
+    uint32_t request;
+    void *argument;
+    bool by_number;    /* by syscall() */
+    size_t size;       /* of the argument, as the request says */
+    uint8_t *before;   /* `size` bytes of it as they went in, with zeros up to the struct's; NULL:
+                          none kept */
+    const uint8_t *in; /* the value of `in`, where it was made before the call */
+    size_t in_size;
+    bool in_missing;
+    long result;
+    int error;
+    uint8_t rooms[2][10 * FLAT_MAX]; /* for values; not zeroed */
+};
+
+static void *memory_for(struct drm_encoder *e, size_t size)
+{
+    return tsm_call_scratch(e->user, size);
+}
+
+static bool grow(struct sbt_out *out, size_t size)
+{
+    size_t used = sbt_out_size(out), wanted = 2 * (used + size);
+    uint8_t *memory = tsm_call_scratch(out->user, wanted);
+
+    if (!memory)
+        return false;
+    memcpy(memory, out->start, used);
+    out->start = memory;
+    out->at = memory + used;
+    out->end = memory + wanted;
+    return true;
+}
+
+/* The bytes of a struct of ours: those that the request has, and zeros. A driver takes them so,
+ * too. */
+static const uint8_t *whole(struct run *r, const uint8_t *bytes, size_t wanted)
+{
+    uint8_t *copy;
+
+    if (!bytes || r->size >= wanted)
+        return bytes;
+    copy = tsm_call_scratch(r->call, wanted);
+    if (copy) {
+        memcpy(copy, bytes, r->size);
+        memset(copy + r->size, 0, wanted - r->size);
+    }
+    return copy;
+}
+
+/* Small structs need no memory of the lane's. */
+static uint8_t *first_room(struct run *r, uint32_t type, bool is_out, size_t *size)
+{
+    bool is_small =
+        drm_structs[type].flags & DRM_STRUCT_FLAT && drm_structs[type].count <= FLAT_MAX;
+
+    *size = is_small ? sizeof(r->rooms[0]) : ROOM_FIRST;
+    return is_small ? r->rooms[is_out] : tsm_call_scratch(r->call, ROOM_FIRST);
+}
+
+static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const uint8_t *bytes)
+{
+    size_t size;
+    uint8_t *room = first_room(r, type, e->is_out, &size);
+
+    bytes = whole(r, bytes, drm_structs[type].size);
+    if (!bytes || !room)
+        return false;
+    sbt_out_init(&e->out, room, size, grow, r->call);
+    e->memory = memory_for;
+    e->read = tsm_memory_read;
+    e->user = r->call;
+    e->address = (uintptr_t)r->argument;
+    drm_encode(e, type, bytes);
+    return !e->out.overflow;
+}
+
+/* Append a STRUCT field. */
+static void put_struct(struct run *r, uint32_t type, const uint8_t *bytes, bool is_out)
+{
+    struct drm_encoder e = {.is_out = is_out, .careful = r->result < 0};
+
+    if (is_out && r->before && r->size >= drm_structs[type].size)
+        e.before = r->before;
+    if (!encode(r, &e, type, bytes)) {
+        tsm_call_slot(r->call, 0);
+        tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
+        return;
+    }
+    if (e.missing && r->result >= 0)
+        tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
+    tsm_call_struct(r->call, e.out.start, sbt_out_size(&e.out));
+}
+
+/* What went in: the copy, or what is still there. */
+static const uint8_t *bytes_in(struct run *r)
+{
+    uint8_t *copy;
+
+    if (r->before)
+        return r->before;
+    if (r->result >= 0)
+        return r->argument;
+    copy = tsm_call_scratch(r->call, r->size);
+    return copy && copy_in(tsm_call_local(r->call), copy, r->argument, r->size) ? copy : NULL;
+}
+
+static void put_in(struct run *r)
+{
+    const uint8_t *bytes;
+
+    if (r->in) {
+        if (r->in_missing && r->result >= 0)
+            tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
+        tsm_call_struct(r->call, r->in, r->in_size);
+        return;
+    }
+    bytes = bytes_in(r);
+    if (bytes && READS(r->request))
+        put_struct(r, r->row->into - 1u, bytes, false);
+    else
+        tsm_call_slot(r->call, 0); /* the kernel could not read it, either */
+}
+
+/* Behind what the tables know: an argument of a newer version. */
+static void put_more(struct run *r, size_t known)
+{
+    const uint8_t *bytes = READS(r->request) ? bytes_in(r) : r->argument;
+
+    if (r->size > known && bytes && r->result >= 0)
+        tsm_call_bytes(r->call, bytes + known, r->size - known);
+    else
+        tsm_call_bytes(r->call, NULL, 0);
+}
+
+static void put_known(struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
+    size_t known = 0;
+
+    if (row->into) {
+        known = drm_structs[row->into - 1].size;
+        put_in(r);
+    }
+    if (row->out) {
+        size_t size = drm_structs[row->out - 1].size;
+        known = size > known ? size : known;
+        if (r->result >= 0 && WRITES(r->request))
+            put_struct(r, row->out - 1u, r->argument, true);
+        else
+            tsm_call_slot(r->call, 0);
+    }
+    put_more(r, known);
+}
+
+static void put_raw(struct run *r)
+{
+    const uint8_t *in = READS(r->request) ? bytes_in(r) : NULL;
+    bool wrote = WRITES(r->request) && r->result >= 0;
+
+    tsm_call_bytes(r->call, in, in ? r->size : 0);
+    tsm_call_bytes(r->call, wrote ? r->argument : NULL, wrote ? r->size : 0);
+}
+
+static void put_slots(struct run *r, uint32_t retries)
+{
+    tsm_call_slot(r->call, (uint64_t)r->fd);
+    tsm_call_slot(r->call, r->file.id);
+    tsm_call_slot(r->call, r->request);
+    tsm_call_slot(r->call, retries);
+    tsm_call_slot(r->call, (uintptr_t)r->argument);
+}
+
+/* ---- calls that were interrupted
+ * ------------------------------------------------------------------
+ */
+
+static _Atomic uint64_t interrupted_count; /* threads whose last call was */
+
+uint64_t drm_interrupted_count(void)
+{
+    return atomic_load(&interrupted_count);
+}
+
+static bool is_retry(const struct local *l, const struct run *r)
+{
+    return l->fd == r->fd && l->request == r->request && l->argument == r->argument;
+}
+
+static void remember_interrupted(const struct run *r)
+{
+    struct local *l = tsm_call_local(r->call);
+
+    if (!l->count)
+        atomic_fetch_add(&interrupted_count, 1);
+    l->fd = r->fd;
+    l->request = r->request;
+    l->argument = r->argument;
+    l->error = (uint32_t)r->error;
+    l->node_and_family = r->file.node | (uint32_t)r->file.family << 8;
+    l->count++;
+}
+
+static uint32_t forget_interrupted(struct local *l)
+{
+    uint32_t count = l->count;
+
+    if (count)
+        atomic_fetch_sub(&interrupted_count, 1);
+    l->count = 0;
+    return count;
+}
+
+/* Nobody tried again: its record, without arguments, which may be gone. */
+static void write_interrupted(struct local last)
+{
+    struct drm_file file = drm_file_known(last.fd);
+    const struct drm_ioctl *row = drm_ioctl_find((enum drm_node)(last.node_and_family & 0xff),
+                                                 last.node_and_family >> 8, last.request);
+    struct tsm_call call;
+    struct run r = {.call = &call,
+                    .fd = last.fd,
+                    .file = file,
+                    .request = last.request,
+                    .argument = (void *)(uintptr_t)last.argument};
+
+    if (!drm_begin(&call, row ? row->id : DRM_RECORD_IOCTL))
+        return;
+    tsm_call_returned(&call, -(int64_t)last.error, true);
+    put_slots(&r, last.count - 1);
+    tsm_call_slot(&call, 0);
+    if (!row || (row->into && row->out))
+        tsm_call_slot(&call, 0);
+    if (row && (row->into || row->out))
+        tsm_call_slot(&call, 0);
+    tsm_call_commit(&call);
+}
+
+/* ---- what it changes
+ * ------------------------------------------------------------------------------
+ */
+
+static enum drm_node node_named(const char *object)
+{
+    if (strcmp(object, "dmabuf") == 0)
+        return DRM_NODE_DMABUF;
+    return strcmp(object, "sync_file") == 0 ? DRM_NODE_SYNC_FILE : DRM_NODE_NONE;
+}
+
+/* Descriptors that the kernel gave. */
+static void note_files(const struct run *r, const struct drm_struct *type)
+{
+    for (uint32_t i = 0; i < type->count; i++) {
+        const struct drm_member *m = &drm_members[type->first + i];
+        const uint8_t *at = (const uint8_t *)r->argument + m->offset;
+        int fd;
+        if (m->kind != DRM_KIND_FD || m->form != DRM_FORM_ONE || m->offset + 4u > r->size)
+            continue;
+        memcpy(&fd, at, sizeof(fd));
+        if (fd > 2 && drm_file_known(fd).node == DRM_NODE_NONE &&
+            node_named(drm_text + drm_objects[m->type]))
+            drm_file_made(fd, node_named(drm_text + drm_objects[m->type]));
+    }
+}
+
+static uint64_t load_place(const uint8_t *bytes, size_t size, struct drm_place place)
+{
+    return bytes && place.size && place.offset + (size_t)place.size <= size
+               ? drm_load(bytes + place.offset, place.size)
+               : 0;
+}
+
+static void note_effects(const struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
+    const uint8_t *from = row->flags & DRM_IOCTL_MAP_OUT ? r->argument : r->before;
+
+    if (row->map_offset.size)
+        drm_map_offset(r->file.id, load_place(r->argument, r->size, row->map_offset),
+                       (uint32_t)load_place(from, r->size, row->map_handle));
+    if (row->flags & DRM_IOCTL_GIVES_FD)
+        note_files(r, &drm_structs[row->out - 1]);
+}
+
+/* ---- the call
+ * -------------------------------------------------------------------------------------
+ */
+
+/* Keep what the kernel will write over, and what names the stream. */
+static void prepare(struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
+    size_t wanted = row && row->into ? drm_structs[row->into - 1].size : 0;
+    bool is_wanted = row && (row->kind == SBT_KIND_COMMAND || row->flags & DRM_IOCTL_EARLY);
+
+    r->size = SIZE_MAX_OF(r->request);
+    if (!READS(r->request) || !(WRITES(r->request) || is_wanted))
+        return;
+    if (wanted < r->size)
+        wanted = r->size;
+    r->before = tsm_call_scratch(r->call, wanted);
+    if (r->before && !copy_in(tsm_call_local(r->call), r->before, r->argument, r->size))
+        r->before = NULL;
+    if (r->before)
+        memset(r->before + r->size, 0, wanted - r->size);
+    if (r->before && row && row->flags & DRM_IOCTL_EARLY) {
+        struct drm_encoder e = {.careful = true};
+        if (encode(r, &e, row->into - 1u, r->before)) {
+            r->in = e.out.start;
+            r->in_size = sbt_out_size(&e.out);
+            r->in_missing = e.missing;
+        }
+    }
+}
+
+static void call_and_record(struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
+    uint32_t retries;
+
+    prepare(r);
+    if (row && row->kind == SBT_KIND_COMMAND) {
+        drm_maps_publish();
+        if (r->before)
+            tsm_call_on_stream(r->call, drm_stream_of(row, r->file.id, r->before), TSM_ENQUEUES);
+    }
+    if (row && (row->kind == SBT_KIND_COMMAND || r->in))
+        tsm_call_restart(r->call);
+    r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
+    r->error = errno;
+    tsm_call_returned(r->call, r->result < 0 ? -r->error : r->result, r->result < 0);
+    if (r->result < 0 && (r->error == EINTR || r->error == EAGAIN)) {
+        tsm_call_drop(r->call);
+        remember_interrupted(r);
+        return;
+    }
+    retries = forget_interrupted(tsm_call_local(r->call));
+    put_slots(r, retries);
+    if (row)
+        put_known(r);
+    else
+        put_raw(r);
+    tsm_call_commit(r->call);
+    if (row && r->result >= 0)
+        note_effects(r);
+    if (row && row->kind == SBT_KIND_SYNC && r->result >= 0)
+        drm_maps_waited();
+}
+
+/* Begin the record of a call; before it comes that of one that was interrupted. */
+static bool begin(struct run *r)
+{
+    uint32_t type = r->row ? r->row->id : DRM_RECORD_IOCTL;
+    struct local *l;
+
+    if (!drm_begin(r->call, type))
+        return false;
+    l = tsm_call_local(r->call);
+    if (__builtin_expect(l->count == 0, 1) || is_retry(l, r))
+        return true;
+    tsm_call_drop(r->call);
+    write_interrupted((struct local){.fd = l->fd,
+                                     .request = l->request,
+                                     .argument = l->argument,
+                                     .error = l->error,
+                                     .node_and_family = l->node_and_family,
+                                     .count = forget_interrupted(l)});
+    return drm_begin(r->call, type);
+}
+
+int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *argument,
+                       bool by_number)
+{
+    struct tsm_call call;
+    struct run r;
+
+    r.call = &call;
+    r.fd = fd;
+    r.file = file;
+    r.request = request;
+    r.argument = argument;
+    r.by_number = by_number;
+    r.before = NULL;
+    r.in = NULL;
+    if (!file.told)
+        drm_file_tell(fd, file, DRM_HOW_FOUND);
+    r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
+    if (!begin(&r))
+        return drm_libc_ioctl(fd, request, argument, by_number);
+    call_and_record(&r);
+    errno = r.error;
+    return (int)r.result;
+}

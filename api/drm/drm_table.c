@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/drm/drm_tables.h"
+
+#include <string.h>
+
+#define NUMBER_AND_TYPE 0xffffu /* of a request: without direction and size */
+
+/* Ioctls of drivers, in the kernel's numbering; the rest of 'd' is core. */
+#define DRIVER_FIRST 0x40u
+#define DRIVER_END   0xa0u
+
+uint32_t drm_family_of_driver(const char *driver)
+{
+    for (uint32_t f = 0; f < DRM_FAMILY_COUNT; f++)
+        for (uint32_t i = 0; i < DRM_DRIVER_MAX && drm_families[f].drivers[i]; i++)
+            if (strcmp(drm_text + drm_families[f].drivers[i], driver) == 0)
+                return f;
+    return DRM_FAMILY_COUNT;
+}
+
+uint32_t drm_family_of_node(enum drm_node node)
+{
+    for (uint32_t f = 0; node != DRM_NODE_DRM && f < DRM_FAMILY_COUNT; f++)
+        if (drm_families[f].node == node)
+            return f;
+    return DRM_FAMILY_COUNT;
+}
+
+/* By family and number: place of the first row + 1, 0 none. Filled by drm_tables_index(). */
+static uint16_t first_rows[DRM_FAMILY_COUNT][256];
+
+void drm_tables_index(void)
+{
+    for (uint32_t i = DRM_IOCTL_COUNT; i-- > 0;)
+        first_rows[drm_ioctls[i].family][drm_ioctls[i].request & 0xff] = (uint16_t)(i + 1);
+}
+
+/* Exactly this one, or else the first with its number. */
+static const struct drm_ioctl *find_in(uint32_t family, uint32_t request)
+{
+    const struct drm_ioctl *end =
+        &drm_ioctls[drm_families[family].first + drm_families[family].count];
+    const struct drm_ioctl *row, *like = NULL;
+    uint32_t place = first_rows[family][request & 0xff];
+
+    if (!place)
+        return NULL;
+    for (row = &drm_ioctls[place - 1]; row < end && (row->request & 0xff) == (request & 0xff);
+         row++) {
+        if (row->request == request)
+            return row;
+        if (!like && (row->request & NUMBER_AND_TYPE) == (request & NUMBER_AND_TYPE))
+            like = row;
+    }
+    return like;
+}
+
+const struct drm_ioctl *drm_ioctl_find(enum drm_node node, uint32_t family, uint32_t request)
+{
+    uint32_t number = request & 0xff;
+
+    if (node == DRM_NODE_DRM && (number < DRIVER_FIRST || number >= DRIVER_END))
+        family = DRM_FAMILY_CORE;
+    return family < DRM_FAMILY_COUNT ? find_in(family, request) : NULL;
+}
+
+const struct drm_ioctl *drm_ioctl_numbered(uint32_t id)
+{
+    for (uint32_t i = 0; i < DRM_IOCTL_COUNT; i++)
+        if (drm_ioctls[i].id == id)
+            return &drm_ioctls[i];
+    return NULL;
+}
+
+uint32_t drm_struct_named(const char *name)
+{
+    for (uint32_t i = 0; i < DRM_STRUCT_COUNT; i++)
+        if (strcmp(drm_text + drm_structs[i].name, name) == 0)
+            return i;
+    return DRM_STRUCT_COUNT;
+}
+
+uint32_t drm_choose(const struct drm_struct *type, uint64_t selector)
+{
+    for (uint32_t i = 0; i < type->choice_count; i++)
+        if (drm_choices[type->choice_first + i].value == (selector & type->mask))
+            return drm_choices[type->choice_first + i].place;
+    return type->otherwise;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ioctls and the structs that they take, as tables: made by api/gen/generate_drm.py of the kernel's
+ * headers and drm.api. Both sides use them: the source encodes a program's structs by them, the
+ * backend rebuilds structs by them, tools name things by them.
+ *
+ * Read-only, no pointers, no code: any thread, and inside a traced program at any time.
+ */
+#ifndef API_DRM_DRM_TABLES_H
+#define API_DRM_DRM_TABLES_H
+
+#include "tracesmith/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Records of ours; the numbers of ioctls begin at DRM_IOCTL_FIRST. In files: append only. */
+enum drm_record {
+    DRM_RECORD_FILE = 1,  /* a GPU file was seen for the first time: opened, inherited, received */
+    DRM_RECORD_CLOSE = 2, /* a descriptor of one was closed */
+    DRM_RECORD_DUP = 3,   /* a further descriptor of one */
+    DRM_RECORD_MAP = 4,   /* part of one was mapped */
+    DRM_RECORD_UNMAP = 5, /* ... and unmapped */
+    DRM_RECORD_IOCTL = 6, /* an ioctl that the tables do not have: raw bytes */
+    DRM_IOCTL_FIRST = 64,
+};
+
+/* What kind of file a descriptor is of. */
+enum drm_node {
+    DRM_NODE_NONE, /* none of these */
+    DRM_NODE_DRM,
+    DRM_NODE_KFD,
+    DRM_NODE_DMABUF,
+    DRM_NODE_SYNC_FILE,
+    DRM_NODE_UDMABUF,
+    DRM_NODE_DMA_HEAP,
+    DRM_NODE_NVIDIA,
+    DRM_NODE_NVIDIA_UVM,
+    DRM_NODE_COUNT,
+};
+
+enum drm_kind {
+    DRM_KIND_UINT,
+    DRM_KIND_INT,
+    DRM_KIND_HEX,
+    DRM_KIND_BOOL,
+    DRM_KIND_SIZE,
+    DRM_KIND_DEVPTR,
+    DRM_KIND_HOSTPTR,
+    DRM_KIND_ENUM,   /* type: place in drm_enums */
+    DRM_KIND_FLAGS,  /* ... */
+    DRM_KIND_HANDLE, /* type: place in drm_objects */
+    DRM_KIND_FD,     /* ... */
+    DRM_KIND_TEXT,   /* characters, up to a zero byte */
+    DRM_KIND_BYTES,
+    DRM_KIND_STRUCT,  /* type: place in drm_structs */
+    DRM_KIND_NOTHING, /* not recorded: an array without length of which nothing is said */
+};
+
+enum drm_form {
+    DRM_FORM_ONE,
+    DRM_FORM_ARRAY,    /* `number` values, in the struct */
+    DRM_FORM_LIST,     /* the member is the address of the values */
+    DRM_FORM_POINTERS, /* ... of addresses of one value each */
+    DRM_FORM_TAIL,     /* the values are at the struct's end */
+};
+
+enum drm_count {
+    DRM_COUNT_NONE,
+    DRM_COUNT_FIXED,  /* number */
+    DRM_COUNT_MEMBER, /* the member at place `number` of the same struct, * scale / per */
+};
+
+#define DRM_MEMBER_IN   1u /* what is there is written by the program, */
+#define DRM_MEMBER_OUT  2u /* ... by the kernel */
+#define DRM_MEMBER_NEW  4u /* a handle that the call makes */
+#define DRM_MEMBER_GONE 8u /* ... frees */
+
+struct drm_member {
+    uint32_t name; /* place in drm_text */
+    uint32_t number;
+    uint16_t offset; /* bytes */
+    uint16_t type;
+    uint16_t per;
+    uint8_t kind, form, count, scale;
+    uint8_t size; /* bytes of a value that is no struct */
+    uint8_t flags;
+};
+
+#define DRM_STRUCT_UNION    1u
+#define DRM_STRUCT_BORROWED 2u /* its members' counts are members of the struct around it */
+#define DRM_STRUCT_FLAT     4u /* numbers, one after the other, and nothing else */
+#define DRM_NO_MEMBER       0xffu
+
+struct drm_struct {
+    uint32_t name;
+    uint16_t id;                         /* pinned, in files */
+    uint16_t size;                       /* bytes */
+    uint16_t first, count;               /* in drm_members */
+    uint16_t choice_first, choice_count; /* of a union, in drm_choices */
+    uint8_t flags;
+    uint8_t selector; /* place of the member around it that chooses; DRM_NO_MEMBER: none */
+    uint8_t
+        otherwise; /* place of the member that is there when no choice fits; DRM_NO_MEMBER: none */
+    uint64_t mask; /* of the selector */
+};
+
+struct drm_choice {
+    uint64_t value;
+    uint8_t place; /* of a member */
+};
+
+struct drm_place {
+    uint16_t offset;
+    uint8_t size; /* bytes; 0: nowhere */
+};
+
+#define DRM_IOCTL_SAFE 1u /* a replay may issue it again */
+#define DRM_IOCTL_EARLY                                                                            \
+    2u /* has memory that the program and the kernel write: to be read before the call */
+#define DRM_IOCTL_MAP_OUT  4u /* map_handle is what the kernel wrote */
+#define DRM_IOCTL_GIVES_FD 8u /* what the kernel writes has descriptors in it */
+#define DRM_TERM_MAX       2u
+
+struct drm_ioctl {
+    uint32_t name;
+    uint32_t request;
+    uint16_t id; /* of its records' type; pinned */
+    uint16_t family;
+    uint16_t into, out; /* struct that the kernel reads, writes: place in drm_structs + 1, 0 none */
+    uint8_t kind;       /* enum sbt_kind */
+    uint8_t flags;
+    uint8_t hook; /* enum drm_hook: a function that names the stream */
+    uint8_t term_count;
+    struct drm_term {
+        uint64_t mask;
+        struct drm_place place;
+    } terms[DRM_TERM_MAX]; /* name the stream */
+    struct drm_place map_handle, map_offset;
+};
+
+#define DRM_DRIVER_MAX 3u
+
+struct drm_family {
+    uint32_t name;
+    uint32_t drivers[DRM_DRIVER_MAX]; /* 0: no more */
+    uint16_t first, count;            /* in drm_ioctls, sorted by number */
+    uint8_t node;                     /* enum drm_node */
+};
+
+struct drm_enum {
+    uint32_t name;
+    uint16_t first, count; /* in drm_values */
+};
+
+struct drm_value {
+    uint32_t name;
+    uint64_t value;
+};
+
+extern const char drm_text[];
+extern const struct drm_member drm_members[];
+extern const struct drm_struct drm_structs[];
+extern const struct drm_choice drm_choices[];
+extern const struct drm_ioctl drm_ioctls[];
+extern const struct drm_family drm_families[];
+extern const struct drm_enum drm_enums[];
+extern const struct drm_value drm_values[];
+extern const uint32_t drm_objects[]; /* names, in drm_text */
+
+/* Generated: DRM_STRUCT_COUNT and the like, enum drm_hook. */
+#include "drm_counts.h"
+
+/* By these two a file's ioctls are found: its family, which may be none (DRM_FAMILY_COUNT), and for
+ * DRM files the one that all drivers share. */
+uint32_t drm_family_of_driver(const char *driver);
+uint32_t drm_family_of_node(enum drm_node node);
+
+/* To be called before the next one; drm_describe() does. Again: the same. */
+void drm_tables_index(void);
+
+/* The row of an ioctl on a file of `family`: with exactly this number, else with its type and
+ * number, the sizes being of another version. NULL: unknown. `request` as the kernel takes it: 32
+ * bits. */
+const struct drm_ioctl *drm_ioctl_find(enum drm_node node, uint32_t family, uint32_t request);
+
+/* By a record's type (id). NULL: none. */
+const struct drm_ioctl *drm_ioctl_numbered(uint32_t id);
+
+/* Place of the struct of this name; DRM_STRUCT_COUNT: none. */
+uint32_t drm_struct_named(const char *name);
+
+/* Place of a union's member for this value of its selector, or DRM_NO_MEMBER. */
+uint32_t drm_choose(const struct drm_struct *type, uint64_t selector);
+
+/* The little-endian number of `size` bytes, 1, 2, 4 or 8, at `at`. */
+static inline uint64_t drm_load(const void *at, size_t size)
+{
+    uint64_t eight = 0;
+    uint32_t four;
+    uint16_t two;
+
+    switch (size) { /* memcpy() of a size that is not known is a call */
+    case 1:
+        return *(const uint8_t *)at;
+    case 2:
+        __builtin_memcpy(&two, at, 2);
+        return two;
+    case 4:
+        __builtin_memcpy(&four, at, 4);
+        return four;
+    default:
+        __builtin_memcpy(&eight, at, 8);
+        return eight;
+    }
+}
+
+/* Bytes of one value. */
+static inline size_t drm_value_size(const struct drm_member *m)
+{
+    return m->kind == DRM_KIND_STRUCT ? drm_structs[m->type].size : m->size;
+}
+
+#endif

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Headers and description put together: structs with their members, ioctls, numbers of files."""
+
+import fnmatch
+import re
+from dataclasses import dataclass, field
+
+from description import Problems
+from drm_description import Description
+from drm_headers import Headers
+
+IOCTL_FIRST = 64  # below: records of ours, api/drm/drm_tables.h
+SCALARS = {'u8': (1, 'UINT'), 'u16': (2, 'UINT'), 'u32': (4, 'UINT'), 'u64': (8, 'UINT'),
+           'hex32': (4, 'HEX'), 'hex64': (8, 'HEX'), 'i32': (4, 'INT')}
+KINDS = {'hex': 'HEX', 'uint': 'UINT', 'int': 'INT', 'bool': 'BOOL', 'size': 'SIZE',
+         'devptr': 'DEVPTR', 'hostptr': 'HOSTPTR', 'flags': 'FLAGS', 'enum': 'ENUM',
+         'handle': 'HANDLE', 'fd': 'FD'}
+
+
+@dataclass
+class Member:
+    name: str
+    kind: str  # DRM_KIND_*
+    offset: int = 0
+    size: int = 0  # of one value that is no struct
+    form: str = 'ONE'  # ONE, ARRAY, LIST, POINTERS
+    type: object = None  # Struct, or the name of an object type or table
+    count: str = 'NONE'  # NONE, FIXED, MEMBER
+    number: int = 0  # FIXED: how many; MEMBER: the member's place
+    scale: int = 1  # the count is to be multiplied with it ...
+    per: int = 1  # ... and divided by that
+    flags: set = field(default_factory=set)  # IN, OUT, NEW, GONE
+
+
+@dataclass
+class Struct:
+    name: str
+    size: int
+    union: bool = False
+    borrowed: bool = False  # its members' counts are members of the struct that it is in
+    members: list = field(default_factory=list)
+    selector: tuple = None  # (place of the member in the struct around it, mask)
+    choices: list = field(default_factory=list)  # (value, place)
+    otherwise: int = 0  # place, where no choice fits; -1: none
+    place: int = 0
+    id: int = 0
+
+
+@dataclass
+class Ioctl:
+    name: str
+    request: int
+    family: int
+    kind: str
+    safe: bool
+    into: Struct = None  # what the kernel reads
+    out: Struct = None  # what it writes
+    early: bool = False
+    stream: list = field(default_factory=list)  # (offset, size, mask)
+    hook: str = ''
+    map: tuple = ()  # (offset, size, is out) of the handle and of the offset
+    id: int = 0
+
+
+class Model:
+    def __init__(self, description, headers, ids):
+        self.description, self.headers, self.problems = description, headers, []
+        self.structs, self.by_name, self.tables, self.objects = [], {}, {}, []
+        self.ioctls = [self.ioctl(h) for h in sorted(headers.ioctls.values(), key=lambda i: i.name)]
+        self.ioctls.sort(key=lambda i: (i.family, i.request & 0xff, i.request, i.name))
+        for patterns, name, rule in description.structs:
+            if not rule.used and any(p in self.by_name for p in patterns):
+                self.wrong(rule.place, f'{" ".join(patterns)} has no member {name}')
+        self.number(ids)
+        if self.problems:
+            raise Problems('\n'.join(self.problems))
+
+    def wrong(self, place, text):
+        self.problems.append(f'{place}: {text}')
+
+    # ---- ioctls --------------------------------------------------------------------------------
+
+    def ioctl(self, header):
+        rule = self.description.ioctl_rule(header.name)
+        result = Ioctl(header.name, header.request, self.description.family_of(header.name),
+                       'SBT_KIND_' + {'submit': 'COMMAND', 'wait': 'SYNC'}.get(rule.kind, rule.kind.upper()),
+                       rule.safe)
+        if not header.argument:
+            return result
+        parts = {name: type for name, type, _, _ in header.argument.members}
+        if header.argument.kind == 'union' and set(parts) == {'in', 'out'}:
+            result.into, result.out = (self.struct(parts[name], f'{header.argument.name}.{name}')
+                                       for name in ('in', 'out'))
+        elif header.argument.kind in ('struct', 'union'):
+            result.into = result.out = self.struct(header.argument)
+        else:
+            result.into = result.out = self.scalar(header.argument)
+        result.into = result.into if header.reads else None
+        result.out = result.out if header.writes else None
+        result.early = bool(result.into and self.has_inout(result.into))
+        self.keys(header.name, rule, result)
+        return result
+
+    def keys(self, name, rule, result):
+        for path, mask in rule.stream or ():
+            if path.startswith('@'):
+                result.hook = path[1:]
+            elif not path.endswith('?') or self.has(result.into, path[:-1]):
+                path = path.removesuffix('?')
+                offset, size = self.find(name, result.into, path)
+                result.stream.append((offset, size, mask or '0xffffffffffffffff'))
+        if rule.map:
+            out = result.out or result.into
+            is_out = rule.map[0].startswith('out.')
+            handle = self.find(name, out if is_out else result.into, rule.map[0].removeprefix('out.'))
+            result.map = (*handle, is_out, *self.find(name, out, rule.map[1]))
+
+    def has(self, struct, name):
+        return any(member.name == name for member in struct.members)
+
+    def find(self, name, struct, path):
+        """(offset, size) of a member, "info.handle"."""
+        offset = 0
+        for part in path.split('.'):
+            for member in struct.members if struct else ():
+                if member.name == part:
+                    offset, struct, size = offset + member.offset, member.type, member.size
+                    break
+            else:
+                self.wrong(name, f'no member {path}')
+                return 0, 0
+        return offset, size
+
+    def has_inout(self, struct):
+        return any({'IN', 'OUT'} <= m.flags or
+                   (isinstance(m.type, Struct) and self.has_inout(m.type)) for m in struct.members)
+
+    # ---- structs -------------------------------------------------------------------------------
+
+    def scalar(self, type):
+        name = 'int' if type.signed else f'u{8 * type.size}'
+        if name not in self.by_name:
+            self.add(Struct(name, type.size, members=[
+                Member('value', 'INT' if type.signed else 'UINT', 0, type.size)]))
+        return self.by_name[name]
+
+    def add(self, struct):
+        self.by_name[struct.name] = struct
+        struct.place = len(self.structs)
+        self.structs.append(struct)
+        return struct
+
+    def struct(self, type, name=''):
+        name = type.name or name
+        if name in self.by_name:
+            return self.by_name[name]
+        result = self.add(Struct(name, type.size, type.kind == 'union'))
+        pending = []
+        self.members(result, type, 0, pending)
+        for member, rule in pending:
+            self.apply(result, member, rule)
+        return result
+
+    def members(self, struct, type, base, pending):
+        nameless = 0
+        for name, of, bit, bits in type.members:
+            if bits or (of.kind == 'array' and not of.count and not of.of.size):
+                continue  # bit-fields are padding in all of these headers
+            offset = base + bit // 8
+            if not name and of.kind == 'struct' and not struct.union:
+                self.members(struct, of, offset, pending)
+                continue
+            if not name:
+                nameless += 1
+                name = f'u{nameless}' if nameless > 1 else 'u'
+            member = self.member(struct, name, of, offset)
+            rule = self.description.member_rule(struct.name, name)
+            struct.members.append(member)
+            if rule:
+                pending.append((member, rule))
+
+    def member(self, struct, name, type, offset):
+        result = Member(name, 'UINT', offset)
+        if type.kind == 'array':
+            result.form, result.count, result.number = 'ARRAY', 'FIXED', 1
+            while type.kind == 'array':
+                result.number *= type.count
+                type = type.of
+        if type.kind in ('struct', 'union'):
+            result.kind, result.type = 'STRUCT', self.struct(type, f'{struct.name}.{name}')
+            result.size = result.type.size
+        elif type.kind == 'pointer':
+            result.kind, result.size = 'HOSTPTR', 8
+        else:
+            result.size = type.size
+            result.kind = 'INT' if type.signed and not type.char else 'UINT'
+            if result.form == 'ARRAY' and type.size == 1:
+                result.kind = 'TEXT' if type.char else 'BYTES'
+        if result.form == 'ARRAY' and not result.number:
+            result.form, result.kind, result.count = 'ONE', 'NOTHING', 'NONE'  # flexible: see count
+        return result
+
+    # ---- what the description says --------------------------------------------------------------
+
+    def apply(self, struct, member, rule):
+        if rule.type == 'choose':
+            self.choose(struct, member, rule)
+        elif rule.type in ('list', 'lists', 'bytes', 'text'):
+            if member.kind != 'NOTHING' and (member.size != 8 or member.form != 'ONE'):
+                self.wrong(rule.place, f'{struct.name}.{member.name} is no pointer')
+            elif rule.selector:
+                self.listed_by(struct, member, rule)
+            else:
+                self.listed(member, rule.type, rule.detail, rule)
+                self.count(struct, member, rule)
+        elif rule.type:
+            self.refine(member, rule.type, rule.detail, rule)
+
+    def refine(self, member, kind, detail, rule):
+        member.kind = KINDS[kind]
+        if rule.life:
+            member.flags.add(rule.life.upper())
+        if kind in ('flags', 'enum'):
+            member.type = self.table(rule, detail, kind)
+            if not member.type:
+                member.kind = 'HEX' if kind == 'flags' else 'UINT'
+        elif kind in ('handle', 'fd'):
+            member.type = detail or 'file'
+            if member.type not in self.objects:
+                self.objects.append(member.type)
+
+    def table(self, rule, patterns, kind):
+        values = [(name, value) for name, value in sorted(self.headers.constants.items())
+                  if any(fnmatch.fnmatchcase(name, p) for p in patterns.split('|')) and
+                  not name.endswith(('_MASK', '_SHIFT', '_FLAGS', '_ALL'))]
+        if kind == 'flags':
+            values = [(n, v) for n, v in values if v and not v & (v - 1)]
+        values.sort(key=lambda pair: pair[1])
+        if values:
+            self.tables[patterns] = values
+        return patterns if values else None
+
+    def listed(self, member, type, detail, rule):
+        """The member becomes what its pointer points to."""
+        flexible = member.kind == 'NOTHING'
+        member.form = {'lists': 'POINTERS'}.get(type, 'TAIL' if flexible else 'LIST')
+        member.flags |= {'in': {'IN'}, 'out': {'OUT'}, 'inout': {'IN', 'OUT'}}[rule.direction]
+        member.type = None
+        if type in ('bytes', 'text'):
+            member.kind, member.size = type.upper(), 1
+        elif detail in SCALARS:
+            member.size, member.kind = SCALARS[detail]
+        elif detail.startswith('handle '):
+            member.size = 4
+            self.refine(member, 'handle', detail.split()[1], rule)
+        elif detail in self.by_name or detail in self.headers.structs:
+            member.kind = 'STRUCT'
+            member.type = self.by_name.get(detail) or self.struct(self.headers.structs[detail])
+            member.size = member.type.size
+        else:  # not in these headers
+            member.kind, member.form, member.size, member.flags = 'HOSTPTR', 'ONE', 8, set()
+
+    def count(self, struct, member, rule):
+        """COUNT: a number, a member, either with *N, /N."""
+        if member.form == 'ONE':
+            return
+        match = re.fullmatch(r'(\w+)(?:\*(\d+))?(?:/(\d+))?', rule.count or '1')
+        if not match:
+            self.wrong(rule.place, f'[{rule.count}]?')
+            return
+        member.scale, member.per = int(match[2] or 1), int(match[3] or 1)
+        if match[1].isdigit():
+            member.count, member.number = 'FIXED', int(match[1])
+            return
+        member.count, member.number = 'MEMBER', self.sibling(struct, rule, match[1])
+
+    def sibling(self, struct, rule, name):
+        for place, other in enumerate(struct.members):
+            if other.name == name:
+                return place
+        self.wrong(rule.place, f'{struct.name} has no member {name}')
+        return 0
+
+    def value(self, rule, text):
+        if text in self.headers.constants:
+            return self.headers.constants[text]
+        try:
+            return int(text, 0)
+        except ValueError:
+            return None
+
+    def mask(self, rule):
+        return self.value(rule, rule.mask) if rule.mask else 0xffffffffffffffff
+
+    def choose(self, struct, member, rule):
+        union = member.type
+        if not isinstance(union, Struct) or not union.union:
+            self.wrong(rule.place, f'{struct.name}.{member.name} is no union')
+            return
+        union.selector = (self.sibling(struct, rule, rule.selector), self.mask(rule))
+        places = {m.name: place for place, m in enumerate(union.members)}
+        for value, name in rule.choices:
+            if name not in places:
+                self.wrong(rule.place, f'{union.name} has no member {name}')
+            elif self.value(rule, value) is not None:
+                union.choices.append((self.value(rule, value), places[name]))
+
+    def listed_by(self, struct, member, rule):
+        """A pointer whose target another member tells: a union of lists, which the headers lack."""
+        union = self.add(Struct(f'{struct.name}.{member.name}', 8, union=True, borrowed=True))
+        union.selector = (self.sibling(struct, rule, rule.selector), self.mask(rule))
+        union.otherwise = -1
+        for value, name in rule.choices:
+            choice = Member(name.replace(' ', '_'), 'UINT', 0, 8)
+            self.listed(choice, 'bytes' if name == 'bytes' else 'list', name, rule)
+            if choice.form == 'ONE':
+                continue
+            number = None if value == 'else' else self.value(rule, value)
+            if value != 'else' and number is None:
+                continue
+            self.count(struct, choice, rule)
+            choice.per *= choice.size  # the count is of bytes
+            places = [place for place, m in enumerate(union.members) if m.name == choice.name]
+            if not places:
+                places = [len(union.members)]
+                union.members.append(choice)
+            if number is None:
+                union.otherwise = places[0]
+            else:
+                union.choices.append((number, places[0]))
+        member.kind, member.type, member.form, member.size = 'STRUCT', union, 'ONE', 8
+
+    # ---- numbers -------------------------------------------------------------------------------
+
+    def number(self, ids):
+        for what, rows in (('ioctl', self.ioctls), ('struct', self.structs)):
+            taken = set(ids.known[what].values())
+            for row in rows:
+                row.id = ids.known[what].get(row.name) or ids.unpinned(what, row.name, taken)
+                taken.add(row.id)
+
+
+class Ids:
+    FIRST = {'ioctl': (IOCTL_FIRST, 0x800, 0xfff), 'struct': (1, 0x8000, 0xffff)}
+
+    def __init__(self, path):
+        self.known = {'ioctl': {}, 'struct': {}}
+        for line in path.read_text(encoding='utf-8').splitlines():
+            if line and not line.startswith('#'):
+                what, number, name = line.split()
+                self.known[what][name] = int(number)
+
+    def unpinned(self, what, name, taken):
+        """A number that the name gives: FNV-1a, the next free one."""
+        _, first, last = self.FIRST[what]
+        number = 0xcbf29ce484222325
+        for byte in name.encode():
+            number = (number ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+        number = first + number % (last - first + 1)
+        while number in taken:
+            number = first + (number + 1 - first) % (last - first + 1)
+        return number
+
+
+def make(compiler, folder, api, ids):
+    description = Description(api)
+    wanted = [header for family in description.families for header in family.headers]
+    headers = Headers(compiler, folder, list(dict.fromkeys(wanted)), description.defines,
+                      lambda name: description.family_of(name) is not None,
+                      description.named_structs())
+    return Model(description, headers, Ids(ids))

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Programs that use GPU files in all the ways that files can be used. drm_modes MODE
+ */
+#include "tests/drm/drm_small.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <vgem_drm.h>
+
+static uint64_t cap(int fd)
+{
+    struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
+
+    MUST(fd, DRM_IOCTL_GET_CAP, &c);
+    return c.value;
+}
+
+/* Each descriptor is of the same file. */
+static void duplicates(int fd)
+{
+    int others[] = {dup(fd), dup2(fd, 50), dup3(fd, 51, O_CLOEXEC), fcntl(fd, F_DUPFD, 60),
+                    fcntl(fd, F_DUPFD_CLOEXEC, 70)};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        cap(others[i]);
+    close(others[0]);
+    close_range(50, 80, 0);
+    cap(fd);
+}
+
+static void send_fd(int socket, int fd)
+{
+    char byte = 0;
+    struct iovec data = {&byte, 1};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+
+    memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+    if (sendmsg(socket, &message, 0) != 1)
+        perror("sendmsg");
+}
+
+static int receive_fd(int socket)
+{
+    char byte;
+    struct iovec data = {&byte, 1};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    int fd = -1;
+
+    if (recvmsg(socket, &message, 0) == 1)
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+    return fd;
+}
+
+static void passed(int fd)
+{
+    int pair[2], other;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+        exit(1);
+    send_fd(pair[0], fd);
+    close(fd);
+    other = receive_fd(pair[1]);
+    printf("%llu\n", (unsigned long long)cap(other));
+}
+
+static void forked(int fd)
+{
+    pid_t child = fork();
+
+    cap(fd);
+    if (!child)
+        _exit(0);
+    waitpid(child, NULL, 0);
+}
+
+static void executed(int fd, char **argv)
+{
+    char number[16];
+
+    snprintf(number, sizeof(number), "%d", dup(fd)); /* without CLOEXEC */
+    execl(argv[0], argv[0], "inherited", number, NULL);
+}
+
+static void told(long result)
+{
+    printf("%ld %s\n", result, result < 0 ? strerror(errno) : "");
+}
+
+/* Calls that the tables do not know, that fail, and whose arguments are nowhere. */
+static void strange(int fd)
+{
+    struct drm_gem_close close = {.handle = 999};
+    uint32_t words[4] = {1, 2, 3, 4};
+    struct drm_mode_create_dumb dumb = {.width = 8, .height = 8, .bpp = 32};
+
+    told(ioctl(fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3e, uint32_t[4]), words));
+    told(ioctl(fd, DRM_IOCTL_GEM_CLOSE, &close));
+    told(ioctl(fd, DRM_IOCTL_GET_CAP, NULL));
+    told(ioctl(0, DRM_IOCTL_GET_CAP, words));
+    told(ioctl(-1, DRM_IOCTL_GET_CAP, words));
+    /* An older program's shorter struct. */
+    told(ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'd', 0xb2, 24), &dumb));
+}
+
+/* The device takes this, but it is nothing to do again. */
+static void unsafe(int fd)
+{
+    struct drm_auth auth = {.magic = 1};
+
+    MUST(fd, DRM_IOCTL_AUTH_MAGIC, &auth);
+}
+
+static void unknown(int fd)
+{
+    uint32_t words[4] = {0};
+
+    must(fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]), words, "unknown");
+}
+
+static void nvidia(int fd)
+{
+    uint32_t control[8] = {0xc1d00001, 0x5c000003, 0x20800110, 0, 0, 0, 104, 0};
+    uint64_t carried[2] = {0x2b | 48ull << 32, 0};
+    int other = open("/dev/nvidiactl", O_RDWR);
+
+    must(other, _IOWR('F', 0x2a, uint32_t[8]), control, "control");
+    must(other, _IOWR('F', 211, uint64_t[2]), carried, "transfer");
+    close(other);
+}
+
+static void raw(int fd)
+{
+    struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
+
+    told(syscall(SYS_ioctl, fd, DRM_IOCTL_GET_CAP, &c));
+    told(syscall(SYS_getpid) == getpid());
+    told(syscall(SYS_close, -1));
+}
+
+/* FAKE_DRM_EINTR makes some fail; most are tried again, the last is not. */
+static void interrupted(int fd)
+{
+    struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
+
+    for (int i = 0; i < 10; i++)
+        cap(fd);
+    while (ioctl(fd, DRM_IOCTL_GET_CAP, &c) == 0)
+        ;
+    cap(fd);
+}
+
+struct storm {
+    int fd;
+    unsigned count;
+};
+
+static void *storm_thread(void *argument)
+{
+    const struct storm *s = argument;
+
+    for (unsigned i = 0; i < s->count; i++)
+        cap(s->fd);
+    return NULL;
+}
+
+static void storm(int fd, unsigned count)
+{
+    pthread_t threads[8];
+    struct storm s = {fd, count / 8};
+
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, storm_thread, &s);
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Longer than the recorder keeps anything to itself. */
+static void slow(int fd)
+{
+    for (int i = 0; i < 12; i++) {
+        cap(fd);
+        usleep(150000);
+    }
+}
+
+static void maps(int fd)
+{
+    struct drm_mode_create_dumb create = {.width = 64, .height = 64, .bpp = 32};
+    struct drm_mode_map_dumb map = {0};
+    char *memory, *moved;
+
+    MUST(fd, DRM_IOCTL_MODE_CREATE_DUMB, &create);
+    map.handle = create.handle;
+    MUST(fd, DRM_IOCTL_MODE_MAP_DUMB, &map);
+    memory = map_at(fd, map.offset, create.size);
+    moved = mremap(memory, create.size, 2 * create.size, MREMAP_MAYMOVE);
+    munmap(moved, 2 * create.size);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    int fd = strcmp(mode, "inherited") ? open_node() : atoi(argv[2]);
+    static const struct {
+        const char *name;
+        void (*run)(int fd);
+    } modes[] = {{"amdgpu", run_amdgpu}, {"i915", run_i915},           {"nouveau", run_nouveau},
+                 {"vgem", run_vgem},     {"virtgpu", run_virtgpu},     {"duplicates", duplicates},
+                 {"passed", passed},     {"forked", forked},           {"strange", strange},
+                 {"raw", raw},           {"interrupted", interrupted}, {"maps", maps},
+                 {"slow", slow},         {"nvidia", nvidia},           {"unsafe", unsafe},
+                 {"unknown", unknown}};
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (!strcmp(modes[i].name, mode))
+            modes[i].run(fd);
+    if (!strcmp(mode, "executed"))
+        executed(fd, argv);
+    if (!strcmp(mode, "inherited"))
+        cap(fd);
+    if (!strcmp(mode, "storm"))
+        storm(fd, argc > 2 ? (unsigned)atoi(argv[2]) : 8000);
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the programs of these tests share: each is a small GPU program on one driver's ioctls.
+ */
+#ifndef TESTS_DRM_DRM_SMALL_H
+#define TESTS_DRM_DRM_SMALL_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <drm.h>
+#include <drm_mode.h>
+
+#define NODE "/dev/dri/renderD128"
+
+/* As libdrm's drmIoctl(); ends the program when the call fails. */
+static inline void must(int fd, unsigned long request, void *argument, const char *what)
+{
+    int result;
+
+    do
+        result = ioctl(fd, request, argument);
+    while (result == -1 && (errno == EINTR || errno == EAGAIN));
+    if (result < 0) {
+        perror(what);
+        exit(1);
+    }
+}
+#define MUST(fd, request, argument) must(fd, request, argument, #request)
+
+static inline int open_node(void)
+{
+    int fd = open(NODE, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0) {
+        perror(NODE);
+        exit(77);
+    }
+    return fd;
+}
+
+static inline void *map_at(int fd, uint64_t offset, size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+
+    if (memory == MAP_FAILED) {
+        perror("mmap");
+        exit(1);
+    }
+    return memory;
+}
+
+/* FNV-1a, to show that two runs had the same bytes. */
+static inline uint64_t hash_of(const void *data, size_t size)
+{
+    const unsigned char *p = data;
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ p[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* drm_submits.c: one program a driver. */
+void run_amdgpu(int fd);
+void run_i915(int fd);
+void run_nouveau(int fd);
+void run_vgem(int fd);
+void run_virtgpu(int fd);
+
+#endif

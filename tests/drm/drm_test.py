@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs on GPU files, recorded. usage: drm_test.py NAME
+
+Meson gives the places in the environment, TS_TEST_X: CAPTURE, TOOL, FAKE (the library that stands in for
+a GPU), MODES (the program)."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+CAPTURE, TOOL, FAKE, MODES = (os.environ[f'TS_TEST_{name}'] for name in ('CAPTURE', 'TOOL', 'FAKE', 'MODES'))
+failures = []
+
+
+def equal(what, got, expected):
+    if got != expected:
+        failures.append(f'{what}: {got!r:.2000}, not {expected!r:.2000}')
+
+
+def true(what, value):
+    if not value:
+        failures.append(what)
+
+
+def run(command, preload, **more):
+    env = {**os.environ, 'LD_PRELOAD': ':'.join(preload), 'ASAN_OPTIONS': 'verify_asan_link_order=0:detect_leaks=0',
+           **more}
+    return subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=200,
+                          check=False, stdin=subprocess.DEVNULL)
+
+
+def tool(*arguments, **more):
+    return run([TOOL, *arguments], [], **more)
+
+
+def view(trace):
+    shown = tool('view', '--json', trace)
+    equal('tsview', (shown.returncode, shown.stderr), (0, ''))
+    head, *records = map(json.loads, shown.stdout.splitlines())
+    return head, records
+
+
+class Recorded:
+    """A program that ran with and without us: the same to the outside."""
+
+    def __init__(self, mode, *arguments, driver='vgem', same=True, **more):
+        self.folder = tempfile.TemporaryDirectory(prefix='ts-drm.')
+        place = pathlib.Path(self.folder.name)
+        more['FAKE_DRM'] = driver
+        with_us = run([MODES, mode, *arguments], [CAPTURE, FAKE], TS_OUTPUT=place / 't.sbt', **more)
+        if same:
+            plain = run([MODES, mode, *arguments], [FAKE], **more)
+            for what in ('stdout', 'stderr', 'returncode'):
+                equal(what, getattr(with_us, what), getattr(plain, what))
+        self.output = with_us.stdout
+        self.traces = sorted(place.glob('*.sbt'))
+        self.trace = place / 't.sbt'
+        self.heads, self.records = {}, {}
+        for trace in self.traces:
+            self.heads[trace.name], self.records[trace.name] = view(trace)
+            equal('check', tool('check', trace).stdout, f'{trace}: ok\n')
+
+    def calls(self, name='', trace='t.sbt'):
+        return [r for r in self.records[trace] if r['api'] == 'drm' and name in r['call']]
+
+
+def one(records):
+    equal('records', len(records), 1)
+    return records[0]['args'] if records else {}
+
+
+# ---- what is decoded ------------------------------------------------------------------------------
+
+
+def vgem():
+    r = Recorded('vgem')
+    file = one(r.calls('gpu_file')[:1])
+    equal('file', (file['driver'], file['version'], file['how'], file['node']), ('vgem', '1.0.0', 'opened', 'drm'))
+    create = one(r.calls('MODE_CREATE_DUMB'))
+    equal('in', (create['in']['width'], create['in']['handle']), (64, None))
+    equal('out', (create['out']['handle'], create['out']['size']), ('bo#1', 8192))
+    equal('map', one(r.calls('gpu_mmap'))['object'], 'bo#1')
+    written = [w['args']['size'] for w in r.records['t.sbt'] if w['call'] == 'host_write']
+    equal('written', written, [8192])
+    equal('fd that an ioctl made', r.calls('gpu_file')[1]['args']['node'], 'dmabuf')
+    equal('closed', [c['args']['file'] for c in r.calls('gpu_close')], ['file#2', 'file#1'])
+
+
+def amdgpu():
+    r = Recorded('amdgpu', driver='amdgpu')
+    submits = r.calls('AMDGPU_CS')
+    equal('streams are rings', [s['stream'] for s in submits], [0, 1, 0, 1])
+    chunk = submits[0]['args']['in']['chunks'][0]
+    ib = chunk['chunk_data']['drm_amdgpu_cs_chunk_ib'][0]
+    equal('chunk', (chunk['chunk_id'], ib['va_start'], ib['ip_type']),
+          ('AMDGPU_CHUNK_ID_IB', '0x100000', 'AMDGPU_HW_IP_COMPUTE'))
+    va = r.calls('GEM_VA')[1]['args']['in']
+    equal('va', (va['va_address'], va['operation'], va['flags']),
+          ('0x7f0000200000', 'AMDGPU_VA_OP_MAP', 'AMDGPU_VM_PAGE_READABLE|AMDGPU_VM_PAGE_WRITEABLE'))
+
+
+def i915():
+    r = Recorded('i915', driver='i915')
+    pinned, relocated = (s['args']['in'] for s in r.calls('EXECBUFFER2'))
+    equal('objects', [o['offset'] for o in pinned['buffers_ptr']], ['0x400000', '0x800000'])
+    equal('relocations', len(relocated['buffers_ptr'][1]['relocs_ptr']), 64)
+    equal('what the program said, not the kernel', relocated['buffers_ptr'][1]['relocs_ptr'][0]['presumed_offset'], '0x0')
+    equal('engines', [s['stream'] for s in r.calls('EXECBUFFER2')], [0, 1])
+    equal('parameter', one(r.calls('GETPARAM'))['out']['value'], [8])
+
+
+def nouveau():
+    r = Recorded('nouveau', driver='nouveau')
+    push = one(r.calls('PUSHBUF'))['in']
+    equal('push', [(p['bo_index'], p['length']) for p in push['push']], [(1, 512)])
+    equal('buffers', [b['handle'] for b in push['buffers']], ['bo#1', 'bo#2'])
+    equal('maps', [m['args']['object'] for m in r.calls('gpu_mmap')], ['bo#1', 'bo#2'])
+
+
+def virtgpu():
+    r = Recorded('virtgpu', driver='virtio_gpu')
+    execbuffer = one(r.calls('EXECBUFFER'))
+    equal('command', execbuffer['in']['command'][:8], '09004b00')
+    equal('handles', execbuffer['in']['bo_handles'], ['bo#1'])
+    equal('fence', r.calls('gpu_file')[1]['args']['node'], 'sync_file')
+
+
+def strange():
+    r = Recorded('strange')
+    unknown = one(r.calls('gpu_ioctl'))
+    equal('raw', (unknown['request'], unknown['in']), ('0xc010647e', '01000000020000000300000004000000'))
+    failed = one(r.calls('GEM_CLOSE'))
+    equal('failed', (r.calls('GEM_CLOSE')[0]['result'], failed['in']['handle']), ('EINVAL', 'bo#999'))
+    no_argument = one(r.calls('GET_CAP'))
+    equal('no argument', no_argument['in'], None)
+    shorter = one(r.calls('CREATE_DUMB'))
+    equal('a shorter struct', (shorter['request'], shorter['in']['width']), ('0xc01864b2', 8))
+
+
+# ---- how files are followed -------------------------------------------------------------------------
+
+
+def duplicates():
+    r = Recorded('duplicates')
+    equal('one file', {c['args']['file'] for c in r.calls('GET_CAP')}, {'file#1'})
+    equal('descriptors', len({c['args']['fd'] for c in r.calls('GET_CAP')}), 6)
+    equal('duplicates', len(r.calls('gpu_dup')), 5)
+    equal('closed', len(r.calls('gpu_close')), 6)
+
+
+def passed():
+    r = Recorded('passed')
+    equal('how', [f['args']['how'] for f in r.calls('gpu_file')], ['opened', 'received'])
+    equal('of', one(r.calls('GET_CAP'))['file'], 'file#2')
+
+
+def forked():
+    r = Recorded('forked')
+    equal('traces', len(r.traces), 2)
+    child = [t.name for t in r.traces if t.name != 't.sbt'][0]
+    equal('the child finds it', one(r.calls('gpu_file', child))['how'], 'found')
+    equal('both use it', (len(r.calls('GET_CAP')), len(r.calls('GET_CAP', child))), (1, 1))
+
+
+def executed():
+    r = Recorded('executed')
+    equal('traces', len(r.traces), 2)
+    child = [t.name for t in r.traces if t.name != 't.sbt'][0]
+    equal('inherited', one(r.calls('gpu_file', child))['how'], 'found')
+
+
+def raw():
+    r = Recorded('raw')
+    # It goes to the kernel, past the library that stands in for a GPU.
+    equal('syscall(SYS_ioctl)', [c['result'] for c in r.calls('GET_CAP')], ['ENOTTY'])
+
+
+def maps():
+    r = Recorded('maps')
+    equal('maps', [m['args']['size'] for m in r.calls('gpu_mmap')], [16384, 32768])
+    equal('unmaps', [m['args']['size'] for m in r.calls('gpu_munmap')], [16384, 32768])
+
+
+def interrupted():
+    r = Recorded('interrupted', FAKE_DRM_EINTR='5')
+    caps = r.calls('GET_CAP')
+    equal('collapsed', sum(c['args']['retries'] for c in caps), 2)
+    equal('not tried again', [c['result'] for c in caps if c['result']], ['EINTR'])
+
+
+def off():
+    r = Recorded('vgem', TS_DRM='off')
+    equal('records', [c for name in r.records for c in r.calls('', name)], [])
+
+
+# ---- tracesmith ioctls --------------------------------------------------------------------------------
+
+
+def lines_of(text):
+    """Without times and addresses."""
+    text = re.sub(r'^ *[0-9.]+ ', '', text, flags=re.M)
+    text = re.sub(r' <[0-9.]+>', '', text)
+    return re.sub(r'0x7[0-9a-f]{9,}', 'ADDRESS', text).splitlines()
+
+
+def listing():
+    r = Recorded('vgem')
+    shown = tool('ioctls', r.trace)
+    lines = lines_of(shown.stdout)
+    equal('lines', (len(lines), shown.stderr), (13, ''))
+    equal('what changed', lines[1], 'DRM_IOCTL_MODE_CREATE_DUMB(3<vgem#1>, {height=32 width=64 bpp=32 flags=0 '
+          'handle=none pitch=0 size=0} => {handle=bo#1 pitch=256 size=8192}) = 0')
+    equal('map', lines[3], 'mmap(3<vgem#1>, offset 0x100000, 8192, bo#1) = ADDRESS')
+    equal('nothing changed', lines[8], 'DRM_IOCTL_PRIME_FD_TO_HANDLE(3<vgem#1>, {handle=bo#1 flags=0x80002 fd=4}) = 0')
+    equal('made', lines[7], 'made = 4<dmabuf#2>')
+
+
+def listing_failed():
+    r = Recorded('strange')
+    shown = tool('ioctls', '--failed', r.trace)
+    lines = lines_of(shown.stdout)
+    equal('unknown', lines[0], 'ioctl 0xc010647e(3<vgem#1>, [01000000020000000300000004000000]) = -1 EINVAL (Invalid argument)')
+    equal('failed', lines[1], 'DRM_IOCTL_GEM_CLOSE(3<vgem#1>, {handle=bo#999 pad=0}) = -1 EINVAL (Invalid argument)')
+    equal('said', shown.stderr, 'tracesmith ioctls: 1 ioctls are not known: shown raw\n')
+
+
+def listing_nvidia():
+    r = Recorded('nvidia')
+    lines = lines_of(tool('ioctls', '-e', 'gpu_ioctl', r.trace).stdout)
+    equal('control', lines[0], 'NV_ESC_RM_CONTROL(3<nvidia#2>, client=0xc1d00001 object=0x5c000003 command=0x20800110 '
+          'flags=0x0 parameters_size=0x68 => status=0x0) = 0'.replace('3<', '4<'))
+    equal('carried', lines[1], 'NV_ESC_IOCTL_XFER_CMD(4<nvidia#2>, NV_ESC_RM_ALLOC size=0x30) = 0')
+
+
+def listing_commands():
+    r = Recorded('virtgpu', driver='virtio_gpu')
+    lines = lines_of(tool('ioctls', '--commands', '-e', '*EXECBUFFER', r.trace).stdout)
+    equal('commands', [line.strip() for line in lines[1:]], ['virgl RESOURCE_INLINE_WRITE words 75'])
+
+
+def summary():
+    r = Recorded('interrupted', FAKE_DRM_EINTR='5')
+    shown = json.loads(tool('ioctls', '-c', '--json', r.trace).stdout)
+    cap = [i for i in shown['ioctls'] if i['name'] == 'DRM_IOCTL_GET_CAP'][0]
+    equal('counts', (shown['schema'], cap['calls'], cap['errors'], cap['retries']), ('ioctls/1', 14, 1, 2))
+    text = tool('ioctls', '-c', r.trace).stdout.splitlines()
+    equal('head and total', (text[0].split()[-1], text[-1].split()[-1]), ('ioctl', 'total'))
+
+
+def live():
+    """Standard output and status are the program's; ioctls come on standard error."""
+    shown = run([TOOL, 'ioctls', '--', MODES, 'vgem'], [FAKE], FAKE_DRM='vgem')
+    equal('output', (shown.returncode, shown.stdout.split()[0]), (0, 'vgem'))
+    equal('lines', len(lines_of(shown.stderr)), 13)
+    slow = run([TOOL, 'ioctls', '-e', 'DRM_IOCTL_GET_CAP', '--', MODES, 'slow'], [FAKE], FAKE_DRM='vgem')
+    equal('each once', len(lines_of(slow.stderr)), 12)
+    nothing = run([TOOL, 'ioctls', 'sh', '-c', 'exit 3'], [])
+    equal('no GPU', (nothing.returncode, nothing.stderr), (3, 'tracesmith ioctls: sh used no GPU file\n'))
+
+
+# ---- replay -----------------------------------------------------------------------------------------
+
+DRIVERS = {'vgem': 'vgem', 'amdgpu': 'amdgpu', 'i915': 'i915', 'nouveau': 'nouveau', 'virtgpu': 'virtio_gpu'}
+
+
+def replay(trace, driver, **more):
+    shown = run([TOOL, 'replay', '--json', trace], [FAKE], FAKE_DRM=driver, **more)
+    return shown.returncode, json.loads(shown.stdout)
+
+
+def replayed():
+    """The same device computes the same, also with other numbers for objects."""
+    for mode, driver in DRIVERS.items():
+        r = Recorded(mode, driver=driver)
+        status, result = replay(r.trace, driver)
+        equal(f'{mode}: status', status, 0)
+        true(f'{mode}: checksums', result['checksum_count'] > 0)
+        status, result = replay(r.trace, driver, FAKE_DRM_TAKEN='1')
+        if mode == 'virtgpu':
+            equal('numbers in commands', (status, 'resource 101 is 102' in result['error']), (2, True))
+        else:
+            equal(f'{mode}: other numbers', status, 0)
+
+
+def replayed_wrongly():
+    """A device that stores other bytes is found out."""
+    for mode, driver in DRIVERS.items():
+        r = Recorded(mode, driver=driver)
+        status, result = replay(r.trace, driver, FAKE_DRM_WRONG='1')
+        if mode == 'vgem':
+            equal('it computes nothing', status, 0)
+            continue
+        equal(f'{mode}: status', status, 1)
+        true(f'{mode}: place', 'of file#1' in json.dumps(result))
+
+
+def replayed_each_wait():
+    r = Recorded('amdgpu', driver='amdgpu', TS_CHECKSUM='sync')
+    status, result = replay(r.trace, 'amdgpu')
+    equal('checksums', (status, result['checksum_count']), (0, 10))
+
+
+def refused():
+    """Before anything runs: another driver, what is not safe, what is not known."""
+    r = Recorded('amdgpu', driver='amdgpu')
+    status, result = replay(r.trace, 'i915')
+    equal('driver', (status, result['error']), (2, 'no device in /dev/dri has the driver amdgpu'))
+    r = Recorded('unsafe')
+    status, result = replay(r.trace, 'vgem')
+    equal('unsafe', (status, 'DRM_IOCTL_AUTH_MAGIC is not among the ioctls that are safe' in result['error']), (2, True))
+    r = Recorded('unknown')
+    status, result = replay(r.trace, 'vgem')
+    equal('unknown', (status, 'ioctl 0xc010647d is not known' in result['error']), (2, True))
+
+
+def hostile():
+    """What was recorded becomes the same memory again; what was damaged becomes an error."""
+    for mode, driver in DRIVERS.items():
+        r = Recorded(mode, driver=driver)
+        shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+        equal(mode, (shown.returncode, shown.stderr), (0, ''))
+
+
+# ---- many -------------------------------------------------------------------------------------------
+
+
+def storm():
+    """No loss, and memory does not grow with the number of calls."""
+    r = Recorded('storm', '200000', same=False)
+    equal('all are there', len(r.calls('GET_CAP')), 200000)
+    equal('lost', r.heads['t.sbt']['lost'], 0)
+
+
+if __name__ == '__main__':
+    globals()[sys.argv[1]]()
+    print('\n'.join(failures))
+    sys.exit(1 if failures else 0)

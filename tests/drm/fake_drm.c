@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/drm/fake_drm.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <drm.h>
+#include <drm_mode.h>
+
+#undef fstat
+
+#define EXPORT __attribute__((visibility("default")))
+#define NODE   "/dev/dri/renderD128"
+#define NVIDIA "/dev/nvidiactl"
+#define NAME   "fake-drm"
+
+EXPORT int ioctl(int fd, unsigned long request, ...);
+EXPORT int open64(const char *path, int flags, ...);
+EXPORT int __fxstat64(int version, int fd, struct stat *out);
+#pragma GCC visibility push(default)
+int open(const char *path, int flags, ...);
+int openat(int folder, const char *path, int flags, ...);
+int fstat(int fd, struct stat *out);
+#pragma GCC visibility pop
+
+static const struct fake_driver *driver(void)
+{
+    static const struct fake_driver *const drivers[] = {&fake_amdgpu, &fake_i915, &fake_nouveau,
+                                                        &fake_vgem, &fake_virtgpu};
+    const char *name = getenv("FAKE_DRM");
+
+    for (size_t i = 0; name && i < sizeof(drivers) / sizeof(drivers[0]); i++)
+        if (strcmp(drivers[i]->name, name) == 0)
+            return drivers[i];
+    return &fake_vgem;
+}
+
+/* ---- the file
+ * -------------------------------------------------------------------------------------
+ */
+
+static struct fake_file *map_file(int fd)
+{
+    return (void *)syscall(SYS_mmap, NULL, FAKE_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                           0);
+}
+
+static int open_node(bool is_nvidia)
+{
+    int fd = memfd_create(NAME, 0);
+    struct fake_file *file;
+
+    if (fd < 0 || ftruncate(fd, (off_t)FAKE_FILE_SIZE) != 0)
+        return -1;
+    file = map_file(fd);
+    file->next_offset = FAKE_MEMORY;
+    file->is_nvidia = is_nvidia;
+    /* FAKE_DRM_TAKEN: the first handle is not to be had. */
+    file->objects[1].used = getenv("FAKE_DRM_TAKEN") != NULL;
+    file->next_handle = file->objects[1].used;
+    syscall(SYS_munmap, file, FAKE_FILE_SIZE);
+    return fd;
+}
+
+static bool is_node(const char *path)
+{
+    return strcmp(path, NODE) == 0 || strcmp(path, NVIDIA) == 0;
+}
+
+/* Files of this process, by their inode: mapped once. */
+static struct {
+    dev_t device;
+    ino_t inode;
+    struct fake_file *file;
+} files[64];
+
+static struct fake_file *file_of(int fd)
+{
+    char link[48], path[64];
+    struct stat st;
+    ssize_t length;
+
+    if (syscall(SYS_fstat, fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    for (size_t i = 0; i < 64 && files[i].inode; i++)
+        if (files[i].inode == st.st_ino && files[i].device == st.st_dev)
+            return files[i].file;
+    snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+    length = readlink(link, path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = '\0';
+    if (strncmp(path, "/memfd:" NAME, strlen("/memfd:" NAME)) != 0)
+        return NULL;
+    for (size_t i = 0; i < 64; i++)
+        if (!__atomic_load_n(&files[i].file, __ATOMIC_ACQUIRE)) {
+            files[i].file = map_file(fd);
+            files[i].device = st.st_dev;
+            __atomic_store_n(&files[i].inode, st.st_ino, __ATOMIC_RELEASE);
+            return files[i].file;
+        }
+    return NULL;
+}
+
+uint32_t fake_object_make(struct fake_file *file, uint64_t size)
+{
+    uint32_t handle = __atomic_add_fetch(&file->next_handle, 1, __ATOMIC_RELAXED);
+    struct fake_object *object;
+
+    /* Handles are used again, the lowest first, as the kernel does. */
+    for (uint32_t i = 1; i < FAKE_OBJECT_MAX && i < handle; i++) {
+        uint32_t unused = 0;
+        if (__atomic_compare_exchange_n(&file->objects[i].used, &unused, 1, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+            handle = i;
+            break;
+        }
+    }
+    if (handle >= FAKE_OBJECT_MAX)
+        return 0;
+    size = (size + 4095) & ~(uint64_t)4095;
+    object = &file->objects[handle];
+    *object = (struct fake_object){
+        1, 0, size, __atomic_fetch_add(&file->next_offset, size, __ATOMIC_RELAXED), 0};
+    return handle;
+}
+
+struct fake_object *fake_object_of(struct fake_file *file, uint32_t handle)
+{
+    return handle && handle < FAKE_OBJECT_MAX && file->objects[handle].used ? &file->objects[handle]
+                                                                            : NULL;
+}
+
+void *fake_in_object(struct fake_file *file, const struct fake_object *object, uint64_t offset,
+                     uint64_t size)
+{
+    if (!object || offset > object->size || size > object->size - offset)
+        return NULL;
+    return (char *)file + object->offset + offset;
+}
+
+void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size)
+{
+    for (uint32_t i = 1; i < FAKE_OBJECT_MAX; i++) {
+        const struct fake_object *o = &file->objects[i];
+        if (o->used && o->address && address >= o->address && address - o->address < o->size)
+            return fake_in_object(file, o, address - o->address, size);
+    }
+    return NULL;
+}
+
+void fake_store(void *at, const void *from, size_t size)
+{
+    memcpy(at, from, size);
+    if (size && getenv("FAKE_DRM_WRONG"))
+        *(unsigned char *)at ^= 0x55;
+}
+
+int fake_fence_fd(void)
+{
+    return memfd_create("fake-fence", MFD_CLOEXEC);
+}
+
+/* ---- what all drivers have
+ * --------------------------------------------------------------------------
+ */
+
+static int version(struct drm_version *v)
+{
+    const struct fake_driver *d = driver();
+
+    v->version_major = d->major;
+    v->version_minor = d->minor;
+    v->version_patchlevel = d->patch;
+    if (v->name && v->name_len)
+        strncpy(v->name, d->name, v->name_len);
+    v->name_len = strlen(d->name);
+    v->date_len = v->desc_len = 0;
+    return 0;
+}
+
+static int close_object(struct fake_file *file, uint32_t handle)
+{
+    struct fake_object *object = fake_object_of(file, handle);
+
+    if (!object)
+        return -EINVAL;
+    object->address = 0;
+    object->res_handle = 0;
+    __atomic_store_n(&object->used, 0, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static int create_dumb(struct fake_file *file, struct drm_mode_create_dumb *d)
+{
+    d->pitch = d->width * ((d->bpp + 7) / 8);
+    d->size = ((uint64_t)d->pitch * d->height + 4095) & ~4095ull;
+    d->handle = fake_object_make(file, d->size);
+    return d->handle ? 0 : -ENOMEM;
+}
+
+static int map_dumb(struct fake_file *file, struct drm_mode_map_dumb *m)
+{
+    struct fake_object *object = fake_object_of(file, m->handle);
+
+    if (!object)
+        return -ENOENT;
+    m->offset = object->offset;
+    return 0;
+}
+
+/* A dma-buf is a file that holds its object's handle: good for the same device file only. */
+static int handle_to_fd(struct fake_file *file, struct drm_prime_handle *p)
+{
+    if (!fake_object_of(file, p->handle))
+        return -ENOENT;
+    p->fd = memfd_create("fake-dmabuf", MFD_CLOEXEC);
+    if (p->fd < 0 || pwrite(p->fd, &p->handle, sizeof(p->handle), 0) != (ssize_t)sizeof(p->handle))
+        return -ENOMEM;
+    return 0;
+}
+
+static int fd_to_handle(struct fake_file *file, struct drm_prime_handle *p)
+{
+    if (pread(p->fd, &p->handle, sizeof(p->handle), 0) != (ssize_t)sizeof(p->handle))
+        return -EBADF;
+    return fake_object_of(file, p->handle) ? 0 : -EINVAL;
+}
+
+static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
+{
+    switch (request) {
+    case DRM_IOCTL_VERSION:
+        return version(argument);
+    case DRM_IOCTL_GET_CAP:
+        ((struct drm_get_cap *)argument)->value = 1;
+        return 0;
+    case DRM_IOCTL_GEM_CLOSE:
+        return close_object(file, ((struct drm_gem_close *)argument)->handle);
+    case DRM_IOCTL_MODE_CREATE_DUMB:
+        return create_dumb(file, argument);
+    case DRM_IOCTL_MODE_MAP_DUMB:
+        return map_dumb(file, argument);
+    case DRM_IOCTL_MODE_DESTROY_DUMB:
+        return close_object(file, ((struct drm_mode_destroy_dumb *)argument)->handle);
+    case DRM_IOCTL_PRIME_HANDLE_TO_FD:
+        return handle_to_fd(file, argument);
+    case DRM_IOCTL_PRIME_FD_TO_HANDLE:
+        return fd_to_handle(file, argument);
+    case DRM_IOCTL_SYNCOBJ_CREATE:
+        ((struct drm_syncobj_create *)argument)->handle =
+            __atomic_add_fetch(&file->next_syncobj, 1, __ATOMIC_RELAXED);
+        return 0;
+    case DRM_IOCTL_AUTH_MAGIC:
+    case DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]): /* no driver's */
+    case DRM_IOCTL_SYNCOBJ_DESTROY:
+    case DRM_IOCTL_SYNCOBJ_WAIT:
+    case DRM_IOCTL_SYNCOBJ_RESET:
+    case DRM_IOCTL_SYNCOBJ_SIGNAL:
+        return 0;
+    default:
+        return -ENOTTY;
+    }
+}
+
+/* FAKE_DRM_EINTR=N: every Nth call is interrupted. */
+static bool is_interrupted(void)
+{
+    static unsigned count;
+    const char *every = getenv("FAKE_DRM_EINTR");
+    unsigned n = every ? (unsigned)atoi(every) : 0;
+
+    return n && __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED) % n == 0;
+}
+
+static int do_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
+{
+    int result;
+
+    if (file->is_nvidia) /* takes everything, and says so */
+        return (request >> 8 & 0xff) == 'F' ? 0 : -EINVAL;
+    if ((request >> 8 & 0xff) != DRM_IOCTL_BASE)
+        return -ENOTTY;
+    if (!argument && request >> 16 & 0x3fff)
+        return -EFAULT;
+    if (request != DRM_IOCTL_VERSION && is_interrupted())
+        return -EINTR;
+    result = core_ioctl(file, request, argument);
+    return result == -ENOTTY ? driver()->ioctl(file, fd, request, argument) : result;
+}
+
+/* ---- libc
+ * -------------------------------------------------------------------------------------------
+ */
+
+int ioctl(int fd, unsigned long request, ...)
+{
+    struct fake_file *file = file_of(fd);
+    void *argument;
+    va_list rest;
+    int result;
+
+    va_start(rest, request);
+    argument = va_arg(rest, void *);
+    va_end(rest);
+    if (!file)
+        return (int)syscall(SYS_ioctl, fd, request, argument);
+    result = do_ioctl(file, fd, (uint32_t)request, argument);
+    if (result < 0)
+        errno = -result;
+    return result < 0 ? -1 : result;
+}
+
+#define OPEN(folder, path, flags)                                                                  \
+    do {                                                                                           \
+        va_list rest_;                                                                             \
+        mode_t mode_;                                                                              \
+        va_start(rest_, flags);                                                                    \
+        mode_ = va_arg(rest_, mode_t);                                                             \
+        va_end(rest_);                                                                             \
+        return is_node(path) ? open_node(path[5] == 'n')                                           \
+                             : (int)syscall(SYS_openat, folder, path, flags, mode_);               \
+    } while (0)
+
+int open(const char *path, int flags, ...)
+{
+    OPEN(AT_FDCWD, path, flags);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    OPEN(AT_FDCWD, path, flags);
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    OPEN(folder, path, flags);
+}
+
+int fstat(int fd, struct stat *out)
+{
+    int result = (int)syscall(SYS_fstat, fd, out);
+
+    if (result == 0 && file_of(fd)) {
+        out->st_mode = S_IFCHR | 0666;
+        out->st_rdev = file_of(fd)->is_nvidia ? makedev(195, 255) : makedev(226, 128);
+    }
+    return result;
+}
+
+int __fxstat64(int version, int fd, struct stat *out)
+{
+    return fstat(fd, out);
+}

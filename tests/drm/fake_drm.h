@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GPU files without a GPU. Preloaded behind libts_capture.so, this library answers for
+ * /dev/dri/renderD128: FAKE_DRM names the driver that it stands in for. An open file is a memfd:
+ * its first part holds the file's objects, the rest their memory, so that mmap, dup, fork and
+ * passing it on work as with any file.
+ *
+ * Each driver's device is one that stores numbers, and nothing else: enough to see that the right
+ * commands reached the right memory.
+ */
+#ifndef TESTS_DRM_FAKE_DRM_H
+#define TESTS_DRM_FAKE_DRM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAKE_OBJECT_MAX 4096u
+#define FAKE_MEMORY     (1u << 20) /* where objects' memory begins in the file */
+#define FAKE_FILE_SIZE  (1ull << 32)
+
+struct fake_object {
+    uint32_t used;
+    uint32_t res_handle; /* virtio-gpu */
+    uint64_t size;
+    uint64_t offset;  /* in the file */
+    uint64_t address; /* for the device; 0 none */
+};
+
+/* At the start of the file. */
+struct fake_file {
+    uint32_t next_handle, next_context, next_syncobj, next_fence;
+    uint64_t next_offset;
+    uint64_t submit_count;
+    bool is_nvidia;                              /* /dev/nvidiactl */
+    struct fake_object objects[FAKE_OBJECT_MAX]; /* by handle */
+};
+
+struct fake_driver {
+    const char *name;
+    int major, minor, patch;
+    /* 0 or more, or a negative errno. */
+    int (*ioctl)(struct fake_file *file, int fd, uint32_t request, void *argument);
+};
+
+extern const struct fake_driver fake_amdgpu, fake_i915, fake_nouveau, fake_vgem, fake_virtgpu;
+
+/* A new object; 0: no room. */
+uint32_t fake_object_make(struct fake_file *file, uint64_t size);
+struct fake_object *fake_object_of(struct fake_file *file, uint32_t handle);
+
+/* `size` bytes at an address of the device, which must lie in one object; NULL: nothing is there.
+ */
+void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size);
+/* ... of an object. */
+void *fake_in_object(struct fake_file *file, const struct fake_object *object, uint64_t offset,
+                     uint64_t size);
+
+/* The device stores bytes. With FAKE_DRM_WRONG the first is not what it should be. */
+void fake_store(void *at, const void *from, size_t size);
+
+/* A descriptor of a fence that has signalled. */
+int fake_fence_fd(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * i915: a batch of MI_STORE_DWORD_IMM (of generation 8) up to MI_BATCH_BUFFER_END. Objects lie
+ * where they are pinned, or else at an address of the device's own, which relocations are corrected
+ * for.
+ */
+#include "tests/drm/fake_drm.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <i915_drm.h>
+
+#define STORE_DWORD 0x10000002u
+#define BATCH_END   0x0a000000u
+#define OWN_BASE    0x10000000ull
+
+static int relocate(struct fake_file *file, const struct drm_i915_gem_exec_object2 *objects,
+                    uint32_t count, const struct drm_i915_gem_exec_object2 *object)
+{
+    struct drm_i915_gem_relocation_entry *r = (void *)(uintptr_t)object->relocs_ptr;
+
+    for (uint32_t i = 0; i < object->relocation_count; i++, r++) {
+        const struct fake_object *target = NULL;
+        uint64_t address, *at;
+        for (uint32_t k = 0; k < count; k++)
+            if (objects[k].handle == r->target_handle)
+                target = fake_object_of(file, r->target_handle);
+        at = fake_in_object(file, fake_object_of(file, object->handle), r->offset, 8);
+        if (!target || !at)
+            return -ENOENT;
+        address = target->address + r->delta;
+        memcpy(at, &address, sizeof(address));
+        r->presumed_offset = target->address;
+    }
+    return 0;
+}
+
+static int run_batch(struct fake_file *file, const struct fake_object *batch, uint32_t start)
+{
+    for (uint32_t at = start;; at += 16) {
+        const uint32_t *p = fake_in_object(file, batch, at, 4);
+        void *memory;
+        if (!p)
+            return -EINVAL;
+        if (*p == BATCH_END)
+            return 0;
+        if (*p != STORE_DWORD || !fake_in_object(file, batch, at, 16))
+            return -EINVAL;
+        memory = fake_at_address(file, p[1] | (uint64_t)p[2] << 32, 4);
+        if (!memory)
+            return -EFAULT;
+        fake_store(memory, p + 3, 4);
+    }
+}
+
+static int submit(struct fake_file *file, struct drm_i915_gem_execbuffer2 *e)
+{
+    struct drm_i915_gem_exec_object2 *objects = (void *)(uintptr_t)e->buffers_ptr;
+    int result = 0;
+
+    for (uint32_t i = 0; i < e->buffer_count; i++) {
+        struct fake_object *object = fake_object_of(file, objects[i].handle);
+        if (!object)
+            return -ENOENT;
+        object->address = objects[i].flags & EXEC_OBJECT_PINNED ? objects[i].offset
+                          : object->address                     ? object->address
+                                                                : OWN_BASE + object->offset;
+        objects[i].offset = object->address;
+    }
+    for (uint32_t i = 0; i < e->buffer_count && !result; i++)
+        result = relocate(file, objects, e->buffer_count, &objects[i]);
+    if (!e->buffer_count || result)
+        return result ? result : -EINVAL;
+    file->submit_count++;
+    return run_batch(file, fake_object_of(file, objects[e->buffer_count - 1].handle),
+                     e->batch_start_offset);
+}
+
+static int create(struct fake_file *file, struct drm_i915_gem_create *c)
+{
+    c->handle = fake_object_make(file, c->size);
+    return c->handle ? 0 : -ENOMEM;
+}
+
+static int map(struct fake_file *file, struct drm_i915_gem_mmap_offset *m)
+{
+    const struct fake_object *object = fake_object_of(file, m->handle);
+
+    if (!object)
+        return -ENOENT;
+    m->offset = object->offset;
+    return 0;
+}
+
+static int i915_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
+{
+    switch (request) {
+    case DRM_IOCTL_I915_GEM_EXECBUFFER2:
+    case DRM_IOCTL_I915_GEM_EXECBUFFER2_WR:
+        return submit(file, argument);
+    case DRM_IOCTL_I915_GEM_CREATE:
+        return create(file, argument);
+    case DRM_IOCTL_I915_GEM_MMAP_OFFSET:
+        return map(file, argument);
+    case DRM_IOCTL_I915_GEM_CONTEXT_CREATE:
+        ((struct drm_i915_gem_context_create *)argument)->ctx_id =
+            __atomic_add_fetch(&file->next_context, 1, __ATOMIC_RELAXED);
+        return 0;
+    case DRM_IOCTL_I915_GETPARAM:
+        *((struct drm_i915_getparam *)argument)->value = 8;
+        return 0;
+    case DRM_IOCTL_I915_GEM_WAIT:
+    case DRM_IOCTL_I915_GEM_SET_DOMAIN:
+    case DRM_IOCTL_I915_GEM_CONTEXT_DESTROY:
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+const struct fake_driver fake_i915 = {"i915", 1, 6, 0, i915_ioctl};
