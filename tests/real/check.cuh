@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that check themselves: tests/programs/run_checks.c runs every check_NAME__GRID_BLOCK_SHARED.
- * counts[0] counts what is wrong, counts[1] what was looked at; scratch are 64 KiB of zeros.
+ * Kernels that check themselves: tests/programs/run_checks.c runs every
+ * check_NAME__GRID_BLOCK_SHARED. counts[0] counts what is wrong, counts[1] what was looked at;
+ * scratch are 64 KiB of zeros.
  */
 #ifndef TESTS_REAL_CHECK_CUH
 #define TESTS_REAL_CHECK_CUH
@@ -11,7 +12,8 @@
 #endif
 
 #define CHECK(condition)                                                                           \
-    (atomicAdd(&counts[1], 1u), (condition) ? 0u                                                   \
+    (atomicAdd(&counts[1], 1u),                                                                    \
+     (condition) ? 0u                                                                              \
      : atomicAdd(&counts[0], 1u) < 3                                                               \
          ? (unsigned)printf("wrong: %s, thread %u\n", #condition, threadIdx.x)                     \
          : 0u)

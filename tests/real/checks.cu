@@ -169,7 +169,8 @@ KERNEL(heap, 2, 64, 0)
 KERNEL(wide_integers, 1, 64, 0)
 {
     unsigned t = threadIdx.x;
-    unsigned __int128 a = ((unsigned __int128)0x123456789abcdefull << 40) * (t + 1), b = t * 977 + 3;
+    unsigned __int128 a = ((unsigned __int128)0x123456789abcdefull << 40) * (t + 1),
+                      b = t * 977 + 3;
     long long c = -((long long)t << 33) - 5, d = 7 - 2 * (int)(t % 3);
 
     CHECK(a / b * b + a % b == a && a % b < b);

@@ -249,7 +249,8 @@ KERNEL(thrust, 1, 8, 0)
     CHECK(sums[29] + a[29] == sum);
     thrust::stable_sort_by_key(thrust::seq, a, a + 30, keys);
     for (int i = 0; i < 30; i++)
-        CHECK(a[i] == (int)(scramble(keys[i] + threadIdx.x * 30) % 100) && (i == 0 || a[i - 1] <= a[i]));
+        CHECK(a[i] == (int)(scramble(keys[i] + threadIdx.x * 30) % 100) &&
+              (i == 0 || a[i - 1] <= a[i]));
     int *end = thrust::unique(thrust::seq, a, a + 30);
     CHECK(*thrust::lower_bound(thrust::seq, a, end, a[1]) == a[1]);
     thrust::sort(thrust::seq, a, end, cuda::std::greater<>());

@@ -38,7 +38,7 @@ template <class T, cuda::thread_scope scope> __device__ void arithmetic(unsigned
     if constexpr (cuda::std::is_integral<T>::value) {
         value.fetch_or((T)0, cuda::memory_order_seq_cst);
         value.fetch_xor((T)0, cuda::memory_order_acq_rel);
-        value.fetch_and((T)~(T)0, cuda::memory_order_seq_cst);
+        value.fetch_and((T) ~(T)0, cuda::memory_order_seq_cst);
     }
     value.fetch_max((T)0);
     T seen = value.load(cuda::memory_order_acquire);
@@ -261,7 +261,8 @@ KERNEL(pipeline_stages, 1, 64, 0)
     for (int done = 0, begun = 0; done < count; done++) {
         for (; begun < count && begun < done + stages; begun++) {
             pipe.producer_acquire();
-            cuda::memcpy_async(block, words[begun % stages], source + begun * size, sizeof(words[0]), pipe);
+            cuda::memcpy_async(block, words[begun % stages], source + begun * size,
+                               sizeof(words[0]), pipe);
             pipe.producer_commit();
         }
         pipe.consumer_wait();
@@ -282,8 +283,9 @@ KERNEL(pipeline_roles, 1, 64, 0)
     for (int i = (int)threadIdx.x; i < 32 * count; i += 64)
         source[i] = i * 7;
     __syncthreads();
-    auto pipe = cuda::make_pipeline(block, &state, threadIdx.x < 32 ? cuda::pipeline_role::producer
-                                                                    : cuda::pipeline_role::consumer);
+    auto pipe = cuda::make_pipeline(block, &state,
+                                    threadIdx.x < 32 ? cuda::pipeline_role::producer
+                                                     : cuda::pipeline_role::consumer);
     for (int i = 0; i < count; i++)
         if (threadIdx.x < 32) {
             pipe.producer_acquire();
@@ -326,7 +328,8 @@ KERNEL(library, 1, 64, 0)
     namespace std = cuda::std;
     int t = (int)threadIdx.x;
     std::complex<double> c(t, 1.0), d = std::exp(std::complex<double>(0, 0.1 * t));
-    std::variant<int, double> v = t % 2 ? std::variant<int, double>(t) : std::variant<int, double>(t * 0.5);
+    std::variant<int, double> v =
+        t % 2 ? std::variant<int, double>(t) : std::variant<int, double>(t * 0.5);
     std::optional<int> maybe = t % 3 ? std::optional<int>(t) : std::nullopt;
     std::array<int, 8> list = {5, 3, 8, 1, 9, 2, 7, t};
     std::mdspan<int, std::extents<int, 2, 4>> grid(list.data());
@@ -334,13 +337,15 @@ KERNEL(library, 1, 64, 0)
 
     CHECK((c * std::conj(c)).real() == (double)t * t + 1);
     CHECK(fabs(std::norm(d) - 1) < 1e-14);
-    CHECK(fabs(std::arg(std::complex<double>(cos(0.05 * t), sin(0.05 * t))) - 0.05 * t) < 2e-15 || t > 62);
+    CHECK(fabs(std::arg(std::complex<double>(cos(0.05 * t), sin(0.05 * t))) - 0.05 * t) < 2e-15 ||
+          t > 62);
     CHECK(std::visit([](auto x) { return (double)x; }, v) == (t % 2 ? t : t * 0.5));
     CHECK(maybe.value_or(-1) == (t % 3 ? t : -1));
     CHECK(grid(1, 3) == t && grid(1, 0) == 9);
     CHECK(std::get<0>(pair) == t && std::get<2>(pair) == 'x');
     CHECK(std::popcount((unsigned)t) == __popc(t) && std::countl_zero((unsigned)t) == __clz(t));
-    CHECK(std::bit_ceil((unsigned)t + 1) >= (unsigned)t + 1 && std::rotl((unsigned)t, 31) == __funnelshift_l(t, t, 31));
+    CHECK(std::bit_ceil((unsigned)t + 1) >= (unsigned)t + 1 &&
+          std::rotl((unsigned)t, 31) == __funnelshift_l(t, t, 31));
     CHECK(std::span<int>(list.data(), 8).subspan(2).front() == 8);
     auto begin = std::chrono::system_clock::now();
     auto end = std::chrono::high_resolution_clock::now();

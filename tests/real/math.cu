@@ -20,5 +20,6 @@ static __device__ double divide(double x, double y)
         out[i] = call;                                                                             \
     }
 #define ONE(name, ...) KERNEL(float, name, name##f(x)) KERNEL(double, name, name(x))
-#define TWO(name, ...) KERNEL(float, name, name##f(x, second[i])) KERNEL(double, name, name(x, second[i]))
+#define TWO(name, ...)                                                                             \
+    KERNEL(float, name, name##f(x, second[i])) KERNEL(double, name, name(x, second[i]))
 #include "math_list.h"

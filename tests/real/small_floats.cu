@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Floats of 8, 6 and 4 bits: every code, and what lies between two of them, against the definition. Below
- * sm_89 (8 bits) and sm_100 the headers compute what is an instruction there.
+ * Floats of 8, 6 and 4 bits: every code, and what lies between two of them, against the definition.
+ * Below sm_89 (8 bits) and sm_100 the headers compute what is an instruction there.
  */
 #include "check.cuh"
 
@@ -45,7 +45,10 @@ static __device__ double sample(format f, int k)
     int code = k % (f.last + 1), way = k / (f.last + 1) % 8;
     double here = decode(f, code), next = code < f.last ? decode(f, code + 1) : here * 1.5;
     double half = (here + next) / 2, beside = ldexp(next - here, -5);
-    double x = way % 4 == 0 ? here : way % 4 == 1 ? half : way % 4 == 2 ? half + beside : half - beside;
+    double x = way % 4 == 0   ? here
+               : way % 4 == 1 ? half
+               : way % 4 == 2 ? half + beside
+                              : half - beside;
 
     return way < 4 ? x : -x;
 }
@@ -56,7 +59,8 @@ KERNEL(e4m3, 1, 64, 0)
 {
     format f = {4, 3, 0x7e};
 
-    EACH (f, k) {
+    EACH(f, k)
+    {
         double x = sample(f, k);
         int code = encode(f, x);
         CHECK(__nv_cvt_float_to_fp8((float)x, __NV_SATFINITE, __NV_E4M3) == code);
@@ -77,7 +81,8 @@ KERNEL(e5m2, 1, 64, 0)
 {
     format f = {5, 2, 0x7b};
 
-    EACH (f, k) {
+    EACH(f, k)
+    {
         double x = sample(f, k);
         int code = encode(f, x);
         CHECK(__nv_cvt_float_to_fp8((float)x, __NV_SATFINITE, __NV_E5M2) == code);
@@ -109,7 +114,8 @@ KERNEL(e3m2, 1, 64, 0)
 {
     format f = {3, 2, 0x1f};
 
-    EACH (f, k) {
+    EACH(f, k)
+    {
         double x = sample(f, k);
         int code = encode(f, x);
         CHECK(__nv_cvt_float_to_fp6((float)x, __NV_E3M2, cudaRoundNearest) == code);
@@ -123,7 +129,8 @@ KERNEL(e2m3, 1, 64, 0)
 {
     format f = {2, 3, 0x1f};
 
-    EACH (f, k) {
+    EACH(f, k)
+    {
         double x = sample(f, k);
         int code = encode(f, x);
         CHECK(__nv_cvt_float_to_fp6((float)x, __NV_E2M3, cudaRoundNearest) == code);
@@ -137,7 +144,8 @@ KERNEL(e2m1, 1, 64, 0)
 {
     format f = {2, 1, 0x7};
 
-    EACH (f, k) {
+    EACH(f, k)
+    {
         double x = sample(f, k);
         int code = encode(f, x);
         CHECK(__nv_cvt_float_to_fp4((float)x, __NV_E2M1, cudaRoundNearest) == code);
@@ -158,6 +166,7 @@ KERNEL(e8m0, 1, 64, 0)
         one.__x = code;
         CHECK((float)one == x);
         CHECK(__nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundZero) == code);
-        CHECK(__nv_cvt_float_to_e8m0(x * 1.5f, __NV_SATFINITE, cudaRoundPosInf) == min(code + 1, 254));
+        CHECK(__nv_cvt_float_to_e8m0(x * 1.5f, __NV_SATFINITE, cudaRoundPosInf) ==
+              min(code + 1, 254));
     }
 }
