@@ -91,9 +91,15 @@ static const struct file_operations operations = {
 
 /* ---- control ----------------------------------------------------------------------------- */
 
+/* Under the mutex: "running" is said when all probes are attached. */
 static int show_control(char *out, size_t size)
 {
-	return scnprintf(out, size, "%s\n", grtrace_running() ? "running" : "stopped");
+	bool running;
+
+	mutex_lock(&grtrace_mutex);
+	running = grtrace_running();
+	mutex_unlock(&grtrace_mutex);
+	return scnprintf(out, size, "%s\n", running ? "running" : "stopped");
 }
 
 static int write_control(char *text)
