@@ -9,11 +9,17 @@ extern const struct tsm_source cuda_source; /* api/cuda/cuda_source.c */
 #ifdef TSM_VULKAN
 extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
 #endif
+#ifdef TSM_HSA
+extern const struct tsm_source hsa_source; /* api/hsa/hsa_source.c */
+#endif
 
 const struct tsm_source *const tsm_sources[] = {
     &cuda_source,
 #ifdef TSM_VULKAN
     &vulkan_source,
+#endif
+#ifdef TSM_HSA
+    &hsa_source,
 #endif
     NULL,
 };

@@ -9,11 +9,17 @@ extern const struct tsm_backend cuda_backend; /* api/cuda/cuda_replay.c */
 #ifdef TSM_VULKAN
 extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */
 #endif
+#ifdef TSM_HSA
+extern const struct tsm_backend hsa_backend; /* api/hsa/hsa_replay.c */
+#endif
 
 const struct tsm_backend *const tsm_backends[] = {
     &cuda_backend,
 #ifdef TSM_VULKAN
     &vulkan_backend,
+#endif
+#ifdef TSM_HSA
+    &hsa_backend,
 #endif
     NULL,
 };

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "tools/arms.h"
 #include "tools/difference_text.h"
-#include "tools/locate.h"
 #include "tools/selection.h"
 #include "tools/still.h"
 #include "tools/terminal.h"
@@ -152,7 +151,6 @@ struct run {
     struct sbt_reader *reader;
     struct tsm_symbols *symbols;
     struct tsm_json *json; /* NULL: text */
-    char library[PATH_MAX];
     struct tsm_replay_options replay;
 };
 
@@ -223,12 +221,6 @@ static int settle_options(struct run *run)
         .on_difference = on_difference,
         .user = run,
     };
-    if (v->device && strcmp(v->device, "emu") == 0 && !v->library) {
-        int error = tsm_locate(run->library, sizeof(run->library), TSM_PLACE_EMU);
-        if (error)
-            return error;
-        run->replay.library = run->library;
-    }
     return settle_range(run);
 }
 
