@@ -52,17 +52,28 @@ int replay_hsa_memory_copy(struct hsa_replay *replay, const struct sbt_record *r
     return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_memory_copy", status);
 }
 
+/* Memory of the host may be pages of ours, which the runtime does not fill. */
+static void fill_host(uint8_t *at, uint32_t value, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        memcpy(at + i * sizeof(value), &value, sizeof(value));
+}
+
 int replay_hsa_amd_memory_fill(struct hsa_replay *replay, const struct sbt_record *record)
 {
     uint64_t address = hsa_slot(record, SLOT_hsa_amd_memory_fill_ptr);
-    hsa_status_t status;
+    uint32_t value = (uint32_t)hsa_slot(record, SLOT_hsa_amd_memory_fill_value);
+    uint64_t count = hsa_slot(record, SLOT_hsa_amd_memory_fill_count);
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+    void *at = pointer(hsa_memory_translate(&replay->memory, address));
+    hsa_status_t status = HSA_STATUS_SUCCESS;
 
-    if (!hsa_memory_find(&replay->memory, address))
+    if (!region || count > (region->size - (address - region->address)) / sizeof(value))
         return tsm_fail(TSM_E_FORMAT, "fills memory that was never made");
-    status = replay->calls.hsa_amd_memory_fill(
-        pointer(hsa_memory_translate(&replay->memory, address)),
-        (uint32_t)hsa_slot(record, SLOT_hsa_amd_memory_fill_value),
-        hsa_slot(record, SLOT_hsa_amd_memory_fill_count));
+    if (region->is_host)
+        fill_host(at, value, count);
+    else
+        status = replay->calls.hsa_amd_memory_fill(at, value, count);
     return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_fill", status);
 }
 

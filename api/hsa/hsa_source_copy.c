@@ -143,15 +143,20 @@ struct copy {
     hsa_signal_t completion;
 };
 
+/* What the copy will wait for: before it takes its place. */
+static void note_deps(struct tsm_stream *stream, const struct copy *copy)
+{
+    for (uint32_t i = 0; copy->deps && i < copy->dep_count; i++)
+        tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, copy->deps[i].handle));
+}
+
 static void append_deps(struct tsm_call *call, const struct copy *copy)
 {
     uint32_t count = copy->deps ? copy->dep_count : 0;
     uint64_t *ids = count <= DEP_MAX ? tsm_call_scratch(call, (count + 1) * sizeof(*ids)) : NULL;
 
-    for (uint32_t i = 0; ids && i < count; i++) {
+    for (uint32_t i = 0; ids && i < count; i++)
         ids[i] = hsa_signal_id(copy->deps[i]);
-        tsm_stream_waits(call->stream, hsa_find(HSA_OBJECT_SIGNAL, copy->deps[i].handle));
-    }
     tsm_call_bytes(call, ids, ids ? count * sizeof(*ids) : 0);
     if (!ids)
         tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
@@ -160,13 +165,16 @@ static void append_deps(struct tsm_call *call, const struct copy *copy)
 /* Recorded before it is sent: see "Order" in hsa_source.h. False: not recorded. */
 WRAPPED bool record(uint32_t type, const struct copy *copy)
 {
+    struct tsm_stream *stream;
     struct tsm_call call;
 
     if (!tsm_call_begin(&call, type))
         return false;
     hsa_memory_reveal(&copy->src, sizeof(copy->src));
     tsm_hostmem_publish();
-    tsm_call_on_stream(&call, copy_stream(), TSM_ENQUEUES);
+    stream = copy_stream();
+    note_deps(stream, copy);
+    tsm_call_on_stream(&call, stream, TSM_ENQUEUES);
     tsm_call_returned(&call, HSA_STATUS_SUCCESS, false);
     tsm_call_slot(&call, HSA_SLOT(copy->dst));
     tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, copy->dst_agent.handle));

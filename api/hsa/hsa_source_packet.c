@@ -71,14 +71,14 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
     bool is_and = type == TYPE_aql_barrier_and;
     struct tsm_call call;
 
+    /* Before it takes its place: what comes behind it waits, and itself. */
+    for (unsigned i = 0; i < 5 && is_and; i++)
+        if (packet->dep_signal[i].handle)
+            tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, packet->dep_signal[i].handle));
     if (!begin(&call, type, stream, origin))
         return;
-    for (unsigned i = 0; i < 5; i++) {
-        hsa_signal_t dep = packet->dep_signal[i];
-        tsm_call_slot(&call, hsa_signal_id(dep));
-        if (is_and && dep.handle)
-            tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, dep.handle));
-    }
+    for (unsigned i = 0; i < 5; i++)
+        tsm_call_slot(&call, hsa_signal_id(packet->dep_signal[i]));
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, packet->header);
     hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));

@@ -48,8 +48,10 @@ static hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void *data)
         machine->kernarg = pool;
     else if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED)
         machine->fine = pool;
-    else if (access == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED || !machine->gpu.handle)
+    else if (access == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED)
         machine->device = pool;
+    else
+        machine->coarse = pool;
     return HSA_STATUS_SUCCESS;
 }
 
@@ -63,7 +65,6 @@ void hsa_machine_find(struct hsa_machine *out)
         HSA_CHECK(hsa_amd_agent_iterate_memory_pools(out->gpu, find_pool, out));
 }
 
-/* From the first half of the kernels' file handle on, and by memory: both ways are used. */
 void hsa_machine_load(struct hsa_machine *machine, const char *path)
 {
     hsa_code_object_reader_t reader;

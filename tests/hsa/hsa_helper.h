@@ -10,7 +10,8 @@
 
 struct hsa_machine {
     hsa_agent_t cpu, gpu;
-    hsa_amd_memory_pool_t fine, kernarg, device; /* memory of host, host, GPU */
+    hsa_amd_memory_pool_t fine, kernarg, coarse; /* memory of the host */
+    hsa_amd_memory_pool_t device;                /* of the GPU */
     hsa_executable_t executable;
 };
 
