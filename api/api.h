@@ -40,6 +40,11 @@ struct tsm_api_description {
     size_t enum_count;
     const struct sbt_struct *structs; /* what fields of type STRUCT name; NULL for none */
     size_t struct_count;
+    /* For capture, of an API whose description is large: a byte for each of `structs`, not 0 once
+     * the struct came into use where no schema or struct names it (in a chain), and how often one
+     * did. NULL: all is described as soon as the API is used. */
+    const uint8_t *used;
+    const uint32_t *used_changes;
 };
 
 /* ---- source: api/X/X_source.c, linked into libts_capture.so --------------------------------- */
@@ -79,6 +84,10 @@ struct tsm_source {
      * save: hand everything that the GPU's memory holds to tsm_checkpoint_memory(). */
     bool (*quiet)(uint64_t until_ns);
     bool (*save)(void);
+
+    /* What commands leave beside memory is followed from their records: these are kept before a late
+     * start, too. */
+    bool commands_are_followed;
 
     /* In the child of a fork: forget the parent's objects. Optional. */
     void (*forked)(void);

@@ -97,7 +97,7 @@ static bool stack_wanted(enum tsm_stack_mode mode, enum sbt_kind kind)
  * not wanted? What is not modelled and may matter counts, too: the trace must say that it was
  * there.
  */
-static bool is_early(const struct tsm_call_description *call)
+static bool is_early(const struct tsm_source *source, const struct tsm_call_description *call)
 {
     const struct sbt_schema *schema = call->schema;
 
@@ -105,6 +105,9 @@ static bool is_early(const struct tsm_call_description *call)
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
+        if (source->commands_are_followed)
+            return true;
+        __attribute__((fallthrough));
     case SBT_KIND_SYNC:
         return call->status == TSM_CALL_UNMODELLED && (schema->flags & SBT_SCHEMA_TAINTS);
     case SBT_KIND_QUERY: /* one that tells an address is asked again in a replay */
@@ -128,8 +131,9 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-static void learn_types(struct tsm_session *s, const struct tsm_api_description *api)
+static void learn_types(struct tsm_session *s, const struct tsm_source *source)
 {
+    const struct tsm_api_description *api = source->description;
     bool excluded = s->settings.apis[0] && !listed(s->settings.apis, api->name);
 
     for (size_t i = 0; i < api->call_count; i++) {
@@ -142,7 +146,7 @@ static void learn_types(struct tsm_session *s, const struct tsm_api_description 
             continue;
         s->types[at] =
             (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_NEW |
-                      (is_early(&api->calls[i]) ? TSM_TYPE_EARLY : 0) |
+                      (is_early(source, &api->calls[i]) ? TSM_TYPE_EARLY : 0) |
                       (excluded ? TSM_TYPE_OFF : 0) |
                       (stack_wanted(s->settings.stacks, schema->kind) ? TSM_TYPE_STACK : 0));
     }
@@ -214,7 +218,7 @@ static struct tsm_session *create(bool forked)
     for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
         if ((*source)->prepare)
             (*source)->prepare();
-        learn_types(s, (*source)->description);
+        learn_types(s, *source);
     }
     s->filtering = s->settings.stream_count || s->settings.kernels[0] ||
                    s->settings.threads_only[0] || s->settings.sample > 1 || s->settings.rate_max ||

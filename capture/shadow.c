@@ -247,6 +247,8 @@ static void record(struct tsm_shadow *s)
     uint64_t at = s->from;
 
     s->from = s->to;
+    if (session && tsm_session_waiting())
+        return; /* the checkpoint that recording begins with will have it */
     tsm_inside_enter();
     for (uint64_t size; session && at < s->to; at += size) {
         size = s->to - at < SPAN_MAX ? s->to - at : SPAN_MAX;
@@ -416,4 +418,9 @@ void tsm_shadow_destroy(struct tsm_shadow *s)
 void *tsm_shadow_address(const struct tsm_shadow *s)
 {
     return s->own.memory;
+}
+
+const void *tsm_shadow_real(const struct tsm_shadow *s)
+{
+    return s->real.memory;
 }

@@ -34,6 +34,9 @@ void tsm_shadow_destroy(struct tsm_shadow *shadow);
 /* Where the program's copy lies: at a page's begin. */
 void *tsm_shadow_address(const struct tsm_shadow *shadow);
 
+/* What it is a shadow of. */
+const void *tsm_shadow_real(const struct tsm_shadow *shadow);
+
 void tsm_shadow_push(struct tsm_shadow *shadow);
 void tsm_shadow_pull(struct tsm_shadow *shadow);
 

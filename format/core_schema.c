@@ -80,11 +80,25 @@ static const struct sbt_field memory_fields[] = {
     FIELD("size", SIZE, SIZE, ""),       FIELD("bytes", BLOB, PAYLOAD, ""),
 };
 
+static const struct sbt_field state_fields[] = {
+    FIELD("checkpoint", UINT, NONE, ""), FIELD("kind", ENUM, NONE, "tracesmith_state"),
+    FIELD("object", UINT, OBJECT, ""),   FIELD("value", UINT, NONE, ""),
+    FIELD("part", HEX, NONE, ""),        FIELD("first", UINT, NONE, ""),
+    FIELD("count", UINT, NONE, ""),      FIELD("layer", UINT, NONE, ""),
+    FIELD("layers", UINT, NONE, ""),
+};
+
 static const struct sbt_field checkpoint_end_fields[] = {
     FIELD("number", UINT, NONE, ""),
     FIELD("flags", FLAGS, NONE, "tracesmith_checkpoint"),
     FIELD("items", UINT, NONE, ""),
     FIELD("size", SIZE, SIZE, ""),
+};
+
+static const struct sbt_field gpu_time_fields[] = {
+    FIELD("of_stream", UINT, OF_STREAM, ""), FIELD("of_position", UINT, OF_POSITION, ""),
+    FIELD("part", UINT, NONE, ""),           FIELD("start_ns", UINT, NONE, ""),
+    FIELD("duration_ns", UINT, NONE, ""),    FIELD("flags", FLAGS, NONE, "tracesmith_gpu_time"),
 };
 
 #define CORE(call_, name_, kind_, fields_)                                                         \
@@ -112,6 +126,8 @@ static const struct sbt_schema core_schemas[] = {
     CORE(SBT_CORE_CHECKPOINT_BEGIN, "checkpoint_begin", SBT_KIND_META, checkpoint_begin_fields),
     CORE(SBT_CORE_MEMORY, "memory", SBT_KIND_META, memory_fields),
     CORE(SBT_CORE_CHECKPOINT_END, "checkpoint_end", SBT_KIND_META, checkpoint_end_fields),
+    CORE(SBT_CORE_STATE, "state", SBT_KIND_META, state_fields),
+    CORE(SBT_CORE_GPU_TIME, "gpu_time", SBT_KIND_META, gpu_time_fields),
 };
 
 static const struct sbt_enum_value memory_values[] = {
@@ -120,8 +136,18 @@ static const struct sbt_enum_value memory_values[] = {
     {"array", SBT_MEMORY_ARRAY},   {"physical", SBT_MEMORY_PHYSICAL},
 };
 
+static const struct sbt_enum_value state_values[] = {
+    {"fence", SBT_STATE_FENCE},       {"semaphore", SBT_STATE_SEMAPHORE},
+    {"timeline", SBT_STATE_TIMELINE}, {"event", SBT_STATE_EVENT},
+    {"query", SBT_STATE_QUERY},       {"layout", SBT_STATE_LAYOUT},
+};
+
 static const struct sbt_enum_value checkpoint_values[] = {
     {"start", SBT_CHECKPOINT_START},
+};
+
+static const struct sbt_enum_value gpu_time_values[] = {
+    {"calibrated", SBT_GPU_TIME_CALIBRATED},
 };
 
 #define TABLE(name_, values_)                                                                      \
@@ -132,6 +158,8 @@ static const struct sbt_enum_value checkpoint_values[] = {
 static const struct sbt_enum core_enums[] = {
     TABLE("tracesmith_memory", memory_values),
     TABLE("tracesmith_checkpoint", checkpoint_values),
+    TABLE("tracesmith_state", state_values),
+    TABLE("tracesmith_gpu_time", gpu_time_values),
 };
 
 const struct sbt_enum *sbt_core_enum(uint32_t index)

@@ -94,6 +94,8 @@ static int run_once(struct tsm_replay *p)
         p->result.translated_count += p->backend->translated(p->state);
     if (!error && p->backend->validation)
         p->result.validation_count += p->backend->validation(p->state);
+    if (!error && p->backend->looked)
+        p->result.look_count = p->backend->looked(p->state);
     if (!end_run(p))
         p->state = NULL;
     return error;
@@ -303,14 +305,29 @@ static int check_checkpoint(const struct tsm_replay *p)
                     (unsigned long long)p->from->item_count);
 }
 
+/* Where waits name objects of their own, what they wait for may have been sent to any stream: then
+ * all streams are needed as far as any one is, and waits no further. */
+static void need_alike(struct tsm_replay *p)
+{
+    p->sync_until = 0;
+    for (uint32_t i = 0; i < p->need.stream_count; i++)
+        if (p->sync_until < p->need.until_seq[i])
+            p->sync_until = p->need.until_seq[i];
+    for (uint32_t i = 0; i < p->need.stream_count; i++)
+        p->need.until_seq[i] = p->sync_until;
+}
+
 static int find_need(struct tsm_replay *p)
 {
     int error;
 
+    p->sync_until = UINT64_MAX;
     if (!has_filter(&p->options.filter))
         return 0;
     error = tsm_need_find(&p->need, p->reader, &p->options.filter);
     p->has_need = !error;
+    if (p->has_need && p->backend->owns_sync)
+        need_alike(p);
     return error;
 }
 
@@ -345,6 +362,10 @@ static int make(struct tsm_replay *p)
 {
     int error = choose_backend(p);
 
+    if (!error && p->options.look && !p->backend->look)
+        error =
+            tsm_fail(TSM_E_UNSUPPORTED, "%s: only what was recorded of Vulkan can be looked into",
+                     sbt_reader_name(p->reader));
     if (!error)
         error = init_verify(p);
     if (!error)

@@ -22,6 +22,7 @@ struct tsm_replay {
     struct tsm_plan plan;
     struct tsm_need need;
     bool has_need;
+    uint64_t sync_until; /* waits that the backend owns are needed before this seq */
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_worker *host;
     bool is_host_behind; /* the host's worker may have jobs that nobody has waited for */

@@ -152,7 +152,7 @@ static int do_host(struct tsm_replay *p, const struct sbt_record *record,
     if (error)
         return error;
     p->is_host_behind = true;
-    return kind == TSM_JOB_HOST && p->backend->host_runs_behind ? 0 : settle_host(p);
+    return kind != TSM_JOB_SYNC && p->backend->host_runs_behind ? 0 : settle_host(p);
 }
 
 static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
@@ -196,7 +196,7 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     int error;
 
     if (owns_sync(p, record))
-        error = do_host(p, record, schema, TSM_JOB_SYNC);
+        error = record->seq < p->sync_until ? do_host(p, record, schema, TSM_JOB_SYNC) : 0;
     else if (record->stream != SBT_STREAM_NONE)
         error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
     else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
@@ -220,7 +220,7 @@ static bool is_needed(const struct tsm_replay *p, const struct sbt_record *recor
         return false;
     if (!p->has_need)
         return true;
-    if (record->stream == SBT_STREAM_NONE)
+    if (record->stream == SBT_STREAM_NONE || (record->flags & SBT_RECORD_CAPTURED))
         until = p->need.until_seq_other;
     else if (record->stream < p->need.stream_count)
         until = p->need.until_seq[record->stream];
@@ -345,10 +345,13 @@ static void pace(struct tsm_replay *p, const struct sbt_record *record)
     }
 }
 
-/* Memory's content at the checkpoint that we start from. */
-static bool is_loaded(const struct tsm_replay *p, const struct sbt_record *record)
+/* What memory, and all else, was like at the checkpoint that we start from. */
+static int do_loaded(struct tsm_replay *p, const struct sbt_record *record,
+                     const struct sbt_schema *schema)
 {
-    return p->from && record->slot_count && record->slots[0] == p->from->number;
+    if (!p->from || !record->slot_count || record->slots[0] != p->from->number)
+        return 0;
+    return do_host(p, record, schema, TSM_JOB_HOST);
 }
 
 static int do_core(struct tsm_replay *p, const struct sbt_record *record,
@@ -363,9 +366,14 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
             return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
-        return record->seq < p->plan.from_seq ? 0 : wait_for_device(p);
+        if (record->seq >= p->plan.from_seq)
+            return wait_for_device(p);
+        return p->backend->early ? do_loaded(p, record, schema) : 0;
     case SBT_CORE_MEMORY:
-        return is_loaded(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+        return do_loaded(p, record, schema);
+    case SBT_CORE_STATE:
+    case SBT_CORE_CHECKPOINT_END:
+        return p->backend->early ? do_loaded(p, record, schema) : 0;
     default:
         return 0;
     }
@@ -376,6 +384,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 {
     const struct tsm_place *pulled;
 
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_host(p, record, schema, TSM_JOB_HOST);
     switch (schema->kind) {
     case SBT_KIND_META:
         return 0;
@@ -404,15 +414,24 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 static int do_early(struct tsm_replay *p, const struct sbt_record *record,
                     const struct sbt_schema *schema)
 {
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_call(p, record, schema);
     switch (schema->kind) {
+    case SBT_KIND_META:
+    case SBT_KIND_SYNC:
+        return 0;
     case SBT_KIND_COMMAND:
     case SBT_KIND_SIGNAL:
     case SBT_KIND_WAIT:
-    case SBT_KIND_SYNC:
-        p->result.jumped_count += schema->kind != SBT_KIND_SYNC;
-        return 0;
+        p->result.jumped_count++;
+        return p->backend->early ? do_host(p, record, schema, TSM_JOB_EARLY) : 0;
+    case SBT_KIND_QUERY:
+        return sbt_schema_role(schema, SBT_ROLE_ADDRESS) < 0 ? 0 : do_call(p, record, schema);
     default:
-        return sbt_map_find(&p->plan.dead, record->seq + 1) ? 0 : do_call(p, record, schema);
+        if (sbt_map_find(&p->plan.dead, record->seq + 1))
+            return 0;
+        return p->backend->early ? do_host(p, record, schema, TSM_JOB_EARLY)
+                                 : do_call(p, record, schema);
     }
 }
 
@@ -439,6 +458,27 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     return do_call(p, record, schema);
 }
 
+/* What options.look asks for. */
+static int look(struct tsm_replay *p, const struct sbt_record *record)
+{
+    int error = 0;
+
+    if (!p->options.look || !p->backend->wants_look || !p->backend->wants_look(p->state, record))
+        return 0;
+    error = wait_for_device(p);
+    if (!error)
+        error = p->backend->look(p->state, record);
+    p->stop |= error == 1;
+    return error < 0 ? error : 0;
+}
+
+static int end(struct tsm_replay *p)
+{
+    int error = wait_for_device(p);
+
+    return !error && p->backend->ended ? p->backend->ended(p->state) : error;
+}
+
 int tsm_walk(struct tsm_replay *p)
 {
     struct sbt_filter filter = {.seq_end = p->options.filter.seq_end};
@@ -449,6 +489,8 @@ int tsm_walk(struct tsm_replay *p)
 
     while (!error && !p->stop && (more = sbt_cursor_next(cursor, &record)) == 1) {
         error = do_record(p, record);
+        if (!error)
+            error = look(p, record);
         if (!error && p->crew->error)
             error = tsm_crew_error(p->crew);
         if (p->options.progress && ++done % PROGRESS_RECORDS == 0)
@@ -458,7 +500,7 @@ int tsm_walk(struct tsm_replay *p)
     if (!error && more < 0)
         error = more;
     if (!error)
-        error = wait_for_device(p);
+        error = end(p);
     if (!error && p->options.progress)
         p->options.progress(p->options.user, p->plan.record_count, p->plan.record_count);
     return error;

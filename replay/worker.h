@@ -34,6 +34,7 @@ enum tsm_job_kind {
     TSM_JOB_SUBMIT, /* backend->submit */
     TSM_JOB_WAIT,   /* backend->wait */
     TSM_JOB_HOST,   /* backend->host */
+    TSM_JOB_EARLY,  /* backend->early */
     TSM_JOB_SYNC,   /* backend->sync */
 };
 

@@ -191,8 +191,7 @@ def helper_call(text):
 
 def after(api, call):
     lines = [append(api, call, field) for field in fields_of(call, api.structs) if field.value]
-    if call.after:
-        lines.append(helper_call(call.after))
+    lines += map(helper_call, call.after)
     if 'taints' in call.options:
         lines += ['if (ok)', '    tsm_call_flag(&call, SBT_RECORD_TAINTS);']
     return lines

@@ -23,6 +23,7 @@ class TraitReader:
         self.problems = []
         self.calls = calls.calls
         self.helpers = calls.helpers
+        self.fields = calls.fields
         self.types = calls.types
         self.enums = enums.enums
         self.objects = {name: number for name, (number, _) in calls.objects.items()}
@@ -77,9 +78,14 @@ class TraitReader:
             if word == 'track' and len(rest.split()) == 2:
                 call.track = tuple(rest.split())
             elif word == 'after' and re.fullmatch(r'\w+\(.*\)', rest):
-                call.after = rest
+                call.after.append(rest)
             elif word == 'then' and re.fullmatch(r'\w+\(.*\)', rest):
                 call.then = rest
+            elif word == 'pass' and ' = ' in rest:
+                call.passed.update([rest.split(' = ', 1)])
+            elif word == 'fields' and rest in self.fields:
+                for line in self.fields[rest]:
+                    self.extra(call, *line)
             elif word == 'untrack':
                 call.untrack = rest
             elif text.startswith('+') and ':' in text:
@@ -283,7 +289,8 @@ class TraitReader:
             self.expression(param.use.place, param.use.value, names)
         for _, use in call.extra:
             self.expression(use.place, use.value, names)
-        for text in (call.stream, call.after, call.then, *call.track, call.untrack):
+        for text in (call.stream, *call.after, call.then, *call.passed.values(), *call.track,
+                     call.untrack):
             self.expression(call.place, text, names | {'NULL', 'true', 'false'})
 
     def expression(self, place, text, names):

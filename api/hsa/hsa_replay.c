@@ -224,7 +224,7 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
  */
 
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
-                            const uint8_t **data, uint64_t *size)
+                            uint64_t address, const uint8_t **data, uint64_t *size)
 {
     const struct hsa_stream *found = hsa_stream_of(&state->replay, stream);
 

@@ -67,6 +67,7 @@ struct vkr_object {
     struct vkr_object *parent;          /* a pool: gone with it. NULL: none */
     struct vkr_object *previous, *next; /* all that live, oldest first */
     void *user;                         /* what its type keeps: memory, swapchain, semaphore */
+    void *fact;                         /* vulkan_replay_track.h; one block, or NULL */
     uint64_t memory, memory_offset, memory_size; /* bound to it: place; 0: none */
     char *label;                                 /* the program's name for it, or NULL */
 };
@@ -194,6 +195,11 @@ int vkr_allocate_memory(struct vkr_call *c);
 int vkr_free_memory(struct vkr_call *c);
 int vkr_map_memory(struct vkr_call *c);
 int vkr_unmap_memory(struct vkr_call *c);
+/* Bytes of the trace into memory. */
+int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
+                     uint64_t offset);
+/* Memory in which an address of the program's lies; NULL: none. */
+struct vkr_memory *vkr_memory_written(const struct vkr *r, uint64_t address, uint64_t *offset);
 int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema);
 int vkr_read(struct vkr *r, uint64_t address, void *out, uint64_t size);
 int vkr_regions(struct vkr *r, const struct tsm_region **regions, size_t *count);
@@ -213,6 +219,11 @@ const char *vkr_import_foreign(const void *chain);
 int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct vkr_memory *m);
 int vkr_import_plan(struct vkr *r, struct vkr_call *c);
 void vkr_imports_finish(struct vkr *r);
+
+/* Commands of our own, on the device's queue: begin them, behind everything that was sent; end, send
+ * and free them, and wait. */
+VkResult vkr_commands_begin(struct vkr_device *device, VkCommandBuffer *out);
+VkResult vkr_commands_run(struct vkr_device *device, VkCommandBuffer commands);
 
 /* Between the host and memory that it cannot map. Waits for the copy. */
 int vkr_copy_out(struct vkr_memory *m, uint64_t offset, void *out, uint64_t size);
@@ -256,6 +267,18 @@ int vkr_present(struct vkr_call *c);
 /* A swapchain object is going: its images, too. */
 void vkr_swapchain_drop(struct vkr *r, struct vkr_object *object);
 
+/* ---- shaders (vulkan_replay_shader.c) ---------------------------------------------------- */
+
+/* Reads the files of options.shaders. */
+int vkr_shaders_open(struct vkr *r);
+/* TSM_E_NOT_FOUND: one of them has taken the place of nothing. */
+int vkr_shaders_check(const struct vkr *r);
+void vkr_shaders_finish(struct vkr *r);
+int vkr_create_shader_module(struct vkr_call *c);
+/* Modules that lie in the pNext chains of a pipeline's stages. */
+int vkr_create_graphics_pipelines(struct vkr_call *c);
+int vkr_create_compute_pipelines(struct vkr_call *c);
+
 /* ---- order, waits (vulkan_replay_sync.c) ------------------------------------------------- */
 
 struct vkr_stream {
@@ -268,6 +291,7 @@ struct vkr_stream {
 /* What a timeline semaphore will reach by itself, and what is waited for. */
 struct vkr_semaphore {
     bool is_timeline;
+    bool is_signalled; /* a binary one */
     uint64_t value;   /* the highest that is signalled or under way */
     uint64_t awaited; /* the highest that a submit waits for */
 };
@@ -278,6 +302,8 @@ int vkr_signal_semaphore(struct vkr_call *c);
 int vkr_submit(struct vkr_call *c);
 int vkr_submit2(struct vkr_call *c);
 int vkr_bind_sparse(struct vkr_call *c);
+/* Acquiring an image signals these; nobody else notes it. */
+void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence);
 /* Nothing but waiting, in place of a present. */
 int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
                      const VkSemaphore *semaphores);
@@ -399,9 +425,14 @@ struct vkr {
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
+    bool is_early;      /* before the checkpoint: commands are followed, and not sent */
+    bool must_restore;  /* the checkpoint has begun, and what was followed is not yet so */
     uint64_t validation_count; /* errors that the validation layer reported */
     uint32_t gate_count;  /* semaphores that submits wait for in vain until the host signals them */
     uint64_t next_window; /* raw handles of what stands for windows */
+    struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
+    struct vkr_shader *shaders; /* that take the place of others; NULL: none */
+    struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
 };
 
 #endif

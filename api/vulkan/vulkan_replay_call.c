@@ -3,7 +3,8 @@
  * From a record to the driver: its arguments are decoded with the handles of now, a hook or the
  * driver's function gets them, and what was made gets the recorded ids.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -307,7 +308,7 @@ int vkr_call_driver(struct vkr_call *c)
         error = vkr_call_made(c);
     if (!error && c->command->kind == SBT_KIND_DESTROY)
         vkr_call_gone(c);
-    return error;
+    return error ? error : vkr_track(c);
 }
 
 /* ---- hooks ------------------------------------------------------------------------------- */
@@ -321,30 +322,6 @@ static int reset_descriptor_pool(struct vkr_call *c)
 
     if (pool)
         vkr_object_remove_children(c->r, pool);
-    return vkr_call_driver(c);
-}
-
-/* Drivers trust the lengths inside: Khronos SPIR-V specification, 2.3 "Physical Layout". */
-static bool is_spirv(const uint32_t *words, size_t count)
-{
-    if (count < 5 || words[0] != 0x07230203)
-        return false;
-    for (size_t at = 5; at < count;) {
-        size_t length = words[at] >> 16;
-        if (!length || length > count - at)
-            return false;
-        at += length;
-    }
-    return true;
-}
-
-static int create_shader_module(struct vkr_call *c)
-{
-    const struct vk_args_vkCreateShaderModule *a = (const void *)c->args;
-    const VkShaderModuleCreateInfo *info = a->pCreateInfo;
-
-    if (!info->pCode || info->codeSize % 4 || !is_spirv(info->pCode, info->codeSize / 4))
-        return tsm_fail(TSM_E_FORMAT, "its %zu bytes are no SPIR-V", info->codeSize);
     return vkr_call_driver(c);
 }
 
@@ -388,13 +365,16 @@ static const struct hook {
     {TYPE_vkFlushMappedMemoryRanges, skip, false},
     {TYPE_vkInvalidateMappedMemoryRanges, skip, false},
     {TYPE_vkCreateBuffer, vkr_create_buffer, false},
+    {TYPE_vkCreateImage, vkr_create_image, false},
     {TYPE_vkBindBufferMemory, vkr_bind_buffer, false},
     {TYPE_vkBindBufferMemory2, vkr_bind_buffer2, false},
     {TYPE_vkBindBufferMemory2KHR, vkr_bind_buffer2, false},
     {TYPE_vkBindImageMemory, vkr_bind_image, false},
     {TYPE_vkBindImageMemory2, vkr_bind_image2, false},
     {TYPE_vkBindImageMemory2KHR, vkr_bind_image2, false},
-    {TYPE_vkCreateShaderModule, create_shader_module, false},
+    {TYPE_vkCreateShaderModule, vkr_create_shader_module, false},
+    {TYPE_vkCreateGraphicsPipelines, vkr_create_graphics_pipelines, false},
+    {TYPE_vkCreateComputePipelines, vkr_create_compute_pipelines, false},
     {TYPE_vkResetDescriptorPool, reset_descriptor_pool, false},
     {TYPE_vkSetDebugUtilsObjectNameEXT, set_name, false},
     {TYPE_vkCreateSemaphore, vkr_create_semaphore, false},

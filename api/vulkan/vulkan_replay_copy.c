@@ -13,7 +13,6 @@ struct stage {
     const struct vk_device_dispatch *d;
     VkBuffer buffer;
     VkDeviceMemory memory;
-    VkCommandBuffer commands;
     uint8_t *mapped;
 };
 
@@ -45,12 +44,10 @@ void vkr_copy_prepare(struct vkr_memory *m)
     m->alias = VK_NULL_HANDLE;
 }
 
-static void stage_finish(struct vkr_device *device, struct stage *s)
+static void stage_finish(struct stage *s)
 {
     const struct vk_device_dispatch *d = s->d;
 
-    if (s->commands)
-        d->f.vkFreeCommandBuffers(d->device, device->pool, 1, &s->commands);
     if (s->buffer)
         d->f.vkDestroyBuffer(d->device, s->buffer, NULL);
     if (s->memory)
@@ -85,29 +82,7 @@ static VkResult make_memory(struct vkr_device *device, struct stage *s)
     return result;
 }
 
-static VkResult stage_init(struct vkr_device *device, struct stage *s)
-{
-    const struct vk_device_dispatch *d = &device->dispatch;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = device->queue.family};
-    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                        .commandBufferCount = 1};
-    VkResult result = VK_SUCCESS;
-
-    *s = (struct stage){.d = d};
-    if (!device->queue.raw)
-        return VK_ERROR_FEATURE_NOT_PRESENT;
-    if (!device->pool)
-        result = d->f.vkCreateCommandPool(d->device, &pool, NULL, &device->pool);
-    if (result >= 0)
-        result = make_memory(device, s);
-    info.commandPool = device->pool;
-    if (result >= 0)
-        result = d->f.vkAllocateCommandBuffers(d->device, &info, &s->commands);
-    return result;
-}
-
-static void order(const struct stage *s)
+static void order(const struct vk_device_dispatch *d, VkCommandBuffer commands)
 {
     VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
@@ -115,47 +90,69 @@ static void order(const struct stage *s)
                                    VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
     VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
 
-    s->d->f.vkCmdPipelineBarrier(s->commands, all, all, 0, 1, &barrier, 0, NULL, 0, NULL);
+    d->f.vkCmdPipelineBarrier(commands, all, all, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-static VkResult begin(const struct stage *s)
+static VkResult make_pool(struct vkr_device *device)
 {
-    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VkResult result = s->d->f.vkBeginCommandBuffer(s->commands, &info);
+    const struct vk_device_dispatch *d = &device->dispatch;
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = device->queue.family};
+
+    if (!device->queue.raw)
+        return VK_ERROR_FEATURE_NOT_PRESENT;
+    return device->pool ? VK_SUCCESS
+                        : d->f.vkCreateCommandPool(d->device, &pool, NULL, &device->pool);
+}
+
+VkResult vkr_commands_begin(struct vkr_device *device, VkCommandBuffer *out)
+{
+    const struct vk_device_dispatch *d = &device->dispatch;
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkResult result = make_pool(device);
+    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandPool = device->pool,
+                                        .commandBufferCount = 1};
 
     if (result >= 0)
-        order(s);
+        result = d->f.vkAllocateCommandBuffers(d->device, &info, out);
+    if (result < 0)
+        return result;
+    result = d->f.vkBeginCommandBuffer(*out, &begin);
+    if (result >= 0)
+        order(d, *out);
+    else
+        d->f.vkFreeCommandBuffers(d->device, device->pool, 1, out);
     return result;
 }
 
-static VkResult carry_out(struct vkr_device *device, const struct stage *s)
+VkResult vkr_commands_run(struct vkr_device *device, VkCommandBuffer commands)
 {
-    const struct vk_device_dispatch *d = s->d;
+    const struct vk_device_dispatch *d = &device->dispatch;
     VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                            .commandBufferCount = 1,
-                           .pCommandBuffers = &s->commands};
+                           .pCommandBuffers = &commands};
     VkResult result;
 
-    order(s);
-    result = d->f.vkEndCommandBuffer(s->commands);
+    order(d, commands);
+    result = d->f.vkEndCommandBuffer(commands);
     if (result >= 0)
         result = d->f.vkQueueSubmit(device->queue.raw, 1, &submit, VK_NULL_HANDLE);
     if (result >= 0)
         result = d->f.vkQueueWaitIdle(device->queue.raw);
-    if (result >= 0)
-        result = d->f.vkResetCommandPool(d->device, device->pool, 0);
+    d->f.vkFreeCommandBuffers(d->device, device->pool, 1, &commands);
     return result;
 }
 
-static VkResult copy(struct vkr_device *device, const struct stage *s, VkBuffer from, VkBuffer to,
-                     VkBufferCopy region)
+static VkResult copy(struct vkr_device *device, VkBuffer from, VkBuffer to, VkBufferCopy region)
 {
-    VkResult result = begin(s);
+    VkCommandBuffer commands;
+    VkResult result = vkr_commands_begin(device, &commands);
 
     if (result < 0)
         return result;
-    s->d->f.vkCmdCopyBuffer(s->commands, from, to, 1, &region);
-    return carry_out(device, s);
+    device->dispatch.f.vkCmdCopyBuffer(commands, from, to, 1, &region);
+    return vkr_commands_run(device, commands);
 }
 
 /* One of `in` and `out` is NULL. */
@@ -163,35 +160,35 @@ static int move(struct vkr_memory *m, uint64_t offset, uint8_t *out, const uint8
                 uint64_t size)
 {
     struct stage s = {.d = &m->device->dispatch};
-    VkResult result = m->alias ? stage_init(m->device, &s) : VK_ERROR_FEATURE_NOT_PRESENT;
+    VkResult result = m->alias ? make_memory(m->device, &s) : VK_ERROR_FEATURE_NOT_PRESENT;
 
     for (uint64_t done = 0; done < size && result >= 0;) {
         uint64_t part = size - done < STAGE_SIZE ? size - done : STAGE_SIZE;
         if (in)
             memcpy(s.mapped, in + done, part);
-        result =
-            in ? copy(m->device, &s, s.buffer, m->alias, (VkBufferCopy){0, offset + done, part})
-               : copy(m->device, &s, m->alias, s.buffer, (VkBufferCopy){offset + done, 0, part});
+        result = in ? copy(m->device, s.buffer, m->alias, (VkBufferCopy){0, offset + done, part})
+                    : copy(m->device, m->alias, s.buffer, (VkBufferCopy){offset + done, 0, part});
         if (out && result >= 0)
             memcpy(out + done, s.mapped, part);
         done += part;
     }
-    stage_finish(m->device, &s);
+    stage_finish(&s);
     return result >= 0 ? 0 : vkr_fail("copying memory that the host cannot map", result);
 }
 
 int vkr_copy_fill(struct vkr_memory *m, uint8_t value)
 {
-    struct stage s = {.d = &m->device->dispatch};
-    VkResult result = m->alias ? stage_init(m->device, &s) : VK_SUCCESS;
+    const struct vk_device_dispatch *d = &m->device->dispatch;
+    VkCommandBuffer commands;
+    VkResult result;
 
-    if (m->alias && result >= 0)
-        result = begin(&s);
-    if (m->alias && result >= 0) {
-        s.d->f.vkCmdFillBuffer(s.commands, m->alias, 0, m->size & ~3ull, value * 0x01010101u);
-        result = carry_out(m->device, &s);
+    if (!m->alias)
+        return 0;
+    result = vkr_commands_begin(m->device, &commands);
+    if (result >= 0) {
+        d->f.vkCmdFillBuffer(commands, m->alias, 0, m->size & ~3ull, value * 0x01010101u);
+        result = vkr_commands_run(m->device, commands);
     }
-    stage_finish(m->device, &s);
     return result >= 0 ? 0 : vkr_fail("filling memory that the host cannot map", result);
 }
 

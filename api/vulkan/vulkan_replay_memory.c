@@ -342,7 +342,7 @@ int vkr_unmap_memory(struct vkr_call *c)
 
 /* Capture may write whole pages around what was mapped: the second round looks for the memory
  * around the mapping. */
-static struct vkr_memory *find_written(const struct vkr *r, uint64_t address, uint64_t *offset)
+struct vkr_memory *vkr_memory_written(const struct vkr *r, uint64_t address, uint64_t *offset)
 {
     for (int round = 0; round < 2; round++)
         for (size_t i = r->memories.mapping_count; i > 0; i--) {
@@ -370,25 +370,30 @@ static int write_staged(struct vkr *r, struct vkr_memory *m, const struct sbt_bl
     return error < 0 ? error : 0;
 }
 
+int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
+                     uint64_t offset)
+{
+    uint64_t size = blob->size < m->size - offset ? blob->size : m->size - offset;
+    int error;
+
+    if (!m->mapped)
+        return write_staged(r, m, blob, offset, size);
+    error = sbt_reader_blob(r->reader, blob, 0, m->mapped + offset, size);
+    flush(m, true);
+    return error < 0 ? error : 0;
+}
+
 int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema)
 {
     int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
     struct vkr_memory *m;
     struct sbt_blob blob;
-    uint64_t offset, size;
-    int error;
+    uint64_t offset;
 
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
-    m = find_written(r, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0), &offset);
-    if (!m)
-        return 0; /* freed meanwhile */
-    size = blob.size < m->size - offset ? blob.size : m->size - offset;
-    if (!m->mapped)
-        return write_staged(r, m, &blob, offset, size);
-    error = sbt_reader_blob(r->reader, &blob, 0, m->mapped + offset, size);
-    flush(m, true);
-    return error < 0 ? error : 0;
+    m = vkr_memory_written(r, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0), &offset);
+    return m ? vkr_memory_write(r, m, &blob, offset) : 0; /* 0: freed meanwhile */
 }
 
 /* ---- looking ----------------------------------------------------------------------------- */

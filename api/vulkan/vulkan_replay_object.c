@@ -97,6 +97,7 @@ static void drop_content(struct vkr *r, struct vkr_object *o)
     else
         free(o->user);
     free(o->label);
+    free(o->fact);
 }
 
 static void unlink_object(struct vkr_objects *objects, struct vkr_object *o)

@@ -5,7 +5,8 @@
  * is waited for as a whole only as far as it can get by itself: work that waits for a signal of the
  * host, which comes later, would never end.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static void note_signal(struct vkr *r, VkSemaphore raw, uint64_t value)
     if (!s)
         return;
     r->gate_count -= is_gate(s);
+    s->is_signalled = !s->is_timeline;
     if (value > s->value)
         s->value = value;
     r->gate_count += is_gate(s);
@@ -75,6 +77,7 @@ static void note_wait(struct vkr *r, VkSemaphore raw, uint64_t value)
     if (!s)
         return;
     r->gate_count -= is_gate(s);
+    s->is_signalled = false;
     if (value > s->awaited)
         s->awaited = value;
     r->gate_count += is_gate(s);
@@ -181,29 +184,60 @@ static void note_submit_info2(struct vkr *r, const VkSubmitInfo2 *info)
                     info->pSignalSemaphoreInfos[i].value);
 }
 
+void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
+{
+    if (semaphore)
+        note_signal(r, semaphore, 0);
+    vkr_track_fence(r, fence, true);
+}
+
+/* Send work: whole, up to the command that is looked for, or, early, not at all. */
+static int send(struct vkr_call *c)
+{
+    if (c->r->is_early)
+        return 0;
+    return vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
+}
+
 int vkr_submit(struct vkr_call *c)
 {
     struct vk_args_vkQueueSubmit *a = (void *)c->args;
-    int error = note_submit(c, a->queue);
+    int error = c->r->is_early ? 0 : note_submit(c, a->queue);
 
     for (uint32_t i = 0; i < a->submitCount; i++)
         note_submit_info(c->r, &a->pSubmits[i]);
-    return error ? error : vkr_call_driver(c);
+    vkr_track_submit(c, a->submitCount, a->pSubmits, a->fence);
+    return error ? error : send(c);
 }
 
 int vkr_submit2(struct vkr_call *c)
 {
     struct vk_args_vkQueueSubmit2 *a = (void *)c->args;
-    int error = note_submit(c, a->queue);
+    int error = c->r->is_early ? 0 : note_submit(c, a->queue);
 
     for (uint32_t i = 0; i < a->submitCount; i++)
         note_submit_info2(c->r, &a->pSubmits[i]);
-    return error ? error : vkr_call_driver(c);
+    vkr_track_submit2(c, a->submitCount, a->pSubmits, a->fence);
+    return error ? error : send(c);
+}
+
+/* Early: the memory is bound, but nothing is waited for or signalled. */
+static void bind_early(struct vk_args_vkQueueBindSparse *a, VkBindSparseInfo *infos)
+{
+    for (uint32_t i = 0; i < a->bindInfoCount; i++) {
+        infos[i] = a->pBindInfo[i];
+        infos[i].pNext = NULL;
+        infos[i].waitSemaphoreCount = infos[i].signalSemaphoreCount = 0;
+    }
+    a->pBindInfo = infos;
+    a->fence = VK_NULL_HANDLE;
 }
 
 int vkr_bind_sparse(struct vkr_call *c)
 {
-    const struct vk_args_vkQueueBindSparse *a = (const void *)c->args;
+    struct vk_args_vkQueueBindSparse *a = (void *)c->args;
+    VkBindSparseInfo *early =
+        c->r->is_early ? vkr_call_take(c, (a->bindInfoCount + 1) * sizeof(*early)) : NULL;
     int error = note_submit(c, a->queue);
 
     for (uint32_t i = 0; i < a->bindInfoCount; i++) {
@@ -215,6 +249,11 @@ int vkr_bind_sparse(struct vkr_call *c)
         for (uint32_t j = 0; j < info->signalSemaphoreCount; j++)
             note_signal(c->r, info->pSignalSemaphores[j], signal_value_of(values, j));
     }
+    vkr_track_fence(c->r, a->fence, true);
+    if (c->r->is_early && !early)
+        return tsm_fail(TSM_E_MEMORY, "no memory to bind memory");
+    if (early)
+        bind_early(a, early);
     return error ? error : vkr_call_driver(c);
 }
 
@@ -227,8 +266,12 @@ int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
                          .pWaitSemaphores = semaphores,
                          .pWaitDstStageMask = stages};
     VkResult result;
-    int error = note_submit(c, queue);
+    int error = c->r->is_early ? 0 : note_submit(c, queue);
 
+    for (uint32_t i = 0; i < count; i++)
+        note_wait(c->r, semaphores[i], 0);
+    if (c->r->is_early)
+        return 0;
     if (error || !stages || !c->owner || !c->owner->device)
         return error ? error : tsm_fail(TSM_E_FORMAT, "belongs to no queue that is there");
     for (uint32_t i = 0; i < count; i++)

@@ -4,7 +4,8 @@
  * presenting signal and wait for the same semaphores on a queue. What was drawn can be looked at
  * and compared like other memory, at VKR_PLACE_WINDOW.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,10 +173,11 @@ static int add_image(struct vkr_call *c, const struct vkr_object *chain, uint64_
     o->instance = chain->instance;
     o->device = chain->device;
     o->is_swapchain_image = true;
+    error = vkr_track_image(o, &s->info);
     s->images[s->image_count].raw = image;
     s->images[s->image_count].id = id;
     s->images[s->image_count++].memory = m;
-    return 0;
+    return error;
 }
 
 /* Programs may ask more than once, and for the first few only. */
@@ -208,6 +210,17 @@ int vkr_get_swapchain_images(struct vkr_call *c)
     return error;
 }
 
+bool vkr_swapchain_image(const struct vkr_object *swapchain, uint32_t index, struct vkr_image *out)
+{
+    const struct swapchain *s = swapchain->user;
+
+    if (!s || index >= s->image_count)
+        return false;
+    *out = (struct vkr_image){s->images[index].raw, s->info.format, s->info.extent,
+                              VK_IMAGE_LAYOUT_PRESENT_SRC_KHR};
+    return true;
+}
+
 /* ---- acquiring and presenting ------------------------------------------------------------ */
 
 static int signal_acquired(struct vkr_call *c, VkSemaphore semaphore, VkFence fence)
@@ -220,6 +233,9 @@ static int signal_acquired(struct vkr_call *c, VkSemaphore semaphore, VkFence fe
 
     if (!device || !device->queue.raw)
         return tsm_fail(TSM_E_FORMAT, "belongs to no device with a queue");
+    vkr_note_acquired(c->r, semaphore, fence);
+    if (c->r->is_early)
+        return 0;
     result = device->dispatch.f.vkQueueSubmit(device->queue.raw, 1, &info, fence);
     return result >= 0 ? 0 : vkr_fail("vkQueueSubmit, to acquire an image,", result);
 }

@@ -12,6 +12,7 @@ static void forked(void)
 {
     vk_order_forget();
     vk_memory_forget();
+    vk_checkpoint_forget();
 }
 
 static void opening(const char *path)
@@ -41,6 +42,9 @@ const struct tsm_source vulkan_source = {
     .description = &vulkan_description,
     .prepare = vulkan_describe,
     .forked = forked,
+    .quiet = vk_checkpoint_quiet,
+    .save = vk_checkpoint_save,
+    .commands_are_followed = true,
     .opening = opening,
     .environment_prefix = "VK_",
     .environment_changed = vk_environment_restore,

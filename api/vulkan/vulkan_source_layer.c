@@ -196,7 +196,9 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     state->dispatch.physical_device = physical;
     state->dispatch.instance = &instance->dispatch;
     state->direct = instance->direct;
+    state->sends = state->seen = 0;
     vk_device_dispatch_load(&state->dispatch, get, device);
+    vk_device_dispatch_labels(&state->dispatch, &instance->dispatch);
     instance->dispatch.f.vkGetPhysicalDeviceProperties(physical, &properties);
     instance->dispatch.f.vkGetPhysicalDeviceMemoryProperties(physical, &state->memory);
     state->on_processor = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
@@ -208,6 +210,17 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     if (!vk_layer_is_passive())
         vk_memory_patch(state);
     vk_device_add(&state->dispatch, device);
+}
+
+/* For work of our own: checkpoints. */
+static void choose_queue(struct vk_device_state *state, const VkDeviceCreateInfo *info)
+{
+    state->has_queue = false;
+    for (uint32_t i = 0; i < info->queueCreateInfoCount && !state->has_queue; i++) {
+        const VkDeviceQueueCreateInfo *q = &info->pQueueCreateInfos[i];
+        state->has_queue = !q->flags && q->queueCount;
+        state->queue_family = q->queueFamilyIndex;
+    }
 }
 
 static void record_device(struct tsm_call *call, VkPhysicalDevice physical,
@@ -249,6 +262,8 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateDevice(VkPhysicalDevice physicalDevi
     result = create(physicalDevice, pCreateInfo, pAllocator, pDevice);
     if (result >= 0)
         device_made(state, *pDevice, get, physicalDevice, instance);
+    if (result >= 0)
+        choose_queue(state, pCreateInfo);
     else
         give_device(state);
     if (recorded)
@@ -272,7 +287,9 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkDestroyDevice);
     if (recorded)
         vk_record(&call, VK_COMMAND_vkDestroyDevice, &args, true);
+    vk_checkpoint_device_gone(state);
     vk_memory_device_gone(state);
+    vk_order_device_gone(state);
     vk_device_remove(&state->dispatch);
     state->below.vkDestroyDevice(device, pAllocator);
     give_device(state);

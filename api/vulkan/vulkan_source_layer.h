@@ -28,7 +28,11 @@ struct vk_device_state {
     struct vk_device_functions below;   /* as they were before ours took the place of some */
     VkPhysicalDeviceMemoryProperties memory;
     bool on_processor; /* the device's memory is memory of this process */
+    bool has_queue;    /* it was made with one of this family, without flags */
+    uint32_t queue_family;
     bool direct;
+    uint64_t sends; /* submits that were begun; atomic */
+    uint64_t seen;  /* ... and that vulkan_source_order.c has seen, under its lock */
     struct vk_device_state *next_free;
 };
 
@@ -74,6 +78,15 @@ void vk_memory_forget(void);
 
 /* In the child of a fork. */
 void vk_order_forget(void);
+void vk_order_device_gone(struct vk_device_state *device);
+
+/* ---- checkpoints: vulkan_source_checkpoint.c ---- */
+
+bool vk_checkpoint_quiet(uint64_t until_ns);
+bool vk_checkpoint_save(void);
+void vk_checkpoint_device_gone(const struct vk_device_state *device);
+/* In the child of a fork. */
+void vk_checkpoint_forget(void);
 
 /* ---- the environment: vulkan_source_environment.c ---- */
 

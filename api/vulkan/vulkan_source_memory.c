@@ -14,9 +14,11 @@
 
 #include "api/vulkan/vulkan_source.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "capture/lock.h"
 
 #include <string.h>
+#include <time.h>
 
 #define BUCKET_COUNT 4096u
 
@@ -24,6 +26,7 @@ struct memory {
     VkDeviceMemory handle;
     const struct vk_device_state *device;
     uint64_t size;
+    uint32_t type;
     uint64_t imported;         /* address of the program's that it is; 0: none */
     uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
     struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
@@ -44,7 +47,7 @@ static struct memory *buckets[BUCKET_COUNT];
 static struct memory *free_list;
 static struct memory *shadows;
 static struct memory *imports; /* those of the program's own memory */
-static uint64_t sends;         /* how often work was sent */
+static uint64_t sends;         /* how often work was sent, to any device */
 static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -169,7 +172,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     tsm_lock_take(&lock);
     m = add();
     if (m) {
-        *m = (struct memory){.handle = *out, .device = state, .size = info->allocationSize};
+        *m = (struct memory){.handle = *out,
+                             .device = state,
+                             .size = info->allocationSize,
+                             .type = info->memoryTypeIndex};
         m->imported = import ? VK_RAW(import->pHostPointer) : 0;
         m->filled = import || in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
         m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
@@ -377,9 +383,10 @@ void vk_memory_push(void)
 }
 
 /* Work is sent; counted before it can begin. */
-void vk_memory_push_work(void)
+void vk_memory_push_work(struct vk_device_state *device)
 {
     vk_memory_push();
+    __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -418,7 +425,7 @@ static void report_change(void *user, uint64_t offset, const void *bytes, uint64
     struct tsm_call call;
     struct sbt_key key;
 
-    if (from >= to)
+    if (from >= to || tsm_session_waiting())
         return;
     key = tsm_hash_key((const uint8_t *)bytes + (from - offset), to - from);
     if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
@@ -432,19 +439,59 @@ static void report_change(void *user, uint64_t offset, const void *bytes, uint64
     tsm_call_commit(&call);
 }
 
-void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complete)
+void vk_memory_report(const struct vk_device_state *device, uint32_t stream, uint64_t position)
 {
     struct report r = {.stream = stream, .position = position};
 
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow) {
+        if (m->device != device)
+            continue;
         r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
         r.from = m->results ? m->results_from : 0;
         r.to = m->results ? m->results_to : m->size;
         tsm_shadow_changes(m->shadow, report_change, &r);
     }
-    __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
     tsm_lock_give(&lock);
+}
+
+void vk_memory_quiet(uint64_t sends_complete)
+{
+    __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
+}
+
+/* ---- for checkpoints ------------------------------------------------------------------------ */
+
+bool vk_memory_idle(uint64_t until_ns)
+{
+    const struct timespec nap = {0, 50000};
+    bool idle;
+
+    while (!(idle = tsm_lock_try(&lock)) && tsm_monotonic_ns() < until_ns)
+        nanosleep(&nap, NULL);
+    if (idle)
+        tsm_lock_give(&lock);
+    return idle;
+}
+
+bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), void *user)
+{
+    bool go_on = true;
+
+    if (!tsm_lock_try(&lock))
+        return false;
+    for (uint32_t i = 0; i < BUCKET_COUNT && go_on; i++)
+        for (const struct memory *m = buckets[i]; m && go_on; m = m->next) {
+            struct vk_memory memory = {
+                .device = m->device, .handle = m->handle, .size = m->size, .type = m->type};
+            if (m->imported)
+                continue; /* the program's own: capture saves it */
+            memory.mapped = m->shadow && !m->results ? tsm_shadow_real(m->shadow) : NULL;
+            memory.is_mapped = memory.mapped || m->mapped;
+            go_on = visit(user, &memory);
+        }
+    tsm_lock_give(&lock);
+    return go_on;
 }
 
 /* ---- in their place ------------------------------------------------------------------------- */

@@ -138,7 +138,7 @@ def memory_modes(folder):
 def paused(folder):
     """The program depends on the shadow whether or not anything is recorded."""
     run = modes('plain', folder, TS_START='paused')
-    equal('submits', [len(t.of('vkQueueSubmit')) for t in run.traces()], [0])
+    equal('host writes', [len(t.of('host_write')) for t in run.traces()], [0])
 
 
 def stopped(folder):

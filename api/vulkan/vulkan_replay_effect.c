@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a command buffer will change when it is submitted: layouts of images, events, queries. Noted
+ * while it is recorded, in the order of its commands.
+ */
+#include "api/vulkan/vulkan_replay_track.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct effect {
+    enum sbt_state kind; /* EVENT, QUERY or LAYOUT */
+    uint32_t value;
+    struct vkr_part part; /* LAYOUT; of others `image` is the object, levels are queries */
+};
+
+/* VkCommandBuffer */
+struct effects {
+    size_t count, capacity;
+    struct effect list[];
+};
+
+/* VkRenderPass: layouts in which its attachments are left */
+struct finals {
+    uint32_t count;
+    struct {
+        VkImageLayout layout, stencil;
+    } list[];
+};
+
+/* VkFramebuffer: ids of views; none where they are given later */
+struct attachments {
+    uint32_t count;
+    uint64_t views[];
+};
+
+static struct vkr_object *commands_of(struct vkr_call *c)
+{
+    return c->owner && c->owner->type == VK_OBJECT_VkCommandBuffer ? c->owner : NULL;
+}
+
+static int add(struct vkr_object *commands, const struct effect *effect)
+{
+    struct effects *all = commands->fact;
+
+    if (!all || all->count == all->capacity) {
+        size_t count = all ? all->count : 0, more = count ? count * 2 : 8;
+        struct effects *grown = realloc(all, sizeof(*grown) + more * sizeof(*effect));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory to follow a command buffer");
+        grown->count = count;
+        grown->capacity = more;
+        commands->fact = all = grown;
+    }
+    all->list[all->count++] = *effect;
+    return 0;
+}
+
+static void clear(struct vkr_object *commands)
+{
+    struct effects *all = commands->fact;
+
+    if (all)
+        all->count = 0;
+}
+
+/* ---- barriers ---------------------------------------------------------------------------- */
+
+static int add_layout(struct vkr_call *c, uint64_t image, const VkImageSubresourceRange *range,
+                      VkImageLayout from, VkImageLayout to)
+{
+    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkImage, image);
+    struct effect effect = {.kind = SBT_STATE_LAYOUT,
+                            .value = (uint32_t)to,
+                            .part = {o ? o->id : 0, range->aspectMask, range->baseMipLevel,
+                                     range->levelCount, range->baseArrayLayer, range->layerCount}};
+
+    return o && from != to ? add(c->owner, &effect) : 0;
+}
+
+static int barriers(struct vkr_call *c, uint32_t count, const VkImageMemoryBarrier *list)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < count && !error; i++)
+        error = add_layout(c, VKR_RAW(list[i].image), &list[i].subresourceRange, list[i].oldLayout,
+                           list[i].newLayout);
+    return error;
+}
+
+static int dependency(struct vkr_call *c, const VkDependencyInfo *info)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < info->imageMemoryBarrierCount && !error; i++) {
+        const VkImageMemoryBarrier2 *b = &info->pImageMemoryBarriers[i];
+        error = add_layout(c, VKR_RAW(b->image), &b->subresourceRange, b->oldLayout, b->newLayout);
+    }
+    return error;
+}
+
+static int wait_events2(struct vkr_call *c)
+{
+    const struct vk_args_vkCmdWaitEvents2 *a = (const void *)c->args;
+    int error = 0;
+
+    for (uint32_t i = 0; i < a->eventCount && !error; i++)
+        error = dependency(c, &a->pDependencyInfos[i]);
+    return error;
+}
+
+/* ---- render passes ----------------------------------------------------------------------- */
+
+static struct finals *make_finals(struct vkr *r, VkRenderPass raw, uint32_t count)
+{
+    struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkRenderPass, VKR_RAW(raw));
+    struct finals *f = o ? calloc(1, sizeof(*f) + count * sizeof(f->list[0])) : NULL;
+
+    if (!f)
+        return NULL;
+    f->count = count;
+    free(o->fact);
+    o->fact = f;
+    return f;
+}
+
+static void create_pass(struct vkr_call *c)
+{
+    const struct vk_args_vkCreateRenderPass *a = (const void *)c->args;
+    const VkRenderPassCreateInfo *info = a->pCreateInfo;
+    struct finals *f = make_finals(c->r, *a->pRenderPass, info->attachmentCount);
+
+    for (uint32_t i = 0; f && i < f->count; i++)
+        f->list[i].layout = f->list[i].stencil = info->pAttachments[i].finalLayout;
+}
+
+static void create_pass2(struct vkr_call *c)
+{
+    const struct vk_args_vkCreateRenderPass2 *a = (const void *)c->args;
+    const VkRenderPassCreateInfo2 *info = a->pCreateInfo;
+    struct finals *f = make_finals(c->r, *a->pRenderPass, info->attachmentCount);
+
+    for (uint32_t i = 0; f && i < f->count; i++) {
+        const VkAttachmentDescription2 *d = &info->pAttachments[i];
+        const VkAttachmentDescriptionStencilLayout *stencil =
+            vkr_chain_find(d->pNext, VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT);
+        f->list[i].layout = d->finalLayout;
+        f->list[i].stencil = stencil ? stencil->stencilFinalLayout : d->finalLayout;
+    }
+}
+
+static void create_framebuffer(struct vkr_call *c)
+{
+    const struct vk_args_vkCreateFramebuffer *a = (const void *)c->args;
+    const VkFramebufferCreateInfo *info = a->pCreateInfo;
+    struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkFramebuffer, VKR_RAW(*a->pFramebuffer));
+    uint32_t count = info->pAttachments ? info->attachmentCount : 0;
+    struct attachments *f = o ? calloc(1, sizeof(*f) + count * sizeof(f->views[0])) : NULL;
+
+    if (!f)
+        return;
+    f->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct vkr_object *view =
+            vkr_object_of(c->r, VK_OBJECT_VkImageView, VKR_RAW(info->pAttachments[i]));
+        f->views[i] = view ? view->id : 0;
+    }
+    free(o->fact);
+    o->fact = f;
+}
+
+/* The attachment of a render pass: its view's part of an image. */
+static const struct vkr_part *attachment(struct vkr *r, const VkRenderPassBeginInfo *info,
+                                         uint32_t i)
+{
+    const VkRenderPassAttachmentBeginInfo *given =
+        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
+    const struct vkr_object *framebuffer =
+        vkr_object_of(r, VK_OBJECT_VkFramebuffer, VKR_RAW(info->framebuffer));
+    const struct attachments *fixed = framebuffer ? framebuffer->fact : NULL;
+    const struct vkr_object *view = NULL;
+
+    if (fixed && i < fixed->count)
+        view = vkr_object_find(r, VK_OBJECT_VkImageView, fixed->views[i]);
+    else if (given && i < given->attachmentCount)
+        view = vkr_object_of(r, VK_OBJECT_VkImageView, VKR_RAW(given->pAttachments[i]));
+    return view ? view->fact : NULL;
+}
+
+/* Nothing inside the pass can change what its end leaves: it is noted at its begin. */
+static int begin_pass(struct vkr_call *c, const VkRenderPassBeginInfo *info)
+{
+    const struct vkr_object *pass =
+        vkr_object_of(c->r, VK_OBJECT_VkRenderPass, VKR_RAW(info->renderPass));
+    const struct finals *finals = pass ? pass->fact : NULL;
+    int error = 0;
+
+    for (uint32_t i = 0; finals && i < finals->count && !error; i++) {
+        const struct vkr_part *part = attachment(c->r, info, i);
+        struct effect effect = {.kind = SBT_STATE_LAYOUT,
+                                .value = (uint32_t)finals->list[i].layout};
+        if (!part)
+            continue;
+        effect.part = *part;
+        error = add(c->owner, &effect);
+        if (error || finals->list[i].stencil == finals->list[i].layout)
+            continue;
+        effect.part.aspects = VK_IMAGE_ASPECT_STENCIL_BIT;
+        effect.value = (uint32_t)finals->list[i].stencil;
+        error = add(c->owner, &effect);
+    }
+    return error;
+}
+
+/* ---- events, queries, secondary command buffers ------------------------------------------ */
+
+static int add_event(struct vkr_call *c, VkEvent event, bool is_set)
+{
+    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(event));
+    struct effect effect = {.kind = SBT_STATE_EVENT, .value = is_set, .part.image = o ? o->id : 0};
+
+    return o ? add(c->owner, &effect) : 0;
+}
+
+static int add_queries(struct vkr_call *c, VkQueryPool pool, uint32_t first, uint32_t count,
+                       enum vkr_query state)
+{
+    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkQueryPool, VKR_RAW(pool));
+    struct effect effect = {.kind = SBT_STATE_QUERY,
+                            .value = state,
+                            .part = {.image = o ? o->id : 0, .level = first, .level_count = count}};
+
+    return o ? add(c->owner, &effect) : 0;
+}
+
+static int execute(struct vkr_call *c)
+{
+    const struct vk_args_vkCmdExecuteCommands *a = (const void *)c->args;
+    int error = 0;
+
+    for (uint32_t i = 0; i < a->commandBufferCount; i++) {
+        const struct vkr_object *o =
+            vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(a->pCommandBuffers[i]));
+        const struct effects *all = o && o != c->owner ? o->fact : NULL;
+        for (size_t j = 0; all && j < all->count && !error; j++)
+            error = add(c->owner, &all->list[j]);
+    }
+    return error;
+}
+
+static void reset_pool(struct vkr_call *c)
+{
+    const struct vk_args_vkResetCommandPool *a = (const void *)c->args;
+    const struct vkr_object *pool =
+        vkr_object_of(c->r, VK_OBJECT_VkCommandPool, VKR_RAW(a->commandPool));
+
+    for (struct vkr_object *o = pool ? pool->next : NULL; o; o = o->next)
+        if (o->parent == pool && o->type == VK_OBJECT_VkCommandBuffer)
+            clear(o);
+}
+
+/* ---- dispatch ---------------------------------------------------------------------------- */
+
+/* Made outside of command buffers. */
+static bool made(struct vkr_call *c)
+{
+    switch (c->record->type) {
+    case TYPE_vkCreateRenderPass:
+        create_pass(c);
+        return true;
+    case TYPE_vkCreateRenderPass2:
+    case TYPE_vkCreateRenderPass2KHR:
+        create_pass2(c);
+        return true;
+    case TYPE_vkCreateFramebuffer:
+        create_framebuffer(c);
+        return true;
+    case TYPE_vkResetCommandPool:
+        reset_pool(c);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int barrier(struct vkr_call *c)
+{
+    const struct vk_args_vkCmdPipelineBarrier *p = (const void *)c->args;
+    const struct vk_args_vkCmdWaitEvents *w = (const void *)c->args;
+    const struct vk_args_vkCmdPipelineBarrier2 *p2 = (const void *)c->args;
+
+    switch (c->record->type) {
+    case TYPE_vkCmdPipelineBarrier:
+        return barriers(c, p->imageMemoryBarrierCount, p->pImageMemoryBarriers);
+    case TYPE_vkCmdWaitEvents:
+        return barriers(c, w->imageMemoryBarrierCount, w->pImageMemoryBarriers);
+    case TYPE_vkCmdPipelineBarrier2:
+    case TYPE_vkCmdPipelineBarrier2KHR:
+        return dependency(c, p2->pDependencyInfo);
+    default:
+        return wait_events2(c);
+    }
+}
+
+static int query(struct vkr_call *c)
+{
+    const struct vk_args_vkCmdResetQueryPool *reset = (const void *)c->args;
+    const struct vk_args_vkCmdEndQuery *end = (const void *)c->args;
+    const struct vk_args_vkCmdWriteTimestamp *stamp = (const void *)c->args;
+    const struct vk_args_vkCmdWriteTimestamp2 *stamp2 = (const void *)c->args;
+
+    switch (c->record->type) {
+    case TYPE_vkCmdResetQueryPool:
+        return add_queries(c, reset->queryPool, reset->firstQuery, reset->queryCount,
+                           VKR_QUERY_RESET);
+    case TYPE_vkCmdWriteTimestamp:
+        return add_queries(c, stamp->queryPool, stamp->query, 1, VKR_QUERY_AVAILABLE);
+    case TYPE_vkCmdWriteTimestamp2:
+    case TYPE_vkCmdWriteTimestamp2KHR:
+        return add_queries(c, stamp2->queryPool, stamp2->query, 1, VKR_QUERY_AVAILABLE);
+    default: /* vkCmdEndQueryIndexedEXT begins like vkCmdEndQuery */
+        return add_queries(c, end->queryPool, end->query, 1, VKR_QUERY_AVAILABLE);
+    }
+}
+
+int vkr_effect(struct vkr_call *c)
+{
+    const struct vk_args_vkCmdBeginRenderPass *pass = (const void *)c->args;
+    const struct vk_args_vkCmdSetEvent *event = (const void *)c->args;
+
+    if (made(c) || !commands_of(c))
+        return 0;
+    switch (c->record->type) {
+    case TYPE_vkBeginCommandBuffer:
+    case TYPE_vkResetCommandBuffer:
+        clear(c->owner);
+        return 0;
+    case TYPE_vkCmdPipelineBarrier:
+    case TYPE_vkCmdWaitEvents:
+    case TYPE_vkCmdPipelineBarrier2:
+    case TYPE_vkCmdPipelineBarrier2KHR:
+    case TYPE_vkCmdWaitEvents2:
+    case TYPE_vkCmdWaitEvents2KHR:
+        return barrier(c);
+    case TYPE_vkCmdBeginRenderPass:
+    case TYPE_vkCmdBeginRenderPass2:
+    case TYPE_vkCmdBeginRenderPass2KHR:
+        return begin_pass(c, pass->pRenderPassBegin);
+    case TYPE_vkCmdSetEvent:
+    case TYPE_vkCmdSetEvent2:
+    case TYPE_vkCmdSetEvent2KHR:
+        return add_event(c, event->event, true);
+    case TYPE_vkCmdResetEvent:
+    case TYPE_vkCmdResetEvent2:
+    case TYPE_vkCmdResetEvent2KHR:
+        return add_event(c, event->event, false);
+    case TYPE_vkCmdResetQueryPool:
+    case TYPE_vkCmdEndQuery:
+    case TYPE_vkCmdEndQueryIndexedEXT:
+    case TYPE_vkCmdWriteTimestamp:
+    case TYPE_vkCmdWriteTimestamp2:
+    case TYPE_vkCmdWriteTimestamp2KHR:
+        return query(c);
+    case TYPE_vkCmdExecuteCommands:
+        return execute(c);
+    default:
+        return 0;
+    }
+}
+
+/* ---- it comes true ----------------------------------------------------------------------- */
+
+static void apply(struct vkr *r, const struct effect *e)
+{
+    const struct vkr_object *o;
+
+    if (e->kind == SBT_STATE_LAYOUT) {
+        vkr_track_layout(r, &e->part, (VkImageLayout)e->value);
+    } else if (e->kind == SBT_STATE_EVENT) {
+        o = vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image);
+        if (o && o->fact)
+            ((struct vkr_fact_flag *)o->fact)->is_set = e->value;
+    } else {
+        o = vkr_object_find(r, VK_OBJECT_VkQueryPool, e->part.image);
+        struct vkr_fact_queries *fact = o ? o->fact : NULL;
+        for (uint32_t i = 0; fact && i < e->part.level_count && i + e->part.level < fact->count;
+             i++)
+            fact->states[e->part.level + i] = (uint8_t)e->value;
+    }
+}
+
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands)
+{
+    const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
+    const struct effects *all = o ? o->fact : NULL;
+
+    for (size_t i = 0; all && i < all->count; i++)
+        apply(r, &all->list[i]);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What commands leave behind beside memory: which fences and binary semaphores are signalled,
+ * events set, queries available, and in which layout each part of an image is. No driver can be
+ * asked for most of it, so it is followed from the records: what a command buffer would change is
+ * noted while it is recorded (vulkan_replay_effect.c) and comes true when it is submitted.
+ *
+ * A replay that starts from a checkpoint does not send what comes before it, but follows it, and
+ * then makes it so (vulkan_replay_restore.c). Where part of a trace becomes a trace of its own it
+ * is written down as STATE records, docs/FORMAT.md 10.1.
+ *
+ * Called with the lock of struct vkr held.
+ */
+#ifndef API_VULKAN_VULKAN_REPLAY_TRACK_H
+#define API_VULKAN_VULKAN_REPLAY_TRACK_H
+
+#include "api/vulkan/vulkan_replay.h"
+
+/* ---- what is known of an object: its `fact`, one block of memory ---- */
+
+/* VkFence, VkEvent */
+struct vkr_fact_flag {
+    bool is_set;
+    bool device_only; /* an event that the host may not touch */
+};
+
+/* VkImage. Layouts by level and layer; a second plane of them for stencil. */
+struct vkr_fact_image {
+    VkImageAspectFlags aspects;
+    uint32_t levels, layers;
+    uint32_t layouts[]; /* [plane][level][layer]; VK_IMAGE_LAYOUT_UNDEFINED: as made */
+};
+
+enum vkr_query {
+    VKR_QUERY_UNKNOWN,
+    VKR_QUERY_RESET,
+    VKR_QUERY_AVAILABLE,
+};
+
+/* VkQueryPool */
+struct vkr_fact_queries {
+    VkQueryType type;
+    VkQueryPipelineStatisticFlags statistics;
+    uint32_t count;
+    uint8_t states[]; /* enum vkr_query */
+};
+
+/* Part of an image. `count`, `layer_count`: those that there are from `level`, `layer` on. */
+struct vkr_part {
+    uint64_t image; /* id */
+    VkImageAspectFlags aspects;
+    uint32_t level, level_count, layer, layer_count;
+};
+
+/* ---- following (vulkan_replay_track.c) ---- */
+
+/* The driver has carried out the call: note what it has made or changed. */
+int vkr_track(struct vkr_call *c);
+/* A submit: what its command buffers do comes true. Whether or not it is sent. */
+void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
+                      VkFence fence);
+void vkr_track_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
+                       VkFence fence);
+void vkr_track_fence(struct vkr *r, VkFence fence, bool is_signalled);
+int vkr_track_image(struct vkr_object *image, const VkImageCreateInfo *info);
+void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout);
+/* Layouts of aspects that are planes of struct vkr_fact_image. */
+uint32_t vkr_plane_count(VkImageAspectFlags aspects);
+VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane);
+
+/* ---- what command buffers do (vulkan_replay_effect.c) ---- */
+
+/* A vkCmd*, or a command buffer that begins or is reset. */
+int vkr_effect(struct vkr_call *c);
+/* It was submitted. */
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands);
+
+/* ---- making it so (vulkan_replay_restore.c) ---- */
+
+/* At a checkpoint's records, and when the engine goes back to one. */
+int vkr_checkpoint(struct vkr *r, const struct sbt_record *record);
+
+#endif
