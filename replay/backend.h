@@ -13,6 +13,7 @@
 #define REPLAY_BACKEND_H
 
 #include "api/api.h"
+#include "replay/save.h"
 #include "tracesmith/replay.h"
 
 /* An allocation of device-visible memory of the replay, under its recorded address. */
@@ -96,6 +97,17 @@ struct tsm_backend {
                    size_t *count);
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
+
+    /* Hand over what a checkpoint at this moment would hold; everything has been waited for. Optional.
+     * TSM_E_UNSUPPORTED: something cannot be saved. */
+    int (*save)(struct tsm_backend_state *state, const struct tsm_saver *saver);
+
+    /* For loops over a part of the trace; optional, all or none. repeats() is asked of each of its
+     * records that are not core records, in order: can it be carried out again after back()? hold()
+     * keeps what a checkpoint would hold, back() makes it so again. Everything has been waited for. */
+    bool (*repeats)(struct tsm_backend_state *state, const struct sbt_record *record);
+    int (*hold)(struct tsm_backend_state *state);
+    int (*back)(struct tsm_backend_state *state);
 
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);

@@ -3,6 +3,7 @@
  * Making a replay, running it, and the verdict.
  */
 #include "replay/player.h"
+#include "replay/save.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,9 @@ static int begin_run(struct tsm_replay *p)
     p->crew->timeout_ns = p->options.timeout_ns ? p->options.timeout_ns : TIMEOUT_NS;
     p->verify.state = p->state;
     p->next_pull = 0;
+    while (p->goes_back && p->next_pull < p->plan.pull_count &&
+           p->plan.pulls[p->next_pull].seq < p->part_first)
+        p->next_pull++;
     p->start_ns = tsm_monotonic_ns();
     p->first_submit_ns = 0;
     tsm_crew_init(p->crew);
@@ -51,8 +55,11 @@ static bool end_run(struct tsm_replay *p)
     if (ended)
         free(p->crew);
     p->crew = NULL;
-    if (p->first_submit_ns && p->last_complete_ns > p->first_submit_ns)
+    if (p->first_submit_ns && p->last_complete_ns > p->first_submit_ns) {
         p->result.elapsed_ns += p->last_complete_ns - p->first_submit_ns;
+        if (p->loop_ns)
+            p->loop_ns[p->loop_count++] = p->last_complete_ns - p->first_submit_ns;
+    }
     for (uint32_t i = 0; i < p->order.track_count; i++)
         p->result.stream_count += p->order.tracks[i].worker != NULL;
     tsm_order_finish(&p->order);
@@ -172,30 +179,109 @@ static void decide(struct tsm_replay *p)
         r->verdict = TSM_SAME;
 }
 
-int tsm_replay_run(struct tsm_replay *p, struct tsm_replay_result *result)
+/* ---- loops -------------------------------------------------------------------------------- */
+
+/* Can the part be run again with the same objects? */
+static int find_repeats(struct tsm_replay *p, bool *repeats)
+{
+    const struct sbt_filter filter = {.seq_first = p->part_first,
+                                      .seq_end = p->options.filter.seq_end};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = 0;
+
+    *repeats = p->backend->repeats && p->part_first > 0;
+    if (!*repeats)
+        return 0;
+    error = sbt_cursor_create(&cursor, p->reader, &filter, 1);
+    while (*repeats && error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
+        if (SBT_TYPE_API(record->type) != SBT_API_CORE && !(record->flags & SBT_RECORD_FAILED))
+            *repeats = p->backend->repeats(p->state, record);
+    sbt_cursor_destroy(cursor);
+    return error < 0 ? error : 0;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void tell_times(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+
+    if (!p->loop_count)
+        return;
+    qsort(p->loop_ns, p->loop_count, sizeof(*p->loop_ns), compare_times);
+    r->loop_count = p->loop_count;
+    r->loop_min_ns = p->loop_ns[0];
+    r->loop_median_ns = p->loop_ns[p->loop_count / 2];
+    r->loop_max_ns = p->loop_ns[p->loop_count - 1];
+}
+
+/* Back to where the part began: by what was kept there, or else with a fresh GPU, because commands
+ * make and free memory at fixed places. */
+static int go_back(struct tsm_replay *p)
+{
+    int error;
+
+    if (p->goes_back)
+        return p->backend->back(p->state);
+    close_backend(p);
+    error = open_backend(p);
+    return !error && p->backend->prepare ? p->backend->prepare(p->state) : error;
+}
+
+static int run_loops(struct tsm_replay *p)
 {
     unsigned loops = p->options.loop ? p->options.loop : 1;
+    bool repeats = false;
+    int error = 0;
+
+    if (loops > 1) {
+        p->loop_ns = calloc(loops, sizeof(*p->loop_ns));
+        error = p->loop_ns ? find_repeats(p, &repeats)
+                           : tsm_fail(TSM_E_MEMORY, "no memory for %u loops", loops);
+    }
+    p->must_hold = repeats;
+    for (unsigned i = 0; i < loops && !error && !p->stop; i++) {
+        p->goes_back = i > 0 && repeats;
+        if (i > 0)
+            error = go_back(p);
+        if (!error)
+            error = run_once(p);
+    }
+    p->result.loop_kept = repeats;
+    return error;
+}
+
+int tsm_replay_run(struct tsm_replay *p, struct tsm_replay_result *result)
+{
     int error = 0;
 
     if (p->ran)
         return tsm_fail(TSM_E_STATE, "a replay runs once");
     p->ran = true;
-    for (unsigned i = 0; i < loops && !error && !p->stop && !p->options.dry_run; i++) {
-        if (i > 0) { /* a fresh GPU each time: the commands make and free memory at fixed places */
-            close_backend(p);
-            error = open_backend(p);
-            if (!error && p->backend->prepare)
-                error = p->backend->prepare(p->state);
-        }
-        if (!error)
-            error = run_once(p);
-    }
+    if (!p->options.dry_run)
+        error = run_loops(p);
     if (error)
         return error;
     decide(p);
+    tell_times(p);
     p->result.digest = tsm_hasher_key(p->verify.digest);
     *result = p->result;
     return 0;
+}
+
+int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
+{
+    if (!p->state || !p->backend->save)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "%s: what a replay of its API has computed cannot be saved",
+                        sbt_reader_name(p->reader));
+    return p->backend->save(p->state, saver);
 }
 
 /* ---- making ------------------------------------------------------------------------------- */
@@ -362,14 +448,18 @@ static int make(struct tsm_replay *p)
 {
     int error = choose_backend(p);
 
-    if (!error && p->options.look && !p->backend->look)
-        error =
-            tsm_fail(TSM_E_UNSUPPORTED, "%s: only what was recorded of Vulkan can be looked into",
-                     sbt_reader_name(p->reader));
+    p->part_first = p->options.filter.seq_first;
+    if (!error && (p->options.look || p->options.shader_count) && !p->backend->look)
+        error = tsm_fail(TSM_E_UNSUPPORTED,
+                         "%s: only what was recorded of Vulkan can be looked into, or given other "
+                         "shaders",
+                         sbt_reader_name(p->reader));
     if (!error)
         error = init_verify(p);
     if (!error)
         error = choose_checkpoint(p);
+    if (p->from && p->part_first <= p->from->seq)
+        p->part_first = p->from->seq + 1;
     if (!error)
         error = open_backend(p);
     if (!error)
@@ -414,6 +504,7 @@ void tsm_replay_destroy(struct tsm_replay *p)
     if (p->has_need)
         tsm_need_finish(&p->need);
     tsm_verify_finish(&p->verify);
+    free(p->loop_ns);
     free((void *)p->options.filter.streams);
     free(p);
 }

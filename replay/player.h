@@ -22,6 +22,11 @@ struct tsm_replay {
     struct tsm_plan plan;
     struct tsm_need need;
     bool has_need;
+    uint64_t part_first; /* record with which the part begins that is looped over and timed */
+    bool must_hold;      /* when it is reached, keep what is there */
+    bool goes_back;      /* this run begins there, with what was kept */
+    uint64_t *loop_ns;
+    unsigned loop_count;
     uint64_t sync_until; /* waits that the backend owns are needed before this seq */
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_worker *host;

@@ -242,7 +242,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (error)
         return error;
     struct tsm_job job = {TSM_JOB_SUBMIT, record, schema, p->order.after, p->order.after_count};
-    if (!p->first_submit_ns)
+    if (!p->first_submit_ns && record->seq >= p->part_first)
         p->first_submit_ns = tsm_monotonic_ns();
     error = tsm_worker_add(track->worker, &job, place);
     if (!error)
@@ -463,7 +463,8 @@ static int look(struct tsm_replay *p, const struct sbt_record *record)
 {
     int error = 0;
 
-    if (!p->options.look || !p->backend->wants_look || !p->backend->wants_look(p->state, record))
+    if (!p->options.look || record->seq < p->plan.from_seq || !is_needed(p, record) ||
+        !p->backend->wants_look || !p->backend->wants_look(p->state, record))
         return 0;
     error = wait_for_device(p);
     if (!error)
@@ -479,16 +480,29 @@ static int end(struct tsm_replay *p)
     return !error && p->backend->ended ? p->backend->ended(p->state) : error;
 }
 
+/* Where the part begins that is to be repeated. */
+static int hold(struct tsm_replay *p)
+{
+    int error = wait_for_device(p);
+
+    p->must_hold = false;
+    return error ? error : p->backend->hold(p->state);
+}
+
 int tsm_walk(struct tsm_replay *p)
 {
-    struct sbt_filter filter = {.seq_end = p->options.filter.seq_end};
+    struct sbt_filter filter = {.seq_end = p->options.filter.seq_end,
+                                .seq_first = p->goes_back ? p->part_first : 0};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     uint64_t done = 0;
     int error = sbt_cursor_create(&cursor, p->reader, &filter, 1), more = 1;
 
     while (!error && !p->stop && (more = sbt_cursor_next(cursor, &record)) == 1) {
-        error = do_record(p, record);
+        if (p->must_hold && record->seq >= p->part_first)
+            error = hold(p);
+        if (!error)
+            error = do_record(p, record);
         if (!error)
             error = look(p, record);
         if (!error && p->crew->error)

@@ -337,7 +337,7 @@ static void print_json(const struct info *info)
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
     const struct info_values *v = values;
-    struct sbt_filter filter = tsm_selection_filter(&v->streams, &v->range);
+    struct sbt_filter filter;
     struct info info = {.reader = tsm_trace_open(words->words[0])};
     int status = TSM_EXIT_OK;
     size_t told = 0;
@@ -346,7 +346,8 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         return TSM_EXIT_ERROR;
     sum_chunks(&info);
     if (v->calls) {
-        info.has_calls = tsm_statistics_collect(&info.statistics, info.reader, &filter) == 0;
+        info.has_calls = tsm_selection_filter(&filter, info.reader, &v->streams, &v->range) == 0 &&
+                         tsm_statistics_collect(&info.statistics, info.reader, &filter) == 0;
         if (!info.has_calls)
             status = tsm_complain_error();
     }

@@ -115,7 +115,9 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(replay_values, loop),
      .argument = "COUNT",
-     .help = "Send the commands COUNT times."},
+     .help = "Send the commands COUNT times, those of a range from the state at its begin. Each "
+             "time is "
+             "timed."},
     {.name = "dry-run",
      .letter = 'n',
      .type = TSM_OPTION_FLAG,
@@ -175,34 +177,6 @@ static void on_difference(void *user, const struct tsm_difference *difference)
         tsm_difference_print(difference, run->reader, run->symbols);
 }
 
-/* The engine takes a range of sequence numbers; times become the numbers of the records there. */
-static int settle_range(struct run *run)
-{
-    struct sbt_filter *filter = &run->replay.filter;
-    uint64_t *ends[2] = {&filter->seq_first, &filter->seq_end};
-    const uint64_t times[2] = {filter->time_first_ns, filter->time_end_ns};
-
-    for (int i = 0; i < 2; i++) {
-        const struct sbt_filter from = {.time_first_ns = times[i]};
-        const struct sbt_record *record;
-        struct sbt_cursor *cursor = NULL;
-        if (times[i] == 0)
-            continue;
-        int found = sbt_cursor_create(&cursor, run->reader, &from, 0);
-        if (found == 0)
-            found = sbt_cursor_next(cursor, &record);
-        if (found > 0)
-            *ends[i] = record->seq;
-        sbt_cursor_destroy(cursor);
-        if (found < 0)
-            return found;
-        if (found == 0 && i == 0)
-            return tsm_fail(TSM_E_NOT_FOUND, "--range: the trace ends before that time");
-    }
-    filter->time_first_ns = filter->time_end_ns = 0;
-    return 0;
-}
-
 static int settle_options(struct run *run)
 {
     const struct replay_values *v = run->values;
@@ -210,7 +184,6 @@ static int settle_options(struct run *run)
     run->replay = (struct tsm_replay_options){
         .device = v->device,
         .library = v->library,
-        .filter = tsm_selection_filter(&v->streams, &v->range),
         .loop = v->loop > UINT_MAX ? UINT_MAX : (unsigned)v->loop,
         .pace = (enum tsm_pace)v->pace,
         .permute = v->order.permute,
@@ -230,7 +203,8 @@ static int settle_options(struct run *run)
     };
     run->looks = tsm_look_settle(&run->look, &v->look);
     run->replay.look = run->looks ? &run->look : NULL;
-    return settle_range(run);
+    int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
+    return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -268,6 +242,15 @@ static void print_looked(const struct tsm_replay_result *r)
            plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
 }
 
+static void tell_loops(const struct tsm_replay_result *r)
+{
+    if (r->loop_count)
+        tsm_note("%u loops: %.6f s at least, %.6f s median, %.6f s at most; between them %s",
+                 r->loop_count, (double)r->loop_min_ns / 1e9, (double)r->loop_median_ns / 1e9,
+                 (double)r->loop_max_ns / 1e9,
+                 r->loop_kept ? "memory and states were set back" : "everything was made anew");
+}
+
 static void print_result(const struct tsm_replay_result *r)
 {
     print_counts(r);
@@ -283,6 +266,8 @@ static void print_result(const struct tsm_replay_result *r)
     if (r->interrupted_count)
         tsm_note("%" PRIu64 " checkpoint%s not finished when it was recorded and not used",
                  r->interrupted_count, r->interrupted_count == 1 ? " was" : "s were");
+    if (r->device[0])
+        tell_loops(r);
     if (r->device[0])
         tsm_note("on %s, %.3f s (recorded: %.3f s)", r->device, (double)r->elapsed_ns / 1e9,
                  (double)r->recorded_ns / 1e9);
@@ -330,6 +315,13 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
+    if (r->loop_count) {
+        tsm_json_put_u64(j, "loop_count", r->loop_count);
+        tsm_json_put_bool(j, "loop_kept", r->loop_kept);
+        tsm_json_put_u64(j, "loop_min_ns", r->loop_min_ns);
+        tsm_json_put_u64(j, "loop_median_ns", r->loop_median_ns);
+        tsm_json_put_u64(j, "loop_max_ns", r->loop_max_ns);
+    }
 }
 
 static int told(struct run *run, const struct tsm_replay_result *result)
@@ -337,6 +329,11 @@ static int told(struct run *run, const struct tsm_replay_result *result)
     if (run->values->dry_run)
         return told_dry(run);
     bool only_looked = run->looks && result->verdict == TSM_CANNOT_TELL;
+
+    if (run->looks && !run->look.present && !result->look_count)
+        return tsm_complain("%s: what is to be looked at was not replayed: it lies outside of "
+                            "--range or --streams, or before recording began",
+                            sbt_reader_name(run->reader));
 
     if (run->json)
         json_result(run->json, result);
@@ -376,6 +373,8 @@ static int replay_trace(struct run *run)
     int status;
 
     tsm_trace_note_damage(run->reader, &told);
+    if (run->values->check && tsm_look_settle(&run->look, &run->values->look))
+        return tsm_complain("--check runs the trace many times: look at it without --check");
     if (settle_options(run) < 0 || tsm_symbols_create(&run->symbols, run->reader) < 0)
         return tsm_complain_error();
     if (run->values->json) {

@@ -201,15 +201,17 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
 
 static int view_tree(const struct view_values *v, const char *path)
 {
-    const struct tsm_tree_options tree = {
-        .filter = tsm_selection_filter(&v->streams, &v->range), .limit = v->limit, .json = v->json};
+    struct tsm_tree_options tree = {.limit = v->limit, .json = v->json};
     struct sbt_reader *reader = tsm_trace_open(path);
     size_t told = 0;
     int status;
 
     if (!reader)
         return TSM_EXIT_ERROR;
-    status = tsm_submit_tree(reader, &tree);
+    if (tsm_selection_filter(&tree.filter, reader, &v->streams, &v->range) < 0)
+        status = tsm_complain_error();
+    else
+        status = tsm_submit_tree(reader, &tree);
     tsm_trace_note_damage(reader, &told);
     sbt_reader_destroy(reader);
     return status;
@@ -218,7 +220,7 @@ static int view_tree(const struct view_values *v, const char *path)
 static int view_trace(const struct view_values *v, const char *path)
 {
     struct view view = {.values = v};
-    struct sbt_filter filter = tsm_selection_filter(&v->streams, &v->range);
+    struct sbt_filter filter;
     struct sbt_cursor *cursor = NULL;
     int status = TSM_EXIT_ERROR;
     size_t told = 0;
@@ -229,7 +231,8 @@ static int view_trace(const struct view_values *v, const char *path)
     view.record_count = sbt_reader_totals(view.reader)->record_count;
     tsm_trace_note_damage(view.reader, &told);
     tsm_record_text_init(&view.text, view.reader);
-    if ((v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
+    if (tsm_selection_filter(&filter, view.reader, &v->streams, &v->range) < 0 ||
+        (v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
         sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
         tsm_complain_error();
     else

@@ -100,12 +100,74 @@ static void set_bound(const struct bound *b, uint64_t *seq, uint64_t *time_ns)
         *(b->is_time ? time_ns : seq) = b->value;
 }
 
+/* Numbers from 1 with a colon between them. */
+static bool take_counts(struct tsm_range *out, const char *text)
+{
+    struct bound first, end;
+    size_t size = strcspn(text, ":");
+
+    if (text[size] != ':' || !take_bound(&first, text, size) ||
+        !take_bound(&end, text + size + 1, strlen(text + size + 1)))
+        return false;
+    if (!first.given)
+        first.value = 1;
+    if (first.is_time || end.is_time || first.value == 0 || (end.given && end.value <= first.value))
+        return false;
+    out->first = first.value - 1;
+    out->end = end.given ? end.value - 1 : 0;
+    return true;
+}
+
+/* NAME, or NAME#2 */
+static bool take_label(struct tsm_selection_range *out, const char *text)
+{
+    const char *mark = strrchr(text, '#'), *at = mark ? mark + 1 : text;
+    uint64_t place = 1;
+    size_t size = strlen(text);
+
+    if (mark && take_number(&place, &at) && !*at && place > 0)
+        size = (size_t)(mark - text);
+    else
+        place = 1;
+    if (size == 0 || size >= sizeof(out->label))
+        return false;
+    memcpy(out->label, text, size);
+    out->label[size] = '\0';
+    out->named = (struct tsm_range){.unit = TSM_RANGE_LABEL, .place = place};
+    return true;
+}
+
+/* -1: the text does not begin with a unit's name. */
+static int take_named(struct tsm_selection_range *out, const char *text)
+{
+    static const struct {
+        const char *name;
+        enum tsm_range_unit unit;
+    } named[] = {{"frames:", TSM_RANGE_FRAMES}, {"submits:", TSM_RANGE_SUBMITS}};
+
+    if (strncmp(text, "label:", 6) == 0)
+        return take_label(out, text + 6);
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        size_t size = strlen(named[i].name);
+        if (strncmp(text, named[i].name, size) != 0)
+            continue;
+        out->named.unit = named[i].unit;
+        return take_counts(&out->named, text + size);
+    }
+    return -1;
+}
+
 bool tsm_selection_parse_range(void *field, const char *text)
 {
     struct tsm_selection_range *out = field;
     size_t size = strcspn(text, ":");
     struct bound first, end;
+    int named;
 
+    *out = (struct tsm_selection_range){0};
+    named = take_named(out, text);
+    if (named >= 0)
+        return named;
     if (text[size] != ':' || !take_bound(&first, text, size) ||
         !take_bound(&end, text + size + 1, strlen(text + size + 1)))
         return false;
@@ -113,16 +175,18 @@ bool tsm_selection_parse_range(void *field, const char *text)
         return false; /* nothing lies in it */
     if (end.given && end.value == 0)
         return false;
-    *out = (struct tsm_selection_range){0};
     set_bound(&first, &out->seq_first, &out->time_first_ns);
     set_bound(&end, &out->seq_end, &out->time_end_ns);
     return true;
 }
 
-struct sbt_filter tsm_selection_filter(const struct tsm_selection_streams *streams,
-                                       const struct tsm_selection_range *range)
+int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
+                         const struct tsm_selection_streams *streams,
+                         const struct tsm_selection_range *range)
 {
-    return (struct sbt_filter){
+    struct tsm_range named = range->named;
+
+    *out = (struct sbt_filter){
         .streams = streams->count ? streams->numbers : NULL,
         .stream_count = streams->count,
         .seq_first = range->seq_first,
@@ -130,4 +194,34 @@ struct sbt_filter tsm_selection_filter(const struct tsm_selection_streams *strea
         .time_first_ns = range->time_first_ns,
         .time_end_ns = range->time_end_ns,
     };
+    named.label = range->label;
+    return named.unit == TSM_RANGE_RECORDS
+               ? 0
+               : tsm_range_find(&named, reader, &out->seq_first, &out->seq_end);
+}
+
+int tsm_selection_seqs(struct sbt_filter *filter, struct sbt_reader *reader)
+{
+    uint64_t *ends[2] = {&filter->seq_first, &filter->seq_end};
+    const uint64_t times[2] = {filter->time_first_ns, filter->time_end_ns};
+
+    for (int i = 0; i < 2; i++) {
+        const struct sbt_filter from = {.time_first_ns = times[i]};
+        const struct sbt_record *record;
+        struct sbt_cursor *cursor = NULL;
+        if (times[i] == 0)
+            continue;
+        int found = sbt_cursor_create(&cursor, reader, &from, 0);
+        if (found == 0)
+            found = sbt_cursor_next(cursor, &record);
+        if (found > 0)
+            *ends[i] = record->seq;
+        sbt_cursor_destroy(cursor);
+        if (found < 0)
+            return found;
+        if (found == 0 && i == 0)
+            return tsm_fail(TSM_E_NOT_FOUND, "--range: the trace ends before that time");
+    }
+    filter->time_first_ns = filter->time_end_ns = 0;
+    return 0;
 }

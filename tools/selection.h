@@ -5,6 +5,7 @@
 #ifndef TOOLS_SELECTION_H
 #define TOOLS_SELECTION_H
 
+#include "analysis/range.h"
 #include "tools/option.h"
 #include "tracesmith/reader.h"
 
@@ -18,20 +19,38 @@ struct tsm_selection_streams {
 struct tsm_selection_range {
     uint64_t seq_first, seq_end;
     uint64_t time_first_ns, time_end_ns;
+    struct tsm_range named; /* frames, submits, a label; unit RECORDS: none */
+    char label[256];
 };
 
 /* "0,2", "0-3,none" */
 bool tsm_selection_parse_streams(void *field, const char *text);
 
-/* "A:B", half open, either side may be empty: sequence numbers, or times such as 1.5s, 20ms, 7us.
- */
+/* "A:B", half open, either side may be empty: sequence numbers, or times such as 1.5s, 20ms, 7us;
+ * "frames:A:B", "submits:A:B", counted from 1; "label:NAME", "label:NAME#2". */
 bool tsm_selection_parse_range(void *field, const char *text);
 
-/* The filter points into `streams`. */
-struct sbt_filter tsm_selection_filter(const struct tsm_selection_streams *streams,
-                                       const struct tsm_selection_range *range);
+/* *out points into `streams`. Frames, submits and labels are looked for in the trace: negative when
+ * they are not there. */
+int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
+                         const struct tsm_selection_streams *streams,
+                         const struct tsm_selection_range *range);
 
-/* The two rows, for a table of options. */
+/* Times become the numbers of the records there. */
+int tsm_selection_seqs(struct sbt_filter *filter, struct sbt_reader *reader);
+
+/* Rows for a table of options. */
+#define TSM_SELECTION_RANGE(values, range_field)                                                   \
+    {                                                                                              \
+        .name = "range", .letter = 'r', .type = TSM_OPTION_PARSED,                                 \
+        .offset = TSM_FIELD(values, range_field), .argument = "A:B",                               \
+        .parse = tsm_selection_parse_range,                                                        \
+        .help = "Only from A up to, not including, B: sequence numbers (100:200) or times since "  \
+                "the start (1.5s:2s; ns, us, ms, s, m). Either side may be left out. "             \
+                "frames:100:110 and submits:40:60 count from 1; label:NAME is what the first "     \
+                "label of that name goes around, label:NAME#2 the second."                         \
+    }
+
 #define TSM_SELECTION_OPTIONS(values, streams_field, range_field)                                  \
     {.name = "streams",                                                                            \
      .type = TSM_OPTION_PARSED,                                                                    \
@@ -39,12 +58,6 @@ struct sbt_filter tsm_selection_filter(const struct tsm_selection_streams *strea
      .argument = "LIST",                                                                           \
      .parse = tsm_selection_parse_streams,                                                         \
      .help = "Only these streams: 0,2 or 0-3 or none (records of no stream)."},                    \
-    {                                                                                              \
-        .name = "range", .letter = 'r', .type = TSM_OPTION_PARSED,                                 \
-        .offset = TSM_FIELD(values, range_field), .argument = "A:B",                               \
-        .parse = tsm_selection_parse_range,                                                        \
-        .help = "Only from A up to, not including, B: sequence numbers (100:200) or times since "  \
-                "the start (1.5s:2s; ns, us, ms, s, m). Either side may be left out."              \
-    }
+        TSM_SELECTION_RANGE(values, range_field)
 
 #endif

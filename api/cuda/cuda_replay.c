@@ -251,9 +251,8 @@ static int backend_regions(struct tsm_backend_state *state, const struct tsm_reg
     return cuda_arrays_regions(&state->replay, regions, count);
 }
 
-static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+int cuda_read(struct cuda_replay *replay, uint64_t address, void *out, uint64_t size)
 {
-    struct cuda_replay *replay = &state->replay;
     const struct cuda_real *driver = &replay->library.calls;
     const struct cuda_memory *memory = &replay->memory;
     const struct tsm_region *region = cuda_memory_find(memory, address);
@@ -270,6 +269,16 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     if (result == CUDA_SUCCESS)
         result = driver->cuMemcpyDtoH_v2(out, cuda_memory_translate(memory, address), size);
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "reading device memory", result);
+}
+
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    return cuda_read(&state->replay, address, out, size);
+}
+
+static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
+{
+    return cuda_save(&state->replay, saver);
 }
 
 static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
@@ -304,6 +313,7 @@ const struct tsm_backend cuda_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .save = backend_save,
     .is_software = backend_is_software,
     .describe = backend_describe,
 };

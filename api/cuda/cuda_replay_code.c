@@ -25,6 +25,7 @@
 struct cuda_code {
     struct cuda_code *next;
     uint64_t id; /* of the module or library made of it */
+    bool is_library;
     uint64_t seq;
     unsigned function_count;
     char functions[192]; /* the first few names */
@@ -69,6 +70,8 @@ int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
     if (!code)
         return tsm_fail(TSM_E_MEMORY, "no memory for a code object");
     code->id = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+    code->is_library = object >= 0 && !strcmp(schema->fields[object].detail, "library");
     code->seq = record->seq;
     code->size = 8 + key_bytes;
     tsm_put_u64(code->blob, blob.size);
@@ -152,20 +155,48 @@ static bool image_runs(const struct target *target, const uint8_t *data, size_t 
     return true;
 }
 
+/* *image is the caller's to free; NULL: too large to look at. */
+static int read_code(struct cuda_replay *replay, const struct cuda_code *code, uint8_t **image,
+                     uint64_t *size)
+{
+    struct sbt_blob blob = {tsm_get_u64(code->blob), (code->size - 8) / 16, code->blob + 8};
+
+    *image = NULL;
+    *size = blob.size;
+    if (!blob.size || blob.size > CODE_LOOK_MAX)
+        return 0;
+    *image = malloc(blob.size);
+    if (!*image)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a code object");
+    return sbt_reader_blob(replay->reader, &blob, 0, *image, blob.size);
+}
+
+int cuda_code_each(struct cuda_replay *replay,
+                   int (*visit)(void *user, bool is_library, uint64_t id, const uint8_t *image,
+                                uint64_t size),
+                   void *user)
+{
+    int error = 0;
+
+    for (const struct cuda_code *code = replay->codes; code && error >= 0; code = code->next) {
+        uint8_t *image;
+        uint64_t size;
+        error = read_code(replay, code, &image, &size);
+        if (error >= 0 && image)
+            error = visit(user, code->is_library, code->id, image, size);
+        free(image);
+    }
+    return error < 0 ? error : 0;
+}
+
 static int check_code(struct cuda_replay *replay, const struct cuda_code *code,
                       const struct target *target)
 {
-    struct sbt_blob blob = {tsm_get_u64(code->blob), (code->size - 8) / 16, code->blob + 8};
     uint8_t *image;
-    int error;
+    uint64_t size;
+    int error = read_code(replay, code, &image, &size);
 
-    if (!blob.size || blob.size > CODE_LOOK_MAX)
-        return 0;
-    image = malloc(blob.size);
-    if (!image)
-        return tsm_fail(TSM_E_MEMORY, "no memory for a code object");
-    error = sbt_reader_blob(replay->reader, &blob, 0, image, blob.size);
-    if (error >= 0 && !image_runs(target, image, blob.size))
+    if (error >= 0 && image && !image_runs(target, image, size))
         error = tsm_fail(
             TSM_E_UNSUPPORTED, "record %llu: code for another GPU, without PTX (kernels: %s%s)",
             (unsigned long long)code->seq, *code->functions ? code->functions : "not asked for",

@@ -119,6 +119,7 @@ struct cuda_stream_state {
     bool is_made;    /* `raw` and `context` are valid */
     bool is_default; /* a context's legacy stream */
     CUstream raw;
+    CUstream captured; /* of a thread's own default stream: in its place while it is captured */
     CUcontext context;
     struct cuda_bytes *sent; /* until the stream has been waited for */
     uint64_t sent_size;
@@ -170,6 +171,11 @@ int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
                    const struct sbt_schema *schema);
 /* Can all of it run on the device? Else TSM_E_UNSUPPORTED, with names. */
 int cuda_code_check(struct cuda_replay *replay);
+/* Each code object that the trace loads, also those that are not loaded at the moment. */
+int cuda_code_each(struct cuda_replay *replay,
+                   int (*visit)(void *user, bool is_library, uint64_t id, const uint8_t *image,
+                                uint64_t size),
+                   void *user);
 void cuda_code_finish(struct cuda_replay *replay);
 
 /* ---- checkpoints (cuda_replay_checkpoint.c) ---- */
@@ -177,7 +183,16 @@ void cuda_code_finish(struct cuda_replay *replay);
 /* Carry out a MEMORY record. Nothing else runs. */
 int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *record);
 
+/* ---- what a checkpoint would hold (cuda_replay_save.c) ---- */
+
+int cuda_save(struct cuda_replay *replay, const struct tsm_saver *saver);
+/* Bytes of a region, or of an array by its place. */
+int cuda_read(struct cuda_replay *replay, uint64_t address, void *out, uint64_t size);
+
 /* ---- virtual memory (cuda_replay_virtual.c) ---- */
+
+/* Is there physical memory that can be mapped? */
+bool cuda_physical_any(const struct cuda_replay *replay);
 
 /* The physical memory that the trace knows by the number `recorded`. */
 int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,

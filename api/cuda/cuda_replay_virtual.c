@@ -25,6 +25,17 @@ static CUmemGenericAllocationHandle find_physical(struct cuda_args *args, uint32
  * mapped. */
 #define IMPORTED ((CUmemGenericAllocationHandle)1)
 
+bool cuda_physical_any(const struct cuda_replay *replay)
+{
+    const struct sbt_map *objects = &replay->objects;
+
+    for (size_t i = 0; i < objects->capacity; i++)
+        if (objects->slots[i].used && objects->slots[i].key >> 56 == PHYSICAL &&
+            objects->slots[i].value)
+            return true;
+    return false;
+}
+
 static int set_physical(struct cuda_args *args, uint32_t slot, CUmemGenericAllocationHandle handle)
 {
     return cuda_object_set(args->replay, PHYSICAL, cuda_arg(args, slot), (void *)(uintptr_t)handle);

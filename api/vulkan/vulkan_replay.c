@@ -21,9 +21,12 @@ static void backend_close(struct tsm_backend_state *state)
 
     vkr_look_finish(r->look);
     vkr_shaders_finish(r);
+    vkr_hold_finish(r);
     vkr_objects_finish(r);
+    vkr_show_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
+    vkr_opaque_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
     vkr_needs_finish(r);
@@ -168,6 +171,26 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return vkr_read(&state->replay, address, out, size);
 }
 
+static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
+{
+    return vkr_save(&state->replay, saver);
+}
+
+static bool backend_repeats(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_repeats(&state->replay, record);
+}
+
+static int backend_hold(struct tsm_backend_state *state)
+{
+    return vkr_hold(&state->replay);
+}
+
+static int backend_back(struct tsm_backend_state *state)
+{
+    return vkr_back(&state->replay);
+}
+
 static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
                                size_t size)
 {
@@ -193,6 +216,7 @@ static uint64_t backend_looked(struct tsm_backend_state *state)
 
 static int backend_ended(struct tsm_backend_state *state)
 {
+    vkr_show_hold(&state->replay);
     return vkr_shaders_check(&state->replay);
 }
 
@@ -233,6 +257,10 @@ const struct tsm_backend vulkan_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .save = backend_save,
+    .repeats = backend_repeats,
+    .hold = backend_hold,
+    .back = backend_back,
     .name_place = backend_name_place,
     .wants_look = backend_wants_look,
     .look = backend_look,

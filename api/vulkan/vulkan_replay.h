@@ -112,6 +112,7 @@ struct vkr_device {
     VkPhysicalDeviceLimits limits;
     uint64_t id;
     bool can_place;               /* memory at chosen addresses */
+    bool can_choose;              /* the driver chooses addresses again */
     uint32_t recorded_type_count; /* 0: not in the trace */
     VkMemoryPropertyFlags recorded_types[VK_MAX_MEMORY_TYPES];
     struct vkr_queue queue; /* one of its queues: for what windows and copies need */
@@ -198,6 +199,8 @@ int vkr_unmap_memory(struct vkr_call *c);
 /* Bytes of the trace into memory. */
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
                      uint64_t offset);
+/* All of it, of ours; it can be mapped. */
+void vkr_memory_put(const struct vkr_memory *m, const uint8_t *bytes);
 /* Memory in which an address of the program's lies; NULL: none. */
 struct vkr_memory *vkr_memory_written(const struct vkr *r, uint64_t address, uint64_t *offset);
 int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema);
@@ -233,6 +236,21 @@ int vkr_copy_fill(struct vkr_memory *m, uint8_t value);
 /* May copies reach it? Makes the alias. */
 void vkr_copy_prepare(struct vkr_memory *m);
 
+/* ---- addresses that the driver chooses again (vulkan_replay_opaque.c) ---- */
+
+struct vkr_opaque {
+    struct sbt_map buffers, memories; /* id -> what the driver said */
+};
+
+int vkr_opaque_plan(struct vkr *r, struct vkr_call *c);
+/* True: the device can, and *info (its chain) asks for that now. */
+bool vkr_opaque_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
+                       VkPhysicalDevice physical, const VkDeviceCreateInfo *info);
+int vkr_opaque_buffer(struct vkr_call *c, VkBufferCreateInfo *info);
+/* True: the memory will lie where its buffers' addresses were. */
+bool vkr_opaque_memory(struct vkr_call *c, VkMemoryAllocateInfo *info);
+void vkr_opaque_finish(struct vkr *r);
+
 /* ---- memory at its recorded address (vulkan_replay_place.c) ---- */
 
 struct vkr_places {
@@ -245,6 +263,8 @@ int vkr_place_plan(struct vkr *r, struct vkr_call *c);
 int vkr_place_address(struct vkr *r, uint64_t buffer, uint64_t address);
 /* Before the driver is opened. */
 void vkr_place_take(struct vkr *r);
+/* They are not needed: the driver chooses the addresses itself. */
+void vkr_place_give_back(struct vkr *r);
 void vkr_places_finish(struct vkr *r);
 /* Is the device one whose memory can be placed, and is there any to place? */
 bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
@@ -421,10 +441,13 @@ struct vkr {
     struct vkr_objects objects;
     struct vkr_memories memories;
     struct vkr_addresses addresses;
+    struct vkr_opaque opaque;
     struct vkr_places places;
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
+    struct vkr_held *held;  /* what vkr_back() goes back to */
+    struct sbt_map repeated; /* vkr_repeats(): command buffer id -> how it was met */
     bool is_early;      /* before the checkpoint: commands are followed, and not sent */
     bool must_restore;  /* the checkpoint has begun, and what was followed is not yet so */
     uint64_t validation_count; /* errors that the validation layer reported */

@@ -377,6 +377,8 @@ static const struct hook {
     {TYPE_vkCreateComputePipelines, vkr_create_compute_pipelines, false},
     {TYPE_vkResetDescriptorPool, reset_descriptor_pool, false},
     {TYPE_vkSetDebugUtilsObjectNameEXT, set_name, false},
+    {TYPE_vkQueueBeginDebugUtilsLabelEXT, vkr_begin_label, false},
+    {TYPE_vkQueueEndDebugUtilsLabelEXT, vkr_end_label, false},
     {TYPE_vkCreateSemaphore, vkr_create_semaphore, false},
     {TYPE_vkSignalSemaphore, vkr_signal_semaphore, false},
     {TYPE_vkSignalSemaphoreKHR, vkr_signal_semaphore, false},

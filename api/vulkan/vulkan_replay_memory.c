@@ -230,7 +230,8 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
         error = vkr_import_host(c, info, m);
     if (error)
         return error;
-    place(c, info, m);
+    if (m->imported || !vkr_opaque_memory(c, info))
+        place(c, info, m);
     result = d->dispatch.f.vkAllocateMemory(d->dispatch.device, info, NULL, &m->raw);
     if (result < 0)
         return tsm_fail(TSM_E_DEVICE, "%llu bytes of memory type %u: %s",
@@ -381,6 +382,13 @@ int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob 
     error = sbt_reader_blob(r->reader, blob, 0, m->mapped + offset, size);
     flush(m, true);
     return error < 0 ? error : 0;
+}
+
+void vkr_memory_put(const struct vkr_memory *m, const uint8_t *bytes)
+{
+    flush(m, false);
+    memcpy(m->mapped, bytes, m->size);
+    flush(m, true);
 }
 
 int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema)

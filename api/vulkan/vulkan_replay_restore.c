@@ -30,9 +30,9 @@ static struct vkr_part take_part(const struct vkr_fact_image *fact, uint32_t pla
     return part;
 }
 
-static void each_part(const struct vkr_fact_image *fact,
-                      void (*visit)(void *user, const struct vkr_part *part, VkImageLayout layout),
-                      void *user)
+void vkr_each_layout(const struct vkr_fact_image *fact,
+                     void (*visit)(void *user, const struct vkr_part *part, VkImageLayout layout),
+                     void *user)
 {
     for (uint32_t plane = 0; plane < vkr_plane_count(fact->aspects); plane++)
         for (uint32_t level = 0; level < fact->levels; level++)
@@ -79,7 +79,7 @@ static void put_image(const struct target *target, const struct vkr_object *o)
     if (!o->memory && !o->is_swapchain_image)
         return; /* no driver lets an image without memory have a layout */
     t.image = (VkImage)(uintptr_t)o->raw;
-    each_part(o->fact, put_layout, &t);
+    vkr_each_layout(o->fact, put_layout, &t);
 }
 
 static void put_query(const struct target *t, VkQueryPool pool, VkQueryType type, uint32_t query)
@@ -201,7 +201,7 @@ static int put_by_submits(struct vkr *r, struct vkr_device *device)
     return result >= 0 ? 0 : vkr_fail("signalling what was signalled at a checkpoint", result);
 }
 
-static int put_all(struct vkr *r)
+int vkr_restore(struct vkr *r)
 {
     int error = 0;
 
@@ -300,7 +300,7 @@ int vkr_checkpoint(struct vkr *r, const struct sbt_record *record)
         return 0;
     }
     if (r->must_restore)
-        error = put_all(r);
+        error = vkr_restore(r);
     r->must_restore = false;
     return error || call != SBT_CORE_MEMORY ? error : load_memory(r, record);
 }

@@ -211,6 +211,27 @@ static int create_view(struct vkr_call *c)
     return 0;
 }
 
+/* ---- labels ------------------------------------------------------------------------------ */
+
+int vkr_begin_label(struct vkr_call *c)
+{
+    if (c->owner && !c->owner->fact && !(c->owner->fact = calloc(1, sizeof(uint64_t))))
+        return no_memory();
+    if (c->owner)
+        ++*(uint64_t *)c->owner->fact;
+    return vkr_call_driver(c);
+}
+
+int vkr_end_label(struct vkr_call *c)
+{
+    uint64_t *depth = c->owner ? c->owner->fact : NULL;
+
+    if (!depth || !*depth)
+        return 0;
+    --*depth;
+    return vkr_call_driver(c);
+}
+
 /* ---- submits ----------------------------------------------------------------------------- */
 
 void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,

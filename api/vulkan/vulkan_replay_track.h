@@ -64,6 +64,10 @@ void vkr_track_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *
 void vkr_track_fence(struct vkr *r, VkFence fence, bool is_signalled);
 int vkr_track_image(struct vkr_object *image, const VkImageCreateInfo *info);
 void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout);
+/* Of a queue. Drivers do not check that a label which ends has begun: part of a trace may not have its
+ * begin. */
+int vkr_begin_label(struct vkr_call *c);
+int vkr_end_label(struct vkr_call *c);
 /* Layouts of aspects that are planes of struct vkr_fact_image. */
 uint32_t vkr_plane_count(VkImageAspectFlags aspects);
 VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane);
@@ -79,5 +83,26 @@ void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands);
 
 /* At a checkpoint's records, and when the engine goes back to one. */
 int vkr_checkpoint(struct vkr *r, const struct sbt_record *record);
+/* What is followed becomes so, but for memory. */
+int vkr_restore(struct vkr *r);
+
+/* Parts of an image that are in one layout, but for those that never were in any. */
+void vkr_each_layout(const struct vkr_fact_image *fact,
+                     void (*visit)(void *user, const struct vkr_part *part, VkImageLayout layout),
+                     void *user);
+
+/* ---- writing it down (vulkan_replay_save.c) ---- */
+
+int vkr_save(struct vkr *r, const struct tsm_saver *saver);
+
+/* ---- going back (vulkan_replay_hold.c) ---- */
+
+/* Keep what a checkpoint here would hold, until the end. Nothing is under way. */
+int vkr_hold(struct vkr *r);
+/* Make it so again. */
+int vkr_back(struct vkr *r);
+void vkr_hold_finish(struct vkr *r);
+/* Asked of each record of a part, in order: can it be carried out again after vkr_back()? */
+bool vkr_repeats(struct vkr *r, const struct sbt_record *record);
 
 #endif

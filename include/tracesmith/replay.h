@@ -126,6 +126,9 @@ struct tsm_replay_result {
     uint64_t look_count;       /* files that were written because of options.look */
     uint64_t elapsed_ns;       /* first submission to last completion */
     uint64_t recorded_ns;      /* the same span in the recording */
+    unsigned loop_count;       /* options.loop > 1: loops that were timed; 0 else */
+    bool loop_kept;            /* between them memory and states were set back; else all was made anew */
+    uint64_t loop_min_ns, loop_median_ns, loop_max_ns; /* of the sorted times */
     bool is_software;          /* the device is the software GPU, whose schedule can be chosen */
     char device[128];
     struct sbt_key digest; /* over every comparison's bytes, in order: equal digests, same run */

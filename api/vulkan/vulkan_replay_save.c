@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a checkpoint at this moment would hold: the memory that lives, and what is followed.
+ */
+#include "api/vulkan/vulkan_replay_track.h"
+
+struct save {
+    const struct tsm_saver *saver;
+    const struct vkr_object *object; /* an image */
+    int error;
+};
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+struct place {
+    struct vkr *r;
+    uint64_t address;
+};
+
+static int read_place(const struct tsm_saved *saved, uint64_t offset, void *out, uint64_t size)
+{
+    const struct place *place = saved->user;
+
+    return vkr_read(place->r, place->address + offset, out, size);
+}
+
+static int save_memory(struct vkr *r, const struct tsm_saver *saver, const struct vkr_memory *m)
+{
+    const struct place place = {r, m->place};
+    uint64_t id = m->place >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX;
+    struct tsm_saved saved = {
+        .kind = SBT_MEMORY_DEVICE,
+        .owner = vk_name(
+            vk_objects[m->place & VKR_PLACE_WINDOW ? VK_OBJECT_VkImage : VK_OBJECT_VkDeviceMemory]),
+        .owner_id = id,
+        .address = m->place,
+        .size = m->size,
+        .read = read_place,
+        .user = &place};
+
+    if (!m->mapped && !m->alias)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "VkDeviceMemory #%llu can neither be mapped nor copied, so that it cannot "
+                        "be saved",
+                        (unsigned long long)id);
+    return saver->memory(saver->user, &saved);
+}
+
+/* ---- what is followed -------------------------------------------------------------------- */
+
+static int put(const struct tsm_saver *saver, const struct vkr_object *o, enum sbt_state kind,
+               uint64_t value)
+{
+    const uint64_t slots[8] = {kind, o->id, value};
+
+    return saver->state(saver->user, vk_name(vk_objects[o->type]), slots);
+}
+
+static void save_layout(void *user, const struct vkr_part *part, VkImageLayout layout)
+{
+    struct save *s = user;
+    const uint64_t slots[8] = {SBT_STATE_LAYOUT, s->object->id,    (uint64_t)layout,
+                               part->aspects,    part->level,      part->level_count,
+                               part->layer,      part->layer_count};
+
+    if (!s->error)
+        s->error = s->saver->state(s->saver->user, vk_name(vk_objects[s->object->type]), slots);
+}
+
+static int save_queries(const struct tsm_saver *saver, const struct vkr_object *o)
+{
+    const struct vkr_fact_queries *fact = o->fact;
+    int error = 0;
+
+    for (uint32_t i = 0, count; i < fact->count && !error; i += count) {
+        for (count = 1; i + count < fact->count && fact->states[i + count] == fact->states[i];)
+            count++;
+        const uint64_t slots[8] = {
+            SBT_STATE_QUERY, o->id, fact->states[i] == VKR_QUERY_AVAILABLE, 0, i, count};
+        if (fact->states[i] != VKR_QUERY_UNKNOWN)
+            error = saver->state(saver->user, vk_name(vk_objects[o->type]), slots);
+    }
+    return error;
+}
+
+static int save_semaphore(const struct tsm_saver *saver, const struct vkr_object *o)
+{
+    const struct vkr_semaphore *s = o->user;
+
+    if (s->is_timeline)
+        return put(saver, o, SBT_STATE_TIMELINE, s->value);
+    return s->is_signalled ? put(saver, o, SBT_STATE_SEMAPHORE, 1) : 0;
+}
+
+static int save_object(const struct tsm_saver *saver, const struct vkr_object *o)
+{
+    struct save save = {saver, o, 0};
+
+    if (o->type == VK_OBJECT_VkSemaphore && o->user)
+        return save_semaphore(saver, o);
+    if (!o->fact)
+        return 0;
+    switch (o->type) {
+    case VK_OBJECT_VkFence:
+        return put(saver, o, SBT_STATE_FENCE, ((const struct vkr_fact_flag *)o->fact)->is_set);
+    case VK_OBJECT_VkEvent:
+        return put(saver, o, SBT_STATE_EVENT, ((const struct vkr_fact_flag *)o->fact)->is_set);
+    case VK_OBJECT_VkQueryPool:
+        return save_queries(saver, o);
+    case VK_OBJECT_VkImage:
+        vkr_each_layout(o->fact, save_layout, &save);
+        return save.error;
+    default:
+        return 0;
+    }
+}
+
+int vkr_save(struct vkr *r, const struct tsm_saver *saver)
+{
+    int error = 0;
+
+    if (r->gate_count)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "work is under way there that waits for a signal of the host; a submit "
+                        "earlier or later it may not");
+    for (const struct vkr_object *o = r->objects.first; o && !error; o = o->next)
+        error = save_object(saver, o);
+    for (size_t i = 0; i < r->memories.count && !error; i++)
+        error = save_memory(r, saver, r->memories.list[i]);
+    return error;
+}

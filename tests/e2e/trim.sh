@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Part of a CUDA trace as a trace of its own: smaller, and it replays alone with the results of the
+# whole. Memory is saved by a replay, wherever it lies: allocations, pools, host memory, managed
+# memory, variables, arrays.
+. "$(dirname "$0")/util.sh"
+
+# cut WHOLE RANGE: leaves part.sbt, which replays alone
+cut() {
+    rm -f part.sbt
+    status 0 tracesmith trim --device emu --json --range "$2" -o part.sbt "$1"
+    [ "$(field out bytes)" -lt "$(field out trace_bytes)" ] || fail "$1 $2: not smaller"
+    status 0 tracesmith check part.sbt
+    status 0 replay part.sbt --json
+    [ "$(field out checkpoint)" -gt 0 ] || fail "$1 $2: no checkpoint"
+    [ "$(field out checksum_count)" -gt 0 ] || fail "$1 $2: nothing was compared"
+}
+
+record t.sbt rounds 40 10 >record.out
+for range in 200:300 350:450 500:; do
+    cut t.sbt $range
+    [ "$(field out jumped_count)" = 0 ] || fail "commands before the range are there: $(cat out)"
+done
+for program in copies functions hostmem managed pools texture threads; do
+    rm -f t.sbt
+    record t.sbt $program >record.out
+    cut t.sbt $(($(tracesmith info --json t.sbt | sed 's/.*"records":\([0-9]*\).*/\1/') / 2)):
+done
+
+# From a recorded checkpoint no more is replayed than what lies between.
+rm -f t.sbt part.sbt
+TS_CHECKPOINT=60 record t.sbt rounds 40 10 >record.out
+cut t.sbt 350:450
+
+# What cannot be saved is said, and nothing is left behind.
+rm -f t.sbt part.sbt
+record t.sbt virtual >record.out
+status 2 tracesmith trim --device emu --range 20: -o part.sbt t.sbt
+grep -q 'cuMemCreate' err || fail "$(cat err)"
+[ ! -e part.sbt ] || fail "half a trace was left behind"

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A trace that is made of records of another one, with all that these name and nothing else.
+ */
+#ifndef TOOLS_TRACE_COPY_H
+#define TOOLS_TRACE_COPY_H
+
+#include "tracesmith/reader.h"
+#include "tracesmith/writer.h"
+
+struct tsm_trace_copy {
+    struct sbt_reader *reader;
+    struct sbt_writer *writer;
+    uint64_t count;     /* records so far: the next one's number */
+    const char **names; /* of value tables, structs that were written; the reader's */
+    size_t name_count, name_capacity;
+    uint32_t *types; /* whose schemas were written */
+    size_t type_count, type_capacity;
+};
+
+/* Creates `path`, which must not be there, with a session of its own, and the metadata of `reader`.
+ */
+int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader, const char *path);
+
+/* With a number of its own; times, threads, streams and positions stay. */
+int tsm_trace_copy_record(struct tsm_trace_copy *copy, const struct sbt_record *record);
+
+/* A core record that the other trace does not have; its bytes were stored by the caller. */
+int tsm_trace_copy_own(struct tsm_trace_copy *copy, struct sbt_record *record);
+
+/* Whole: 0 and the trailer is written. `error`: it failed before; given back. Frees all. */
+int tsm_trace_copy_end(struct tsm_trace_copy *copy, int error);
+
+#endif
