@@ -288,7 +288,8 @@ static __attribute__((noinline)) bool begin_fully(struct tsm_call *call, uint32_
     return UNLIKELY(outcome == TOO_LATE) ? begin_again(call) : outcome == BEGUN;
 }
 
-bool tsm_call_begin(struct tsm_call *call, uint32_t type)
+static inline __attribute__((always_inline)) bool
+begin_from(struct tsm_call *call, uint32_t type, const void *return_address, const void *sp)
 {
     const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_RELAXED);
     uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
@@ -297,11 +298,21 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type)
     if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside || tsm_thread.call)
         return false;
     if (UNLIKELY(state != TSM_LIVE_ON || tsm_thread.session != live->session))
-        return begin_first(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
+        return begin_first(call, type, return_address, sp);
     info = type_info(tsm_thread.session, type);
     if (info & (TSM_TYPE_OFF | TSM_TYPE_STACK | TSM_TYPE_NEW))
-        return begin_fully(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
+        return begin_fully(call, type, return_address, sp);
     return begin(call, tsm_thread.lane, type, info, 0, live, TSM_LIVE_ON) || begin_again(call);
+}
+
+bool tsm_call_begin(struct tsm_call *call, uint32_t type)
+{
+    return begin_from(call, type, __builtin_return_address(0), __builtin_dwarf_cfa());
+}
+
+bool tsm_call_begin_at(struct tsm_call *call, uint32_t type, const struct tsm_origin *origin)
+{
+    return begin_from(call, type, origin->return_address, origin->frame);
 }
 
 /* The stream's lock is held. */

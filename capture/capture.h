@@ -78,6 +78,18 @@ struct tsm_call {
  * thread. */
 bool tsm_call_begin(struct tsm_call *call, uint32_t type);
 
+/* The same for commands that a function of ours finds when the program calls another one: its stack
+ * is that of the function that calls the one which TSM_ORIGIN_HERE stands in; that one must not be
+ * inlined. */
+struct tsm_origin {
+    const void *return_address, *frame;
+};
+#define TSM_ORIGIN_HERE                                                                            \
+    {                                                                                              \
+        __builtin_return_address(0), __builtin_dwarf_cfa()                                         \
+    }
+bool tsm_call_begin_at(struct tsm_call *call, uint32_t type, const struct tsm_origin *origin);
+
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 

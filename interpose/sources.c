@@ -12,6 +12,9 @@ extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
 #ifdef TSM_DRM
 extern const struct tsm_source drm_source; /* api/drm/drm_source.c */
 #endif
+#ifdef TSM_HSA
+extern const struct tsm_source hsa_source; /* api/hsa/hsa_source.c */
+#endif
 
 const struct tsm_source *const tsm_sources[] = {
     &cuda_source,
@@ -20,6 +23,9 @@ const struct tsm_source *const tsm_sources[] = {
 #endif
 #ifdef TSM_DRM
     &drm_source,
+#endif
+#ifdef TSM_HSA
+    &hsa_source,
 #endif
     NULL,
 };

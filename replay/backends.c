@@ -9,6 +9,9 @@ extern const struct tsm_backend cuda_backend; /* api/cuda/cuda_replay.c */
 #ifdef TSM_VULKAN
 extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */
 #endif
+#ifdef TSM_HSA
+extern const struct tsm_backend hsa_backend; /* api/hsa/hsa_replay.c */
+#endif
 
 #ifdef TSM_DRM
 extern const struct tsm_backend drm_backend; /* api/drm/drm_replay.c */
@@ -21,6 +24,9 @@ const struct tsm_backend *const tsm_backends[] = {
 #endif
 #ifdef TSM_DRM
     &drm_backend,
+#endif
+#ifdef TSM_HSA
+    &hsa_backend,
 #endif
     NULL,
 };

@@ -19,10 +19,12 @@ const struct tsm_command tsm_command_emu = {
     .summary = "run a program on the software GPU",
     .synopsis = "[--] PROGRAM [ARGUMENT]...",
     .description = "Runs PROGRAM so that it finds TraceSmith's software GPU as its CUDA driver "
-                   "(libcuda.so.1), by LD_LIBRARY_PATH. Nothing is recorded; for that, see "
+                   "(libcuda.so.1) and HSA runtime (libhsa-runtime64.so.1), by LD_LIBRARY_PATH. "
+                   "Nothing is recorded; for that, see "
                    "'tsrecord --emu'.\n\n"
                    "Programs that use the CUDA driver API run; the CUDA runtime library accepts "
-                   "NVIDIA's own driver only.\n\n"
+                   "NVIDIA's own driver only. HSA code objects run that are made for its own "
+                   "instruction set, tracesmith-x86_64-- (docs/hsa.md).\n\n"
                    "TS_EMU_CHECK=all looks for uninitialised reads, races, uses of freed memory and "
                    "leaks; TS_EMU_REPORT=FILE gets the findings as JSON lines; TS_EMU_TIMEOUT=SECONDS "
                    "ends endless launches; TS_EMU_SCHEDULE=random:SEED runs blocks, warps and "

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "tools/arms.h"
 #include "tools/difference_text.h"
-#include "tools/locate.h"
 #include "tools/look_options.h"
 #include "tools/selection.h"
 #include "tools/still.h"
@@ -157,7 +156,6 @@ struct run {
     struct sbt_reader *reader;
     struct tsm_symbols *symbols;
     struct tsm_json *json; /* NULL: text */
-    char library[PATH_MAX];
     struct tsm_look look;
     bool looks; /* at what `look` says */
     struct tsm_replay_options replay;
@@ -205,12 +203,6 @@ static int settle_options(struct run *run)
     };
     run->looks = tsm_look_settle(&run->look, &v->look);
     run->replay.look = run->looks ? &run->look : NULL;
-    if (v->device && strcmp(v->device, "emu") == 0 && !v->library) {
-        int error = tsm_locate(run->library, sizeof(run->library), TSM_PLACE_EMU);
-        if (error)
-            return error;
-        run->replay.library = run->library;
-    }
     int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
     return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
 }

@@ -144,5 +144,8 @@ const struct tsm_check tsm_checks_gpu[] = {
 #ifdef TSM_VULKAN
     {"Vulkan", "both", tsm_look_vulkan},
 #endif
+#ifdef TSM_HSA
+    {"HSA", "both", tsm_look_hsa},
+#endif
     {0},
 };

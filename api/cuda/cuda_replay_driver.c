@@ -6,17 +6,11 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/text.h"
-
-#ifndef TSM_LIBDIR
-#define TSM_LIBDIR        "/usr/local/lib"
-#define TSM_WAY_TO_LIBDIR "../lib"
-#endif
+#include "replay/find_emu.h"
 
 int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result)
 {
@@ -84,41 +78,12 @@ static int open_and_init(struct cuda_library *out, const char *path)
     return error;
 }
 
-/* Where the software GPU may be, seen from the folder of the program, or of the library that this
- * code is in: in a build folder, where it was installed, wherever that was moved to. */
-static const char *const emu_places[] = {
-    "../emu/libcuda.so.1",
-    "tracesmith/emu/libcuda.so.1",
-    TSM_WAY_TO_LIBDIR "/tracesmith/emu/libcuda.so.1",
-};
-
-static bool emu_near(char *out, size_t size, const char *file)
-{
-    char folder[PATH_MAX];
-
-    if (!file || !realpath(file, folder))
-        return false;
-    *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < sizeof(emu_places) / sizeof(emu_places[0]); i++) {
-        tsm_format(out, size, "%s/%s", folder, emu_places[i]);
-        if (access(out, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static int open_emu(struct cuda_library *out)
 {
-    const char *path = getenv("TS_EMU_LIBRARY");
-    char near[2 * PATH_MAX];
-    Dl_info own;
+    char path[2 * PATH_MAX];
 
-    if (path)
-        return open_and_init(out, path);
-    if (emu_near(near, sizeof(near), "/proc/self/exe") ||
-        (dladdr(emu_places, &own) && emu_near(near, sizeof(near), own.dli_fname)))
-        return open_and_init(out, near);
-    return open_and_init(out, TSM_LIBDIR "/tracesmith/emu/libcuda.so.1");
+    tsm_find_emu(path, sizeof(path), "libcuda.so.1", "TS_EMU_LIBRARY");
+    return open_and_init(out, path);
 }
 
 int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options)

@@ -8,7 +8,7 @@ wrong with a description is reported as "file:line: what", all of it, before any
 import re
 from dataclasses import dataclass, field
 
-STATUSES = ('generated', 'hook', 'unmodelled')
+STATUSES = ('generated', 'hook', 'unmodelled', 'made')
 KINDS = ('other', 'init', 'query', 'create', 'destroy', 'command', 'sync', 'state', 'signal',
          'wait')
 ROLES = ('object', 'dst', 'src', 'size', 'payload', 'host_dst', 'host_src', 'function',
@@ -90,6 +90,7 @@ class Call:
     replay: str = ''  # generated, hook, none
     replayed_by: str = ''  # of replay hook: the call whose function it is
     stream: str = ''  # C expression; NULL for the default stream, "" for none
+    returns: str = ''  # C type; "" for the API's result
     after: list = field(default_factory=list)  # C calls of helpers
     then: str = ''  # the same, when the record is written
     passed: dict = field(default_factory=dict)  # parameter -> what the driver gets in its place
@@ -115,6 +116,9 @@ class Call:
 
 @dataclass
 class Api:
+    name: str  # as in enum sbt_api, lower case
+    result: str  # C type that says whether a call has succeeded: 0
+    boxed: set  # C types that are a struct of one number, `handle`
     enums: dict
     objects: dict  # object type -> number
     structs: dict
@@ -187,6 +191,8 @@ class CallReader:
         self.objects = {}  # object type -> (number, C types)
         self.types = {}  # C type -> how a value of it is recorded
         self.helpers = {}
+        self.name, self.result = '', ''
+        self.boxed = set()
         self.fields = {}  # name -> lines that describe additional fields
         self.family = ''
         self.current = None
@@ -203,6 +209,10 @@ class CallReader:
         word, _, rest = text.partition(' ')
         if word == 'family':
             self.family = rest
+        elif word == 'api' and len(rest.split()) == 2:
+            self.name, self.result = rest.split()
+        elif word == 'boxed':
+            self.boxed.update(rest.split())
         elif word == 'object':
             name, *ctypes = rest.split()
             self.objects[name] = (len(self.objects) + 1, ctypes)
@@ -224,7 +234,7 @@ class CallReader:
         made = self.prototype(place, text) or self.alias(place, text)
         if not made:
             self.problems.append(f'{place}: expected "ID NAME(PARAMETERS)", "ID NAME = NAME" or '
-                                 'one of family, object, struct, type, helper')
+                                 'one of api, boxed, family, object, struct, type, helper')
             return
         for known, what in ((self.ids.get(made.id), f'id {made.id}'),
                             (self.calls.get(made.name), made.name)):
@@ -236,17 +246,17 @@ class CallReader:
         self.current = made.traits
 
     def prototype(self, place, text):
-        match = re.fullmatch(r'(\d+) (\w+)\((.*)\)', text)
+        match = re.fullmatch(r'(\d+) (?:(\w+) )?(\w+)\((.*)\)', text)
         if not match:
             return None
         params = []
-        for declaration in filter(None, match[3].split(', ')):
+        for declaration in filter(None, match[4].split(', ')):
             param = re.fullmatch(r'(.*?[ *])(\w+)', declaration)
             if not param:
                 self.problems.append(f'{place}: "{declaration}" is no parameter')
                 continue
             params.append(Param(param[1].strip(), param[2]))
-        return Call(int(match[1]), match[2], place, params, self.family)
+        return Call(int(match[1]), match[3], place, params, self.family, returns=match[2] or '')
 
     def alias(self, place, text):
         match = re.fullmatch(r'(\d+) (\w+) = (\w+)', text)
@@ -256,4 +266,5 @@ class CallReader:
         if not known:
             self.problems.append(f'{place}: no call {match[3]} above')
         params = [Param(param.ctype, param.name) for param in known.params] if known else []
-        return Call(int(match[1]), match[2], place, params, self.family, alias_of=match[3])
+        return Call(int(match[1]), match[2], place, params, self.family, alias_of=match[3],
+                    returns=known.returns if known else '')

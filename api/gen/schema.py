@@ -5,25 +5,25 @@ from text import HEAD, guarded, wrap
 from traits import fields_of
 
 STATUS = {'generated': 'TSM_CALL_GENERATED', 'hook': 'TSM_CALL_HOOKED',
-          'unmodelled': 'TSM_CALL_UNMODELLED'}
+          'unmodelled': 'TSM_CALL_UNMODELLED', 'made': 'TSM_CALL_HOOKED'}
 
 CALLS_H = '''\
 #include "api/api.h"
 
-/* Record types of the CUDA driver API. */
-enum cuda_type {{
+/* Record types of the API. */
+enum {api}_type {{
 {types}}};
 
 /* Object types: the second argument of tsm_handle_find() and its kin. */
-enum cuda_object {{
+enum {api}_object {{
 {objects}}};
 
 /* Calls in the order of their ids, and the value tables that their fields name. */
-extern const struct tsm_api_description cuda_description;
+extern const struct tsm_api_description {api}_description;
 '''
 
 SCHEMA_C = HEAD + '''\
-#include "api/cuda/cuda_calls.h"
+#include "api/{api}/{api}_calls.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -44,8 +44,8 @@ static const struct sbt_schema schemas[] = {{
 static const struct tsm_call_description calls[] = {{
 {calls}}};
 
-const struct tsm_api_description cuda_description = {{
-    .api = SBT_API_CUDA, .name = "cuda", .calls = calls, .call_count = COUNT(calls),
+const struct tsm_api_description {api}_description = {{
+    .api = SBT_API_{API}, .name = "{api}", .calls = calls, .call_count = COUNT(calls),
     .enums = enums, .enum_count = COUNT(enums),
 }};
 '''
@@ -53,21 +53,23 @@ const struct tsm_api_description cuda_description = {{
 
 def status_of(call):
     """A call is hooked as soon as a function by hand takes part in recording or replaying it."""
-    by_hand = call.status == 'generated' and (call.after or call.replay == 'hook')
+    by_hand = call.status == 'generated' and (call.after or call.then or call.replay == 'hook')
     return 'hook' if by_hand else call.status
 
 
 def calls_h(api):
-    types = ''.join(f'    TYPE_{call.name} = SBT_API_CUDA << 16 | {call.id},\n'
+    upper = api.name.upper()
+    types = ''.join(f'    TYPE_{call.name} = SBT_API_{upper} << 16 | {call.id},\n'
                     for call in api.calls)
-    objects = ''.join(f'    CUDA_OBJECT_{name.upper()} = {number},\n'
+    objects = ''.join(f'    {upper}_OBJECT_{name.upper()} = {number},\n'
                       for name, number in api.objects.items())
-    return guarded('API_CUDA_CUDA_CALLS_H', CALLS_H.format(types=types, objects=objects))
+    return guarded(f'API_{upper}_{upper}_CALLS_H',
+                   CALLS_H.format(api=api.name, types=types, objects=objects))
 
 
 def used_enums(api):
     used = {field.detail for call in api.calls for field in fields_of(call, api.structs)
-            if field.type in ('ENUM', 'FLAGS')} | {'CUresult'}
+            if field.type in ('ENUM', 'FLAGS')} | {api.result}
     return [enum for name, enum in api.enums.items() if name in used]
 
 
@@ -94,24 +96,26 @@ def fields_rows(call, structs):
     return f'static const struct sbt_field fields_{call.name}[] = {{\n{rows}}};\n'
 
 
-def schema_row(call, structs):
-    flags = ['SBT_SCHEMA_RESULT_ENUM']
+def schema_row(call, api):
+    table = '' if call.returns or call.status == 'made' else api.result
+    flags = ['SBT_SCHEMA_RESULT_ENUM'] if table else []
     flags += ['SBT_SCHEMA_TAINTS'] if 'taints' in call.options else []
     flags += ['SBT_SCHEMA_BLOCKS'] if 'waits' in call.options else []
     array = f'fields_{call.alias_of or call.name}'
-    fields = f'COUNT({array}), {array}' if fields_of(call, structs) else '0, NULL'
+    fields = f'COUNT({array}), {array}' if fields_of(call, api.structs) else '0, NULL'
     return wrap(f'    {{TYPE_{call.name}, "{call.name}", SBT_KIND_{call.kind.upper()}, '
-                f'{" | ".join(flags)}, "CUresult", {fields}}},', 5) + '\n'
+                f'{" | ".join(flags) or 0}, "{table}", {fields}}},', 5) + '\n'
 
 
 def schema_c(api):
     enums = used_enums(api)
     return SCHEMA_C.format(
+        api=api.name, API=api.name.upper(),
         values='\n'.join(map(values_of, enums)),
         enums=''.join(f'    {{"{enum.name}", COUNT(values_{enum.name}), values_{enum.name}}},\n'
                       for enum in enums),
         fields='\n'.join(filter(None, (fields_rows(call, api.structs) for call in api.calls))),
-        schemas=''.join(schema_row(call, api.structs) for call in api.calls),
+        schemas=''.join(schema_row(call, api) for call in api.calls),
         calls=''.join(f'    {{&schemas[{index}], {STATUS[status_of(call)]}, "{call.family}"}},\n'
                       for index, call in enumerate(api.calls)))
 
@@ -120,6 +124,8 @@ def by_hand(call):
     parts = []
     if call.status == 'hook':
         parts.append(f'hook_{call.name}')
+    if call.then:
+        parts.append(call.then.partition('(')[0])
     parts += [helper.partition('(')[0] for helper in call.after]
     if call.replay == 'hook':
         parts.append(f'replay_{call.replayed_by}')
@@ -128,11 +134,11 @@ def by_hand(call):
 
 def coverage_inc(api):
     text = HEAD + '''\
-/* TSM_CUDA_COVERAGE(id, name, family, status, kind, replay, taints, functions by hand): each call.
- * status and replay are strings of api/cuda/cuda.api; taints is 0 or 1. */
-'''
+/* TSM_{API}_COVERAGE(id, name, family, status, kind, replay, taints, functions by hand): each call.
+ * status and replay are strings of api/{api}/{api}.api; taints is 0 or 1. */
+'''.format(api=api.name, API=api.name.upper())
     for call in api.calls:
-        text += wrap(f'TSM_CUDA_COVERAGE({call.id}, "{call.name}", "{call.family}", '
+        text += wrap(f'TSM_{api.name.upper()}_COVERAGE({call.id}, "{call.name}", "{call.family}", '
                      f'"{status_of(call)}", "{call.kind}", "{call.replay}", '
                      f'{int("taints" in call.options)}, "{by_hand(call)}")') + '\n'
     return text

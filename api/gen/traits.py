@@ -8,8 +8,8 @@ from description import (FIELD_COUNT_MAX, KINDS, ROLES, SCALARS, SPAN_COUNT_MAX,
                          WITH_LENGTH, Api, Problems, Use)
 
 UNSIGNED = ('unsigned int', 'unsigned short', 'unsigned char', 'unsigned long long', 'size_t',
-            'cuuint32_t', 'cuuint64_t')
-OPTIONS = ('blocks', 'waits', 'taints')
+            'cuuint32_t', 'cuuint64_t', 'uint16_t', 'uint32_t', 'uint64_t')
+OPTIONS = ('blocks', 'waits', 'taints', 'unrecorded')
 WITH_STREAM = ('command', 'signal', 'wait', 'sync')
 NEVER_REPLAYED = ('init', 'query', 'sync', 'other')
 # Through a pointer to non-const, these are what the call gives.
@@ -174,7 +174,8 @@ class TraitReader:
                 assumed.role, assumed.made, assumed.place = said.role, said.made, said.place
                 assumed.out = assumed.out or said.out
                 param.use = assumed
-            elif said.type in ASSUMED_OUT and param.pointee and 'const ' not in param.ctype:
+            elif (said.type in ASSUMED_OUT and param.pointee not in ('', 'void')
+                  and 'const ' not in param.ctype):
                 said.out = True
             self.complete(call, param)
         self.stream(call)
@@ -271,7 +272,7 @@ class TraitReader:
         if 'taints' in call.options and call.status != 'unmodelled':
             self.problem(call.place, 'only an unmodelled call taints')
         by_hand = any(not use.value for _, use in call.extra)
-        if by_hand and not call.after and call.status != 'hook':
+        if by_hand and not call.after and call.status not in ('hook', 'made'):
             self.problem(call.place, 'a field without "= EXPRESSION" needs a line "after"')
 
     def same_fields(self, call, other):
@@ -387,5 +388,5 @@ def read(api_path, enums_path):
         problems = traits.problems
     if problems:
         raise Problems('\n'.join(dict.fromkeys(problems)))
-    return Api(enums.enums, traits.objects, traits.structs, calls.helpers,
+    return Api(calls.name, calls.result, calls.boxed, enums.enums, traits.objects, traits.structs, calls.helpers,
                sorted(calls.calls.values(), key=lambda call: call.id))

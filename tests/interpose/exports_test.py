@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libts_capture.so exports the driver's functions, those of libc that it interposes, one for Vulkan's
-loader where it is built with Vulkan, those on GPU files, and nothing else. Arguments: the lint of exported symbols, the
-library, cuda_prototypes.h, "vulkan" and "drm" where they are built."""
+"""libts_capture.so exports the drivers' functions, those of libc that it interposes, one for Vulkan's
+loader where it is built with Vulkan, those on GPU files, and nothing else. Arguments: the lint of exported
+symbols, the library, cuda_prototypes.h, then what else is built: "vulkan", "drm", hsa_prototypes.h."""
 
 import re
 import subprocess
@@ -25,6 +25,13 @@ with open(prototypes, encoding='utf-8') as f:
     driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
 if len(driver) < 637:
     sys.exit(f'only {len(driver)} prototypes in {prototypes}')
+for header in parts:
+    if header.endswith('hsa_prototypes.h'):
+        with open(header, encoding='utf-8') as f:
+            hsa = re.findall(r'^\w+ (hsa_\w+)\(', f.read(), re.MULTILINE)
+        if len(hsa) < 224:
+            sys.exit(f'only {len(hsa)} prototypes in {header}')
+        driver += hsa
 with tempfile.NamedTemporaryFile('w') as expected:
     expected.write('\n'.join(driver + LIBC + (VULKAN if 'vulkan' in parts else []) +
                              (DRM if 'drm' in parts else [])))

@@ -39,8 +39,9 @@ class Refused(unittest.TestCase):
                      '    p: bytes[n * 4]\n')
 
     def test_unknown_status(self):
-        self.refused('1 cuX(int a)\n    made query\n',
-                     'x.api:4: unknown status "made": one of generated, hook, unmodelled')
+        self.refused('1 cuX(int a)\n    guessed query\n',
+                     'x.api:4: unknown status "guessed": one of generated, hook, unmodelled, '
+                     'made')
 
     def test_unknown_option(self):
         self.refused('1 cuX(int a)\n    generated query quickly\n',

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes C of the description of HSA. Called by Meson; what it writes is never committed.
+
+    generate_hsa.py api/hsa/hsa.api api/hsa/hsa.enums OUTPUT...
+
+OUTPUT is a path; its last part, one of those in OUTPUTS, says what to make.
+"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import description
+import hsa_calls
+import schema
+import traits
+
+OUTPUTS = {
+    'hsa_prototypes.h': hsa_calls.prototypes_h,
+    'hsa_calls.inc': hsa_calls.calls_inc,
+    'hsa_calls.h': schema.calls_h,
+    'hsa_real.h': hsa_calls.real_h,
+    'hsa_coverage.inc': schema.coverage_inc,
+    'hsa_schema.c': schema.schema_c,
+    'hsa_wrappers.h': hsa_calls.wrappers_h,
+    'hsa_hooks.h': hsa_calls.hooks_h,
+    'hsa_wrappers.c': hsa_calls.wrappers_c,
+    'hsa_replay_calls.h': hsa_calls.replay_calls_h,
+    'hsa_replay_calls.c': hsa_calls.replay_calls_c,
+}
+
+
+def main():
+    api_path, enums_path, *outputs = map(pathlib.Path, sys.argv[1:])
+    try:
+        api = traits.read(api_path, enums_path)
+    except description.Problems as problems:
+        sys.exit(str(problems))
+    for path in outputs:
+        path.write_text(OUTPUTS[path.name](api), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()

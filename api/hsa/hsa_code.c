@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/hsa/hsa_code.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tracesmith/hsa_kernel.h"
+
+#ifndef EM_AMDGPU
+#define EM_AMDGPU 224
+#endif
+#define NT_AMDGPU_METADATA 32u
+#define DESCRIPTOR_SIZE    64u /* of AMD's kernels */
+
+/* `size` bytes at `offset` of the file, or NULL. */
+static const void *part(const struct hsa_code *code, uint64_t offset, uint64_t size)
+{
+    return offset <= code->size && size <= code->size - offset ? code->data + offset : NULL;
+}
+
+bool hsa_code_open(struct hsa_code *out, const void *data, size_t size)
+{
+    Elf64_Ehdr header;
+
+    *out = (struct hsa_code){.data = data, .size = size};
+    if (!data || size < sizeof(header))
+        return false;
+    memcpy(&header, data, sizeof(header));
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
+        return false;
+    out->is_amdgpu = header.e_machine == EM_AMDGPU;
+    out->flags = header.e_flags;
+    return out->is_amdgpu || header.e_machine == EM_X86_64;
+}
+
+/* ---- sections ----------------------------------------------------------------------------------
+ */
+
+static bool section(const struct hsa_code *code, uint32_t index, Elf64_Shdr *out)
+{
+    Elf64_Ehdr header;
+    const void *at;
+
+    memcpy(&header, code->data, sizeof(header));
+    if (index >= header.e_shnum || header.e_shentsize != sizeof(*out))
+        return false;
+    at = part(code, header.e_shoff + (uint64_t)index * sizeof(*out), sizeof(*out));
+    if (at)
+        memcpy(out, at, sizeof(*out));
+    return at != NULL;
+}
+
+static bool section_of(const struct hsa_code *code, uint32_t type, Elf64_Shdr *out)
+{
+    for (uint32_t i = 0; section(code, i, out); i++)
+        if (out->sh_type == type)
+            return true;
+    return false;
+}
+
+/* The bytes that lie at an address of the loaded file. */
+static const void *at_address(const struct hsa_code *code, uint64_t address, uint64_t size)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+
+    memcpy(&header, code->data, sizeof(header));
+    for (uint32_t i = 0; i < header.e_phnum && header.e_phentsize == sizeof(segment); i++) {
+        const void *at =
+            part(code, header.e_phoff + (uint64_t)i * sizeof(segment), sizeof(segment));
+        if (!at)
+            return NULL;
+        memcpy(&segment, at, sizeof(segment));
+        uint64_t offset = address - segment.p_vaddr;
+        if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && offset < segment.p_filesz &&
+            size <= segment.p_filesz - offset)
+            return part(code, segment.p_offset + offset, size);
+    }
+    return NULL;
+}
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+/* AMD's metadata are a note. */
+static void add_metadata(const struct hsa_code *code, struct hsa_code_kernel *kernel)
+{
+    Elf64_Shdr notes;
+    Elf64_Nhdr note;
+
+    for (uint32_t i = 0; section(code, i, &notes); i++) {
+        const uint8_t *at =
+            notes.sh_type == SHT_NOTE ? part(code, notes.sh_offset, notes.sh_size) : NULL;
+        uint64_t left = at ? notes.sh_size : 0;
+        while (left > sizeof(note)) {
+            memcpy(&note, at, sizeof(note));
+            uint64_t name = ((uint64_t)note.n_namesz + 3) & ~3ull;
+            uint64_t size = ((uint64_t)note.n_descsz + 3) & ~3ull;
+            uint64_t whole = sizeof(note) + name + size;
+            if (whole > left)
+                break;
+            if (note.n_type == NT_AMDGPU_METADATA)
+                hsa_code_metadata(at + sizeof(note) + name, note.n_descsz, kernel);
+            at += whole;
+            left -= whole;
+        }
+    }
+}
+
+static void read_amd(const struct hsa_code *code, const uint8_t *descriptor,
+                     struct hsa_code_kernel *out)
+{
+    memcpy(&out->group_size, descriptor, 4);
+    memcpy(&out->private_size, descriptor + 4, 4);
+    memcpy(&out->arguments_size, descriptor + 8, 4);
+    add_metadata(code, out);
+}
+
+static bool read_own(const void *descriptor, struct hsa_code_kernel *out)
+{
+    struct tracesmith_hsa_kernel own;
+
+    memcpy(&own, descriptor, sizeof(own));
+    if (own.magic != TRACESMITH_HSA_KERNEL_MAGIC)
+        return false;
+    out->arguments_size = own.arguments_size;
+    out->group_size = own.group_size;
+    out->private_size = own.private_size;
+    out->has_arguments = true;
+    for (uint32_t i = 0; i < TRACESMITH_HSA_ARGUMENT_MAX && own.arguments[i].kind; i++) {
+        bool is_pointer = own.arguments[i].kind == TRACESMITH_HSA_ARGUMENT_POINTER;
+        struct hsa_code_argument *argument = &out->arguments[out->argument_count++];
+        argument->kind = is_pointer ? HSA_CODE_ARGUMENT_POINTER : HSA_CODE_ARGUMENT_VALUE;
+        argument->offset = own.arguments[i].offset;
+        argument->size = own.arguments[i].size;
+        tsm_format(argument->value_kind, sizeof(argument->value_kind), "%s",
+                   is_pointer ? "global_buffer" : "by_value");
+    }
+    return true;
+}
+
+static bool is_kernel_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 3 && strcmp(name + length - 3, ".kd") == 0;
+}
+
+/* False: the symbol is no kernel. */
+static bool read_kernel(const struct hsa_code *code, const Elf64_Sym *symbol, const char *name,
+                        struct hsa_code_kernel *out)
+{
+    size_t size = code->is_amdgpu ? DESCRIPTOR_SIZE : sizeof(struct tracesmith_hsa_kernel);
+    const void *descriptor = at_address(code, symbol->st_value, size);
+
+    memset(out, 0, sizeof(*out));
+    if (!is_kernel_name(name) || !descriptor || strlen(name) >= sizeof(out->name))
+        return false;
+    memcpy(out->name, name, strlen(name) + 1);
+    if (!code->is_amdgpu)
+        return read_own(descriptor, out);
+    read_amd(code, descriptor, out);
+    return true;
+}
+
+/* ---- symbols -----------------------------------------------------------------------------------
+ */
+
+static bool is_listed(const Elf64_Sym *symbol)
+{
+    unsigned binding = ELF64_ST_BIND(symbol->st_info);
+
+    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT &&
+           (binding == STB_GLOBAL || binding == STB_WEAK);
+}
+
+bool hsa_code_each(const struct hsa_code *code,
+                   bool (*visit)(void *user, const struct hsa_code_symbol *symbol), void *user)
+{
+    struct hsa_code_kernel kernel;
+    Elf64_Shdr symbols, names;
+    const uint8_t *table;
+    const char *text;
+
+    if (!section_of(code, SHT_DYNSYM, &symbols) || !section(code, symbols.sh_link, &names))
+        return true;
+    table = part(code, symbols.sh_offset, symbols.sh_size);
+    text = part(code, names.sh_offset, names.sh_size);
+    if (!table || !text || !names.sh_size || text[names.sh_size - 1] != '\0')
+        return true;
+    for (uint64_t i = 0; i + sizeof(Elf64_Sym) <= symbols.sh_size; i += sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, table + i, sizeof(symbol));
+        if (!is_listed(&symbol) || symbol.st_name >= names.sh_size)
+            continue;
+        struct hsa_code_symbol found = {
+            .name = text + symbol.st_name, .address = symbol.st_value, .size = symbol.st_size};
+        if (read_kernel(code, &symbol, found.name, &kernel))
+            found.kernel = &kernel;
+        if (!visit(user, &found))
+            return false;
+    }
+    return true;
+}
+
+struct search {
+    const char *name;
+    struct hsa_code_kernel *out;
+};
+
+static bool is_other(void *user, const struct hsa_code_symbol *symbol)
+{
+    const struct search *search = user;
+
+    if (!symbol->kernel || strcmp(symbol->name, search->name) != 0)
+        return true;
+    *search->out = *symbol->kernel;
+    return false;
+}
+
+bool hsa_code_kernel_find(const struct hsa_code *code, const char *name,
+                          struct hsa_code_kernel *out)
+{
+    struct search search = {name, out};
+
+    return !hsa_code_each(code, is_other, &search);
+}

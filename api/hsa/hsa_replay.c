@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HSA backend.
+ */
+#include "api/hsa/hsa_replay_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct tsm_backend_state {
+    struct hsa_replay replay;
+};
+
+/* ---- what replay functions share ---------------------------------------------------------------
+ */
+
+uint64_t hsa_slot(const struct sbt_record *record, uint32_t slot)
+{
+    return slot < record->slot_count ? record->slots[slot] : 0;
+}
+
+static uint64_t object_key(enum hsa_object object, uint64_t id)
+{
+    return (uint64_t)object << 32 | (uint32_t)id;
+}
+
+uint64_t hsa_object_find(const struct hsa_replay *replay, enum hsa_object object, uint64_t id)
+{
+    const uint64_t *found = id ? sbt_map_find(&replay->objects, object_key(object, id)) : NULL;
+
+    return found ? *found : 0;
+}
+
+int hsa_object_add(struct hsa_replay *replay, enum hsa_object object, uint64_t id, uint64_t value)
+{
+    bool added;
+    uint64_t *place = id ? sbt_map_insert(&replay->objects, object_key(object, id), &added) : NULL;
+
+    if (!id)
+        return tsm_fail(TSM_E_FORMAT, "an object without an id");
+    if (!place)
+        return tsm_fail(TSM_E_MEMORY, "no memory for objects");
+    if (!added)
+        return tsm_fail(TSM_E_FORMAT, "an object that is there already");
+    *place = value;
+    return 0;
+}
+
+int hsa_blob_read(struct hsa_replay *replay, const struct sbt_record *record, uint32_t slot,
+                  uint8_t **out, uint64_t *size)
+{
+    struct sbt_blob blob;
+    int got;
+
+    *out = NULL;
+    *size = 0;
+    if (slot >= record->slot_count || !sbt_record_blob(record, slot, &blob))
+        return tsm_fail(TSM_E_FORMAT, "has no bytes");
+    if (!blob.size)
+        return 0;
+    *out = malloc(blob.size);
+    if (!*out)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes", (unsigned long long)blob.size);
+    got = sbt_reader_blob(replay->reader, &blob, 0, *out, blob.size);
+    *size = blob.size;
+    if (got >= 0)
+        return 0;
+    free(*out);
+    *out = NULL;
+    return got;
+}
+
+/* ---- open and close ----------------------------------------------------------------------------
+ */
+
+static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reader,
+                        const struct tsm_replay_options *options)
+{
+    struct tsm_backend_state *state = calloc(1, sizeof(*state));
+
+    if (!state)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the HSA backend");
+    state->replay.reader = reader;
+    state->replay.options = options;
+    *out = state;
+    return 0;
+}
+
+static void backend_close(struct tsm_backend_state *state)
+{
+    struct hsa_replay *replay = &state->replay;
+
+    if (replay->is_up) {
+        hsa_streams_finish(replay);
+        hsa_signals_finish(replay);
+        hsa_code_finish(replay);
+    }
+    hsa_memory_finish(replay);
+    hsa_machine_close(replay);
+    sbt_map_finish(&replay->objects);
+    free(replay->streams);
+    free(state);
+}
+
+static int backend_plan(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    struct hsa_replay *replay = &state->replay;
+    uint64_t made;
+
+    if (SBT_TYPE_API(record->type) != SBT_API_HSA || !schema)
+        return 0;
+    made = record->type == TYPE_hsa_queue_create ? hsa_slot(record, SLOT_hsa_queue_create_stream)
+                                                 : record->stream;
+    if (made < SBT_STREAM_NONE && made >= replay->stream_count)
+        replay->stream_count = (uint32_t)made + 1;
+    if (record->flags & SBT_RECORD_FAILED)
+        return 0;
+    if (schema->kind == SBT_KIND_CREATE && record->type != TYPE_hsa_variable) {
+        int error =
+            hsa_memory_plan(&replay->memory, sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0),
+                            sbt_record_role(schema, record, SBT_ROLE_SIZE, 0));
+        if (error)
+            return error;
+    }
+    return hsa_machine_plan(replay, record);
+}
+
+static int backend_prepare(struct tsm_backend_state *state)
+{
+    struct hsa_replay *replay = &state->replay;
+    int error;
+
+    replay->streams = calloc((size_t)replay->stream_count + 1, sizeof(*replay->streams));
+    if (!replay->streams)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", replay->stream_count);
+    hsa_memory_keep(&replay->memory);
+    error = hsa_machine_open(replay);
+    if (!error)
+        hsa_memory_reserve(replay);
+    return error;
+}
+
+static uint64_t backend_translated(struct tsm_backend_state *state)
+{
+    return state->replay.memory.moved_count;
+}
+
+/* ---- records -----------------------------------------------------------------------------------
+ */
+
+static int carry_out(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    hsa_replay_function function = hsa_replay_find(record->type);
+
+    return function ? function(replay, record) : 0;
+}
+
+/* What the program wrote into memory that the GPU can read. */
+static int write_host(struct hsa_replay *replay, const struct sbt_record *record,
+                      const struct sbt_schema *schema)
+{
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+    int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    struct sbt_blob blob;
+    int got;
+
+    if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
+        return tsm_fail(TSM_E_FORMAT, "has no bytes");
+    if (!region || region->size - (address - region->address) < blob.size)
+        return 0; /* released meanwhile */
+    got = sbt_reader_blob(replay->reader, &blob, 0,
+                          (void *)(uintptr_t)(region->actual + (address - region->address)),
+                          blob.size);
+    return got < 0 ? got : 0;
+}
+
+static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
+        return write_host(&state->replay, record, schema);
+    return carry_out(&state->replay, record);
+}
+
+static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    return carry_out(&state->replay, record);
+}
+
+/* ---- waiting -----------------------------------------------------------------------------------
+ */
+
+static int backend_wait(struct tsm_backend_state *state, uint32_t number)
+{
+    struct hsa_stream *stream = hsa_stream_of(&state->replay, number);
+
+    /* Of the whole device there is nothing but its streams. */
+    return stream ? hsa_stream_wait(&state->replay, stream) : 0;
+}
+
+static bool is_load(uint32_t type)
+{
+    return type == TYPE_hsa_signal_load_scacquire || type == TYPE_hsa_signal_load_acquire ||
+           type == TYPE_hsa_signal_load_relaxed;
+}
+
+static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return is_load(record->type) || hsa_replay_find(record->type) != NULL;
+}
+
+static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    return carry_out(&state->replay, record);
+}
+
+/* ---- what came out -----------------------------------------------------------------------------
+ */
+
+static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
+                            uint64_t address, const uint8_t **data, uint64_t *size)
+{
+    const struct hsa_stream *found = hsa_stream_of(&state->replay, stream);
+
+    return found ? hsa_stream_received(found, position, data, size) : TSM_E_NOT_FOUND;
+}
+
+static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
+                           size_t *count)
+{
+    *regions = state->replay.memory.regions;
+    *count = state->replay.memory.region_count;
+    return 0;
+}
+
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    struct hsa_replay *replay = &state->replay;
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+    const void *from = (const void *)(uintptr_t)hsa_memory_translate(&replay->memory, address);
+    hsa_status_t status;
+
+    if (!region)
+        return tsm_fail(TSM_E_NOT_FOUND, "nothing at 0x%llx", (unsigned long long)address);
+    if (region->is_host) {
+        memcpy(out, from, size);
+        return 0;
+    }
+    status = replay->calls.hsa_memory_copy(out, from, size);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "reading memory", status);
+}
+
+static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
+{
+    struct hsa_replay *replay = &state->replay;
+    char name[65] = "no agent";
+
+    for (uint32_t i = 0; i < replay->here.agent_count; i++) {
+        const struct hsa_part *agent = &replay->here.agents[i];
+        if (i == 0 || agent->type == HSA_DEVICE_TYPE_GPU)
+            replay->calls.hsa_agent_get_info((hsa_agent_t){agent->raw}, HSA_AGENT_INFO_NAME, name);
+    }
+    tsm_format(out, size, "%s, HSA%s", name,
+               replay->is_emu && !replay->options->device ? " (there is no GPU here)" : "");
+}
+
+static bool backend_is_software(struct tsm_backend_state *state)
+{
+    return state->replay.is_emu;
+}
+
+const struct tsm_backend hsa_backend = {
+    .description = &hsa_description,
+    .open = backend_open,
+    .close = backend_close,
+    .plan = backend_plan,
+    .prepare = backend_prepare,
+    .translated = backend_translated,
+    .host = backend_host,
+    .submit = backend_submit,
+    .wait = backend_wait,
+    .owns_sync = backend_owns_sync,
+    .sync = backend_sync,
+    .readback = backend_readback,
+    .regions = backend_regions,
+    .read = backend_read,
+    .is_software = backend_is_software,
+    .describe = backend_describe,
+};

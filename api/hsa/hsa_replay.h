@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HSA backend. A replay function carries out one record on the runtime of the replay; objects
+ * are found by the ids of the recording, streams by their recorded numbers.
+ *
+ * Signals are real ones: packets and copies wait for each other as they did, by themselves. What
+ * the host did to a signal is done again in its place, and what the host waited for is waited for.
+ * Signals, readers and executables live until the end of the replay, because a recording does not
+ * say of all that a program knew when it destroyed them.
+ *
+ * Threads: as replay/backend.h says: objects are made by one thread while nothing else runs, and
+ * only looked up by others.
+ */
+#ifndef API_HSA_HSA_REPLAY_H
+#define API_HSA_HSA_REPLAY_H
+
+#include "api/hsa/hsa_calls.h"
+#include "api/hsa/hsa_code.h"
+#include "api/hsa/hsa_real.h"
+#include "format/map.h"
+#include "replay/backend.h"
+
+#define HSA_PAGE 4096u
+
+struct hsa_replay;
+
+typedef int (*hsa_replay_function)(struct hsa_replay *replay, const struct sbt_record *record);
+
+/* NULL: nothing is to be done for that record. */
+hsa_replay_function hsa_replay_find(uint32_t type);
+void hsa_real_load(struct hsa_real *out, void *(*symbol)(void *library, const char *name),
+                   void *library);
+
+/* ---- the machine (hsa_replay_machine.c) --------------------------------------------------------
+ */
+
+#define HSA_AGENT_MAX 64u
+#define HSA_POOL_MAX  256u
+
+/* An agent or a pool; a region is kept like a pool. Recorded ones have what was recorded. */
+struct hsa_part {
+    uint64_t id;    /* of the recording; 0: it is one of this machine */
+    uint64_t raw;   /* here; 0: there is none like it */
+    uint64_t agent; /* of a pool: id, or raw handle */
+    uint32_t type, segment, flags;
+    bool allocatable, host_access;
+    bool is_used; /* a record needs it */
+    char isa[64];
+};
+
+struct hsa_machine_parts {
+    struct hsa_part agents[HSA_AGENT_MAX], pools[HSA_POOL_MAX], regions[HSA_POOL_MAX];
+    uint32_t agent_count, pool_count, region_count;
+};
+
+int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record);
+/* Open a runtime that has everything that the trace needs. */
+int hsa_machine_open(struct hsa_replay *replay);
+void hsa_machine_close(struct hsa_replay *replay);
+hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id);
+/* The recorded pool or region, with its counterpart. NULL: there is none of this id. */
+const struct hsa_part *hsa_machine_pool(const struct hsa_replay *replay, uint64_t id);
+const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint64_t id);
+
+/* ---- memory (hsa_replay_memory.c) --------------------------------------------------------------
+ */
+
+enum hsa_how {
+    HSA_HOW_VIRTUAL,  /* hsa_amd_vmem: at its recorded address */
+    HSA_HOW_POOL,     /* where the runtime put it */
+    HSA_HOW_HOST,     /* the process's own pages, locked; at its address if they could be had */
+    HSA_HOW_VARIABLE, /* of an executable */
+};
+
+struct hsa_placed {
+    enum hsa_how how;
+    uint64_t handle; /* of HSA_HOW_VIRTUAL */
+    uint64_t mapped; /* bytes */
+};
+
+/* A range of recorded addresses, whole pages. */
+struct hsa_range {
+    uint64_t start, end;
+    bool is_kept;     /* by a mapping of ours, so far */
+    bool is_reserved; /* as virtual memory */
+};
+
+struct hsa_memory {
+    struct hsa_range *ranges;
+    size_t range_count, range_capacity;
+    struct tsm_region *regions; /* by recorded address */
+    struct hsa_placed *placed;  /* of each region */
+    size_t region_count, region_capacity;
+    uint64_t moved_count; /* ever */
+};
+
+int hsa_memory_plan(struct hsa_memory *m, uint64_t address, uint64_t size);
+/* Keep the ranges free: before the runtime is opened. */
+void hsa_memory_keep(struct hsa_memory *m);
+/* Reserve them: when it is open. */
+void hsa_memory_reserve(struct hsa_replay *replay);
+int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
+                     uint64_t size, uint64_t seq);
+int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
+int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
+                        uint64_t seq);
+int hsa_memory_release(struct hsa_replay *replay, uint64_t address);
+/* NULL: nothing of the recording is there. */
+const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address);
+/* Where a recorded address is now; itself when nothing was there. */
+uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address);
+void hsa_memory_finish(struct hsa_replay *replay);
+
+/* ---- signals (hsa_replay_signal.c) -------------------------------------------------------------
+ */
+
+struct hsa_signal_state {
+    hsa_signal_t raw;
+    /* The value that it will have when everything that was sent is complete; `is_known`: the host
+     * did nothing to it that makes this a guess. */
+    int64_t expected;
+    bool is_known;
+};
+
+/* NULL for id 0, and when none was made. */
+struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64_t id);
+hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
+/* A command was sent that will count it down. */
+void hsa_signal_sent(struct hsa_signal_state *signal);
+/* Wait until what was sent is complete, as far as that is known. */
+void hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal);
+void hsa_signals_finish(struct hsa_replay *replay);
+
+/* ---- streams (hsa_replay_queue.c) --------------------------------------------------------------
+ */
+
+#define HSA_FLIGHT_MAX 64u
+
+struct hsa_stream {
+    hsa_queue_t *queue; /* NULL: of copies */
+    uint64_t sent;      /* packets */
+    hsa_signal_t fence;
+    /* Memory for arguments: given out until the stream has been waited for. */
+    struct hsa_arguments *arguments;
+    /* Of copies: what they count down, the newest ones. */
+    struct hsa_signal_state *flight[HSA_FLIGHT_MAX];
+    uint64_t flight_count;
+    /* Where bytes for the host went, the newest ones. */
+    struct hsa_received {
+        uint64_t position, size;
+        const uint8_t *data;
+    } received[HSA_FLIGHT_MAX];
+    uint64_t received_count;
+    uint8_t *own; /* the newest one's, when it is memory of ours */
+};
+
+struct hsa_stream *hsa_stream_of(struct hsa_replay *replay, uint32_t number);
+/* `size` bytes that a kernel can read, aligned to 64. NULL: no memory. */
+void *hsa_stream_arguments(struct hsa_replay *replay, struct hsa_stream *stream, size_t size);
+/* Put a packet of 64 bytes into the stream's queue. */
+int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const void *packet);
+int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream);
+/* The command at `position` writes `size` bytes at `data`. With `own` that is from malloc(), and is
+ * the stream's until the next of that kind. */
+void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uint8_t *data,
+                         uint64_t size, uint8_t *own);
+/* TSM_E_NOT_FOUND: that command gives no bytes back. */
+int hsa_stream_received(const struct hsa_stream *stream, uint64_t position, const uint8_t **data,
+                        uint64_t *size);
+void hsa_streams_finish(struct hsa_replay *replay);
+
+/* ---- code (hsa_replay_code.c) ------------------------------------------------------------------
+ */
+
+struct hsa_kernel_state {
+    uint64_t object;
+    bool has_info;
+    struct hsa_code_kernel info;
+};
+
+struct hsa_kernel_state *hsa_kernel_find(const struct hsa_replay *replay, uint64_t id);
+void hsa_code_finish(struct hsa_replay *replay);
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+struct hsa_replay {
+    struct sbt_reader *reader;
+    const struct tsm_replay_options *options;
+    struct hsa_real calls;
+    void *library;
+    char path[512];
+    bool is_emu, is_up, has_virtual;
+    struct hsa_machine_parts recorded, here;
+    struct hsa_memory memory;
+    struct hsa_stream *streams;
+    uint32_t stream_count;
+    struct sbt_map objects; /* type << 32 | id -> state, or the raw handle */
+};
+
+int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status);
+/* 0 when the record has no such slot. */
+uint64_t hsa_slot(const struct sbt_record *record, uint32_t slot);
+uint64_t hsa_object_find(const struct hsa_replay *replay, enum hsa_object object, uint64_t id);
+int hsa_object_add(struct hsa_replay *replay, enum hsa_object object, uint64_t id, uint64_t value);
+/* The bytes of a BLOB field, malloc()ed; *size 0 and NULL for none. */
+int hsa_blob_read(struct hsa_replay *replay, const struct sbt_record *record, uint32_t slot,
+                  uint8_t **out, uint64_t *size);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies. What went to or came from memory of the program that the GPU does not know goes to or
+ * comes from memory of ours.
+ */
+#include "api/hsa/hsa_replay_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/* Where the copy goes: a region's memory, or memory of ours for memory of the program. */
+static int destination(struct hsa_replay *replay, const struct sbt_record *record, uint64_t address,
+                       uint64_t size, uint8_t **out)
+{
+    struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+
+    if (!stream)
+        return tsm_fail(TSM_E_FORMAT, "a copy on no stream");
+    *out = region ? pointer(hsa_memory_translate(&replay->memory, address)) : malloc(size + 1);
+    if (!*out)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes", (unsigned long long)size);
+    if (!region || region->is_host)
+        hsa_stream_receives(stream, record->position, *out, size, region ? NULL : *out);
+    return 0;
+}
+
+int replay_hsa_memory_copy(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    uint64_t src = hsa_slot(record, SLOT_hsa_memory_copy_src);
+    uint64_t size = hsa_slot(record, SLOT_hsa_memory_copy_size), payload_size;
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+    uint8_t *payload = NULL, *to;
+    int error = hsa_blob_read(replay, record, SLOT_hsa_memory_copy_bytes, &payload, &payload_size);
+
+    if (!error && size &&
+        !(payload ? payload_size == size : hsa_memory_find(&replay->memory, src) != NULL))
+        error = tsm_fail(TSM_E_FORMAT, "a copy from memory that was never made");
+    if (!error)
+        error = destination(replay, record, hsa_slot(record, SLOT_hsa_memory_copy_dst), size, &to);
+    if (!error && size)
+        status = replay->calls.hsa_memory_copy(
+            to, payload ? payload : pointer(hsa_memory_translate(&replay->memory, src)), size);
+    free(payload);
+    if (error)
+        return error;
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_memory_copy", status);
+}
+
+/* Memory of the host may be pages of ours, which the runtime does not fill. */
+static void fill_host(uint8_t *at, uint32_t value, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        memcpy(at + i * sizeof(value), &value, sizeof(value));
+}
+
+int replay_hsa_amd_memory_fill(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    uint64_t address = hsa_slot(record, SLOT_hsa_amd_memory_fill_ptr);
+    uint32_t value = (uint32_t)hsa_slot(record, SLOT_hsa_amd_memory_fill_value);
+    uint64_t count = hsa_slot(record, SLOT_hsa_amd_memory_fill_count);
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+    void *at = pointer(hsa_memory_translate(&replay->memory, address));
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+
+    if (!region || count > (region->size - (address - region->address)) / sizeof(value))
+        return tsm_fail(TSM_E_FORMAT, "fills memory that was never made");
+    if (region->is_host)
+        fill_host(at, value, count);
+    else
+        status = replay->calls.hsa_amd_memory_fill(at, value, count);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_fill", status);
+}
+
+/* ---- asynchronous ------------------------------------------------------------------------------
+ */
+
+static hsa_signal_t *read_deps(const struct hsa_replay *replay, const struct sbt_record *record,
+                               uint32_t *count)
+{
+    const uint8_t *bytes;
+    hsa_signal_t *deps;
+    size_t size;
+
+    *count = 0;
+    if (!sbt_record_bytes(record, SLOT_hsa_amd_memory_async_copy_dep_signals, &bytes, &size))
+        return NULL;
+    deps = malloc(size + sizeof(*deps));
+    for (size_t i = 0; deps && i < size / sizeof(uint64_t); i++) {
+        uint64_t id;
+        memcpy(&id, bytes + i * sizeof(id), sizeof(id));
+        deps[*count] = hsa_signal_raw(replay, id);
+        *count += deps[*count].handle != 0;
+    }
+    return deps;
+}
+
+int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    uint64_t dst = hsa_slot(record, SLOT_hsa_amd_memory_async_copy_dst);
+    uint64_t src = hsa_slot(record, SLOT_hsa_amd_memory_async_copy_src);
+    struct hsa_signal_state *completion =
+        hsa_signal_find(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_completion_signal));
+    hsa_status_t status;
+    struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
+    uint64_t size = hsa_slot(record, SLOT_hsa_amd_memory_async_copy_size);
+    uint32_t dep_count;
+    hsa_signal_t *deps;
+    uint8_t *to;
+    int error;
+
+    if (!hsa_memory_find(&replay->memory, dst) || !hsa_memory_find(&replay->memory, src))
+        return tsm_fail(TSM_E_FORMAT, "a copy of memory that was never made");
+    if (!completion)
+        return tsm_fail(TSM_E_FORMAT, "a copy without a signal");
+    error = destination(replay, record, dst, size, &to);
+    if (error)
+        return error;
+    deps = read_deps(replay, record, &dep_count);
+    if (!deps)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
+    hsa_signal_sent(completion);
+    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+    status = replay->calls.hsa_amd_memory_async_copy(
+        to, hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_dst_agent)),
+        pointer(hsa_memory_translate(&replay->memory, src)),
+        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_src_agent)), size,
+        dep_count, dep_count ? deps : NULL, completion->raw);
+    free(deps);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_async_copy", status);
+}

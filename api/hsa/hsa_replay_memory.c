@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory at its recorded addresses. With virtual memory (hsa_amd_vmem) the runtime puts it there.
+ * Without, the host's memory is pages of this process, at those addresses, which are locked; memory
+ * of a GPU is then wherever the runtime puts it, and addresses of it are translated in what the
+ * trace says are addresses.
+ */
+#include "api/hsa/hsa_replay_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+static uint64_t page_start(uint64_t address)
+{
+    return address & ~(uint64_t)(HSA_PAGE - 1);
+}
+
+static uint64_t page_end(uint64_t address)
+{
+    return page_start(address + HSA_PAGE - 1);
+}
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------
+ */
+
+int hsa_memory_plan(struct hsa_memory *m, uint64_t address, uint64_t size)
+{
+    struct hsa_range range = {page_start(address), page_end(address + size), false, false};
+
+    if (!address || !size || range.end <= range.start)
+        return 0;
+    if (m->range_count && m->ranges[m->range_count - 1].start <= range.start &&
+        m->ranges[m->range_count - 1].end >= range.end)
+        return 0;
+    if (m->range_count == m->range_capacity) {
+        size_t more = m->range_capacity ? m->range_capacity * 2 : 64;
+        struct hsa_range *grown = realloc(m->ranges, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for %zu address ranges", more);
+        m->ranges = grown;
+        m->range_capacity = more;
+    }
+    m->ranges[m->range_count++] = range;
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct hsa_range *x = a, *y = b;
+
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Those that touch become one. */
+static void merge(struct hsa_memory *m)
+{
+    size_t kept = 0;
+
+    if (m->range_count)
+        qsort(m->ranges, m->range_count, sizeof(*m->ranges), by_start);
+    for (size_t i = 0; i < m->range_count; i++) {
+        if (kept && m->ranges[i].start <= m->ranges[kept - 1].end) {
+            if (m->ranges[i].end > m->ranges[kept - 1].end)
+                m->ranges[kept - 1].end = m->ranges[i].end;
+            continue;
+        }
+        m->ranges[kept++] = m->ranges[i];
+    }
+    m->range_count = kept;
+}
+
+static bool map_free(uint64_t start, uint64_t end)
+{
+    void *got = mmap(pointer(start), end - start, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+    if (got != MAP_FAILED && got != pointer(start))
+        munmap(got, end - start);
+    return got == pointer(start);
+}
+
+void hsa_memory_keep(struct hsa_memory *m)
+{
+    merge(m);
+    for (size_t i = 0; i < m->range_count; i++)
+        m->ranges[i].is_kept = map_free(m->ranges[i].start, m->ranges[i].end);
+}
+
+void hsa_memory_reserve(struct hsa_replay *replay)
+{
+    struct hsa_memory *m = &replay->memory;
+
+    for (size_t i = 0; i < m->range_count && replay->has_virtual; i++) {
+        struct hsa_range *range = &m->ranges[i];
+        uint64_t size = range->end - range->start;
+        void *got = NULL;
+        if (!range->is_kept)
+            continue;
+        munmap(pointer(range->start), size);
+        range->is_kept = false;
+        if (replay->calls.hsa_amd_vmem_address_reserve(&got, size, range->start, 0) ==
+            HSA_STATUS_SUCCESS) {
+            range->is_reserved = got == pointer(range->start);
+            if (!range->is_reserved)
+                replay->calls.hsa_amd_vmem_address_free(got, size);
+        }
+        if (!range->is_reserved)
+            range->is_kept = map_free(range->start, range->end);
+    }
+}
+
+static const struct hsa_range *range_of(const struct hsa_memory *m, uint64_t address, uint64_t size)
+{
+    for (size_t low = 0, high = m->range_count; low < high;) {
+        size_t middle = (low + high) / 2;
+        const struct hsa_range *range = &m->ranges[middle];
+        if (address < range->start)
+            high = middle;
+        else if (address >= range->end)
+            low = middle + 1;
+        else
+            return size <= range->end - address ? range : NULL;
+    }
+    return NULL;
+}
+
+/* ---- regions -----------------------------------------------------------------------------------
+ */
+
+static size_t region_after(const struct hsa_memory *m, uint64_t address)
+{
+    size_t low = 0, high = m->region_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (m->regions[middle].address > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address)
+{
+    size_t at = region_after(m, address);
+
+    if (!at || address - m->regions[at - 1].address >= m->regions[at - 1].size)
+        return NULL;
+    return &m->regions[at - 1];
+}
+
+uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address)
+{
+    const struct tsm_region *region = hsa_memory_find(m, address);
+
+    return region ? region->actual + (address - region->address) : address;
+}
+
+static int grow(struct hsa_memory *m)
+{
+    size_t more = m->region_capacity ? m->region_capacity * 2 : 64;
+    struct tsm_region *regions = realloc(m->regions, more * sizeof(*regions));
+    if (regions)
+        m->regions = regions;
+    struct hsa_placed *placed = realloc(m->placed, more * sizeof(*placed));
+    if (placed)
+        m->placed = placed;
+    if (!regions || !placed)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", more);
+    m->region_capacity = more;
+    return 0;
+}
+
+#define SHIFT(array, to, from, count)                                                              \
+    memmove(&(array)[to], &(array)[from], (count) * sizeof((array)[0]))
+
+static int add_region(struct hsa_memory *m, const struct tsm_region *region,
+                      const struct hsa_placed *placed)
+{
+    int error = m->region_count == m->region_capacity ? grow(m) : 0;
+    size_t at = region_after(m, region->address);
+
+    if (error)
+        return error;
+    SHIFT(m->regions, at + 1, at, m->region_count - at);
+    SHIFT(m->placed, at + 1, at, m->region_count - at);
+    m->regions[at] = *region;
+    m->placed[at] = *placed;
+    m->region_count++;
+    m->moved_count += region->actual != region->address && placed->how != HSA_HOW_VARIABLE;
+    return 0;
+}
+
+/* ---- making ------------------------------------------------------------------------------------
+ */
+
+static hsa_status_t allow_all(struct hsa_replay *replay, void *memory)
+{
+    hsa_agent_t agents[HSA_AGENT_MAX];
+    uint32_t count = replay->here.agent_count;
+
+    for (uint32_t i = 0; i < count; i++)
+        agents[i].handle = replay->here.agents[i].raw;
+    return replay->calls.hsa_amd_agents_allow_access(count, agents, NULL, memory);
+}
+
+static hsa_status_t map_virtual(struct hsa_replay *replay, const struct hsa_part *pool,
+                                uint64_t address, struct hsa_placed *placed)
+{
+    const struct hsa_real *calls = &replay->calls;
+    hsa_memory_access_t access[HSA_AGENT_MAX];
+    hsa_vmem_handle_t handle;
+    hsa_status_t status;
+
+    for (uint32_t i = 0; i < replay->here.agent_count; i++)
+        access[i] = (hsa_memory_access_t){HSA_ACCESS_PERMISSION_RW, {replay->here.agents[i].raw}};
+    status = calls->hsa_amd_vmem_handle_create((hsa_amd_memory_pool_t){pool->raw}, placed->mapped,
+                                               0, 0, &handle);
+    if (status != HSA_STATUS_SUCCESS)
+        return status;
+    placed->handle = handle.handle;
+    status = calls->hsa_amd_vmem_map(pointer(address), placed->mapped, 0, handle, 0);
+    if (status == HSA_STATUS_SUCCESS) {
+        status = calls->hsa_amd_vmem_set_access(pointer(address), placed->mapped, access,
+                                                replay->here.agent_count);
+        if (status != HSA_STATUS_SUCCESS)
+            calls->hsa_amd_vmem_unmap(pointer(address), placed->mapped);
+    }
+    if (status != HSA_STATUS_SUCCESS)
+        calls->hsa_amd_vmem_handle_release(handle);
+    return status;
+}
+
+static int fill(struct hsa_replay *replay, const struct tsm_region *region, uint64_t size)
+{
+    uint32_t value = 0x01010101u * replay->options->fresh_memory;
+    hsa_status_t status =
+        replay->calls.hsa_amd_memory_fill(pointer(region->actual), value, size / sizeof(value));
+
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "filling fresh memory", status);
+}
+
+static int allocate_anywhere(struct hsa_replay *replay, const struct hsa_part *pool,
+                             struct tsm_region *region)
+{
+    void *got = NULL;
+    hsa_status_t status = replay->calls.hsa_amd_memory_pool_allocate(
+        (hsa_amd_memory_pool_t){pool->raw}, page_end(region->size), 0, &got);
+
+    if (status != HSA_STATUS_SUCCESS)
+        return hsa_fail(replay, "hsa_amd_memory_pool_allocate", status);
+    allow_all(replay, got); /* what cannot be allowed is allowed anyway, or not needed */
+    region->actual = (uintptr_t)got;
+    return 0;
+}
+
+int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
+                     uint64_t size, uint64_t seq)
+{
+    const struct hsa_range *range = range_of(&replay->memory, address, size);
+    struct tsm_region region = {address, address, size, seq, pool->host_access};
+    struct hsa_placed placed = {HSA_HOW_VIRTUAL, 0, page_end(size)};
+    int error = 0;
+
+    if (!range || !range->is_reserved || address % HSA_PAGE ||
+        map_virtual(replay, pool, address, &placed) != HSA_STATUS_SUCCESS) {
+        if (pool->host_access && range && range->is_kept)
+            return hsa_memory_lock(replay, address, size, seq);
+        placed.how = HSA_HOW_POOL;
+        error = allocate_anywhere(replay, pool, &region);
+    }
+    if (!error && !pool->host_access)
+        error = fill(replay, &region, placed.mapped);
+    return error ? error : add_region(&replay->memory, &region, &placed);
+}
+
+/* Pages of this process for memory of the recorded one. */
+static bool map_host(struct hsa_memory *m, uint64_t address, uint64_t size, uint64_t *actual)
+{
+    const struct hsa_range *range = range_of(m, address, size);
+    uint64_t start = page_start(address), length = page_end(address + size) - start;
+    void *got;
+
+    if (range && (range->is_kept || range->is_reserved) &&
+        mprotect(pointer(start), length, PROT_READ | PROT_WRITE) == 0) {
+        memset(pointer(address), 0, size);
+        *actual = address;
+        return true;
+    }
+    got = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *actual = (uintptr_t)got + (address - start);
+    return got != MAP_FAILED;
+}
+
+int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
+{
+    struct tsm_region region = {address, 0, size, seq, true};
+    struct hsa_placed placed = {HSA_HOW_HOST, 0, size};
+    void *agent_pointer = NULL;
+    hsa_status_t status;
+
+    if (!map_host(&replay->memory, address, size, &region.actual))
+        return tsm_fail(TSM_E_MEMORY, "no host memory for 0x%llx", (unsigned long long)address);
+    status =
+        replay->calls.hsa_amd_memory_lock(pointer(region.actual), size, NULL, 0, &agent_pointer);
+    if (status != HSA_STATUS_SUCCESS)
+        return hsa_fail(replay, "hsa_amd_memory_lock", status);
+    return add_region(&replay->memory, &region, &placed);
+}
+
+int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
+                        uint64_t seq)
+{
+    struct tsm_region region = {address, actual, size, seq, false};
+    struct hsa_placed placed = {HSA_HOW_VARIABLE, 0, 0};
+
+    return size ? add_region(&replay->memory, &region, &placed) : 0;
+}
+
+/* ---- release -----------------------------------------------------------------------------------
+ */
+
+static hsa_status_t release(struct hsa_replay *replay, const struct tsm_region *region,
+                            const struct hsa_placed *placed)
+{
+    const struct hsa_real *calls = &replay->calls;
+    hsa_status_t status;
+
+    switch (placed->how) {
+    case HSA_HOW_VIRTUAL:
+        status = calls->hsa_amd_vmem_unmap(pointer(region->actual), placed->mapped);
+        calls->hsa_amd_vmem_handle_release((hsa_vmem_handle_t){placed->handle});
+        return status;
+    case HSA_HOW_POOL:
+        return calls->hsa_amd_memory_pool_free(pointer(region->actual));
+    case HSA_HOW_HOST: /* the pages stay: others may share them */
+        return calls->hsa_amd_memory_unlock(pointer(region->actual));
+    case HSA_HOW_VARIABLE:
+        break;
+    }
+    return HSA_STATUS_SUCCESS;
+}
+
+static void remove_region(struct hsa_memory *m, size_t at)
+{
+    SHIFT(m->regions, at, at + 1, m->region_count - at - 1);
+    SHIFT(m->placed, at, at + 1, m->region_count - at - 1);
+    m->region_count--;
+}
+
+int hsa_memory_release(struct hsa_replay *replay, uint64_t address)
+{
+    struct hsa_memory *m = &replay->memory;
+    size_t at = region_after(m, address);
+    hsa_status_t status;
+
+    if (!at || m->regions[at - 1].address != address)
+        return 0;
+    status = release(replay, &m->regions[at - 1], &m->placed[at - 1]);
+    remove_region(m, at - 1);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "freeing memory", status);
+}
+
+void hsa_memory_finish(struct hsa_replay *replay)
+{
+    struct hsa_memory *m = &replay->memory;
+
+    for (; m->region_count; m->region_count--)
+        release(replay, &m->regions[m->region_count - 1], &m->placed[m->region_count - 1]);
+    for (size_t i = 0; i < m->range_count; i++) {
+        const struct hsa_range *range = &m->ranges[i];
+        if (range->is_reserved)
+            replay->calls.hsa_amd_vmem_address_free(pointer(range->start),
+                                                    range->end - range->start);
+        else if (range->is_kept)
+            munmap(pointer(range->start), range->end - range->start);
+    }
+    free(m->ranges);
+    free(m->regions);
+    free(m->placed);
+    memset(m, 0, sizeof(*m));
+}
+
+/* ---- records -----------------------------------------------------------------------------------
+ */
+
+int replay_hsa_amd_memory_pool_allocate(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    const struct hsa_part *pool =
+        hsa_machine_pool(replay, hsa_slot(record, SLOT_hsa_amd_memory_pool_allocate_memory_pool));
+
+    if (!pool)
+        return tsm_fail(TSM_E_FORMAT, "memory of a pool that the trace does not describe");
+    return hsa_memory_place(replay, pool, hsa_slot(record, SLOT_hsa_amd_memory_pool_allocate_ptr),
+                            hsa_slot(record, SLOT_hsa_amd_memory_pool_allocate_size), record->seq);
+}
+
+int replay_hsa_amd_memory_pool_free(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_amd_memory_pool_free_ptr));
+}
+
+/* A pool of the region's agent with the same properties is the same memory. */
+int replay_hsa_memory_allocate(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    const struct hsa_part *region =
+        hsa_machine_region(replay, hsa_slot(record, SLOT_hsa_memory_allocate_region));
+
+    for (uint32_t i = 0; region && i < replay->recorded.pool_count; i++) {
+        const struct hsa_part *pool = &replay->recorded.pools[i];
+        if (pool->agent == region->agent && pool->flags == region->flags && pool->raw)
+            return hsa_memory_place(replay, pool, hsa_slot(record, SLOT_hsa_memory_allocate_ptr),
+                                    hsa_slot(record, SLOT_hsa_memory_allocate_size), record->seq);
+    }
+    return tsm_fail(TSM_E_UNSUPPORTED, "memory of a region that no pool is like");
+}
+
+int replay_hsa_memory_free(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_memory_free_ptr));
+}
+
+/* All agents were allowed when it was made. */
+int replay_hsa_amd_agents_allow_access(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return 0;
+}
+
+int replay_hsa_amd_memory_lock(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_lock(replay, hsa_slot(record, SLOT_hsa_amd_memory_lock_host_ptr),
+                           hsa_slot(record, SLOT_hsa_amd_memory_lock_size), record->seq);
+}
+
+int replay_hsa_amd_memory_lock_to_pool(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_lock(replay, hsa_slot(record, SLOT_hsa_amd_memory_lock_to_pool_host_ptr),
+                           hsa_slot(record, SLOT_hsa_amd_memory_lock_to_pool_size), record->seq);
+}
+
+int replay_hsa_amd_memory_unlock(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_amd_memory_unlock_host_ptr));
+}
+
+int replay_hsa_memory_register(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_lock(replay, hsa_slot(record, SLOT_hsa_memory_register_ptr),
+                           hsa_slot(record, SLOT_hsa_memory_register_size), record->seq);
+}
+
+int replay_hsa_memory_deregister(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_memory_deregister_ptr));
+}

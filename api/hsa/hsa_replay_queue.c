@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Queues, and what else a stream of the recording needs here.
+ */
+#include "api/hsa/hsa_replay_calls.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_SIZE  ((size_t)1 << 20)
+#define PACKET_SIZE 64u
+#define HEADER(type)                                                                               \
+    ((uint32_t)(type) << HSA_PACKET_HEADER_TYPE | 1u << HSA_PACKET_HEADER_BARRIER |                \
+     HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |                           \
+     HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE)
+
+struct hsa_arguments {
+    struct hsa_arguments *next;
+    uint8_t *memory;
+    size_t used, size;
+};
+
+struct hsa_stream *hsa_stream_of(struct hsa_replay *replay, uint32_t number)
+{
+    return number < replay->stream_count ? &replay->streams[number] : NULL;
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------
+ */
+
+static uint64_t arguments_pool(const struct hsa_replay *replay)
+{
+    for (uint32_t i = 0; i < replay->here.pool_count; i++)
+        if (replay->here.pools[i].flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT)
+            return replay->here.pools[i].raw;
+    return 0;
+}
+
+static struct hsa_arguments *add_chunk(struct hsa_replay *replay, struct hsa_stream *stream,
+                                       size_t size)
+{
+    struct hsa_arguments *chunk = calloc(1, sizeof(*chunk));
+    void *memory = NULL;
+
+    if (!chunk)
+        return NULL;
+    chunk->size = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+    if (replay->calls.hsa_amd_memory_pool_allocate((hsa_amd_memory_pool_t){arguments_pool(replay)},
+                                                   chunk->size, 0, &memory) != HSA_STATUS_SUCCESS) {
+        free(chunk);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < replay->here.agent_count; i++)
+        replay->calls.hsa_amd_agents_allow_access(1, &(hsa_agent_t){replay->here.agents[i].raw},
+                                                  NULL, memory);
+    chunk->memory = memory;
+    chunk->next = stream->arguments;
+    stream->arguments = chunk;
+    return chunk;
+}
+
+void *hsa_stream_arguments(struct hsa_replay *replay, struct hsa_stream *stream, size_t size)
+{
+    struct hsa_arguments *chunk = stream->arguments;
+    void *given;
+
+    size = (size + 63) & ~(size_t)63;
+    if (!chunk || size > chunk->size - chunk->used)
+        chunk = add_chunk(replay, stream, size);
+    if (!chunk)
+        return NULL;
+    given = chunk->memory + chunk->used;
+    chunk->used += size;
+    return given;
+}
+
+/* All but one chunk go. */
+static void drop_arguments(struct hsa_replay *replay, struct hsa_stream *stream, bool all)
+{
+    while (stream->arguments && (all || stream->arguments->next)) {
+        struct hsa_arguments *chunk = stream->arguments;
+        stream->arguments = chunk->next;
+        replay->calls.hsa_amd_memory_pool_free(chunk->memory);
+        free(chunk);
+    }
+    if (stream->arguments)
+        stream->arguments->used = 0;
+}
+
+/* ---- packets -----------------------------------------------------------------------------------
+ */
+
+int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const void *packet)
+{
+    const struct hsa_real *calls = &replay->calls;
+    hsa_queue_t *queue = stream->queue;
+    uint64_t index;
+    uint8_t *place;
+    uint32_t head;
+
+    if (!queue)
+        return tsm_fail(TSM_E_FORMAT, "a packet on a stream that is no queue");
+    index = calls->hsa_queue_add_write_index_scacq_screl(queue, 1);
+    while (index - calls->hsa_queue_load_read_index_scacquire(queue) >= queue->size)
+        sched_yield();
+    place = (uint8_t *)queue->base_address + (index & (queue->size - 1)) * PACKET_SIZE;
+    memcpy(&head, packet, sizeof(head));
+    memcpy(place + sizeof(head), (const uint8_t *)packet + sizeof(head),
+           PACKET_SIZE - sizeof(head));
+    __atomic_store_n((uint32_t *)(void *)place, head, __ATOMIC_RELEASE);
+    calls->hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+    stream->sent++;
+    return 0;
+}
+
+static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream)
+{
+    hsa_barrier_and_packet_t barrier = {.completion_signal = stream->fence};
+    const uint32_t head = HEADER(HSA_PACKET_TYPE_BARRIER_AND);
+    int error;
+
+    if (!stream->sent)
+        return 0;
+    memcpy(&barrier, &head, sizeof(head));
+    replay->calls.hsa_signal_store_screlease(stream->fence, 1);
+    error = hsa_stream_send(replay, stream, &barrier);
+    if (!error)
+        replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1,
+                                                UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+    stream->sent = 0;
+    return error;
+}
+
+int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream)
+{
+    uint64_t count = stream->flight_count < HSA_FLIGHT_MAX ? stream->flight_count : HSA_FLIGHT_MAX;
+    int error = stream->queue ? wait_queue(replay, stream) : 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        hsa_signal_settle(replay, stream->flight[i]);
+    stream->flight_count = 0;
+    if (!error && stream->arguments)
+        drop_arguments(replay, stream, false);
+    return error;
+}
+
+/* ---- bytes for the host ------------------------------------------------------------------------
+ */
+
+void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uint8_t *data,
+                         uint64_t size, uint8_t *own)
+{
+    for (uint32_t i = 0; own && i < HSA_FLIGHT_MAX; i++)
+        if (stream->own && stream->received[i].data == stream->own)
+            stream->received[i].data = NULL;
+    if (own) {
+        free(stream->own);
+        stream->own = own;
+    }
+    stream->received[stream->received_count++ % HSA_FLIGHT_MAX] =
+        (struct hsa_received){position, size, data};
+}
+
+int hsa_stream_received(const struct hsa_stream *stream, uint64_t position, const uint8_t **data,
+                        uint64_t *size)
+{
+    for (uint32_t i = 0; i < HSA_FLIGHT_MAX; i++) {
+        const struct hsa_received *received = &stream->received[i];
+        if (received->position != position || !received->data)
+            continue;
+        *data = received->data;
+        *size = received->size;
+        return 0;
+    }
+    return TSM_E_NOT_FOUND;
+}
+
+/* ---- records -----------------------------------------------------------------------------------
+ */
+
+int replay_hsa_queue_create(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    uint64_t number = hsa_slot(record, SLOT_hsa_queue_create_stream);
+    struct hsa_stream *stream = hsa_stream_of(replay, (uint32_t)number);
+    hsa_agent_t agent = hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_queue_create_agent));
+    hsa_status_t status;
+
+    if (!stream)
+        return tsm_fail(TSM_E_FORMAT, "a queue without a stream");
+    status = replay->calls.hsa_signal_create(1, 0, NULL, &stream->fence);
+    if (status == HSA_STATUS_SUCCESS)
+        status = replay->calls.hsa_queue_create(
+            agent, (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_size),
+            (hsa_queue_type32_t)hsa_slot(record, SLOT_hsa_queue_create_type), NULL, NULL,
+            (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_private_segment_size),
+            (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_group_segment_size), &stream->queue);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_queue_create", status);
+}
+
+static void end_queue(struct hsa_replay *replay, struct hsa_stream *stream)
+{
+    if (stream->queue)
+        replay->calls.hsa_queue_destroy(stream->queue);
+    if (stream->fence.handle)
+        replay->calls.hsa_signal_destroy(stream->fence);
+    drop_arguments(replay, stream, true);
+    free(stream->own);
+    memset(stream, 0, sizeof(*stream));
+}
+
+int replay_hsa_queue_destroy(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    struct hsa_stream *stream =
+        hsa_stream_of(replay, (uint32_t)hsa_slot(record, SLOT_hsa_queue_destroy_stream));
+    int error;
+
+    if (!stream || !stream->queue)
+        return 0;
+    error = hsa_stream_wait(replay, stream);
+    end_queue(replay, stream);
+    return error;
+}
+
+void hsa_streams_finish(struct hsa_replay *replay)
+{
+    for (uint32_t i = 0; replay->streams && i < replay->stream_count; i++)
+        end_queue(replay, &replay->streams[i]);
+    free(replay->streams);
+    replay->streams = NULL;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Signals: those of the recording are real signals here, with the same values.
+ */
+#include "api/hsa/hsa_replay_calls.h"
+
+#include <stdlib.h>
+
+struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64_t id)
+{
+    return (void *)(uintptr_t)hsa_object_find(replay, HSA_OBJECT_SIGNAL, id);
+}
+
+hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id)
+{
+    const struct hsa_signal_state *signal = hsa_signal_find(replay, id);
+
+    return signal ? signal->raw : (hsa_signal_t){0};
+}
+
+/* ---- what it will be ---------------------------------------------------------------------------
+ */
+
+void hsa_signal_sent(struct hsa_signal_state *signal)
+{
+    if (signal)
+        __atomic_fetch_sub(&signal->expected, 1, __ATOMIC_SEQ_CST);
+}
+
+void hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
+{
+    if (signal && signal->is_known)
+        replay->calls.hsa_signal_wait_scacquire(
+            signal->raw, HSA_SIGNAL_CONDITION_LT,
+            __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) + 1, UINT64_MAX,
+            HSA_WAIT_STATE_BLOCKED);
+}
+
+/* ---- making ------------------------------------------------------------------------------------
+ */
+
+static int make(struct hsa_replay *replay, uint64_t id, int64_t value)
+{
+    struct hsa_signal_state *signal = calloc(1, sizeof(*signal));
+    hsa_status_t status;
+    int error;
+
+    if (!signal)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a signal");
+    status = replay->calls.hsa_signal_create(value, 0, NULL, &signal->raw);
+    if (status != HSA_STATUS_SUCCESS) {
+        free(signal);
+        return hsa_fail(replay, "hsa_signal_create", status);
+    }
+    signal->expected = value;
+    signal->is_known = true;
+    error = hsa_object_add(replay, HSA_OBJECT_SIGNAL, id, (uint64_t)(uintptr_t)signal);
+    if (error) {
+        replay->calls.hsa_signal_destroy(signal->raw);
+        free(signal);
+    }
+    return error;
+}
+
+int replay_hsa_signal_create(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return make(replay, hsa_slot(record, SLOT_hsa_signal_create_signal),
+                (int64_t)hsa_slot(record, SLOT_hsa_signal_create_initial_value));
+}
+
+int replay_hsa_amd_signal_create(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return make(replay, hsa_slot(record, SLOT_hsa_amd_signal_create_signal),
+                (int64_t)hsa_slot(record, SLOT_hsa_amd_signal_create_initial_value));
+}
+
+/* Commands that are still to count it down may be on their way. */
+int replay_hsa_signal_destroy(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return 0;
+}
+
+void hsa_signals_finish(struct hsa_replay *replay)
+{
+    for (size_t i = 0; i < replay->objects.capacity; i++) {
+        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        struct hsa_signal_state *signal = (void *)(uintptr_t)slot->value;
+        if (!slot->used || slot->key >> 32 != HSA_OBJECT_SIGNAL)
+            continue;
+        replay->calls.hsa_signal_destroy(signal->raw);
+        free(signal);
+    }
+}
+
+/* ---- changes by the host -----------------------------------------------------------------------
+ */
+
+/* All of these have the signal in their first slot and the value in the last. */
+static struct hsa_signal_state *changed(struct hsa_replay *replay, const struct sbt_record *record,
+                                        int64_t *value)
+{
+    *value = (int64_t)hsa_slot(record, SLOT_hsa_signal_store_screlease_value);
+    return hsa_signal_find(replay, hsa_slot(record, SLOT_hsa_signal_store_screlease_signal));
+}
+
+int replay_hsa_signal_store_screlease(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    int64_t value;
+    struct hsa_signal_state *signal = changed(replay, record, &value);
+
+    if (!signal)
+        return 0; /* of something that is not replayed */
+    __atomic_store_n(&signal->expected, value, __ATOMIC_SEQ_CST);
+    signal->is_known = true;
+    replay->calls.hsa_signal_store_screlease(signal->raw, value);
+    return 0;
+}
+
+int replay_hsa_signal_add_acq_rel(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    int64_t value;
+    struct hsa_signal_state *signal = changed(replay, record, &value);
+
+    if (!signal)
+        return 0;
+    __atomic_fetch_add(&signal->expected, value, __ATOMIC_SEQ_CST);
+    replay->calls.hsa_signal_add_scacq_screl(signal->raw, value);
+    return 0;
+}
+
+int replay_hsa_signal_subtract_acq_rel(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    int64_t value;
+    struct hsa_signal_state *signal = changed(replay, record, &value);
+
+    if (!signal)
+        return 0;
+    __atomic_fetch_sub(&signal->expected, value, __ATOMIC_SEQ_CST);
+    replay->calls.hsa_signal_subtract_scacq_screl(signal->raw, value);
+    return 0;
+}
+
+#define BITWISE(operation)                                                                         \
+    int replay_hsa_signal_##operation##_acq_rel(struct hsa_replay *replay,                         \
+                                                const struct sbt_record *record)                   \
+    {                                                                                              \
+        int64_t value;                                                                             \
+        struct hsa_signal_state *signal = changed(replay, record, &value);                         \
+        if (!signal)                                                                               \
+            return 0;                                                                              \
+        signal->is_known = false;                                                                  \
+        replay->calls.hsa_signal_##operation##_scacq_screl(signal->raw, value);                    \
+        return 0;                                                                                  \
+    }
+BITWISE(and)
+BITWISE(or)
+BITWISE(xor)
+
+int replay_hsa_signal_cas_acq_rel(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    struct hsa_signal_state *signal =
+        hsa_signal_find(replay, hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_signal));
+
+    if (!signal)
+        return 0;
+    signal->is_known = false;
+    replay->calls.hsa_signal_cas_scacq_screl(
+        signal->raw, (int64_t)hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_expected),
+        (int64_t)hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_value));
+    return 0;
+}
+
+/* ---- waits -------------------------------------------------------------------------------------
+ */
+
+static int await(struct hsa_replay *replay, uint64_t id, uint64_t condition, uint64_t compare)
+{
+    const struct hsa_signal_state *signal = hsa_signal_find(replay, id);
+
+    if (signal)
+        replay->calls.hsa_signal_wait_scacquire(signal->raw, (hsa_signal_condition_t)condition,
+                                                (int64_t)compare, UINT64_MAX,
+                                                HSA_WAIT_STATE_BLOCKED);
+    return 0;
+}
+
+int replay_hsa_signal_wait_scacquire(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return await(replay, hsa_slot(record, SLOT_hsa_signal_wait_scacquire_signal),
+                 hsa_slot(record, SLOT_hsa_signal_wait_scacquire_condition),
+                 hsa_slot(record, SLOT_hsa_signal_wait_scacquire_compare_value));
+}
+
+int replay_hsa_amd_signal_wait_any(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return await(replay, hsa_slot(record, SLOT_hsa_amd_signal_wait_any_signal),
+                 hsa_slot(record, SLOT_hsa_amd_signal_wait_any_condition),
+                 hsa_slot(record, SLOT_hsa_amd_signal_wait_any_compare_value));
+}
+
+int replay_hsa_signal_handler(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return await(replay, hsa_slot(record, SLOT_hsa_signal_handler_signal),
+                 hsa_slot(record, SLOT_hsa_signal_handler_condition),
+                 hsa_slot(record, SLOT_hsa_signal_handler_compare_value));
+}
+
+/* The program saw this value, or a lower one later: both tell the same. */
+int replay_hsa_signal_load_scacquire(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return await(replay, hsa_slot(record, SLOT_hsa_signal_load_scacquire_signal),
+                 HSA_SIGNAL_CONDITION_LT,
+                 hsa_slot(record, SLOT_hsa_signal_load_scacquire_value) + 1);
+}

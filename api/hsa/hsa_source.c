@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/hsa/hsa_source.h"
+
+#include "api/hsa/hsa_encode.h"
+#include "api/hsa/hsa_wrappers.h"
+#include "base/arena.h"
+
+#include <string.h>
+
+static struct tsm_arena arena;
+static _Atomic(void *) library;
+
+void *hsa_keep(size_t size)
+{
+    return tsm_arena_take(&arena, size);
+}
+
+static void bind_library(void *handle)
+{
+    tsm_exports_bind(&hsa_exports, handle);
+    atomic_store(&library, handle);
+}
+
+/* Which sources there are before this one, depends on the build. */
+static unsigned own_index(void)
+{
+    unsigned index = 0;
+
+    while (tsm_sources[index] != &hsa_source)
+        index++;
+    return index;
+}
+
+bool hsa_bind(void)
+{
+    void *handle = tsm_real_library(own_index(), NULL);
+
+    if (handle && !atomic_load(&library))
+        bind_library(handle); /* another thread has opened it and is binding */
+    return handle != NULL;
+}
+
+static bool owns_name(const char *name)
+{
+    return strncmp(name, "hsa_", 4) == 0;
+}
+
+static void forked(void)
+{
+    hsa_queues_forked();
+    hsa_copies_forked();
+    hsa_memory_forked();
+}
+
+static const char *const sonames[] = {"libhsa-runtime64.so.1", "libhsa-runtime64.so", NULL};
+
+const struct tsm_source hsa_source = {
+    .description = &hsa_description,
+    .sonames = sonames,
+    .exports = &hsa_exports,
+    .owns_name = owns_name,
+    .bind = bind_library,
+    .forked = forked,
+};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HSA source: what generated wrappers (hsa_wrappers.c) and hand-written hooks share. It runs
+ * inside the traced program: the rules of capture/capture.h hold.
+ *
+ * Packets. A program writes packets into a queue's ring and rings its doorbell, a signal. It gets a
+ * queue of ours, a "soft queue" of the runtime, whose packets we take when the doorbell rings,
+ * record, and put into the runtime's own queue behind it, in the same places. So
+ *
+ *   - what is recorded is what is carried out: the GPU never reads the ring that the program
+ * writes;
+ *   - a packet that is written but not rung for waits, as it would on a GPU;
+ *   - index functions and everything else that takes a queue work on ours, because to the runtime
+ * it is a queue, too. Only the read index is the other queue's.
+ *
+ * (ROCr's own way, hsa_amd_queue_intercept_create, is not exported and gives packets from a thread
+ * of the runtime: the host stack of the program would be lost.) What this does not see is a program
+ * that stores to a doorbell's memory by itself: a soft queue's doorbell has none, so that such
+ * programs (AMD's clr) fall back on signal stores.
+ *
+ * Order. A command's record is written before the runtime can see the command, so that whatever
+ * shows that it is complete comes later in the trace.
+ */
+#ifndef API_HSA_HSA_SOURCE_H
+#define API_HSA_HSA_SOURCE_H
+
+#include "capture/capture.h"
+#include "interpose/interpose.h"
+
+#include "api/hsa/hsa_types.h"
+
+extern const struct tsm_source hsa_source;
+
+/* Fill `hsa_runtime`. False: this process has no HSA runtime. */
+bool hsa_bind(void);
+
+/* Memory that lives as long as the process, zeroed; NULL when there is none. */
+void *hsa_keep(size_t size);
+
+/* ---- memory (hsa_source_memory.c) --------------------------------------------------------------
+ */
+
+enum hsa_memory_kind {
+    HSA_MEMORY_NONE,    /* not memory that we know: the program's own */
+    HSA_MEMORY_DEVICE,  /* the host cannot reach it */
+    HSA_MEMORY_HOST,    /* of the host: changes are recorded before each command */
+    HSA_MEMORY_KERNARG, /* the same, made for kernels' arguments: see hsa_memory_reveal() */
+};
+
+/* Facts about a pool or region, kept as the `user` of its handle. */
+#define HSA_POOL_KNOWN       1u
+#define HSA_POOL_HOST_ACCESS 2u
+#define HSA_POOL_KERNARG     4u
+
+enum hsa_memory_kind hsa_memory_kind_of(uint64_t address);
+/* It goes now. */
+void hsa_memory_gone(uint64_t address);
+/* `size` bytes of a kernel's arguments: memory for arguments is not looked at before each command,
+ * because the arguments themselves are recorded, unless something in it is pointed to. */
+void hsa_memory_reveal(const void *arguments, size_t size);
+/* Each allocation. False when `visit` gave false. */
+bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
+void hsa_memory_forked(void);
+
+/* ---- signals and completion --------------------------------------------------------------------
+ */
+
+/* `call` is a command that will count `signal` down when it is complete. `in_order`: everything
+ * before it on its stream is complete then, too. */
+void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_order);
+/* The program knows that the signal has this value. Outside of a call. */
+void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
+/* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
+void hsa_checksum_sync(void);
+
+/* ---- queues ------------------------------------------------------------------------------------
+ */
+
+struct hsa_queue_state;
+
+/* The queue that this signal is the doorbell of, NULL: none of ours. */
+struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal);
+void hsa_queue_ring(struct hsa_queue_state *queue);
+/* Everything rung for is known to be complete. */
+bool hsa_queues_idle(void);
+void hsa_queues_forked(void);
+bool hsa_copies_idle(void);
+void hsa_copies_forked(void);
+
+/* Record a packet of `stream`. */
+void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origin,
+                       const void *packet);
+
+/* Memory of the host that soft queues are made in. */
+hsa_region_t hsa_queue_region(void);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies. Nothing orders them but signals, so each is put on a stream on which everything is known
+ * to be complete; only where there are more copies under way than STREAM_MAX, streams are shared.
+ */
+#include "api/hsa/hsa_source.h"
+
+#include "api/hsa/hsa_encode.h"
+#include "api/hsa/hsa_hooks.h"
+#include "api/hsa/hsa_wrappers.h"
+#include "capture/lock.h"
+#include "capture/streams.h"
+
+#include <string.h>
+
+#define STREAM_MAX 64u
+#define DEP_MAX    256u
+
+static struct {
+    struct tsm_lock lock;
+    uint32_t count, next;
+    struct tsm_stream *all[STREAM_MAX];
+    uint64_t expected[STREAM_MAX]; /* position of the last copy that was put there */
+} streams;
+
+static bool is_idle(uint32_t at)
+{
+    return __atomic_load_n(&streams.all[at]->completed, __ATOMIC_ACQUIRE) >= streams.expected[at];
+}
+
+static uint32_t choose(void)
+{
+    for (uint32_t i = 0; i < streams.count; i++)
+        if (is_idle(i))
+            return i;
+    if (streams.count < STREAM_MAX) {
+        streams.all[streams.count] = tsm_stream_create(SBT_API_HSA);
+        return streams.count++;
+    }
+    return streams.next++ % STREAM_MAX;
+}
+
+/* In a call that has begun. */
+static struct tsm_stream *copy_stream(void)
+{
+    struct tsm_stream *stream;
+    uint32_t at;
+
+    tsm_lock_take(&streams.lock);
+    at = choose();
+    stream = streams.all[at];
+    streams.expected[at]++;
+    tsm_lock_give(&streams.lock);
+    return stream;
+}
+
+bool hsa_copies_idle(void)
+{
+    bool idle = true;
+
+    tsm_lock_take(&streams.lock);
+    for (uint32_t i = 0; i < streams.count && idle; i++)
+        idle = is_idle(i);
+    tsm_lock_give(&streams.lock);
+    return idle;
+}
+
+void hsa_copies_forked(void)
+{
+    memset(&streams, 0, sizeof(streams));
+}
+
+/* ---- */
+
+static void gives_back(struct tsm_call *call, const void *dst, uint64_t size, bool complete)
+{
+    const struct tsm_box box = {
+        .data = dst, .width = size, .height = 1, .depth = 1, .pitch = size, .plane = size};
+
+    if (hsa_memory_kind_of(HSA_SLOT(dst)) != HSA_MEMORY_DEVICE)
+        tsm_readback(call, &box, complete);
+}
+
+hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
+{
+    struct tsm_stream *stream;
+    struct tsm_call call;
+    hsa_status_t status;
+    bool ok, is_plain;
+
+    if (!tsm_call_begin(&call, TYPE_hsa_memory_copy))
+        return hsa_runtime.hsa_memory_copy(dst, src, size);
+    tsm_hostmem_publish();
+    stream = copy_stream();
+    tsm_call_on_stream(&call, stream, TSM_BLOCKS);
+    status = hsa_runtime.hsa_memory_copy(dst, src, size);
+    ok = status == HSA_STATUS_SUCCESS;
+    tsm_call_returned(&call, status, !ok);
+    is_plain = ok && hsa_memory_kind_of(HSA_SLOT(src)) == HSA_MEMORY_NONE;
+    tsm_call_slot(&call, HSA_SLOT(dst));
+    tsm_call_slot(&call, HSA_SLOT(src));
+    tsm_call_slot(&call, size);
+    tsm_call_blob(&call, is_plain ? src : NULL, is_plain ? size : 0);
+    if (ok)
+        gives_back(&call, dst, size, true);
+    tsm_call_commit(&call);
+    tsm_stream_complete(stream, call.position);
+    return status;
+}
+
+hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
+{
+    struct tsm_stream *stream;
+    struct tsm_call call;
+    hsa_status_t status;
+
+    if (!tsm_call_begin(&call, TYPE_hsa_amd_memory_fill))
+        return hsa_runtime.hsa_amd_memory_fill(ptr, value, count);
+    tsm_hostmem_publish();
+    stream = copy_stream();
+    tsm_call_on_stream(&call, stream, TSM_BLOCKS);
+    status = hsa_runtime.hsa_amd_memory_fill(ptr, value, count);
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    tsm_call_slot(&call, HSA_SLOT(ptr));
+    tsm_call_slot(&call, value);
+    tsm_call_slot(&call, count);
+    tsm_call_commit(&call);
+    tsm_stream_complete(stream, call.position);
+    return status;
+}
+
+/* ---- asynchronous ------------------------------------------------------------------------------
+ */
+
+struct copy {
+    void *dst;
+    hsa_agent_t dst_agent;
+    const void *src;
+    hsa_agent_t src_agent;
+    size_t size;
+    uint32_t dep_count;
+    const hsa_signal_t *deps;
+    hsa_signal_t completion;
+};
+
+/* What the copy will wait for: before it takes its place. */
+static void note_deps(struct tsm_stream *stream, const struct copy *copy)
+{
+    for (uint32_t i = 0; copy->deps && i < copy->dep_count; i++)
+        tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, copy->deps[i].handle));
+}
+
+static void append_deps(struct tsm_call *call, const struct copy *copy)
+{
+    uint32_t count = copy->deps ? copy->dep_count : 0;
+    uint64_t *ids = count <= DEP_MAX ? tsm_call_scratch(call, (count + 1) * sizeof(*ids)) : NULL;
+
+    for (uint32_t i = 0; ids && i < count; i++)
+        ids[i] = hsa_signal_id(copy->deps[i]);
+    tsm_call_bytes(call, ids, ids ? count * sizeof(*ids) : 0);
+    if (!ids)
+        tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
+}
+
+/* Recorded before it is sent: see "Order" in hsa_source.h. False: not recorded. */
+WRAPPED bool record(uint32_t type, const struct copy *copy)
+{
+    struct tsm_stream *stream;
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, type))
+        return false;
+    hsa_memory_reveal(&copy->src, sizeof(copy->src));
+    tsm_hostmem_publish();
+    stream = copy_stream();
+    note_deps(stream, copy);
+    tsm_call_on_stream(&call, stream, TSM_ENQUEUES);
+    tsm_call_returned(&call, HSA_STATUS_SUCCESS, false);
+    tsm_call_slot(&call, HSA_SLOT(copy->dst));
+    tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, copy->dst_agent.handle));
+    tsm_call_slot(&call, HSA_SLOT(copy->src));
+    tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, copy->src_agent.handle));
+    tsm_call_slot(&call, copy->size);
+    tsm_call_slot(&call, copy->dep_count);
+    append_deps(&call, copy);
+    tsm_call_slot(&call, hsa_signal_id(copy->completion));
+    gives_back(&call, copy->dst, copy->size, false);
+    hsa_completes(&call, copy->completion, true);
+    tsm_call_commit(&call);
+    return true;
+}
+
+static hsa_status_t sent(hsa_status_t status, bool recorded)
+{
+    if (recorded && status != HSA_STATUS_SUCCESS)
+        tsm_session_unmodelled("an asynchronous copy that the runtime refused", true);
+    return status;
+}
+
+hsa_status_t hook_hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst_agent, const void *src,
+                                            hsa_agent_t src_agent, size_t size,
+                                            uint32_t num_dep_signals,
+                                            const hsa_signal_t *dep_signals,
+                                            hsa_signal_t completion_signal)
+{
+    const struct copy copy = {dst,  dst_agent,       src,         src_agent,
+                              size, num_dep_signals, dep_signals, completion_signal};
+    bool recorded = dst && src && record(TYPE_hsa_amd_memory_async_copy, &copy);
+
+    return sent(hsa_runtime.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, size,
+                                                      num_dep_signals, dep_signals,
+                                                      completion_signal),
+                recorded);
+}
+
+hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst_agent,
+                                                      const void *src, hsa_agent_t src_agent,
+                                                      size_t size, uint32_t num_dep_signals,
+                                                      const hsa_signal_t *dep_signals,
+                                                      hsa_signal_t completion_signal,
+                                                      uint32_t engine_id, bool force_copy_on_sdma)
+{
+    const struct copy copy = {dst,  dst_agent,       src,         src_agent,
+                              size, num_dep_signals, dep_signals, completion_signal};
+    bool recorded = dst && src && record(TYPE_hsa_amd_memory_async_copy_on_engine, &copy);
+
+    return sent(hsa_runtime.hsa_amd_memory_async_copy_on_engine(
+                    dst, dst_agent, src, src_agent, size, num_dep_signals, dep_signals,
+                    completion_signal, engine_id, force_copy_on_sdma),
+                recorded);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Allocations, sorted by address. The host's are watched: what the program changed there is
+ * recorded before each command that could see it.
+ */
+#include "api/hsa/hsa_source.h"
+
+#include "api/hsa/hsa_encode.h"
+#include "api/hsa/hsa_hooks.h"
+#include "api/hsa/hsa_wrappers.h"
+#include "capture/lock.h"
+
+#include <string.h>
+
+#define ALLOCATION_MAX 65536u
+
+struct allocation {
+    uint64_t start, size;
+    enum hsa_memory_kind kind;
+    bool is_tracked;
+};
+
+static struct {
+    struct tsm_lock lock;
+    struct allocation *all; /* by start; ALLOCATION_MAX places */
+    uint32_t count;
+    uint32_t hidden_count; /* of kind KERNARG, not tracked */
+} table;
+
+/* ---- the lock is held --------------------------------------------------------------------------
+ */
+
+static uint32_t after(uint64_t address)
+{
+    uint32_t low = 0, high = table.count;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (table.all[middle].start > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static struct allocation *find(uint64_t address)
+{
+    uint32_t at = after(address);
+
+    if (!at || address - table.all[at - 1].start >= table.all[at - 1].size)
+        return NULL;
+    return &table.all[at - 1];
+}
+
+static bool insert(const struct allocation *allocation)
+{
+    uint32_t at = after(allocation->start);
+
+    if (!table.all)
+        table.all = hsa_keep(ALLOCATION_MAX * sizeof(*table.all));
+    if (!table.all || table.count == ALLOCATION_MAX)
+        return false;
+    memmove(&table.all[at + 1], &table.all[at], (table.count - at) * sizeof(*table.all));
+    table.all[at] = *allocation;
+    table.count++;
+    table.hidden_count += allocation->kind == HSA_MEMORY_KERNARG;
+    return true;
+}
+
+/* ---- */
+
+static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+{
+    struct allocation allocation = {start, size, kind, kind == HSA_MEMORY_HOST};
+    bool ok;
+
+    tsm_lock_take(&table.lock);
+    ok = insert(&allocation);
+    tsm_lock_give(&table.lock);
+    if (!ok)
+        tsm_session_unmodelled("more than 65536 allocations of HSA memory", true);
+    if (kind == HSA_MEMORY_HOST)
+        tsm_hostmem_track(start, size);
+}
+
+void hsa_memory_gone(uint64_t address)
+{
+    struct allocation gone = {0};
+    uint32_t at;
+
+    tsm_lock_take(&table.lock);
+    at = after(address);
+    if (at && table.all[at - 1].start == address) {
+        gone = table.all[at - 1];
+        memmove(&table.all[at - 1], &table.all[at], (table.count - at) * sizeof(*table.all));
+        table.count--;
+        table.hidden_count -= gone.kind == HSA_MEMORY_KERNARG && !gone.is_tracked;
+    }
+    tsm_lock_give(&table.lock);
+    if (gone.is_tracked)
+        tsm_hostmem_untrack(address);
+}
+
+enum hsa_memory_kind hsa_memory_kind_of(uint64_t address)
+{
+    const struct allocation *found;
+    enum hsa_memory_kind kind;
+
+    tsm_lock_take(&table.lock);
+    found = find(address);
+    kind = found ? found->kind : HSA_MEMORY_NONE;
+    tsm_lock_give(&table.lock);
+    return kind;
+}
+
+/* An address that is used: memory for arguments that holds something else as well is watched. */
+static void reveal(uint64_t address)
+{
+    struct allocation revealed = {0};
+    struct allocation *found;
+
+    tsm_lock_take(&table.lock);
+    found = find(address);
+    if (found && found->kind == HSA_MEMORY_KERNARG && !found->is_tracked) {
+        found->is_tracked = true;
+        table.hidden_count--;
+        revealed = *found;
+    }
+    tsm_lock_give(&table.lock);
+    if (revealed.size)
+        tsm_hostmem_track(revealed.start, revealed.size);
+}
+
+void hsa_memory_reveal(const void *arguments, size_t size)
+{
+    const uint8_t *bytes = arguments;
+    uint64_t word;
+
+    if (!__atomic_load_n(&table.hidden_count, __ATOMIC_RELAXED))
+        return;
+    for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
+        memcpy(&word, bytes + i, sizeof(word));
+        if (word)
+            reveal(word);
+    }
+}
+
+bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind))
+{
+    for (uint64_t from = 0;;) {
+        struct allocation next = {0};
+        uint32_t at;
+
+        tsm_lock_take(&table.lock);
+        at = from ? after(from) : 0;
+        if (at < table.count)
+            next = table.all[at];
+        tsm_lock_give(&table.lock);
+        if (!next.size)
+            return true;
+        if (!visit(next.start, next.size, next.kind))
+            return false;
+        from = next.start;
+    }
+}
+
+void hsa_memory_forked(void)
+{
+    memset(&table, 0, sizeof(table));
+}
+
+/* ---- calls -------------------------------------------------------------------------------------
+ */
+
+static void made(enum hsa_object object, uint64_t pool, void *memory, size_t size)
+{
+    const struct tsm_handle *handle = hsa_find(object, pool);
+    uintptr_t facts = handle ? (uintptr_t)handle->user : 0;
+
+    if (!memory)
+        return;
+    add(HSA_SLOT(memory), size,
+        !(facts & HSA_POOL_HOST_ACCESS) ? HSA_MEMORY_DEVICE
+        : facts & HSA_POOL_KERNARG      ? HSA_MEMORY_KERNARG
+                                        : HSA_MEMORY_HOST);
+}
+
+void hsa_after_region(struct tsm_call *call, bool ok, hsa_region_t region, size_t size, void **ptr)
+{
+    if (ok)
+        made(HSA_OBJECT_REGION, region.handle, *ptr, size);
+}
+
+void hsa_after_pool(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t memory_pool, size_t size,
+                    void **ptr)
+{
+    if (ok)
+        made(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
+}
+
+/* Under its host address; an agent that has it under another one is noted in the record. */
+void hsa_after_lock(struct tsm_call *call, bool ok, void *host_ptr, size_t size, void **agent_ptr)
+{
+    if (ok)
+        add(HSA_SLOT(host_ptr), size, HSA_MEMORY_HOST);
+}
+
+void hsa_after_register(struct tsm_call *call, bool ok, void *ptr, size_t size)
+{
+    if (ok)
+        add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
+}

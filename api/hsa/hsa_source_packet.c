@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A packet as a record. Its memory is ours by now: the program has rung for it.
+ */
+#include "api/hsa/hsa_source.h"
+
+#include "api/hsa/hsa_encode.h"
+
+#include <string.h>
+
+#define PACKET_SIZE 64u
+
+static uint32_t type_of(uint16_t header)
+{
+    return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+}
+
+static bool is_in_order(uint16_t header)
+{
+    return header >> HSA_PACKET_HEADER_BARRIER & 1;
+}
+
+static bool begin(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
+                  const struct tsm_origin *origin)
+{
+    if (!tsm_call_begin_at(call, type, origin))
+        return false;
+    tsm_call_on_stream(call, stream, TSM_ENQUEUES);
+    tsm_call_returned(call, 0, false);
+    return true;
+}
+
+static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *origin,
+                            const hsa_kernel_dispatch_packet_t *packet)
+{
+    const struct tsm_handle *kernel;
+    struct tsm_call call;
+    uint64_t *slots;
+    size_t size;
+
+    if (!begin(&call, TYPE_aql_kernel_dispatch, stream, origin))
+        return;
+    kernel = hsa_find(HSA_OBJECT_KERNEL, packet->kernel_object);
+    size = kernel && packet->kernarg_address ? (size_t)(uintptr_t)kernel->user : 0;
+    slots = tsm_call_slots(&call, 11);
+    slots[0] = kernel ? kernel->id : 0;
+    slots[1] = kernel ? kernel->name : 0;
+    slots[2] = packet->grid_size_x;
+    slots[3] = packet->grid_size_y;
+    slots[4] = packet->grid_size_z;
+    slots[5] = packet->workgroup_size_x;
+    slots[6] = packet->workgroup_size_y;
+    slots[7] = packet->workgroup_size_z;
+    slots[8] = packet->group_segment_size;
+    slots[9] = packet->private_segment_size;
+    slots[10] = HSA_SLOT(packet->kernarg_address);
+    tsm_call_bytes(&call, packet->kernarg_address, size);
+    tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
+    tsm_call_slot(&call, packet->header);
+    tsm_call_slot(&call, packet->setup);
+    if (!kernel)
+        tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
+    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));
+    tsm_call_commit(&call);
+    hsa_memory_reveal(packet->kernarg_address, size);
+}
+
+static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *origin,
+                           uint32_t type, const hsa_barrier_and_packet_t *packet)
+{
+    bool is_and = type == TYPE_aql_barrier_and;
+    struct tsm_call call;
+
+    /* Before it takes its place: what comes behind it waits, and itself. */
+    for (unsigned i = 0; i < 5 && is_and; i++)
+        if (packet->dep_signal[i].handle)
+            tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, packet->dep_signal[i].handle));
+    if (!begin(&call, type, stream, origin))
+        return;
+    for (unsigned i = 0; i < 5; i++)
+        tsm_call_slot(&call, hsa_signal_id(packet->dep_signal[i]));
+    tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
+    tsm_call_slot(&call, packet->header);
+    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));
+    tsm_call_commit(&call);
+}
+
+static void record_value(struct tsm_stream *stream, const struct tsm_origin *origin,
+                         const hsa_amd_barrier_value_packet_t *packet)
+{
+    struct tsm_call call;
+    uint16_t header;
+
+    memcpy(&header, packet, sizeof(header));
+    if (!begin(&call, TYPE_aql_barrier_value, stream, origin))
+        return;
+    tsm_call_slot(&call, hsa_signal_id(packet->signal));
+    tsm_call_slot(&call, (uint64_t)packet->value);
+    tsm_call_slot(&call, (uint64_t)packet->mask);
+    tsm_call_slot(&call, packet->cond);
+    tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
+    tsm_call_slot(&call, header);
+    hsa_completes(&call, packet->completion_signal, is_in_order(header));
+    tsm_call_commit(&call);
+}
+
+/* Agent dispatches and packets of vendors: what they do is not known. */
+static void record_other(struct tsm_stream *stream, const struct tsm_origin *origin,
+                         uint16_t header, const void *packet)
+{
+    struct tsm_call call;
+
+    if (!begin(&call, TYPE_aql_other, stream, origin))
+        return;
+    tsm_call_slot(&call, header);
+    tsm_call_bytes(&call, packet, PACKET_SIZE);
+    tsm_call_flag(&call, SBT_RECORD_TAINTS);
+    tsm_call_commit(&call);
+}
+
+void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origin,
+                       const void *packet)
+{
+    const hsa_amd_barrier_value_packet_t *value = packet;
+    uint16_t header;
+
+    memcpy(&header, packet, sizeof(header));
+    switch (type_of(header)) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+        record_dispatch(stream, origin, packet);
+        break;
+    case HSA_PACKET_TYPE_BARRIER_AND:
+        record_barrier(stream, origin, TYPE_aql_barrier_and, packet);
+        break;
+    case HSA_PACKET_TYPE_BARRIER_OR:
+        record_barrier(stream, origin, TYPE_aql_barrier_or, packet);
+        break;
+    default:
+        if (type_of(header) == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
+            value->header.AmdFormat == HSA_AMD_FORMAT_BARRIER_VALUE)
+            record_value(stream, origin, value);
+        else
+            record_other(stream, origin, header, packet);
+        break;
+    }
+}

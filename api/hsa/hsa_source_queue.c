@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Queues: hsa_source.h says how packets come to be recorded. A packet has the same index in the
+ * program's ring and in the runtime's, which are of one size; so there is room in one when there is
+ * room in the other, and the runtime's read index is true for both.
+ */
+#include "api/hsa/hsa_source.h"
+
+#include "api/hsa/hsa_encode.h"
+#include "api/hsa/hsa_hooks.h"
+#include "api/hsa/hsa_wrappers.h"
+#include "capture/lock.h"
+#include "capture/streams.h"
+
+#include <string.h>
+
+#define QUEUE_MAX   4096u
+#define PACKET_SIZE 64u
+#define TYPE_MASK   ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
+
+struct hsa_queue_state {
+    struct tsm_lock lock;
+    hsa_queue_t *given; /* the program's: a soft queue; NULL: destroyed */
+    hsa_queue_t *real;
+    struct tsm_stream *stream;
+    uint64_t next; /* index of the first packet that was not passed on */
+    hsa_queue_callback_t callback;
+    void *data;
+};
+
+static struct hsa_queue_state *all[QUEUE_MAX];
+static uint32_t count; /* ever made */
+
+struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal)
+{
+    const struct tsm_handle *handle = hsa_find(HSA_OBJECT_DOORBELL, signal.handle);
+
+    return handle ? handle->user : NULL;
+}
+
+static struct hsa_queue_state *by_queue(const hsa_queue_t *queue)
+{
+    const struct tsm_handle *handle = queue ? hsa_find(HSA_OBJECT_QUEUE, HSA_SLOT(queue)) : NULL;
+
+    return handle ? handle->user : NULL;
+}
+
+/* The runtime's own queue behind the program's. */
+static hsa_queue_t *behind(const hsa_queue_t *queue)
+{
+    const struct hsa_queue_state *state = by_queue(queue);
+
+    return state ? state->real : (hsa_queue_t *)(uintptr_t)queue;
+}
+
+bool hsa_queues_idle(void)
+{
+    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < there && i < QUEUE_MAX; i++) {
+        const struct hsa_queue_state *queue = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
+        const struct tsm_stream *stream = queue && queue->given ? queue->stream : NULL;
+        if (stream && __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE) <
+                          __atomic_load_n(&stream->position, __ATOMIC_ACQUIRE))
+            return false;
+    }
+    return true;
+}
+
+void hsa_queues_forked(void)
+{
+    memset(all, 0, sizeof(all));
+    count = 0;
+}
+
+/* ---- packets -----------------------------------------------------------------------------------
+ */
+
+static uint32_t *place(const hsa_queue_t *queue, uint64_t index)
+{
+    return (uint32_t *)(void *)((uint8_t *)queue->base_address +
+                                (index & (queue->size - 1)) * PACKET_SIZE);
+}
+
+/* All packets that are ready, up to the first that is not: its writer will ring, too. */
+__attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue)
+{
+    const struct tsm_origin origin = TSM_ORIGIN_HERE;
+    const hsa_queue_t *real_queue = queue->real;
+    uint64_t first;
+
+    tsm_hostmem_publish();
+    tsm_lock_take(&queue->lock);
+    for (first = queue->next;; queue->next++) {
+        uint32_t *from = place(queue->given, queue->next), *to = place(real_queue, queue->next);
+        uint32_t head = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+
+        if ((head & TYPE_MASK) == HSA_PACKET_TYPE_INVALID)
+            break;
+        hsa_packet_record(queue->stream, &origin, from);
+        memcpy(to + 1, from + 1, PACKET_SIZE - sizeof(*to));
+        __atomic_store_n(from, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
+        __atomic_store_n(to, head, __ATOMIC_RELEASE);
+    }
+    if (queue->next != first) {
+        hsa_runtime.hsa_queue_store_write_index_screlease(real_queue, queue->next);
+        hsa_runtime.hsa_signal_store_screlease(real_queue->doorbell_signal,
+                                               (hsa_signal_value_t)(queue->next - 1));
+    }
+    tsm_lock_give(&queue->lock);
+}
+
+/* ---- making ------------------------------------------------------------------------------------
+ */
+
+/* The program knows its own queue, not the one that has failed. */
+static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
+{
+    const struct hsa_queue_state *queue = data;
+
+    if (queue->callback)
+        queue->callback(status, queue->given ? queue->given : source, queue->data);
+}
+
+/* A soft queue like the runtime's. */
+static hsa_queue_t *make_soft(const hsa_queue_t *like)
+{
+    hsa_queue_t *queue = NULL;
+    hsa_signal_t doorbell;
+
+    if (hsa_runtime.hsa_signal_create(-1, 0, NULL, &doorbell) != HSA_STATUS_SUCCESS)
+        return NULL;
+    if (hsa_runtime.hsa_soft_queue_create(hsa_queue_region(), like->size, HSA_QUEUE_TYPE_MULTI,
+                                          like->features, doorbell, &queue) != HSA_STATUS_SUCCESS) {
+        hsa_runtime.hsa_signal_destroy(doorbell);
+        return NULL;
+    }
+    queue->type = like->type;
+    for (uint32_t i = 0; i < queue->size; i++)
+        *place(queue, i) = HSA_PACKET_TYPE_INVALID;
+    return queue;
+}
+
+/* False: the program gets the runtime's queue, and its packets are not seen. */
+static bool intercept(struct hsa_queue_state *queue, hsa_queue_t *real_queue)
+{
+    uint32_t at;
+
+    queue->real = real_queue;
+    queue->given = make_soft(real_queue);
+    if (!queue->given) {
+        tsm_session_unmodelled("a queue whose packets cannot be seen", true);
+        return false;
+    }
+    queue->stream = tsm_stream_create(SBT_API_HSA);
+    at = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    if (at < QUEUE_MAX)
+        __atomic_store_n(&all[at], queue, __ATOMIC_RELEASE);
+    tsm_handle_add(SBT_API_HSA, HSA_OBJECT_DOORBELL, queue->given->doorbell_signal.handle)->user =
+        queue;
+    return true;
+}
+
+static void record_created(struct tsm_call *call, hsa_agent_t agent, uint32_t size,
+                           hsa_queue_type32_t type, uint32_t private_size, uint32_t group_size,
+                           struct hsa_queue_state *queue)
+{
+    struct tsm_handle *handle = NULL;
+
+    if (queue) {
+        handle = tsm_handle_add(SBT_API_HSA, HSA_OBJECT_QUEUE, HSA_SLOT(queue->given));
+        handle->user = queue;
+    }
+    tsm_call_slot(call, hsa_id(HSA_OBJECT_AGENT, agent.handle));
+    tsm_call_slot(call, size);
+    tsm_call_slot(call, type);
+    tsm_call_slot(call, queue ? HSA_SLOT(queue->callback) : 0);
+    tsm_call_slot(call, queue ? HSA_SLOT(queue->data) : 0);
+    tsm_call_slot(call, private_size);
+    tsm_call_slot(call, group_size);
+    tsm_call_slot(call, handle ? handle->id : 0);
+    tsm_call_slot(call, queue ? tsm_stream_number(queue->stream) : SBT_STREAM_NONE);
+}
+
+hsa_status_t hook_hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                   hsa_queue_callback_t callback, void *data,
+                                   uint32_t private_segment_size, uint32_t group_segment_size,
+                                   hsa_queue_pointer_t *queue)
+{
+    struct hsa_queue_state *state = queue ? hsa_keep(sizeof(*state)) : NULL;
+    hsa_queue_t *made = NULL;
+    struct tsm_call call;
+    hsa_status_t status;
+
+    if (!state || !tsm_call_begin(&call, TYPE_hsa_queue_create))
+        return hsa_runtime.hsa_queue_create(agent, size, type, callback, data, private_segment_size,
+                                            group_segment_size, queue);
+    state->callback = callback;
+    state->data = data;
+    status = hsa_runtime.hsa_queue_create(agent, size, type, on_error, state, private_segment_size,
+                                          group_segment_size, &made);
+    *queue = made;
+    if (status == HSA_STATUS_SUCCESS && intercept(state, made))
+        *queue = state->given;
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    record_created(&call, agent, size, type, private_segment_size, group_segment_size,
+                   state->given ? state : NULL);
+    tsm_call_commit(&call);
+    return status;
+}
+
+hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
+{
+    struct hsa_queue_state *state = by_queue(queue);
+    struct tsm_call call;
+    hsa_signal_t doorbell;
+    hsa_status_t status;
+    bool begun;
+
+    if (!state)
+        return hsa_runtime.hsa_queue_destroy(queue);
+    begun = tsm_call_begin(&call, TYPE_hsa_queue_destroy);
+    doorbell = queue->doorbell_signal;
+    tsm_handle_remove(SBT_API_HSA, HSA_OBJECT_DOORBELL, doorbell.handle);
+    if (begun) {
+        tsm_call_slot(&call, hsa_id_gone(HSA_OBJECT_QUEUE, HSA_SLOT(queue)));
+        tsm_call_slot(&call, tsm_stream_number(state->stream));
+    }
+    status = hsa_runtime.hsa_queue_destroy(state->real);
+    state->given = NULL;
+    hsa_runtime.hsa_queue_destroy(queue);
+    hsa_runtime.hsa_signal_destroy(doorbell);
+    if (begun) {
+        tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+        tsm_call_commit(&call);
+    }
+    return status;
+}
+
+/* ---- what is asked of a queue and means the runtime's own --------------------------------------
+ */
+
+hsa_status_t hook_hsa_queue_inactivate(hsa_queue_pointer_t queue)
+{
+    return hsa_runtime.hsa_queue_inactivate(behind(queue));
+}
+
+#define READ_INDEX(order)                                                                          \
+    uint64_t hook_hsa_queue_load_read_index_##order(hsa_queue_const_t queue)                       \
+    {                                                                                              \
+        return hsa_runtime.hsa_queue_load_read_index_##order(behind(queue));                       \
+    }
+READ_INDEX(scacquire)
+READ_INDEX(acquire)
+READ_INDEX(relaxed)
+
+hsa_status_t hook_hsa_amd_queue_cu_set_mask(hsa_queue_const_t queue, uint32_t num_cu_mask_count,
+                                            const uint32_t *cu_mask)
+{
+    return hsa_runtime.hsa_amd_queue_cu_set_mask(behind(queue), num_cu_mask_count, cu_mask);
+}
+
+hsa_status_t hook_hsa_amd_queue_cu_get_mask(hsa_queue_const_t queue, uint32_t num_cu_mask_count,
+                                            uint32_t *cu_mask)
+{
+    return hsa_runtime.hsa_amd_queue_cu_get_mask(behind(queue), num_cu_mask_count, cu_mask);
+}
+
+hsa_status_t hook_hsa_amd_queue_set_priority(hsa_queue_pointer_t queue,
+                                             hsa_amd_queue_priority_t priority)
+{
+    return hsa_runtime.hsa_amd_queue_set_priority(behind(queue), priority);
+}
+
+hsa_status_t hook_hsa_amd_profiling_set_profiler_enabled(hsa_queue_pointer_t queue, int enable)
+{
+    return hsa_runtime.hsa_amd_profiling_set_profiler_enabled(behind(queue), enable);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Signals: what the host does to them, what it learns from them, and TS_CHECKSUM.
+ *
+ * A change is recorded before it is made, so that a wait that it ends comes after it in the trace.
+ * A value that was read is recorded only where it tells something: that commands are complete of
+ * which this was not known.
+ */
+#include "api/hsa/hsa_source.h"
+
+#include "api/hsa/hsa_encode.h"
+#include "api/hsa/hsa_hooks.h"
+#include "api/hsa/hsa_wrappers.h"
+#include "base/hash.h"
+#include "capture/lock.h"
+#include "capture/streams.h"
+
+#include <sys/mman.h>
+
+#define READ_SIZE ((size_t)4 << 20)
+
+/* ---- completion --------------------------------------------------------------------------------
+ */
+
+void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_order)
+{
+    struct tsm_handle *handle = signal.handle ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
+
+    if (!handle || !call->stream)
+        return;
+    if (!in_order &&
+        __atomic_load_n(&call->stream->completed, __ATOMIC_ACQUIRE) + 1 != call->position) {
+        handle->stream = NULL; /* commands before it may still run */
+        return;
+    }
+    handle->position = call->position;
+    handle->stream = call->stream;
+}
+
+/* The commands that count it down were not known to be complete. */
+static bool is_news(const struct tsm_handle *handle, hsa_signal_value_t value)
+{
+    return handle && handle->stream && value <= 0 &&
+           handle->position > __atomic_load_n(&handle->stream->completed, __ATOMIC_ACQUIRE);
+}
+
+void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value)
+{
+    const struct tsm_handle *handle = hsa_find(HSA_OBJECT_SIGNAL, signal.handle);
+
+    if (!is_news(handle, value))
+        return;
+    tsm_synchronised_event(handle);
+    hsa_checksum_sync();
+}
+
+/* ---- TS_CHECKSUM -------------------------------------------------------------------------------
+ */
+
+static void write_checksum(uint64_t start, uint64_t size, const struct sbt_key *key)
+{
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, SBT_STREAM_NONE);
+    tsm_call_slot(&call, 0);
+    tsm_call_slot(&call, start);
+    tsm_call_slot(&call, size);
+    tsm_call_bytes(&call, key, sizeof(*key));
+    tsm_call_commit(&call);
+}
+
+static bool hash(uint64_t start, uint64_t size, void *buffer, struct sbt_key *key)
+{
+    struct tsm_hasher_storage storage;
+    struct tsm_hasher *hasher = tsm_hasher_init(&storage);
+
+    for (uint64_t at = 0; at < size; at += READ_SIZE) {
+        size_t part = size - at < READ_SIZE ? (size_t)(size - at) : READ_SIZE;
+        if (hsa_runtime.hsa_memory_copy(buffer, (const void *)(uintptr_t)(start + at), part) !=
+            HSA_STATUS_SUCCESS)
+            return false;
+        tsm_hasher_add(hasher, buffer, part);
+    }
+    *key = tsm_hasher_key(hasher);
+    return true;
+}
+
+/* The host's memory is not hashed: whose changes are in it cannot be told. */
+static bool checksum(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+{
+    struct sbt_key key;
+    void *buffer;
+    bool ok;
+
+    if (kind != HSA_MEMORY_DEVICE)
+        return true;
+    tsm_inside_enter();
+    buffer = mmap(NULL, READ_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ok = buffer != MAP_FAILED && hash(start, size, buffer, &key);
+    if (buffer != MAP_FAILED)
+        munmap(buffer, READ_SIZE);
+    tsm_inside_leave();
+    if (ok)
+        write_checksum(start, size, &key);
+    return true;
+}
+
+void hsa_checksum_sync(void)
+{
+    if (!tsm_inside() && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF &&
+        hsa_queues_idle() && hsa_copies_idle())
+        hsa_memory_each(checksum);
+}
+
+/* ---- changes by the host -----------------------------------------------------------------------
+ */
+
+/* True: it was the doorbell of a queue, and all is done. */
+WRAPPED bool changes(uint32_t type, hsa_signal_t signal, hsa_signal_value_t value)
+{
+    struct hsa_queue_state *queue = hsa_queue_by_doorbell(signal);
+    struct tsm_call call;
+
+    if (queue) {
+        hsa_queue_ring(queue);
+        __asm__ volatile(""); /* a call, no jump: the hook's frame has to be there */
+        return true;
+    }
+    if (!tsm_call_begin(&call, type))
+        return false;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, hsa_signal_id(signal));
+    tsm_call_slot(&call, (uint64_t)value);
+    tsm_call_commit(&call);
+    return false;
+}
+
+#define CHANGE(name)                                                                               \
+    void hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value)                     \
+    {                                                                                              \
+        if (!changes(TYPE_hsa_signal_##name, signal, value))                                       \
+            hsa_runtime.hsa_signal_##name(signal, value);                                          \
+    }
+CHANGE(store_screlease)
+CHANGE(store_release)
+CHANGE(store_relaxed)
+CHANGE(silent_store_screlease)
+CHANGE(silent_store_relaxed)
+
+#define EACH_ORDER(DEFINE, name)                                                                   \
+    DEFINE(name##_acq_rel)                                                                         \
+    DEFINE(name##_acquire)                                                                         \
+    DEFINE(name##_relaxed)                                                                         \
+    DEFINE(name##_release)                                                                         \
+    DEFINE(name##_scacq_screl)                                                                     \
+    DEFINE(name##_scacquire)                                                                       \
+    DEFINE(name##_screlease)
+EACH_ORDER(CHANGE, add)
+EACH_ORDER(CHANGE, subtract)
+EACH_ORDER(CHANGE, and)
+EACH_ORDER(CHANGE, or)
+EACH_ORDER(CHANGE, xor)
+
+/* What a doorbell held before is nothing to anybody. */
+#define EXCHANGE(name)                                                                             \
+    hsa_signal_value_t hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value)       \
+    {                                                                                              \
+        if (changes(TYPE_hsa_signal_##name, signal, value))                                        \
+            return 0;                                                                              \
+        return hsa_runtime.hsa_signal_##name(signal, value);                                       \
+    }
+EACH_ORDER(EXCHANGE, exchange)
+
+WRAPPED void compares(uint32_t type, hsa_signal_t signal, hsa_signal_value_t expected,
+                      hsa_signal_value_t value)
+{
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, type))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, hsa_signal_id(signal));
+    tsm_call_slot(&call, (uint64_t)expected);
+    tsm_call_slot(&call, (uint64_t)value);
+    tsm_call_commit(&call);
+}
+
+#define COMPARE(name)                                                                              \
+    hsa_signal_value_t hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t expected,    \
+                                              hsa_signal_value_t value)                            \
+    {                                                                                              \
+        compares(TYPE_hsa_signal_##name, signal, expected, value);                                 \
+        return hsa_runtime.hsa_signal_##name(signal, expected, value);                             \
+    }
+EACH_ORDER(COMPARE, cas)
+
+/* ---- looks -------------------------------------------------------------------------------------
+ */
+
+WRAPPED hsa_signal_value_t loaded(uint32_t type, hsa_signal_t signal, hsa_signal_value_t value)
+{
+    struct tsm_call call;
+
+    if (value > 0 || !is_news(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), value) ||
+        !tsm_call_begin(&call, type))
+        return value;
+    tsm_call_returned(&call, value, false);
+    tsm_call_slot(&call, hsa_signal_id(signal));
+    tsm_call_slot(&call, (uint64_t)value);
+    tsm_call_commit(&call);
+    hsa_seen(signal, value);
+    return value;
+}
+
+#define LOAD(order)                                                                                \
+    hsa_signal_value_t hook_hsa_signal_load_##order(hsa_signal_t signal)                           \
+    {                                                                                              \
+        return loaded(TYPE_hsa_signal_load_##order, signal,                                        \
+                      hsa_runtime.hsa_signal_load_##order(signal));                                \
+    }
+LOAD(scacquire)
+LOAD(acquire)
+LOAD(relaxed)
+
+/* ---- waits -------------------------------------------------------------------------------------
+ */
+
+static bool holds(hsa_signal_value_t value, hsa_signal_condition_t condition,
+                  hsa_signal_value_t compare)
+{
+    switch (condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+        return value == compare;
+    case HSA_SIGNAL_CONDITION_NE:
+        return value != compare;
+    case HSA_SIGNAL_CONDITION_LT:
+        return value < compare;
+    default:
+        return value >= compare;
+    }
+}
+
+typedef hsa_signal_value_t (*wait_function)(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                            hsa_signal_value_t compare_value, uint64_t timeout_hint,
+                                            hsa_wait_state_t wait_state_hint);
+
+/* One that was given up counts as failed: nothing is known from it. */
+WRAPPED hsa_signal_value_t waits(uint32_t type, wait_function wait, hsa_signal_t signal,
+                                 hsa_signal_condition_t condition, hsa_signal_value_t compare,
+                                 uint64_t timeout, hsa_wait_state_t state)
+{
+    struct tsm_call call;
+    hsa_signal_value_t value;
+
+    if (!tsm_call_begin(&call, type))
+        return wait(signal, condition, compare, timeout, state);
+    value = wait(signal, condition, compare, timeout, state);
+    tsm_call_returned(&call, value, !holds(value, condition, compare));
+    tsm_call_slot(&call, hsa_signal_id(signal));
+    tsm_call_slot(&call, condition);
+    tsm_call_slot(&call, (uint64_t)compare);
+    tsm_call_slot(&call, timeout);
+    tsm_call_slot(&call, state);
+    tsm_call_slot(&call, (uint64_t)value);
+    tsm_call_commit(&call);
+    hsa_seen(signal, value);
+    return value;
+}
+
+#define WAIT(order)                                                                                \
+    hsa_signal_value_t hook_hsa_signal_wait_##order(                                               \
+        hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t compare_value,   \
+        uint64_t timeout_hint, hsa_wait_state_t wait_state_hint)                                   \
+    {                                                                                              \
+        return waits(TYPE_hsa_signal_wait_##order, hsa_runtime.hsa_signal_wait_##order, signal,    \
+                     condition, compare_value, timeout_hint, wait_state_hint);                     \
+    }
+WAIT(scacquire)
+WAIT(acquire)
+WAIT(relaxed)
+
+uint32_t hook_hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t *signals,
+                                      hsa_signal_condition_t *conds, hsa_signal_value_t *values,
+                                      uint64_t timeout_hint, hsa_wait_state_t wait_hint,
+                                      hsa_signal_value_t *satisfying_value)
+{
+    hsa_signal_value_t value = 0;
+    struct tsm_call call;
+    uint32_t which;
+    bool ok;
+
+    if (!tsm_call_begin(&call, TYPE_hsa_amd_signal_wait_any))
+        return hsa_runtime.hsa_amd_signal_wait_any(signal_count, signals, conds, values,
+                                                   timeout_hint, wait_hint, satisfying_value);
+    which = hsa_runtime.hsa_amd_signal_wait_any(signal_count, signals, conds, values, timeout_hint,
+                                                wait_hint, &value);
+    ok = which < signal_count;
+    if (satisfying_value && ok)
+        *satisfying_value = value;
+    tsm_call_returned(&call, which, !ok);
+    tsm_call_slot(&call, signal_count);
+    tsm_call_slot(&call, timeout_hint);
+    tsm_call_slot(&call, wait_hint);
+    tsm_call_slot(&call, ok ? hsa_signal_id(signals[which]) : 0);
+    tsm_call_slot(&call, ok ? conds[which] : 0);
+    tsm_call_slot(&call, ok ? (uint64_t)values[which] : 0);
+    tsm_call_slot(&call, (uint64_t)value);
+    tsm_call_commit(&call);
+    if (ok)
+        hsa_seen(signals[which], value);
+    return which;
+}
+
+/* ---- handlers ----------------------------------------------------------------------------------
+ */
+
+struct watch {
+    struct watch *next; /* of those not in use */
+    hsa_signal_t signal;
+    hsa_signal_condition_t condition;
+    hsa_signal_value_t compare;
+    hsa_amd_signal_handler handler;
+    void *argument;
+};
+
+static struct tsm_lock watch_lock;
+static struct watch *unused;
+
+static struct watch *watch_take(void)
+{
+    struct watch *watch;
+
+    tsm_lock_take(&watch_lock);
+    watch = unused;
+    if (watch)
+        unused = watch->next;
+    tsm_lock_give(&watch_lock);
+    return watch ? watch : hsa_keep(sizeof(*watch));
+}
+
+static void watch_give(struct watch *watch)
+{
+    tsm_lock_take(&watch_lock);
+    watch->next = unused;
+    unused = watch;
+    tsm_lock_give(&watch_lock);
+}
+
+/* In place of the program's handler, on a thread of the runtime. */
+static bool handle_signal(hsa_signal_value_t value, void *argument)
+{
+    struct watch *watch = argument;
+    struct tsm_call call;
+    bool again;
+
+    if (tsm_call_begin(&call, TYPE_hsa_signal_handler)) {
+        tsm_call_returned(&call, 0, false);
+        tsm_call_slot(&call, hsa_signal_id(watch->signal));
+        tsm_call_slot(&call, watch->condition);
+        tsm_call_slot(&call, (uint64_t)watch->compare);
+        tsm_call_slot(&call, (uint64_t)value);
+        tsm_call_commit(&call);
+        hsa_seen(watch->signal, value);
+    }
+    again = watch->handler(value, watch->argument);
+    if (!again)
+        watch_give(watch);
+    return again;
+}
+
+hsa_status_t hook_hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t cond,
+                                               hsa_signal_value_t value,
+                                               hsa_amd_signal_handler handler, void *arg)
+{
+    struct watch *watch = signal.handle && handler ? watch_take() : NULL;
+    struct tsm_call call;
+    hsa_status_t status;
+
+    if (watch)
+        *watch = (struct watch){NULL, signal, cond, value, handler, arg};
+    if (tsm_call_begin(&call, TYPE_hsa_amd_signal_async_handler)) {
+        tsm_call_returned(&call, 0, false);
+        tsm_call_slot(&call, hsa_signal_id(signal));
+        tsm_call_slot(&call, cond);
+        tsm_call_slot(&call, (uint64_t)value);
+        tsm_call_slot(&call, HSA_SLOT(handler));
+        tsm_call_slot(&call, HSA_SLOT(arg));
+        tsm_call_commit(&call);
+    }
+    if (!watch)
+        return hsa_runtime.hsa_amd_signal_async_handler(signal, cond, value, handler, arg);
+    status = hsa_runtime.hsa_amd_signal_async_handler(signal, cond, value, handle_signal, watch);
+    if (status != HSA_STATUS_SUCCESS)
+        watch_give(watch);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The software GPU as an HSA runtime: libhsa-runtime64.so.1. It has two agents, a CPU and a "GPU"
+ * whose instruction set is the processor's own (include/tracesmith/hsa_kernel.h), pools of memory
+ * at addresses that can be asked for, signals, and queues whose packets a thread of each queue
+ * really executes.
+ *
+ * Signals and queues have the layout of the headers amd_hsa_signal.h and amd_hsa_queue.h, because
+ * programs look into them.
+ *
+ * Waiting. Everything that can end a wait (a signal's change, a write index, a doorbell) advances
+ * one number, on which all that wait sleep: emu_hsa_changed(). Simple, and cheap enough for a
+ * machine in software.
+ */
+#ifndef EMU_HSA_EMU_HSA_H
+#define EMU_HSA_EMU_HSA_H
+
+#include "api/hsa/hsa_prototypes.h"
+
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
+
+#define EMU_HSA_EXPORT __attribute__((visibility("default")))
+
+/* A value of its type, into the memory `out` of the caller, of whose type nothing is known. */
+#define EMU_HSA_GIVE(type, value)                                                                  \
+    do {                                                                                           \
+        const type given = (value);                                                                \
+        memcpy(out, &given, sizeof(given));                                                        \
+    } while (0)
+
+/* ---- the machine -------------------------------------------------------------------------------
+ */
+
+struct emu_hsa_pool {
+    hsa_agent_t agent;
+    uint32_t segment; /* hsa_amd_segment_t */
+    uint32_t flags;   /* hsa_amd_memory_pool_global_flag_t */
+    bool allocatable;
+    bool host_access; /* the CPU may read and write it without being asked */
+};
+
+bool emu_hsa_is_up(void);
+hsa_agent_t emu_hsa_cpu(void);
+hsa_agent_t emu_hsa_gpu(void);
+bool emu_hsa_is_agent(hsa_agent_t agent);
+/* NULL when it is none. Regions are the same things. */
+const struct emu_hsa_pool *emu_hsa_pool_of(uint64_t handle);
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+struct emu_hsa_block {
+    uint64_t address, size;
+    const struct emu_hsa_pool *pool; /* NULL: the program's own, locked */
+};
+
+/* The allocation that holds `address`. False: none. */
+bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out);
+
+/* ---- waiting -----------------------------------------------------------------------------------
+ */
+
+/* What to give to emu_hsa_await(): read before looking at what is waited for. */
+uint32_t emu_hsa_now(void);
+/* Sleep until something has changed since `now`, or for that long at most. */
+void emu_hsa_await(uint32_t now, uint64_t timeout_ns);
+void emu_hsa_changed(void);
+
+/* ---- signals -----------------------------------------------------------------------------------
+ */
+
+static inline amd_signal_t *emu_hsa_signal(hsa_signal_t signal)
+{
+    return (amd_signal_t *)(uintptr_t)signal.handle;
+}
+
+hsa_signal_value_t emu_hsa_signal_load(hsa_signal_t signal);
+/* What a completion does. A signal of handle 0 is none. */
+void emu_hsa_signal_decrement(hsa_signal_t signal);
+bool emu_hsa_condition(hsa_signal_value_t value, uint32_t condition, hsa_signal_value_t compare);
+/* Times of what the signal completed, for profiling. */
+void emu_hsa_signal_times(hsa_signal_t signal, uint64_t start_ns, uint64_t end_ns);
+uint64_t emu_hsa_time(void);
+
+/* ---- queues ------------------------------------------------------------------------------------
+ */
+
+/* Run a grid. An error is one that the queue's callback is told of. */
+hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet);
+
+#endif

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Start and end, agents, pools, and what they say of themselves.
+ */
+#include "emu/hsa/emu_hsa.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "tracesmith/hsa_kernel.h"
+
+#define CPU_NAME    "TraceSmith host"
+#define GPU_NAME    "TraceSmith software GPU"
+#define MEMORY_SIZE ((size_t)64 << 30)
+#define PAGE        4096u
+
+static atomic_uint users;
+
+/* Their addresses are the handles. */
+static char agents[2];
+static char own_isa;
+
+#define CPU_HANDLE ((uint64_t)(uintptr_t)&agents[0])
+#define GPU_HANDLE ((uint64_t)(uintptr_t)&agents[1])
+
+enum { POOL_FINE, POOL_KERNARG, POOL_COARSE, POOL_DEVICE, POOL_GROUP, POOL_COUNT };
+
+static struct emu_hsa_pool pools[POOL_COUNT] = {
+    {.segment = HSA_AMD_SEGMENT_GLOBAL,
+     .flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED,
+     .allocatable = true,
+     .host_access = true},
+    {.segment = HSA_AMD_SEGMENT_GLOBAL,
+     .flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED |
+              HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
+     .allocatable = true,
+     .host_access = true},
+    {.segment = HSA_AMD_SEGMENT_GLOBAL,
+     .flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED,
+     .allocatable = true,
+     .host_access = true},
+    {.segment = HSA_AMD_SEGMENT_GLOBAL,
+     .flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED,
+     .allocatable = true},
+    {.segment = HSA_AMD_SEGMENT_GROUP},
+};
+
+bool emu_hsa_is_up(void)
+{
+    return atomic_load(&users) > 0;
+}
+
+hsa_agent_t emu_hsa_cpu(void)
+{
+    return (hsa_agent_t){CPU_HANDLE};
+}
+
+hsa_agent_t emu_hsa_gpu(void)
+{
+    return (hsa_agent_t){GPU_HANDLE};
+}
+
+bool emu_hsa_is_agent(hsa_agent_t agent)
+{
+    return agent.handle == CPU_HANDLE || agent.handle == GPU_HANDLE;
+}
+
+const struct emu_hsa_pool *emu_hsa_pool_of(uint64_t handle)
+{
+    for (unsigned i = 0; i < POOL_COUNT; i++)
+        if (handle == (uint64_t)(uintptr_t)&pools[i])
+            return &pools[i];
+    return NULL;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_init(void)
+{
+    for (unsigned i = 0; i < POOL_COUNT; i++)
+        pools[i].agent.handle = i < POOL_DEVICE ? CPU_HANDLE : GPU_HANDLE;
+    atomic_fetch_add(&users, 1);
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_shut_down(void)
+{
+    unsigned count = atomic_load(&users);
+
+    while (count && !atomic_compare_exchange_weak(&users, &count, count - 1))
+        ;
+    return count ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_NOT_INITIALIZED;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_status_string(hsa_status_t status, const char **status_string)
+{
+    if (!status_string)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *status_string = status == HSA_STATUS_SUCCESS      ? "HSA_STATUS_SUCCESS: it went well"
+                     : status == HSA_STATUS_INFO_BREAK ? "HSA_STATUS_INFO_BREAK: a callback stopped"
+                                                       : "an error: the number says which";
+    return HSA_STATUS_SUCCESS;
+}
+
+/* ---- the system --------------------------------------------------------------------------------
+ */
+
+uint64_t emu_hsa_time(void)
+{
+    return tsm_monotonic_ns();
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void *out)
+{
+    if (!emu_hsa_is_up())
+        return HSA_STATUS_ERROR_NOT_INITIALIZED;
+    if (!out)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch ((int)attribute) {
+    case HSA_SYSTEM_INFO_VERSION_MAJOR:
+        EMU_HSA_GIVE(uint16_t, 1);
+        break;
+    case HSA_SYSTEM_INFO_VERSION_MINOR:
+        EMU_HSA_GIVE(uint16_t, 1);
+        break;
+    case HSA_SYSTEM_INFO_TIMESTAMP:
+        EMU_HSA_GIVE(uint64_t, emu_hsa_time());
+        break;
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
+        EMU_HSA_GIVE(uint64_t, 1000000000u);
+        break;
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
+        EMU_HSA_GIVE(uint64_t, UINT64_MAX);
+        break;
+    case HSA_SYSTEM_INFO_ENDIANNESS:
+        EMU_HSA_GIVE(hsa_endianness_t, HSA_ENDIANNESS_LITTLE);
+        break;
+    case HSA_SYSTEM_INFO_MACHINE_MODEL:
+        EMU_HSA_GIVE(hsa_machine_model_t, HSA_MACHINE_MODEL_LARGE);
+        break;
+    case HSA_SYSTEM_INFO_EXTENSIONS:
+        memset(out, 0, 128);
+        break;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major,
+                                                           uint16_t minor, bool *result)
+{
+    if (!result)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *result = false;
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major,
+                                                                 uint16_t *minor, bool *result)
+{
+    return hsa_system_extension_supported(extension, major, 0, result);
+}
+
+/* ---- agents ------------------------------------------------------------------------------------
+ */
+
+EMU_HSA_EXPORT hsa_status_t hsa_iterate_agents(hsa_agent_callback_t callback, void *data)
+{
+    hsa_status_t status;
+
+    if (!emu_hsa_is_up())
+        return HSA_STATUS_ERROR_NOT_INITIALIZED;
+    if (!callback)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    status = callback(emu_hsa_cpu(), data);
+    return status == HSA_STATUS_SUCCESS ? callback(emu_hsa_gpu(), data) : status;
+}
+
+static bool give_of_gpu(hsa_agent_info_t attribute, void *out)
+{
+    static const uint16_t workgroup[3] = {1024, 1024, 1024};
+
+    switch ((int)attribute) {
+    case HSA_AGENT_INFO_FEATURE:
+        EMU_HSA_GIVE(uint32_t, HSA_AGENT_FEATURE_KERNEL_DISPATCH);
+        break;
+    case HSA_AGENT_INFO_WAVEFRONT_SIZE:
+        EMU_HSA_GIVE(uint32_t, 64);
+        break;
+    case HSA_AGENT_INFO_WORKGROUP_MAX_DIM:
+        memcpy(out, workgroup, sizeof(workgroup));
+        break;
+    case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, 1024);
+        break;
+    case HSA_AGENT_INFO_GRID_MAX_DIM:
+        EMU_HSA_GIVE(hsa_dim3_t, ((hsa_dim3_t){UINT32_MAX, UINT32_MAX, UINT32_MAX}));
+        break;
+    case HSA_AGENT_INFO_GRID_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, UINT32_MAX);
+        break;
+    case HSA_AGENT_INFO_FBARRIER_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, 32);
+        break;
+    case HSA_AGENT_INFO_QUEUES_MAX:
+        EMU_HSA_GIVE(uint32_t, 128);
+        break;
+    case HSA_AGENT_INFO_QUEUE_MIN_SIZE:
+        EMU_HSA_GIVE(uint32_t, 64);
+        break;
+    case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, 131072);
+        break;
+    case HSA_AGENT_INFO_QUEUE_TYPE:
+        EMU_HSA_GIVE(hsa_queue_type32_t, HSA_QUEUE_TYPE_MULTI);
+        break;
+    case HSA_AGENT_INFO_ISA:
+        EMU_HSA_GIVE(uint64_t, (uint64_t)(uintptr_t)&own_isa);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+static bool give_of_cpu(hsa_agent_info_t attribute, void *out)
+{
+    switch ((int)attribute) {
+    case HSA_AGENT_INFO_FEATURE:
+    case HSA_AGENT_INFO_WAVEFRONT_SIZE:
+    case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE:
+    case HSA_AGENT_INFO_GRID_MAX_SIZE:
+    case HSA_AGENT_INFO_FBARRIER_MAX_SIZE:
+    case HSA_AGENT_INFO_QUEUES_MAX:
+    case HSA_AGENT_INFO_QUEUE_MIN_SIZE:
+    case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, 0);
+        break;
+    case HSA_AGENT_INFO_WORKGROUP_MAX_DIM:
+        memset(out, 0, 3 * sizeof(uint16_t));
+        break;
+    case HSA_AGENT_INFO_GRID_MAX_DIM:
+        memset(out, 0, sizeof(hsa_dim3_t));
+        break;
+    case HSA_AGENT_INFO_QUEUE_TYPE:
+        EMU_HSA_GIVE(hsa_queue_type32_t, HSA_QUEUE_TYPE_MULTI);
+        break;
+    case HSA_AGENT_INFO_ISA:
+        EMU_HSA_GIVE(uint64_t, 0);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+static bool give_of_any(bool is_gpu, hsa_agent_info_t attribute, void *out)
+{
+    switch ((int)attribute) {
+    case HSA_AGENT_INFO_NAME:
+    case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
+        memset(out, 0, 64);
+        tsm_format(out, 64, "%s", is_gpu ? GPU_NAME : CPU_NAME);
+        break;
+    case HSA_AGENT_INFO_VENDOR_NAME:
+        memset(out, 0, 64);
+        tsm_format(out, 64, "TraceSmith");
+        break;
+    case HSA_AGENT_INFO_DEVICE:
+        EMU_HSA_GIVE(hsa_device_type_t, is_gpu ? HSA_DEVICE_TYPE_GPU : HSA_DEVICE_TYPE_CPU);
+        break;
+    case HSA_AGENT_INFO_MACHINE_MODEL:
+        EMU_HSA_GIVE(hsa_machine_model_t, HSA_MACHINE_MODEL_LARGE);
+        break;
+    case HSA_AGENT_INFO_PROFILE:
+        EMU_HSA_GIVE(hsa_profile_t, HSA_PROFILE_FULL);
+        break;
+    case HSA_AGENT_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
+    case HSA_AGENT_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES:
+        EMU_HSA_GIVE(uint32_t, HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR);
+        break;
+    case HSA_AGENT_INFO_FAST_F16_OPERATION:
+        EMU_HSA_GIVE(bool, false);
+        break;
+    case HSA_AGENT_INFO_NODE:
+    case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
+        EMU_HSA_GIVE(uint32_t, is_gpu);
+        break;
+    case HSA_AGENT_INFO_CACHE_SIZE:
+        memset(out, 0, 4 * sizeof(uint32_t));
+        break;
+    case HSA_AGENT_INFO_EXTENSIONS:
+        memset(out, 0, 128);
+        break;
+    case HSA_AGENT_INFO_VERSION_MAJOR:
+    case HSA_AGENT_INFO_VERSION_MINOR:
+        EMU_HSA_GIVE(uint16_t, 1);
+        break;
+    case HSA_AMD_AGENT_INFO_CHIP_ID:
+    case HSA_AMD_AGENT_INFO_BDFID:
+    case HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS:
+        EMU_HSA_GIVE(uint32_t, 0);
+        break;
+    case HSA_AMD_AGENT_INFO_CACHELINE_SIZE:
+        EMU_HSA_GIVE(uint32_t, 64);
+        break;
+    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
+    case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES:
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE:
+        EMU_HSA_GIVE(uint32_t, 1);
+        break;
+    case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY:
+    case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY:
+        EMU_HSA_GIVE(uint32_t, 1000);
+        break;
+    case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
+        EMU_HSA_GIVE(uint32_t, 64);
+        break;
+    case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU:
+        EMU_HSA_GIVE(uint32_t, 64);
+        break;
+    case HSA_AMD_AGENT_INFO_HDP_FLUSH:
+        memset(out, 0, sizeof(hsa_amd_hdp_flush_t));
+        break;
+    case HSA_AMD_AGENT_INFO_DOMAIN:
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
+    case HSA_AMD_AGENT_INFO_ASIC_REVISION:
+        EMU_HSA_GIVE(uint32_t, 0);
+        break;
+    case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
+        EMU_HSA_GIVE(bool, true);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute,
+                                               void *value)
+{
+    bool is_gpu = agent.handle == GPU_HANDLE;
+
+    if (!emu_hsa_is_up())
+        return HSA_STATUS_ERROR_NOT_INITIALIZED;
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (value && ((is_gpu ? give_of_gpu : give_of_cpu)(attribute, value) ||
+                  give_of_any(is_gpu, attribute, value)))
+        return HSA_STATUS_SUCCESS;
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent,
+                                                          uint16_t major, uint16_t minor,
+                                                          bool *result)
+{
+    return emu_hsa_is_agent(agent) ? hsa_system_extension_supported(extension, major, minor, result)
+                                   : HSA_STATUS_ERROR_INVALID_AGENT;
+}
+
+/* ---- the instruction set -----------------------------------------------------------------------
+ */
+
+EMU_HSA_EXPORT hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_isa_callback_t callback,
+                                                   void *data)
+{
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!callback)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (agent.handle == CPU_HANDLE)
+        return HSA_STATUS_SUCCESS;
+    return callback((hsa_isa_t){(uint64_t)(uintptr_t)&own_isa}, data);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_isa_from_name(const char *name, hsa_isa_t *isa)
+{
+    if (!name || !isa)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (strcmp(name, TRACESMITH_HSA_ISA) != 0)
+        return HSA_STATUS_ERROR_INVALID_ISA_NAME;
+    isa->handle = (uint64_t)(uintptr_t)&own_isa;
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void *out)
+{
+    if (isa.handle != (uint64_t)(uintptr_t)&own_isa)
+        return HSA_STATUS_ERROR_INVALID_ISA;
+    if (!out)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch ((int)attribute) {
+    case HSA_ISA_INFO_NAME_LENGTH:
+        EMU_HSA_GIVE(uint32_t, sizeof(TRACESMITH_HSA_ISA));
+        break;
+    case HSA_ISA_INFO_NAME:
+        memcpy(out, TRACESMITH_HSA_ISA, sizeof(TRACESMITH_HSA_ISA));
+        break;
+    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, 1024);
+        break;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa,
+                                               bool *result)
+{
+    if (!result)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *result = code_object_isa.handle == agent_isa.handle;
+    return HSA_STATUS_SUCCESS;
+}
+
+/* ---- pools and regions -------------------------------------------------------------------------
+ */
+
+static hsa_status_t each_pool(hsa_agent_t agent, hsa_status_t (*give)(uint64_t, void *),
+                              void *context)
+{
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    for (unsigned i = 0; i < POOL_COUNT && status == HSA_STATUS_SUCCESS; i++)
+        if (pools[i].agent.handle == agent.handle)
+            status = give((uint64_t)(uintptr_t)&pools[i], context);
+    return status;
+}
+
+struct pool_visit {
+    hsa_pool_callback_t pool;
+    hsa_region_callback_t region;
+    void *data;
+};
+
+static hsa_status_t give_pool(uint64_t handle, void *context)
+{
+    const struct pool_visit *visit = context;
+
+    return visit->pool((hsa_amd_memory_pool_t){handle}, visit->data);
+}
+
+static hsa_status_t give_region(uint64_t handle, void *context)
+{
+    const struct pool_visit *visit = context;
+
+    return visit->region((hsa_region_t){handle}, visit->data);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
+                                                               hsa_pool_callback_t callback,
+                                                               void *data)
+{
+    struct pool_visit visit = {.pool = callback, .data = data};
+
+    return callback ? each_pool(agent, give_pool, &visit) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent,
+                                                      hsa_region_callback_t callback, void *data)
+{
+    struct pool_visit visit = {.region = callback, .data = data};
+
+    return callback ? each_pool(agent, give_region, &visit) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t memory_pool,
+                                                         hsa_amd_memory_pool_info_t attribute,
+                                                         void *out)
+{
+    const struct emu_hsa_pool *pool = emu_hsa_pool_of(memory_pool.handle);
+
+    if (!pool || !out)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch ((int)attribute) {
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
+        EMU_HSA_GIVE(uint32_t, pool->segment);
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
+        EMU_HSA_GIVE(uint32_t, pool->flags);
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_SIZE:
+    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
+        EMU_HSA_GIVE(size_t, pool->allocatable ? MEMORY_SIZE : 65536);
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
+        EMU_HSA_GIVE(bool, pool->allocatable);
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
+        EMU_HSA_GIVE(size_t, PAGE);
+        break;
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
+        EMU_HSA_GIVE(bool, pool->host_access);
+        break;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute,
+                                                void *out)
+{
+    const struct emu_hsa_pool *pool = emu_hsa_pool_of(region.handle);
+
+    if (!pool || !out)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch ((int)attribute) {
+    case HSA_REGION_INFO_SEGMENT:
+        EMU_HSA_GIVE(uint32_t, pool->segment == HSA_AMD_SEGMENT_GROUP ? HSA_REGION_SEGMENT_GROUP
+                                                                      : HSA_REGION_SEGMENT_GLOBAL);
+        break;
+    case HSA_REGION_INFO_GLOBAL_FLAGS:
+        EMU_HSA_GIVE(uint32_t, pool->flags);
+        break; /* the same numbers */
+    case HSA_REGION_INFO_SIZE:
+    case HSA_REGION_INFO_ALLOC_MAX_SIZE:
+        EMU_HSA_GIVE(size_t, pool->allocatable ? MEMORY_SIZE : 65536);
+        break;
+    case HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED:
+        EMU_HSA_GIVE(bool, pool->allocatable);
+        break;
+    case HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE:
+    case HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT:
+        EMU_HSA_GIVE(size_t, PAGE);
+        break;
+    default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t
+hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memory_pool,
+                                   hsa_amd_agent_memory_pool_info_t attribute, void *out)
+{
+    const struct emu_hsa_pool *pool = emu_hsa_pool_of(memory_pool.handle);
+
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!pool || !out)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (attribute == HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS)
+        EMU_HSA_GIVE(hsa_amd_memory_pool_access_t,
+                     !pool->allocatable || (agent.handle == CPU_HANDLE && !pool->host_access)
+                         ? HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
+                         : HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
+    else if (attribute == HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS)
+        EMU_HSA_GIVE(uint32_t, agent.handle != pool->agent.handle);
+    else
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return HSA_STATUS_SUCCESS;
+}

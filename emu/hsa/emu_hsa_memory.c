@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory. Every allocation is a mapping of its own, at rising addresses of one window, the same in
+ * each process: what the GPU reads and writes is the process's memory. Virtual memory
+ * (hsa_amd_vmem) gives addresses that are asked for.
+ */
+#include "emu/hsa/emu_hsa.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE         4096u
+#define WINDOW_START 0x5c0000000000u
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+struct block {
+    struct emu_hsa_block block;
+    bool is_reserved; /* an address range of virtual memory */
+    void *userdata;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct block *blocks; /* by address */
+static size_t block_count, block_capacity;
+static uint64_t next_address = WINDOW_START;
+
+static uint64_t pages(uint64_t size)
+{
+    return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+/* ---- the list; the lock is held ----------------------------------------------------------------
+ */
+
+static size_t after(uint64_t address)
+{
+    size_t low = 0, high = block_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (blocks[middle].block.address > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static struct block *find(uint64_t address)
+{
+    size_t at = after(address);
+
+    if (!at || address - blocks[at - 1].block.address >= blocks[at - 1].block.size)
+        return NULL;
+    return &blocks[at - 1];
+}
+
+static bool add(const struct block *block)
+{
+    size_t at = after(block->block.address);
+
+    if (block_count == block_capacity) {
+        size_t more = block_capacity ? block_capacity * 2 : 64;
+        struct block *grown = realloc(blocks, more * sizeof(*grown));
+        if (!grown)
+            return false;
+        blocks = grown;
+        block_capacity = more;
+    }
+    memmove(&blocks[at + 1], &blocks[at], (block_count - at) * sizeof(*blocks));
+    blocks[at] = *block;
+    block_count++;
+    return true;
+}
+
+static bool take(uint64_t address, struct block *out)
+{
+    size_t at = after(address);
+
+    if (!at || blocks[at - 1].block.address != address)
+        return false;
+    *out = blocks[at - 1];
+    memmove(&blocks[at - 1], &blocks[at], (block_count - at) * sizeof(*blocks));
+    block_count--;
+    return true;
+}
+
+/* ---- pages -------------------------------------------------------------------------------------
+ */
+
+static bool map_at(uint64_t address, uint64_t size, int protection)
+{
+    void *wanted = (void *)(uintptr_t)address;
+    void *got = mmap(wanted, size, protection,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+    if (got == wanted)
+        return true;
+    if (got != MAP_FAILED)
+        munmap(got, size);
+    return false;
+}
+
+/* The lock is held. 0: none. */
+static uint64_t map_anywhere(uint64_t size, int protection)
+{
+    for (unsigned attempt = 0; attempt < 4096; attempt++) {
+        uint64_t address = next_address;
+        next_address += size;
+        if (map_at(address, size, protection))
+            return address;
+    }
+    return 0;
+}
+
+static hsa_status_t allocate(const struct emu_hsa_pool *pool, size_t size, void **ptr)
+{
+    struct block block = {.block = {.size = size, .pool = pool}};
+
+    if (!ptr || !size)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (!pool->allocatable)
+        return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    if (size > (size_t)1 << 40)
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    pthread_mutex_lock(&lock);
+    block.block.address = map_anywhere(pages(size), PROT_READ | PROT_WRITE);
+    bool ok = block.block.address && add(&block);
+    pthread_mutex_unlock(&lock);
+    *ptr = ok ? (void *)(uintptr_t)block.block.address : NULL;
+    return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+static hsa_status_t release(void *ptr)
+{
+    struct block block;
+    bool ok;
+
+    if (!ptr)
+        return HSA_STATUS_SUCCESS;
+    pthread_mutex_lock(&lock);
+    ok = take((uint64_t)(uintptr_t)ptr, &block);
+    pthread_mutex_unlock(&lock);
+    if (!ok)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (block.block.pool || block.is_reserved)
+        munmap(ptr, pages(block.block.size));
+    return HSA_STATUS_SUCCESS;
+}
+
+bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out)
+{
+    const struct block *block;
+
+    pthread_mutex_lock(&lock);
+    block = find(address);
+    if (block)
+        *out = block->block;
+    pthread_mutex_unlock(&lock);
+    return block != NULL;
+}
+
+/* ---- pools and regions -------------------------------------------------------------------------
+ */
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t memory_pool,
+                                                         size_t size, uint32_t flags, void **ptr)
+{
+    const struct emu_hsa_pool *pool = emu_hsa_pool_of(memory_pool.handle);
+
+    return pool ? allocate(pool, size, ptr) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_free(void *ptr)
+{
+    return release(ptr);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void **ptr)
+{
+    const struct emu_hsa_pool *pool = emu_hsa_pool_of(region.handle);
+
+    return pool ? allocate(pool, size, ptr) : HSA_STATUS_ERROR_INVALID_REGION;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_memory_free(void *ptr)
+{
+    return release(ptr);
+}
+
+/* Everything is reachable anyway. */
+EMU_HSA_EXPORT hsa_status_t hsa_amd_agents_allow_access(uint32_t num_agents,
+                                                        const hsa_agent_t *agents,
+                                                        const uint32_t *flags, const void *ptr)
+{
+    struct emu_hsa_block block;
+
+    if (!num_agents || !agents || flags)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (uint32_t i = 0; i < num_agents; i++)
+        if (!emu_hsa_is_agent(agents[i]))
+            return HSA_STATUS_ERROR_INVALID_AGENT;
+    return emu_hsa_block_find((uint64_t)(uintptr_t)ptr, &block) ? HSA_STATUS_SUCCESS
+                                                                : HSA_STATUS_ERROR;
+}
+
+/* ---- memory of the program ---------------------------------------------------------------------
+ */
+
+static hsa_status_t adopt(void *ptr, size_t size)
+{
+    struct block block = {.block = {(uint64_t)(uintptr_t)ptr, size, NULL}};
+    bool ok;
+
+    if (!ptr || !size)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    ok = add(&block);
+    pthread_mutex_unlock(&lock);
+    return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_lock(void *host_ptr, size_t size, hsa_agent_t *agents,
+                                                int num_agent, void **agent_ptr)
+{
+    hsa_status_t status;
+
+    if (!agent_ptr || (agents != NULL) != (num_agent != 0))
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    status = adopt(host_ptr, size);
+    *agent_ptr = status == HSA_STATUS_SUCCESS ? host_ptr : NULL;
+    return status;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_lock_to_pool(void *host_ptr, size_t size,
+                                                        hsa_agent_t *agents, int num_agent,
+                                                        hsa_amd_memory_pool_t pool, uint32_t flags,
+                                                        void **agent_ptr)
+{
+    const struct emu_hsa_pool *found = emu_hsa_pool_of(pool.handle);
+
+    if (!found || !found->host_access || flags)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return hsa_amd_memory_lock(host_ptr, size, agents, num_agent, agent_ptr);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_unlock(void *host_ptr)
+{
+    return release(host_ptr);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_memory_register(void *ptr, size_t size)
+{
+    return adopt(ptr, size);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_memory_deregister(void *ptr, size_t size)
+{
+    return release(ptr);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_memory_assign_agent(void *ptr, hsa_agent_t agent,
+                                                    hsa_access_permission_t access)
+{
+    return emu_hsa_is_agent(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT;
+}
+
+/* ---- what is there -----------------------------------------------------------------------------
+ */
+
+static hsa_status_t list_agents(void *(*alloc)(size_t), uint32_t *count, hsa_agent_t **accessible)
+{
+    if (!count)
+        return HSA_STATUS_SUCCESS;
+    *count = 2;
+    if (!alloc || !accessible)
+        return HSA_STATUS_SUCCESS;
+    *accessible = alloc(2 * sizeof(hsa_agent_t));
+    if (!*accessible)
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    (*accessible)[0] = emu_hsa_cpu();
+    (*accessible)[1] = emu_hsa_gpu();
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_pointer_info(const void *ptr, hsa_amd_pointer_info_t *info,
+                                                 hsa_alloc_callback_t alloc,
+                                                 uint32_t *num_agents_accessible,
+                                                 hsa_agent_t **accessible)
+{
+    hsa_amd_pointer_info_t found = {.size = sizeof(found)};
+    struct block *block;
+
+    if (!ptr || !info || !info->size)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    block = find((uint64_t)(uintptr_t)ptr);
+    if (block) {
+        void *base = (void *)(uintptr_t)block->block.address;
+        bool is_locked = !block->block.pool && !block->is_reserved;
+        found.type = is_locked ? HSA_EXT_POINTER_TYPE_LOCKED : HSA_EXT_POINTER_TYPE_HSA;
+        found.agentBaseAddress = base;
+        found.hostBaseAddress =
+            is_locked || (block->block.pool && block->block.pool->host_access) ? base : NULL;
+        found.sizeInBytes = block->block.size;
+        found.userData = block->userdata;
+        found.agentOwner = block->block.pool ? block->block.pool->agent : emu_hsa_cpu();
+        found.global_flags = block->block.pool ? block->block.pool->flags : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    if (found.size > info->size)
+        found.size = info->size;
+    memcpy(info, &found, found.size);
+    return found.type ? list_agents(alloc, num_agents_accessible, accessible) : HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_pointer_info_set_userdata(const void *ptr, void *userdata)
+{
+    struct block *block;
+
+    pthread_mutex_lock(&lock);
+    block = find((uint64_t)(uintptr_t)ptr);
+    if (block)
+        block->userdata = userdata;
+    pthread_mutex_unlock(&lock);
+    return block ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+/* ---- virtual memory ----------------------------------------------------------------------------
+ */
+
+/* An amount of memory that is mapped once at most, so it needs no pages before. */
+struct physical {
+    const struct emu_hsa_pool *pool;
+    uint64_t size;
+};
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t address,
+                                                         uint64_t flags)
+{
+    struct block block = {.block = {address, size, NULL}, .is_reserved = true};
+    bool ok;
+
+    if (!va || !size || size % PAGE || address % PAGE || flags)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    if (!address || !map_at(address, size, PROT_NONE))
+        block.block.address = map_anywhere(size, PROT_NONE);
+    ok = block.block.address && add(&block);
+    pthread_mutex_unlock(&lock);
+    *va = ok ? (void *)(uintptr_t)block.block.address : NULL;
+    return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_free(void *va, size_t size)
+{
+    return va ? release(va) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size,
+                                                       uint32_t type, uint64_t flags,
+                                                       hsa_vmem_handle_t *memory_handle)
+{
+    const struct emu_hsa_pool *found = emu_hsa_pool_of(pool.handle);
+    struct physical *physical;
+
+    if (!found || !found->allocatable || !size || size % PAGE || !memory_handle)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    physical = malloc(sizeof(*physical));
+    if (!physical)
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    *physical = (struct physical){found, size};
+    memory_handle->handle = (uint64_t)(uintptr_t)physical;
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_release(hsa_vmem_handle_t memory_handle)
+{
+    free((void *)(uintptr_t)memory_handle.handle);
+    return HSA_STATUS_SUCCESS;
+}
+
+static bool is_reserved(uint64_t address, uint64_t size)
+{
+    const struct block *block;
+
+    pthread_mutex_lock(&lock);
+    block = find(address);
+    bool ok =
+        block && block->is_reserved && size <= block->block.size - (address - block->block.address);
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t in_offset,
+                                             hsa_vmem_handle_t memory_handle, uint64_t flags)
+{
+    const struct physical *physical = (const void *)(uintptr_t)memory_handle.handle;
+
+    if (!physical || in_offset || size != physical->size || flags ||
+        !is_reserved((uint64_t)(uintptr_t)va, size))
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return HSA_STATUS_SUCCESS; /* the pages come with the access */
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size)
+{
+    if (!is_reserved((uint64_t)(uintptr_t)va, size))
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    void *got =
+        mmap(va, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    return got == va ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size,
+                                                    const hsa_memory_access_t *desc,
+                                                    size_t desc_cnt)
+{
+    if (!desc || !desc_cnt || !is_reserved((uint64_t)(uintptr_t)va, size))
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return mprotect(va, size, PROT_READ | PROT_WRITE) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels for the software GPU's HSA agent. Its instruction set is that of the machine it runs on
+ * (ISA "tracesmith-x86_64--"): a code object is a shared object that any compiler makes,
+ *
+ *     cc -shared -fPIC -O2 -o kernels.hsaco kernels.c
+ *
+ * in which each kernel has a descriptor under the name that programs look up, NAME.kd:
+ *
+ *     struct scale_arguments {
+ *         float *data;
+ *         float factor;
+ *     };
+ *
+ *     static void scale(const void *arguments, const struct tracesmith_work_item *item)
+ *     {
+ *         const struct scale_arguments *a = arguments;
+ *
+ *         a->data[item->global[0]] *= a->factor;
+ *     }
+ *
+ *     TRACESMITH_HSA_KERNEL(scale, struct scale_arguments, 0,
+ *                           TRACESMITH_HSA_POINTER(struct scale_arguments, data),
+ *                           TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
+ *
+ * Work-items of a grid run one after the other, in order; there is no barrier. Other exported data
+ * of the shared object are the executable's variables. A kernel may use the C library; it should
+ * not, because what it does there is no part of a trace.
+ *
+ * Code objects for other instruction sets (gfx906, ...) are not run: loading one fails.
+ */
+#ifndef TRACESMITH_HSA_KERNEL_H
+#define TRACESMITH_HSA_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACESMITH_HSA_ISA          "tracesmith-x86_64--"
+#define TRACESMITH_HSA_KERNEL_MAGIC 0x314b5354u /* "TSK1" */
+#define TRACESMITH_HSA_ARGUMENT_MAX 32u
+
+/* One work-item's place. All counts are of work-items, but `group`, which counts work-groups. */
+struct tracesmith_work_item {
+    uint32_t global[3]; /* in the grid */
+    uint32_t local[3];  /* in its work-group */
+    uint32_t group[3];  /* the work-group's place */
+    uint32_t grid_size[3];
+    uint32_t group_size[3]; /* as dispatched; a grid's last work-groups may be smaller */
+    uint32_t reserved;
+    void *group_memory; /* of its work-group: as many bytes as the dispatch asked for */
+};
+
+typedef void (*tracesmith_hsa_entry)(const void *arguments,
+                                     const struct tracesmith_work_item *item);
+
+enum tracesmith_hsa_argument_kind {
+    TRACESMITH_HSA_ARGUMENT_END = 0,
+    TRACESMITH_HSA_ARGUMENT_VALUE = 1,   /* bytes that are no address */
+    TRACESMITH_HSA_ARGUMENT_POINTER = 2, /* an address of memory */
+};
+
+struct tracesmith_hsa_argument {
+    uint32_t kind;
+    uint32_t offset, size; /* in the argument block, bytes */
+};
+
+/* What the symbol NAME.kd is. The file must hold it as it is here but for `entry`, which may need a
+ * relocation: tools read it without loading the file. */
+struct tracesmith_hsa_kernel {
+    uint32_t magic;          /* TRACESMITH_HSA_KERNEL_MAGIC */
+    uint32_t arguments_size; /* of the argument block, bytes */
+    uint32_t group_size;     /* group memory that the kernel itself needs, bytes */
+    uint32_t private_size;   /* 0: work-items run on the processor's own stack */
+    tracesmith_hsa_entry entry;
+    struct tracesmith_hsa_argument arguments[TRACESMITH_HSA_ARGUMENT_MAX]; /* up to an END */
+};
+
+#define TRACESMITH_HSA_POINTER(type, member)                                                       \
+    {                                                                                              \
+        TRACESMITH_HSA_ARGUMENT_POINTER, offsetof(type, member), sizeof(void *)                    \
+    }
+#define TRACESMITH_HSA_VALUE(type, member)                                                         \
+    {                                                                                              \
+        TRACESMITH_HSA_ARGUMENT_VALUE, offsetof(type, member), sizeof(((type *)0)->member)         \
+    }
+
+/* A descriptor of the kernel `name`; `type` is that of its arguments. */
+#define TRACESMITH_HSA_KERNEL(name, type, group_size, ...)                                         \
+    extern const struct tracesmith_hsa_kernel name##_kd __asm__(#name ".kd");                      \
+    __attribute__((visibility("default"), used)) const struct tracesmith_hsa_kernel name##_kd = {  \
+        TRACESMITH_HSA_KERNEL_MAGIC, sizeof(type), group_size, 0, name, {__VA_ARGS__}}
+
+#endif

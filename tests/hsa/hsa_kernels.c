@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels for the tests of HSA, in the software GPU's own instruction set.
+ */
+#include "tests/hsa/hsa_kernels.h"
+
+#include "tracesmith/hsa_kernel.h"
+
+static void scale(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct scale_arguments *a = arguments;
+
+    a->data[item->global[0]] *= a->factor;
+}
+
+static void add(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct add_arguments *a = arguments;
+    uint32_t i = item->global[0];
+
+    a->out[i] = a->left[i] + a->right[i];
+}
+
+/* The last work-item of a group writes what the group's memory has summed up. */
+static void group_sum(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct group_sum_arguments *a = arguments;
+    uint64_t *sum = item->group_memory;
+    uint32_t at = item->global[0] + item->grid_size[0] * item->global[1];
+
+    *sum += a->in[at];
+    if (item->local[0] == item->group_size[0] - 1 && item->local[1] == item->group_size[1] - 1)
+        a->out[item->group[0] + item->group[1] * (item->grid_size[0] / item->group_size[0])] = *sum;
+}
+
+__attribute__((visibility("default"))) uint32_t bias = 7;
+
+static void add_bias(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct bias_arguments *a = arguments;
+
+    a->data[item->global[0]] += bias;
+}
+
+TRACESMITH_HSA_KERNEL(scale, struct scale_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct scale_arguments, data),
+                      TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
+TRACESMITH_HSA_KERNEL(add, struct add_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct add_arguments, left),
+                      TRACESMITH_HSA_POINTER(struct add_arguments, right),
+                      TRACESMITH_HSA_POINTER(struct add_arguments, out));
+TRACESMITH_HSA_KERNEL(group_sum, struct group_sum_arguments, 8,
+                      TRACESMITH_HSA_POINTER(struct group_sum_arguments, in),
+                      TRACESMITH_HSA_POINTER(struct group_sum_arguments, out));
+TRACESMITH_HSA_KERNEL(add_bias, struct bias_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct bias_arguments, data));

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_HSA_HSA_KERNELS_H
+#define TESTS_HSA_HSA_KERNELS_H
+
+#include <stdint.h>
+
+struct scale_arguments {
+    float *data;
+    float factor;
+};
+
+struct add_arguments {
+    const float *left, *right;
+    float *out;
+};
+
+struct group_sum_arguments {
+    const uint64_t *in;
+    uint64_t *out;
+};
+
+struct bias_arguments {
+    uint32_t *data;
+};
+
+#endif
