@@ -97,6 +97,8 @@ static int load_allocation(struct cuda_replay *replay, const struct saved *saved
     const struct tsm_region *region = cuda_memory_find(memory, saved->address);
     uint64_t start = saved->address + saved->offset;
 
+    if (!region && (saved->kind == SBT_MEMORY_HOST || saved->address >> 63))
+        return 0; /* of another API; released meanwhile */
     if (!region)
         return load_mapping(replay, saved);
     if (start - region->address > region->size ||
