@@ -74,6 +74,9 @@ static int note_made(struct tsm_held_memory *held, const struct sbt_record *reco
 
     if (object < 0 || (uint32_t)object >= record->slot_count)
         return 0;
+    /* What its launches use they do not say. */
+    if (!strcmp(schema->fields[object].detail, "exec"))
+        held->has_references = true;
     if (!strcmp(schema->fields[object].detail, "array") && parent >= 0) {
         uint64_t whole = tsm_held_memory_field(held, record, schema, (uint32_t)parent);
         return whole ? set(&held->wholes, record->slots[object], whole) : 0;

@@ -96,6 +96,8 @@ static int need_command(struct search *s, const struct sbt_record *record,
     uint64_t object = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
     int error = set(&s->threads, record->thread);
 
+    if (record->flags & SBT_RECORD_ORDERED)
+        raise(&s->all_until, record->seq); /* what it waits for it does not say */
     raise(&s->joined_before, tsm_stream_facts_thread_first(&s->facts, record->thread));
     s->group_needed[tsm_stream_facts_group(&s->facts, record->stream)] = true;
     if (fact->is_default)
@@ -129,7 +131,8 @@ static int visit_command(struct search *s, const struct sbt_record *record,
     struct need_stream *stream = &s->streams[record->stream];
     bool verified = record->position && record->position <= stream->wanted_position;
     bool waited = (schema->flags & SBT_SCHEMA_BLOCKS) && sync_matters(s, record, record->stream);
-    bool signals = schema->kind == SBT_KIND_SIGNAL && take_wanted(s, object);
+    bool signals = (schema->kind == SBT_KIND_SIGNAL && take_wanted(s, object)) ||
+                   (record->flags & SBT_RECORD_ORDERED);
 
     if (verified || waited || signals || in_filter(s, record, record->stream))
         raise(&stream->until, record->seq + 1);
@@ -182,7 +185,7 @@ static int visit(struct search *s, struct sbt_reader *reader, const struct sbt_r
         visit_verified(s, record, schema ? schema : sbt_core_schema(SBT_TYPE_CALL(record->type)));
         return 0;
     }
-    if (!schema || (record->flags & SBT_RECORD_FAILED))
+    if (!schema || (record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED)))
         return 0;
     if (schema->kind == SBT_KIND_SYNC)
         return visit_sync(s, record, schema);

@@ -91,7 +91,7 @@ static int count_record(struct count *c, const struct sbt_record *record)
     call->count++;
     call->failed_count += (record->flags & SBT_RECORD_FAILED) != 0;
     call->duration_ns += record->duration_ns;
-    if (schema) {
+    if (schema && !(record->flags & SBT_RECORD_CAPTURED)) {
         s->command_count += schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
                             schema->kind == SBT_KIND_WAIT;
         count_bytes(s, record, schema);

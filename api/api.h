@@ -40,6 +40,11 @@ struct tsm_api_description {
     size_t enum_count;
     const struct sbt_struct *structs; /* what fields of type STRUCT name; NULL for none */
     size_t struct_count;
+    /* For capture, of an API whose description is large: a byte for each of `structs`, not 0 once
+     * the struct came into use where no schema or struct names it (in a chain), and how often one
+     * did. NULL: all is described as soon as the API is used. */
+    const uint8_t *used;
+    const uint32_t *used_changes;
 };
 
 /* ---- source: api/X/X_source.c, linked into libts_capture.so --------------------------------- */

@@ -362,6 +362,18 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
     call->stream_locked = true;
 }
 
+void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream)
+{
+    call->flags |= SBT_RECORD_CAPTURED;
+    tsm_call_record(call)->stream = tsm_stream_number(stream);
+}
+
+void tsm_call_more_places(struct tsm_call *call, uint32_t count)
+{
+    if (call->stream && call->stream_locked)
+        call->stream->position += count;
+}
+
 /* See tsm_lane_key: a stream's calls get rising stamps. */
 static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry *record)
 {

@@ -81,6 +81,14 @@ bool tsm_call_begin(struct tsm_call *call, uint32_t type);
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 
+/* ... or becomes part of a graph that is captured from `stream`: nothing runs, so it takes no place
+ * there, no bytes are taken from the program, and none are owed to it. */
+void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream);
+
+/* After tsm_call_on_stream(TSM_ENQUEUES): `count` places more, behind the call's own, for what it
+ * makes the GPU do by itself. */
+void tsm_call_more_places(struct tsm_call *call, uint32_t count);
+
 /* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);
 
@@ -124,15 +132,17 @@ struct tsm_box {
     uint64_t width, height, depth; /* bytes, rows, planes */
     uint64_t pitch, plane;         /* bytes */
 };
+/* Bytes from the first to the last one touched, gaps included. */
+uint64_t tsm_box_extent(const struct tsm_box *box);
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
 
-/* The same for what a command takes that may run later: where a function of the program that is sent
- * but has not run may still write those bytes, the record is marked LATE and has none. */
+/* The same for what a command takes that may run later: where a function of the program that is
+ * sent but has not run may still write those bytes, the record is marked LATE and has none. */
 void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size);
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
 
-/* Append a STRUCT field: the `size` bytes of a structured value (format/struct_out.h makes them; they
- * must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
+/* Append a STRUCT field: the `size` bytes of a structured value (format/struct_out.h makes them;
+ * they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
  * SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
 void tsm_call_struct(struct tsm_call *call, const void *value, size_t size);
 
@@ -158,6 +168,7 @@ struct tsm_handle {
     uint32_t id;
     uint32_t type;             /* the source's object type number, 1..63 */
     uint32_t name;             /* interned string, 0 none */
+    uint32_t owner;            /* given to tsm_handle_add_again() */
     struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
     uint64_t position;         /* of an event: on that stream */
     void *user;                /* the source's own, e.g. a function's parameter layout */
@@ -171,7 +182,12 @@ struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw
  */
 struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw);
 
-void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
+/* Where a driver may give the same handle for several objects: those of the same owner stay, and
+ * each remove ends the oldest, which is the one that is found. */
+struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_t raw,
+                                        uint32_t owner);
+/* Returns the id of what is gone; 0: it was not known. */
+uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
 /* Id for a record: that of find, or of a new entry when the handle was made before capture began
  * (then an UNMODELLED record is written once: the trace cannot make that object). 0 for raw 0. */
@@ -218,6 +234,10 @@ void tsm_hostmem_untrack(uint64_t start);
  * or nothing changed. */
 void tsm_hostmem_publish(void);
 
+/* What is in `box` now, whatever it was, as HOST_WRITE, in whole rows with what lies between them:
+ * a command that follows reads it there. For memory that is not tracked. */
+void tsm_hostmem_write(const struct tsm_box *box);
+
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
 /* Does the program run, but its commands are not recorded yet? The next call may take the checkpoint
@@ -258,9 +278,11 @@ bool tsm_checkpoint_memory(const struct tsm_memory *memory);
 /* `call` sent one to its stream. */
 void tsm_function_sent(const struct tsm_call *call);
 
-/* Around it, on the thread that runs it, outside of a call: what it writes into host memory that the
- * device can read is recorded as done by the command at `position` of `stream`. */
-void tsm_function_enter(uint32_t stream, uint64_t position);
+/* Around it, on the thread that runs it, outside of a call: what it writes into host memory that
+ * the device can read is recorded as done by the command at `position` of `stream`. The commands of
+ * that stream up to `done` are complete: what they gave the program is recorded before it changes
+ * that. */
+void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done);
 void tsm_function_left(uint32_t stream, uint64_t position);
 
 /* ---- the session ---------------------------------------------------------------------------- */

@@ -182,6 +182,9 @@ static int merge_round(struct tsm_drain *d, bool last)
      */
     sbt_writer_alone(d->merge.writer, !is_behind(d));
     error = merge_named(d);
+    for (uint32_t i = 0; i < TSM_TYPE_API_COUNT && !error; i++)
+        if (d->declare[i])
+            error = tsm_declare_used(d->declare[i], d->merge.writer);
     if (last)
         watermark = UINT64_MAX;
     else if (d->session->settings.keep_ns)
@@ -367,6 +370,8 @@ static int write_end(struct tsm_drain *d)
         unlinkat(d->folder_fd, strrchr(d->session->lanes_path, '/') + 1, 0);
     else if (!error)
         unlink(d->session->lanes_path);
+    if (!error)
+        tsm_drain_undeclare(d);
     return error;
 }
 

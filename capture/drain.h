@@ -6,6 +6,7 @@
 #ifndef CAPTURE_DRAIN_H
 #define CAPTURE_DRAIN_H
 
+#include "capture/declare.h"
 #include "capture/merge.h"
 #include "capture/session.h"
 
@@ -32,7 +33,8 @@ struct tsm_drain {
     uint32_t flush_request;      /* being worked on; session->flush_done: none */
     uint64_t request_ns;
     int declare_error; /* what tsm_drain_declare() gave to nobody yet */
-    bool waited_for; /* some thread waits for space in its lane */
+    struct tsm_declare *declare[TSM_TYPE_API_COUNT]; /* of APIs that are described bit by bit */
+    bool waited_for;                                 /* some thread waits for space in its lane */
     bool has_membarrier;
     bool own_descriptors; /* the table of descriptors is not shared with the program */
 };
@@ -42,6 +44,8 @@ int tsm_drain_setup(struct tsm_drain *d);
 
 /* Write what describes an API's records; what was written already is not written again. */
 int tsm_drain_declare(struct tsm_drain *d, uint32_t api);
+/* The file with the whole description is not needed any more. */
+void tsm_drain_undeclare(struct tsm_drain *d);
 
 /* Make at least `count` lanes and put them on the free list. */
 int tsm_drain_add_lanes(struct tsm_drain *d, uint32_t count);

@@ -240,7 +240,7 @@ static int write_schemas(struct sbt_writer *w)
 
     for (uint32_t i = 0; sbt_core_enum(i) && !error; i++)
         error = sbt_writer_enum(w, sbt_core_enum(i));
-    for (uint32_t i = 0; i <= SBT_CORE_STATE && !error; i++) {
+    for (uint32_t i = 0; i < SBT_CORE_END && !error; i++) {
         const struct sbt_schema *schema = sbt_core_schema(i);
         if (schema)
             error = sbt_writer_schema(w, schema);
@@ -248,17 +248,68 @@ static int write_schemas(struct sbt_writer *w)
     return error;
 }
 
-static int declare(struct sbt_writer *w, const struct tsm_api_description *api)
+/* Of the trace, and of what lies beside it. */
+static struct sbt_session session_of(const struct tsm_session *s)
 {
-    int error = 0;
+    struct sbt_session session = {
+        .start_monotonic_ns = s->start.monotonic_ns,
+        .start_realtime_ns = s->start_realtime_ns,
+        .clock = "monotonic",
+    };
 
-    for (size_t i = 0; i < api->enum_count && !error; i++)
-        error = sbt_writer_enum(w, &api->enums[i]);
-    for (size_t i = 0; i < api->struct_count && !error; i++)
-        error = sbt_writer_struct(w, &api->structs[i]);
-    for (size_t i = 0; i < api->call_count && !error; i++)
-        error = sbt_writer_schema(w, api->calls[i].schema);
+    memcpy(session.id, s->id, sizeof(session.id));
+    return session;
+}
+
+static void types_path(const struct tsm_session *s, char path[TSM_PATH_MAX])
+{
+    tsm_format(path, TSM_PATH_MAX, "%s" TSM_DECLARE_SUFFIX, s->path); /* fits: lanes_path did */
+}
+
+/* All of it, for who comes after a crash. */
+static int keep_types(struct tsm_drain *d, const struct tsm_api_description *api)
+{
+    struct sbt_writer_options options = {.threads = 1};
+    struct sbt_session session = session_of(d->session);
+    const struct sbt_totals none = {0};
+    struct sbt_writer *w = NULL;
+    char path[TSM_PATH_MAX];
+    int error;
+
+    types_path(d->session, path);
+    error = sbt_writer_create(&w, path, &session, &options);
+    if (!error)
+        error = sbt_writer_metadata(w, "capture.types", api->name);
+    if (!error)
+        error = tsm_declare_all(w, api);
+    if (!error)
+        error = sbt_writer_finish(w, &none, SBT_END_FINISHED);
+    sbt_writer_destroy(w);
+    if (error)
+        unlink(path);
     return error;
+}
+
+static int declare_type(void *user, uint32_t type)
+{
+    struct tsm_drain *d = user;
+    struct tsm_declare *declare = d->declare[SBT_TYPE_API(type)];
+
+    return declare ? tsm_declare_type(declare, d->merge.writer, type) : 0;
+}
+
+static int declare(struct tsm_drain *d, const struct tsm_api_description *api)
+{
+    if (api->api >= TSM_TYPE_API_COUNT || d->declare[api->api])
+        return 0;
+    if (tsm_declare_is_lazy(api) && keep_types(d, api) == 0)
+        d->declare[api->api] = tsm_declare_create(api);
+    if (d->declare[api->api]) {
+        d->merge.declare = declare_type;
+        d->merge.declare_user = d;
+        return 0;
+    }
+    return tsm_declare_all(d->merge.writer, api);
 }
 
 int tsm_drain_declare(struct tsm_drain *d, uint32_t api)
@@ -267,9 +318,26 @@ int tsm_drain_declare(struct tsm_drain *d, uint32_t api)
 
     for (const struct tsm_source *const *source = tsm_sources; *source && !error; source++) {
         if ((*source)->description->api == api)
-            error = declare(d->merge.writer, (*source)->description);
+            error = declare(d, (*source)->description);
     }
     return error ? error : sbt_writer_flush(d->merge.writer);
+}
+
+void tsm_drain_undeclare(struct tsm_drain *d)
+{
+    char path[TSM_PATH_MAX];
+    bool any = false;
+
+    for (uint32_t i = 0; i < TSM_TYPE_API_COUNT; i++) {
+        any |= d->declare[i] != NULL;
+        tsm_declare_destroy(d->declare[i]);
+        d->declare[i] = NULL;
+    }
+    types_path(d->session, path);
+    if (any && d->folder_fd >= 0)
+        unlinkat(d->folder_fd, strrchr(path, '/') + 1, 0);
+    else if (any)
+        unlink(path);
 }
 
 static int begin_trace(struct tsm_drain *d, int trace_fd)
@@ -277,14 +345,9 @@ static int begin_trace(struct tsm_drain *d, int trace_fd)
     struct tsm_session *s = d->session;
     struct sbt_writer_options options = {
         .threads = s->settings.threads, .chunk_size = 1536u << 10, .level = s->settings.level};
-    struct sbt_session session = {
-        .start_monotonic_ns = s->start.monotonic_ns,
-        .start_realtime_ns = s->start_realtime_ns,
-        .clock = "monotonic",
-    };
+    struct sbt_session session = session_of(s);
     int error;
 
-    memcpy(session.id, s->id, sizeof(session.id));
     error = sbt_writer_create_fd(&d->merge.writer, trace_fd, &session, &options);
     if (!error)
         error = host_metadata(d->merge.writer);

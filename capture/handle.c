@@ -19,6 +19,7 @@ struct entry {
     struct tsm_handle handle;
     uint32_t api;
     uint32_t next_removed;
+    uint32_t next_same; /* the driver gave the handle out again; 0: not */
 };
 
 struct tsm_handles {
@@ -108,7 +109,7 @@ static uint32_t take_entry(struct tsm_handles *t)
 /* The lock is held. */
 static void remove_slot(struct tsm_handles *t, uint32_t at)
 {
-    uint32_t number = t->slots[at] - FIRST_ENTRY;
+    uint32_t number = t->slots[at] - FIRST_ENTRY, same = t->entries[number].next_same;
 
     if (t->removed_count == 0)
         t->oldest_removed = number;
@@ -116,6 +117,10 @@ static void remove_slot(struct tsm_handles *t, uint32_t at)
         t->entries[t->newest_removed].next_removed = number;
     t->newest_removed = number;
     t->removed_count++;
+    if (same) {
+        __atomic_store_n(&t->slots[at], same + FIRST_ENTRY, __ATOMIC_RELEASE);
+        return;
+    }
     __atomic_store_n(&t->slots[at], REMOVED, __ATOMIC_RELEASE);
     /* Marks before a free slot lead nowhere; searches get shorter without them. */
     while (t->slots[at] == REMOVED && t->slots[(at + 1) % SLOT_COUNT] == 0) {
@@ -124,26 +129,60 @@ static void remove_slot(struct tsm_handles *t, uint32_t at)
     }
 }
 
-static struct tsm_handle *add(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw)
+/* The lock is held. Number of a new entry that nothing leads to yet, 0 when there is no room. */
+static uint32_t make_entry(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw,
+                           uint32_t owner)
 {
-    uint32_t reusable, number, old = find_slot(t, api, type, raw, &reusable);
-    struct entry *e;
+    uint32_t number = take_entry(t);
+    struct entry *e = &t->entries[number];
 
-    if (old != SLOT_COUNT) {
-        remove_slot(t, old);
-        find_slot(t, api, type, raw, &reusable);
-    }
-    number = take_entry(t);
     if (number == 0)
-        return NULL;
-    e = &t->entries[number];
-    *e = (struct entry){.handle = {.raw = raw, .type = type}, .api = api};
+        return 0;
+    *e = (struct entry){.handle = {.raw = raw, .type = type, .owner = owner}, .api = api};
     e->handle.id = ++t->ids[api % TSM_TYPE_API_COUNT][type % TYPE_COUNT];
-    __atomic_store_n(&t->slots[reusable], number + FIRST_ENTRY, __ATOMIC_RELEASE);
-    return &e->handle;
+    return number;
 }
 
-struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
+static struct tsm_handle *add(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw,
+                              uint32_t owner)
+{
+    uint32_t reusable, number, old = find_slot(t, api, type, raw, &reusable);
+
+    while (old != SLOT_COUNT) {
+        remove_slot(t, old);
+        old = find_slot(t, api, type, raw, &reusable);
+    }
+    number = make_entry(t, api, type, raw, owner);
+    if (number == 0)
+        return NULL;
+    __atomic_store_n(&t->slots[reusable], number + FIRST_ENTRY, __ATOMIC_RELEASE);
+    return &t->entries[number].handle;
+}
+
+/* Behind those that are there: the first one is what is found, and what is removed. */
+static struct tsm_handle *add_again(struct tsm_handles *t, uint32_t api, uint32_t type,
+                                    uint64_t raw, uint32_t owner)
+{
+    uint32_t reusable, at = find_slot(t, api, type, raw, &reusable), number;
+    struct entry *e;
+
+    if (at == SLOT_COUNT || t->entries[t->slots[at] - FIRST_ENTRY].handle.owner != owner)
+        return add(t, api, type, raw, owner);
+    number = make_entry(t, api, type, raw, owner);
+    if (number == 0)
+        return NULL;
+    e = &t->entries[t->slots[at] - FIRST_ENTRY];
+    while (e->next_same)
+        e = &t->entries[e->next_same];
+    e->next_same = number;
+    return &t->entries[number].handle;
+}
+
+typedef struct tsm_handle *add_entry(struct tsm_handles *t, uint32_t api, uint32_t type,
+                                     uint64_t raw, uint32_t owner);
+
+static struct tsm_handle *add_with(add_entry *how, enum sbt_api api, uint32_t type, uint64_t raw,
+                                   uint32_t owner)
 {
     static struct tsm_handle nothing;
     struct tsm_handles *t = current();
@@ -152,7 +191,7 @@ struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
     if (!t)
         return &nothing;
     tsm_lock_take(&t->lock);
-    handle = add(t, api, type, raw);
+    handle = how(t, api, type, raw, owner);
     tsm_lock_give(&t->lock);
     if (handle)
         return handle;
@@ -160,18 +199,32 @@ struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
     return &t->entries[0].handle;
 }
 
-void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
+struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    return add_with(add, api, type, raw, 0);
+}
+
+struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_t raw,
+                                        uint32_t owner)
+{
+    return add_with(add_again, api, type, raw, owner);
+}
+
+uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     struct tsm_handles *t = current();
-    uint32_t at, reusable;
+    uint32_t at, reusable, id = 0;
 
     if (!t || raw == 0)
-        return;
+        return 0;
     tsm_lock_take(&t->lock);
     at = find_slot(t, api, type, raw, &reusable);
-    if (at != SLOT_COUNT)
+    if (at != SLOT_COUNT) {
+        id = t->entries[t->slots[at] - FIRST_ENTRY].handle.id;
         remove_slot(t, at);
+    }
     tsm_lock_give(&t->lock);
+    return id;
 }
 
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)

@@ -27,11 +27,12 @@ static bool is_late(const struct tsm_call *call, const struct tsm_box *box)
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box)
 {
     static const struct tsm_box nothing;
-    bool late = is_late(call, box);
+    bool captured = (call->flags & SBT_RECORD_CAPTURED) != 0;
+    bool late = !captured && is_late(call, box);
 
     if (late)
         call->flags |= SBT_RECORD_LATE;
-    tsm_call_blob_box(call, late ? &nothing : box);
+    tsm_call_blob_box(call, late || captured ? &nothing : box);
 }
 
 void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)

@@ -57,10 +57,7 @@ struct tsm_hostmem {
     struct tsm_pagemap pagemap;
     struct tsm_page_run runs[RUN_COUNT];
     uint32_t writer_count; /* functions of the program that run now, and perhaps its threads */
-    struct writer {
-        uint32_t stream; /* SBT_STREAM_NONE: a thread */
-        uint64_t position;
-    } writers[WRITER_COUNT_MAX + 1];
+    struct tsm_running writers[WRITER_COUNT_MAX + 1];
     uint32_t gap_count; /* of the block */
     struct tsm_gap gaps[TSM_GAP_COUNT_MAX];
     struct iovec spans[RUN_COUNT];
@@ -136,7 +133,7 @@ static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, const st
         memset(h->bytes, 0, r->start - base);
     if (base + size > r->end)
         memset(h->bytes + (r->end - base), 0, base + size - r->end);
-    h->gap_count = tsm_readback_gaps(s, base, base + size, h->gaps);
+    h->gap_count = tsm_readback_gaps(s, base, base + size, h->writers, h->writer_count, h->gaps);
     for (uint32_t i = 0; i < h->gap_count; i++)
         memset(h->bytes + (h->gaps[i].start - base), 0, h->gaps[i].end - h->gaps[i].start);
 }
@@ -394,15 +391,15 @@ bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
  */
 
 /* Called with the lock held, to say whose the changes are, and after they are recorded. */
-typedef void (*change_writers)(struct tsm_hostmem *h, struct writer writer);
+typedef void (*change_writers)(struct tsm_hostmem *h, struct tsm_running writer);
 
-static void add_writer(struct tsm_hostmem *h, struct writer writer)
+static void add_writer(struct tsm_hostmem *h, struct tsm_running writer)
 {
     if (h->writer_count < WRITER_COUNT_MAX)
         h->writers[h->writer_count++] = writer;
 }
 
-static void remove_writer(struct tsm_hostmem *h, struct writer writer)
+static void remove_writer(struct tsm_hostmem *h, struct tsm_running writer)
 {
     for (uint32_t i = h->writer_count; i-- > 0;) {
         if (h->writers[i].stream != writer.stream || h->writers[i].position != writer.position)
@@ -412,12 +409,12 @@ static void remove_writer(struct tsm_hostmem *h, struct writer writer)
     }
 }
 
-static void keep_writers(struct tsm_hostmem *h, struct writer writer) {}
+static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
 
 static void publish_all(struct tsm_lane *lane, bool threads)
 {
     struct tsm_hostmem *h = lane->session->hostmem;
-    const struct writer thread = {SBT_STREAM_NONE, 0};
+    const struct tsm_running thread = {SBT_STREAM_NONE, 0};
 
     if (threads || h->writer_count == 0)
         h->writers[h->writer_count++] = thread;
@@ -426,7 +423,7 @@ static void publish_all(struct tsm_lane *lane, bool threads)
     remove_writer(h, thread);
 }
 
-static void publish_then(bool threads, change_writers change, struct writer writer)
+static void publish_then(bool threads, change_writers change, struct tsm_running writer)
 {
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
@@ -463,15 +460,51 @@ bool tsm_hostmem_each(struct tsm_session *s,
 
 void tsm_hostmem_publish(void)
 {
-    publish_then(true, keep_writers, (struct writer){0});
+    publish_then(true, keep_writers, (struct tsm_running){0});
 }
 
-void tsm_function_enter(uint32_t stream, uint64_t position)
+static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t from, uint64_t to)
 {
-    publish_then(true, add_writer, (struct writer){stream, position});
+    if (!tsm_memory_read(h->block, from, to - from)) {
+        tsm_session_unmodelled("host memory could not be read", true);
+        return;
+    }
+    h->bytes = h->block;
+    h->gap_count = tsm_readback_gaps(lane->session, from, to, h->writers, h->writer_count, h->gaps);
+    write_run(lane, h, from, from, to);
+}
+
+void tsm_hostmem_write(const struct tsm_box *box)
+{
+    const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
+    const struct tsm_running thread = {SBT_STREAM_NONE, 0};
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_lane *lane;
+    int saved_errno = errno;
+
+    if (!s || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane) {
+        tsm_lock_take(&s->hostmem->lock);
+        add_writer(s->hostmem, thread);
+        for (uint64_t at = start; at < end; at += BLOCK_SIZE)
+            write_block(lane, s->hostmem, at, end - at < BLOCK_SIZE ? end : at + BLOCK_SIZE);
+        remove_writer(s->hostmem, thread);
+        tsm_lock_give(&s->hostmem->lock);
+    }
+    tsm_inside_leave();
+    errno = saved_errno;
+}
+
+void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
+{
+    tsm_readbacks_before(stream, done);
+    publish_then(true, add_writer, (struct tsm_running){stream, position});
 }
 
 void tsm_function_left(uint32_t stream, uint64_t position)
 {
-    publish_then(false, remove_writer, (struct writer){stream, position});
+    publish_then(false, remove_writer, (struct tsm_running){stream, position});
 }

@@ -31,8 +31,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Record types of higher numbers are none that we write. */
+#define TSM_TYPE_API_COUNT  8u
+#define TSM_TYPE_CALL_COUNT 4096u
+
 #define TSM_LANES_MAGIC       "TSLANES\n"
-#define TSM_LANES_VERSION     2u
+#define TSM_LANES_VERSION     3u
 #define TSM_LANES_HEADER_SIZE 4096u
 #define TSM_LANE_HEADER_SIZE  4096u
 #define TSM_FIRST_LANE_SIZE   (4u << 20) /* must take the longest string, 1 MiB */

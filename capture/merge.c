@@ -339,6 +339,18 @@ static bool is_there(struct tsm_merge *m, uint32_t thread)
     return true;
 }
 
+static int declare(struct tsm_merge *m, uint32_t type)
+{
+    uint32_t api = SBT_TYPE_API(type), call = SBT_TYPE_CALL(type);
+    uint64_t bit = (uint64_t)1 << call % 64;
+
+    if (!m->declare || api >= TSM_TYPE_API_COUNT || call >= TSM_TYPE_CALL_COUNT ||
+        (m->declared[api][call / 64] & bit))
+        return 0;
+    m->declared[api][call / 64] |= bit;
+    return m->declare(m->declare_user, type);
+}
+
 int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t begin, uint64_t end)
 {
     uint64_t end_ns = tsm_merge_ns(m, end);
@@ -349,6 +361,9 @@ int tsm_merge_write(struct tsm_merge *m, struct sbt_record *record, uint64_t beg
     record->seq = m->record_count;
     record->time_ns = tsm_merge_ns(m, begin);
     record->duration_ns = end_ns > record->time_ns ? end_ns - record->time_ns : 0;
+    error = declare(m, record->type);
+    if (error)
+        return error;
     error = sbt_writer_record(m->writer, record);
     if (error == TSM_E_ARGUMENT || error == TSM_E_LIMIT)
         error = write_fitted(m, record);

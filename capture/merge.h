@@ -42,6 +42,10 @@ struct tsm_merge {
     struct sbt_map there;  /* thread -> so many of its next records are in the trace already */
     uint64_t cut;          /* leave out commands with a smaller key */
     struct tsm_missing kept_out;
+    /* Called before the first record of each type is written; NULL: the trace describes them. */
+    int (*declare)(void *user, uint32_t type);
+    void *declare_user;
+    uint64_t declared[TSM_TYPE_API_COUNT][TSM_TYPE_CALL_COUNT / 64];
 };
 
 void tsm_merge_finish(struct tsm_merge *m);

@@ -94,10 +94,10 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
 {
     struct tsm_scratch *scratch = call->lane->scratch;
 
-    if (tsm_box_size(box) == 0)
+    if (tsm_box_size(box) == 0 || (call->flags & SBT_RECORD_CAPTURED))
         return;
     if (scratch->deferred_count == TSM_SCRATCH_DEFERRED_MAX) {
-        tsm_session_unmodelled("more than 8 readbacks of one call", false);
+        tsm_session_unmodelled("more than 64 readbacks of one call", false);
         return;
     }
     scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
@@ -133,7 +133,17 @@ static void sort_gaps(struct tsm_gap *gaps, uint32_t count)
     }
 }
 
+static bool runs_function(const struct pending *p, const struct tsm_running *running,
+                          uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (p->stream->number == running[i].stream)
+            return true;
+    return false;
+}
+
 uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
+                           const struct tsm_running *running, uint32_t running_count,
                            struct tsm_gap gaps[TSM_GAP_COUNT_MAX])
 {
     struct tsm_readbacks *r = s->readbacks;
@@ -146,7 +156,7 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
         uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
         uint64_t end = start + tsm_box_extent(&r->all[i].box);
 
-        if (start >= to || end <= from)
+        if (start >= to || end <= from || runs_function(&r->all[i], running, running_count))
             continue;
         start = start < from ? from : start;
         end = end > to ? to : end;
@@ -231,6 +241,21 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
         tsm_streams_functions_complete(s->streams, api, stream, ticks);
     if (stream)
         tsm_stream_complete_waits(stream, ticks);
+    write_complete(s);
+}
+
+void tsm_readbacks_before(uint32_t stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+
+    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->all[i].stream->number == stream && r->all[i].position <= position)
+            tsm_stream_complete(r->all[i].stream, r->all[i].position);
+    tsm_lock_give(&r->lock);
     write_complete(s);
 }
 

@@ -8,7 +8,9 @@
 #include "capture/salvage.h"
 
 #include "base/text.h"
+#include "capture/declare.h"
 #include "capture/merge.h"
+#include "format/descriptions.h"
 #include "tracesmith/reader.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@
 
 struct salvage {
     const char *trace_path;
-    char lanes_path[4200], new_path[4200];
+    char lanes_path[4200], new_path[4200], types_path[4200];
     int fd;
     const uint8_t *memory;
     uint64_t size;
@@ -169,6 +171,21 @@ static int note_there(struct salvage *s, uint64_t seq)
     return error;
 }
 
+/* What may be in the lanes, and is not described in the trace yet: see capture/declare.h. */
+static int describe(struct salvage *s)
+{
+    struct sbt_reader *reader = NULL;
+    int error = 0;
+
+    if (access(s->types_path, F_OK) != 0)
+        return 0;
+    error = sbt_reader_open(&reader, s->types_path);
+    if (!error && memcmp(sbt_reader_session(reader)->id, s->header->session_id, 16) == 0)
+        error = sbt_descriptions_copy(s->merge.writer, reader);
+    sbt_reader_destroy(reader);
+    return error;
+}
+
 static int set_up_merge(struct salvage *s)
 {
     const struct tsm_lanes_header *h = s->header;
@@ -184,7 +201,9 @@ static int set_up_merge(struct salvage *s)
         return tsm_fail(TSM_E_FORMAT, "%s: %llu records are missing that had been written",
                         s->trace_path, (unsigned long long)(flushed - s->present));
     m->record_count = s->present;
-    error = note_there(s, flushed);
+    error = describe(s);
+    if (!error)
+        error = note_there(s, flushed);
     m->cut = h->cut;
     m->kept_out = h->kept_out;
     m->clock = h->clock[h->clock_epoch & 1];
@@ -248,6 +267,7 @@ static int salvage(struct salvage *s)
     if (is_unbegun(s)) {
         s->result.unbegun = true;
         unlink(s->new_path);
+        unlink(s->types_path);
         unlink(s->lanes_path);
         return 0;
     }
@@ -265,8 +285,10 @@ static int salvage(struct salvage *s)
         if (!result)
             done = 1;
     }
-    if (result >= 0)
+    if (result >= 0) {
+        unlink(s->types_path);
         unlink(s->lanes_path);
+    }
     return result < 0 ? result : done;
 }
 
@@ -278,6 +300,7 @@ int tsm_salvage(const char *trace_path, struct tsm_salvage_result *result)
     if (tsm_format(s.lanes_path, sizeof(s.lanes_path), "%s.lanes", trace_path) !=
         strlen(trace_path) + 6)
         return tsm_fail(TSM_E_ARGUMENT, "%s: the path is too long", trace_path);
+    tsm_format(s.types_path, sizeof(s.types_path), "%s" TSM_DECLARE_SUFFIX, trace_path);
     tsm_format(s.new_path, sizeof(s.new_path), "%s.new", trace_path);
     done = salvage(&s);
     sbt_writer_destroy(s.merge.writer);

@@ -63,8 +63,6 @@ enum tsm_drain_state {
 #define TSM_TYPE_STACK      0x20u /* carries a host stack under the present settings */
 #define TSM_TYPE_OFF        0x40u /* API excluded by TS_APIS */
 #define TSM_TYPE_EARLY      0x80u /* recorded while WAITING, too: objects cannot be made without it */
-#define TSM_TYPE_API_COUNT  8u
-#define TSM_TYPE_CALL_COUNT 4096u
 
 struct tsm_session {
     /* Read on every call. */
@@ -89,9 +87,9 @@ struct tsm_session {
     uint32_t lanes_made;   /* futex: a request was answered */
 
     /* the drain thread */
-    uint32_t drain_state;  /* enum tsm_drain_state; futex */
+    uint32_t drain_state;    /* enum tsm_drain_state; futex */
     struct tsm_drain *drain; /* its own state */
-    uint32_t drain_signal; /* futex: somebody wants something */
+    uint32_t drain_signal;   /* futex: somebody wants something */
     uint32_t drain_sleeping;
     uint32_t flush_wanted; /* serial number of the last request ... */
     uint32_t flush_done;   /* ... and of the last one answered; futex */
@@ -177,9 +175,10 @@ static inline struct tsm_record_entry *tsm_call_record(const struct tsm_call *ca
  * False: the thread has ended before. */
 bool tsm_drain_ask(struct tsm_session *session, void (*favour)(void *argument), void *argument);
 
-/* The first call of an API is about to begin: have the drain thread write what describes its records
- * (value tables, structs, schemas) to the trace file, and wait until it is there. So a trace carries
- * only what it uses, and whatever is committed can be salvaged by who knows no API. */
+/* The first call of an API is about to begin: have the drain thread write what describes its
+ * records (value tables, structs, schemas) to the trace file, and wait until it is there. So a
+ * trace carries only what it uses, and whatever is committed can be salvaged by who knows no API.
+ */
 void tsm_api_used(struct tsm_session *session, uint32_t api);
 
 /* ---- records of ours (capture/note.c) ------------------------------------------------------- */
@@ -243,12 +242,10 @@ bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum ts
                        bool store, uint8_t *out);
 
 uint64_t tsm_box_size(const struct tsm_box *box);
-/* Bytes from the first to the last one touched, gaps included. */
-uint64_t tsm_box_extent(const struct tsm_box *box);
 
 /* A lane's memory for encoded references, for readbacks that wait for the call's commit, and for
  * its record where that had to make way. */
-#define TSM_SCRATCH_DEFERRED_MAX 8
+#define TSM_SCRATCH_DEFERRED_MAX 64
 #define TSM_SCRATCH_LARGE_MAX    8
 struct tsm_scratch {
     uint32_t used; /* of bytes[] */
@@ -315,8 +312,18 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 struct tsm_gap {
     uint64_t start, end;
 };
+/* ... but not by commands of a stream on which a function of the program runs now: they have ended
+ * or not begun. */
+struct tsm_running {
+    uint32_t stream; /* SBT_STREAM_NONE: a thread of the program, none */
+    uint64_t position;
+};
 uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
+                           const struct tsm_running *running, uint32_t running_count,
                            struct tsm_gap gaps[TSM_GAP_COUNT_MAX]);
+
+/* The commands of that stream up to `position` are complete: write their READBACK records. */
+void tsm_readbacks_before(uint32_t stream, uint64_t position);
 
 /* Filters: false when the call is to be left out; counts it then. */
 struct tsm_filter *tsm_filter_create(const struct tsm_settings *settings);

@@ -113,6 +113,8 @@ static bool can_read(uint64_t page)
                                 : &checked_for_others[page / PAGE % 16];
     uint8_t byte;
 
+    if (page == 0) /* what `checked` holds at first */
+        return false;
     if (*checked == page)
         return true;
     if (!tsm_memory_read(&byte, page, 1))
@@ -280,8 +282,9 @@ static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struc
     }
     while (w->count < SBT_STACK_DEPTH_MAX && u->step(&cursor) > 0 &&
            read_frame(u, &cursor, &ip, &at)) {
-        const uint64_t *slot = (const uint64_t *)(uintptr_t)(at - 8);
-        w->cacheable = w->cacheable && at > sp && *slot == ip;
+        unw_word_t saved;
+        w->cacheable = w->cacheable && at > sp &&
+                       access_memory(NULL, at - 8, &saved, 0, NULL) == 0 && saved == ip;
         w->saved[w->count] = (struct saved){at - 8, ip};
         w->frames[w->count++] = ip;
     }

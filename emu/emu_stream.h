@@ -14,7 +14,8 @@
  * TS_EMU_SCHEDULE chooses: fifo takes the oldest command (the order of the calls), reverse the
  * youngest, random any. The choice depends on nothing but the calls and the seed. So that a program
  * that watches memory without asking the driver goes on, waiting commands also run after a second
- * without any call.
+ * without any call. A function of the program that itself waits for the program is overtaken by other
+ * streams (emu_serial.c).
  */
 #ifndef EMU_STREAM_H
 #define EMU_STREAM_H

@@ -177,6 +177,8 @@ static bool decode_float(struct ptx_parser *p, const struct ptx_row *row, ptx_ty
     /* The generator of one program writes rcp.approx.f64 without .ftz, and works. */
     if (!take_flags(p, row->op, type, &flags))
         return ptx_unsupported(p);
+    if (type == PTX_F64 && flags & PTX_F_FTZ && !(flags & PTX_F_APPROX))
+        return ptx_unsupported(p);
     if (row->op == PTX_ALU_EX2 && (type == PTX_BF16 || type == PTX_BF16X2) && !(flags & PTX_F_FTZ))
         return ptx_unsupported(p);
     struct ptx_insn *i = emit_simple(p, ptx_handler(row->op, type), type, sources);

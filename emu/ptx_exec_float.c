@@ -95,8 +95,8 @@ F32_UNARY(cos, cosf(a))
 F32_UNARY(ex2, exp2f(a))
 F32_UNARY(lg2, log2f(a))
 F32_UNARY(tanh, tanhf(a))
-/* .approx.ftz.f64 looks at the upper half of its operand and writes the upper half of the result.
- */
+/* .approx.ftz.f64 looks at the upper half of its operand and writes the upper half of the result;
+ * .approx.f64 is precise. */
 static inline double upper(double v)
 {
     return ptx_f64(ptx_f64_bits(v) & 0xffffffff00000000ull);
@@ -105,15 +105,10 @@ static inline double flush64(double v)
 {
     return __builtin_fabs(v) < 0x1p-1022 ? __builtin_copysign(0.0, v) : v;
 }
-static inline double rcp64(uint32_t flags, double a)
-{
-    if (!(flags & PTX_F_APPROX))
-        return 1.0 / a;
-    return upper(flush64(1.0 / flush64(upper(a))));
-}
-F64_UNARY(rcp, rcp64(i->flags, a))
+F64_UNARY(rcp, i->flags &PTX_F_FTZ ? upper(flush64(1.0 / flush64(upper(a)))) : 1.0 / a)
 F64_UNARY(sqrt, __builtin_sqrt(a))
-F64_UNARY(rsqrt, upper(1.0 / __builtin_sqrt(flush64(upper(a)))))
+F64_UNARY(rsqrt, i->flags &PTX_F_FTZ ? upper(1.0 / __builtin_sqrt(flush64(upper(a))))
+                                     : 1.0 / __builtin_sqrt(a))
 
 /* abs and neg keep a NaN's payload; only .ftz touches the value. */
 PTX_UNARY(abs_f32, float, float, __builtin_fabsf(ptx_in32(i->flags, a)))

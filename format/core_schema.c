@@ -95,6 +95,12 @@ static const struct sbt_field checkpoint_end_fields[] = {
     FIELD("size", SIZE, SIZE, ""),
 };
 
+static const struct sbt_field gpu_time_fields[] = {
+    FIELD("of_stream", UINT, OF_STREAM, ""), FIELD("of_position", UINT, OF_POSITION, ""),
+    FIELD("part", UINT, NONE, ""),           FIELD("start_ns", UINT, NONE, ""),
+    FIELD("duration_ns", UINT, NONE, ""),    FIELD("flags", FLAGS, NONE, "tracesmith_gpu_time"),
+};
+
 #define CORE(call_, name_, kind_, fields_)                                                         \
     [call_] = {                                                                                    \
         .type = SBT_TYPE(SBT_API_CORE, call_),                                                     \
@@ -121,6 +127,7 @@ static const struct sbt_schema core_schemas[] = {
     CORE(SBT_CORE_MEMORY, "memory", SBT_KIND_META, memory_fields),
     CORE(SBT_CORE_CHECKPOINT_END, "checkpoint_end", SBT_KIND_META, checkpoint_end_fields),
     CORE(SBT_CORE_STATE, "state", SBT_KIND_META, state_fields),
+    CORE(SBT_CORE_GPU_TIME, "gpu_time", SBT_KIND_META, gpu_time_fields),
 };
 
 static const struct sbt_enum_value memory_values[] = {
@@ -139,6 +146,10 @@ static const struct sbt_enum_value checkpoint_values[] = {
     {"start", SBT_CHECKPOINT_START},
 };
 
+static const struct sbt_enum_value gpu_time_values[] = {
+    {"calibrated", SBT_GPU_TIME_CALIBRATED},
+};
+
 #define TABLE(name_, values_)                                                                      \
     {                                                                                              \
         .name = name_, .value_count = sizeof(values_) / sizeof((values_)[0]), .values = values_    \
@@ -148,6 +159,7 @@ static const struct sbt_enum core_enums[] = {
     TABLE("tracesmith_memory", memory_values),
     TABLE("tracesmith_checkpoint", checkpoint_values),
     TABLE("tracesmith_state", state_values),
+    TABLE("tracesmith_gpu_time", gpu_time_values),
 };
 
 const struct sbt_enum *sbt_core_enum(uint32_t index)

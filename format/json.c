@@ -12,7 +12,8 @@
 static const char *const api_names[] = {"core", "cuda", "hsa", "hip", "vulkan", "drm"};
 static const char *const kind_names[] = {"other", "init",  "query",  "create", "destroy", "command",
                                          "sync",  "state", "signal", "wait",   "meta"};
-static const char *const flag_names[] = {"failed", "taints", "truncated", "unfinished", "late"};
+static const char *const flag_names[] = {"failed", "taints",   "truncated", "unfinished",
+                                         "late",   "captured", "ordered"};
 static const char *const end_names[] = {"none", "finished", "recovered"};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))

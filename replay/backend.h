@@ -85,11 +85,12 @@ struct tsm_backend {
     int (*sync)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
 
-    /* The bytes given back by the command at (stream, position), packed like the recorded READBACK.
+    /* The bytes given back by the command at (stream, position), packed like the recorded READBACK;
+     * where it gives back several, those for `address` of the recorded program.
      * The stream has been waited for. *data lives until the next readback of that stream.
      * TSM_E_NOT_FOUND: that command gives none back. */
     int (*readback)(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
-                    const uint8_t **data, uint64_t *size);
+                    uint64_t address, const uint8_t **data, uint64_t *size);
 
     /* Live regions in order of address; valid until the next host() call. */
     int (*regions)(struct tsm_backend_state *state, const struct tsm_region **regions,
@@ -111,8 +112,18 @@ struct tsm_backend {
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
 
-    /* The last command of each stream, for the message about a hang: other functions may be running.
-     * Optional. */
+    /* Is this record one that options.look asks for? Then look() is called after it, when
+     * everything up to it is complete and nothing behind has begun. Optional: no. */
+    bool (*wants_look)(struct tsm_backend_state *state, const struct sbt_record *record);
+    /* From the main thread. 1: there is nothing more to look at, the replay may end. */
+    int (*look)(struct tsm_backend_state *state, const struct sbt_record *record);
+    /* Files that look() has written. Together with look(). */
+    uint64_t (*looked)(struct tsm_backend_state *state);
+    /* Nothing more will be sent, and everything is complete. Optional. */
+    int (*ended)(struct tsm_backend_state *state);
+
+    /* The last command of each stream, for the message about a hang: other functions may be
+     * running. Optional. */
     void (*describe_last)(struct tsm_backend_state *state, char *out, size_t size);
 
     /* Is this the software GPU? Optional: no. */

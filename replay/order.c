@@ -147,14 +147,15 @@ static int note_event(struct tsm_order *order, const struct sbt_record *record,
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
-static int after_streams(struct tsm_order *order, uint32_t stream)
+static int after_streams(struct tsm_order *order, const struct sbt_record *record)
 {
-    bool is_default = !order->tracks[stream].is_made;
-    int error = 0;
+    uint32_t stream = record->stream;
+    bool after_all = !order->tracks[stream].is_made || (record->flags & SBT_RECORD_ORDERED);
+    int error = order->ordered.worker ? add_after(order, order->ordered) : 0;
 
     for (uint32_t i = 0; i < order->track_count && !error; i++) {
         const struct tsm_track *other = &order->tracks[i];
-        if (i != stream && other->worker && (is_default || !other->is_made))
+        if (i != stream && other->worker && (after_all || !other->is_made))
             error = add_after(order, tsm_worker_last(other->worker));
     }
     return error;
@@ -166,7 +167,7 @@ int tsm_order_before(struct tsm_order *order, const struct sbt_record *record,
     int error;
 
     order->after_count = 0;
-    error = after_streams(order, record->stream);
+    error = after_streams(order, record);
     if (!error && (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT))
         error = after_event(order, record, schema);
     return error;
@@ -179,6 +180,8 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
 
     if (record->position > track->position)
         track->position = record->position;
+    if (record->flags & SBT_RECORD_ORDERED)
+        order->ordered = place;
     if (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT)
         return note_event(order, record, schema, place);
     return 0;

@@ -32,7 +32,8 @@ struct tsm_order {
     struct sbt_map event_index; /* id -> index + 1 */
     struct tsm_event_order *events;
     size_t event_count, event_capacity;
-    struct tsm_place *after; /* filled by tsm_order_before() */
+    struct tsm_place ordered; /* of the last command whose place among all others matters */
+    struct tsm_place *after;  /* filled by tsm_order_before() */
     size_t after_count, after_capacity;
 };
 

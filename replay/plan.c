@@ -207,8 +207,10 @@ static int note_late(struct scan *scan, struct scan_stream *stream, const struct
     return 0;
 }
 
-static bool is_submitted(const struct sbt_schema *schema)
+static bool is_submitted(const struct sbt_record *record, const struct sbt_schema *schema)
 {
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return false;
     return schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
            schema->kind == SBT_KIND_WAIT;
 }
@@ -309,7 +311,7 @@ static int note_memory(struct scan *scan, const struct sbt_record *record,
 {
     uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
 
-    if (record->seq >= scan->plan->from_seq || is_submitted(schema) ||
+    if (record->seq >= scan->plan->from_seq || is_submitted(record, schema) ||
         schema->kind == SBT_KIND_SYNC)
         return 0;
     note_names(scan, record, schema);
@@ -359,7 +361,7 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
 {
     const struct sbt_schema *schema = tsm_plan_schema(reader, record);
     enum tsm_treatment treatment = tsm_plan_treatment(scan->api, record, schema);
-    bool is_command = schema && treatment == TSM_TREAT_REPLAY && is_submitted(schema);
+    bool is_command = schema && treatment == TSM_TREAT_REPLAY && is_submitted(record, schema);
     int error = 0;
 
     note_missing(scan, record);

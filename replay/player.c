@@ -101,6 +101,8 @@ static int run_once(struct tsm_replay *p)
         p->result.translated_count += p->backend->translated(p->state);
     if (!error && p->backend->validation)
         p->result.validation_count += p->backend->validation(p->state);
+    if (!error && p->backend->looked)
+        p->result.look_count = p->backend->looked(p->state);
     if (!end_run(p))
         p->state = NULL;
     return error;
@@ -482,6 +484,10 @@ static int make(struct tsm_replay *p)
     int error = choose_backend(p);
 
     p->part_first = p->options.filter.seq_first;
+    if (!error && p->options.look && !p->backend->look)
+        error =
+            tsm_fail(TSM_E_UNSUPPORTED, "%s: only what was recorded of Vulkan can be looked into",
+                     sbt_reader_name(p->reader));
     if (!error)
         error = init_verify(p);
     if (!error)

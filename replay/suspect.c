@@ -75,7 +75,7 @@ static int look_back(struct look *look, struct sbt_reader *reader, uint64_t seq)
     while (error >= 0 && look->count < COMMAND_COUNT_MAX &&
            (error = sbt_cursor_previous(cursor, &record)) == 1) {
         const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
-        if (!schema || (record->flags & SBT_RECORD_FAILED))
+        if (!schema || (record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED)))
             continue;
         if (ends_look(schema) && look->count)
             break;

@@ -83,14 +83,14 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &expected))
         return tsm_fail(TSM_E_FORMAT, "record %llu: readback without bytes",
                         (unsigned long long)record->seq);
-    result = v->backend->readback(v->state, d.stream, d.position, &actual, &size);
+    d.buffer = sbt_record_role(schema, record, SBT_ROLE_HOST_DST, 0);
+    result = v->backend->readback(v->state, d.stream, d.position, d.buffer, &actual, &size);
     if (result == TSM_E_NOT_FOUND) {
         v->unanswered_count++;
         return 1;
     }
     if (result < 0)
         return result;
-    d.buffer = sbt_record_role(schema, record, SBT_ROLE_HOST_DST, 0);
     d.buffer_size = expected.size;
     struct tsm_observation o = {
         TSM_OBSERVED_READBACK, record->seq, d.stream, d.position, d.buffer, size};

@@ -221,7 +221,7 @@ static bool is_needed(const struct tsm_replay *p, const struct sbt_record *recor
         return false;
     if (!p->has_need)
         return true;
-    if (record->stream == SBT_STREAM_NONE)
+    if (record->stream == SBT_STREAM_NONE || (record->flags & SBT_RECORD_CAPTURED))
         until = p->need.until_seq_other;
     else if (record->stream < p->need.stream_count)
         until = p->need.until_seq[record->stream];
@@ -385,6 +385,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 {
     const struct tsm_place *pulled;
 
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_host(p, record, schema, TSM_JOB_HOST);
     switch (schema->kind) {
     case SBT_KIND_META:
         return 0;
@@ -413,6 +415,8 @@ static int do_call(struct tsm_replay *p, const struct sbt_record *record,
 static int do_early(struct tsm_replay *p, const struct sbt_record *record,
                     const struct sbt_schema *schema)
 {
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return do_call(p, record, schema);
     switch (schema->kind) {
     case SBT_KIND_META:
     case SBT_KIND_SYNC:
@@ -465,6 +469,27 @@ static int hold(struct tsm_replay *p)
     return error ? error : p->backend->hold(p->state);
 }
 
+/* What options.look asks for. */
+static int look(struct tsm_replay *p, const struct sbt_record *record)
+{
+    int error = 0;
+
+    if (!p->options.look || !p->backend->wants_look || !p->backend->wants_look(p->state, record))
+        return 0;
+    error = wait_for_device(p);
+    if (!error)
+        error = p->backend->look(p->state, record);
+    p->stop |= error == 1;
+    return error < 0 ? error : 0;
+}
+
+static int end(struct tsm_replay *p)
+{
+    int error = wait_for_device(p);
+
+    return !error && p->backend->ended ? p->backend->ended(p->state) : error;
+}
+
 int tsm_walk(struct tsm_replay *p)
 {
     struct sbt_filter filter = {.seq_end = p->options.filter.seq_end,
@@ -479,6 +504,8 @@ int tsm_walk(struct tsm_replay *p)
             error = hold(p);
         if (!error)
             error = do_record(p, record);
+        if (!error)
+            error = look(p, record);
         if (!error && p->crew->error)
             error = tsm_crew_error(p->crew);
         if (p->options.progress && ++done % PROGRESS_RECORDS == 0)
@@ -488,7 +515,7 @@ int tsm_walk(struct tsm_replay *p)
     if (!error && more < 0)
         error = more;
     if (!error)
-        error = wait_for_device(p);
+        error = end(p);
     if (!error && p->options.progress)
         p->options.progress(p->options.user, p->plan.record_count, p->plan.record_count);
     return error;

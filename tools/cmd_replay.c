@@ -5,6 +5,7 @@
 #include "tools/arms.h"
 #include "tools/difference_text.h"
 #include "tools/locate.h"
+#include "tools/look_options.h"
 #include "tools/selection.h"
 #include "tools/still.h"
 #include "tools/terminal.h"
@@ -25,6 +26,7 @@ struct replay_values {
     uint64_t loop, timeout_s, check;
     int pace, grain, from;
     struct order order;
+    struct tsm_look_values look;
     const char *device, *library;
     bool dry_run, keep_going, lossy, validate, json;
 };
@@ -135,6 +137,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(replay_values, validate),
      .help = "Vulkan: run the Khronos validation layer under the replay, and count its errors."},
+    TSM_LOOK_OPTIONS(replay_values, look),
     {.name = "timeout",
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(replay_values, timeout_s),
@@ -155,6 +158,8 @@ struct run {
     struct tsm_symbols *symbols;
     struct tsm_json *json; /* NULL: text */
     char library[PATH_MAX];
+    struct tsm_look look;
+    bool looks; /* at what `look` says */
     struct tsm_replay_options replay;
 };
 
@@ -192,10 +197,14 @@ static int settle_options(struct run *run)
         .validate = v->validate,
         .no_checkpoint = v->from == 1,
         .timeout_ns = v->timeout_s * 1000000000u,
+        .shaders = v->look.shaders.list,
+        .shader_count = v->look.shaders.count,
         .progress = progress,
         .on_difference = on_difference,
         .user = run,
     };
+    run->looks = tsm_look_settle(&run->look, &v->look);
+    run->replay.look = run->looks ? &run->look : NULL;
     if (v->device && strcmp(v->device, "emu") == 0 && !v->library) {
         int error = tsm_locate(run->library, sizeof(run->library), TSM_PLACE_EMU);
         if (error)
@@ -240,6 +249,14 @@ static void tell_loops(const struct tsm_replay_result *r)
                  r->loop_count, (double)r->loop_min_ns / 1e9, (double)r->loop_median_ns / 1e9,
                  (double)r->loop_max_ns / 1e9,
                  r->loop_kept ? "memory and states were set back" : "everything was made anew");
+}
+
+/* It was to look, and it did: there need not be anything to compare. */
+static void print_looked(const struct tsm_replay_result *r)
+{
+    print_counts(r);
+    printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
+           plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
 }
 
 static void print_result(const struct tsm_replay_result *r)
@@ -302,6 +319,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
     tsm_json_put_u64(j, "validation_count", r->validation_count);
+    tsm_json_put_u64(j, "look_count", r->look_count);
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
     tsm_json_put_u64(j, "elapsed_ns", r->elapsed_ns);
     tsm_json_put_u64(j, "recorded_ns", r->recorded_ns);
@@ -318,11 +336,15 @@ static int told(struct run *run, const struct tsm_replay_result *result)
 {
     if (run->values->dry_run)
         return told_dry(run);
+    bool only_looked = run->looks && result->verdict == TSM_CANNOT_TELL;
+
     if (run->json)
         json_result(run->json, result);
+    else if (only_looked)
+        print_looked(result);
     else
         print_result(result);
-    return (int)result->verdict;
+    return only_looked ? TSM_EXIT_OK : (int)result->verdict;
 }
 
 /* What several APIs gave, together: the worse verdict is the verdict. */
@@ -435,7 +457,10 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
 
     if (!run.values->dry_run)
         tsm_still_addresses();
-    run.reader = tsm_trace_open(words->words[0]);
+    if (words->count == 2 &&
+        !tsm_look_take_directory(&((struct replay_values *)values)->look, words->words[0]))
+        return tsm_complain("one trace, please; --help says more");
+    run.reader = tsm_trace_open(words->words[words->count - 1]);
     if (run.reader)
         status = replay_trace(&run);
     tsm_symbols_destroy(run.symbols);
@@ -447,7 +472,7 @@ const struct tsm_command tsm_command_replay = {
     .name = "replay",
     .alias = "tsreplay",
     .summary = "send a trace's commands to a GPU again and compare what comes out",
-    .synopsis = "[OPTION]... TRACE",
+    .synopsis = "[OPTION]... TRACE\n[OPTION]... --dump-resources SEQ DIR TRACE",
     .description =
         "Makes the recorded program's GPU objects again, at their recorded addresses, sends its "
         "commands stream by stream, and says whether the GPU gives back the same bytes. The "
@@ -465,12 +490,16 @@ const struct tsm_command tsm_command_replay = {
                 "tsreplay --device=emu --grain=sync trace.sbt\n"
                 "tsreplay --streams=0,2 --range=100:200 trace.sbt\n"
                 "tsreplay --check=5 trace.sbt\n"
+                "tsreplay --screenshot=1,100-110:shots trace.sbt\n"
+                "tsreplay --dump-resources=812:after-812 trace.sbt\n"
+                "tsreplay --replace-shader=5d3c01aa=mine.spv trace.sbt\n"
                 "tsreplay --dry-run trace.sbt           could it be replayed here?\n",
-    .exit_status = "0|same\n1|different\n2|cannot tell, or an error",
+    .exit_status = "0|same; with --screenshot, --dump-resources or --present: done, and nothing "
+                   "differs\n1|different\n2|cannot tell, or an error",
     .options = options,
     .values_size = sizeof(struct replay_values),
     .operand = "TRACE",
     .word_min = 1,
-    .word_max = 1,
+    .word_max = 2,
     .run = run,
 };

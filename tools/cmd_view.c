@@ -5,6 +5,7 @@
 #include "tools/json_out.h"
 #include "tools/record_text.h"
 #include "tools/selection.h"
+#include "tools/submit_tree.h"
 #include "tools/symbol.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 
 struct view_values {
-    bool stacks, json, failed, repair;
+    bool stacks, json, failed, repair, tree;
     const char *calls;
     uint64_t limit;
     struct tsm_selection_streams streams;
@@ -46,6 +47,15 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(view_values, stacks),
      .help = "Under each record, the program's stack that sent it, with function, source file and "
              "line where the program's files are still here."},
+    {.name = "tree",
+     .letter = 't',
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(view_values, tree),
+     .help =
+         "Vulkan: what was sent to queues, frame by frame: submits, the command buffers in them, "
+         "their commands, nested by the program's labels, with its names for objects, hashes of "
+         "shaders (`tracesmith shaders`) and GPU times (TS_GPU_TIME). With --json schema "
+         "\"tstree/1\", a line for each."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, json),
@@ -189,6 +199,24 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
     return more < 0 ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
+static int view_tree(const struct view_values *v, const char *path)
+{
+    struct tsm_tree_options tree = {.limit = v->limit, .json = v->json};
+    struct sbt_reader *reader = tsm_trace_open(path);
+    size_t told = 0;
+    int status;
+
+    if (!reader)
+        return TSM_EXIT_ERROR;
+    if (tsm_selection_filter(&tree.filter, reader, &v->streams, &v->range) < 0)
+        status = tsm_complain_error();
+    else
+        status = tsm_submit_tree(reader, &tree);
+    tsm_trace_note_damage(reader, &told);
+    sbt_reader_destroy(reader);
+    return status;
+}
+
 static int view_trace(const struct view_values *v, const char *path)
 {
     struct view view = {.values = v};
@@ -242,7 +270,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (v->repair)
         return repair(words->words[0]);
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-    return view_trace(v, words->words[0]);
+    return v->tree ? view_tree(v, words->words[0]) : view_trace(v, words->words[0]);
 }
 
 const struct tsm_command tsm_command_view = {
@@ -263,6 +291,7 @@ const struct tsm_command tsm_command_view = {
                 "tsview --range=1.5s:2s --streams=0,2 trace.sbt\n"
                 "tsview --failed --stacks trace.sbt        where do errors come from?\n"
                 "tsview --json trace.sbt | jq .call\n"
+                "tsview --tree trace.sbt | less            what Vulkan queues got\n"
                 "tsview --repair trace.sbt                 after a crash\n",
     .exit_status = "0|shown (damage is told on stderr)\n"
                    "2|the trace cannot be read",

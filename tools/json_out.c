@@ -67,6 +67,12 @@ void tsm_json_u64(struct tsm_json *j, uint64_t value)
     fprintf(j->out, "%" PRIu64, value);
 }
 
+void tsm_json_raw(struct tsm_json *j, const void *text, size_t size)
+{
+    separate(j);
+    fwrite(text, 1, size, j->out);
+}
+
 void tsm_json_bool(struct tsm_json *j, bool value)
 {
     separate(j);

@@ -10,6 +10,7 @@
 #define TOOLS_JSON_OUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -26,6 +27,9 @@ void tsm_json_name(struct tsm_json *j, const char *name);
 void tsm_json_string(struct tsm_json *j, const char *text); /* NULL: null */
 void tsm_json_u64(struct tsm_json *j, uint64_t value);
 void tsm_json_bool(struct tsm_json *j, bool value);
+
+/* A value that is JSON already. */
+void tsm_json_raw(struct tsm_json *j, const void *text, size_t size);
 
 /* A member of an object. */
 void tsm_json_put_string(struct tsm_json *j, const char *name, const char *text);

@@ -2,6 +2,7 @@
 #include "tools/record_text.h"
 
 #include "base/text.h"
+#include "tools/object_names.h"
 #include "tools/record_text_value.h"
 #include "tools/terminal.h"
 
@@ -67,8 +68,11 @@ static void put_float(struct tsm_line *line, double value)
     tsm_line_add(line, text, tsm_format(text, sizeof(text), "%g", value));
 }
 
-static void put_handle(struct tsm_line *line, const char *type, uint64_t id)
+static void put_handle(struct tsm_record_text *t, const char *type, uint64_t id)
 {
+    struct tsm_line *line = &t->line;
+    const char *name = t->names ? tsm_object_name(t->names, type, id) : NULL;
+
     if (!id) {
         tsm_line_text(line, "none");
         return;
@@ -76,6 +80,10 @@ static void put_handle(struct tsm_line *line, const char *type, uint64_t id)
     tsm_line_clean(line, type);
     tsm_line_text(line, "#");
     tsm_line_u64(line, id);
+    if (name) {
+        tsm_line_text(line, " ");
+        tsm_line_quoted(line, name);
+    }
 }
 
 void tsm_record_text_bytes(struct tsm_record_text *t, const uint8_t *data, size_t size)
@@ -163,7 +171,7 @@ void tsm_record_text_number(struct tsm_record_text *t, enum sbt_field_type type,
         put_float(&t->line, as_f64(value));
         break;
     case SBT_FIELD_HANDLE:
-        put_handle(&t->line, detail, value);
+        put_handle(t, detail, value);
         break;
     case SBT_FIELD_ENUM:
         put_enum(t, detail, (int64_t)value);
@@ -242,12 +250,14 @@ static void put_launch(struct tsm_record_text *t, const struct sbt_schema *schem
     const char *name = id ? sbt_reader_string(t->reader, (uint32_t)id) : NULL;
     uint64_t handle = sbt_record_role(schema, record, SBT_ROLE_FUNCTION, 0);
 
+    if (!name && !handle)
+        return; /* a graph's node of another kind */
     tsm_line_text(&t->line, " ");
     tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_NAME));
     if (name)
         tsm_line_clean(&t->line, name);
     else
-        put_handle(&t->line, "function", handle);
+        put_handle(t, "function", handle);
     tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_NONE));
     tsm_line_text(&t->line, "<<<");
     put_dim(&t->line, schema, record, SBT_ROLE_GRID_X);
@@ -257,12 +267,12 @@ static void put_launch(struct tsm_record_text *t, const struct sbt_schema *schem
 }
 
 static void put_arguments(struct tsm_record_text *t, const struct sbt_schema *schema,
-                          const struct sbt_record *record, bool launch)
+                          const struct sbt_record *record, bool launch, uint32_t from)
 {
     bool first = true;
 
     tsm_line_text(&t->line, "(");
-    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++) {
+    for (uint32_t i = from; i < schema->field_count && i < record->slot_count; i++) {
         const struct sbt_field *field = &schema->fields[i];
         if (launch && in_launch(field->role))
             continue;
@@ -283,12 +293,12 @@ static void put_outcome(struct tsm_record_text *t, const struct sbt_schema *sche
         uint32_t flag;
         const char *text;
     } marks[] = {
-        {SBT_RECORD_TAINTS, " [taints]"},
-        {SBT_RECORD_TRUNCATED, " [truncated]"},
-        {SBT_RECORD_UNFINISHED, " [unfinished]"},
-        {SBT_RECORD_LATE, " [late]"},
+        {SBT_RECORD_TAINTS, " [taints]"},         {SBT_RECORD_TRUNCATED, " [truncated]"},
+        {SBT_RECORD_UNFINISHED, " [unfinished]"}, {SBT_RECORD_LATE, " [late]"},
+        {SBT_RECORD_CAPTURED, " [captured]"},
     };
-    bool bad = (record->flags & ~SBT_RECORD_LATE) != 0;
+    const uint32_t good = SBT_RECORD_LATE | SBT_RECORD_CAPTURED | SBT_RECORD_ORDERED;
+    bool bad = (record->flags & ~good) != 0;
 
     if (bad)
         tsm_line_escape(&t->line, tsm_paint(TSM_PAINT_BAD));
@@ -347,11 +357,10 @@ static void put_columns(struct tsm_record_text *t, const struct sbt_schema *sche
     tsm_line_pad(line, CALL_COLUMN);
 }
 
-void tsm_record_text_put(struct tsm_record_text *t, const struct sbt_record *record)
+void tsm_record_text_call(struct tsm_record_text *t, const struct sbt_record *record, uint32_t from)
 {
     const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
 
-    put_columns(t, schema, record);
     if (!schema) {
         tsm_line_text(&t->line, "unknown record type ");
         tsm_line_hex(&t->line, record->type);
@@ -365,7 +374,13 @@ void tsm_record_text_put(struct tsm_record_text *t, const struct sbt_record *rec
     } else {
         if (launch)
             put_launch(t, schema, record);
-        put_arguments(t, schema, record, launch);
+        put_arguments(t, schema, record, launch, from);
     }
     put_outcome(t, schema, record);
+}
+
+void tsm_record_text_put(struct tsm_record_text *t, const struct sbt_record *record)
+{
+    put_columns(t, sbt_reader_schema(t->reader, record->type), record);
+    tsm_record_text_call(t, record, 0);
 }

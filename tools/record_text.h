@@ -12,8 +12,11 @@
 #include "tools/line.h"
 #include "tracesmith/reader.h"
 
+struct tsm_object_names; /* tools/object_names.h */
+
 struct tsm_record_text {
     struct sbt_reader *reader;
+    const struct tsm_object_names *names; /* shown behind handles; NULL: none */
     struct tsm_line line;
 };
 
@@ -22,5 +25,9 @@ void tsm_record_text_finish(struct tsm_record_text *t);
 
 /* Put the record into t->line. */
 void tsm_record_text_put(struct tsm_record_text *t, const struct sbt_record *record);
+
+/* Append the call and its result alone, without its first `from` arguments. */
+void tsm_record_text_call(struct tsm_record_text *t, const struct sbt_record *record,
+                          uint32_t from);
 
 #endif

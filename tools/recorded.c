@@ -63,6 +63,8 @@ static bool count_commands(struct sbt_reader *reader, uint64_t *out)
             found = sbt_cursor_seek(cursor, UINT64_MAX);
         if (found == 0)
             found = sbt_cursor_previous(cursor, &record);
+        while (found > 0 && !record->position) /* captured into a graph */
+            found = sbt_cursor_previous(cursor, &record);
         if (found > 0)
             *out += record->position;
         sbt_cursor_destroy(cursor);

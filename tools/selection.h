@@ -47,7 +47,7 @@ int tsm_selection_seqs(struct sbt_filter *filter, struct sbt_reader *reader);
         .parse = tsm_selection_parse_range,                                                        \
         .help = "Only from A up to, not including, B: sequence numbers (100:200) or times since "  \
                 "the start (1.5s:2s; ns, us, ms, s, m). Either side may be left out. "             \
-                "frames:100:110 and submits:40:60 count from 0; label:NAME is what the first "     \
+                "frames:100:110 and submits:40:60 count from 1; label:NAME is what the first "     \
                 "label of that name goes around, label:NAME#2 the second."                         \
     }
 

@@ -69,7 +69,26 @@ static inline uint64_t cuda_id_gone(enum cuda_object object, uint64_t raw)
     return id;
 }
 
-/* An event now stands for the call's place on its stream. */
+static inline bool cuda_is_captured(const struct tsm_call *call)
+{
+    return (call->flags & SBT_RECORD_CAPTURED) != 0;
+}
+
+/* The call is a command of the stream, or, while that is captured, becomes part of a graph: also by
+ * waiting for `event` (NULL: it waits for none). */
+static inline void cuda_on_stream(struct tsm_call *call, CUstream raw, bool per_thread,
+                                  CUevent event, enum tsm_stream_use use)
+{
+    struct tsm_stream *stream = per_thread ? cuda_stream_ptsz(raw) : cuda_stream(raw);
+
+    if (__builtin_expect(cuda_capture_runs(), 0) && cuda_captures(raw, per_thread, event))
+        tsm_call_captured(call, stream);
+    else
+        tsm_call_on_stream(call, stream, use);
+}
+
+/* An event now stands for the call's place on its stream, or for one in a graph: then its `user` is
+ * not NULL. */
 static inline void cuda_signalled(const struct tsm_call *call, CUevent event)
 {
     struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
@@ -78,6 +97,7 @@ static inline void cuda_signalled(const struct tsm_call *call, CUevent event)
         return;
     handle->stream = call->stream;
     handle->position = call->position;
+    handle->user = cuda_is_captured(call) ? handle : NULL;
 }
 
 /* The call's stream waits for that place. */
@@ -117,7 +137,8 @@ static inline uint64_t cuda_stream_slot(const struct tsm_stream *stream)
 /* A command is recorded; its call is over. */
 static inline void cuda_commanded(const struct tsm_call *call)
 {
-    cuda_checksum_command(call->stream, call->position);
+    if (!cuda_is_captured(call))
+        cuda_checksum_command(call->stream, call->position);
     tsm_checkpoint_point(false);
 }
 

@@ -27,6 +27,8 @@ static void backend_close(struct tsm_backend_state *state)
         cuda_ranges_finish(&replay->memory.host);
     }
     cuda_contexts_finish(replay);
+    cuda_graphs_finish(replay);
+    cuda_program_finish(replay);
     cuda_streams_finish(replay);
     cuda_code_finish(replay);
     cuda_functions_finish(&replay->functions);
@@ -62,6 +64,8 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
     if (SBT_TYPE_API(record->type) != SBT_API_CUDA)
         return cuda_functions_plan(&state->replay.functions, record, schema);
     error = cuda_memory_plan(&state->replay.memory, record, schema);
+    if (!error)
+        error = cuda_program_plan(&state->replay.memory, record, schema);
     return error ? error : cuda_code_plan(&state->replay, record, schema);
 }
 
@@ -140,9 +144,11 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
 
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
-    if (!region || region->size - (address - region->address) < blob.size)
+    void *at = cuda_registered(replay, address, blob.size);
+    if (!at && !region)
+        at = cuda_program_find(replay, address, blob.size);
+    if (!at)
         return 0; /* released meanwhile */
-    void *at = (void *)(uintptr_t)(region->actual + (address - region->address));
     uint8_t *bytes = replay->functions.count ? malloc(blob.size + 1) : at;
     if (!bytes)
         return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
@@ -179,7 +185,7 @@ static int wait_all(struct cuda_replay *replay)
     CUcontext context = cuda_context_any(replay);
 
     /* Its streams have been waited for; this finds errors that belong to none. */
-    if (!context || driver->cuCtxSetCurrent(context) != CUDA_SUCCESS)
+    if (!context || replay->capture_count || driver->cuCtxSetCurrent(context) != CUDA_SUCCESS)
         return 0;
     CUresult result = driver->cuCtxSynchronize();
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuCtxSynchronize", result);
@@ -198,6 +204,8 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     if (!stream || !stream->is_made)
         return 0;
     result = driver->cuCtxSetCurrent(stream->context);
+    if (result == CUDA_SUCCESS && cuda_stream_is_captured(replay, stream->raw))
+        return 0;
     if (result == CUDA_SUCCESS)
         result = driver->cuStreamSynchronize(stream->raw);
     if (result != CUDA_SUCCESS)
@@ -225,16 +233,21 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
 /* ---- what came out ------------------------------------------------------------------------ */
 
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
-                            const uint8_t **data, uint64_t *size)
+                            uint64_t address, const uint8_t **data, uint64_t *size)
 {
     struct cuda_stream_state *found = cuda_stream_find(&state->replay, stream);
 
-    return found ? cuda_stream_received(found, position, data, size) : TSM_E_NOT_FOUND;
+    return found ? cuda_stream_received(found, position, address, data, size) : TSM_E_NOT_FOUND;
 }
 
 static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
                            size_t *count)
 {
+    /* Reading them would end a capture. */
+    if (state->replay.capture_count) {
+        *count = 0;
+        return 0;
+    }
     return cuda_arrays_regions(&state->replay, regions, count);
 }
 

@@ -74,8 +74,8 @@ const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size);
 /* Of BLOB: the bytes, `size` of them (0: as many as there are). They live until the record's stream
  * has been waited for: an asynchronous copy reads them later. */
 const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size);
-/* Of a payload whose address is in `slot` and whose bytes are in the next one: the bytes, or, when a
- * function of the program was still to write them, where it writes them in this replay. */
+/* Of a payload whose address is in `slot` and whose bytes are in the next one: the bytes, or, when
+ * a function of the program was still to write them, where it writes them in this replay. */
 const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size);
 /* Memory for `size` bytes that the device gives back by this command, found again by the backend's
  * readback(). */

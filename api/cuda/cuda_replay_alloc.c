@@ -28,12 +28,24 @@ int replay_cuMemAllocPitch_v2(struct cuda_replay *replay, const struct sbt_recor
     return allocate(&args, SLOT_cuMemAllocPitch_v2_dptr, SLOT_cuMemAllocPitch_v2_size);
 }
 
+/* On a stream that is captured it is a graph's. */
+static int allocate_async(struct cuda_args *args, uint32_t address_slot, uint32_t size_slot)
+{
+    uint64_t address = cuda_arg(args, address_slot), size = cuda_arg(args, size_slot);
+
+    if (!(args->record->flags & SBT_RECORD_CAPTURED))
+        return allocate(args, address_slot, size_slot);
+    if (!args->error)
+        args->error = cuda_graph_memory_make(args->replay, address, size, args->record->seq);
+    return cuda_capture_empty(args, cuda_arg_stream(args));
+}
+
 int replay_cuMemAllocAsync(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
 
     cuda_args_begin(&args, replay, record, SLOT_cuMemAllocAsync_bytesize + 1);
-    return allocate(&args, SLOT_cuMemAllocAsync_dptr, SLOT_cuMemAllocAsync_bytesize);
+    return allocate_async(&args, SLOT_cuMemAllocAsync_dptr, SLOT_cuMemAllocAsync_bytesize);
 }
 
 int replay_cuMemAllocFromPoolAsync(struct cuda_replay *replay, const struct sbt_record *record)
@@ -41,8 +53,8 @@ int replay_cuMemAllocFromPoolAsync(struct cuda_replay *replay, const struct sbt_
     struct cuda_args args;
 
     cuda_args_begin(&args, replay, record, SLOT_cuMemAllocFromPoolAsync_bytesize + 1);
-    return allocate(&args, SLOT_cuMemAllocFromPoolAsync_dptr,
-                    SLOT_cuMemAllocFromPoolAsync_bytesize);
+    return allocate_async(&args, SLOT_cuMemAllocFromPoolAsync_dptr,
+                          SLOT_cuMemAllocFromPoolAsync_bytesize);
 }
 
 /* All kinds of memory are released alike: what it was is known by its address. */
@@ -51,7 +63,11 @@ static int release(struct cuda_replay *replay, const struct sbt_record *record, 
     struct cuda_args args;
 
     cuda_args_begin(&args, replay, record, slot + 1);
-    return args.error ? args.error : cuda_memory_release(replay, cuda_arg(&args, slot));
+    if (record->flags & SBT_RECORD_CAPTURED)
+        return cuda_capture_empty(&args, cuda_arg_stream(&args));
+    if (args.error || cuda_graph_memory_is(replay, cuda_arg(&args, slot)))
+        return args.error; /* the next launch allocates it again */
+    return cuda_memory_release(replay, cuda_arg(&args, slot));
 }
 
 int replay_cuMemFree_v2(struct cuda_replay *replay, const struct sbt_record *record)

@@ -226,6 +226,8 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
     uint64_t address = cuda_arg(args, slot);
     const void *there;
 
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
     if (!(args->record->flags & SBT_RECORD_LATE))
         return cuda_arg_blob(args, slot + 1, size);
     there = cuda_registered(args->replay, address, size);
@@ -255,9 +257,12 @@ void *cuda_arg_readback(struct cuda_args *args, size_t size)
 
     if (args->error || !schema)
         return NULL;
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return cuda_program_memory(
+            args->replay, sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0), size);
     stream = cuda_stream_find(args->replay, args->record->stream);
     if (stream)
-        bytes = cuda_stream_receive(stream, args->record->position, size);
+        bytes = cuda_stream_receive(stream, args->record->position, 0, size);
     if (!bytes) {
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for %zu bytes to receive", size);
         return NULL;

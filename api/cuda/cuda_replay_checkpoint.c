@@ -91,12 +91,24 @@ static int load_mapping(struct cuda_replay *replay, const struct saved *saved)
     return error;
 }
 
+static int load_host(struct cuda_replay *replay, const struct saved *saved, void *to)
+{
+    int error = sbt_reader_blob(replay->reader, &saved->bytes, 0, to, saved->size);
+
+    return error < 0 ? error : 0;
+}
+
 static int load_allocation(struct cuda_replay *replay, const struct saved *saved)
 {
     const struct cuda_memory *memory = &replay->memory;
     const struct tsm_region *region = cuda_memory_find(memory, saved->address);
     uint64_t start = saved->address + saved->offset;
 
+    /* Memory that graphs use has no record of its own. */
+    void *programs = region ? NULL : cuda_program_find(replay, start, saved->size);
+
+    if (programs)
+        return load_host(replay, saved, programs);
     if (!region && (saved->kind == SBT_MEMORY_HOST || saved->address >> 63))
         return 0; /* of another API; released meanwhile */
     if (!region)
@@ -105,11 +117,9 @@ static int load_allocation(struct cuda_replay *replay, const struct saved *saved
         saved->size > region->size - (start - region->address))
         return tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
                         (unsigned long long)start);
-    if (region->is_host) {
-        void *to = (void *)(uintptr_t)(region->actual + (start - region->address));
-        int error = sbt_reader_blob(replay->reader, &saved->bytes, 0, to, saved->size);
-        return error < 0 ? error : 0;
-    }
+    if (region->is_host)
+        return load_host(replay, saved,
+                         (void *)(uintptr_t)(region->actual + (start - region->address)));
     CUresult result =
         replay->library.calls.cuCtxSetCurrent(memory->contexts[region - memory->regions]);
     if (result != CUDA_SUCCESS)

@@ -22,6 +22,11 @@ static int end_copy(struct cuda_args *args, CUresult result, CUstream stream)
     return cuda_args_end(args, result);
 }
 
+static bool is_captured(const struct sbt_record *record)
+{
+    return (record->flags & SBT_RECORD_CAPTURED) != 0;
+}
+
 static bool is_late(const struct cuda_args *args)
 {
     return (args->record->flags & SBT_RECORD_LATE) != 0;
@@ -57,7 +62,7 @@ static bool is_programs(const struct cuda_replay *replay, uint64_t address)
 static void *programs_memory(struct cuda_args *args, uint64_t address, uint64_t size)
 {
     struct cuda_stream_state *stream = cuda_stream_find(args->replay, args->record->stream);
-    void *memory = stream ? cuda_stream_receive(stream, args->record->position, size) : NULL;
+    void *memory = stream ? cuda_stream_receive(stream, args->record->position, 0, size) : NULL;
 
     if (!memory && !args->error)
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
@@ -73,6 +78,8 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
 
     cuda_args_begin(&args, replay, record, SLOT_cuMemcpy_payload + 1);
     CUstream stream = cuda_arg_stream(&args);
+    if (is_captured(record))
+        return cuda_program_send(&args, stream);
     size_t size = cuda_arg(&args, SLOT_cuMemcpy_ByteCount);
     uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
     const void *sent = is_late(&args)
@@ -218,6 +225,8 @@ int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *re
     cuda_args_begin(&args, replay, record, SLOT_cuMemcpy2D_v2_payload + 1);
     CUDA_MEMCPY2D c = read_copy2d(&args);
     CUstream stream = cuda_arg_stream(&args);
+    if (is_captured(record))
+        return cuda_program_send(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, 1};
     struct side src = {&c.srcMemoryType, &c.srcHost, &c.srcDevice, &c.srcXInBytes,
                        &c.srcY,          NULL,       &c.srcPitch,  NULL};
@@ -271,6 +280,8 @@ int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *re
     cuda_args_begin(&args, replay, record, SLOT_cuMemcpy3D_v2_payload + 1);
     READ_COPY3D(c, &args, SLOT_cuMemcpy3D_v2_pCopy_);
     CUstream stream = cuda_arg_stream(&args);
+    if (is_captured(record))
+        return cuda_program_send(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3D_v2_payload);
@@ -291,6 +302,8 @@ int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *r
     c.dstContext =
         cuda_arg_handle(&args, SLOT_cuMemcpy3DPeer_pCopy_dstContext, CUDA_OBJECT_CONTEXT);
     CUstream stream = cuda_arg_stream(&args);
+    if (is_captured(record))
+        return cuda_program_send(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3DPeer_payload);

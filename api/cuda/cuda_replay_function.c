@@ -107,7 +107,7 @@ void cuda_functions_write(struct cuda_functions *f, uint8_t *to, const uint8_t *
     pthread_mutex_unlock(&f->written_lock);
 }
 
-static void write_memory(void *user)
+void cuda_functions_run(void *user)
 {
     const struct written *written = user;
 
@@ -120,11 +120,11 @@ static void write_memory(void *user)
 }
 
 /* The first write of the command, and how many. */
-static size_t find_writes(const struct cuda_functions *f, const struct sbt_record *record,
+static size_t find_writes(const struct cuda_functions *f, uint32_t stream, uint64_t position,
                           size_t *count)
 {
     size_t low = 0, high = f->count;
-    const struct cuda_function_write sought = {record->stream, record->position, 0};
+    const struct cuda_function_write sought = {stream, position, 0};
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -134,8 +134,8 @@ static size_t find_writes(const struct cuda_functions *f, const struct sbt_recor
             high = middle;
     }
     for (*count = 0; low + *count < f->count; ++*count)
-        if (f->writes[low + *count].stream != record->stream ||
-            f->writes[low + *count].position != record->position)
+        if (f->writes[low + *count].stream != stream ||
+            f->writes[low + *count].position != position)
             break;
     return low;
 }
@@ -207,18 +207,20 @@ static int read_pieces(struct cuda_replay *replay, struct cuda_stream_state *str
     return error;
 }
 
-static int read_writes(struct cuda_args *args, struct written **out)
+int cuda_functions_take(struct cuda_replay *replay, uint32_t number, uint64_t position, void **out)
 {
-    struct cuda_functions *f = &args->replay->functions;
-    struct cuda_stream_state *stream = cuda_stream_find(args->replay, args->record->stream);
-    size_t count, first = find_writes(f, args->record, &count);
+    struct cuda_functions *f = &replay->functions;
+    struct cuda_stream_state *stream = cuda_stream_find(replay, number);
+    size_t count, first = find_writes(f, number, position, &count);
+    struct written *written = NULL;
     int error;
 
     if (!stream)
         return tsm_fail(TSM_E_MEMORY, "no memory for a stream");
     pthread_mutex_lock(&f->lock);
-    error = read_pieces(args->replay, stream, first, count, out);
+    error = read_pieces(replay, stream, first, count, &written);
     pthread_mutex_unlock(&f->lock);
+    *out = written;
     return error;
 }
 
@@ -226,16 +228,20 @@ static int read_writes(struct cuda_args *args, struct written **out)
 
 int replay_cuLaunchHostFunc(struct cuda_replay *replay, const struct sbt_record *record)
 {
-    struct written *written = NULL;
+    bool captured = (record->flags & SBT_RECORD_CAPTURED) != 0;
+    CUhostFn function = captured ? cuda_node_function_run : cuda_functions_run;
+    void *written = captured ? cuda_node_function_make(replay) : NULL;
     struct cuda_args args;
 
     cuda_args_begin(&args, replay, record, 0);
     CUstream stream = cuda_arg_stream(&args);
-    if (!args.error)
-        args.error = read_writes(&args, &written);
+    if (!args.error && !captured)
+        args.error = cuda_functions_take(replay, record->stream, record->position, &written);
+    if (!args.error && !written)
+        args.error = tsm_fail(TSM_E_MEMORY, "no memory for a host function");
     if (args.error)
         return args.error;
-    return cuda_args_end(&args, args.driver->cuLaunchHostFunc(stream, write_memory, written));
+    return cuda_args_end(&args, args.driver->cuLaunchHostFunc(stream, function, written));
 }
 
 int replay_cuStreamAddCallback(struct cuda_replay *replay, const struct sbt_record *record)

@@ -9,14 +9,7 @@
 
 #include <string.h>
 
-#define ARGUMENTS_MAX 65536u
-
-struct block {
-    size_t size;
-    uint8_t bytes[ARGUMENTS_MAX];
-};
-
-static void translate(const struct cuda_memory *memory, struct block *block)
+static void translate(const struct cuda_memory *memory, struct cuda_node_block *block)
 {
     for (size_t at = 0; memory->moved_count && at + 8 <= block->size; at += 8) {
         uint64_t word;
@@ -26,15 +19,16 @@ static void translate(const struct cuda_memory *memory, struct block *block)
     }
 }
 
-static void read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
-                       struct block *out)
+void cuda_read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
+                     struct cuda_node_block *out)
 {
     const uint8_t *bytes = NULL;
 
     out->size = 0;
     if (args->error)
         return;
-    if (!sbt_record_bytes(args->record, slot, &bytes, &out->size) || out->size > ARGUMENTS_MAX) {
+    if (!sbt_record_bytes(args->record, slot, &bytes, &out->size) ||
+        out->size > sizeof(out->bytes)) {
         args->error = tsm_fail(TSM_E_FORMAT, "has no argument block");
         return;
     }
@@ -88,14 +82,14 @@ static CUresult launch_cooperative(const struct cuda_real *driver, CUlaunchConfi
 int replay_cuLaunchKernel(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
-    struct block block;
+    struct cuda_node_block block;
     void *extra[] = EXTRA(block);
     CUresult result;
 
     cuda_args_begin(&args, replay, record, AT(arguments) + 1);
     CUfunction function = cuda_arg_handle(&args, AT(f), CUDA_OBJECT_FUNCTION);
     CUlaunchConfig c = read_config(&args);
-    read_block(&args, AT(arguments), function, &block);
+    cuda_read_block(&args, AT(arguments), function, &block);
     if (args.error)
         return args.error;
     void **passed = block.size ? extra : NULL;
@@ -112,8 +106,7 @@ int replay_cuLaunchKernel(struct cuda_replay *replay, const struct sbt_record *r
 #define AT(name)      SLOT_cuLaunchKernelEx_##name
 #define ATTRIBUTE_MAX 64u
 
-/* Attributes that name an event would have to be translated: they change when, not what. */
-static bool is_plain(CUlaunchAttributeID id)
+bool cuda_attribute_is_plain(CUlaunchAttributeID id)
 {
     return id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT &&
            id != CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT &&
@@ -129,7 +122,7 @@ static unsigned read_attributes(struct cuda_args *args, CUlaunchAttribute out[AT
 
     for (unsigned i = 0; bytes && i < count && kept < ATTRIBUTE_MAX; i++) {
         memcpy(&out[kept], bytes + i * sizeof(out[0]), sizeof(out[0]));
-        kept += is_plain(out[kept].id);
+        kept += cuda_attribute_is_plain(out[kept].id);
     }
     return kept;
 }
@@ -137,7 +130,7 @@ static unsigned read_attributes(struct cuda_args *args, CUlaunchAttribute out[AT
 int replay_cuLaunchKernelEx(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
-    struct block block;
+    struct cuda_node_block block;
     CUlaunchAttribute attributes[ATTRIBUTE_MAX];
     void *extra[] = EXTRA(block);
 
@@ -155,7 +148,7 @@ int replay_cuLaunchKernelEx(struct cuda_replay *replay, const struct sbt_record 
         .attrs = attributes,
     };
     config.numAttrs = read_attributes(&args, attributes);
-    read_block(&args, AT(arguments), function, &block);
+    cuda_read_block(&args, AT(arguments), function, &block);
     if (args.error)
         return args.error;
     return cuda_args_end(

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "api/cuda/cuda_graph_parts.h"
 #include "api/cuda/cuda_replay.h"
 #include "api/cuda/cuda_replay_calls.h"
 #include "format/map.h"
@@ -133,13 +134,19 @@ void cuda_streams_finish(struct cuda_replay *replay);
 void cuda_stream_settled(struct cuda_stream_state *stream);
 /* Memory that lives until the stream is idle. NULL: no memory. */
 void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *stream, uint64_t size);
-/* Memory for bytes that the command at `position` gives back. NULL: no memory. */
-void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t size);
+/* Memory for bytes that the command at `position` gives back. `address`: where the recorded program
+ * had them, 0 when the command gives no others. NULL: no memory. */
+void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
+                          uint64_t size);
 /* Registered host memory at a recorded address; NULL when there is none. */
 void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);
-/* TSM_E_NOT_FOUND when that command gave none. Earlier ones are dropped. */
-int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, const uint8_t **data,
-                         uint64_t *size);
+/* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */
+int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
+                         const uint8_t **data, uint64_t *size);
+/* While a stream is captured, waiting for it, or for all of its context, would end that. */
+bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
+/* Everything that was sent in the current context is complete, but for what is captured. */
+CUresult cuda_context_settle(struct cuda_replay *replay);
 
 /* ---- contexts of the recorded threads (cuda_replay_context.c) ---- */
 
@@ -242,12 +249,80 @@ struct cuda_functions {
 int cuda_functions_plan(struct cuda_functions *functions, const struct sbt_record *record,
                         const struct sbt_schema *schema);
 void cuda_functions_prepare(struct cuda_functions *functions);
-/* Bytes of record `seq`. Functions that ran at once, or beside a thread of the program, are all said
- * to have written what any of them did: in whatever order they run now, what was recorded last stays,
- * page by page. Any thread. */
+/* Bytes of record `seq`. Functions that ran at once, or beside a thread of the program, are all
+ * said to have written what any of them did: in whatever order they run now, what was recorded last
+ * stays, page by page. Any thread. */
 void cuda_functions_write(struct cuda_functions *functions, uint8_t *to, const uint8_t *bytes,
                           uint64_t size, uint64_t seq);
 void cuda_functions_finish(struct cuda_functions *functions);
+
+/* The same for functions in graphs, which run in each launch: what the one at `position` of
+ * `stream` wrote, for cuda_functions_run(), once. */
+int cuda_functions_take(struct cuda_replay *replay, uint32_t stream, uint64_t position, void **out);
+void cuda_functions_run(void *written);
+
+/* ---- memory of the program that graphs use (cuda_replay_program.c) ---- */
+
+int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *record,
+                      const struct sbt_schema *schema);
+/* Memory that stands for the program's at a recorded address: registered memory, or plain memory of
+ * ours, there if it can be had. NULL: no memory. */
+void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* The same when there is some already. */
+void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* The recorded address of such memory. */
+uint64_t cuda_program_recorded(const struct cuda_replay *replay, const void *memory);
+void cuda_program_finish(struct cuda_replay *replay);
+/* A copy between sides of which the program's are its own memory, not bytes in the record:
+ * addresses become those of the replay. Array handles are the replay's already. */
+int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
+/* A captured copy, whatever its call, sent to the stream that is captured. */
+int cuda_program_send(struct cuda_args *args, CUstream stream);
+
+/* ---- graphs (cuda_replay_graph.c, cuda_replay_node.c, cuda_replay_exec.c) ---- */
+
+struct cuda_node_block {
+    size_t size;
+    uint8_t bytes[65536];
+};
+
+/* A node's parameters as a record has them, with everything in them the replay's. */
+struct cuda_node {
+    CUgraphNodeParams params; /* EMPTY: stands for a kind that replay does without */
+    void *extra[5];
+    struct cuda_node_block block;
+};
+
+/* From the slots that begin at `slot`. Large: to be kept on the heap. */
+void cuda_node_read(struct cuda_args *args, uint32_t slot, struct cuda_node *out);
+
+/* Ids (u32 each) as handles; to be freed. NULL when there are none, or args->error. */
+CUgraphNode *cuda_nodes_read(struct cuda_args *args, uint32_t slot, size_t *count);
+
+/* Memory that a graph allocates: there from now on, as long as the replay. */
+int cuda_graph_memory_make(struct cuda_replay *replay, uint64_t address, uint64_t size,
+                           uint64_t seq);
+bool cuda_graph_memory_is(const struct cuda_replay *replay, uint64_t address);
+
+/* What takes the place of a function of the program in a graph: user data of
+ * cuda_node_function_run(). NULL: no memory. */
+void *cuda_node_function_make(struct cuda_replay *replay);
+void cuda_node_function_run(void *function);
+
+/* A stand-in for a node of the graph that `stream` is captured into. */
+int cuda_capture_empty(struct cuda_args *args, CUstream stream);
+
+/* An executable graph's node has been given parameters. */
+int cuda_exec_set_node(struct cuda_args *args, uint64_t exec, CUgraphNode node,
+                       const CUgraphNodeParams *params);
+void cuda_graphs_finish(struct cuda_replay *replay);
+
+/* Attributes that name an event or an address would have to be translated: they change when, not
+ * what. */
+bool cuda_attribute_is_plain(CUlaunchAttributeID id);
+/* The argument block in a slot, translated. */
+void cuda_read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
+                     struct cuda_node_block *out);
 
 /* ---- all of it ---- */
 
@@ -263,6 +338,12 @@ struct cuda_replay {
     struct sbt_map objects; /* object type << 56 | id -> raw value, 0: gone */
     struct cuda_textures textures;
     struct cuda_arrays arrays;
+    struct sbt_map execs;        /* id -> struct cuda_exec *, of those that concern the program */
+    struct sbt_map graph_memory; /* address -> size */
+    struct cuda_node_function *node_functions;
+    uint64_t node_function_serials;
+    struct cuda_program_block *program_blocks;
+    unsigned capture_count; /* streams that a record began to capture, and none ended */
 
     pthread_mutex_t streams_lock;
     struct cuda_stream_state **streams; /* by number */

@@ -15,6 +15,8 @@
 struct cuda_bytes {
     struct cuda_bytes *next;
     uint64_t position, size;
+    uint64_t address; /* that the recorded program had it at; 0: not known, the only one */
+    bool is_told;     /* asked for: can go with the next question */
     uint8_t own[];
 };
 
@@ -89,7 +91,7 @@ void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *str
     struct cuda_bytes *bytes;
 
     /* A program that never waits would have us hold all it sent. */
-    if (stream->sent_size > SENT_MAX && stream->is_made &&
+    if (stream->sent_size > SENT_MAX && stream->is_made && !replay->capture_count &&
         replay->library.calls.cuStreamSynchronize(stream->raw) == CUDA_SUCCESS)
         cuda_stream_settled(stream);
     if (size > SIZE_MAX - sizeof(*bytes) - 1 || !(bytes = malloc(sizeof(*bytes) + size + 1)))
@@ -114,7 +116,8 @@ static void drop_first(struct cuda_stream_state *stream)
     free(first);
 }
 
-void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t size)
+void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
+                          uint64_t size)
 {
     struct cuda_bytes *bytes;
 
@@ -123,7 +126,7 @@ void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, u
         drop_first(stream);
     if (size > SIZE_MAX - sizeof(*bytes) || !(bytes = malloc(sizeof(*bytes) + size)))
         return NULL;
-    *bytes = (struct cuda_bytes){.position = position, .size = size};
+    *bytes = (struct cuda_bytes){.position = position, .size = size, .address = address};
     if (stream->received_last)
         stream->received_last->next = bytes;
     else
@@ -133,14 +136,66 @@ void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, u
     return bytes->own;
 }
 
-int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, const uint8_t **data,
-                         uint64_t *size)
+static void drop_told(struct cuda_stream_state *stream)
 {
-    while (stream->received && stream->received->position < position)
-        drop_first(stream);
-    if (!stream->received || stream->received->position != position)
-        return TSM_E_NOT_FOUND;
-    *data = stream->received->own;
-    *size = stream->received->size;
-    return 0;
+    struct cuda_bytes **at = &stream->received;
+
+    stream->received_last = NULL;
+    while (*at) {
+        struct cuda_bytes *bytes = *at;
+        if (!bytes->is_told) {
+            stream->received_last = bytes;
+            at = &bytes->next;
+            continue;
+        }
+        *at = bytes->next;
+        stream->received_size -= bytes->size;
+        free(bytes);
+    }
+}
+
+/* Not always in the order of the commands: one that the program was given at once is told before
+ * those that it still had to wait for. */
+int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
+                         const uint8_t **data, uint64_t *size)
+{
+    drop_told(stream);
+    for (struct cuda_bytes *b = stream->received; b && b->position <= position; b = b->next) {
+        if (b->position != position || (b->address && b->address != address))
+            continue;
+        b->is_told = true;
+        *data = b->own;
+        *size = b->size;
+        return 0;
+    }
+    return TSM_E_NOT_FOUND;
+}
+
+/* ---- captured ones ------------------------------------------------------------------------ */
+
+bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    return replay->capture_count && raw && raw != CU_STREAM_LEGACY &&
+           replay->library.calls.cuStreamIsCapturing(raw, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUresult cuda_context_settle(struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext context = NULL;
+    CUresult result = CUDA_SUCCESS;
+
+    if (!replay->capture_count)
+        return driver->cuCtxSynchronize();
+    driver->cuCtxGetCurrent(&context);
+    for (uint32_t i = 0; i < replay->stream_capacity && result == CUDA_SUCCESS; i++) {
+        const struct cuda_stream_state *stream = replay->streams[i];
+        if (stream && stream->is_made && stream->context == context && stream->raw &&
+            !cuda_stream_is_captured(replay, stream->raw))
+            result = driver->cuStreamSynchronize(stream->raw);
+    }
+    return result;
 }

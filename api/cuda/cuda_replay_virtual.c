@@ -32,6 +32,10 @@ bool cuda_physical_any(const struct cuda_replay *replay)
     return false;
 }
 
+/* Another process's memory, of which the trace does not know the size: it is made when it is first
+ * mapped. */
+#define IMPORTED ((CUmemGenericAllocationHandle)1)
+
 static int set_physical(struct cuda_args *args, uint32_t slot, CUmemGenericAllocationHandle handle)
 {
     return cuda_object_set(args->replay, PHYSICAL, cuda_arg(args, slot), (void *)(uintptr_t)handle);
@@ -60,6 +64,37 @@ int replay_cuMemCreate(struct cuda_replay *replay, const struct sbt_record *reco
     return cuda_args_end(&args, result);
 }
 
+int replay_cuMemImportFromShareableHandle(struct cuda_replay *replay,
+                                          const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemImportFromShareableHandle_handle + 1);
+    if (args.error)
+        return args.error;
+    return set_physical(&args, SLOT_cuMemImportFromShareableHandle_handle, IMPORTED);
+}
+
+/* In the place of imported memory: as much as the mapping needs. */
+static CUmemGenericAllocationHandle make_imported(struct cuda_args *args, uint32_t slot,
+                                                  uint64_t size)
+{
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemGenericAllocationHandle handle = 0;
+    CUdevice device = 0;
+    CUresult result = args->driver->cuCtxGetDevice(&device);
+
+    properties.location.id = device;
+    if (result == CUDA_SUCCESS)
+        result = args->driver->cuMemCreate(&handle, (size + CUDA_PAGE - 1) & ~(CUDA_PAGE - 1),
+                                           &properties, 0);
+    if (result == CUDA_SUCCESS)
+        args->error = set_physical(args, slot, handle);
+    cuda_args_end(args, result);
+    return handle;
+}
+
 /* The number may be retained once more: it stays known. */
 int replay_cuMemRelease(struct cuda_replay *replay, const struct sbt_record *record)
 {
@@ -67,7 +102,9 @@ int replay_cuMemRelease(struct cuda_replay *replay, const struct sbt_record *rec
 
     cuda_args_begin(&args, replay, record, SLOT_cuMemRelease_handle + 1);
     CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMemRelease_handle);
-    return args.error ? args.error : cuda_args_end(&args, args.driver->cuMemRelease(handle));
+    if (args.error || handle == IMPORTED)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMemRelease(handle));
 }
 
 int replay_cuMemRetainAllocationHandle(struct cuda_replay *replay, const struct sbt_record *record)
@@ -94,6 +131,9 @@ int replay_cuMemMap(struct cuda_replay *replay, const struct sbt_record *record)
              size = cuda_arg(&args, SLOT_cuMemMap_size);
     CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMemMap_handle);
     const struct cuda_range *range = cuda_ranges_find(&replay->memory.device, address, size);
+    if (!args.error && handle == IMPORTED)
+        handle = make_imported(&args, SLOT_cuMemMap_handle,
+                               size + cuda_arg(&args, SLOT_cuMemMap_offset));
     if (args.error)
         return args.error;
     if (!range || !range->is_placed)
@@ -114,7 +154,7 @@ int replay_cuMemUnmap(struct cuda_replay *replay, const struct sbt_record *recor
     cuda_args_begin(&args, replay, record, SLOT_cuMemUnmap_size + 1);
     if (args.error)
         return args.error;
-    args.driver->cuCtxSynchronize();
+    cuda_context_settle(replay);
     return cuda_args_end(&args, args.driver->cuMemUnmap(cuda_arg(&args, SLOT_cuMemUnmap_ptr),
                                                         cuda_arg(&args, SLOT_cuMemUnmap_size)));
 }

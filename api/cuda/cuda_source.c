@@ -72,6 +72,7 @@ void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread)
 static void forked(void)
 {
     cuda_streams_forked();
+    cuda_captures_forked();
     cuda_functions_forked();
     cuda_checksum_forked();
     cuda_checkpoint_forked();

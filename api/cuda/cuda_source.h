@@ -40,12 +40,31 @@ void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread);
 /* Does the driver have the function? (Without, real.X only returns an error.) */
 bool cuda_driver_has(const char *name);
 
-/* Memory of the program that the driver does not know. An asynchronous copy to there is complete when
- * its call returns (CUDA driver API reference, "API synchronization behavior"). */
+/* Memory of the program that the driver does not know. An asynchronous copy to there is complete
+ * when its call returns (CUDA driver API reference, "API synchronization behavior"). */
 bool cuda_is_pageable(const void *address);
+
+/* The argument block of a launch, or of a node that launches, as a BYTES field. */
+void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **params, void **extra);
+
+/* The sides of a copy that are the program's: boxes, or data NULL. */
+void cuda_copy_sides(const CUDA_MEMCPY3D *copy, struct tsm_box *src, struct tsm_box *dst);
 
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *cuda_keep(size_t size);
+
+/* ---- stream capture (cuda_source_capture.c) ---- */
+
+/* How many captures have begun and, as far as is known, not ended. */
+extern uint32_t cuda_captures_begun;
+
+static inline bool cuda_capture_runs(void)
+{
+    return __atomic_load_n(&cuda_captures_begun, __ATOMIC_RELAXED) != 0;
+}
+
+/* Does a call on that stream become part of a graph, or one that waits for `event` there? */
+bool cuda_captures(CUstream stream, bool per_thread, CUevent event);
 
 /* Metadata about driver and devices, once a session. */
 void cuda_describe(void);
@@ -66,8 +85,8 @@ bool cuda_checkpoint_save(void);
 /* A module or library was loaded: keep in mind what variables its image has. */
 void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint64_t size);
 
-/* Arrays that TS_CHECKSUM hashes: at [0, count). False: none there, or not to be read now. `buffer`:
- * `room` bytes to read through. Inside tsm_inside_enter(). */
+/* Arrays that TS_CHECKSUM hashes: at [0, count). False: none there, or not to be read now.
+ * `buffer`: `room` bytes to read through. Inside tsm_inside_enter(). */
 unsigned cuda_array_count(void);
 bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, uint64_t *size,
                      struct sbt_key *key);
@@ -87,5 +106,6 @@ void cuda_arrays_forked(void);
 void cuda_streams_forked(void);
 void cuda_functions_forked(void);
 void cuda_checksum_forked(void);
+void cuda_captures_forked(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "api/cuda/cuda_source.h"
 
 #include "api/cuda/cuda_encode.h"
+#include "api/cuda/cuda_graph_parts.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
 
@@ -23,18 +24,6 @@ struct copy {
     size_t width, height, depth; /* bytes, rows, planes */
 };
 
-/* Is this address of a unified copy memory of the program? What the driver does not know is; what
- * it allocated or registered for the host is, too. */
-static bool is_host(CUdeviceptr address)
-{
-    CUmemorytype type = CU_MEMORYTYPE_HOST;
-
-    if (real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
-        CUDA_SUCCESS)
-        return true;
-    return type == CU_MEMORYTYPE_HOST;
-}
-
 bool cuda_is_pageable(const void *address)
 {
     CUmemorytype type;
@@ -47,7 +36,8 @@ static void resolve(struct side *side)
 {
     if (side->type != CU_MEMORYTYPE_UNIFIED)
         return;
-    side->type = is_host(side->device) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    side->type = cuda_copy_is_host(&real, side->type, side->device) ? CU_MEMORYTYPE_HOST
+                                                                    : CU_MEMORYTYPE_DEVICE;
     side->host = (const void *)side->device;
 }
 
@@ -124,6 +114,16 @@ void cuda_after_copy(struct tsm_call *call, bool ok, CUdeviceptr dst, CUdevicept
         .src = SIDE_3D(c, src), .dst = SIDE_3D(c, dst), .width = (c)->WidthInBytes,                \
         .height = (c)->Height, .depth = (c)->Depth                                                 \
     }
+
+void cuda_copy_sides(const CUDA_MEMCPY3D *c, struct tsm_box *src, struct tsm_box *dst)
+{
+    struct copy copy = COPY_3D(c);
+
+    resolve(&copy.src);
+    resolve(&copy.dst);
+    *src = copy.src.type == CU_MEMORYTYPE_HOST ? box_of(&copy.src, &copy) : (struct tsm_box){0};
+    *dst = copy.dst.type == CU_MEMORYTYPE_HOST ? box_of(&copy.dst, &copy) : (struct tsm_box){0};
+}
 
 /* A failed call may have been given no description of a copy at all. */
 #define AFTER(call, ok, c, waited, init)                                                           \

@@ -3,7 +3,7 @@
  * Functions of the program that the driver calls in a stream's order: it is given one of ours,
  * which calls the program's and records what that wrote.
  */
-#include "api/cuda/cuda_source.h"
+#include "api/cuda/cuda_source_node.h"
 
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
@@ -59,7 +59,7 @@ static void run_function(void *user)
     const struct sent sent = *(struct sent *)user;
 
     give(user);
-    tsm_function_enter(sent.stream, sent.position);
+    tsm_function_enter(sent.stream, sent.position, sent.position - 1);
     sent.function(sent.user);
     tsm_function_left(sent.stream, sent.position);
 }
@@ -69,7 +69,7 @@ static void run_callback(CUstream stream, CUresult status, void *user)
     const struct sent sent = *(struct sent *)user;
 
     give(user);
-    tsm_function_enter(sent.stream, sent.position);
+    tsm_function_enter(sent.stream, sent.position, sent.position - 1);
     sent.callback(stream, status, sent.user);
     tsm_function_left(sent.stream, sent.position);
 }
@@ -77,11 +77,14 @@ static void run_callback(CUstream stream, CUresult status, void *user)
 /* ---- wrappers -----------------------------------------------------------------------------------
  */
 
-/* The call's place, and what the driver is given in place of the program's function. */
-static struct sent *begin(struct tsm_call *call, struct tsm_stream *stream, struct sent what)
+/* The call's place, and what the driver is given in place of the program's function. NULL: nothing,
+ * also where it becomes a node of a graph. */
+static struct sent *begin(struct tsm_call *call, CUstream stream, bool per_thread, struct sent what)
 {
     tsm_hostmem_publish();
-    tsm_call_on_stream(call, stream, TSM_ENQUEUES);
+    cuda_on_stream(call, stream, per_thread, NULL, TSM_ENQUEUES);
+    if (cuda_is_captured(call))
+        return NULL;
     what.stream = tsm_stream_number(call->stream);
     what.position = call->position;
     if (!what.function && !what.callback)
@@ -100,17 +103,23 @@ static void end(struct tsm_call *call, CUresult result, struct sent *sent)
 
 typedef CUresult (*launch_host)(CUstream stream, CUhostFn fn, void *user);
 
-static CUresult launch(uint32_t type, launch_host real_launch, struct tsm_stream *(*find)(CUstream),
-                       CUstream stream, CUhostFn fn, void *user)
+static CUresult launch(uint32_t type, launch_host real_launch, bool per_thread, CUstream stream,
+                       CUhostFn fn, void *user)
 {
+    struct cuda_graph_function *node = NULL;
     struct tsm_call call;
     struct sent *sent;
     CUresult result;
 
     if (!tsm_call_begin(&call, type))
         return real_launch(stream, fn, user);
-    sent = begin(&call, find(stream), (struct sent){.function = fn, .user = user});
-    result = sent ? real_launch(stream, run_function, sent) : real_launch(stream, fn, user);
+    sent = begin(&call, stream, per_thread, (struct sent){.function = fn, .user = user});
+    if (fn && cuda_is_captured(&call))
+        node = cuda_graph_function_make(fn, user);
+    if (node)
+        result = real_launch(stream, cuda_graph_function_run, node);
+    else
+        result = sent ? real_launch(stream, run_function, sent) : real_launch(stream, fn, user);
     end(&call, result, sent);
     tsm_call_slot(&call, CUDA_SLOT(fn));
     tsm_call_slot(&call, CUDA_SLOT(user));
@@ -122,20 +131,20 @@ static CUresult launch(uint32_t type, launch_host real_launch, struct tsm_stream
 
 CUresult hook_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 {
-    return launch(TYPE_cuLaunchHostFunc, real.cuLaunchHostFunc, cuda_stream, hStream, fn, userData);
+    return launch(TYPE_cuLaunchHostFunc, real.cuLaunchHostFunc, false, hStream, fn, userData);
 }
 
 CUresult hook_cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData)
 {
-    return launch(TYPE_cuLaunchHostFunc_ptsz, real.cuLaunchHostFunc_ptsz, cuda_stream_ptsz, hStream,
-                  fn, userData);
+    return launch(TYPE_cuLaunchHostFunc_ptsz, real.cuLaunchHostFunc_ptsz, true, hStream, fn,
+                  userData);
 }
 
 typedef CUresult (*add_callback)(CUstream stream, CUstreamCallback callback, void *user,
                                  unsigned int flags);
 
-static CUresult add(uint32_t type, add_callback real_add, struct tsm_stream *(*find)(CUstream),
-                    CUstream stream, CUstreamCallback callback, void *user, unsigned int flags)
+static CUresult add(uint32_t type, add_callback real_add, bool per_thread, CUstream stream,
+                    CUstreamCallback callback, void *user, unsigned int flags)
 {
     struct tsm_call call;
     struct sent *sent;
@@ -143,7 +152,7 @@ static CUresult add(uint32_t type, add_callback real_add, struct tsm_stream *(*f
 
     if (!tsm_call_begin(&call, type))
         return real_add(stream, callback, user, flags);
-    sent = begin(&call, find(stream), (struct sent){.callback = callback, .user = user});
+    sent = begin(&call, stream, per_thread, (struct sent){.callback = callback, .user = user});
     result = sent ? real_add(stream, run_callback, sent, flags)
                   : real_add(stream, callback, user, flags);
     end(&call, result, sent);
@@ -159,13 +168,13 @@ static CUresult add(uint32_t type, add_callback real_add, struct tsm_stream *(*f
 CUresult hook_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
                                   unsigned int flags)
 {
-    return add(TYPE_cuStreamAddCallback, real.cuStreamAddCallback, cuda_stream, hStream, callback,
+    return add(TYPE_cuStreamAddCallback, real.cuStreamAddCallback, false, hStream, callback,
                userData, flags);
 }
 
 CUresult hook_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback, void *userData,
                                        unsigned int flags)
 {
-    return add(TYPE_cuStreamAddCallback_ptsz, real.cuStreamAddCallback_ptsz, cuda_stream_ptsz,
-               hStream, callback, userData, flags);
+    return add(TYPE_cuStreamAddCallback_ptsz, real.cuStreamAddCallback_ptsz, true, hStream,
+               callback, userData, flags);
 }

@@ -88,9 +88,10 @@ static void append_packed(struct tsm_call *call, const struct cuda_layout *layou
     tsm_call_bytes(call, block, layout->size);
 }
 
-static void append_arguments(struct tsm_call *call, struct tsm_handle *handle, void **params,
-                             void **extra)
+void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **params, void **extra)
 {
+    struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_FUNCTION, CUDA_SLOT(function));
     const struct cuda_layout *layout;
     const void *block;
     size_t size;
@@ -99,7 +100,7 @@ static void append_arguments(struct tsm_call *call, struct tsm_handle *handle, v
         tsm_call_bytes(call, block, size);
         return;
     }
-    layout = layout_of(handle);
+    layout = handle ? layout_of(handle) : NULL;
     if (layout && (params || layout->count == 0)) {
         append_packed(call, layout, params);
         return;
@@ -120,6 +121,6 @@ void cuda_after_launch(struct tsm_call *call, bool ok, CUfunction f, void **kern
             tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
         return;
     }
-    append_arguments(call, handle, kernelParams, extra);
+    cuda_append_arguments(call, f, kernelParams, extra);
     tsm_call_slot(call, handle->name);
 }

@@ -90,7 +90,9 @@ class Call:
     replay: str = ''  # generated, hook, none
     replayed_by: str = ''  # of replay hook: the call whose function it is
     stream: str = ''  # C expression; NULL for the default stream, "" for none
-    after: str = ''  # C call of a helper
+    after: list = field(default_factory=list)  # C calls of helpers
+    then: str = ''  # the same, when the record is written
+    passed: dict = field(default_factory=dict)  # parameter -> what the driver gets in its place
     track: tuple = ()  # C expressions: address, size of host memory that the device can read now
     untrack: str = ''
     extra: list = field(default_factory=list)  # (name, Use): additional fields, behind the others
@@ -185,6 +187,7 @@ class CallReader:
         self.objects = {}  # object type -> (number, C types)
         self.types = {}  # C type -> how a value of it is recorded
         self.helpers = {}
+        self.fields = {}  # name -> lines that describe additional fields
         self.family = ''
         self.current = None
         for place, indented, text in read_lines(path):
@@ -208,6 +211,8 @@ class CallReader:
             self.types.update(dict.fromkeys(ctypes, meaning))
         elif word == 'helper' and re.search(r'(\w+)\(', rest):
             self.helpers[re.search(r'(\w+)\(', rest)[1]] = rest
+        elif word == 'fields' and rest:
+            self.current = self.fields[rest] = []
         elif word == 'struct':
             name, *ctypes = rest.split()
             self.current = []

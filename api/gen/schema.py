@@ -45,7 +45,8 @@ static const struct tsm_call_description calls[] = {{
 {calls}}};
 
 const struct tsm_api_description cuda_description = {{
-    SBT_API_CUDA, "cuda", calls, COUNT(calls), enums, COUNT(enums), NULL, 0,
+    .api = SBT_API_CUDA, .name = "cuda", .calls = calls, .call_count = COUNT(calls),
+    .enums = enums, .enum_count = COUNT(enums),
 }};
 '''
 
@@ -119,8 +120,7 @@ def by_hand(call):
     parts = []
     if call.status == 'hook':
         parts.append(f'hook_{call.name}')
-    if call.after:
-        parts.append(call.after.partition('(')[0])
+    parts += [helper.partition('(')[0] for helper in call.after]
     if call.replay == 'hook':
         parts.append(f'replay_{call.replayed_by}')
     return ' '.join(parts)

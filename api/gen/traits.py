@@ -23,6 +23,7 @@ class TraitReader:
         self.problems = []
         self.calls = calls.calls
         self.helpers = calls.helpers
+        self.fields = calls.fields
         self.types = calls.types
         self.enums = enums.enums
         self.objects = {name: number for name, (number, _) in calls.objects.items()}
@@ -77,7 +78,14 @@ class TraitReader:
             if word == 'track' and len(rest.split()) == 2:
                 call.track = tuple(rest.split())
             elif word == 'after' and re.fullmatch(r'\w+\(.*\)', rest):
-                call.after = rest
+                call.after.append(rest)
+            elif word == 'then' and re.fullmatch(r'\w+\(.*\)', rest):
+                call.then = rest
+            elif word == 'pass' and ' = ' in rest:
+                call.passed.update([rest.split(' = ', 1)])
+            elif word == 'fields' and rest in self.fields:
+                for line in self.fields[rest]:
+                    self.extra(call, *line)
             elif word == 'untrack':
                 call.untrack = rest
             elif text.startswith('+') and ':' in text:
@@ -263,7 +271,7 @@ class TraitReader:
         if 'taints' in call.options and call.status != 'unmodelled':
             self.problem(call.place, 'only an unmodelled call taints')
         by_hand = any(not use.value for _, use in call.extra)
-        if by_hand and not call.after:
+        if by_hand and not call.after and call.status != 'hook':
             self.problem(call.place, 'a field without "= EXPRESSION" needs a line "after"')
 
     def same_fields(self, call, other):
@@ -280,7 +288,8 @@ class TraitReader:
             self.expression(param.use.place, param.use.value, names)
         for _, use in call.extra:
             self.expression(use.place, use.value, names)
-        for text in (call.stream, call.after, *call.track, call.untrack):
+        for text in (call.stream, *call.after, call.then, *call.passed.values(), *call.track,
+                     call.untrack):
             self.expression(call.place, text, names | {'NULL', 'true', 'false'})
 
     def expression(self, place, text, names):

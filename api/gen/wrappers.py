@@ -35,7 +35,7 @@ WRAPPER = '''\
     if (!tsm_call_begin(&call, TYPE_{name}))
         return real.{name}({args});
 {before}
-    returned = real.{name}({args});
+    returned = real.{name}({passed});
     ok = returned == CUDA_SUCCESS;
     tsm_call_returned(&call, returned, !ok);
 {after}
@@ -75,12 +75,30 @@ def args_of(call):
     return ', '.join(param.name for param in call.params)
 
 
+def passed_of(call):
+    return ', '.join(call.passed.get(param.name, param.name) for param in call.params)
+
+
+def guarded_stream(expression):
+    pointer = re.match(r'(\w+)->', expression)
+    # The program's pointer has not been checked by the driver yet.
+    return f'{pointer[1]} ? {expression} : NULL' if pointer else expression
+
+
 def stream_of(call, expression):
     """The capture's stream of a C expression of type CUstream."""
-    pointer = re.match(r'(\w+)->', expression)
-    if pointer:  # the program's pointer has not been checked by the driver yet
-        expression = f'{pointer[1]} ? {expression} : NULL'
-    return f'cuda_stream{"_ptsz" if call.per_thread else ""}({expression})'
+    return f'cuda_stream{"_ptsz" if call.per_thread else ""}({guarded_stream(expression)})'
+
+
+def on_stream(call):
+    """The call takes its place, unless it becomes part of a graph."""
+    blocks = call.options & {'blocks', 'waits'} or call.status == 'unmodelled'
+    use = 'TSM_BLOCKS' if blocks else 'TSM_ENQUEUES'
+    if call.stream == 'NULL' or call.kind == 'sync':
+        return f'tsm_call_on_stream(&call, {stream_of(call, call.stream)}, {use});'
+    event = object_param(call, ('wait',))
+    return (f'cuda_on_stream(&call, {guarded_stream(call.stream)}, '
+            f'{"true" if call.per_thread else "false"}, {event.name if event else "NULL"}, {use});')
 
 
 def object_param(call, kinds):
@@ -106,9 +124,7 @@ def before(call):
     if call.untrack:
         lines.append(f'tsm_hostmem_untrack(CUDA_SLOT({call.untrack}));')
     if call.stream:
-        blocks = call.options & {'blocks', 'waits'} or call.status == 'unmodelled'
-        lines.append(f'tsm_call_on_stream(&call, {stream_of(call, call.stream)}, '
-                     f'{"TSM_BLOCKS" if blocks else "TSM_ENQUEUES"});')
+        lines.append(on_stream(call))
     return lines
 
 
@@ -189,8 +205,8 @@ def grouped(lines):
 
 def after(call, fields):
     lines = grouped([append(call, field) for field in fields if field.value])
-    if call.after:
-        name, _, args = call.after.partition('(')
+    for helper in call.after:
+        name, _, args = helper.partition('(')
         lines.append(f'{name}(&call, ok, {args};')
     effects = []
     for param in call.params:
@@ -210,7 +226,9 @@ def after(call, fields):
 
 
 def synchronised(call):
-    """When the call's own record is written: what the host knows to be complete now."""
+    """When the call's own record is written: what is seen, and what is complete then."""
+    if call.then:
+        return ['if (ok)', f'    {call.then};']
     if call.status == 'generated' and call.kind == 'command' and 'waits' not in call.options:
         return ['if (ok)', '    cuda_commanded(&call);']
     if call.status == 'unmodelled' or not (call.kind == 'sync' or 'waits' in call.options):
@@ -230,7 +248,7 @@ def statements(lines):
 
 
 def wrapper(call, structs):
-    names = {'name': call.name, 'args': args_of(call),
+    names = {'name': call.name, 'args': args_of(call), 'passed': passed_of(call),
              'signature': wrap(f'TSM_EXPORT CUresult {call.name}({params_of(call)})', 8)}
     if call.status == 'hook':
         return HOOKED.format(**names)

@@ -23,6 +23,17 @@ struct tsm_api_description vulkan_description = {
     .structs = structs,
 };
 
+static uint8_t struct_used[VK_STRUCT_COUNT + VK_LIST_COUNT];
+static uint32_t struct_changes;
+
+void vk_struct_use(uint32_t place)
+{
+    if (__atomic_load_n(&struct_used[place], __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&struct_used[place], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&struct_changes, 1, __ATOMIC_RELEASE);
+}
+
 /* ---- values -------------------------------------------------------------------------------------
  */
 
@@ -211,6 +222,8 @@ void vulkan_describe(void)
 {
     if (vulkan_description.call_count)
         return;
+    vulkan_description.used = struct_used;
+    vulkan_description.used_changes = &struct_changes;
     describe_structs();
     describe_commands();
     describe_enums();

@@ -14,4 +14,8 @@ extern struct tsm_api_description vulkan_description;
 /* Fill it in. Not to be called by two threads at once; a second time it does nothing. */
 void vulkan_describe(void);
 
+/* A struct (place in vk_structs) is in a chain that is recorded: see tsm_api_description.used. Any
+ * thread. */
+void vk_struct_use(uint32_t place);
+
 #endif

@@ -42,6 +42,18 @@ void vk_device_dispatch_load(struct vk_device_dispatch *out, PFN_vkGetDeviceProc
     out->device = device;
 }
 
+void vk_device_dispatch_labels(struct vk_device_dispatch *d,
+                               const struct vk_instance_dispatch *instance)
+{
+    PFN_vkVoidFunction *f = (PFN_vkVoidFunction *)(void *)&d->f;
+
+    for (size_t i = 0; i < sizeof(vk_device_names) / sizeof(vk_device_names[0]); i++) {
+        const char *name = vk_name(vk_device_names[i]);
+        if (!f[i] && strstr(name, "DebugUtils"))
+            f[i] = instance->get(instance->instance, name);
+    }
+}
+
 static size_t home(const void *key)
 {
     return (size_t)(((uintptr_t)key * 0x9e3779b97f4a7c15u) >> 40) % SLOT_COUNT;

@@ -33,6 +33,10 @@ void vk_instance_dispatch_load(struct vk_instance_dispatch *out, PFN_vkGetInstan
                                VkInstance instance);
 void vk_device_dispatch_load(struct vk_device_dispatch *out, PFN_vkGetDeviceProcAddr get,
                              VkDevice device);
+/* Names and labels are the loader's business where the driver knows nothing of them: a program can
+ * get functions for them of an instance, whether or not the extension is switched on. */
+void vk_device_dispatch_labels(struct vk_device_dispatch *d,
+                               const struct vk_instance_dispatch *instance);
 
 /* From now on handles that begin like `handle` are found; the dispatch must stay for ever. False:
  * too many live at a time (VK_DISPATCH_MAX). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/vulkan/vulkan_codec.h"
 
+#include "api/vulkan/vulkan_describe.h"
 #include "tracesmith/trace.h"
 
 /* Of FORMAT.md 13. */
@@ -166,7 +167,9 @@ static void encode_chain(struct vk_encoder *e, const struct chain_head *at,
         for (uint32_t i = 0; at && i < CHAIN_MAX && !e->out.overflow; at = at->next, i++) {
             const struct vk_struct *type = vk_struct_of(at->stype);
             if (type) {
-                size_t place = sbt_out_element(&e->out, SBT_TYPE(SBT_API_VULKAN, type->id));
+                size_t place;
+                vk_struct_use((uint32_t)(type - vk_structs));
+                place = sbt_out_element(&e->out, SBT_TYPE(SBT_API_VULKAN, type->id));
                 encode_struct(e, type, at, scope, true, 0);
                 sbt_out_element_end(&e->out, place);
             } else if (at->stype != LOADER_INSTANCE && at->stype != LOADER_DEVICE) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/vulkan/vulkan_describe.h"
+#include "api/vulkan/vulkan_replay_look.h"
 #include "base/text.h"
 
 struct tsm_backend_state {
@@ -19,6 +20,8 @@ static void backend_close(struct tsm_backend_state *state)
     struct vkr *r = &state->replay;
 
     vkr_hold_finish(r);
+    vkr_look_finish(r->look);
+    vkr_shaders_finish(r);
     vkr_objects_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
@@ -36,6 +39,7 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
                         const struct tsm_replay_options *options)
 {
     struct tsm_backend_state *state = calloc(1, sizeof(*state));
+    int error;
 
     if (!state)
         return tsm_fail(TSM_E_MEMORY, "no memory for the Vulkan backend");
@@ -45,21 +49,32 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
     vk_arena_init(&state->replay.needs.arena, VK_ARENA_LIMIT);
     vulkan_describe();
-    *out = state;
-    return 0;
+    error = vkr_look_init(&state->replay.look, options);
+    if (!error)
+        error = vkr_shaders_open(&state->replay);
+    if (error)
+        backend_close(state);
+    else
+        *out = state;
+    return error;
 }
 
 static int backend_plan(struct tsm_backend_state *state, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
-    return vkr_need_plan(&state->replay, record);
+    struct vkr *r = &state->replay;
+    int error = vkr_need_plan(r, record);
+
+    return error || !r->look ? error : vkr_look_plan(r, record);
 }
 
 static int backend_prepare(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
-    int error;
+    int error = r->look ? vkr_look_check(r) : 0;
 
+    if (error)
+        return error;
     vkr_ranges_merge(&r->memories.program);
     vkr_place_take(r);
     error = vkr_loader_open(&r->loader, r->options->library);
@@ -138,7 +153,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 
 /* Results come back through memory, and memory is compared: FORMAT.md 10, checksums. */
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
-                            const uint8_t **data, uint64_t *size)
+                            uint64_t address, const uint8_t **data, uint64_t *size)
 {
     return TSM_E_NOT_FOUND;
 }
@@ -178,6 +193,28 @@ static void backend_name_place(struct tsm_backend_state *state, uint64_t address
                                size_t size)
 {
     vkr_name_place(&state->replay, address, out, size);
+}
+
+/* ---- looking ----------------------------------------------------------------------------- */
+
+static bool backend_wants_look(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_look_wanted(&state->replay, record);
+}
+
+static int backend_look(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return vkr_look(&state->replay, record);
+}
+
+static uint64_t backend_looked(struct tsm_backend_state *state)
+{
+    return state->replay.look ? state->replay.look->files : 0;
+}
+
+static int backend_ended(struct tsm_backend_state *state)
+{
+    return vkr_shaders_check(&state->replay);
 }
 
 static void backend_describe_last(struct tsm_backend_state *state, char *out, size_t size)
@@ -222,6 +259,10 @@ const struct tsm_backend vulkan_backend = {
     .hold = backend_hold,
     .back = backend_back,
     .name_place = backend_name_place,
+    .wants_look = backend_wants_look,
+    .look = backend_look,
+    .looked = backend_looked,
+    .ended = backend_ended,
     .describe_last = backend_describe_last,
     .describe = backend_describe,
 };

@@ -269,6 +269,18 @@ int vkr_present(struct vkr_call *c);
 /* A swapchain object is going: its images, too. */
 void vkr_swapchain_drop(struct vkr *r, struct vkr_object *object);
 
+/* ---- shaders (vulkan_replay_shader.c) ---------------------------------------------------- */
+
+/* Reads the files of options.shaders. */
+int vkr_shaders_open(struct vkr *r);
+/* TSM_E_NOT_FOUND: one of them has taken the place of nothing. */
+int vkr_shaders_check(const struct vkr *r);
+void vkr_shaders_finish(struct vkr *r);
+int vkr_create_shader_module(struct vkr_call *c);
+/* Modules that lie in the pNext chains of a pipeline's stages. */
+int vkr_create_graphics_pipelines(struct vkr_call *c);
+int vkr_create_compute_pipelines(struct vkr_call *c);
+
 /* ---- order, waits (vulkan_replay_sync.c) ------------------------------------------------- */
 
 struct vkr_stream {
@@ -422,6 +434,9 @@ struct vkr {
     uint64_t validation_count; /* errors that the validation layer reported */
     uint32_t gate_count;  /* semaphores that submits wait for in vain until the host signals them */
     uint64_t next_window; /* raw handles of what stands for windows */
+    struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
+    struct vkr_shader *shaders; /* that take the place of others; NULL: none */
+    struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
 };
 
 #endif

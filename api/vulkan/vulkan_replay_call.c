@@ -3,6 +3,7 @@
  * From a record to the driver: its arguments are decoded with the handles of now, a hook or the
  * driver's function gets them, and what was made gets the recorded ids.
  */
+#include "api/vulkan/vulkan_replay_look.h"
 #include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
@@ -324,30 +325,6 @@ static int reset_descriptor_pool(struct vkr_call *c)
     return vkr_call_driver(c);
 }
 
-/* Drivers trust the lengths inside: Khronos SPIR-V specification, 2.3 "Physical Layout". */
-static bool is_spirv(const uint32_t *words, size_t count)
-{
-    if (count < 5 || words[0] != 0x07230203)
-        return false;
-    for (size_t at = 5; at < count;) {
-        size_t length = words[at] >> 16;
-        if (!length || length > count - at)
-            return false;
-        at += length;
-    }
-    return true;
-}
-
-static int create_shader_module(struct vkr_call *c)
-{
-    const struct vk_args_vkCreateShaderModule *a = (const void *)c->args;
-    const VkShaderModuleCreateInfo *info = a->pCreateInfo;
-
-    if (!info->pCode || info->codeSize % 4 || !is_spirv(info->pCode, info->codeSize / 4))
-        return tsm_fail(TSM_E_FORMAT, "its %zu bytes are no SPIR-V", info->codeSize);
-    return vkr_call_driver(c);
-}
-
 static int set_name(struct vkr_call *c)
 {
     const struct vk_args_vkSetDebugUtilsObjectNameEXT *a = (const void *)c->args;
@@ -388,13 +365,16 @@ static const struct hook {
     {TYPE_vkFlushMappedMemoryRanges, skip, false},
     {TYPE_vkInvalidateMappedMemoryRanges, skip, false},
     {TYPE_vkCreateBuffer, vkr_create_buffer, false},
+    {TYPE_vkCreateImage, vkr_create_image, false},
     {TYPE_vkBindBufferMemory, vkr_bind_buffer, false},
     {TYPE_vkBindBufferMemory2, vkr_bind_buffer2, false},
     {TYPE_vkBindBufferMemory2KHR, vkr_bind_buffer2, false},
     {TYPE_vkBindImageMemory, vkr_bind_image, false},
     {TYPE_vkBindImageMemory2, vkr_bind_image2, false},
     {TYPE_vkBindImageMemory2KHR, vkr_bind_image2, false},
-    {TYPE_vkCreateShaderModule, create_shader_module, false},
+    {TYPE_vkCreateShaderModule, vkr_create_shader_module, false},
+    {TYPE_vkCreateGraphicsPipelines, vkr_create_graphics_pipelines, false},
+    {TYPE_vkCreateComputePipelines, vkr_create_compute_pipelines, false},
     {TYPE_vkResetDescriptorPool, reset_descriptor_pool, false},
     {TYPE_vkSetDebugUtilsObjectNameEXT, set_name, false},
     {TYPE_vkQueueBeginDebugUtilsLabelEXT, vkr_begin_label, false},

@@ -5,6 +5,7 @@
  * is waited for as a whole only as far as it can get by itself: work that waits for a signal of the
  * host, which comes later, would never end.
  */
+#include "api/vulkan/vulkan_replay_look.h"
 #include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
@@ -190,6 +191,14 @@ void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
     vkr_track_fence(r, fence, true);
 }
 
+/* Send work: whole, up to the command that is looked for, or, early, not at all. */
+static int send(struct vkr_call *c)
+{
+    if (c->r->is_early)
+        return 0;
+    return vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
+}
+
 int vkr_submit(struct vkr_call *c)
 {
     struct vk_args_vkQueueSubmit *a = (void *)c->args;
@@ -198,7 +207,7 @@ int vkr_submit(struct vkr_call *c)
     for (uint32_t i = 0; i < a->submitCount; i++)
         note_submit_info(c->r, &a->pSubmits[i]);
     vkr_track_submit(c, a->submitCount, a->pSubmits, a->fence);
-    return error || c->r->is_early ? error : vkr_call_driver(c);
+    return error ? error : send(c);
 }
 
 int vkr_submit2(struct vkr_call *c)
@@ -209,7 +218,7 @@ int vkr_submit2(struct vkr_call *c)
     for (uint32_t i = 0; i < a->submitCount; i++)
         note_submit_info2(c->r, &a->pSubmits[i]);
     vkr_track_submit2(c, a->submitCount, a->pSubmits, a->fence);
-    return error || c->r->is_early ? error : vkr_call_driver(c);
+    return error ? error : send(c);
 }
 
 /* Early: the memory is bound, but nothing is waited for or signalled. */

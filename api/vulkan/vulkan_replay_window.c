@@ -4,6 +4,7 @@
  * presenting signal and wait for the same semaphores on a queue. What was drawn can be looked at
  * and compared like other memory, at VKR_PLACE_WINDOW.
  */
+#include "api/vulkan/vulkan_replay_look.h"
 #include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
@@ -207,6 +208,17 @@ int vkr_get_swapchain_images(struct vkr_call *c)
                     : tsm_fail(TSM_E_FORMAT, "no swapchain has so many images");
     }
     return error;
+}
+
+bool vkr_swapchain_image(const struct vkr_object *swapchain, uint32_t index, struct vkr_image *out)
+{
+    const struct swapchain *s = swapchain->user;
+
+    if (!s || index >= s->image_count)
+        return false;
+    *out = (struct vkr_image){s->images[index].raw, s->info.format, s->info.extent,
+                              VK_IMAGE_LAYOUT_PRESENT_SRC_KHR};
+    return true;
 }
 
 /* ---- acquiring and presenting ------------------------------------------------------------ */

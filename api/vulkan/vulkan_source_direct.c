@@ -9,6 +9,7 @@
 
 #include "api/vulkan/vulkan_hooks.h"
 #include "capture/capture.h"
+#include "interpose/real_library.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -20,15 +21,32 @@ PFN_vkGetInstanceProcAddr vk_direct_next(void)
     return atomic_load(&next_get);
 }
 
-static bool is_loader(const void *caller)
+static bool is_loader(const Dl_info *library)
 {
-    const char *slash;
-    Dl_info info;
+    const char *slash = strrchr(library->dli_fname, '/');
 
-    if (!dladdr(caller, &info) || !info.dli_fname)
-        return false;
-    slash = strrchr(info.dli_fname, '/');
-    return strncmp(slash ? slash + 1 : info.dli_fname, "libvulkan.so", 12) == 0;
+    return strncmp(slash ? slash + 1 : library->dli_fname, "libvulkan.so", 12) == 0;
+}
+
+/* A driver in front of another one, below the loader and us. */
+static bool is_driver(const Dl_info *library)
+{
+    void *handle = tsm_libc_dlopen()(library->dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void *own = handle ? tsm_libc_dlsym()(handle, "vk_icdGetInstanceProcAddr") : NULL;
+    Dl_info where;
+    bool is = own && dladdr(own, &where) && where.dli_fbase == library->dli_fbase;
+
+    if (handle)
+        dlclose(handle);
+    return is;
+}
+
+static bool is_program(const void *caller)
+{
+    Dl_info library;
+
+    return !dladdr(caller, &library) || !library.dli_fname ||
+           (!is_loader(&library) && !is_driver(&library));
 }
 
 void *vk_direct_found(void *address, const void *caller)
@@ -36,7 +54,7 @@ void *vk_direct_found(void *address, const void *caller)
     PFN_vkGetInstanceProcAddr there = NULL, driver = (PFN_vkGetInstanceProcAddr)address;
 
     atomic_store(&vk_driver_seen, address);
-    if (is_loader(caller) || vk_layer_is_passive())
+    if (!is_program(caller) || vk_layer_is_passive())
         return address;
     if (atomic_compare_exchange_strong(&next_get, &there, driver) || there == driver)
         return (void *)hook_vkGetInstanceProcAddr;

@@ -196,7 +196,9 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     state->dispatch.physical_device = physical;
     state->dispatch.instance = &instance->dispatch;
     state->direct = instance->direct;
+    state->sends = state->seen = 0;
     vk_device_dispatch_load(&state->dispatch, get, device);
+    vk_device_dispatch_labels(&state->dispatch, &instance->dispatch);
     instance->dispatch.f.vkGetPhysicalDeviceProperties(physical, &properties);
     instance->dispatch.f.vkGetPhysicalDeviceMemoryProperties(physical, &state->memory);
     state->on_processor = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
@@ -287,6 +289,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
         vk_record(&call, VK_COMMAND_vkDestroyDevice, &args, true);
     vk_checkpoint_device_gone(state);
     vk_memory_device_gone(state);
+    vk_order_device_gone(state);
     vk_device_remove(&state->dispatch);
     state->below.vkDestroyDevice(device, pAllocator);
     give_device(state);

@@ -31,6 +31,8 @@ struct vk_device_state {
     bool has_queue;    /* it was made with one of this family, without flags */
     uint32_t queue_family;
     bool direct;
+    uint64_t sends; /* submits that were begun; atomic */
+    uint64_t seen;  /* ... and that vulkan_source_order.c has seen, under its lock */
     struct vk_device_state *next_free;
 };
 
@@ -76,6 +78,7 @@ void vk_memory_forget(void);
 
 /* In the child of a fork. */
 void vk_order_forget(void);
+void vk_order_device_gone(struct vk_device_state *device);
 
 /* ---- checkpoints: vulkan_source_checkpoint.c ---- */
 

@@ -47,7 +47,7 @@ static struct memory *buckets[BUCKET_COUNT];
 static struct memory *free_list;
 static struct memory *shadows;
 static struct memory *imports; /* those of the program's own memory */
-static uint64_t sends;         /* how often work was sent */
+static uint64_t sends;         /* how often work was sent, to any device */
 static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -383,9 +383,10 @@ void vk_memory_push(void)
 }
 
 /* Work is sent; counted before it can begin. */
-void vk_memory_push_work(void)
+void vk_memory_push_work(struct vk_device_state *device)
 {
     vk_memory_push();
+    __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -438,19 +439,25 @@ static void report_change(void *user, uint64_t offset, const void *bytes, uint64
     tsm_call_commit(&call);
 }
 
-void vk_memory_report(uint32_t stream, uint64_t position, uint64_t sends_complete)
+void vk_memory_report(const struct vk_device_state *device, uint32_t stream, uint64_t position)
 {
     struct report r = {.stream = stream, .position = position};
 
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow) {
+        if (m->device != device)
+            continue;
         r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
         r.from = m->results ? m->results_from : 0;
         r.to = m->results ? m->results_to : m->size;
         tsm_shadow_changes(m->shadow, report_change, &r);
     }
-    __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
     tsm_lock_give(&lock);
+}
+
+void vk_memory_quiet(uint64_t sends_complete)
+{
+    __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
 }
 
 /* ---- for checkpoints ------------------------------------------------------------------------ */

@@ -11,34 +11,70 @@
 #include "capture/lock.h"
 
 #define QUEUE_COUNT_MAX 256u
+#define AFTER_COUNT_MAX 16u
 
 /* Queues to which work was sent. More than so many: nothing is known to be complete. */
 static struct queue {
     struct tsm_stream *stream;
+    const struct vk_device_state *device;
     uint64_t sent, completed; /* positions */
+    uint64_t when;            /* work was sent there last: counts */
+    uint64_t waited;          /* position of the last command that waits for other queues */
+    /* Commands of others that are complete when that one is; of more than so many, the last. */
+    struct after {
+        struct tsm_stream *stream;
+        uint64_t position;
+    } after[AFTER_COUNT_MAX];
+    uint32_t after_count;
 } queues[QUEUE_COUNT_MAX];
 static uint32_t queue_count;
-static uint64_t submits; /* seen here; behind vk_memory_sends() while one is being sent */
-static uint32_t last;    /* the queue to which work was sent last */
+static uint64_t now;
+static uint64_t seen; /* submits to all devices; behind vk_memory_sends() while one is being sent */
 static struct tsm_lock lock;
 
 void vk_order_forget(void)
 {
     queue_count = 0;
-    submits = vk_memory_sends();
+    seen = vk_memory_sends();
     lock = (struct tsm_lock){0};
 }
 
-/* The lock is held. */
-static struct queue *queue_of(struct tsm_stream *stream)
+/* The lock is held. A queue's stream outlives its device, and may become another one's. */
+static struct queue *queue_of(struct tsm_stream *stream, const struct vk_device_state *device)
 {
     for (uint32_t i = 0; i < queue_count; i++)
-        if (queues[i].stream == stream)
+        if (queues[i].stream == stream && queues[i].device == device)
             return &queues[i];
     if (queue_count == QUEUE_COUNT_MAX)
         return NULL;
-    queues[queue_count] = (struct queue){stream, 0, 0};
+    queues[queue_count] = (struct queue){.stream = stream, .device = device};
     return &queues[queue_count++];
+}
+
+/* The lock is held. So many submits more were seen. */
+static void see(struct vk_device_state *device, uint64_t count)
+{
+    device->seen += count;
+    seen += count;
+}
+
+/* The lock is held. Also those that were sent while nothing was recorded. */
+static void see_all(struct vk_device_state *device)
+{
+    see(device, __atomic_load_n(&device->sends, __ATOMIC_SEQ_CST) - device->seen);
+}
+
+void vk_order_device_gone(struct vk_device_state *device)
+{
+    uint32_t kept = 0;
+
+    tsm_lock_take(&lock);
+    see_all(device);
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].device != device)
+            queues[kept++] = queues[i];
+    queue_count = kept;
+    tsm_lock_give(&lock);
 }
 
 /* ---- what is sent --------------------------------------------------------------------------- */
@@ -58,27 +94,53 @@ static void stands_for(struct tsm_handle *handle, const struct tsm_call *call, u
     handle->user = (void *)(uintptr_t)value; /* NOLINT: a number */
 }
 
-static void sent(const struct tsm_call *call, VkFence fence, bool is_submit)
+static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is_submit)
 {
+    struct vk_device_state *device = vk_state_of(to);
     struct queue *queue;
 
     tsm_lock_take(&lock);
-    queue = queue_of(call->stream);
-    submits += is_submit;
+    queue = queue_of(call->stream, device);
+    see(device, is_submit);
     if (queue) {
         queue->sent = call->position;
-        last = (uint32_t)(queue - queues);
+        queue->when = ++now;
     }
     tsm_lock_give(&lock);
     stands_for(handle_of(VK_OBJECT_VkFence, VK_RAW(fence)), call, 0);
 }
 
 /* The device refused it. */
-static void not_sent(void)
+static void not_sent(VkQueue to)
 {
     tsm_lock_take(&lock);
-    submits++;
+    see(vk_state_of(to), 1);
     tsm_lock_give(&lock);
+}
+
+/* The command waits for the semaphore, to reach `value`. */
+static void waits_for(const struct tsm_call *call, VkSemaphore semaphore, uint64_t value)
+{
+    const struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
+    struct queue *q = queues;
+
+    if (!handle || !handle->stream || handle->stream == call->stream ||
+        (uintptr_t)handle->user != value) /* another signal than the one that is waited for */
+        return;
+    tsm_lock_take(&lock);
+    while (q < queues + queue_count && q->stream != call->stream)
+        q++;
+    if (q < queues + queue_count) {
+        q->after[q->after_count++ % AFTER_COUNT_MAX] =
+            (struct after){handle->stream, handle->position};
+        q->waited = call->position;
+    }
+    tsm_lock_give(&lock);
+}
+
+static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
+{
+    return values && i < count ? values[i] : 0;
 }
 
 static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
@@ -91,25 +153,29 @@ static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
 }
 
 /* Sent: with TS_CHECKSUM=submit it is complete by now. */
-static void check_each(void);
+static void check_each(VkQueue queue);
 
 void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkQueueSubmit *a = args;
 
     if (result < 0) {
-        not_sent();
+        not_sent(a->queue);
         return;
     }
-    sent(call, a->fence, true);
+    sent(call, a->queue, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo *s = &a->pSubmits[i];
-        const VkTimelineSemaphoreSubmitInfo *t = timeline(s->pNext);
-        for (uint32_t j = 0; t && j < t->signalSemaphoreValueCount; j++)
+        const VkTimelineSemaphoreSubmitInfo none = {0}, *t = timeline(s->pNext);
+        t = t ? t : &none;
+        for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
+            waits_for(call, s->pWaitSemaphores[j],
+                      value_at(t->pWaitSemaphoreValues, t->waitSemaphoreValueCount, j));
+        for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
             stands_for(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(s->pSignalSemaphores[j])), call,
-                       t->pSignalSemaphoreValues[j]);
+                       value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, j));
     }
-    check_each();
+    check_each(a->queue);
     tsm_checkpoint_point(false);
 }
 
@@ -118,18 +184,20 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkQueueSubmit2 *a = args;
 
     if (result < 0) {
-        not_sent();
+        not_sent(a->queue);
         return;
     }
-    sent(call, a->fence, true);
+    sent(call, a->queue, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo2 *s = &a->pSubmits[i];
+        for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)
+            waits_for(call, s->pWaitSemaphoreInfos[j].semaphore, s->pWaitSemaphoreInfos[j].value);
         for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
             stands_for(
                 handle_of(VK_OBJECT_VkSemaphore, VK_RAW(s->pSignalSemaphoreInfos[j].semaphore)),
                 call, s->pSignalSemaphoreInfos[j].value);
     }
-    check_each();
+    check_each(a->queue);
     tsm_checkpoint_point(false);
 }
 
@@ -138,7 +206,7 @@ void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkQueueBindSparse *a = args;
 
     if (result >= 0)
-        sent(call, a->fence, false);
+        sent(call, a->queue, a->fence, false);
 }
 
 /* ---- what is only written ------------------------------------------------------------------- */
@@ -183,72 +251,115 @@ void vk_buffers_bound(struct tsm_call *call, const void *args, int64_t result)
 
 /* ---- what is complete ----------------------------------------------------------------------- */
 
+/* The lock is held. With a command all that was sent to its queue before is complete, and what that
+ * has waited for. */
+static void note_complete(struct tsm_stream *stream, uint64_t position)
+{
+    for (uint32_t i = 0; i < queue_count; i++) {
+        struct queue *q = &queues[i];
+        if (q->stream != stream || q->completed >= position)
+            continue;
+        q->completed = position;
+        for (uint32_t j = 0; q->waited <= position && j < AFTER_COUNT_MAX && j < q->after_count;
+             j++)
+            note_complete(q->after[j].stream, q->after[j].position);
+    }
+}
+
 static void complete(struct tsm_stream *stream, uint64_t position)
 {
     tsm_lock_take(&lock);
-    for (uint32_t i = 0; i < queue_count; i++)
-        if (queues[i].stream == stream && queues[i].completed < position)
-            queues[i].completed = position;
+    note_complete(stream, position);
     tsm_lock_give(&lock);
 }
 
-/* Nothing under way: *stream and *position are those of the last command. A submit that has not
- * been seen here, because it is just being sent or was not recorded, is one under way. */
-static bool idle(struct tsm_stream **stream, uint64_t *position, uint64_t sends)
+/* The lock is held. The device's queue to which work was sent last; NULL: something of the device
+ * is under way. A submit that has not been seen here, because it is just being sent or was not
+ * recorded, is one under way. */
+static const struct queue *idle(const struct vk_device_state *device)
 {
-    bool all = queue_count > 0 && queue_count < QUEUE_COUNT_MAX;
+    const struct queue *last = NULL;
 
-    tsm_lock_take(&lock);
-    all = all && submits == sends;
-    for (uint32_t i = 0; i < queue_count; i++)
-        all = all && queues[i].completed >= queues[i].sent;
-    *stream = queues[last].stream;
-    *position = queues[last].sent;
-    tsm_lock_give(&lock);
+    if (queue_count == QUEUE_COUNT_MAX ||
+        device->seen != __atomic_load_n(&device->sends, __ATOMIC_SEQ_CST))
+        return NULL;
+    for (uint32_t i = 0; i < queue_count; i++) {
+        const struct queue *q = &queues[i];
+        if (q->device != device)
+            continue;
+        if (q->completed < q->sent)
+            return NULL;
+        last = last && last->when > q->when ? last : q;
+    }
+    return last;
+}
+
+/* The lock is held. */
+static bool all_idle(uint64_t sends)
+{
+    bool all = seen == sends;
+
+    for (uint32_t i = 0; i < queue_count && all; i++)
+        all = queues[i].completed >= queues[i].sent;
     return all;
 }
 
-static void report(void)
+static void report(const struct vk_device_state *device)
 {
-    struct tsm_stream *stream;
-    uint64_t position, sends = vk_memory_sends();
+    uint64_t sends = vk_memory_sends();
+    const struct queue *found;
+    struct queue last = {0};
+    bool quiet;
 
-    if (tsm_session_settings()->readback != TSM_READBACK_OFF && idle(&stream, &position, sends))
-        vk_memory_report(tsm_stream_number(stream), position, sends);
+    if (tsm_session_settings()->readback == TSM_READBACK_OFF)
+        return;
+    tsm_lock_take(&lock);
+    found = idle(device);
+    if (found)
+        last = *found;
+    quiet = found && all_idle(sends);
+    tsm_lock_give(&lock);
+    if (last.stream)
+        vk_memory_report(device, tsm_stream_number(last.stream), last.sent);
+    if (quiet)
+        vk_memory_quiet(sends);
 }
 
 /* The program has waited. */
-static void waited(void)
+static void waited(const struct vk_device_state *device)
 {
-    report();
+    report(device);
     tsm_checkpoint_point(true);
 }
 
 void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
 {
+    const struct vk_args_vkQueueWaitIdle *a = args;
+
     if (result != VK_SUCCESS)
         return;
     complete(call->stream, call->position);
-    waited();
+    waited(vk_state_of(a->queue));
 }
 
-/* Also what was sent while nothing was recorded. */
-static void all_complete(void)
+static void all_complete(struct vk_device_state *device)
 {
     tsm_lock_take(&lock);
-    submits = vk_memory_sends();
+    see_all(device);
     for (uint32_t i = 0; i < queue_count; i++)
-        queues[i].completed = queues[i].sent;
+        if (queues[i].device == device)
+            queues[i].completed = queues[i].sent;
     tsm_lock_give(&lock);
 }
 
-/* Of all devices, where there are several: then a result may be recorded a little early. */
 void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
 {
+    const struct vk_args_vkDeviceWaitIdle *a = args;
+
     if (result != VK_SUCCESS)
         return;
-    all_complete();
-    waited();
+    all_complete(vk_state_of(a->device));
+    waited(vk_state_of(a->device));
 }
 
 static void reached(const struct tsm_handle *handle, uint64_t value)
@@ -266,7 +377,7 @@ void vk_fences_waited(struct tsm_call *call, const void *args, int64_t result)
         return;
     for (uint32_t i = 0; i < a->fenceCount; i++)
         reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->pFences[i])), 0);
-    waited();
+    waited(vk_state_of(a->device));
 }
 
 void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -276,7 +387,7 @@ void vk_fence_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkFence, VK_RAW(a->fence)), 0);
-    waited();
+    waited(vk_state_of(a->device));
 }
 
 void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t result)
@@ -289,7 +400,7 @@ void vk_semaphores_waited(struct tsm_call *call, const void *args, int64_t resul
         return;
     for (uint32_t i = 0; i < info->semaphoreCount; i++)
         reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(info->pSemaphores[i])), info->pValues[i]);
-    waited();
+    waited(vk_state_of(a->device));
 }
 
 void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
@@ -299,13 +410,13 @@ void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     reached(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(a->semaphore)), *a->pValue);
-    waited();
+    waited(vk_state_of(a->device));
 }
 
-static void check_each(void)
+static void check_each(VkQueue queue)
 {
     if (tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND)
         return;
-    all_complete();
-    report();
+    all_complete(vk_state_of(queue));
+    report(vk_state_of(queue));
 }

@@ -35,10 +35,40 @@ static void buffer_changed(uint32_t type)
         atomic_fetch_add_explicit(&vk_buffer_generation, 1, memory_order_release);
 }
 
+/* Objects that are equal may share a handle, which is destroyed once for each (3.3, "Object
+ * Model"). What ends with its pool or swapchain is not destroyed by itself: its value comes again,
+ * and means the new one. So it is with what is dispatchable, whose values are unique. */
+static bool ends_alone(uint32_t type)
+{
+    switch (type) {
+    case VK_OBJECT_VkInstance:
+    case VK_OBJECT_VkPhysicalDevice:
+    case VK_OBJECT_VkDevice:
+    case VK_OBJECT_VkQueue:
+    case VK_OBJECT_VkCommandBuffer:
+    case VK_OBJECT_VkDescriptorSet:
+    case VK_OBJECT_VkImage:
+    case VK_OBJECT_VkDeviceMemory:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* The device, or instance, that makes it: when that is gone, so is what it made. */
+static uint32_t owner_of(const struct recording *r)
+{
+    const struct vk_member *first = &vk_arguments[r->command->first];
+    uint64_t raw = vk_load((const char *)r->args + first->offset, sizeof(raw));
+
+    return (uint32_t)vk_id(first->type, raw);
+}
+
 static uint64_t id_new(void *user, uint32_t type, uint64_t raw)
 {
     buffer_changed(type);
-    return tsm_handle_add(SBT_API_VULKAN, type, raw)->id;
+    return ends_alone(type) ? tsm_handle_add_again(SBT_API_VULKAN, type, raw, owner_of(user))->id
+                            : tsm_handle_add(SBT_API_VULKAN, type, raw)->id;
 }
 
 static uint64_t id_shared(void *user, uint32_t type, uint64_t raw)
@@ -51,9 +81,12 @@ static uint64_t id_shared(void *user, uint32_t type, uint64_t raw)
 /* Forgotten before the driver can give its value to another thread. */
 static uint64_t id_gone(void *user, uint32_t type, uint64_t raw)
 {
-    uint64_t id = id_used(user, type, raw);
+    uint64_t id = tsm_handle_remove(SBT_API_VULKAN, type, raw);
 
-    tsm_handle_remove(SBT_API_VULKAN, type, raw);
+    if (!id && raw) { /* from before capture */
+        id = id_used(user, type, raw);
+        tsm_handle_remove(SBT_API_VULKAN, type, raw);
+    }
     buffer_changed(type);
     return id;
 }
@@ -118,6 +151,7 @@ static void put_struct(struct recording *r, uint32_t place)
     e.out.grow = grow;
     e.out.user = r;
     e.handle = ids_for(r, m);
+    e.user = r;
     vk_encode_argument(&e, r->command, place, r->args);
     size = sbt_out_size(&e.out);
     if (e.unknown)
@@ -145,7 +179,7 @@ static uint64_t slot_of(const struct recording *r, const struct vk_member *m, co
     case VK_KIND_HANDLE:
         if (m->type == VK_OBJECT_VkCommandBuffer)
             return vk_buffer_id(r->call, *(const VkCommandBuffer *)at);
-        return raw ? ids_for(r, m)(NULL, m->type, raw) : 0;
+        return raw ? ids_for(r, m)((void *)(uintptr_t)r, m->type, raw) : 0;
     case VK_KIND_OBJECT: {
         const struct vk_member *siblings = &vk_arguments[r->command->first];
         uint32_t type = vk_object_of((uint32_t)vk_sibling(siblings, m->count, r->args));

@@ -39,7 +39,7 @@ static VkResult look_at_each(VkQueue queue, VkResult result)
 static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
                                              const VkSubmitInfo *submits, VkFence fence)
 {
-    vk_memory_push_work();
+    vk_memory_push_work(vk_state_of(queue));
     return look_at_each(queue, BELOW(queue, vkQueueSubmit, count, submits, fence));
 }
 
@@ -48,7 +48,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
 {
     PFN_vkQueueSubmit2 next = vk_state_of(queue)->below.vkQueueSubmit2;
 
-    vk_memory_push_work();
+    vk_memory_push_work(vk_state_of(queue));
     next = next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR;
     return look_at_each(queue, next(queue, count, submits, fence));
 }

@@ -56,6 +56,31 @@ struct tsm_difference {
                                          0x1000 (VkBuffer #5 + 0x0)"; "": the address says all */
 };
 
+/* Frames `first` to `last`, counted from 1: a frame ends with the call that presents it. */
+struct tsm_frames {
+    uint64_t first, last;
+};
+
+/* Code to be put in the place of other code. */
+struct tsm_shader_replacement {
+    const char
+        *hash; /* the first 8 or more of the 32 digits of the XXH3-128 of the recorded bytes */
+    const char *path; /* of a SPIR-V module */
+};
+
+/* Vulkan: what is to be looked at on the way. The replay ends with the last of it. Folders are made
+ * where they are not there. */
+struct tsm_look {
+    const char *dump_directory; /* NULL: no dump. What the submit, or the command in a command
+                                   buffer, with number dump_seq has to do with: docs/vulkan.md */
+    uint64_t dump_seq;
+    const char *screenshot_directory; /* NULL: none. frame-NNNNNN.png for each of `frames` */
+    const struct tsm_frames *frames;
+    size_t frame_count;
+    bool present;             /* a window shows what was presented; the replay does not end */
+    uint64_t present_hold_ns; /* so long it stays at the end */
+};
+
 struct tsm_replay_options {
     const char *backend; /* NULL: by the trace's API */
     const char *device;  /* NULL: the first that fits; "emu": the software GPU; "1": by index */
@@ -74,6 +99,9 @@ struct tsm_replay_options {
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
     uint64_t timeout_ns;  /* without progress; 0: 60 s */
     uint8_t fresh_memory; /* byte that fresh device memory is filled with */
+    const struct tsm_look *look; /* NULL: nothing is looked at */
+    const struct tsm_shader_replacement *shaders;
+    size_t shader_count;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void (*on_difference)(void *user, const struct tsm_difference *difference);
     void *user;
@@ -81,10 +109,10 @@ struct tsm_replay_options {
 
 struct tsm_replay_result {
     enum tsm_verdict verdict;
-    char why[256];          /* one sentence when verdict is not SAME */
-    uint64_t command_count; /* submitted */
-    uint64_t skipped_count; /* left out: filtered, failed in the recording */
-    uint32_t checkpoint;    /* number of the one that it ran from; 0 none: from the beginning */
+    char why[256];              /* one sentence when verdict is not SAME */
+    uint64_t command_count;     /* submitted */
+    uint64_t skipped_count;     /* left out: filtered, failed in the recording */
+    uint32_t checkpoint;        /* number of the one that it ran from; 0 none: from the beginning */
     uint64_t checkpoint_seq;    /* of its last record */
     uint64_t jumped_count;      /* commands before it, which were not sent */
     uint64_t interrupted_count; /* checkpoints that are not whole, and were not used */
@@ -95,6 +123,7 @@ struct tsm_replay_result {
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */
     uint64_t validation_count; /* errors that the validation layer reported */
+    uint64_t look_count;       /* files that were written because of options.look */
     uint64_t elapsed_ns;       /* first submission to last completion */
     uint64_t recorded_ns;      /* the same span in the recording */
     unsigned loop_count;       /* options.loop > 1: loops that were timed; 0 else */

@@ -56,6 +56,8 @@ enum sbt_core_record {
     SBT_CORE_MEMORY = 17,           /* ... what memory holds then, one record for each part of it ... */
     SBT_CORE_CHECKPOINT_END = 18,   /* ... up to here: the checkpoint is whole */
     SBT_CORE_STATE = 19,            /* part of a checkpoint: what commands left beside memory */
+    SBT_CORE_GPU_TIME = 20,         /* when the GPU carried out a command, or a part of it */
+    SBT_CORE_END,                   /* one more than the last */
 };
 
 /* What a MEMORY record's bytes are the content of. */
@@ -81,6 +83,9 @@ enum sbt_state {
 
 /* flags of a checkpoint */
 #define SBT_CHECKPOINT_START 1u /* recording of commands begins here: there are none before it */
+
+/* flags of a GPU_TIME record */
+#define SBT_GPU_TIME_CALIBRATED 1u /* its start is on the trace's clock, else on one of the GPU's */
 
 /* What a record does. Analysis and replay order by this, for any API. */
 enum sbt_kind {
@@ -221,6 +226,9 @@ struct sbt_enum {
 #define SBT_RECORD_TRUNCATED  4u /* some argument was too long to keep: not replayable */
 #define SBT_RECORD_UNFINISHED 8u /* the process ended inside this call; result is unknown */
 #define SBT_RECORD_LATE       16u /* its payload is what memory holds when the command runs */
+#define SBT_RECORD_CAPTURED   32u /* it became part of a graph and nothing ran: it names its stream, but
+                                     has no place there */
+#define SBT_RECORD_ORDERED    64u /* its place among the commands of all streams matters */
 
 struct sbt_record {
     uint64_t seq;         /* place in the trace's total order, from 0, without gaps */

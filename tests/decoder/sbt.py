@@ -32,7 +32,8 @@ APIS = ["core", "cuda", "hsa", "hip", "vulkan", "drm"]
 KINDS = ["other", "init", "query", "create", "destroy", "command", "sync", "state", "signal",
          "wait", "meta"]
 ENDS = ["none", "finished", "recovered"]
-RECORD_FLAGS = ["failed", "taints", "truncated", "unfinished", "late"]
+RECORD_FLAGS = ["failed", "taints", "truncated", "unfinished", "late", "captured",
+                "ordered"]
 M64 = (1 << 64) - 1
 NO_STREAM = 0xFFFFFFFF
 
@@ -534,7 +535,7 @@ class Trace:
                 '"%s"' % KINDS[kind] if kind < len(KINDS) else "%d" % kind)
         flags = [flag for i, flag in enumerate(RECORD_FLAGS) if r.flags >> i & 1]
         if r.flags >> len(RECORD_FLAGS):
-            flags.append("0x%x" % (r.flags & ~0x1F))
+            flags.append("0x%x" % (r.flags & ~0x7F))
         args = []
         for i, slot in enumerate(r.slots):
             if i < len(fields):

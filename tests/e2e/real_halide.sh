@@ -11,6 +11,7 @@ cmp plain recorded
 tracesmith coverage t.sbt | grep -q 'every call of this trace is modelled'
 status 0 replay t.sbt
 status 0 replay t.sbt --check=2
+TS_EMU_NOOP=1 LD_LIBRARY_PATH=$TEST_EMU ./halide_blur >noop && fail 'the kernels did nothing, and nobody saw'
 # Under every check nothing is found, and nothing changes; nor when every instruction is sampled.
 LD_LIBRARY_PATH=$TEST_EMU TS_EMU_CHECK=all TS_EMU_REPORT=report.json TS_EMU_PROFILE=p \
     TS_EMU_PROFILE_EVERY=1 ./halide_blur >checked 2>found

@@ -8,10 +8,10 @@ try() {
     same_output "$@"
     tracesmith check t.sbt
 }
-programs="saxpy copies pointers managed pools virtual linked pipeline threads functions"
+programs="saxpy copies pointers managed pools virtual linked pipeline threads functions graphs captures"
 launches=20000
 if [ "$TEST_SANITIZED" = thread ]; then # slower by far; and races need threads
-    programs="managed pipeline threads functions"
+    programs="managed pipeline threads functions graphs captures"
     launches=4000
 fi
 for program in $programs; do

@@ -86,3 +86,23 @@ for line in open(sys.argv[1]):
         print(value[sys.argv[2]])
         break' "$1" "$2"
 }
+
+# find_toolkit: sets $toolkit to the folder of a CUDA toolkit, or ends the test as skipped
+find_toolkit() {
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    [ -x "$nvcc" ] || exit 77
+    toolkit=$("$nvcc" --dryrun -ptx none.cu 2>&1 | sed -n 's/^#\$ TOP=//p')
+    [ -d "$toolkit" ] || exit 77
+}
+
+# near LEAST_DB A B: fails when the peak signal-to-noise ratio of two files of bytes is less
+near() {
+    python3 - "$@" <<'P'
+import math, sys
+a, b = (open(name, 'rb').read() for name in sys.argv[2:])
+assert a and len(a) == len(b), (len(a), len(b))
+error = sum((x - y) ** 2 for x, y in zip(a, b)) / len(a)
+ratio = 10 * math.log10(255 ** 2 / error) if error else math.inf
+assert ratio >= float(sys.argv[1]), f'{ratio:.2f} dB, not {sys.argv[1]}'
+P
+}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Run every kernel check_NAME__GRID_BLOCK_SHARED of a PTX file (tests/real/checks.cu): each counts
- * what it found wrong, and what it looked at.
+ * run_checks FILE.ptx, or FILE.cu with options for NVRTC, which compiles it here: run every kernel
+ * check_NAME__GRID_BLOCK_SHARED (tests/real/check.cuh): each counts what it found wrong, and what
+ * it looked at. Exit status 77: there is no NVRTC.
  */
 #include "tests/programs/program.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 
 #define SCRATCH_SIZE 65536
@@ -12,17 +14,74 @@
 static CUmodule module;
 static CUdeviceptr counts, scratch;
 
+/* With debug information a text has many megabytes. */
 static char *read_text(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    size_t size = 0, capacity = 1 << 22;
-    char *text = calloc(1, capacity);
+    char *text = NULL;
+    long size;
 
-    if (!file || !text)
+    if (!file)
         return NULL;
-    size = fread(text, 1, capacity - 1, file);
+    if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) > 0 &&
+        (text = calloc(1, (size_t)size + 1))) {
+        rewind(file);
+        if (fread(text, 1, (size_t)size, file) != (size_t)size)
+            text[0] = '\0';
+    }
     fclose(file);
-    return size ? text : NULL;
+    return text;
+}
+
+/* ---- NVRTC, found as programs find it ---- */
+
+struct compiler {
+    int (*create)(void **program, const char *source, const char *name, int headers,
+                  const char *const *texts, const char *const *names);
+    int (*compile)(void *program, int count, const char *const *options);
+    int (*log_size)(void *program, size_t *size);
+    int (*log)(void *program, char *log);
+    int (*ptx_size)(void *program, size_t *size);
+    int (*ptx)(void *program, char *ptx);
+};
+
+static bool find_compiler(struct compiler *c)
+{
+    static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"};
+    void *library = NULL;
+
+    for (int i = 0; i < 3 && !library; i++)
+        library = dlopen(names[i], RTLD_NOW);
+    if (!library)
+        return false;
+    *(void **)&c->create = dlsym(library, "nvrtcCreateProgram");
+    *(void **)&c->compile = dlsym(library, "nvrtcCompileProgram");
+    *(void **)&c->log_size = dlsym(library, "nvrtcGetProgramLogSize");
+    *(void **)&c->log = dlsym(library, "nvrtcGetProgramLog");
+    *(void **)&c->ptx_size = dlsym(library, "nvrtcGetPTXSize");
+    *(void **)&c->ptx = dlsym(library, "nvrtcGetPTX");
+    return c->create && c->compile && c->log_size && c->log && c->ptx_size && c->ptx;
+}
+
+/* The PTX of a source text; NULL, and why on stderr. */
+static char *compile(const struct compiler *c, const char *source, int count, char **options)
+{
+    char *text = NULL;
+    void *program;
+    size_t size;
+
+    if (c->create(&program, source, "checks.cu", 0, NULL, NULL) != 0)
+        return NULL;
+    if (c->compile(program, count, (const char *const *)options) == 0) {
+        if (c->ptx_size(program, &size) == 0 && (text = calloc(1, size + 1)))
+            c->ptx(program, text);
+    } else if (c->log_size(program, &size) == 0 && (text = calloc(1, size + 1))) {
+        c->log(program, text);
+        fputs(text, stderr);
+        free(text);
+        text = NULL;
+    }
+    return text;
 }
 
 /* True when the kernel looked at something and found nothing wrong. */
@@ -47,11 +106,21 @@ int main(int argc, char **argv)
 {
     char *text = argc > 1 ? read_text(argv[1]) : NULL;
     unsigned count = 0, failed = 0;
+    struct compiler compiler;
     CUcontext context;
 
     if (!text)
         return 2;
     CU(cuInit(0));
+    if (strstr(argv[1], ".cu")) {
+        char *source = text;
+        if (!find_compiler(&compiler))
+            return 77;
+        text = compile(&compiler, source, argc - 2, argv + 2);
+        free(source);
+        if (!text)
+            return 2;
+    }
     CU(cuCtxCreate_v2(&context, 0, 0));
     CU(cuModuleLoadData(&module, text));
     CU(cuMemAlloc_v2(&counts, 8));

@@ -454,6 +454,10 @@ def approximations():
     row("rsqrt.approx.f32 {d},{a};", "r", "r",
         lambda a: near(F32, divide((0, Fraction(1)), root(F32.decode(a))) if F32.decode(a) == NAN or F32.decode(a)[1]
                        else (F32.decode(a)[0], INF), 2), ["f32"])
+    # Precise, but with .ftz: the upper halves of operand and result.
+    for text, f in (("rcp", lambda a: divide((0, Fraction(1)), a)),
+                    ("rsqrt", lambda a: divide((0, Fraction(1)), root(a)) if a == NAN or a[1] else (a[0], INF))):
+        row(text + ".approx.f64 {d},{a};", "d", "d", lambda a, f=f: near(F64, f(F64.decode(a)), 1), ["f64"])
 
 
 def halves():

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What compiled CUDA C++ asks of a driver, as kernels that check themselves: tests/programs/run_checks.c
- * runs every check_NAME__GRID_BLOCK_SHARED. counts[0] counts what is wrong, counts[1] what was looked at;
- * scratch are 64 KiB of zeros.
+ * What compiled CUDA C++ asks of a driver, as kernels that check themselves.
  */
+#include "check.cuh"
+
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
-#include <stdio.h>
-
-#define CHECK(condition)                                                                           \
-    (atomicAdd(&counts[1], 1u), (condition) ? 0u                                                   \
-     : atomicAdd(&counts[0], 1u) < 3                                                               \
-         ? (unsigned)printf("wrong: %s, thread %u\n", #condition, threadIdx.x)                     \
-         : 0u)
-#define KERNEL(name, grid, block, shared)                                                          \
-    extern "C" __global__ void check_##name##__##grid##_##block##_##shared(unsigned *counts,       \
-                                                                           char *scratch)
 
 namespace cg = cooperative_groups;
 

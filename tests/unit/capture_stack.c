@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Stacks: the cache gives what unwinding gives, at every depth, through different callers of the
- * same function at the same depth; the files they lie in are in the trace.
+ * same function at the same depth; the files they lie in are in the trace. A frame pointer that is
+ * none is not followed.
  */
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
 #include <execinfo.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #define PATH      "capture_stack.sbt"
 #define DEPTH_MAX 40
@@ -73,6 +76,34 @@ static NOINLINE void grows(unsigned path, unsigned depth, size_t size)
     KEEP(room);
 }
 
+static void nowhere(void)
+{
+    expected[launches].count = -1; /* as much as can be told */
+    fake_launch(0, launches++, "kernel");
+    KEEP_FRAME();
+}
+
+/* Code without unwind information, as a JIT makes it, that has its own use for the frame pointer.
+ */
+static void from_made_code(void)
+{
+    static const unsigned char code[] = {
+        0x55,                /* push %rbp */
+        0xbd, 0x06, 0, 0, 0, /* mov $6, %ebp */
+        0xff, 0xd7,          /* call *%rdi */
+        0x5d, 0xc3,          /* pop %rbp; ret */
+    };
+    void *made = mmap(NULL, sizeof(code), PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*call)(void (*function)(void));
+
+    if (!CHECK(made != MAP_FAILED))
+        return;
+    memcpy(made, code, sizeof(code));
+    memcpy(&call, &made, sizeof(call));
+    call(nowhere);
+}
+
 /* The return address into leaf() itself differs: backtrace() and fake_launch are two calls. */
 static void visit(struct sbt_reader *reader, const struct sbt_record *r, void *user)
 {
@@ -85,7 +116,7 @@ static void visit(struct sbt_reader *reader, const struct sbt_record *r, void *u
 #else
     int own = 0;
 #endif
-    if (!CHECK_EQ_INT(count, e->count - own))
+    if (e->count < 0 || !CHECK_EQ_INT(count, e->count - own))
         return;
     for (int i = 1; i < count; i++) {
         if (frames[i] != (uint64_t)(uintptr_t)e->frames[i + own])
@@ -117,6 +148,7 @@ int main(void)
             left(path, depth);
         grows(path, 6, 16 + 16 * (i % 7));
     }
+    from_made_code();
     tsm_session_finish();
     reader = fake_open(PATH);
     CHECK_EQ_INT(fake_each(reader, SBT_TYPE(7, FAKE_LAUNCH), visit, NULL), launches);

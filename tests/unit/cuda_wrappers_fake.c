@@ -37,6 +37,19 @@ void fake_note(const char *format, ...)
 }
 
 uint32_t tsm_checkpoint_due;
+uint32_t cuda_captures_begun;
+
+/* While one runs, stream 6 is captured, and what waits for event 66 is. */
+bool cuda_captures(CUstream stream, bool per_thread, CUevent event)
+{
+    return (size_t)stream == 6 || (size_t)event == 66;
+}
+
+void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream)
+{
+    call->flags |= SBT_RECORD_CAPTURED;
+    fake_note("captured:%zu", (size_t)stream);
+}
 
 /* ---- capture ------------------------------------------------------------------------------- */
 
@@ -115,9 +128,10 @@ struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
     return &fake_handle;
 }
 
-void tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
+uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     fake_note("remove:%zu", (size_t)raw);
+    return 0;
 }
 
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)

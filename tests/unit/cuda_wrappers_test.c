@@ -56,7 +56,7 @@ static CUresult stream_wait(CUstream stream, CUevent event, unsigned int flags)
     return answer;
 }
 
-static CUresult graph_launch(CUgraphExec graph, CUstream stream)
+static CUresult record_event(CUcontext context, CUevent event)
 {
     return answer;
 }
@@ -99,6 +99,23 @@ static void test_not_recording(void)
     fake_recording = false;
     CHECK_EQ_INT(cuMemsetD32Async(0, 0, 0, NULL), CUDA_ERROR_UNKNOWN);
     CHECK_EQ_STR(fake_log, "real:memset ");
+}
+
+/* While something is captured, a call on such a stream takes no place there. */
+static void test_captured(void)
+{
+    begin(CUDA_SUCCESS);
+    real.cuMemsetD32Async = memset_async;
+    cuda_captures_begun = 1;
+    cuMemsetD32Async(0x1000, 3, 10, (CUstream)(size_t)6);
+    CHECK(strstr(fake_log, "publish captured:6 real:memset returned commit ") == fake_log);
+    begin(CUDA_SUCCESS);
+    cuMemsetD32Async(0x1000, 3, 10, (CUstream)(size_t)5);
+    CHECK(strstr(fake_log, "publish enqueues:5 ") == fake_log);
+    cuda_captures_begun = 0;
+    begin(CUDA_SUCCESS);
+    cuMemsetD32Async(0x1000, 3, 10, (CUstream)(size_t)6);
+    CHECK(strstr(fake_log, "publish enqueues:6 ") == fake_log);
 }
 
 static void test_payload(void)
@@ -183,12 +200,12 @@ static void test_sync(void)
 static void test_unmodelled_taints(void)
 {
     begin(CUDA_SUCCESS);
-    real.cuGraphLaunch = graph_launch;
-    cuGraphLaunch((CUgraphExec)(size_t)11, (CUstream)(size_t)4);
+    real.cuCtxRecordEvent = record_event;
+    cuCtxRecordEvent((CUcontext)(size_t)11, (CUevent)(size_t)4);
     CHECK_EQ_INT(fake_record.flags, SBT_RECORD_TAINTS);
     CHECK_EQ_INT(fake_record.slots[0], 11);
     begin(CUDA_ERROR_INVALID_HANDLE);
-    cuGraphLaunch((CUgraphExec)(size_t)11, (CUstream)(size_t)4);
+    cuCtxRecordEvent((CUcontext)(size_t)11, (CUevent)(size_t)4);
     CHECK_EQ_INT(fake_record.flags, 0);
 }
 
@@ -272,6 +289,7 @@ int main(void)
     test_not_recording();
     test_payload();
     test_refused_is_not_read();
+    test_captured();
     test_readback();
     test_create();
     test_destroy_forgets_first();

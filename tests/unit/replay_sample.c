@@ -366,7 +366,8 @@ static int sample_backend_sync(struct tsm_backend_state *state, const struct sbt
 }
 
 static int sample_backend_readback(struct tsm_backend_state *state, uint32_t stream,
-                                   uint64_t position, const uint8_t **data, uint64_t *size)
+                                   uint64_t position, uint64_t address, const uint8_t **data,
+                                   uint64_t *size)
 {
     for (unsigned i = 0; i < READ_COUNT; i++) {
         if (state->reads[i].stream == stream && state->reads[i].position == position) {

@@ -44,6 +44,8 @@ struct words {
 
 /* One extension that the next instance is made with; NULL: none. */
 extern const char *const *small_extensions;
+/* Changes what the device is made with; NULL: nothing. */
+extern void (*small_device)(VkDeviceCreateInfo *info);
 /* The pNext of the next device; NULL: none. */
 extern const void *small_features;
 

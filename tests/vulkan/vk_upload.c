@@ -2,13 +2,15 @@
  *
  * What changing mapped memory costs the program: 64 MiB of it, a part of its pages changed before
  * each of 50 submits. Milliseconds for a submit and its wait; without and with libts_capture.so
- * preloaded, for the difference. Not a test. Argument: every how many pages one is changed.
+ * preloaded, for the difference. Not a test. Arguments: every how many pages one is changed; how
+ * many different contents there are, which come in turn (without: each is new).
  */
 #include "tests/vulkan/vk_small.h"
 
 #include <string.h>
 #include <time.h>
 
+#define PAGE    4096u
 #define SIZE    (64u << 20)
 #define SUBMITS 50
 
@@ -31,9 +33,23 @@ static uint8_t *map_memory(const struct small *s, VkDeviceMemory *memory)
     return map;
 }
 
+/* Nothing that could be compressed, and some more than is needed. */
+static uint8_t *make_source(void)
+{
+    uint32_t *words = malloc(SIZE + SUBMITS * 64), state = 1;
+
+    for (uint32_t i = 0; words && i < (SIZE + SUBMITS * 64) / 4; i++)
+        words[i] = state = state * 1664525u + 1013904223u;
+    if (!words)
+        exit(1);
+    return (uint8_t *)words;
+}
+
 int main(int argc, char **argv)
 {
     uint32_t step = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
+    uint32_t contents = argc > 2 ? (uint32_t)atoi(argv[2]) : SUBMITS;
+    uint8_t *source = make_source();
     struct small s;
     VkDeviceMemory memory;
     VkCommandBuffer commands;
@@ -47,11 +63,12 @@ int main(int argc, char **argv)
     TRY(vkEndCommandBuffer(commands));
     begun = now();
     for (int i = 0; i < SUBMITS; i++) {
-        for (uint32_t page = 0; page < SIZE / 4096; page += step)
-            memset(map + page * 4096u, i + (int)page * 7, 4096);
+        for (uint32_t page = 0; page < SIZE / PAGE; page += step)
+            memcpy(map + page * PAGE, source + page * PAGE + (uint32_t)i % contents * 64, PAGE);
         small_run(&s, commands);
     }
     printf("%.2f ms\n", (now() - begun) / SUBMITS);
+    free(source);
     vkFreeMemory(s.device, memory, NULL);
     small_finish(&s);
     return 0;

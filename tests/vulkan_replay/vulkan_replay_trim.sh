@@ -28,7 +28,7 @@ results() {
 }
 
 record_vulkan t.sbt "$TEST_BUILD/vk_rounds" 40 >/dev/null
-for range in submits:12:18 submits:5:30 submits:30:; do
+for range in submits:12:18 submits:5:30 submits:31:; do
     cut t.sbt $range
     results t.sbt --range $range >whole.results
     results part.sbt >part.results
@@ -37,7 +37,7 @@ for range in submits:12:18 submits:5:30 submits:30:; do
 done
 cut t.sbt 'label:round 22'
 alone 1
-cut t.sbt submits:0:5 # nothing is needed before it
+cut t.sbt submits:1:6 # nothing is needed before it
 alone 5
 
 # A part of a part.
@@ -47,9 +47,9 @@ cut first.sbt submits:3:5
 alone 2
 
 # A trace that has none gets a checkpoint.
-status 0 tracesmith trim --whole --range submits:25: -o with.sbt t.sbt
+status 0 tracesmith trim --whole --range submits:26: -o with.sbt t.sbt
 all_equal 70 with.sbt
-all_equal 4 with.sbt --range submits:26:28
+all_equal 4 with.sbt --range submits:27:29
 [ "$(field out jumped_count)" = 25 ] || fail "not from the new checkpoint: $(cat out)"
 
 # What is wrong before the range is not noticed in the part, what is wrong inside is.

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/cuda/cuda_graph_parts.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define DEPTH_MAX 64u /* graphs in graphs */
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static void *map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap(void *memory, size_t size)
+{
+    if (memory)
+        munmap(memory, size);
+}
+
+void cuda_graph_parts_finish(struct cuda_graph_parts *parts)
+{
+    unmap(parts->list, parts->capacity * sizeof(*parts->list));
+    cuda_graph_nodes_free(parts->tops, parts->top_count);
+    memset(parts, 0, sizeof(*parts));
+}
+
+static void add(struct cuda_graph_parts *parts, const struct cuda_graph_part *part)
+{
+    if (parts->count == parts->capacity) {
+        size_t more = parts->capacity ? parts->capacity * 2 : 16;
+        struct cuda_graph_part *grown = map(more * sizeof(*grown));
+        if (!grown) {
+            parts->is_partial = true;
+            return;
+        }
+        if (parts->count)
+            memcpy(grown, parts->list, parts->count * sizeof(*grown));
+        unmap(parts->list, parts->capacity * sizeof(*parts->list));
+        parts->list = grown;
+        parts->capacity = more;
+    }
+    parts->list[parts->count++] = *part;
+}
+
+CUgraphNode *cuda_graph_nodes(const struct cuda_real *driver, CUgraph graph, size_t *count)
+{
+    CUgraphNode *nodes;
+    size_t room;
+
+    *count = 0;
+    if (driver->cuGraphGetNodes(graph, NULL, count) != CUDA_SUCCESS || !*count)
+        return NULL;
+    room = *count;
+    nodes = map(room * sizeof(CUgraphNode));
+    if (nodes && driver->cuGraphGetNodes(graph, nodes, count) == CUDA_SUCCESS && *count == room)
+        return nodes;
+    unmap(nodes, room * sizeof(CUgraphNode));
+    return NULL;
+}
+
+void cuda_graph_nodes_free(CUgraphNode *nodes, size_t count)
+{
+    unmap(nodes, count * sizeof(CUgraphNode));
+}
+
+/* ---- what a node has ---------------------------------------------------------------------- */
+
+bool cuda_copy_is_host(const struct cuda_real *driver, CUmemorytype type, CUdeviceptr address)
+{
+    CUmemorytype found = CU_MEMORYTYPE_HOST;
+
+    if (type != CU_MEMORYTYPE_UNIFIED)
+        return type == CU_MEMORYTYPE_HOST;
+    /* What the driver does not know is the program's. */
+    return driver->cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
+               CUDA_SUCCESS ||
+           found == CU_MEMORYTYPE_HOST;
+}
+
+static bool may_be_host(CUmemorytype type)
+{
+    return type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_UNIFIED;
+}
+
+/* False: the driver does not say. *has: the node is a part. */
+static bool ask(struct cuda_graph_part *part, const struct cuda_real *driver, CUgraphNode node,
+                bool *has)
+{
+    *has = true;
+    switch ((int)part->type) {
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        if (driver->cuGraphMemcpyNodeGetParams(node, &part->copy) != CUDA_SUCCESS)
+            return false;
+        *has = may_be_host(part->copy.srcMemoryType) || may_be_host(part->copy.dstMemoryType);
+        return true;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        return driver->cuGraphHostNodeGetParams(node, &part->host) == CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return driver->cuGraphEventRecordNodeGetEvent(node, &part->event) == CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        return driver->cuGraphEventWaitNodeGetEvent(node, &part->event) == CUDA_SUCCESS;
+    }
+    *has = false;
+    return true;
+}
+
+static void take(struct cuda_graph_parts *parts, const struct cuda_real *driver, CUgraph graph,
+                 CUgraphNode top, unsigned depth);
+
+static void take_node(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                      CUgraphNode node, CUgraphNode top, unsigned depth)
+{
+    struct cuda_graph_part part = {.top = top ? top : node};
+    CUgraph child;
+    bool has = false;
+
+    if (driver->cuGraphNodeGetType(node, &part.type) != CUDA_SUCCESS) {
+        parts->is_partial = true;
+    } else if (part.type == CU_GRAPH_NODE_TYPE_GRAPH) {
+        if (depth < DEPTH_MAX &&
+            driver->cuGraphChildGraphNodeGetGraph(node, &child) == CUDA_SUCCESS)
+            take(parts, driver, child, part.top, depth + 1);
+        else
+            parts->is_partial = true;
+    } else if (!ask(&part, driver, node, &has)) {
+        parts->is_partial = true;
+    } else if (has) {
+        add(parts, &part);
+    }
+}
+
+static void take(struct cuda_graph_parts *parts, const struct cuda_real *driver, CUgraph graph,
+                 CUgraphNode top, unsigned depth)
+{
+    size_t count;
+    CUgraphNode *nodes = cuda_graph_nodes(driver, graph, &count);
+
+    parts->is_partial |= !nodes && count;
+    for (size_t i = 0; nodes && i < count; i++)
+        take_node(parts, driver, nodes[i], top, depth);
+    cuda_graph_nodes_free(nodes, count);
+}
+
+void cuda_graph_parts_take(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                           CUgraph graph)
+{
+    size_t count;
+    CUgraphNode *nodes = cuda_graph_nodes(driver, graph, &count);
+
+    parts->count = 0;
+    parts->is_partial = !nodes && count;
+    for (size_t i = 0; nodes && i < count; i++)
+        take_node(parts, driver, nodes[i], i < parts->top_count ? parts->tops[i] : NULL, 0);
+    if (parts->tops || !parts->count) {
+        cuda_graph_nodes_free(nodes, count);
+        return;
+    }
+    parts->tops = nodes;
+    parts->top_count = count;
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
+
+static void drop(struct cuda_graph_parts *parts, CUgraphNode node)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->list[i].top != node)
+            parts->list[kept++] = parts->list[i];
+    parts->count = kept;
+}
+
+void cuda_graph_parts_set(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                          CUgraphNode node, const CUgraphNodeParams *params)
+{
+    struct cuda_graph_part part = {.type = params->type, .top = node};
+
+    drop(parts, node);
+    switch ((int)params->type) {
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        part.copy = params->memcpy.copyParams;
+        if (may_be_host(part.copy.srcMemoryType) || may_be_host(part.copy.dstMemoryType))
+            add(parts, &part);
+        break;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        part.host = (CUDA_HOST_NODE_PARAMS){params->host.fn, params->host.userData};
+        add(parts, &part);
+        break;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        part.event = params->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ? params->eventWait.event
+                                                                   : params->eventRecord.event;
+        add(parts, &part);
+        break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        take(parts, driver, params->graph.graph, node, 1);
+        break;
+    }
+}
+
+void cuda_graph_parts_enable(struct cuda_graph_parts *parts, CUgraphNode node, bool enabled)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->list[i].top == node)
+            parts->list[i].is_disabled = !enabled;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Executable graphs and their launches. A launch is a command of its stream. What it reads from
+ * memory of the program is recorded before it, what it writes there is owed like a copy's,
+ * functions of the program have places of their own behind the launch's, events are signalled by
+ * it.
+ */
+#include "api/cuda/cuda_source_node.h"
+
+#include "api/cuda/cuda_encode.h"
+#include "api/cuda/cuda_graph_parts.h"
+#include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
+
+#include <sys/mman.h>
+
+/* The `user` of an executable graph's handle; NULL: it concerns the GPU alone. */
+struct exec {
+    struct cuda_graph_parts parts;
+    struct tsm_stream *stream; /* of the last launch */
+};
+
+static struct tsm_handle *handle_of(CUgraphExec raw)
+{
+    return tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EXEC, CUDA_SLOT(raw));
+}
+
+static struct exec *exec_of(CUgraphExec raw)
+{
+    const struct tsm_handle *handle = handle_of(raw);
+
+    return handle ? handle->user : NULL;
+}
+
+/* Each side of a copy that is pageable memory of the program and read by a launch. */
+static void each_source(const struct exec *exec, void (*visit)(const struct tsm_box *source))
+{
+    for (size_t i = 0; i < exec->parts.count; i++) {
+        const struct cuda_graph_part *part = &exec->parts.list[i];
+        struct tsm_box src, dst;
+
+        if (part->type != CU_GRAPH_NODE_TYPE_MEMCPY || part->is_disabled)
+            continue;
+        cuda_copy_sides(&part->copy, &src, &dst);
+        if (src.data && cuda_is_pageable(src.data))
+            visit(&src);
+    }
+}
+
+static void track(const struct tsm_box *source)
+{
+    tsm_hostmem_track(CUDA_SLOT(source->data), tsm_box_extent(source));
+}
+
+static void untrack(const struct tsm_box *source)
+{
+    tsm_hostmem_untrack(CUDA_SLOT(source->data));
+}
+
+static bool has_functions(const struct exec *exec)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < exec->parts.count; i++)
+        has |= exec->parts.list[i].type == CU_GRAPH_NODE_TYPE_HOST;
+    return has;
+}
+
+static void destroy(struct exec *exec)
+{
+    if (!exec)
+        return;
+    if (has_functions(exec))
+        each_source(exec, untrack);
+    cuda_graph_parts_finish(&exec->parts);
+    munmap(exec, sizeof(*exec));
+}
+
+/* NULL: not an executable graph of this session, or no memory. */
+static struct exec *make(CUgraphExec raw)
+{
+    struct tsm_handle *handle = handle_of(raw);
+    struct exec *exec;
+
+    if (!handle || handle->user)
+        return handle ? handle->user : NULL;
+    exec = mmap(NULL, sizeof(*exec), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    handle->user = exec == MAP_FAILED ? NULL : exec;
+    return handle->user;
+}
+
+/* ---- what an executable graph is made of -------------------------------------------------- */
+
+/* What lies in memory that functions of the program write while the graph runs must be looked at
+ * then, as pinned memory is. */
+static void track_sources(const struct exec *exec)
+{
+    if (has_functions(exec))
+        each_source(exec, track);
+}
+
+static void taken(struct tsm_call *call, const struct exec *exec)
+{
+    if (!exec || exec->parts.is_partial)
+        tsm_call_flag(call, SBT_RECORD_TAINTS);
+    else
+        track_sources(exec);
+}
+
+void cuda_after_instantiated(struct tsm_call *call, bool ok, const CUgraphExec *raw, CUgraph graph)
+{
+    struct cuda_graph_parts parts = {0};
+    struct exec *exec;
+
+    if (!ok)
+        return;
+    cuda_graph_parts_take(&parts, &real, graph);
+    if (!parts.count && !parts.is_partial)
+        return;
+    exec = make(*raw);
+    if (exec)
+        exec->parts = parts;
+    else
+        cuda_graph_parts_finish(&parts);
+    taken(call, exec);
+}
+
+void cuda_after_exec_update(struct tsm_call *call, bool ok, CUgraphExec raw, CUgraph graph)
+{
+    struct exec *exec = ok ? make(raw) : NULL;
+
+    if (!ok)
+        return;
+    if (exec)
+        cuda_graph_parts_take(&exec->parts, &real, graph);
+    taken(call, exec);
+}
+
+void cuda_exec_set_node(CUgraphExec raw, CUgraphNode node, const CUgraphNodeParams *params)
+{
+    struct exec *exec = make(raw);
+    CUgraphNodeParams ours = *params;
+
+    if (params->type == CU_GRAPH_NODE_TYPE_HOST && cuda_graph_function_last())
+        ours.host = (CUDA_HOST_NODE_PARAMS_v2){cuda_graph_function_run, cuda_graph_function_last()};
+    if (!exec)
+        return;
+    cuda_graph_parts_set(&exec->parts, &real, node, &ours);
+    track_sources(exec);
+}
+
+void cuda_after_node_enabled(struct tsm_call *call, bool ok, CUgraphExec raw, CUgraphNode node,
+                             unsigned int enabled)
+{
+    struct exec *exec = ok ? exec_of(raw) : NULL;
+
+    if (exec)
+        cuda_graph_parts_enable(&exec->parts, node, enabled != 0);
+}
+
+CUresult hook_cuGraphExecDestroy(CUgraphExec hGraphExec)
+{
+    struct tsm_call call;
+    CUresult result;
+    struct exec *exec;
+    uint64_t id;
+
+    if (!tsm_call_begin(&call, TYPE_cuGraphExecDestroy))
+        return real.cuGraphExecDestroy(hGraphExec);
+    exec = exec_of(hGraphExec);
+    id = cuda_id_gone(CUDA_OBJECT_EXEC, CUDA_SLOT(hGraphExec));
+    result = real.cuGraphExecDestroy(hGraphExec);
+    tsm_call_returned(&call, result, result != CUDA_SUCCESS);
+    tsm_call_slot(&call, id);
+    tsm_call_commit(&call);
+    destroy(exec);
+    return result;
+}
+
+/* ---- a launch ----------------------------------------------------------------------------- */
+
+static struct cuda_graph_function *function_of(const struct cuda_graph_part *part)
+{
+    return part->type == CU_GRAPH_NODE_TYPE_HOST && part->host.fn == cuda_graph_function_run
+               ? part->host.userData
+               : NULL;
+}
+
+/* How many functions of the list stand before the one at `index`: by age, so that replay, which has
+ * made them in the same order, finds the same. */
+static uint32_t rank_of(const struct cuda_graph_parts *parts, size_t index)
+{
+    uint64_t serial = cuda_graph_function_serial(function_of(&parts->list[index]));
+    uint32_t rank = 0;
+
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct cuda_graph_function *other = function_of(&parts->list[i]);
+        uint64_t others = other ? cuda_graph_function_serial(other) : UINT64_MAX;
+        rank += others < serial || (others == serial && i < index);
+    }
+    return rank;
+}
+
+static uint32_t send_functions(struct tsm_call *call, const struct exec *exec)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < exec->parts.count; i++) {
+        struct cuda_graph_function *f = function_of(&exec->parts.list[i]);
+        if (!f)
+            continue;
+        cuda_graph_function_sent(f, tsm_stream_number(call->stream), call->position,
+                                 rank_of(&exec->parts, i));
+        count++;
+    }
+    tsm_call_more_places(call, count);
+    return count;
+}
+
+static void take_functions_back(const struct exec *exec)
+{
+    for (size_t i = 0; i < exec->parts.count; i++) {
+        struct cuda_graph_function *f = function_of(&exec->parts.list[i]);
+        if (f)
+            cuda_graph_function_unsent(f);
+    }
+}
+
+/* What it does to others when it runs. */
+static void note_effects(struct tsm_call *call, struct exec *exec)
+{
+    for (size_t i = 0; i < exec->parts.count; i++) {
+        const struct cuda_graph_part *part = &exec->parts.list[i];
+        struct tsm_box src, dst;
+
+        if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+            cuda_signalled(call, part->event);
+        if (part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+            cuda_waits(call, part->event);
+        if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ||
+            part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+            tsm_call_flag(call, SBT_RECORD_ORDERED);
+        if (part->type != CU_GRAPH_NODE_TYPE_MEMCPY || part->is_disabled)
+            continue;
+        cuda_copy_sides(&part->copy, &src, &dst);
+        if (dst.data)
+            tsm_readback(call, &dst, false);
+    }
+}
+
+/* Launches of one executable graph run one after another, whatever their streams. */
+static void note_order(struct tsm_call *call, CUgraphExec raw)
+{
+    struct tsm_handle *handle = handle_of(raw);
+
+    if (!handle)
+        return;
+    if (handle->stream && handle->stream != call->stream)
+        tsm_call_flag(call, SBT_RECORD_ORDERED);
+    handle->stream = call->stream;
+}
+
+static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstream),
+                       CUgraphExec raw, CUstream stream, bool per_thread)
+{
+    struct tsm_call call;
+    struct exec *exec;
+    uint32_t functions = 0;
+    CUresult result;
+
+    if (!tsm_call_begin(&call, type))
+        return real_launch(raw, stream);
+    exec = exec_of(raw);
+    if (cuda_capture_runs() && cuda_captures(stream, per_thread, NULL))
+        exec = NULL; /* it becomes a node */
+    tsm_hostmem_publish();
+    /* The program must leave what it reads alone from now on, until it has run. */
+    if (exec)
+        each_source(exec, tsm_hostmem_write);
+    cuda_on_stream(&call, stream, per_thread, NULL, TSM_ENQUEUES);
+    if (exec && call.stream)
+        functions = send_functions(&call, exec);
+    result = real_launch(raw, stream);
+    if (result != CUDA_SUCCESS && functions)
+        take_functions_back(exec);
+    tsm_call_returned(&call, result, result != CUDA_SUCCESS);
+    if (result == CUDA_SUCCESS && functions)
+        tsm_function_sent(&call);
+    if (result == CUDA_SUCCESS && exec)
+        note_effects(&call, exec);
+    if (result == CUDA_SUCCESS && call.stream)
+        note_order(&call, raw);
+    tsm_call_slot(&call, cuda_id(CUDA_OBJECT_EXEC, CUDA_SLOT(raw)));
+    tsm_call_commit(&call);
+    if (result == CUDA_SUCCESS)
+        cuda_commanded(&call);
+    return result;
+}
+
+CUresult hook_cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
+{
+    return launch(TYPE_cuGraphLaunch, real.cuGraphLaunch, hGraph, hStream, false);
+}
+
+CUresult hook_cuGraphLaunch_ptsz(CUgraphExec hGraph, CUstream hStream)
+{
+    return launch(TYPE_cuGraphLaunch_ptsz, real.cuGraphLaunch_ptsz, hGraph, hStream, true);
+}

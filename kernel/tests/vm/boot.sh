@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Boot an unpacked kernel (fetch.sh) under emulation with an initramfs of busybox, modules, and files;
+# run /test/SCRIPT in it. The serial line goes to stdout. Exit status: the script's, 99 when the
+# machine did not end by itself in time.
+# Usage: boot.sh KERNEL SCRIPT [-m MODULE]... [-f FILE[:PLACE]]... [-a APPEND] [-- QEMU-OPTION...]
+#   -m  a module: a name (with all that it needs) or a .ko file; loaded in this order
+#   -f  a file, with the libraries that it needs; PLACE as in /test/PLACE
+# TS_VM_CPUS (2), TS_VM_THREADS (multi, single) and TS_VM_TIMEOUT (240 s) change the machine.
+# Never with KVM: what a test measures must not depend on where it runs.
+set -euo pipefail
+kernel=$1 script=$2
+shift 2
+version=$(cat "$kernel/version")
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+mkdir -p "$root"/{bin,dev,proc,sys,modules,test,tmp,etc,lib64}
+cp "$kernel/busybox" "$root/bin/busybox"
+cp "$script" "$root/test/main.sh"
+cp "$(dirname "$(readlink -f "$0")")/init" "$root/init"
+
+add_module() {
+    local name=${1##*/}
+    [ -e "$root/modules/${name%.xz}" ] && return
+    case $1 in
+    *.xz) xz -dc "$1" > "$root/modules/${name%.xz}" ;;
+    *) cp "$1" "$root/modules/$name" ;;
+    esac
+    strip -g "$root/modules/${name%.xz}"
+    echo "${name%.xz}" >> "$root/modules/order"
+}
+add_named() {
+    local word path rest
+    while read -r word path rest; do
+        [ "$word" != insmod ] || add_module "$path"
+    done < <(/sbin/modprobe -d "$kernel" -S "$version" --show-depends "$1")
+}
+add_file() {
+    local file=${1%%:*} place
+    place=$(basename "${1##*:}")
+    cp -L "$file" "$root/test/$place"
+    { ldd "$file" 2>/dev/null | grep -o '/[^ ]*' || true; } | while read -r library; do
+        mkdir -p "$root$(dirname "$library")"
+        cp -Ln "$library" "$root$library"
+    done
+}
+
+append=
+while [ $# -gt 0 ]; do
+    case $1 in
+    -m) case $2 in *.ko) add_module "$2" ;; *) add_named "$2" ;; esac ;;
+    -f) add_file "$2" ;;
+    -a) append=$2 ;;
+    --) shift; break ;;
+    esac
+    shift 2
+done
+(cd "$root" && find . | cpio -o -H newc --quiet -R 0:0) | gzip -1 > "$root.img"
+trap 'rm -rf "$root" "$root.img"' EXIT
+
+status=0
+timeout "${TS_VM_TIMEOUT:-240}" qemu-system-x86_64 -accel "tcg,thread=${TS_VM_THREADS:-multi}" -cpu qemu64 -M pc -smp "${TS_VM_CPUS:-2}" -m 512M \
+    -kernel "$kernel/vmlinux" -initrd "$root.img" -nodefaults -display none -serial stdio -no-reboot \
+    -device isa-debug-exit,iobase=0xf4,iosize=4 \
+    -append "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check cryptomgr.notests $append" \
+    "$@" < /dev/null | tr -d '\r' || status=$?
+# isa-debug-exit makes 2 * value + 1 of what is written to it; all else is no regular end.
+[ $((status & 1)) = 1 ] && [ "$status" -lt 124 ] && exit $((status >> 1))
+exit 99

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Graphs, built by hand and captured from streams: recorded without taint, replayed equal, node by node
+# and launch by launch; different where kernels do nothing, or where a launch is given other bytes.
+. "$(dirname "$0")/util.sh"
+for program in graphs captures; do
+    rm -f ./*.sbt
+    same_output $program
+    tracesmith check t.sbt
+    status 0 replay t.sbt
+    grep -q 'checksums equal' out
+    TS_EMU_NOOP=1 status 1 replay t.sbt
+    status 0 replay t.sbt --check=4
+    grep -q 'every run gave the same bytes' out || fail "$(cat out)"
+    for schedule in reverse random:7; do
+        TS_EMU_SCHEDULE=$schedule TS_EMU_STREAMS=serial status 0 replay t.sbt
+    done
+    tracesmith info t.sbt >info
+    ! grep -q taint info || fail "$program: tainted"
+
+    # What a launch reads from pageable memory of the program is in the trace, before it.
+    "$TEST_PROGRAMS/edit_trace" t.sbt edited.sbt host_write 1 100
+    status 1 replay edited.sbt
+    grep -q cuGraphLaunch out err || fail "the launch is not named"
+
+    # All memory, whenever the program waits, and after each command.
+    for grain in sync command; do
+        TS_CHECKSUM=$grain record c.sbt $program >/dev/null
+        status 0 replay c.sbt
+        rm -f c.sbt
+    done
+
+    # From a checkpoint: graphs are made, their earlier launches are not sent.
+    TS_CHECKPOINT=8 record p.sbt $program >/dev/null
+    status 0 replay p.sbt
+    last=$(tsview --json p.sbt | tail -1 | sed 's/.*"seq":\([0-9]*\).*/\1/')
+    status 0 replay p.sbt --range $((last * 3 / 4)):"$last"
+    grep -q 'from checkpoint' out || fail "no checkpoint was used"
+    for stream in 1 2; do
+        status 0 replay t.sbt --streams $stream
+    done
+done
+
+mv t.sbt captures.sbt
+record a.sbt graphs >/dev/null
+record b.sbt graphs >/dev/null
+status 0 tsdiff a.sbt b.sbt
+
+# A capture that went wrong is not a graph, and what follows is as it was.
+tsview captures.sbt >view
+grep -q 'cuStreamEndCapture.*INVALIDATED' view || fail "the broken capture is not shown"
+grep -q 'captured\]' view || fail "captured calls are not marked"

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Debian's software driver, made to look like hardware that it is not: a driver in front of it, for
+ * VK_ICD_FILENAMES. What it computes is what the software driver computes. TS_TEST_DRIVER says what
+ * is different, with commas between:
+ *
+ *   queues     three families, four queues; all of them are the one that there is
+ *   discrete   no processor, says the device
+ *   addresses  bufferDeviceAddressCaptureReplay, for memory of its own choosing
+ *   same       equal samplers have the same handle, which is destroyed as often as it was made
+ *   sparse     sparse buffers, bound as a whole
+ *   rays       acceleration structures that nobody builds
+ *   lost=N     the Nth submit, and all after it, lose the device
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <vulkan/vk_icd.h>
+#include <vulkan/vulkan.h>
+
+#define EXPORT    __attribute__((visibility("default")))
+#define REAL_NAME "libvulkan_lvp.so"
+
+EXPORT VKAPI_ATTR VkResult VKAPI_CALL vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t *version);
+EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vk_icdGetInstanceProcAddr(VkInstance instance,
+                                                                          const char *name);
+EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vk_icdGetPhysicalDeviceProcAddr(VkInstance instance,
+                                                                                const char *name);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static VkInstance instances; /* the last one: they are all alike */
+
+static void *real_library(void)
+{
+    static void *library;
+
+    if (!library)
+        library = dlopen(REAL_NAME, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        abort();
+    return library;
+}
+
+static PFN_vkVoidFunction real(const char *name)
+{
+    static PFN_vkGetInstanceProcAddr get;
+
+    if (!get)
+        get = (PFN_vkGetInstanceProcAddr)dlsym(real_library(), "vk_icdGetInstanceProcAddr");
+    return get(instances, name);
+}
+
+#define REAL(name) ((PFN_##name)real(#name))
+/* What may be there as an extension only. */
+#define REAL_KHR(name) ((PFN_##name)(real(#name) ? real(#name) : real(#name "KHR")))
+
+/* Where the word is in TS_TEST_DRIVER; what follows it. */
+static const char *asked(const char *word)
+{
+    const char *text = getenv("TS_TEST_DRIVER");
+    size_t length = strlen(word);
+
+    for (; text && *text; text += *text == ',') {
+        size_t end = strcspn(text, ",=");
+        if (end == length && memcmp(text, word, length) == 0)
+            return text + end;
+        text += strcspn(text, ",");
+    }
+    return NULL;
+}
+
+static void *in_chain(const void *chain, VkStructureType type)
+{
+    VkBaseOutStructure *s = (VkBaseOutStructure *)(uintptr_t)chain;
+
+    while (s && s->sType != type)
+        s = s->pNext;
+    return s;
+}
+
+/* ---- instance and device -------------------------------------------------------------------- */
+
+static VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
+                                           const VkAllocationCallbacks *a, VkInstance *out)
+{
+    VkResult result;
+
+    instances = VK_NULL_HANDLE;
+    result = REAL(vkCreateInstance)(info, a, out);
+    instances = result < 0 ? VK_NULL_HANDLE : *out;
+    return result;
+}
+
+static void VKAPI_CALL properties(VkPhysicalDevice d, VkPhysicalDeviceProperties *out)
+{
+    REAL(vkGetPhysicalDeviceProperties)(d, out);
+    if (asked("discrete"))
+        out->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+}
+
+static void VKAPI_CALL properties2(VkPhysicalDevice d, VkPhysicalDeviceProperties2 *out)
+{
+    REAL_KHR(vkGetPhysicalDeviceProperties2)(d, out);
+    if (asked("discrete"))
+        out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+}
+
+/* Features that the driver does not have, where they are asked for. */
+static void show(const void *chain, VkBool32 shown)
+{
+    VkPhysicalDeviceVulkan12Features *v12 =
+        in_chain(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    VkPhysicalDeviceBufferDeviceAddressFeatures *address =
+        in_chain(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES);
+    VkPhysicalDeviceAccelerationStructureFeaturesKHR *rays =
+        in_chain(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR);
+
+    if (v12 && asked("addresses"))
+        v12->bufferDeviceAddressCaptureReplay = shown;
+    if (address && asked("addresses"))
+        address->bufferDeviceAddressCaptureReplay = shown;
+    if (rays && asked("rays"))
+        rays->accelerationStructure = shown;
+}
+
+static void VKAPI_CALL features(VkPhysicalDevice d, VkPhysicalDeviceFeatures *out)
+{
+    REAL(vkGetPhysicalDeviceFeatures)(d, out);
+    out->sparseBinding = asked("sparse") != NULL;
+}
+
+static void VKAPI_CALL features2(VkPhysicalDevice d, VkPhysicalDeviceFeatures2 *out)
+{
+    REAL_KHR(vkGetPhysicalDeviceFeatures2)(d, out);
+    out->features.sparseBinding = asked("sparse") != NULL;
+    show(out, VK_TRUE);
+}
+
+static VkResult VKAPI_CALL extensions(VkPhysicalDevice d, const char *layer, uint32_t *count,
+                                      VkExtensionProperties *out)
+{
+    static const char *const more[] = {VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME,
+                                       VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME};
+    uint32_t room = *count, had = 0;
+    VkResult result;
+
+    REAL(vkEnumerateDeviceExtensionProperties)(d, layer, &had, NULL);
+    if (!asked("rays"))
+        return REAL(vkEnumerateDeviceExtensionProperties)(d, layer, count, out);
+    *count = had + 2;
+    if (!out)
+        return VK_SUCCESS;
+    if (room < *count)
+        return VK_INCOMPLETE;
+    result = REAL(vkEnumerateDeviceExtensionProperties)(d, layer, &had, out);
+    for (uint32_t i = 0; i < 2; i++) {
+        memset(&out[had + i], 0, sizeof(*out));
+        strcpy(out[had + i].extensionName, more[i]);
+    }
+    return result;
+}
+
+/* What the driver knows nothing of is hidden while it looks. */
+static VkResult VKAPI_CALL create_device(VkPhysicalDevice d, const VkDeviceCreateInfo *info,
+                                         const VkAllocationCallbacks *a, VkDevice *out)
+{
+    static const float priority = 1;
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueCount = 1,
+                                     .pQueuePriorities = &priority};
+    VkPhysicalDeviceFeatures enabled =
+        info->pEnabledFeatures ? *info->pEnabledFeatures : (VkPhysicalDeviceFeatures){0};
+    const char *names[64];
+    VkDeviceCreateInfo own = *info;
+    VkResult result;
+
+    show(info->pNext, VK_FALSE);
+    own.enabledExtensionCount = 0;
+    for (uint32_t i = 0; i < info->enabledExtensionCount && i < 64; i++)
+        if (!asked("rays") || (!strstr(info->ppEnabledExtensionNames[i], "acceleration") &&
+                               !strstr(info->ppEnabledExtensionNames[i], "deferred_host")))
+            names[own.enabledExtensionCount++] = info->ppEnabledExtensionNames[i];
+    own.ppEnabledExtensionNames = names;
+    enabled.sparseBinding = VK_FALSE;
+    if (info->pEnabledFeatures)
+        own.pEnabledFeatures = &enabled;
+    own.queueCreateInfoCount = 1;
+    own.pQueueCreateInfos = &queue;
+    result = REAL(vkCreateDevice)(d, &own, a, out);
+    show(info->pNext, VK_TRUE);
+    return result;
+}
+
+/* ---- queues --------------------------------------------------------------------------------- */
+
+#define FAMILY_COUNT 3u
+#define QUEUE_COUNT  64u
+
+static struct queue {
+    VK_LOADER_DATA loader; /* first */
+    VkDevice device;
+    uint32_t family, index;
+    VkQueue real;
+} queues[QUEUE_COUNT];
+static uint32_t queue_count, submit_count;
+
+static const VkQueueFamilyProperties families[FAMILY_COUNT] = {
+    {VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, 2, 64, {1, 1, 1}},
+    {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, 1, 64, {1, 1, 1}},
+    {VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT, 1, 64, {1, 1, 1}}};
+
+static uint32_t family_count(void)
+{
+    return asked("queues") || asked("sparse") ? FAMILY_COUNT : 1;
+}
+
+static void VKAPI_CALL family_properties(VkPhysicalDevice d, uint32_t *count,
+                                         VkQueueFamilyProperties *out)
+{
+    if (out && *count > family_count())
+        *count = family_count();
+    for (uint32_t i = 0; out && i < *count; i++)
+        out[i] = families[i];
+    if (!out)
+        *count = family_count();
+}
+
+static void VKAPI_CALL family_properties2(VkPhysicalDevice d, uint32_t *count,
+                                          VkQueueFamilyProperties2 *out)
+{
+    if (out && *count > family_count())
+        *count = family_count();
+    for (uint32_t i = 0; out && i < *count; i++)
+        out[i].queueFamilyProperties = families[i];
+    if (!out)
+        *count = family_count();
+}
+
+static void VKAPI_CALL get_queue(VkDevice device, uint32_t family, uint32_t index, VkQueue *out)
+{
+    struct queue *q = queues;
+
+    pthread_mutex_lock(&lock);
+    while (q < queues + queue_count &&
+           (q->device != device || q->family != family || q->index != index))
+        q++;
+    if (q == queues + queue_count) {
+        if (queue_count++ == QUEUE_COUNT)
+            abort();
+        q->device = device;
+        q->family = family;
+        q->index = index;
+        set_loader_magic_value(q);
+        REAL(vkGetDeviceQueue)(device, 0, 0, &q->real);
+    }
+    pthread_mutex_unlock(&lock);
+    *out = (VkQueue)(void *)q;
+}
+
+static void VKAPI_CALL get_queue2(VkDevice device, const VkDeviceQueueInfo2 *info, VkQueue *out)
+{
+    get_queue(device, info->queueFamilyIndex, info->queueIndex, out);
+}
+
+static VkQueue real_queue(VkQueue queue)
+{
+    return ((struct queue *)(void *)queue)->real;
+}
+
+static void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCallbacks *a)
+{
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].device == device)
+            queues[i].device = VK_NULL_HANDLE; /* not taken again: its address stays its own */
+    pthread_mutex_unlock(&lock);
+    REAL(vkDestroyDevice)(device, a);
+}
+
+static VkResult VKAPI_CALL create_pool(VkDevice device, const VkCommandPoolCreateInfo *info,
+                                       const VkAllocationCallbacks *a, VkCommandPool *out)
+{
+    VkCommandPoolCreateInfo own = *info;
+
+    own.queueFamilyIndex = 0;
+    return REAL(vkCreateCommandPool)(device, &own, a, out);
+}
+
+static bool is_lost(uint32_t more)
+{
+    const char *at = asked("lost");
+    uint32_t count = __atomic_add_fetch(&submit_count, more, __ATOMIC_RELAXED);
+
+    return at && *at == '=' && count >= (uint32_t)atoi(at + 1);
+}
+
+static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
+                                  VkFence fence)
+{
+    VkResult result;
+
+    if (is_lost(1))
+        return VK_ERROR_DEVICE_LOST;
+    pthread_mutex_lock(&lock);
+    result = REAL(vkQueueSubmit)(real_queue(queue), count, infos, fence);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos,
+                                   VkFence fence)
+{
+    VkResult result;
+
+    if (is_lost(1))
+        return VK_ERROR_DEVICE_LOST;
+    pthread_mutex_lock(&lock);
+    result = REAL_KHR(vkQueueSubmit2)(real_queue(queue), count, infos, fence);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static VkResult VKAPI_CALL wait_queue(VkQueue queue)
+{
+    return is_lost(0) ? VK_ERROR_DEVICE_LOST : REAL(vkQueueWaitIdle)(real_queue(queue));
+}
+
+static VkResult VKAPI_CALL wait_device(VkDevice device)
+{
+    return is_lost(0) ? VK_ERROR_DEVICE_LOST : REAL(vkDeviceWaitIdle)(device);
+}
+
+static VkResult VKAPI_CALL present(VkQueue queue, const VkPresentInfoKHR *info)
+{
+    return REAL(vkQueuePresentKHR)(real_queue(queue), info);
+}
+
+/* ---- sparse buffers ------------------------------------------------------------------------- */
+
+static VkResult VKAPI_CALL bind_sparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
+                                       VkFence fence)
+{
+    VkSubmitInfo submits[16] = {0};
+
+    for (uint32_t i = 0; i < count && i < 16; i++) {
+        static const VkPipelineStageFlags stages[16];
+        submits[i] = (VkSubmitInfo){.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                    .pNext = infos[i].pNext,
+                                    .waitSemaphoreCount = infos[i].waitSemaphoreCount,
+                                    .pWaitSemaphores = infos[i].pWaitSemaphores,
+                                    .pWaitDstStageMask = stages,
+                                    .signalSemaphoreCount = infos[i].signalSemaphoreCount,
+                                    .pSignalSemaphores = infos[i].pSignalSemaphores};
+        for (uint32_t j = 0; j < infos[i].bufferBindCount; j++) {
+            const VkSparseBufferMemoryBindInfo *b = &infos[i].pBufferBinds[j];
+            if (b->bindCount != 1 || b->pBinds[0].resourceOffset != 0)
+                abort();
+            REAL(vkBindBufferMemory)
+            (((struct queue *)(void *)queue)->device, b->buffer, b->pBinds[0].memory,
+             b->pBinds[0].memoryOffset);
+        }
+    }
+    return submit(queue, count, submits, fence);
+}
+
+/* ---- addresses ------------------------------------------------------------------------------ */
+
+#define BUFFER_REPLAY VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT
+#define MEMORY_REPLAY VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT
+
+static struct placed {
+    VkDeviceMemory memory;
+    void *at;
+    uint64_t size;
+} placed[64];
+
+static VkResult VKAPI_CALL create_buffer(VkDevice device, const VkBufferCreateInfo *info,
+                                         const VkAllocationCallbacks *a, VkBuffer *out)
+{
+    VkBufferCreateInfo own = *info;
+
+    own.flags &= ~(VkBufferCreateFlags)(BUFFER_REPLAY | VK_BUFFER_CREATE_SPARSE_BINDING_BIT);
+    return REAL(vkCreateBuffer)(device, &own, a, out);
+}
+
+static struct placed *find_placed(VkDeviceMemory memory)
+{
+    for (size_t i = 0; i < sizeof(placed) / sizeof(placed[0]); i++)
+        if (placed[i].memory == memory)
+            return &placed[i];
+    return NULL;
+}
+
+/* Where it is asked to lie, or anywhere. */
+static VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                                    const VkAllocationCallbacks *a, VkDeviceMemory *out)
+{
+    const VkMemoryAllocateFlagsInfo *flags =
+        in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+    const VkMemoryOpaqueCaptureAddressAllocateInfo *wanted =
+        in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO);
+    void *at = wanted ? (void *)(uintptr_t)wanted->opaqueCaptureAddress : NULL;
+    VkImportMemoryHostPointerInfoEXT import = {
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, NULL,
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, NULL};
+    VkMemoryAllocateInfo own = *info;
+    uint64_t size = (info->allocationSize + 4095) & ~(uint64_t)4095;
+    VkResult result;
+
+    if (!asked("addresses") || !flags || !(flags->flags & MEMORY_REPLAY))
+        return REAL(vkAllocateMemory)(device, info, a, out);
+    import.pHostPointer = mmap(at, size, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+    if (import.pHostPointer == MAP_FAILED)
+        return VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
+    own.pNext = &import;
+    own.allocationSize = size;
+    result = REAL(vkAllocateMemory)(device, &own, a, out);
+    pthread_mutex_lock(&lock);
+    if (result >= 0)
+        *find_placed(VK_NULL_HANDLE) = (struct placed){*out, import.pHostPointer, size};
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
+                               const VkAllocationCallbacks *a)
+{
+    struct placed *p = memory ? find_placed(memory) : NULL;
+
+    REAL(vkFreeMemory)(device, memory, a);
+    if (p) {
+        munmap(p->at, p->size);
+        p->memory = VK_NULL_HANDLE;
+    }
+}
+
+static uint64_t VKAPI_CALL buffer_opaque(VkDevice device, const VkBufferDeviceAddressInfo *info)
+{
+    return 1; /* where its memory lies is enough */
+}
+
+static uint64_t VKAPI_CALL memory_opaque(VkDevice device,
+                                         const VkDeviceMemoryOpaqueCaptureAddressInfo *info)
+{
+    const struct placed *p = find_placed(info->memory);
+
+    return p ? (uint64_t)(uintptr_t)p->at : 0;
+}
+
+/* ---- samplers ------------------------------------------------------------------------------- */
+
+static struct shared {
+    VkSamplerCreateInfo info;
+    VkSampler sampler;
+    uint32_t count;
+} samplers[8];
+
+static VkResult VKAPI_CALL create_sampler(VkDevice device, const VkSamplerCreateInfo *info,
+                                          const VkAllocationCallbacks *a, VkSampler *out)
+{
+    VkResult result = VK_SUCCESS;
+    struct shared *s = samplers;
+
+    if (!asked("same"))
+        return REAL(vkCreateSampler)(device, info, a, out);
+    while (s->count && memcmp(&s->info, info, sizeof(*info)) != 0)
+        s++;
+    if (!s->count)
+        result = REAL(vkCreateSampler)(device, info, a, &s->sampler);
+    s->info = *info;
+    s->count++;
+    *out = s->sampler;
+    return result;
+}
+
+static void VKAPI_CALL destroy_sampler(VkDevice device, VkSampler sampler,
+                                       const VkAllocationCallbacks *a)
+{
+    for (struct shared *s = samplers; s < samplers + 8; s++)
+        if (s->count && s->sampler == sampler && --s->count)
+            return;
+    REAL(vkDestroySampler)(device, sampler, a);
+}
+
+/* ---- rays ----------------------------------------------------------------------------------- */
+
+static VkResult VKAPI_CALL create_structure(VkDevice device,
+                                            const VkAccelerationStructureCreateInfoKHR *info,
+                                            const VkAllocationCallbacks *a,
+                                            VkAccelerationStructureKHR *out)
+{
+    static uint64_t next = 0x1000;
+
+    *out = (VkAccelerationStructureKHR)(uintptr_t)(next += 16);
+    return VK_SUCCESS;
+}
+
+static void VKAPI_CALL destroy_structure(VkDevice device, VkAccelerationStructureKHR structure,
+                                         const VkAllocationCallbacks *a)
+{
+}
+
+static void VKAPI_CALL build(VkCommandBuffer commands, uint32_t count,
+                             const VkAccelerationStructureBuildGeometryInfoKHR *infos,
+                             const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
+{
+}
+
+/* ---- by name -------------------------------------------------------------------------------- */
+
+static PFN_vkVoidFunction VKAPI_CALL get_device(VkDevice device, const char *name);
+
+static const struct {
+    const char *name, *when; /* asked for that, NULL: always */
+    void *function;
+} functions[] = {
+    {"vkCreateInstance", NULL, create_instance},
+    {"vkGetDeviceProcAddr", NULL, get_device},
+    {"vkGetPhysicalDeviceProperties", NULL, properties},
+    {"vkGetPhysicalDeviceProperties2", NULL, properties2},
+    {"vkGetPhysicalDeviceProperties2KHR", NULL, properties2},
+    {"vkGetPhysicalDeviceFeatures", NULL, features},
+    {"vkGetPhysicalDeviceFeatures2", NULL, features2},
+    {"vkGetPhysicalDeviceFeatures2KHR", NULL, features2},
+    {"vkGetPhysicalDeviceQueueFamilyProperties", NULL, family_properties},
+    {"vkGetPhysicalDeviceQueueFamilyProperties2", NULL, family_properties2},
+    {"vkGetPhysicalDeviceQueueFamilyProperties2KHR", NULL, family_properties2},
+    {"vkEnumerateDeviceExtensionProperties", NULL, extensions},
+    {"vkCreateDevice", NULL, create_device},
+    {"vkDestroyDevice", NULL, destroy_device},
+    {"vkGetDeviceQueue", NULL, get_queue},
+    {"vkGetDeviceQueue2", NULL, get_queue2},
+    {"vkCreateCommandPool", NULL, create_pool},
+    {"vkQueueSubmit", NULL, submit},
+    {"vkQueueSubmit2", NULL, submit2},
+    {"vkQueueSubmit2KHR", NULL, submit2},
+    {"vkQueueWaitIdle", NULL, wait_queue},
+    {"vkDeviceWaitIdle", NULL, wait_device},
+    {"vkQueuePresentKHR", NULL, present},
+    {"vkQueueBindSparse", NULL, bind_sparse},
+    {"vkCreateBuffer", NULL, create_buffer},
+    {"vkAllocateMemory", NULL, allocate},
+    {"vkFreeMemory", NULL, release},
+    {"vkGetBufferOpaqueCaptureAddress", "addresses", buffer_opaque},
+    {"vkGetBufferOpaqueCaptureAddressKHR", "addresses", buffer_opaque},
+    {"vkGetDeviceMemoryOpaqueCaptureAddress", "addresses", memory_opaque},
+    {"vkGetDeviceMemoryOpaqueCaptureAddressKHR", "addresses", memory_opaque},
+    {"vkCreateSampler", NULL, create_sampler},
+    {"vkDestroySampler", NULL, destroy_sampler},
+    {"vkCreateAccelerationStructureKHR", "rays", create_structure},
+    {"vkDestroyAccelerationStructureKHR", "rays", destroy_structure},
+    {"vkCmdBuildAccelerationStructuresKHR", "rays", build},
+};
+
+/* Not those of extensions and versions that nobody has asked the real one for. */
+static PFN_vkVoidFunction find(const char *name, PFN_vkVoidFunction there)
+{
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(functions[i].name, name) == 0 &&
+            (functions[i].when ? asked(functions[i].when) != NULL : there != NULL))
+            return (PFN_vkVoidFunction)functions[i].function;
+    return there;
+}
+
+static PFN_vkVoidFunction VKAPI_CALL get_device(VkDevice device, const char *name)
+{
+    return find(name, REAL(vkGetDeviceProcAddr)(device, name));
+}
+
+VkResult vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t *version)
+{
+    PFN_vkNegotiateLoaderICDInterfaceVersion next = (PFN_vkNegotiateLoaderICDInterfaceVersion)dlsym(
+        real_library(), "vk_icdNegotiateLoaderICDInterfaceVersion");
+
+    return next(version);
+}
+
+PFN_vkVoidFunction vk_icdGetInstanceProcAddr(VkInstance instance, const char *name)
+{
+    return find(name, real(name));
+}
+
+PFN_vkVoidFunction vk_icdGetPhysicalDeviceProcAddr(VkInstance instance, const char *name)
+{
+    static PFN_vkGetInstanceProcAddr next;
+
+    if (!next)
+        next = (PFN_vkGetInstanceProcAddr)dlsym(real_library(), "vk_icdGetPhysicalDeviceProcAddr");
+    return find(name, next(instance, name));
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Small programs for what takes another driver than there is, on one that looks like it: recording
+# changes nothing that they print, and every recorded result is computed again.
+. "$(dirname "$0")/vulkan_util.sh"
+export VK_ICD_FILENAMES="$TEST_VULKAN/vk_driver.json"
+
+# odd MODE DRIVER COUNT [OPTION...]: so many results, exactly
+odd() {
+    export TS_TEST_DRIVER=$2
+    "$TEST_VULKAN/vk_odd" "$1" >plain.out
+    record_vulkan "$1.sbt" "$TEST_VULKAN/vk_odd" "$1" >"$1.out"
+    cmp plain.out "$1.out" || fail "recording changed $1 on $2"
+    mode=$1 wanted=$3
+    shift 3
+    all_equal "$wanted" "$mode.sbt" "$@"
+    [ "$(field out checksum_count)" = "$wanted" ] || fail "$mode: $(cat out)"
+}
+
+odd queues queues 3 # what other queues did is known to be complete by their semaphores
+status 0 tsreplay --check=2 queues.sbt
+[ "$(tsview queues.sbt | grep -c ' vkQueueSubmit(')" = 12 ] || fail "$(tsview queues.sbt)"
+all_equal 3 queues.sbt --streams=0,1,2,3
+odd queues queues,discrete 3
+odd devices '' 12 # of each device when it is waited for, whatever another one is doing
+odd devices queues 12
+odd same '' 1
+odd same same 1
+grep -q 'same 1' same.out || fail "the driver gives different handles"
+odd order '' 1
+odd queries '' 1
+odd sparse sparse 1
+odd lost lost=2 1 # the submits that were refused are not sent again
+export TS_TEST_DRIVER=rays
+record_vulkan rays.sbt "$TEST_VULKAN/vk_odd" rays >rays.out
+status 2 tsreplay --json rays.sbt # nothing to compare
+[ "$(field out command_count)" = 1 ] || fail "$(cat out err)"
+tsview --json rays.sbt | grep -q '"maxVertex":99.*"primitiveCount":12' || fail "geometry is missing"
+
+# A device that is lost while it replays: the last submit is named.
+export TS_TEST_DRIVER=lost=3
+status 2 tsreplay devices.sbt
+grep -q 'VK_ERROR_DEVICE_LOST; last on stream' err || fail "$(cat err)"
