@@ -24,9 +24,9 @@ record_vulkan t.sbt "$TEST_BUILD/vk_both" >record.out
 cmp plain.out record.out || fail "recording changed what the program computes"
 both 25 16 t.sbt # 17 of CUDA, 8 of Vulkan; each round has a result of both
 
-status 0 tracesmith trim --range submits:9: -o part.sbt t.sbt
+status 0 tracesmith trim --range submits:10: -o part.sbt t.sbt
 status 0 tracesmith check part.sbt
-whole=$(tsview --range submits:9: t.sbt | grep -c 'checksum(\|readback(')
+whole=$(tsview --range submits:10: t.sbt | grep -c 'checksum(\|readback(')
 status 0 tsreplay --json part.sbt
 [ "$(field out checksum_count)" = "$whole" ] || fail "not all of both is compared: $(cat out)"
 TS_CHECKPOINT=8 record_vulkan late.sbt "$TEST_BUILD/vk_both" >record.out

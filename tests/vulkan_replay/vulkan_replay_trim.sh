@@ -60,7 +60,7 @@ for tool in vkcube Xvfb xvfb-run; do
     command -v $tool >/dev/null || exit 0
 done
 xvfb-run -a -s '-screen 0 640x480x24' env LD_PRELOAD="$TEST_CAPTURE" TS_OUTPUT=cube.sbt \
-    TS_CHECKSUM=submit vkcube --c 300 --present_mode 0 >cube.out 2>&1 || fail "$(cat cube.out)"
+    TS_CHECKSUM=submit vkcube --c 600 --present_mode 0 >cube.out 2>&1 || fail "$(cat cube.out)"
 cut cube.sbt frames:100:110
 alone 20 # ten submits, ten presents
 [ "$(field out checksum_count)" = 10 ] || fail "not each submit was compared: $(cat out)"
