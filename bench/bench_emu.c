@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the software GPU costs around its kernels: a launch of an empty kernel (sent one after the
- * other, and waited for one by one), copies beside memcpy(), modules loaded and loaded again.
+ * other, and waited for one by one), copies beside memcpy(), memory beside what was asked for,
+ * modules loaded and loaded again.
  * bench_emu [MODULE.ptx]; bench_emu --loads MODULE.ptx KERNEL: modules alone.
  */
 #include "bench/measure.h"
@@ -28,6 +29,8 @@ static struct {
     CUresult (*alloc)(CUdeviceptr *, size_t);
     CUresult (*write)(CUdeviceptr, const void *, size_t);
     CUresult (*read)(void *, CUdeviceptr, size_t);
+    CUresult (*copy)(CUdeviceptr, CUdeviceptr, size_t);
+    CUresult (*free)(CUdeviceptr);
     CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                        unsigned, CUstream, void **, void **);
     CUresult (*wait)(void);
@@ -71,6 +74,8 @@ static void open_driver(void)
     find(library, &cu.alloc, "cuMemAlloc_v2");
     find(library, &cu.write, "cuMemcpyHtoD_v2");
     find(library, &cu.read, "cuMemcpyDtoH_v2");
+    find(library, &cu.copy, "cuMemcpyDtoD_v2");
+    find(library, &cu.free, "cuMemFree_v2");
     find(library, &cu.launch, "cuLaunchKernel");
     find(library, &cu.wait, "cuCtxSynchronize");
     CU(cu.init(0));
@@ -112,17 +117,19 @@ static void launches(void)
 
 static void copies(void)
 {
-    static struct bench_samples here, to, from;
+    static struct bench_samples here, to, from, inside;
     uint8_t *a = malloc(COPY);
     uint8_t *b = malloc(COPY);
-    CUdeviceptr d;
+    CUdeviceptr d, e;
 
     if (!a || !b)
         fail("memory", 0);
     memset(a, 1, COPY);
     memset(b, 2, COPY);
     CU(cu.alloc(&d, COPY));
+    CU(cu.alloc(&e, COPY));
     CU(cu.write(d, a, COPY));
+    CU(cu.write(e, a, COPY));
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t start = tsm_monotonic_ns();
         memcpy(b, a, COPY);
@@ -133,12 +140,55 @@ static void copies(void)
         start = tsm_monotonic_ns();
         CU(cu.read(b, d, COPY));
         bench_add(&from, us_since(start) * 1e-3);
+        start = tsm_monotonic_ns();
+        CU(cu.copy(e, d, COPY));
+        CU(cu.wait());
+        bench_add(&inside, us_since(start) * 1e-3);
     }
     bench_print("memcpy_ms", &here);
     bench_print("write_ms", &to);
     bench_print("read_ms", &from);
+    bench_print("copy_ms", &inside);
+    CU(cu.free(d));
+    CU(cu.free(e));
     free(a);
     free(b);
+}
+
+/* Bytes of this process in memory. */
+static double resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    if (!file || fscanf(file, "%*d %ld", &pages) != 1)
+        fail("/proc/self/statm", pages);
+    fclose(file);
+    return (double)pages * 4096;
+}
+
+/* `count` allocations of `size` bytes, all written: what the process grew by, to what was asked for. */
+static double memory_to_asked(size_t count, size_t size)
+{
+    CUdeviceptr *all = calloc(count, sizeof(*all));
+    uint8_t *bytes = malloc(size);
+    double before, after;
+
+    if (!all || !bytes)
+        fail("memory", 0);
+    memset(bytes, 3, size);
+    memset(all, 1, count * sizeof(*all));
+    before = resident_bytes();
+    for (size_t i = 0; i < count; i++) {
+        CU(cu.alloc(&all[i], size));
+        CU(cu.write(all[i], bytes, size));
+    }
+    after = resident_bytes();
+    for (size_t i = 0; i < count; i++)
+        CU(cu.free(all[i]));
+    free(all);
+    free(bytes);
+    return (after - before) / (double)(count * size);
 }
 
 static char *read_file(const char *path)
@@ -210,6 +260,8 @@ int main(int argc, char **argv)
     }
     if (argc > 1)
         loads(argv[1], NULL);
+    bench_print_value("memory_large", memory_to_asked(4, 64 << 20));
+    bench_print_value("memory_small", memory_to_asked(4096, 64 << 10));
     launches();
     copies();
     return 0;

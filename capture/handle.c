@@ -43,7 +43,7 @@ struct tsm_handles *tsm_handles_create(void)
 
 static struct tsm_handles *current(void)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
 
     return s ? s->handles : NULL;
 }

@@ -132,7 +132,7 @@ uint32_t tsm_intern_in(struct tsm_session *s, const char *text, size_t size)
 
 uint32_t tsm_intern(const char *text, size_t size)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
 
     return s ? tsm_intern_in(s, text, size) : 0;
 }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "capture/declare.h"
 #include "capture/family.h"
 #include "format/chunk.h"
 
@@ -185,6 +186,8 @@ void tsm_output_remove(const struct tsm_session *s)
     char path[TSM_PATH_MAX];
 
     new_path(s, path);
+    unlink(path);
+    tsm_format(path, sizeof(path), "%s" TSM_DECLARE_SUFFIX, s->path);
     unlink(path);
     unlink(s->lanes_path);
 }

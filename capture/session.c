@@ -50,6 +50,11 @@ struct tsm_session *tsm_session_current(void)
                : NULL;
 }
 
+struct tsm_session *tsm_session_of_call(void)
+{
+    return tsm_thread.call ? tsm_thread.call->lane->session : tsm_session_current();
+}
+
 bool tsm_session_waiting(void)
 {
     return live_state() == TSM_LIVE_WAITING;

@@ -136,6 +136,9 @@ void tsm_session_nudge(struct tsm_session *session);
 
 /* The session that this thread's process captures in, NULL when there is none. */
 struct tsm_session *tsm_session_current(void);
+/* That of this thread's call, also when it has been stopped since: the call is still recorded. Outside
+ * of calls the current one. */
+struct tsm_session *tsm_session_of_call(void);
 
 /* This thread's lane in `session`; takes one when it has none. NULL: none to be had, counted. */
 struct tsm_lane *tsm_thread_lane(struct tsm_session *session);

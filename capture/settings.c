@@ -111,6 +111,11 @@ static bool parse_vk_memory(struct tsm_settings *out, const char *text)
     return i >= 0;
 }
 
+static bool parse_gpu_time(struct tsm_settings *out, const char *text)
+{
+    return parse_bool(&out->gpu_time, text);
+}
+
 static bool parse_full(struct tsm_settings *out, const char *text)
 {
     int i = parse_choice(text, (const char *const[]){"block", "drop", NULL});
@@ -307,6 +312,9 @@ static const struct tsm_setting table[] = {
      "How memory mapped from a Vulkan device is followed: shadow gives the program a copy; pages "
      "and hash watch the driver's mapping, and cannot tell the device's writes from the program's.",
      parse_vk_memory},
+    {"TS_GPU_TIME", "0|1", "0",
+     "Vulkan: record when the GPU carried out each batch of a submit, by timestamps around it.",
+     parse_gpu_time},
     {"TS_FULL", "block|drop", "block",
      "What happens when recording cannot keep up: the program waits, or records are lost.",
      parse_full},

@@ -54,6 +54,7 @@ struct tsm_settings {
     enum tsm_readback_mode readback; /* TS_READBACK=off|hash|store */
     enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command|submit */
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
+    bool gpu_time;                   /* TS_GPU_TIME=1: when the GPU carried out each command */
     enum tsm_full_mode full;         /* TS_FULL=block|drop */
     size_t lane_size;                /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
     unsigned threads;                /* TS_THREADS: compression threads, default 1 */

@@ -28,7 +28,7 @@ struct tsm_streams *tsm_streams_create(void)
 
 static struct tsm_streams *current(void)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
 
     return s ? s->streams : NULL;
 }

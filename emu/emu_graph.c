@@ -2,6 +2,7 @@
  *
  * Graphs as data: nodes, edges, copies, and an order to run them in.
  */
+#include "emu/emu_conditional.h"
 #include "emu/emu_graph.h"
 
 #include <stdlib.h>
@@ -72,6 +73,7 @@ static void node_destroy(CUgraphNode node)
     emu_object_remove(node);
     emu_command_unref(node->command);
     emu_graph_destroy(node->child);
+    emu_conditional_destroy(node->conditional);
     emu_edges_finish(&node->before);
     emu_edges_finish(&node->after);
     free(node->attributes);
@@ -186,6 +188,10 @@ static CUresult copy_node(CUgraph to, CUgraphNode node)
     }
     copy->origin = node;
     copy->child = child;
+    if (node->conditional)
+        result = emu_conditional_copy(&copy->conditional, node->conditional);
+    if (result)
+        return result;
     copy->is_disabled = node->is_disabled;
     if (!node->attribute_count)
         return CUDA_SUCCESS;
@@ -288,6 +294,22 @@ CUresult emu_graph_sort(CUgraph graph, CUgraphNode *bad)
             return CUDA_ERROR_INVALID_VALUE;
         }
     return CUDA_SUCCESS;
+}
+
+CUresult emu_graph_sort_all(CUgraph graph, CUgraphNode *bad)
+{
+    CUresult result = emu_graph_sort(graph, bad);
+
+    for (size_t i = 0; i < graph->count && !result; i++) {
+        const struct emu_conditional *c = graph->nodes[i]->conditional;
+        if (graph->nodes[i]->child)
+            result = emu_graph_sort_all(graph->nodes[i]->child, bad);
+        for (unsigned k = 0; c && k < c->body_count && !result; k++)
+            result = emu_graph_sort_all(c->bodies[k], bad);
+        if (c && !result)
+            result = emu_conditional_check(c);
+    }
+    return result;
 }
 
 /* ---- handles ---- */

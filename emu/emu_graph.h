@@ -37,11 +37,12 @@ struct CUgraphNode_st {
     CUgraph graph;
     CUgraphNodeType type;
     unsigned long long id;
-    CUgraphNode origin;            /* in the graph that this one is a copy of; only compared */
-    size_t position;               /* in its graph: the order of creation */
-    struct emu_command *command;   /* owned; NULL in a child graph's node */
-    CUgraph child;                 /* owned */
-    CUlaunchAttribute *attributes; /* of a kernel node; owned */
+    CUgraphNode origin;          /* in the graph that this one is a copy of; only compared */
+    size_t position;             /* in its graph: the order of creation */
+    struct emu_command *command; /* owned; NULL in a child graph's node */
+    CUgraph child;               /* owned */
+    struct emu_conditional *conditional; /* of a conditional node; owned */
+    CUlaunchAttribute *attributes;       /* of a kernel node; owned */
     unsigned attribute_count;
     bool is_disabled; /* in an executable graph */
     struct emu_edges before;
@@ -75,6 +76,8 @@ void emu_graph_destroy(CUgraph graph);
 CUresult emu_graph_copy(CUgraph *out, CUgraph graph, bool is_inner);
 /* Fill `order`. CUDA_ERROR_INVALID_VALUE when edges form a circle; *bad is a node of it. */
 CUresult emu_graph_sort(CUgraph graph, CUgraphNode *bad);
+/* ... and of the graphs in it. */
+CUresult emu_graph_sort_all(CUgraph graph, CUgraphNode *bad);
 
 /* Add a node that takes `command` (NULL for a child graph's) over, also on failure. */
 CUresult emu_graph_add(CUgraphNode *out, CUgraph graph, CUgraphNodeType type,

@@ -8,6 +8,7 @@
 
 #include "emu/emu.h"
 #include "emu/emu_capture.h"
+#include "emu/emu_conditional.h"
 #include "emu/emu_context.h"
 #include "emu/emu_graph.h"
 #include "emu/emu_object.h"
@@ -33,16 +34,6 @@ static void exec_destroy(CUgraphExec exec)
     free(exec);
 }
 
-static CUresult sort_all(CUgraph graph, CUgraphNode *bad)
-{
-    CUresult result = emu_graph_sort(graph, bad);
-
-    for (size_t i = 0; i < graph->count && !result; i++)
-        if (graph->nodes[i]->child)
-            result = sort_all(graph->nodes[i]->child, bad);
-    return result;
-}
-
 /* bad: a node of the program's graph that is in the way, or NULL. */
 static CUresult instantiate(CUgraphExec *out, CUgraph graph, cuuint64_t flags, CUgraphNode *bad)
 {
@@ -64,7 +55,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph, cuuint64_t flags, C
     exec->flags = flags;
     result = emu_graph_copy(&exec->graph, graph, true);
     if (!result)
-        result = sort_all(exec->graph, bad);
+        result = emu_graph_sort_all(exec->graph, bad);
     if (!result && !emu_object_add(EMU_GRAPH_EXEC, exec))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (*bad)
@@ -163,6 +154,8 @@ CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
 
 static CUresult send_node(CUgraphNode node, CUstream stream)
 {
+    if (node->conditional)
+        return emu_conditional_send(node->conditional, stream);
     if (node->command->type->submit)
         return node->command->type->submit(node->command, stream);
     return emu_stream_send(stream, emu_command_clone(node->command), false);
@@ -218,7 +211,9 @@ static CUresult launch(CUgraphExec exec, CUstream handle, bool per_thread)
     if (result)
         return result;
     start = mark(stream, exec->last);
-    result = start ? send_graph(exec->graph, stream) : CUDA_ERROR_OUT_OF_MEMORY;
+    result = start ? emu_conditional_send_defaults(exec->graph, stream) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result)
+        result = send_graph(exec->graph, stream);
     end = start ? mark(stream, NULL) : NULL;
     emu_command_unref(start);
     if (end) {
@@ -259,6 +254,17 @@ CUresult cuGraphUpload_ptsz(CUgraphExec hGraph, CUstream hStream)
 
 /* ---- changing nodes ---- */
 
+static CUgraphNode find_copy(CUgraph graph, CUgraphNode origin);
+
+static CUgraphNode find_in_bodies(const struct emu_conditional *c, CUgraphNode origin)
+{
+    CUgraphNode found = NULL;
+
+    for (unsigned i = 0; i < c->body_count && !found; i++)
+        found = find_copy(c->bodies[i], origin);
+    return found;
+}
+
 static CUgraphNode find_copy(CUgraph graph, CUgraphNode origin)
 {
     CUgraphNode found = NULL;
@@ -270,6 +276,8 @@ static CUgraphNode find_copy(CUgraph graph, CUgraphNode origin)
             found = graph->nodes[i];
         else if (graph->nodes[i]->child)
             found = find_copy(graph->nodes[i]->child, origin);
+        else if (graph->nodes[i]->conditional)
+            found = find_in_bodies(graph->nodes[i]->conditional, origin);
     }
     return found;
 }
@@ -286,6 +294,17 @@ static CUresult enter_copy(CUgraphNode *out, CUgraphExec exec, CUgraphNode node)
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static bool is_alike(CUgraph a, CUgraph b);
+
+static bool is_alike_conditional(const struct emu_conditional *a, const struct emu_conditional *b)
+{
+    bool alike = a->type == b->type && a->body_count == b->body_count;
+
+    for (unsigned i = 0; alike && i < a->body_count; i++)
+        alike = is_alike(a->bodies[i], b->bodies[i]);
+    return alike;
+}
+
 /* Is the one of the same shape as the other? Then one can take the other's place. */
 static bool is_alike(CUgraph a, CUgraph b)
 {
@@ -298,6 +317,9 @@ static bool is_alike(CUgraph a, CUgraph b)
         for (size_t k = 0; k < x->count; k++)
             if (x->items[k].node->position != y->items[k].node->position)
                 return false;
+        if (a->nodes[i]->conditional &&
+            !is_alike_conditional(a->nodes[i]->conditional, b->nodes[i]->conditional))
+            return false;
         if (a->nodes[i]->child && !is_alike(a->nodes[i]->child, b->nodes[i]->child))
             return false;
     }
@@ -320,7 +342,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
     if (!result)
         result = emu_graph_set(node, nodeParams);
     if (!result && node->child)
-        result = sort_all(node->child, &bad);
+        result = emu_graph_sort_all(node->child, &bad);
     return result;
 }
 

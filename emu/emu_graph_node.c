@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "emu/emu.h"
+#include "emu/emu_conditional.h"
 #include "emu/emu_copy.h"
 #include "emu/emu_function.h"
 #include "emu/emu_memop.h"
 #include "emu/emu_object.h"
+#include "emu/emu_semaphore.h"
 #include "emu/emu_stream.h"
 
 CUresult emu_graph_command(struct emu_command **out, CUgraphNodeParams *p)
@@ -32,6 +34,7 @@ CUresult emu_graph_command(struct emu_command **out, CUgraphNodeParams *p)
     case CU_GRAPH_NODE_TYPE_HOST:
         return emu_call_prepare(out, &p->host);
     case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         *out = emu_command_create(&emu_command_mark, 0);
         return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
@@ -45,9 +48,9 @@ CUresult emu_graph_command(struct emu_command **out, CUgraphNodeParams *p)
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return emu_batch_prepare(out, &p->memOp);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+        return emu_semaphore_signal_prepare(out, &p->extSemSignal);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return emu_semaphore_wait_prepare(out, &p->extSemWait);
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -71,7 +74,8 @@ CUresult emu_graph_set(CUgraphNode node, CUgraphNodeParams *params)
 
     if (params->type != node->type)
         return CUDA_ERROR_INVALID_VALUE;
-    if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+    if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+        node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (node->type == CU_GRAPH_NODE_TYPE_GRAPH) {
         result = emu_graph_enter(params->graph.graph);
@@ -114,6 +118,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                            size_t numDependencies, CUgraphNodeParams *nodeParams)
 {
     CUresult result = check_before(hGraph, dependencies, numDependencies);
+    struct emu_conditional *conditional = NULL;
     struct emu_command *command = NULL;
     CUgraph child = NULL;
 
@@ -128,14 +133,22 @@ CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
     } else {
         result = emu_graph_command(&command, nodeParams);
     }
+    if (!result && nodeParams->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+        result = emu_conditional_create(&conditional, &nodeParams->conditional);
+        if (result)
+            emu_command_unref(command);
+    }
     if (!result)
         result = emu_graph_add(phGraphNode, hGraph, nodeParams->type, command, dependencies,
                                dependencyData, numDependencies);
-    if (result)
+    if (result) {
         emu_graph_destroy(child);
-    else
-        (*phGraphNode)->child = child;
-    return result;
+        emu_conditional_destroy(conditional);
+        return result;
+    }
+    (*phGraphNode)->child = child;
+    (*phGraphNode)->conditional = conditional;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,

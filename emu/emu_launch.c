@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "emu/emu.h"
+#include "emu/emu_conditional.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
 #include "emu/emu_finding.h"
@@ -50,6 +51,7 @@ static CUresult run(struct emu_command *command)
                                 .seed = emu_settings.seed + command->number,
                                 .is_accessible = emu_memory_is_accessible,
                                 .image = emu_binding_find,
+                                .set_conditional = emu_conditional_set,
                                 .user = l->bindings};
     size_t stack_limit = l->function->module->context->limits[CU_LIMIT_STACK_SIZE];
     struct ptx_fault fault = {0};

@@ -32,6 +32,7 @@ enum emu_kind {
     EMU_USER_OBJECT,
     EMU_LOG_CALLBACK,
     EMU_EXTERNAL,
+    EMU_SEMAPHORE,
     EMU_GREEN,
     EMU_RESOURCE,
     EMU_MIPMAP,

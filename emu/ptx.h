@@ -235,6 +235,9 @@ struct ptx_launch {
     /* What the texture or surface handle that an instruction names stands for. False: nothing, and
      * the launch ends with PTX_FAULT_HANDLE. NULL: no handle does. From the launch's thread. */
     bool (*image)(void *user, uint64_t handle, bool is_surface, struct ptx_image *out);
+    /* cudaGraphSetConditional(). False: no such handle, and the launch ends with PTX_FAULT_HANDLE. NULL:
+     * there is none. */
+    bool (*set_conditional)(uint64_t handle, uint32_t value);
     void *user;
     /* vprintf's output, whole lines as the program formats them. NULL: stdout. */
     void (*print)(void *user, const char *text, size_t size);

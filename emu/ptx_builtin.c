@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions that compilers expect the system to have: vprintf, malloc, free, __assertfail.
+ * The functions that compilers expect the system to have: vprintf, malloc, free, __assertfail,
+ * cudaGraphSetConditional.
  */
 #include "emu/ptx_heap.h"
 #include "emu/ptx_memory.h"
@@ -189,13 +190,32 @@ static void run_assert(struct ptx_warp *w, const struct ptx_insn *i, const struc
             f->block[2], f->thread[0], f->thread[1], f->thread[2], message);
 }
 
+/* cudaGraphSetConditional(handle, value), of the device runtime: CUDA Programming Guide,
+ * "Conditional Graph Nodes" */
+static void run_set_conditional(struct ptx_warp *w, const struct ptx_insn *i,
+                                const struct ptx_call *call, unsigned lane)
+{
+    const struct ptx_launch *launch = w->run->launch;
+    uint64_t handle = argument(w, call, 0, lane);
+
+    if (w->stop == PTX_STOP_FAULT)
+        return;
+    if (!launch->set_conditional ||
+        !launch->set_conditional(handle, (uint32_t)argument(w, call, 1, lane)))
+        ptx_stop_fault(w, i, lane, PTX_FAULT_HANDLE, handle, 0);
+}
+
 static const struct {
     const char *name;
     void (*run)(struct ptx_warp *w, const struct ptx_insn *i, const struct ptx_call *call,
                 unsigned lane);
 } builtins[] = {
-    {"vprintf", run_vprintf},     {"malloc", run_malloc},        {"free", run_free},
-    {"__assertfail", run_assert}, {"__assert_fail", run_assert},
+    {"vprintf", run_vprintf},
+    {"malloc", run_malloc},
+    {"free", run_free},
+    {"__assertfail", run_assert},
+    {"__assert_fail", run_assert},
+    {"cudaGraphSetConditional", run_set_conditional},
 };
 
 #define BUILTIN_COUNT (sizeof(builtins) / sizeof(builtins[0]))

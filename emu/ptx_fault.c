@@ -18,7 +18,7 @@ static const char *const kinds[] = {
     [PTX_FAULT_TIMEOUT] = "the launch ran out of time",
     [PTX_FAULT_STACK] = "stack overflow: calls nest too deep",
     [PTX_FAULT_PC] = "call through a pointer to no function",
-    [PTX_FAULT_HANDLE] = "no texture or surface has this handle",
+    [PTX_FAULT_HANDLE] = "no texture, surface or condition has this handle",
 };
 
 void ptx_place_fill(struct ptx_place *place, const struct ptx_warp *w, const struct ptx_insn *i,

@@ -484,10 +484,11 @@ static int make(struct tsm_replay *p)
     int error = choose_backend(p);
 
     p->part_first = p->options.filter.seq_first;
-    if (!error && p->options.look && !p->backend->look)
-        error =
-            tsm_fail(TSM_E_UNSUPPORTED, "%s: only what was recorded of Vulkan can be looked into",
-                     sbt_reader_name(p->reader));
+    if (!error && (p->options.look || p->options.shader_count) && !p->backend->look)
+        error = tsm_fail(TSM_E_UNSUPPORTED,
+                         "%s: only what was recorded of Vulkan can be looked into, or given other "
+                         "shaders",
+                         sbt_reader_name(p->reader));
     if (!error)
         error = init_verify(p);
     if (!error)

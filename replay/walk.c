@@ -460,21 +460,13 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     return do_call(p, record, schema);
 }
 
-/* Where the part begins that is to be repeated. */
-static int hold(struct tsm_replay *p)
-{
-    int error = wait_for_device(p);
-
-    p->must_hold = false;
-    return error ? error : p->backend->hold(p->state);
-}
-
 /* What options.look asks for. */
 static int look(struct tsm_replay *p, const struct sbt_record *record)
 {
     int error = 0;
 
-    if (!p->options.look || !p->backend->wants_look || !p->backend->wants_look(p->state, record))
+    if (!p->options.look || record->seq < p->plan.from_seq || !is_needed(p, record) ||
+        !p->backend->wants_look || !p->backend->wants_look(p->state, record))
         return 0;
     error = wait_for_device(p);
     if (!error)
@@ -488,6 +480,15 @@ static int end(struct tsm_replay *p)
     int error = wait_for_device(p);
 
     return !error && p->backend->ended ? p->backend->ended(p->state) : error;
+}
+
+/* Where the part begins that is to be repeated. */
+static int hold(struct tsm_replay *p)
+{
+    int error = wait_for_device(p);
+
+    p->must_hold = false;
+    return error ? error : p->backend->hold(p->state);
 }
 
 int tsm_walk(struct tsm_replay *p)

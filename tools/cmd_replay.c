@@ -242,6 +242,14 @@ static void print_counts(const struct tsm_replay_result *r)
         printf(", %" PRIu64 " unmodelled call%s", r->unmodelled_count, plural(r->unmodelled_count));
 }
 
+/* It was to look, and it did: there need not be anything to compare. */
+static void print_looked(const struct tsm_replay_result *r)
+{
+    print_counts(r);
+    printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
+           plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
+}
+
 static void tell_loops(const struct tsm_replay_result *r)
 {
     if (r->loop_count)
@@ -249,14 +257,6 @@ static void tell_loops(const struct tsm_replay_result *r)
                  r->loop_count, (double)r->loop_min_ns / 1e9, (double)r->loop_median_ns / 1e9,
                  (double)r->loop_max_ns / 1e9,
                  r->loop_kept ? "memory and states were set back" : "everything was made anew");
-}
-
-/* It was to look, and it did: there need not be anything to compare. */
-static void print_looked(const struct tsm_replay_result *r)
-{
-    print_counts(r);
-    printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
-           plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
 }
 
 static void print_result(const struct tsm_replay_result *r)
@@ -337,6 +337,11 @@ static int told(struct run *run, const struct tsm_replay_result *result)
     if (run->values->dry_run)
         return told_dry(run);
     bool only_looked = run->looks && result->verdict == TSM_CANNOT_TELL;
+
+    if (run->looks && !run->look.present && !result->look_count)
+        return tsm_complain("%s: what is to be looked at was not replayed: it lies outside of "
+                            "--range or --streams, or before recording began",
+                            sbt_reader_name(run->reader));
 
     if (run->json)
         json_result(run->json, result);
@@ -434,6 +439,8 @@ static int replay_trace(struct run *run)
     int status;
 
     tsm_trace_note_damage(run->reader, &told);
+    if (run->values->check && tsm_look_settle(&run->look, &run->values->look))
+        return tsm_complain("--check runs the trace many times: look at it without --check");
     if (settle_options(run) < 0 || tsm_symbols_create(&run->symbols, run->reader) < 0)
         return tsm_complain_error();
     if (run->values->json) {

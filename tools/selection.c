@@ -100,7 +100,7 @@ static void set_bound(const struct bound *b, uint64_t *seq, uint64_t *time_ns)
         *(b->is_time ? time_ns : seq) = b->value;
 }
 
-/* Numbers with a colon between them; they count from 1. */
+/* Numbers from 1 with a colon between them. */
 static bool take_counts(struct tsm_range *out, const char *text)
 {
     struct bound first, end;
@@ -109,10 +109,11 @@ static bool take_counts(struct tsm_range *out, const char *text)
     if (text[size] != ':' || !take_bound(&first, text, size) ||
         !take_bound(&end, text + size + 1, strlen(text + size + 1)))
         return false;
-    if (first.is_time || end.is_time || (first.given && first.value == 0) ||
-        (end.given && (end.value <= first.value || end.value < 2)))
+    if (!first.given)
+        first.value = 1;
+    if (first.is_time || end.is_time || first.value == 0 || (end.given && end.value <= first.value))
         return false;
-    out->first = first.given ? first.value - 1 : 0;
+    out->first = first.value - 1;
     out->end = end.given ? end.value - 1 : 0;
     return true;
 }

@@ -27,7 +27,7 @@ struct tsm_selection_range {
 bool tsm_selection_parse_streams(void *field, const char *text);
 
 /* "A:B", half open, either side may be empty: sequence numbers, or times such as 1.5s, 20ms, 7us;
- * "frames:A:B", "submits:A:B"; "label:NAME", "label:NAME#2". */
+ * "frames:A:B", "submits:A:B", counted from 1; "label:NAME", "label:NAME#2". */
 bool tsm_selection_parse_range(void *field, const char *text);
 
 /* *out points into `streams`. Frames, submits and labels are looked for in the trace: negative when

@@ -155,14 +155,31 @@ static CUstream stream_of(struct cuda_args *args, uint32_t number)
     return stream->raw;
 }
 
+/* What is captured is sent from one thread, whose own default stream would be that of all recorded
+ * threads: each recorded one gets a stream to be captured. */
+static CUstream captured_stream(struct cuda_args *args, uint32_t number)
+{
+    CUstream raw = stream_of(args, number);
+    struct cuda_stream_state *stream;
+
+    if (raw != CU_STREAM_PER_THREAD)
+        return raw;
+    stream = cuda_stream_find(args->replay, number);
+    if (stream && !stream->captured)
+        cuda_args_end(args, args->driver->cuStreamCreate(&stream->captured, CU_STREAM_DEFAULT));
+    return stream ? stream->captured : NULL;
+}
+
 CUstream cuda_arg_stream(struct cuda_args *args)
 {
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return captured_stream(args, args->record->stream);
     return stream_of(args, args->record->stream);
 }
 
 CUstream cuda_arg_stream_number(struct cuda_args *args, uint32_t slot)
 {
-    return stream_of(args, (uint32_t)cuda_arg(args, slot));
+    return captured_stream(args, (uint32_t)cuda_arg(args, slot));
 }
 
 const char *cuda_arg_string(struct cuda_args *args, uint32_t slot)

@@ -134,6 +134,10 @@ static void read_kind(struct cuda_args *args, uint32_t slot, struct cuda_node *o
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         p->eventRecord.event = read_object(args, slot, 0, CUDA_OBJECT_EVENT);
         return;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        p->conditional.handle = cuda_memory_translate(&args->replay->memory, p->conditional.handle);
+        p->conditional.ctx = read_object(args, slot, 0, CUDA_OBJECT_CONTEXT);
+        return;
     default: /* what the trace is tainted by is left out */
         read_allocation(args, slot, p);
         return;
@@ -213,7 +217,8 @@ static CUresult add(struct cuda_args *args, CUgraphNode *out, CUgraph graph,
     if (size && size >= count * sizeof(CUgraphEdgeData))
         return driver->cuGraphAddNode_v2(out, graph, after,
                                          (const CUgraphEdgeData *)(const void *)edges, count, p);
-    if (args->record->type == TYPE_cuGraphAddNode || args->record->type == TYPE_cuGraphAddNode_v2)
+    if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL || args->record->type == TYPE_cuGraphAddNode ||
+        args->record->type == TYPE_cuGraphAddNode_v2)
         return driver->cuGraphAddNode(out, graph, after, count, p);
     return add_kind(driver, out, graph, after, count, p);
 }
@@ -225,6 +230,46 @@ static struct cuda_node *make_node(struct cuda_args *args)
     if (!node && !args->error)
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for a graph's node");
     return node;
+}
+
+/* The graphs that came with a conditional node. */
+static int name_bodies(struct cuda_args *args, const CUDA_CONDITIONAL_NODE_PARAMS *p)
+{
+    const uint8_t *bytes = NULL;
+    size_t size = 0;
+    int error = 0;
+
+    sbt_record_bytes(args->record, SLOT_cuGraphAddNode_list, &bytes, &size);
+    for (size_t i = 0; i < p->size && (i + 1) * 4 <= size && p->phGraph_out && !error; i++) {
+        uint32_t id;
+        memcpy(&id, bytes + i * 4, sizeof(id));
+        error = cuda_object_set(args->replay, CUDA_OBJECT_GRAPH, id, p->phGraph_out[i]);
+    }
+    return error;
+}
+
+/* Kernels are given the handle: where it is another number, it is translated like an address. */
+int replay_cuGraphConditionalHandleCreate(struct cuda_replay *replay,
+                                          const struct sbt_record *record)
+{
+#define AT(name) SLOT_cuGraphConditionalHandleCreate_##name
+    CUgraphConditionalHandle handle = 0;
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, AT(flags) + 1);
+    CUgraph graph = cuda_arg_handle(&args, AT(hGraph), CUDA_OBJECT_GRAPH);
+    CUcontext context = cuda_arg_handle(&args, AT(ctx), CUDA_OBJECT_CONTEXT);
+    unsigned value = (unsigned)cuda_arg(&args, AT(defaultLaunchValue));
+    unsigned flags = (unsigned)cuda_arg(&args, AT(flags));
+    if (args.error)
+        return args.error;
+    cuda_args_end(
+        &args, args.driver->cuGraphConditionalHandleCreate(&handle, graph, context, value, flags));
+    if (!args.error)
+        args.error =
+            cuda_memory_moved(&replay->memory, cuda_arg(&args, AT(pHandle_out)), 1, handle);
+    return args.error;
+#undef AT
 }
 
 int replay_cuGraphAddNode(struct cuda_replay *replay, const struct sbt_record *record)
@@ -244,6 +289,8 @@ int replay_cuGraphAddNode(struct cuda_replay *replay, const struct sbt_record *r
         cuda_args_end(&args, add(&args, &made, graph, after, count, &node->params));
     if (!args.error)
         cuda_arg_made(&args, SLOT_cuGraphAddNode_phGraphNode, CUDA_OBJECT_NODE, made);
+    if (!args.error && node->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        args.error = name_bodies(&args, &node->params.conditional);
     free(after);
     free(node);
     return args.error;

@@ -99,17 +99,26 @@ struct side {
     uint64_t offset, size; /* from there: what is touched */
 };
 
+/* a * b + c of numbers of the trace, which may be anything; too much is more than there is. */
+static uint64_t sum(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t product, all;
+
+    if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &all))
+        return UINT64_MAX / 4;
+    return all < UINT64_MAX / 4 ? all : UINT64_MAX / 4;
+}
+
 static struct side side_of(const CUDA_MEMCPY3D *c, CUmemorytype type, const void *host,
                            CUdeviceptr device, const size_t at[3], size_t pitch, size_t height)
 {
     uint64_t base = type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device;
     uint64_t row = pitch ? pitch : c->WidthInBytes;
-    uint64_t plane = row * (height ? height : c->Height);
+    uint64_t plane = sum(row, height ? height : c->Height, 0);
     bool empty = !c->WidthInBytes || !c->Height || !c->Depth;
+    uint64_t size = empty ? 0 : sum(c->Depth - 1, plane, sum(c->Height - 1, row, c->WidthInBytes));
 
-    return (struct side){type, base, at[2] * plane + at[1] * row + at[0],
-                         empty ? 0
-                               : (c->Depth - 1) * plane + (c->Height - 1) * row + c->WidthInBytes};
+    return (struct side){type, base, sum(at[2], plane, sum(at[1], row, at[0])), size};
 }
 
 static struct side source(const CUDA_MEMCPY3D *c)

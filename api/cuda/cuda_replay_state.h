@@ -119,6 +119,7 @@ struct cuda_stream_state {
     bool is_made;    /* `raw` and `context` are valid */
     bool is_default; /* a context's legacy stream */
     CUstream raw;
+    CUstream captured; /* of a thread's own default stream: in its place while it is captured */
     CUcontext context;
     struct cuda_bytes *sent; /* until the stream has been waited for */
     uint64_t sent_size;

@@ -21,6 +21,10 @@ static CUmemGenericAllocationHandle find_physical(struct cuda_args *args, uint32
     return (uintptr_t)raw;
 }
 
+/* Another process's memory, of which the trace does not know the size: it is made when it is first
+ * mapped. */
+#define IMPORTED ((CUmemGenericAllocationHandle)1)
+
 bool cuda_physical_any(const struct cuda_replay *replay)
 {
     const struct sbt_map *objects = &replay->objects;
@@ -31,10 +35,6 @@ bool cuda_physical_any(const struct cuda_replay *replay)
             return true;
     return false;
 }
-
-/* Another process's memory, of which the trace does not know the size: it is made when it is first
- * mapped. */
-#define IMPORTED ((CUmemGenericAllocationHandle)1)
 
 static int set_physical(struct cuda_args *args, uint32_t slot, CUmemGenericAllocationHandle handle)
 {

@@ -61,12 +61,35 @@ static void set_graph(CUgraphNode node, CUgraph graph)
         handle->user = graph;
 }
 
+/* Is it of a conditional node? How often such a one runs in a launch nobody is told. */
+static bool is_body(CUgraph graph)
+{
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_GRAPH, CUDA_SLOT(graph));
+
+    return handle && handle->user;
+}
+
+static bool copies_for_program(CUgraphNode node)
+{
+    CUgraphNodeType type;
+    CUDA_MEMCPY3D copy;
+
+    return real.cuGraphNodeGetType(node, &type) == CUDA_SUCCESS &&
+           type == CU_GRAPH_NODE_TYPE_MEMCPY &&
+           real.cuGraphMemcpyNodeGetParams(node, &copy) == CUDA_SUCCESS &&
+           (cuda_copy_is_host(&real, copy.srcMemoryType, copy.srcDevice) ||
+            cuda_copy_is_host(&real, copy.dstMemoryType, copy.dstDevice));
+}
+
 void cuda_after_node_made(struct tsm_call *call, bool ok, const CUgraphNode *node, CUgraph graph,
                           const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
                           size_t count)
 {
     if (ok)
         set_graph(*node, graph);
+    if (ok && is_body(graph) && copies_for_program(*node))
+        tsm_call_flag(call, SBT_RECORD_TAINTS);
     cuda_after_dependencies(call, ok, dependencies, edges, count);
 }
 

@@ -112,6 +112,11 @@ static void show(struct shown *shown, const CUgraphNodeParams *p)
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         shown->dst = p->free.dptr;
         break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: /* its graphs are in `list`: append_bodies() */
+        add_object(shown, CUDA_OBJECT_CONTEXT, p->conditional.ctx);
+        plain->conditional.phGraph_out = NULL;
+        plain->conditional.ctx = NULL;
+        return;
     }
     memset(plain->reserved1, 0, sizeof(plain->reserved1)); /* nothing else is in it */
 }
@@ -120,8 +125,7 @@ static void show(struct shown *shown, const CUgraphNodeParams *p)
 static bool is_unmodelled(CUgraphNodeType type)
 {
     return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL ||
-           type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT || type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP ||
-           type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+           type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT || type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
 }
 
 /* Fields function to arguments. */
@@ -162,6 +166,24 @@ static void append_copied(struct tsm_call *call, const void *data, size_t size)
     tsm_call_bytes(call, copy, copy ? size : 0);
 }
 
+/* The graphs that came with a conditional node, as ids (u32 each). What they copy from or to the
+ * program is not known at launches: see cuda_after_node_made(). */
+static void append_bodies(struct tsm_call *call, const CUDA_CONDITIONAL_NODE_PARAMS *p)
+{
+    size_t count = p->phGraph_out ? p->size : 0;
+    uint32_t *ids = count ? tsm_call_scratch(call, count * sizeof(*ids)) : NULL;
+
+    if (count && !ids)
+        tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
+    for (size_t i = 0; ids && i < count; i++) {
+        struct tsm_handle *handle =
+            tsm_handle_add(SBT_API_CUDA, CUDA_OBJECT_GRAPH, CUDA_SLOT(p->phGraph_out[i]));
+        handle->user = handle;
+        ids[i] = handle->id;
+    }
+    tsm_call_bytes(call, ids, ids ? count * sizeof(*ids) : 0);
+}
+
 /* All fields; `p` NULL: the call failed. */
 static void append(struct tsm_call *call, const CUgraphNodeParams *p)
 {
@@ -183,7 +205,10 @@ static void append(struct tsm_call *call, const CUgraphNodeParams *p)
     tsm_call_slot(call, shown.host_src);
     append_copied(call, p ? shown.plain.reserved1 : NULL, sizeof(p->reserved1));
     append_copied(call, shown.objects, shown.object_count * sizeof(shown.objects[0]));
-    append_copied(call, shown.list, shown.list_size);
+    if (p && p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        append_bodies(call, &p->conditional);
+    else
+        append_copied(call, shown.list, shown.list_size);
 }
 
 void cuda_after_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNode node,

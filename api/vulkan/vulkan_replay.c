@@ -19,12 +19,14 @@ static void backend_close(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
 
-    vkr_hold_finish(r);
     vkr_look_finish(r->look);
     vkr_shaders_finish(r);
+    vkr_hold_finish(r);
     vkr_objects_finish(r);
+    vkr_show_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
+    vkr_opaque_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
     vkr_needs_finish(r);
@@ -214,6 +216,7 @@ static uint64_t backend_looked(struct tsm_backend_state *state)
 
 static int backend_ended(struct tsm_backend_state *state)
 {
+    vkr_show_hold(&state->replay);
     return vkr_shaders_check(&state->replay);
 }
 

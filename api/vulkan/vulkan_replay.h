@@ -112,6 +112,7 @@ struct vkr_device {
     VkPhysicalDeviceLimits limits;
     uint64_t id;
     bool can_place;               /* memory at chosen addresses */
+    bool can_choose;              /* the driver chooses addresses again */
     uint32_t recorded_type_count; /* 0: not in the trace */
     VkMemoryPropertyFlags recorded_types[VK_MAX_MEMORY_TYPES];
     struct vkr_queue queue; /* one of its queues: for what windows and copies need */
@@ -235,6 +236,21 @@ int vkr_copy_fill(struct vkr_memory *m, uint8_t value);
 /* May copies reach it? Makes the alias. */
 void vkr_copy_prepare(struct vkr_memory *m);
 
+/* ---- addresses that the driver chooses again (vulkan_replay_opaque.c) ---- */
+
+struct vkr_opaque {
+    struct sbt_map buffers, memories; /* id -> what the driver said */
+};
+
+int vkr_opaque_plan(struct vkr *r, struct vkr_call *c);
+/* True: the device can, and *info (its chain) asks for that now. */
+bool vkr_opaque_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
+                       VkPhysicalDevice physical, const VkDeviceCreateInfo *info);
+int vkr_opaque_buffer(struct vkr_call *c, VkBufferCreateInfo *info);
+/* True: the memory will lie where its buffers' addresses were. */
+bool vkr_opaque_memory(struct vkr_call *c, VkMemoryAllocateInfo *info);
+void vkr_opaque_finish(struct vkr *r);
+
 /* ---- memory at its recorded address (vulkan_replay_place.c) ---- */
 
 struct vkr_places {
@@ -247,6 +263,8 @@ int vkr_place_plan(struct vkr *r, struct vkr_call *c);
 int vkr_place_address(struct vkr *r, uint64_t buffer, uint64_t address);
 /* Before the driver is opened. */
 void vkr_place_take(struct vkr *r);
+/* They are not needed: the driver chooses the addresses itself. */
+void vkr_place_give_back(struct vkr *r);
 void vkr_places_finish(struct vkr *r);
 /* Is the device one whose memory can be placed, and is there any to place? */
 bool vkr_place_wanted(const struct vkr *r, const struct vk_instance_dispatch *instance,
@@ -423,6 +441,7 @@ struct vkr {
     struct vkr_objects objects;
     struct vkr_memories memories;
     struct vkr_addresses addresses;
+    struct vkr_opaque opaque;
     struct vkr_places places;
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */

@@ -2,7 +2,7 @@
  *
  * Devices, made as recorded, and their queues.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_look.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,9 @@ static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info, bool 
 
     if (!d)
         return tsm_fail(TSM_E_MEMORY, "no memory for a device");
+    d->can_choose = vkr_opaque_wanted(c->r, instance, a->physicalDevice, info);
+    if (d->can_choose)
+        vkr_place_give_back(c->r);
     result = instance->f.vkCreateDevice(a->physicalDevice, info, NULL, &device);
     if (result < 0) {
         free(d);
@@ -86,6 +89,7 @@ static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info, bool 
 
 int vkr_create_device(struct vkr_call *c)
 {
+    static const char *const windows[] = {VK_KHR_SWAPCHAIN_EXTENSION_NAME, NULL};
     const struct vk_args_vkCreateDevice *a = (const void *)c->args;
     VkDeviceCreateInfo info = *a->pCreateInfo;
     struct vkr_object physical = {0};
@@ -108,6 +112,9 @@ int vkr_create_device(struct vkr_call *c)
                                   places ? VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME : NULL,
                                   device_has);
     if (!error)
+        error = vkr_show_extend(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
+                                windows, device_has);
+    if (!error)
         error = make_device(c, &info, places);
     c->owner = NULL;
     return error;
@@ -117,6 +124,7 @@ void vkr_device_close(struct vkr *r, struct vkr_device *d)
 {
     if (!d)
         return;
+    vkr_show_device_gone(r, d);
     if (d->pool)
         d->dispatch.f.vkDestroyCommandPool(d->dispatch.device, d->pool, NULL);
     d->dispatch.f.vkDestroyDevice(d->dispatch.device, NULL);

@@ -3,7 +3,7 @@
  * Instances and devices: made as recorded, without the layers of the recording and without what
  * only windows need.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_look.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +270,8 @@ out:
 
 int vkr_create_instance(struct vkr_call *c)
 {
+    static const char *const windows[] = {VK_KHR_SURFACE_EXTENSION_NAME,
+                                          VK_KHR_XCB_SURFACE_EXTENSION_NAME, NULL};
     struct vk_args_vkCreateInstance *a = (void *)c->args;
     VkInstanceCreateInfo info = *a->pCreateInfo;
     int error;
@@ -282,6 +284,9 @@ int vkr_create_instance(struct vkr_call *c)
         error = vkr_filter_extensions(
             c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
             c->r->options->validate ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : NULL, instance_has);
+    if (!error)
+        error = vkr_show_extend(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
+                                windows, instance_has);
     if (!instance_has(c, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME))
         info.flags &= ~(VkInstanceCreateFlags)VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     return error ? error : make_instance(c, &info);
@@ -322,6 +327,7 @@ int vkr_destroy_instance(struct vkr_call *c)
     for (struct vkr_object *o = c->r->objects.first; o; o = o->next)
         if (o->type == VK_OBJECT_VkDevice && o->instance == i)
             return tsm_fail(TSM_E_FORMAT, "a device of it is still there");
+    vkr_show_instance_gone(c->r, i);
     vkr_forget(c->r, i, NULL);
     vkr_instance_close(i);
     return 0;

@@ -81,4 +81,21 @@ VkExtent3D vkr_level_extent(VkExtent3D extent, uint32_t level);
 /* Image `index` of a swapchain. False: there is none. (vulkan_replay_window.c) */
 bool vkr_swapchain_image(const struct vkr_object *swapchain, uint32_t index, struct vkr_image *out);
 
+/* The recorded VkSurfaceKHR behind it, as an id. (vulkan_replay_window.c) */
+uint64_t vkr_swapchain_surface(const struct vkr_object *swapchain);
+
+/* ---- --present (vulkan_replay_show.c): all do nothing where nothing is to be shown ------- */
+
+/* Adds what windows need to the names of extensions. `more`: ended by NULL. */
+int vkr_show_extend(struct vkr_call *c, const char *const **names, uint32_t *count,
+                    const char *const *more, bool (*has)(struct vkr_call *, const char *));
+/* The images are there when `queue` has done what it was sent. */
+int vkr_show_present(struct vkr_call *c, VkQueue queue, const VkPresentInfoKHR *info);
+/* Before they are destroyed. */
+void vkr_show_device_gone(struct vkr *r, const struct vkr_device *device);
+void vkr_show_instance_gone(struct vkr *r, const struct vkr_instance *instance);
+/* Keep the windows open for as long as was asked for. */
+void vkr_show_hold(const struct vkr *r);
+void vkr_show_finish(struct vkr *r);
+
 #endif

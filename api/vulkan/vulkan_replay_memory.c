@@ -230,7 +230,8 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
         error = vkr_import_host(c, info, m);
     if (error)
         return error;
-    place(c, info, m);
+    if (m->imported || !vkr_opaque_memory(c, info))
+        place(c, info, m);
     result = d->dispatch.f.vkAllocateMemory(d->dispatch.device, info, NULL, &m->raw);
     if (result < 0)
         return tsm_fail(TSM_E_DEVICE, "%llu bytes of memory type %u: %s",

@@ -100,9 +100,22 @@ static int note_call(struct vkr *r, struct vkr_call *c)
     case TYPE_vkBindBufferMemory2:
     case TYPE_vkBindBufferMemory2KHR:
         return vkr_place_plan(r, c);
+    case TYPE_vkGetBufferOpaqueCaptureAddress:
+    case TYPE_vkGetBufferOpaqueCaptureAddressKHR:
+    case TYPE_vkGetDeviceMemoryOpaqueCaptureAddress:
+    case TYPE_vkGetDeviceMemoryOpaqueCaptureAddressKHR:
+        return vkr_opaque_plan(r, c);
     default:
         return vkr_address_plan(r, c);
     }
+}
+
+static bool is_opaque(uint32_t type)
+{
+    return type == TYPE_vkGetBufferOpaqueCaptureAddress ||
+           type == TYPE_vkGetBufferOpaqueCaptureAddressKHR ||
+           type == TYPE_vkGetDeviceMemoryOpaqueCaptureAddress ||
+           type == TYPE_vkGetDeviceMemoryOpaqueCaptureAddressKHR;
 }
 
 static bool is_looked_at(uint32_t type)
@@ -112,7 +125,7 @@ static bool is_looked_at(uint32_t type)
            type == TYPE_vkBindBufferMemory || type == TYPE_vkBindBufferMemory2 ||
            type == TYPE_vkBindBufferMemory2KHR || type == TYPE_vkCreateBuffer ||
            type == TYPE_vkGetBufferDeviceAddress || type == TYPE_vkGetBufferDeviceAddressKHR ||
-           type == TYPE_vkGetBufferDeviceAddressEXT;
+           type == TYPE_vkGetBufferDeviceAddressEXT || is_opaque(type);
 }
 
 int vkr_need_plan(struct vkr *r, const struct sbt_record *record)

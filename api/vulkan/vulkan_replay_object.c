@@ -3,7 +3,7 @@
  * Recorded ids and what stands for them now. An object that is gone is not found any more: a
  * damaged trace that uses it is refused before a driver sees it.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_look.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,12 +174,18 @@ static void destroy(struct vkr *r, struct vkr_object *o)
             &args);
 }
 
+static void close_instance(struct vkr *r, struct vkr_instance *instance)
+{
+    vkr_show_instance_gone(r, instance);
+    vkr_instance_close(instance);
+}
+
 static void close_object(struct vkr *r, struct vkr_object *o)
 {
     if (o->type == VK_OBJECT_VkDevice)
         vkr_device_close(r, o->device);
     else if (o->type == VK_OBJECT_VkInstance)
-        vkr_instance_close(o->instance);
+        close_instance(r, o->instance);
     else
         destroy(r, o);
     vkr_object_remove(r, o);

@@ -101,14 +101,21 @@ void vkr_place_take(struct vkr *r)
     }
 }
 
-void vkr_places_finish(struct vkr *r)
+void vkr_place_give_back(struct vkr *r)
 {
     struct vkr_ranges *ranges = &r->places.ranges;
 
-    for (size_t i = 0; i < ranges->count; i++)
+    for (size_t i = 0; i < ranges->count; i++) {
         if (ranges->list[i].mapped)
             munmap(ranges->list[i].mapped, ranges->list[i].end - ranges->list[i].start);
-    vkr_ranges_finish(ranges);
+        ranges->list[i].mapped = NULL;
+    }
+}
+
+void vkr_places_finish(struct vkr *r)
+{
+    vkr_place_give_back(r);
+    vkr_ranges_finish(&r->places.ranges);
     sbt_map_finish(&r->places.memories);
     sbt_map_finish(&r->places.offsets);
     sbt_map_finish(&r->places.sizes);
@@ -151,7 +158,10 @@ int vkr_create_buffer(struct vkr_call *c)
                                  : NULL;
     VkExternalMemoryBufferCreateInfo *external =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+    int error = vkr_opaque_buffer(c, info);
 
+    if (error)
+        return error;
     if (!memory || !c->owner || !c->owner->device ||
         !vkr_place_of(c->r, c->owner->device, *memory, 0))
         return vkr_call_driver(c);

@@ -96,11 +96,10 @@ void vkr_scene_finish_content(struct vkr_made *made)
 
 /* ---- descriptors ------------------------------------------------------------------------- */
 
-/* The place in the set's list for a binding and element, made when it is not there. */
-static struct vkr_descriptor *descriptor_at(struct vkr_set *set, uint32_t binding, uint32_t element)
+/* The first in the set's list that is not before this binding and element. */
+static size_t place_of(const struct vkr_set *set, uint32_t binding, uint32_t element)
 {
     size_t low = 0, high = set->count;
-    struct vkr_descriptor *list;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -110,15 +109,35 @@ static struct vkr_descriptor *descriptor_at(struct vkr_set *set, uint32_t bindin
         else
             high = middle;
     }
-    if (low < set->count && set->list[low].binding == binding && set->list[low].element == element)
-        return &set->list[low];
+    return low;
+}
+
+/* NULL: nobody has written it. */
+static struct vkr_descriptor *find_descriptor(const struct vkr_set *set, uint32_t binding,
+                                              uint32_t element)
+{
+    size_t i = place_of(set, binding, element);
+
+    return i < set->count && set->list[i].binding == binding && set->list[i].element == element
+               ? &set->list[i]
+               : NULL;
+}
+
+/* Made when it is not there. NULL: no memory. */
+static struct vkr_descriptor *descriptor_at(struct vkr_set *set, uint32_t binding, uint32_t element)
+{
+    struct vkr_descriptor *d = find_descriptor(set, binding, element);
+    size_t i = place_of(set, binding, element);
+
+    if (d)
+        return d;
     if (!grow((void **)&set->list, set->count, &set->capacity, sizeof(*set->list)))
         return NULL;
-    list = set->list;
-    memmove(&list[low + 1], &list[low], (set->count - low) * sizeof(*list));
+    d = &set->list[i];
+    memmove(d + 1, d, (set->count - i) * sizeof(*d));
     set->count++;
-    list[low] = (struct vkr_descriptor){.binding = binding, .element = element};
-    return &list[low];
+    *d = (struct vkr_descriptor){.binding = binding, .element = element};
+    return d;
 }
 
 static const VkDescriptorSetLayoutCreateInfo *layout_of(const struct vkr_scene *scene,
@@ -188,18 +207,21 @@ static bool write_set(struct vkr_scene *scene, const VkWriteDescriptorSet *w)
     return true;
 }
 
+/* Up to the first that nobody has written: how many a damaged trace names means nothing. */
 static bool copy_set(struct vkr_scene *scene, const VkCopyDescriptorSet *copy)
 {
     struct vkr_made *from = VKR_SCENE_FIND(scene, VkDescriptorSet, copy->srcSet);
     struct vkr_made *to = VKR_SCENE_FIND(scene, VkDescriptorSet, copy->dstSet);
 
     for (uint32_t i = 0; from && to && i < copy->descriptorCount; i++) {
-        struct vkr_descriptor *s =
-            descriptor_at(from->content, copy->srcBinding, copy->srcArrayElement + i);
-        struct vkr_descriptor source = s ? *s : (struct vkr_descriptor){0};
-        struct vkr_descriptor *d =
-            descriptor_at(to->content, copy->dstBinding, copy->dstArrayElement + i);
-        if (!s || !d)
+        const struct vkr_descriptor *s =
+            find_descriptor(from->content, copy->srcBinding, copy->srcArrayElement + i);
+        struct vkr_descriptor source, *d;
+        if (!s)
+            break;
+        source = *s; /* in the same list, perhaps */
+        d = descriptor_at(to->content, copy->dstBinding, copy->dstArrayElement + i);
+        if (!d)
             return false;
         source.binding = d->binding;
         source.element = d->element;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Windows. Replay shows nothing: images of its own stand for a swapchain's, and acquiring and
- * presenting signal and wait for the same semaphores on a queue. What was drawn can be looked at
- * and compared like other memory, at VKR_PLACE_WINDOW.
+ * Windows. Replay shows nothing by itself (but see vulkan_replay_show.c): images of its own stand
+ * for a swapchain's, and acquiring and presenting signal and wait for the same semaphores on a
+ * queue. What was drawn can be looked at and compared like other memory, at VKR_PLACE_WINDOW.
  */
 #include "api/vulkan/vulkan_replay_look.h"
 #include "api/vulkan/vulkan_replay_track.h"
@@ -14,6 +14,7 @@
 
 struct swapchain {
     VkImageCreateInfo info;
+    uint64_t surface; /* id */
     uint32_t families[16];
     uint32_t image_count;
     struct {
@@ -86,10 +87,13 @@ int vkr_create_swapchain(struct vkr_call *c)
     struct vkr_object *o =
         c->owner && c->owner->device ? add_window(c, VK_OBJECT_VkSwapchainKHR) : NULL;
     struct swapchain *s = o ? calloc(1, sizeof(*s)) : NULL;
+    const struct vkr_object *surface;
 
     if (!s)
         return tsm_fail(TSM_E_FORMAT, "makes no swapchain");
     fill_info(s, a->pCreateInfo);
+    surface = vkr_object_of(c->r, VK_OBJECT_VkSurfaceKHR, VKR_RAW(a->pCreateInfo->surface));
+    s->surface = surface ? surface->id : 0;
     o->user = s;
     return 0;
 }
@@ -210,6 +214,11 @@ int vkr_get_swapchain_images(struct vkr_call *c)
     return error;
 }
 
+uint64_t vkr_swapchain_surface(const struct vkr_object *swapchain)
+{
+    return ((const struct swapchain *)swapchain->user)->surface;
+}
+
 bool vkr_swapchain_image(const struct vkr_object *swapchain, uint32_t index, struct vkr_image *out)
 {
     const struct swapchain *s = swapchain->user;
@@ -264,6 +273,8 @@ int vkr_present(struct vkr_call *c)
 {
     const struct vk_args_vkQueuePresentKHR *a = (const void *)c->args;
 
-    return vkr_submit_waits(c, a->queue, a->pPresentInfo->waitSemaphoreCount,
-                            a->pPresentInfo->pWaitSemaphores);
+    int error = vkr_submit_waits(c, a->queue, a->pPresentInfo->waitSemaphoreCount,
+                                 a->pPresentInfo->pWaitSemaphores);
+
+    return error ? error : vkr_show_present(c, a->queue, a->pPresentInfo);
 }

@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/vulkan/vulkan_describe.h"
 #include "api/vulkan/vulkan_source_layer.h"
+#include "api/vulkan/vulkan_source_time.h"
 #include "base/log.h"
 #include "capture/capture.h"
 
@@ -12,6 +13,7 @@ static void forked(void)
 {
     vk_order_forget();
     vk_memory_forget();
+    vk_time_forget();
     vk_checkpoint_forget();
 }
 

@@ -8,6 +8,8 @@
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/vulkan_source_clock.h"
+#include "api/vulkan/vulkan_source_time.h"
 #include "capture/lock.h"
 #include "interpose/interpose.h"
 
@@ -86,19 +88,24 @@ static const void *without_loaders(const void *next)
     return s;
 }
 
-/* The link to the next layer, NULL when there is none: then there is no loader. Both kinds of
- * struct begin alike. */
-static VkLayerInstanceCreateInfo *find_link(const void *chain)
+/* A struct of the loader's with this function. Both kinds of struct begin alike. */
+static VkLayerInstanceCreateInfo *find_function(const void *chain, VkLayerFunction function)
 {
     const VkBaseInStructure *s = chain;
 
     for (; s; s = s->pNext) {
         const VkLayerInstanceCreateInfo *info = (const void *)s;
-        if (is_loaders(s) && info->function == VK_LAYER_LINK_INFO)
+        if (is_loaders(s) && info->function == function)
             return (
                 VkLayerInstanceCreateInfo *)(uintptr_t)info; /* the interface wants it advanced */
     }
     return NULL;
+}
+
+/* The link to the next layer, NULL when there is none: then there is no loader. */
+static VkLayerInstanceCreateInfo *find_link(const void *chain)
+{
+    return find_function(chain, VK_LAYER_LINK_INFO);
 }
 
 /* ---- instances ------------------------------------------------------------------------------ */
@@ -207,6 +214,8 @@ static void device_made(struct vk_device_state *state, VkDevice device, PFN_vkGe
     state->below = state->dispatch.f;
     if (state->direct)
         vk_direct_patch_device(state);
+    if (state->opaque_addresses)
+        vk_address_patch(state);
     if (!vk_layer_is_passive())
         vk_memory_patch(state);
     vk_device_add(&state->dispatch, device);
@@ -235,6 +244,26 @@ static void record_device(struct tsm_call *call, VkPhysicalDevice physical,
     tsm_call_commit(call);
 }
 
+/* With what lets the driver choose addresses again, if it can and the program wants any. */
+static VkResult create_device(PFN_vkCreateDevice create, VkPhysicalDevice physical,
+                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *a,
+                              VkDevice *device, struct vk_device_state *state)
+{
+    const struct vk_instance_dispatch *instance = vk_instance_of(physical);
+    VkResult result = VK_ERROR_FEATURE_NOT_PRESENT;
+    VkDeviceCreateInfo own = *info;
+    struct vk_address_room room;
+
+    state->opaque_addresses =
+        !vk_layer_is_passive() && vk_address_device(instance, physical, &own, &room);
+    if (state->opaque_addresses)
+        result = create(physical, &own, a, device);
+    if (result >= 0)
+        return result;
+    state->opaque_addresses = false;
+    return create(physical, info, a, device);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateDevice(VkPhysicalDevice physicalDevice,
                                                    const VkDeviceCreateInfo *pCreateInfo,
                                                    const VkAllocationCallbacks *pAllocator,
@@ -244,7 +273,11 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateDevice(VkPhysicalDevice physicalDevi
     VkLayerDeviceCreateInfo *link = (void *)find_link(pCreateInfo->pNext);
     PFN_vkGetInstanceProcAddr get_instance = instance->dispatch.get;
     PFN_vkGetDeviceProcAddr get = instance->dispatch.f.vkGetDeviceProcAddr;
+    VkLayerDeviceCreateInfo *data =
+        (void *)find_function(pCreateInfo->pNext, VK_LOADER_DATA_CALLBACK);
     struct vk_device_state *state = take_device();
+    VkDeviceCreateInfo info = *pCreateInfo;
+    struct vk_time_names names;
     PFN_vkCreateDevice create;
     struct tsm_call call;
     bool recorded;
@@ -259,13 +292,17 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateDevice(VkPhysicalDevice physicalDevi
     if (!create || !state)
         return VK_ERROR_INITIALIZATION_FAILED;
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkCreateDevice);
-    result = create(physicalDevice, pCreateInfo, pAllocator, pDevice);
-    if (result >= 0)
+    if (recorded)
+        vk_time_extend(instance, physicalDevice, &info, &names);
+    result = create_device(create, physicalDevice, &info, pAllocator, pDevice, state);
+    if (result >= 0) {
+        state->set_loader_data = data ? data->u.pfnSetDeviceLoaderData : NULL;
         device_made(state, *pDevice, get, physicalDevice, instance);
-    if (result >= 0)
+        vk_clock_init(state, &info);
         choose_queue(state, pCreateInfo);
-    else
+    } else {
         give_device(state);
+    }
     if (recorded)
         record_device(&call, physicalDevice, pCreateInfo, pDevice, result);
     if (recorded && result >= 0)
@@ -284,6 +321,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     if (!device)
         return;
     state = vk_state_of(device);
+    vk_time_device_gone(state);
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkDestroyDevice);
     if (recorded)
         vk_record(&call, VK_COMMAND_vkDestroyDevice, &args, true);

@@ -23,16 +23,32 @@ struct vk_instance_state {
     struct vk_instance_state *next_free;
 };
 
+/* See vulkan_source_clock.c. */
+struct vk_device_clock {
+    double period_ns;        /* of a tick */
+    bool can_compare;        /* with the host's */
+    uint64_t ticks, host_ns; /* were the same moment; host_ns 0: not asked yet */
+};
+
 struct vk_device_state {
     struct vk_device_dispatch dispatch; /* first */
     struct vk_device_functions below;   /* as they were before ours took the place of some */
     VkPhysicalDeviceMemoryProperties memory;
+    PFN_vkSetDeviceLoaderData set_loader_data; /* for command buffers of ours; NULL: no loader */
+    struct vk_device_clock clock;
+    PFN_vkGetDeviceQueue get_queue; /* behind those of vulkan_source_time.c */
+    PFN_vkGetDeviceQueue2 get_queue2;
     bool on_processor; /* the device's memory is memory of this process */
     bool has_queue;    /* it was made with one of this family, without flags */
     uint32_t queue_family;
     bool direct;
-    uint64_t sends; /* submits that were begun; atomic */
-    uint64_t seen;  /* ... and that vulkan_source_order.c has seen, under its lock */
+    bool opaque_addresses; /* the driver can choose addresses again: see vulkan_source_address.c */
+    struct {
+        PFN_vkCreateBuffer vkCreateBuffer;
+        PFN_vkAllocateMemory vkAllocateMemory;
+    } without_addresses; /* `below` before that */
+    uint64_t sends;      /* submits that were begun; atomic */
+    uint64_t seen;       /* ... and that vulkan_source_order.c has seen, under its lock */
     struct vk_device_state *next_free;
 };
 
@@ -73,6 +89,22 @@ void vk_memory_patch(struct vk_device_state *device);
 void vk_memory_device_gone(const struct vk_device_state *device);
 /* In the child of a fork: what the parent has mapped is not ours. */
 void vk_memory_forget(void);
+
+/* ---- addresses of buffers: vulkan_source_address.c ---- */
+
+/* For structs that stand for the program's in a chain. */
+struct vk_address_room {
+    _Alignas(16) uint8_t bytes[8192];
+};
+
+/* True: the device that is made with *info, which has changed, can choose addresses again. */
+bool vk_address_device(const struct vk_instance_dispatch *instance, VkPhysicalDevice physical,
+                       VkDeviceCreateInfo *info, struct vk_address_room *room);
+/* Before vk_memory_patch(). */
+void vk_address_patch(struct vk_device_state *device);
+struct vk_args_vkCreateBuffer;
+/* A buffer was made, and is recorded. */
+void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 
 /* ---- what is complete: vulkan_source_order.c ---- */
 

@@ -8,6 +8,7 @@
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_memory.h"
+#include "api/vulkan/vulkan_source_time.h"
 #include "capture/lock.h"
 
 #define QUEUE_COUNT_MAX 256u
@@ -163,6 +164,7 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
         not_sent(a->queue);
         return;
     }
+    vk_time_sent(call);
     sent(call, a->queue, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo *s = &a->pSubmits[i];
@@ -176,6 +178,7 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
                        value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, j));
     }
     check_each(a->queue);
+    vk_time_collect_some();
     tsm_checkpoint_point(false);
 }
 
@@ -187,6 +190,7 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
         not_sent(a->queue);
         return;
     }
+    vk_time_sent(call);
     sent(call, a->queue, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo2 *s = &a->pSubmits[i];
@@ -198,6 +202,7 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
                 call, s->pSignalSemaphoreInfos[j].value);
     }
     check_each(a->queue);
+    vk_time_collect_some();
     tsm_checkpoint_point(false);
 }
 
@@ -217,6 +222,8 @@ void vk_buffer_made(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkCreateBuffer *a = args;
     struct tsm_handle *handle;
 
+    if (result >= 0)
+        vk_address_of_buffer(a);
     if (result < 0 || a->pCreateInfo->usage != VK_BUFFER_USAGE_TRANSFER_DST_BIT)
         return;
     handle = handle_of(VK_OBJECT_VkBuffer, VK_RAW(*a->pBuffer));
@@ -311,6 +318,7 @@ static void report(const struct vk_device_state *device)
     struct queue last = {0};
     bool quiet;
 
+    vk_time_collect();
     if (tsm_session_settings()->readback == TSM_READBACK_OFF)
         return;
     tsm_lock_take(&lock);

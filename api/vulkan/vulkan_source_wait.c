@@ -7,6 +7,7 @@
 #include "api/vulkan/vulkan_source_memory.h"
 
 #include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/vulkan_source_time.h"
 
 #define BELOW(handle, function, ...) vk_state_of(handle)->below.function(handle, __VA_ARGS__)
 
@@ -40,7 +41,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
                                              const VkSubmitInfo *submits, VkFence fence)
 {
     vk_memory_push_work(vk_state_of(queue));
-    return look_at_each(queue, BELOW(queue, vkQueueSubmit, count, submits, fence));
+    return look_at_each(queue, vk_time_submit(queue, count, submits, fence));
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
@@ -50,7 +51,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
 
     vk_memory_push_work(vk_state_of(queue));
     next = next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR;
-    return look_at_each(queue, next(queue, count, submits, fence));
+    return look_at_each(queue, vk_time_submit2(queue, count, submits, fence, next));
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
@@ -163,6 +164,7 @@ void vk_wait_patch(struct vk_device_state *device)
 {
     struct vk_device_functions *f = &device->dispatch.f;
 
+    vk_time_patch(device);
     REPLACE(vkFlushMappedMemoryRanges, flush);
     REPLACE(vkInvalidateMappedMemoryRanges, invalidate);
     REPLACE(vkQueueSubmit, submit);

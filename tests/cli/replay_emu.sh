@@ -8,3 +8,6 @@ tsreplay -q --device=emu --dry-run t.sbt
 tsreplay -q --device=emu --json t.sbt | cut -d, -f1-4
 tsreplay -q --device=emu --check=2 t.sbt
 tsreplay -q --library=/nowhere/libcuda.so.1 t.sbt || echo "exit $?"
+tsreplay -q --screenshot=1 t.sbt || echo "exit $?"
+tsreplay -q --replace-shader=0123456789=t.sbt t.sbt || echo "exit $?"
+tsview --tree t.sbt

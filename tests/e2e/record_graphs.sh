@@ -50,3 +50,16 @@ status 0 tsdiff a.sbt b.sbt
 tsview captures.sbt >view
 grep -q 'cuStreamEndCapture.*INVALIDATED' view || fail "the broken capture is not shown"
 grep -q 'captured\]' view || fail "captured calls are not marked"
+
+# Loops and choices in a graph; their handles are arguments of kernels.
+rm -f t.sbt
+same_output conditional
+status 0 replay t.sbt
+grep -q 'all 4 checksums equal' out
+TS_EMU_NOOP=1 status 1 replay t.sbt
+
+# Threads that capture at once.
+rm -f t.sbt
+same_output capture_threads
+status 0 replay t.sbt
+grep -q 'all 96 checksums equal' out

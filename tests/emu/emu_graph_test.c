@@ -225,7 +225,7 @@ static void events_and_values(void)
 {
     CUgraph graph;
     CUgraphExec exec;
-    CUgraphNode record, write, unsupported;
+    CUgraphNode record, write, refused_node;
     CUevent event, got;
     CUdeviceptr p;
 
@@ -234,14 +234,16 @@ static void events_and_values(void)
     CUstreamBatchMemOpParams op = {
         .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = p, .value = 31}};
     CUDA_BATCH_MEM_OP_NODE_PARAMS batch = {.count = 1, .paramArray = &op};
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS semaphores = {0};
+    CUexternalSemaphore none = NULL;
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS value = {0};
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS semaphores = {&none, &value, 1};
     OK(cuGraphCreate(&graph, 0));
     OK(cuGraphAddBatchMemOpNode(&write, graph, NULL, 0, &batch));
     OK(cuGraphAddEventRecordNode(&record, graph, &write, 1, event));
     OK(cuGraphEventRecordNodeGetEvent(record, &got));
     CHECK(got == event);
-    FAILS(cuGraphAddExternalSemaphoresWaitNode(&unsupported, graph, NULL, 0, &semaphores),
-          CUDA_ERROR_NOT_SUPPORTED);
+    FAILS(cuGraphAddExternalSemaphoresWaitNode(&refused_node, graph, NULL, 0, &semaphores),
+          CUDA_ERROR_INVALID_HANDLE);
     OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
     OK(cuGraphUpload(exec, NULL));
     OK(cuGraphLaunch(exec, NULL));

@@ -249,6 +249,28 @@ static void order(void)
     vkDestroyInstance(s.instance, NULL);
 }
 
+/* Names an object with a function of the instance's, as a program does that has no need for the
+ * loader's own functions; nobody has switched the extension on. */
+static void named(void)
+{
+    VkDebugUtilsObjectNameInfoEXT info = {.sType =
+                                              VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+                                          .objectType = VK_OBJECT_TYPE_DEVICE,
+                                          .pObjectName = "named"};
+    PFN_vkGetInstanceProcAddr get;
+    PFN_vkSetDebugUtilsObjectNameEXT name;
+    struct small s;
+
+    small_init(&s, 0);
+    info.objectHandle = (uint64_t)(uintptr_t)s.device;
+    get = (PFN_vkGetInstanceProcAddr)vkGetInstanceProcAddr(s.instance, "vkGetInstanceProcAddr");
+    name = (PFN_vkSetDebugUtilsObjectNameEXT)get(s.instance, "vkSetDebugUtilsObjectNameEXT");
+    if (name)
+        name(s.device, &info);
+    small_finish(&s);
+    puts("named");
+}
+
 /* ---- queries -------------------------------------------------------------------------------- */
 
 static void queries(void)
@@ -279,6 +301,47 @@ static void queries(void)
     printf("later %d\n", times[1] >= times[0]);
     say("queries", &w);
     vkDestroyQueryPool(s.device, pool, NULL);
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
+/* ---- many commands -------------------------------------------------------------------------- */
+
+#define BATCH 1000u
+
+static uint32_t many_count = BATCH;
+
+static void print_peak(void)
+{
+    char line[128];
+    FILE *status = fopen("/proc/self/status", "re");
+
+    while (status && fgets(line, sizeof(line), status))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            fputs(line, stderr);
+    if (status)
+        fclose(status);
+}
+
+/* So many, submitted and waited for now and then; how much memory that took goes to stderr. */
+static void many(void)
+{
+    VkCommandBuffer commands;
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    commands = primary(&s);
+    for (uint32_t done = 0; done < many_count; done += BATCH) {
+        small_begin(commands);
+        for (uint32_t i = 0; i < BATCH; i++)
+            vkCmdFillBuffer(commands, w.buffer, 4 * (i % WORDS), 4, done + i);
+        TRY(vkEndCommandBuffer(commands));
+        small_run(&s, commands);
+    }
+    say("many", &w);
+    print_peak();
     words_finish(&s, &w);
     small_finish(&s);
 }
@@ -453,12 +516,24 @@ static void descriptors(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"queues", in_turn}, {"devices", devices}, {"same", same},
-             {"order", order},    {"queries", queries}, {"lost", lost},
-             {"sparse", sparse},  {"rays", rays},       {"descriptors", descriptors}};
+} modes[] = {{"queues", in_turn},
+             {"devices", devices},
+             {"same", same},
+             {"order", order},
+             {"queries", queries},
+             {"lost", lost},
+             {"many", many},
+             {"named", named},
+             {"sparse", sparse},
+             {"rays", rays},
+             {"descriptors", descriptors}};
 
 int main(int argc, char **argv)
 {
+    if (argc == 3) {
+        many_count = (uint32_t)atoi(argv[2]);
+        argc = 2;
+    }
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (argc == 2 && strcmp(argv[1], modes[i].name) == 0) {
             modes[i].run();

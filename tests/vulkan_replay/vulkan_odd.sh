@@ -28,6 +28,9 @@ odd same '' 1
 odd same same 1
 grep -q 'same 1' same.out || fail "the driver gives different handles"
 odd order '' 1
+# Of all that describes Vulkan (88 KiB) there is only what the trace needs.
+[ "$(stat -c %s order.sbt)" -lt 40000 ] || fail "$(tracesmith info order.sbt)"
+[ ! -e order.sbt.types ] || fail "what was kept for a crash is still there"
 odd queries '' 1
 odd sparse sparse 1
 odd lost lost=2 1 # the submits that were refused are not sent again
@@ -36,8 +39,24 @@ record_vulkan rays.sbt "$TEST_VULKAN/vk_odd" rays >rays.out
 status 2 tsreplay --json rays.sbt # nothing to compare
 [ "$(field out command_count)" = 1 ] || fail "$(cat out err)"
 tsview --json rays.sbt | grep -q '"maxVertex":99.*"primitiveCount":12' || fail "geometry is missing"
+record_vulkan named.sbt "$TEST_VULKAN/vk_odd" named >named.out
 
 # A device that is lost while it replays: the last submit is named.
 export TS_TEST_DRIVER=lost=3
 status 2 tsreplay devices.sbt
 grep -q 'VK_ERROR_DEVICE_LOST; last on stream' err || fail "$(cat err)"
+
+# Memory behind a descriptor: recorded, marked, refused in replay.
+export TS_TEST_DRIVER=
+record_vulkan descriptors.sbt "$TEST_VULKAN/vk_odd" descriptors >descriptors.out
+[ "$(tsview --json descriptors.sbt | head -n 1 | field /dev/stdin tainted)" -ge 1 ] || fail "not tainted"
+status 2 tsreplay descriptors.sbt
+grep -q 'imported from a file descriptor' err || fail "$(cat err)"
+
+# A driver was opened, and no instance was seen: a word at the end.
+cat >open.py <<'END'
+import ctypes
+ctypes.CDLL("libvulkan_lvp.so").vk_icdGetInstanceProcAddr
+END
+LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=opened.sbt python3 open.py 2>opened.err
+grep -qi 'vulkan' opened.err || fail "no warning: $(cat opened.err)"

@@ -24,7 +24,7 @@ dump() {
 }
 
 # After the first and the second submit.
-set -- $(seqs vkQueueSubmit)
+set -- $(seqs 'vkQueueSubmit*')
 dump "$1"
 words_are dump/buffer-1.bin 81 207
 grep -q '"name":"words"' dump/resources.json || fail "no name"
@@ -67,6 +67,23 @@ status 2 tsreplay --dump-resources=0 look.sbt
 grep -q 'neither a submit nor a command' err || fail "$(cat err)"
 status 2 tsreplay --dump-resources=99999 look.sbt
 grep -q 'there is none' err || fail "$(cat err)"
+# What is not replayed cannot be looked at; nor can many runs at a time.
+status 2 tsreplay --range=0:10 --dump-resources="$2:none" look.sbt
+grep -q 'was not replayed' err || fail "$(cat err)"
+status 2 tsreplay --check --dump-resources="$2:none" look.sbt
+# From a checkpoint, without what comes before it.
+TS_CHECKPOINT=1 record_vulkan points.sbt "$TEST_BUILD/vk_look" >points.out
+mv points.sbt look.sbt
+last=$(seqs vkQueueSubmit2KHR)
+rm -rf dump
+status 0 tsreplay --json --range="$last:" --dump-resources="$last:dump" look.sbt
+[ "$(field out jumped_count)" -ge 1 ] || fail "from the beginning: $(cat out)"
+words_are dump/buffer-1.bin 6561 16974
+set -- $(seqs vkCmdDispatch)
+rm -rf dump
+# Its command buffer was submitted before the checkpoint, too: the first submit counts.
+status 0 tsreplay --dump-resources="$2:dump" look.sbt
+words_are dump/buffer-1.bin 27 68
 # The driver is told nothing wrong by it.
 status 0 tsreplay --validate --json --dump-resources="$2:valid" look.sbt
 [ "$(field out validation_count)" = 0 ] || fail "$(cat err)"
