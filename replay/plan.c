@@ -61,6 +61,15 @@ static const struct tsm_call_description *guess_call(const struct tsm_api_descri
     return find_call(api, type);
 }
 
+/* APIs share nothing that a trace could replay: each has its own pass. */
+static bool is_others(const struct tsm_api_description *api, uint32_t type)
+{
+    for (size_t i = 0; SBT_TYPE_API(type) != (uint32_t)api->api && tsm_backends[i]; i++)
+        if (SBT_TYPE_API(type) == (uint32_t)tsm_backends[i]->description->api)
+            return true;
+    return false;
+}
+
 enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
                                       const struct sbt_record *record,
                                       const struct sbt_schema *schema)
@@ -72,6 +81,8 @@ enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
             return TSM_TREAT_UNMODELLED;
         return sbt_core_schema(SBT_TYPE_CALL(record->type)) ? TSM_TREAT_REPLAY : TSM_TREAT_SKIP;
     }
+    if (is_others(api, record->type))
+        return TSM_TREAT_OTHER;
     if (record->flags & SBT_RECORD_FAILED)
         return TSM_TREAT_SKIP;
     if (record->flags & (SBT_RECORD_TRUNCATED | SBT_RECORD_UNFINISHED))
@@ -359,6 +370,11 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     count_treatment(scan->plan, reader, record, schema, treatment);
     if (record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);
+    if (!error && treatment == TSM_TREAT_OTHER && record->stream != SBT_STREAM_NONE) {
+        bool added;
+        if (!sbt_map_insert(&scan->plan->other_streams, record->stream, &added))
+            return tsm_fail(TSM_E_MEMORY, "no memory for streams");
+    }
     if (!error && schema)
         error = note_made(scan, record, schema);
     if (!error && treatment == TSM_TREAT_REPLAY && schema)
@@ -403,5 +419,6 @@ void tsm_plan_finish(struct tsm_plan *plan)
     free(plan->is_made);
     free(plan->pulls);
     sbt_map_finish(&plan->dead);
+    sbt_map_finish(&plan->other_streams);
     memset(plan, 0, sizeof(*plan));
 }

@@ -31,6 +31,7 @@ struct tsm_plan {
     uint32_t stream_count;
     bool *is_made;       /* by stream number: a record makes it */
     uint64_t from_seq;   /* commands before this are not sent: the end of a checkpoint */
+    struct sbt_map other_streams; /* that another backend replays */
     struct sbt_map dead; /* seqs before it of memory that is made and freed: neither is needed */
     uint64_t item_count; /* MEMORY records of the checkpoint that ends there */
     uint64_t interrupted_count; /* checkpoints that begin and do not end */
@@ -47,6 +48,7 @@ enum tsm_treatment {
     TSM_TREAT_REPLAY,
     TSM_TREAT_SKIP,       /* failed in the recording, or says nothing to a GPU */
     TSM_TREAT_UNMODELLED, /* no record of this build's backend */
+    TSM_TREAT_OTHER,      /* of an API that another backend of this build replays by itself */
 };
 enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
                                       const struct sbt_record *record,

@@ -299,6 +299,41 @@ static bool has_api(struct sbt_reader *reader, uint32_t api)
     return false;
 }
 
+/* Commands of which APIs are there: a bit each. */
+static int find_commands(struct sbt_reader *reader, uint32_t *apis)
+{
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_cursor_create(&cursor, reader, NULL, 1);
+
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
+        if (record->stream != SBT_STREAM_NONE && SBT_TYPE_API(record->type) < 32)
+            *apis |= 1u << SBT_TYPE_API(record->type);
+    sbt_cursor_destroy(cursor);
+    return error;
+}
+
+int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max)
+{
+    uint32_t commands = 0;
+    size_t count = 0, kept = 0;
+    int error;
+
+    for (size_t i = 0; tsm_backends[i] && count < max; i++)
+        if (has_api(reader, (uint32_t)tsm_backends[i]->description->api))
+            names[count++] = tsm_backends[i]->description->name;
+    if (count < 2)
+        return (int)count;
+    error = find_commands(reader, &commands);
+    count = 0;
+    for (size_t i = 0; tsm_backends[i] && count < max; i++) {
+        const struct tsm_api_description *d = tsm_backends[i]->description;
+        if (has_api(reader, (uint32_t)d->api) && ++count && (commands >> d->api & 1))
+            names[kept++] = d->name;
+    }
+    return error < 0 ? error : kept ? (int)kept : 1;
+}
+
 static int choose_backend(struct tsm_replay *p)
 {
     const char *name = p->options.backend;

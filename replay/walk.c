@@ -110,7 +110,8 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
     int error = 0, equal;
 
     if (record->seq < p->plan.from_seq || !in_range(p, record) ||
-        (stream != SBT_STREAM_NONE && !in_streams(p, (uint32_t)stream)))
+        (stream != SBT_STREAM_NONE &&
+         (!in_streams(p, (uint32_t)stream) || sbt_map_find(&p->plan.other_streams, stream))))
         return 0;
     if (is_readback &&
         (stream >= p->order.track_count || p->order.tracks[stream].position < position)) {
@@ -442,8 +443,9 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
 
     if (error)
         return error;
-    if (tsm_plan_treatment(p->backend->description, record, schema) != TSM_TREAT_REPLAY) {
-        p->result.skipped_count++;
+    enum tsm_treatment treatment = tsm_plan_treatment(p->backend->description, record, schema);
+    if (treatment != TSM_TREAT_REPLAY) {
+        p->result.skipped_count += treatment != TSM_TREAT_OTHER;
         return 0;
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)

@@ -344,26 +344,84 @@ static int told(struct run *run, const struct tsm_replay_result *result)
     return only_looked ? TSM_EXIT_OK : (int)result->verdict;
 }
 
-static int replay_once(struct run *run)
+/* What several APIs gave, together: the worse verdict is the verdict. */
+static void add_result(struct tsm_replay_result *all, const struct tsm_replay_result *one,
+                       const char *api)
+{
+    bool empty = !one->command_count && !one->checksum_count;
+
+    if (!empty && (one->verdict == TSM_DIFFERENT ||
+                   (one->verdict == TSM_CANNOT_TELL && all->verdict == TSM_SAME))) {
+        all->verdict = one->verdict;
+        tsm_format(all->why, sizeof(all->why), "%s: %s", api, one->why);
+    }
+    tsm_format(all->device + strlen(all->device), sizeof(all->device) - strlen(all->device), "%s%s",
+               *all->device ? "; " : "", one->device);
+    all->command_count += one->command_count;
+    all->skipped_count += one->skipped_count;
+    all->jumped_count += one->jumped_count;
+    all->stream_count += one->stream_count;
+    all->checksum_count += one->checksum_count;
+    all->difference_count += one->difference_count;
+    all->unmodelled_count += one->unmodelled_count;
+    all->tainted_count += one->tainted_count;
+    all->translated_count += one->translated_count;
+    all->validation_count += one->validation_count;
+    all->elapsed_ns += one->elapsed_ns;
+    all->checkpoint = one->checkpoint;
+    all->checkpoint_seq = one->checkpoint_seq;
+    all->interrupted_count = one->interrupted_count;
+    if (all->recorded_ns < one->recorded_ns)
+        all->recorded_ns = one->recorded_ns;
+    for (size_t i = 0; i < sizeof(all->digest.bytes); i++)
+        all->digest.bytes[i] ^= one->digest.bytes[i];
+}
+
+static int replay_api(struct run *run, struct tsm_replay_result *result)
 {
     struct tsm_replay *replay = NULL;
-    struct tsm_replay_result result = {0};
     int error = tsm_replay_create(&replay, run->reader, &run->replay);
+
+    if (error == 0)
+        error = tsm_replay_run(replay, result);
+    tsm_replay_destroy(replay);
+    return error;
+}
+
+/* One API after the other. */
+static int replay_all(struct run *run, struct tsm_replay_result *result)
+{
+    const char *apis[TSM_REPLAY_API_MAX];
+    int count = tsm_replay_apis(run->reader, apis, TSM_REPLAY_API_MAX), error = 0;
+
+    if (count <= 1)
+        return count < 0 ? count : replay_api(run, result);
+    for (int i = 0; i < count && !error; i++) {
+        struct tsm_replay_result one = {0};
+        run->replay.backend = apis[i];
+        error = replay_api(run, &one);
+        if (!error)
+            add_result(result, &one, apis[i]);
+    }
+    return error;
+}
+
+static int replay_once(struct run *run)
+{
+    struct tsm_replay_result result = {0};
+    int error;
 
     if (run->json) {
         tsm_json_name(run->json, "differences");
         tsm_json_open(run->json, '[');
     }
-    if (error == 0)
-        error = tsm_replay_run(replay, &result);
+    error = replay_all(run, &result);
     if (run->json)
         tsm_json_close(run->json, ']');
     if (error && run->json)
         tsm_json_put_string(run->json, "error", tsm_error_message());
     tsm_progress_end();
-    int status = error ? tsm_complain_error() : told(run, &result);
-    tsm_replay_destroy(replay);
-    return status;
+    return error ? tsm_complain_error() : told(run, &result);
 }
 
 static int replay_trace(struct run *run)

@@ -91,7 +91,8 @@ struct trim {
     uint64_t time_ns;         /* where the range begins */
     uint64_t commands_before; /* commands before the range */
     struct sbt_map positions; /* stream -> position of its first command in the range */
-    struct tsm_replay *replay;
+    struct tsm_replay *replays[TSM_REPLAY_API_MAX]; /* one for each API */
+    int replay_count;
     struct tsm_keep keep;
     struct tsm_trace_copy copy;
     uint64_t item_count, item_bytes; /* of the checkpoint */
@@ -173,10 +174,12 @@ static void progress(void *user, uint64_t done, uint64_t total)
 static int run_before(struct trim *t, const struct tsm_replay_options *replay)
 {
     struct tsm_replay_result result = {0};
-    int error = tsm_replay_create(&t->replay, t->reader, replay);
+    struct tsm_replay **made = &t->replays[t->replay_count];
+    int error = tsm_replay_create(made, t->reader, replay);
 
+    t->replay_count += !error;
     if (!error)
-        error = tsm_replay_run(t->replay, &result);
+        error = tsm_replay_run(*made, &result);
     tsm_progress_end();
     if (!error && result.verdict == TSM_DIFFERENT && !t->values->keep_going)
         return tsm_fail(TSM_E_STATE,
@@ -205,7 +208,14 @@ static int replay_before(struct trim *t)
         error = tsm_locate(library, sizeof(library), TSM_PLACE_EMU);
         replay.library = library;
     }
-    return error ? error : run_before(t, &replay);
+    const char *apis[TSM_REPLAY_API_MAX];
+    int count = error ? error : tsm_replay_apis(t->reader, apis, TSM_REPLAY_API_MAX);
+    error = count < 0 ? count : 0;
+    for (int i = 0; i < count && !error; i++) {
+        replay.backend = apis[i];
+        error = run_before(t, &replay);
+    }
+    return error;
 }
 
 /* ---- the checkpoint ------------------------------------------------------------------------- */
@@ -288,8 +298,8 @@ static int write_checkpoint(struct trim *t)
     const uint64_t begin[] = {t->number, flags};
     int error = put_core(t, SBT_CORE_CHECKPOINT_BEGIN, begin, 2, NULL, 0);
 
-    if (!error)
-        error = tsm_replay_save(t->replay, &saver);
+    for (int i = 0; i < t->replay_count && !error; i++)
+        error = tsm_replay_save(t->replays[i], &saver);
     const uint64_t end[] = {t->number, flags, t->item_count, t->item_bytes};
     return error ? error : put_core(t, SBT_CORE_CHECKPOINT_END, end, 4, NULL, 0);
 }
@@ -350,7 +360,7 @@ static int write_trace(struct trim *t)
         error = write_facts(t);
     if (!error && has_before)
         error = copy_records(t, 0, t->range.seq_first, true);
-    if (!error && t->replay)
+    if (!error && t->replay_count)
         error = write_checkpoint(t);
     if (!error)
         error = copy_records(t, t->range.seq_first, t->values->whole ? 0 : t->range.seq_end, false);
@@ -402,7 +412,7 @@ static int trim(struct trim *t)
         error = look(t);
     if (!error && (t->commands_before || t->checkpoint_seq))
         error = replay_before(t);
-    if (!error && !t->replay)
+    if (!error && !t->replay_count)
         t->range.seq_first = 0; /* nothing was sent before it */
     if (!error && !t->values->whole)
         error = tsm_keep_find(&t->keep, t->reader, t->range.seq_first, t->range.seq_end);
@@ -426,7 +436,8 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     error = t.bytes ? trim(&t) : tsm_fail(TSM_E_MEMORY, "no memory to trim a trace");
     if (!error)
         tell(&t);
-    tsm_replay_destroy(t.replay);
+    for (int i = 0; i < t.replay_count; i++)
+        tsm_replay_destroy(t.replays[i]);
     tsm_keep_finish(&t.keep);
     sbt_map_finish(&t.positions);
     free(t.bytes);

@@ -219,7 +219,7 @@ static int copy_facts(struct tsm_trace_copy *copy)
 
 int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader, const char *path)
 {
-    const struct sbt_writer_options options = {.threads = 1};
+    const struct sbt_writer_options options = {.threads = 1, .level = 12}; /* nobody waits for it */
     struct sbt_session session = *sbt_reader_session(reader);
     int error;
 

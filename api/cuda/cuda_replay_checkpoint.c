@@ -109,6 +109,8 @@ static int load_allocation(struct cuda_replay *replay, const struct saved *saved
 
     if (programs)
         return load_host(replay, saved, programs);
+    if (!region && (saved->kind == SBT_MEMORY_HOST || saved->address >> 63))
+        return 0; /* of another API; released meanwhile */
     if (!region)
         return load_mapping(replay, saved);
     if (start - region->address > region->size ||

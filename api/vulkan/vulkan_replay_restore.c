@@ -217,6 +217,15 @@ int vkr_restore(struct vkr *r)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
+/* Once, after the states and before the first memory: other APIs' records may be between. */
+static int settle(struct vkr *r)
+{
+    bool must = r->must_restore;
+
+    r->must_restore = false;
+    return must ? vkr_restore(r) : 0;
+}
+
 static int load_memory(struct vkr *r, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
@@ -226,6 +235,8 @@ static int load_memory(struct vkr *r, const struct sbt_record *record)
 
     if (record->slot_count < 8 || !sbt_record_blob(record, 7, &blob) || blob.size != s[6])
         return tsm_fail(TSM_E_FORMAT, "is malformed");
+    if (s[1] != SBT_MEMORY_HOST && (s[1] != SBT_MEMORY_DEVICE || !(s[4] & VKR_PLACE)))
+        return 0; /* of another API */
     m = s[1] == SBT_MEMORY_HOST ? vkr_memory_written(r, s[4] + s[5], &offset)
                                 : vkr_memory_find(r, s[4]);
     if (s[1] != SBT_MEMORY_HOST)
@@ -235,7 +246,8 @@ static int load_memory(struct vkr *r, const struct sbt_record *record)
                    ? 0 /* of another API */
                    : tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
                               (unsigned long long)s[4]);
-    return vkr_memory_write(r, m, &blob, offset);
+    int error = settle(r);
+    return error ? error : vkr_memory_write(r, m, &blob, offset);
 }
 
 static const uint32_t types_of_states[] = {
@@ -290,17 +302,15 @@ static int set_state(struct vkr *r, const struct sbt_record *record)
 
 int vkr_checkpoint(struct vkr *r, const struct sbt_record *record)
 {
-    uint32_t call = SBT_TYPE_CALL(record->type);
-    int error = 0;
-
-    if (call == SBT_CORE_STATE)
-        return set_state(r, record);
-    if (call == SBT_CORE_CHECKPOINT_BEGIN) {
+    switch (SBT_TYPE_CALL(record->type)) {
+    case SBT_CORE_CHECKPOINT_BEGIN:
         r->must_restore = true;
         return 0;
+    case SBT_CORE_STATE:
+        return set_state(r, record);
+    case SBT_CORE_MEMORY:
+        return load_memory(r, record);
+    default:
+        return settle(r);
     }
-    if (r->must_restore)
-        error = vkr_restore(r);
-    r->must_restore = false;
-    return error || call != SBT_CORE_MEMORY ? error : load_memory(r, record);
 }

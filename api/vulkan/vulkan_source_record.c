@@ -24,9 +24,15 @@ struct recording {
 /* ---- ids --------------------------------------------------------------------------------------
  */
 
+/* Where recording has ended while the call was under way nothing has an id any more. */
 static uint64_t id_used(void *user, uint32_t type, uint64_t raw)
 {
-    return tsm_handle_id(SBT_API_VULKAN, type, raw);
+    const struct recording *r = user;
+    uint64_t id = tsm_handle_id(SBT_API_VULKAN, type, raw);
+
+    if (!id && raw && r)
+        tsm_call_flag(r->call, SBT_RECORD_UNFINISHED);
+    return id;
 }
 
 static void buffer_changed(uint32_t type)

@@ -136,6 +136,13 @@ struct tsm_replay_result {
 
 struct tsm_replay;
 
+#define TSM_REPLAY_API_MAX 8
+
+/* Names of the APIs that the trace holds commands of and that can be replayed; at most `max`. Each is
+ * replayed by itself (options.backend): they share no memory that a trace could know of. Returns their
+ * number; where there are no commands at all, the first API. Negative: the trace cannot be read. */
+int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max);
+
 /* Opens the backend and makes the plan: everything that can be refused is refused here, before
  * anything runs: another API, kernels for a GPU that is not here, a lossy trace. The reader must
  * outlive the replay. */

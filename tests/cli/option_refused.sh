@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Options are exact; what is wrong with one is said in one line.
 for words in --stack --limt=3 -Z --limit --limit=x --limit=-1 --color=blue --stacks=1 --range=5 \
-    --range=7:7 --streams=1, --streams=a '--range 1s:1ms'; do
+    --range=7:7 --streams=1, --streams=a '--range 1s:1ms' --range=frames:0:5 --range=submits:7:7 --range=label:; do
     tsview $words t.sbt || echo "exit $?"
 done
 tsview || echo "exit $?"

@@ -28,7 +28,7 @@ results() {
 }
 
 record_vulkan t.sbt "$TEST_BUILD/vk_rounds" 40 >/dev/null
-for range in submits:12:18 submits:5:30 submits:30:; do
+for range in submits:12:18 submits:5:30 submits:31:; do
     cut t.sbt $range
     results t.sbt --range $range >whole.results
     results part.sbt >part.results
@@ -47,9 +47,9 @@ cut first.sbt submits:3:5
 alone 2
 
 # A trace that has none gets a checkpoint.
-status 0 tracesmith trim --whole --range submits:25: -o with.sbt t.sbt
+status 0 tracesmith trim --whole --range submits:26: -o with.sbt t.sbt
 all_equal 70 with.sbt
-all_equal 4 with.sbt --range submits:26:28
+all_equal 4 with.sbt --range submits:27:29
 [ "$(field out jumped_count)" = 25 ] || fail "not from the new checkpoint: $(cat out)"
 
 # What is wrong before the range is not noticed in the part, what is wrong inside is.
@@ -60,7 +60,7 @@ for tool in vkcube Xvfb xvfb-run; do
     command -v $tool >/dev/null || exit 0
 done
 xvfb-run -a -s '-screen 0 640x480x24' env LD_PRELOAD="$TEST_CAPTURE" TS_OUTPUT=cube.sbt \
-    TS_CHECKSUM=submit vkcube --c 300 --present_mode 0 >cube.out 2>&1 || fail "$(cat cube.out)"
+    TS_CHECKSUM=submit vkcube --c 600 --present_mode 0 >cube.out 2>&1 || fail "$(cat cube.out)"
 cut cube.sbt frames:100:110
 alone 20 # ten submits, ten presents
 [ "$(field out checksum_count)" = 10 ] || fail "not each submit was compared: $(cat out)"
