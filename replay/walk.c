@@ -452,7 +452,8 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
         return do_core(p, record, schema);
     if (record->seq < p->plan.from_seq)
         return do_early(p, record, schema);
-    if (!is_needed(p, record)) {
+    /* Waits, too, behind a stream's last command: what the host writes next relies on them. */
+    if (schema->kind != SBT_KIND_SYNC && !is_needed(p, record)) {
         p->result.skipped_count++;
         return 0;
     }

@@ -123,7 +123,8 @@ struct cuda_stream_state {
     CUcontext context;
     struct cuda_bytes *sent; /* until the stream has been waited for */
     uint64_t sent_size;
-    struct cuda_bytes *received; /* readbacks, oldest first */
+    pthread_mutex_t received_lock; /* the stream's thread adds while another one asks */
+    struct cuda_bytes *received;   /* readbacks, oldest first */
     struct cuda_bytes *received_last;
     uint64_t received_size;
 };

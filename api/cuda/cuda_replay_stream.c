@@ -44,10 +44,10 @@ struct cuda_stream_state *cuda_stream_find(struct cuda_replay *replay, uint32_t 
     pthread_mutex_lock(&replay->streams_lock);
     if (number < replay->stream_capacity || (number < 0x10000000u && grow(replay, number))) {
         stream = replay->streams[number];
-        if (!stream)
-            stream = replay->streams[number] = calloc(1, sizeof(*stream));
-        if (stream)
+        if (!stream && (stream = replay->streams[number] = calloc(1, sizeof(*stream)))) {
             stream->number = number;
+            pthread_mutex_init(&stream->received_lock, NULL);
+        }
     }
     pthread_mutex_unlock(&replay->streams_lock);
     return stream;
@@ -70,6 +70,7 @@ void cuda_streams_finish(struct cuda_replay *replay)
             continue;
         free_list(stream->sent);
         free_list(stream->received);
+        pthread_mutex_destroy(&stream->received_lock);
         free(stream);
     }
     free(replay->streams);
@@ -121,18 +122,20 @@ void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, u
 {
     struct cuda_bytes *bytes;
 
-    /* Not every recording asks for them. */
-    while (stream->received && stream->received_size > RECEIVED_MAX)
-        drop_first(stream);
     if (size > SIZE_MAX - sizeof(*bytes) || !(bytes = malloc(sizeof(*bytes) + size)))
         return NULL;
     *bytes = (struct cuda_bytes){.position = position, .size = size, .address = address};
+    pthread_mutex_lock(&stream->received_lock);
+    /* Not every recording asks for them. */
+    while (stream->received && stream->received_size > RECEIVED_MAX)
+        drop_first(stream);
     if (stream->received_last)
         stream->received_last->next = bytes;
     else
         stream->received = bytes;
     stream->received_last = bytes;
     stream->received_size += size;
+    pthread_mutex_unlock(&stream->received_lock);
     return bytes->own;
 }
 
@@ -159,16 +162,21 @@ static void drop_told(struct cuda_stream_state *stream)
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                          const uint8_t **data, uint64_t *size)
 {
+    int error = TSM_E_NOT_FOUND;
+
+    pthread_mutex_lock(&stream->received_lock);
     drop_told(stream);
-    for (struct cuda_bytes *b = stream->received; b && b->position <= position; b = b->next) {
+    for (struct cuda_bytes *b = stream->received; b && error && b->position <= position;
+         b = b->next) {
         if (b->position != position || (b->address && b->address != address))
             continue;
         b->is_told = true;
         *data = b->own;
         *size = b->size;
-        return 0;
+        error = 0;
     }
-    return TSM_E_NOT_FOUND;
+    pthread_mutex_unlock(&stream->received_lock);
+    return error;
 }
 
 /* ---- captured ones ------------------------------------------------------------------------ */

@@ -18,10 +18,11 @@ mkdir -p "$build"
 exec 8> "$build/lock" # tests of one series share what is built
 flock 8
 cp -ru "$tests/../include" "$tests/../grtrace" "$tests" "$build/"
+symbols= # of grtrace.ko, once it is made
 for folder in grtrace tests/mockgpu tests/bench; do
-    make -s -C "$kernel/headers" "M=$build/$folder" \
-        "KBUILD_EXTRA_SYMBOLS=$build/grtrace/Module.symvers" modules 2>&1 |
+    make -s -C "$kernel/headers" "M=$build/$folder" "KBUILD_EXTRA_SYMBOLS=$symbols" modules 2>&1 |
         { grep -v '^Skipping BTF' || true; }
+    symbols=$build/grtrace/Module.symvers
 done
 make -s -C "$build/tests"
 flock -u 8
