@@ -310,6 +310,20 @@ bool vkr_cut_wanted(const struct vkr_call *c)
     return look && look->is_command && look->submit_seq == c->record->seq;
 }
 
+static uint64_t cut_buffer(const struct vkr_look *look)
+{
+    return look->primary ? look->primary : look->command_buffer;
+}
+
+uint64_t vkr_cut_seq(const struct vkr_call *c, uint64_t command_buffer)
+{
+    const struct vkr_look *look = c->r->look;
+
+    if (!vkr_cut_wanted(c) || command_buffer != cut_buffer(look))
+        return UINT64_MAX;
+    return look->primary ? look->execute_seq : look->wanted->dump_seq;
+}
+
 /* In the batch that has it: nothing behind it, no signals. */
 static bool cut_batch(VkSubmitInfo *info, VkCommandBuffer from, VkCommandBuffer to)
 {
@@ -363,9 +377,8 @@ int vkr_cut_submit(struct vkr_call *c)
 {
     struct vkr_look *look = c->r->look;
     struct cut cut = {.r = c->r, .device = c->owner ? c->owner->device : NULL};
-    uint64_t id = look->primary ? look->primary : look->command_buffer;
-    const struct vkr_object *primary = vkr_object_find(c->r, VK_OBJECT_VkCommandBuffer, id);
-    const struct vkr_made *made;
+    const struct vkr_object *primary =
+        vkr_object_find(c->r, VK_OBJECT_VkCommandBuffer, cut_buffer(look));
     VkCommandBuffer anew = VK_NULL_HANDLE;
     int error;
 
@@ -375,9 +388,6 @@ int vkr_cut_submit(struct vkr_call *c)
     if (error)
         return error;
     cut.scene = look->scene;
-    made = vkr_scene_find(cut.scene, VK_OBJECT_VkCommandBuffer, id);
-    cut.scene->cut = made ? made->content : NULL;
-    cut.scene->cut_seq = look->primary ? look->execute_seq : look->wanted->dump_seq;
     error = record_anew(&cut, &anew);
     if (error)
         return error;

@@ -295,8 +295,6 @@ int vkr_dump(struct vkr *r, const struct sbt_record *submit)
         error = vkr_scene_create(&r->look->scene, r, submit->seq);
     d->scene = r->look->scene;
     if (!error)
-        error = vkr_scene_submit(d->scene, submit);
-    if (!error)
         error = dump_all(d, submit);
     tsm_buffer_finish(&d->json.out);
     sbt_map_finish(&d->used);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/vulkan_replay_track.h"
 #include "api/vulkan/vulkan_texel.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -316,24 +317,33 @@ static int dump_part(struct vkr_dump *d, const struct vkr_object *o, const struc
     return error;
 }
 
+static VkImageLayout image_layout(const struct vkr_fact_image *fact, const VkImageCreateInfo *info,
+                                  VkImageAspectFlags aspect, uint32_t level, uint32_t layer)
+{
+    uint32_t plane =
+        vkr_plane_aspects(fact->aspects, 1) == aspect ? vkr_plane_count(fact->aspects) - 1 : 0;
+    uint32_t layout = fact->layouts[((size_t)plane * fact->levels + level) * fact->layers + layer];
+
+    return layout == VK_IMAGE_LAYOUT_UNDEFINED ? info->initialLayout : (VkImageLayout)layout;
+}
+
 static int dump_parts(struct vkr_dump *d, const struct vkr_made *made, const struct vkr_object *o,
                       const VkImageCreateInfo *info)
 {
-    const struct vkr_layouts *layouts = made->content;
-    VkImageAspectFlags aspects = vk_aspects_of(info->format);
+    const struct vkr_fact_image *fact = o->fact;
     int error = 0;
 
     vkr_json_open(&d->json, "parts", '[');
-    for (uint32_t level = 0; level < layouts->levels; level++)
-        for (uint32_t layer = 0; layer < layouts->layers; layer++)
-            for (VkImageAspectFlags one = 1; one <= aspects && !error; one <<= 1) {
+    for (uint32_t level = 0; level < fact->levels; level++)
+        for (uint32_t layer = 0; layer < fact->layers; layer++)
+            for (VkImageAspectFlags one = 1; one <= fact->aspects && !error; one <<= 1) {
                 struct part p = {made,
                                  {(VkImage)(uintptr_t)o->raw, info->format, info->extent,
-                                  layouts->at[level * layouts->layers + layer]},
+                                  image_layout(fact, info, one, level, layer)},
                                  level,
                                  layer,
                                  one};
-                if (aspects & one)
+                if (fact->aspects & one)
                     error = dump_part(d, o, &p);
             }
     vkr_json_close(&d->json, ']');
@@ -341,12 +351,11 @@ static int dump_parts(struct vkr_dump *d, const struct vkr_made *made, const str
 }
 
 /* NULL: it can be copied. */
-static const char *why_not(const struct vkr_made *made, const struct vkr_object *o,
-                           const VkImageCreateInfo *info)
+static const char *why_not(const struct vkr_object *o, const VkImageCreateInfo *info)
 {
     if (!o || !o->device)
         return "it is gone";
-    if (!made->content)
+    if (!o->fact)
         return "it has too many levels or layers";
     if (info->samples != VK_SAMPLE_COUNT_1_BIT)
         return "it has several samples a texel, which cannot be copied";
@@ -364,7 +373,7 @@ static int dump_image(struct vkr_dump *d, const struct vkr_made *made)
 
     if (!vkr_scene_image(d->scene, made->id, &info))
         return 0;
-    why = why_not(made, o, &info);
+    why = why_not(o, &info);
     vkr_json_open(&d->json, NULL, '{');
     vkr_dump_made(d, made);
     vkr_json_enum(&d->json, "format", d->r->reader, "VkFormat", info.format);

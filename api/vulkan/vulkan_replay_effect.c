@@ -9,6 +9,7 @@
 #include <string.h>
 
 struct effect {
+    uint64_t seq;        /* of the command */
     enum sbt_state kind; /* EVENT, QUERY or LAYOUT */
     uint32_t value;
     struct vkr_part part; /* LAYOUT; of others `image` is the object, levels are queries */
@@ -39,9 +40,9 @@ static struct vkr_object *commands_of(struct vkr_call *c)
     return c->owner && c->owner->type == VK_OBJECT_VkCommandBuffer ? c->owner : NULL;
 }
 
-static int add(struct vkr_object *commands, const struct effect *effect)
+static int add(struct vkr_call *c, const struct effect *effect)
 {
-    struct effects *all = commands->fact;
+    struct effects *all = c->owner->fact;
 
     if (!all || all->count == all->capacity) {
         size_t count = all ? all->count : 0, more = count ? count * 2 : 8;
@@ -50,9 +51,10 @@ static int add(struct vkr_object *commands, const struct effect *effect)
             return tsm_fail(TSM_E_MEMORY, "no memory to follow a command buffer");
         grown->count = count;
         grown->capacity = more;
-        commands->fact = all = grown;
+        c->owner->fact = all = grown;
     }
-    all->list[all->count++] = *effect;
+    all->list[all->count] = *effect;
+    all->list[all->count++].seq = c->record->seq;
     return 0;
 }
 
@@ -75,7 +77,7 @@ static int add_layout(struct vkr_call *c, uint64_t image, const VkImageSubresour
                             .part = {o ? o->id : 0, range->aspectMask, range->baseMipLevel,
                                      range->levelCount, range->baseArrayLayer, range->layerCount}};
 
-    return o && from != to ? add(c->owner, &effect) : 0;
+    return o && from != to ? add(c, &effect) : 0;
 }
 
 static int barriers(struct vkr_call *c, uint32_t count, const VkImageMemoryBarrier *list)
@@ -202,12 +204,12 @@ static int begin_pass(struct vkr_call *c, const VkRenderPassBeginInfo *info)
         if (!part)
             continue;
         effect.part = *part;
-        error = add(c->owner, &effect);
+        error = add(c, &effect);
         if (error || finals->list[i].stencil == finals->list[i].layout)
             continue;
         effect.part.aspects = VK_IMAGE_ASPECT_STENCIL_BIT;
         effect.value = (uint32_t)finals->list[i].stencil;
-        error = add(c->owner, &effect);
+        error = add(c, &effect);
     }
     return error;
 }
@@ -219,7 +221,7 @@ static int add_event(struct vkr_call *c, VkEvent event, bool is_set)
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(event));
     struct effect effect = {.kind = SBT_STATE_EVENT, .value = is_set, .part.image = o ? o->id : 0};
 
-    return o ? add(c->owner, &effect) : 0;
+    return o ? add(c, &effect) : 0;
 }
 
 static int add_queries(struct vkr_call *c, VkQueryPool pool, uint32_t first, uint32_t count,
@@ -230,7 +232,7 @@ static int add_queries(struct vkr_call *c, VkQueryPool pool, uint32_t first, uin
                             .value = state,
                             .part = {.image = o ? o->id : 0, .level = first, .level_count = count}};
 
-    return o ? add(c->owner, &effect) : 0;
+    return o ? add(c, &effect) : 0;
 }
 
 static int execute(struct vkr_call *c)
@@ -243,7 +245,7 @@ static int execute(struct vkr_call *c)
             vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(a->pCommandBuffers[i]));
         const struct effects *all = o && o != c->owner ? o->fact : NULL;
         for (size_t j = 0; all && j < all->count && !error; j++)
-            error = add(c->owner, &all->list[j]);
+            error = add(c, &all->list[j]);
     }
     return error;
 }
@@ -389,11 +391,11 @@ static void apply(struct vkr *r, const struct effect *e)
     }
 }
 
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands)
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, uint64_t last_seq)
 {
     const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
     const struct effects *all = o ? o->fact : NULL;
 
-    for (size_t i = 0; all && i < all->count; i++)
+    for (size_t i = 0; all && i < all->count && all->list[i].seq <= last_seq; i++)
         apply(r, &all->list[i]);
 }

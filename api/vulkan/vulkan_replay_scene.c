@@ -60,7 +60,7 @@ static bool note_made(void *user, uint32_t type, uint64_t id, uint64_t raw)
                               .index = index,
                               .args = m->args};
     *place = (uint64_t)(uintptr_t)made;
-    return add_to_list(m->scene, made) && vkr_scene_begin_content(m->scene, made);
+    return add_to_list(m->scene, made) && vkr_scene_begin_content(made);
 }
 
 static int note_create(struct vkr_scene *scene, struct making *m)
@@ -210,11 +210,6 @@ const struct sbt_record *vkr_scene_command(struct vkr_scene *scene, uint64_t seq
     return record_at(scene->commands, seq);
 }
 
-int vkr_scene_submit(struct vkr_scene *scene, const struct sbt_record *submit)
-{
-    return note_changed_by(scene, submit);
-}
-
 /* ---- submits ----------------------------------------------------------------------------- */
 
 struct each {
@@ -310,21 +305,4 @@ uint32_t vkr_scene_subpass_count(const struct vkr_scene *scene, uint64_t render_
     if (made->call == TYPE_vkCreateRenderPass)
         return ((const struct vk_args_vkCreateRenderPass *)made->args)->pCreateInfo->subpassCount;
     return ((const struct vk_args_vkCreateRenderPass2 *)made->args)->pCreateInfo->subpassCount;
-}
-
-uint32_t vkr_scene_attachments(const struct vkr_scene *scene, const VkRenderPassBeginInfo *begin,
-                               const VkImageView **views)
-{
-    const struct vkr_made *made = VKR_SCENE_FIND(scene, VkFramebuffer, begin->framebuffer);
-    const VkRenderPassAttachmentBeginInfo *given =
-        vkr_chain_find(begin->pNext, VK_STRUCTURE_TYPE_RENDER_PASS_ATTACHMENT_BEGIN_INFO);
-    const VkFramebufferCreateInfo *info =
-        made ? ((const struct vk_args_vkCreateFramebuffer *)made->args)->pCreateInfo : NULL;
-
-    if (given && given->pAttachments) {
-        *views = given->pAttachments;
-        return given->attachmentCount;
-    }
-    *views = info ? info->pAttachments : NULL;
-    return *views ? info->attachmentCount : 0;
 }

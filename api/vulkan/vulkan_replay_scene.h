@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the trace says of objects up to a record: how they were made, what is in descriptor sets and
- * command buffers, in which layout images are. Read from the trace by itself when something is to
+ * command buffers. Read from the trace by itself when something is to
  * be looked at, so that a replay that looks at nothing pays nothing. Objects go by their recorded
  * ids; those that are gone are kept, because what was made of them may live.
  */
@@ -18,7 +18,7 @@ struct vkr_made {
     uint32_t index;   /* among those that the record made */
     const void *args; /* struct vk_args_* of that command; handles in it are ids */
     const char *name; /* by the program; NULL: none */
-    void *content;    /* struct vkr_set, vkr_commands, vkr_layouts; NULL: none of it */
+    void *content;    /* struct vkr_set, vkr_commands; NULL: none of it */
 };
 
 struct vkr_descriptor {
@@ -36,25 +36,10 @@ struct vkr_set {
     size_t count, capacity;
 };
 
-/* A command moves a part of an image into a layout. */
-struct vkr_transition {
-    uint64_t seq, image;
-    VkImageSubresourceRange range;
-    VkImageLayout layout;
-};
-
 /* What was recorded into a command buffer since it was begun, vkBeginCommandBuffer first. */
 struct vkr_commands {
     uint64_t *seqs;
     size_t count, capacity;
-    struct vkr_transition *transitions;
-    size_t transition_count, transition_capacity;
-};
-
-/* By level, then by layer. */
-struct vkr_layouts {
-    uint32_t levels, layers;
-    VkImageLayout at[];
 };
 
 struct vkr_scene {
@@ -66,8 +51,6 @@ struct vkr_scene {
     struct sbt_map places;       /* type << 48 | id -> struct vkr_made */
     struct vkr_made **list;      /* in order of making */
     size_t count, capacity;
-    const struct vkr_commands *cut; /* this one is carried out up to cut_seq only; NULL: all are */
-    uint64_t cut_seq;
 };
 
 /* Up to the record `until` without it. */
@@ -81,9 +64,6 @@ struct vkr_made *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, ui
 const struct sbt_record *vkr_scene_record(struct vkr_scene *scene, uint64_t seq);
 /* The same, valid until the next call of this one: for who goes through a command buffer. */
 const struct sbt_record *vkr_scene_command(struct vkr_scene *scene, uint64_t seq);
-/* The layouts of images after a submit, up to the cut. */
-int vkr_scene_submit(struct vkr_scene *scene, const struct sbt_record *submit);
-
 /* Each primary command buffer of a submit, in order; `visit` false: no more. */
 int vkr_scene_each_submitted(struct vkr_scene *scene, const struct sbt_record *submit,
                              bool (*visit)(void *user, uint64_t command_buffer), void *user);
@@ -93,8 +73,4 @@ bool vkr_scene_image(const struct vkr_scene *scene, uint64_t image, VkImageCreat
 /* The create info of a view with this id; NULL: unknown. */
 const VkImageViewCreateInfo *vkr_scene_view(const struct vkr_scene *scene, uint64_t view);
 uint32_t vkr_scene_subpass_count(const struct vkr_scene *scene, uint64_t render_pass);
-/* The views of a framebuffer, or those that a vkCmdBeginRenderPass gives to one that has none. */
-uint32_t vkr_scene_attachments(const struct vkr_scene *scene, const VkRenderPassBeginInfo *begin,
-                               const VkImageView **views);
-
 #endif

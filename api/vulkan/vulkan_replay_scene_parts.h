@@ -8,12 +8,12 @@
 #include "api/vulkan/vulkan_replay_scene.h"
 
 /* A new object: what its type keeps. False: no memory. */
-bool vkr_scene_begin_content(struct vkr_scene *scene, struct vkr_made *made);
+bool vkr_scene_begin_content(struct vkr_made *made);
 void vkr_scene_finish_content(struct vkr_made *made);
 
 /* Must records of this type be decoded for vkr_scene_note_content()? */
 bool vkr_scene_is_content(uint32_t type);
-/* Descriptors written, layouts changed, work submitted. */
+/* Descriptors written. */
 int vkr_scene_note_content(struct vkr_scene *scene, struct vkr_call *c);
 /* A vkCmd*, or vkBeginCommandBuffer. */
 int vkr_scene_note_command(struct vkr_scene *scene, const struct sbt_record *record);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_texel.h"
+
 /* ---- fences, events, queries ------------------------------------------------------------- */
 
 static int no_memory(void)
@@ -104,25 +107,6 @@ static int reset_queries(struct vkr_call *c)
 
 /* ---- images ------------------------------------------------------------------------------ */
 
-/* Vulkan specification, 49.1 "Format Definition". */
-static VkImageAspectFlags aspects_of(VkFormat format)
-{
-    switch (format) {
-    case VK_FORMAT_D16_UNORM:
-    case VK_FORMAT_X8_D24_UNORM_PACK32:
-    case VK_FORMAT_D32_SFLOAT:
-        return VK_IMAGE_ASPECT_DEPTH_BIT;
-    case VK_FORMAT_S8_UINT:
-        return VK_IMAGE_ASPECT_STENCIL_BIT;
-    case VK_FORMAT_D16_UNORM_S8_UINT:
-    case VK_FORMAT_D24_UNORM_S8_UINT:
-    case VK_FORMAT_D32_SFLOAT_S8_UINT:
-        return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
-    default:
-        return VK_IMAGE_ASPECT_COLOR_BIT;
-    }
-}
-
 uint32_t vkr_plane_count(VkImageAspectFlags aspects)
 {
     return aspects == (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT) ? 2 : 1;
@@ -137,7 +121,7 @@ VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane)
 
 int vkr_track_image(struct vkr_object *o, const VkImageCreateInfo *info)
 {
-    VkImageAspectFlags aspects = aspects_of(info->format);
+    VkImageAspectFlags aspects = vk_aspects_of(info->format);
     size_t count = (size_t)info->mipLevels * info->arrayLayers * vkr_plane_count(aspects);
     struct vkr_fact_image *fact;
 
@@ -234,21 +218,35 @@ int vkr_end_label(struct vkr_call *c)
 
 /* ---- submits ----------------------------------------------------------------------------- */
 
+/* False: the submit is cut off in this one. */
+static bool carry_out(struct vkr_call *c, VkCommandBuffer commands)
+{
+    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
+    uint64_t last_seq = o ? vkr_cut_seq(c, o->id) : UINT64_MAX;
+
+    vkr_effect_apply(c->r, commands, last_seq);
+    return last_seq == UINT64_MAX;
+}
+
 void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,
                       VkFence fence)
 {
+    bool more = true;
+
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < submits[i].commandBufferCount; j++)
-            vkr_effect_apply(c->r, submits[i].pCommandBuffers[j]);
+        for (uint32_t j = 0; j < submits[i].commandBufferCount && more; j++)
+            more = carry_out(c, submits[i].pCommandBuffers[j]);
     vkr_track_fence(c->r, fence, true);
 }
 
 void vkr_track_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
                        VkFence fence)
 {
+    bool more = true;
+
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < submits[i].commandBufferInfoCount; j++)
-            vkr_effect_apply(c->r, submits[i].pCommandBufferInfos[j].commandBuffer);
+        for (uint32_t j = 0; j < submits[i].commandBufferInfoCount && more; j++)
+            more = carry_out(c, submits[i].pCommandBufferInfos[j].commandBuffer);
     vkr_track_fence(c->r, fence, true);
 }
 

@@ -76,8 +76,8 @@ VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane)
 
 /* A vkCmd*, or a command buffer that begins or is reset. */
 int vkr_effect(struct vkr_call *c);
-/* It was submitted. */
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands);
+/* It was submitted; what comes behind the command with that number is not carried out. */
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, uint64_t last_seq);
 
 /* ---- making it so (vulkan_replay_restore.c) ---- */
 
