@@ -21,13 +21,18 @@ struct pending {
 
 struct tsm_readbacks {
     struct tsm_lock lock;
-    uint32_t count;
+    uint32_t count; /* changed under the lock, looked at without it: see set_count() */
     struct pending all[PENDING_COUNT_MAX]; /* oldest first */
 };
 
 struct tsm_readbacks *tsm_readbacks_create(void)
 {
     return tsm_memory_map(sizeof(struct tsm_readbacks));
+}
+
+static void set_count(struct tsm_readbacks *r, uint32_t count)
+{
+    __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
 }
 
 static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
@@ -70,21 +75,24 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
         if (!overlap(&r->all[i].box, box))
             r->all[kept++] = r->all[i];
     }
-    r->count = kept;
+    set_count(r, kept);
 }
 
 static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct tsm_stream *stream,
                      uint64_t ticks)
 {
     struct tsm_readbacks *r = s->readbacks;
+    uint32_t count;
     bool full;
 
     tsm_lock_take(&r->lock);
     forget_overlapping(r, &d->box);
     full = r->count == PENDING_COUNT_MAX;
+    count = r->count - full;
     if (full)
-        memmove(r->all, r->all + 1, --r->count * sizeof(*r->all));
-    r->all[r->count++] = (struct pending){d->box, stream, d->position, ticks};
+        memmove(r->all, r->all + 1, count * sizeof(*r->all));
+    r->all[count] = (struct pending){d->box, stream, d->position, ticks};
+    set_count(r, count + 1);
     tsm_lock_give(&r->lock);
     if (full)
         tsm_session_unmodelled("more than 4096 readbacks pending", false);
@@ -185,7 +193,7 @@ static bool take_complete(struct tsm_readbacks *r, struct pending *out)
             continue;
         *out = r->all[i];
         memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
-        r->count--;
+        set_count(r, r->count - 1);
         found = true;
     }
     tsm_lock_give(&r->lock);
