@@ -259,29 +259,16 @@ CUresult emu_semaphore_wait_prepare(struct emu_command **out,
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
-static CUresult signal_all(const CUexternalSemaphore *all,
-                           const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params, unsigned count,
-                           CUstream handle, bool per_thread)
+static CUresult send(const struct emu_command_type *type, const CUexternalSemaphore *all,
+                     const void *params, size_t each, unsigned count, CUstream handle,
+                     bool per_thread)
 {
     struct emu_command *command;
     CUstream stream;
     CUresult result = emu_stream_enter(&stream, handle, per_thread);
 
     if (!result)
-        result = prepare(&command, &signal_type, all, params, sizeof(*params), count);
-    return result ? result : emu_stream_send(stream, command, false);
-}
-
-static CUresult wait_all(const CUexternalSemaphore *all,
-                         const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned count,
-                         CUstream handle, bool per_thread)
-{
-    struct emu_command *command;
-    CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
-
-    if (!result)
-        result = prepare(&command, &wait_type, all, params, sizeof(*params), count);
+        result = prepare(&command, type, all, params, each, count);
     return result ? result : emu_stream_send(stream, command, false);
 }
 
@@ -289,7 +276,8 @@ CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
                                          const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
                                          unsigned int numExtSems, CUstream stream)
 {
-    return signal_all(extSemArray, paramsArray, numExtSems, stream, false);
+    return send(&signal_type, extSemArray, paramsArray, sizeof(*paramsArray), numExtSems, stream,
+                false);
 }
 
 CUresult
@@ -297,21 +285,24 @@ cuSignalExternalSemaphoresAsync_ptsz(const CUexternalSemaphore *extSemArray,
                                      const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
                                      unsigned int numExtSems, CUstream stream)
 {
-    return signal_all(extSemArray, paramsArray, numExtSems, stream, true);
+    return send(&signal_type, extSemArray, paramsArray, sizeof(*paramsArray), numExtSems, stream,
+                true);
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
                                        const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
                                        unsigned int numExtSems, CUstream stream)
 {
-    return wait_all(extSemArray, paramsArray, numExtSems, stream, false);
+    return send(&wait_type, extSemArray, paramsArray, sizeof(*paramsArray), numExtSems, stream,
+                false);
 }
 
 CUresult cuWaitExternalSemaphoresAsync_ptsz(const CUexternalSemaphore *extSemArray,
                                             const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
                                             unsigned int numExtSems, CUstream stream)
 {
-    return wait_all(extSemArray, paramsArray, numExtSems, stream, true);
+    return send(&wait_type, extSemArray, paramsArray, sizeof(*paramsArray), numExtSems, stream,
+                true);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------- */

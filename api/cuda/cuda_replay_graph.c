@@ -162,38 +162,41 @@ static void read_ends(struct cuda_args *args, struct ends *out)
                      : NULL;
 }
 
-int replay_cuGraphAddDependencies(struct cuda_replay *replay, const struct sbt_record *record)
+/* Add or remove edges, with what is said of each of them or without. */
+static int change_edges(struct cuda_args *args,
+                        CUresult (*plain)(CUgraph, const CUgraphNode *, const CUgraphNode *,
+                                          size_t),
+                        CUresult (*with_data)(CUgraph, const CUgraphNode *, const CUgraphNode *,
+                                              const CUgraphEdgeData *, size_t))
 {
-    struct cuda_args args;
     struct ends e = {0};
     CUresult result = CUDA_SUCCESS;
 
-    cuda_args_begin(&args, replay, record, SLOT_cuGraphAddDependencies_edges + 1);
-    read_ends(&args, &e);
-    if (!args.error && e.edges)
-        result = args.driver->cuGraphAddDependencies_v2(e.graph, e.from, e.to, e.edges, e.count);
-    else if (!args.error)
-        result = args.driver->cuGraphAddDependencies(e.graph, e.from, e.to, e.count);
+    read_ends(args, &e);
+    if (!args->error)
+        result = e.edges ? with_data(e.graph, e.from, e.to, e.edges, e.count)
+                         : plain(e.graph, e.from, e.to, e.count);
     free(e.from);
     free(e.to);
-    return args.error ? args.error : cuda_args_end(&args, result);
+    return args->error ? args->error : cuda_args_end(args, result);
+}
+
+int replay_cuGraphAddDependencies(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuGraphAddDependencies_edges + 1);
+    return change_edges(&args, args.driver->cuGraphAddDependencies,
+                        args.driver->cuGraphAddDependencies_v2);
 }
 
 int replay_cuGraphRemoveDependencies(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
-    struct ends e = {0};
-    CUresult result = CUDA_SUCCESS;
 
     cuda_args_begin(&args, replay, record, SLOT_cuGraphRemoveDependencies_edges + 1);
-    read_ends(&args, &e);
-    if (!args.error && e.edges)
-        result = args.driver->cuGraphRemoveDependencies_v2(e.graph, e.from, e.to, e.edges, e.count);
-    else if (!args.error)
-        result = args.driver->cuGraphRemoveDependencies(e.graph, e.from, e.to, e.count);
-    free(e.from);
-    free(e.to);
-    return args.error ? args.error : cuda_args_end(&args, result);
+    return change_edges(&args, args.driver->cuGraphRemoveDependencies,
+                        args.driver->cuGraphRemoveDependencies_v2);
 }
 
 /* ---- attributes --------------------------------------------------------------------------- */

@@ -215,6 +215,10 @@ void vkr_memories_finish(struct vkr *r);
 /* A type here that is as good as one with `flags`, among `allowed`. -1: there is none. */
 int vkr_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags flags,
                     uint32_t allowed);
+/* Coherent memory for a buffer to copy through, bound and mapped. What was made of it when this fails
+ * is in *memory all the same: the caller's. (vulkan_replay_copy.c) */
+VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMemory *memory,
+                         uint8_t **mapped);
 
 /* From what other systems or processes memory is imported; NULL: from none. */
 const char *vkr_import_foreign(const void *chain);

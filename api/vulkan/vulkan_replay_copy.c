@@ -54,18 +54,17 @@ static void stage_finish(struct stage *s)
         d->f.vkFreeMemory(d->device, s->memory, NULL);
 }
 
-static VkResult make_memory(struct vkr_device *device, struct stage *s)
+VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMemory *memory,
+                         uint8_t **mapped)
 {
-    const struct vk_device_dispatch *d = s->d;
+    const struct vk_device_dispatch *d = &device->dispatch;
     VkMemoryRequirements needs;
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-    VkResult result = make_buffer(d, STAGE_SIZE, &s->buffer);
-    void *mapped = NULL;
+    VkResult result;
+    void *at = NULL;
     int type;
 
-    if (result < 0)
-        return result;
-    d->f.vkGetBufferMemoryRequirements(d->device, s->buffer, &needs);
+    d->f.vkGetBufferMemoryRequirements(d->device, buffer, &needs);
     type = vkr_memory_type(
         &device->memory, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
         needs.memoryTypeBits);
@@ -73,13 +72,20 @@ static VkResult make_memory(struct vkr_device *device, struct stage *s)
         return VK_ERROR_FEATURE_NOT_PRESENT;
     info.allocationSize = needs.size;
     info.memoryTypeIndex = (uint32_t)type;
-    result = d->f.vkAllocateMemory(d->device, &info, NULL, &s->memory);
+    result = d->f.vkAllocateMemory(d->device, &info, NULL, memory);
     if (result >= 0)
-        result = d->f.vkBindBufferMemory(d->device, s->buffer, s->memory, 0);
+        result = d->f.vkBindBufferMemory(d->device, buffer, *memory, 0);
     if (result >= 0)
-        result = d->f.vkMapMemory(d->device, s->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
-    s->mapped = mapped;
+        result = d->f.vkMapMemory(d->device, *memory, 0, VK_WHOLE_SIZE, 0, &at);
+    *mapped = at;
     return result;
+}
+
+static VkResult make_stage(struct vkr_device *device, struct stage *s)
+{
+    VkResult result = make_buffer(s->d, STAGE_SIZE, &s->buffer);
+
+    return result >= 0 ? vkr_host_memory(device, s->buffer, &s->memory, &s->mapped) : result;
 }
 
 static void order(const struct vk_device_dispatch *d, VkCommandBuffer commands)
@@ -160,7 +166,7 @@ static int move(struct vkr_memory *m, uint64_t offset, uint8_t *out, const uint8
                 uint64_t size)
 {
     struct stage s = {.d = &m->device->dispatch};
-    VkResult result = m->alias ? make_memory(m->device, &s) : VK_ERROR_FEATURE_NOT_PRESENT;
+    VkResult result = m->alias ? make_stage(m->device, &s) : VK_ERROR_FEATURE_NOT_PRESENT;
 
     for (uint64_t done = 0; done < size && result >= 0;) {
         uint64_t part = size - done < STAGE_SIZE ? size - done : STAGE_SIZE;

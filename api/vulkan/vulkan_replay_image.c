@@ -31,33 +31,6 @@ static void finish(struct read *s)
         d->f.vkFreeMemory(d->device, s->memory, NULL);
 }
 
-static VkResult make_memory(struct read *s)
-{
-    const struct vk_device_dispatch *d = s->d;
-    VkMemoryRequirements needs;
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-    VkResult result;
-    void *mapped = NULL;
-    int type;
-
-    d->f.vkGetBufferMemoryRequirements(d->device, s->buffer, &needs);
-    type =
-        vkr_memory_type(&s->device->memory,
-                        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                        needs.memoryTypeBits);
-    if (type < 0)
-        return VK_ERROR_FEATURE_NOT_PRESENT;
-    info.allocationSize = needs.size;
-    info.memoryTypeIndex = (uint32_t)type;
-    result = d->f.vkAllocateMemory(d->device, &info, NULL, &s->memory);
-    if (result >= 0)
-        result = d->f.vkBindBufferMemory(d->device, s->buffer, s->memory, 0);
-    if (result >= 0)
-        result = d->f.vkMapMemory(d->device, s->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
-    s->mapped = mapped;
-    return result;
-}
-
 static VkResult begin(struct read *s, uint64_t size)
 {
     const struct vk_device_dispatch *d = s->d;
@@ -72,7 +45,7 @@ static VkResult begin(struct read *s, uint64_t size)
     VkResult result = d->f.vkCreateBuffer(d->device, &buffer, NULL, &s->buffer);
 
     if (result >= 0)
-        result = make_memory(s);
+        result = vkr_host_memory(s->device, s->buffer, &s->memory, &s->mapped);
     if (result >= 0)
         result = d->f.vkCreateCommandPool(d->device, &pool, NULL, &s->pool);
     commands.commandPool = s->pool;

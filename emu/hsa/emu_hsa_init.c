@@ -256,13 +256,18 @@ static bool give_of_cpu(hsa_agent_info_t attribute, void *out)
     return true;
 }
 
-static bool give_of_any(bool is_gpu, hsa_agent_info_t attribute, void *out)
+static void give_name(bool is_gpu, void *out)
+{
+    memset(out, 0, 64);
+    tsm_format(out, 64, "%s", is_gpu ? GPU_NAME : CPU_NAME);
+}
+
+/* What the HSA specification asks of any agent. */
+static bool give_standard(bool is_gpu, hsa_agent_info_t attribute, void *out)
 {
     switch ((int)attribute) {
     case HSA_AGENT_INFO_NAME:
-    case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
-        memset(out, 0, 64);
-        tsm_format(out, 64, "%s", is_gpu ? GPU_NAME : CPU_NAME);
+        give_name(is_gpu, out);
         break;
     case HSA_AGENT_INFO_VENDOR_NAME:
         memset(out, 0, 64);
@@ -285,7 +290,6 @@ static bool give_of_any(bool is_gpu, hsa_agent_info_t attribute, void *out)
         EMU_HSA_GIVE(bool, false);
         break;
     case HSA_AGENT_INFO_NODE:
-    case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
         EMU_HSA_GIVE(uint32_t, is_gpu);
         break;
     case HSA_AGENT_INFO_CACHE_SIZE:
@@ -297,6 +301,22 @@ static bool give_of_any(bool is_gpu, hsa_agent_info_t attribute, void *out)
     case HSA_AGENT_INFO_VERSION_MAJOR:
     case HSA_AGENT_INFO_VERSION_MINOR:
         EMU_HSA_GIVE(uint16_t, 1);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+/* What AMD's extension asks of any agent. */
+static bool give_amd(bool is_gpu, hsa_agent_info_t attribute, void *out)
+{
+    switch ((int)attribute) {
+    case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
+        give_name(is_gpu, out);
+        break;
+    case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
+        EMU_HSA_GIVE(uint32_t, is_gpu);
         break;
     case HSA_AMD_AGENT_INFO_CHIP_ID:
     case HSA_AMD_AGENT_INFO_BDFID:
@@ -349,7 +369,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info
     if (!emu_hsa_is_agent(agent))
         return HSA_STATUS_ERROR_INVALID_AGENT;
     if (value && ((is_gpu ? give_of_gpu : give_of_cpu)(attribute, value) ||
-                  give_of_any(is_gpu, attribute, value)))
+                  give_standard(is_gpu, attribute, value) || give_amd(is_gpu, attribute, value)))
         return HSA_STATUS_SUCCESS;
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
