@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "replay/region.h"
+
 #define HOST_PAGE 4096u
 
 /* Mapped device memory, whole pages. */
@@ -41,28 +43,9 @@ int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record
 
 /* ---- live regions ------------------------------------------------------------------------- */
 
-/* The first region that begins after `address`. */
-static size_t region_after(const struct cuda_memory *m, uint64_t address)
-{
-    size_t low = 0, high = m->region_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (m->regions[middle].address > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 const struct tsm_region *cuda_memory_find(const struct cuda_memory *m, uint64_t address)
 {
-    size_t at = region_after(m, address);
-
-    if (!at || address - m->regions[at - 1].address >= m->regions[at - 1].size)
-        return NULL;
-    return &m->regions[at - 1];
+    return tsm_region_find(m->regions, m->region_count, address);
 }
 
 static int grow_regions(struct cuda_memory *m)
@@ -90,7 +73,8 @@ static int add_region(struct cuda_memory *m, const struct tsm_region *region, en
                       CUcontext context)
 {
     int error = m->region_count == m->region_capacity ? grow_regions(m) : 0;
-    size_t at = region_after(m, region->address), behind = m->region_count - at;
+    size_t at = tsm_region_after(m->regions, m->region_count, region->address),
+           behind = m->region_count - at;
 
     if (error)
         return error;
@@ -420,7 +404,7 @@ static CUresult release_region(struct cuda_replay *replay, size_t at)
 int cuda_memory_release(struct cuda_replay *replay, uint64_t address)
 {
     struct cuda_memory *m = &replay->memory;
-    size_t at = region_after(m, address);
+    size_t at = tsm_region_after(m->regions, m->region_count, address);
     CUresult result;
 
     if (!at || m->regions[at - 1].address != address)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "replay/region.h"
+
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -137,27 +139,9 @@ static const struct hsa_range *range_of(const struct hsa_memory *m, uint64_t add
 /* ---- regions -----------------------------------------------------------------------------------
  */
 
-static size_t region_after(const struct hsa_memory *m, uint64_t address)
-{
-    size_t low = 0, high = m->region_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (m->regions[middle].address > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address)
 {
-    size_t at = region_after(m, address);
-
-    if (!at || address - m->regions[at - 1].address >= m->regions[at - 1].size)
-        return NULL;
-    return &m->regions[at - 1];
+    return tsm_region_find(m->regions, m->region_count, address);
 }
 
 uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address)
@@ -189,7 +173,7 @@ static int add_region(struct hsa_memory *m, const struct tsm_region *region,
                       const struct hsa_placed *placed)
 {
     int error = m->region_count == m->region_capacity ? grow(m) : 0;
-    size_t at = region_after(m, region->address);
+    size_t at = tsm_region_after(m->regions, m->region_count, region->address);
 
     if (error)
         return error;
@@ -362,7 +346,7 @@ static void remove_region(struct hsa_memory *m, size_t at)
 int hsa_memory_release(struct hsa_replay *replay, uint64_t address)
 {
     struct hsa_memory *m = &replay->memory;
-    size_t at = region_after(m, address);
+    size_t at = tsm_region_after(m->regions, m->region_count, address);
     hsa_status_t status;
 
     if (!at || m->regions[at - 1].address != address)
