@@ -146,7 +146,7 @@ bool ptx_decode_store_async(struct ptx_parser *p)
     int op = is_red ? take_operation(p) : PTX_ATOM_EXCH;
     unsigned count = ptx_take_vector(p);
     ptx_type type = ptx_take_type(p);
-    if (op < 0 || type == PTX_TYPE_COUNT || space != PTX_SPACE_SHARED || count > 4 ||
+    if (op < 0 || type == PTX_TYPE_COUNT || space != PTX_SPACE_CLUSTER || count > 4 ||
         (ptx_type_size(type) != 4 && ptx_type_size(type) != 8) ||
         !ptx_take(p, MOD_mbarrier_complete) || (is_red && count > 1) ||
         (is_red && !ptx_is_atomic((enum ptx_atomic)op, type, false)))

@@ -267,7 +267,7 @@ enum ptx_space ptx_take_space(struct ptx_parser *p)
                                          MOD_shared_cluster, MOD_local, MOD_param,  MOD_param_entry,
                                          MOD_param_func,     MOD_COUNT};
     static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED,
-                                     PTX_SPACE_SHARED, PTX_SPACE_SHARED, PTX_SPACE_LOCAL,
+                                     PTX_SPACE_SHARED, PTX_SPACE_CLUSTER, PTX_SPACE_LOCAL,
                                      PTX_SPACE_PARAM,  PTX_SPACE_PARAM,  PTX_SPACE_PARAM};
     int word = ptx_take_one(p, words);
 
@@ -387,7 +387,7 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
 
 static int64_t window_of(enum ptx_space space)
 {
-    return space == PTX_SPACE_SHARED  ? (int64_t)PTX_SHARED_WINDOW
+    return space == PTX_SPACE_SHARED || space == PTX_SPACE_CLUSTER ? (int64_t)PTX_SHARED_WINDOW
            : space == PTX_SPACE_LOCAL ? (int64_t)PTX_LOCAL_WINDOW
            : space == PTX_SPACE_PARAM ? (int64_t)PTX_PARAM_WINDOW
                                       : 0;
@@ -427,10 +427,14 @@ static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
         return false;
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_PRED, false);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_U64, false);
-    struct ptx_insn *i = ptx_emit(p, is_const ? ptx_run_isspacep_const : ptx_run_isspacep);
+    bool is_shared = space == PTX_SPACE_SHARED || space == PTX_SPACE_CLUSTER;
+    struct ptx_insn *i = ptx_emit(p, is_const    ? ptx_run_isspacep_const
+                                     : is_shared ? ptx_run_is_shared
+                                                 : ptx_run_isspacep);
     i->dst = dst;
     i->src[0] = a;
     i->imm = window_of(space);
+    i->flags = (uint32_t)(space == PTX_SPACE_CLUSTER) << PTX_F_MODE_SHIFT;
     return true;
 }
 

@@ -59,7 +59,7 @@ static bool decode_membar(struct ptx_parser *p, const struct ptx_row *row)
     return ptx_want_operands(p, 0, 0);
 }
 
-/* ---- clusters: of one block, whose rank is 0 ---- */
+/* ---- clusters ---- */
 
 static bool decode_mapa(struct ptx_parser *p, const struct ptx_row *row)
 {
@@ -68,20 +68,18 @@ static bool decode_mapa(struct ptx_parser *p, const struct ptx_row *row)
     bool rank = row->op;
 
     if ((type != PTX_U32 && type != PTX_U64) ||
-        (space != PTX_SPACE_SHARED && !(space == PTX_SPACE_GENERIC && type == PTX_U64)))
+        (space != PTX_SPACE_CLUSTER && !(space == PTX_SPACE_GENERIC && type == PTX_U64)))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, rank ? 2 : 3, rank ? 2 : 3))
         return false;
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), rank ? PTX_U32 : type, false);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
-    if (!rank)
-        ptx_source(p, ptx_operand_at(p, 2), PTX_U32, false);
-    else
-        a = ptx_pool_value(p, 0, 4);
-    ptx_type bits = rank || type == PTX_U32 ? PTX_B32 : PTX_B64;
-    struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MOV, bits));
+    ptx_op to = rank ? PTX_OP_NONE : ptx_source(p, ptx_operand_at(p, 2), PTX_U32, false);
+    struct ptx_insn *i = ptx_emit(p, rank ? ptx_run_block_rank : ptx_run_map_address);
     i->dst = dst;
     i->src[0] = a;
+    i->src[1] = to;
+    i->type = type;
     return true;
 }
 

@@ -32,7 +32,7 @@ static bool is_accessible(struct ptx_run *run, uint64_t address, uint64_t size, 
 
 static enum ptx_space generic_space(uint64_t *address)
 {
-    static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_LOCAL,
+    static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_CLUSTER, PTX_SPACE_LOCAL,
                                      PTX_SPACE_PARAM};
     uint64_t window = *address >> 60;
 
@@ -53,9 +53,11 @@ static uint8_t *locate(struct ptx_warp *w, unsigned lane, enum ptx_space space, 
         space = generic_space(&address);
     switch (space) {
     case PTX_SPACE_SHARED:
-        return address <= run->shared_size && size <= run->shared_size - address
-                   ? w->block->shared + address
-                   : NULL;
+        if (ptx_cluster_rank(w->block, address) != w->block->rank)
+            return NULL;
+        return ptx_cluster_locate(w->block, address, size);
+    case PTX_SPACE_CLUSTER:
+        return ptx_cluster_locate(w->block, address, size);
     case PTX_SPACE_FRAME:
         address += w->frame->local_base;
         goto local;
@@ -95,12 +97,15 @@ enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write)
     return is_atomic ? PTX_ACCESS_ATOMIC : write ? PTX_ACCESS_STORE : PTX_ACCESS_LOAD;
 }
 
-static const char *space_name(enum ptx_space space)
+static const char *space_name(enum ptx_space space, uint64_t address)
 {
     static const char *const names[PTX_SPACE_COUNT] = {
         [PTX_SPACE_GLOBAL] = "global", [PTX_SPACE_SHARED] = "shared", [PTX_SPACE_LOCAL] = "local",
         [PTX_SPACE_PARAM] = "param",   [PTX_SPACE_FRAME] = "local",
     };
+
+    if (space == PTX_SPACE_CLUSTER)
+        return address >> PTX_RANK_SHIFT ? "shared::cluster" : "shared";
     return names[space];
 }
 
@@ -117,7 +122,9 @@ static uint8_t *resolve(struct ptx_warp *w, const struct ptx_insn *i, unsigned l
     if (first) {
         struct ptx_fault *f = w->run->fault;
         f->access = ptx_access_of(i, write);
-        f->space = space_name(space == PTX_SPACE_GENERIC ? generic_space(&address) : space);
+        if (space == PTX_SPACE_GENERIC)
+            space = generic_space(&address);
+        f->space = space_name(space, address);
     }
     return NULL;
 }

@@ -102,10 +102,20 @@ enum ptx_barrier_mode {
     PTX_BARRIER_OR,
 };
 void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i);
-/* A cluster is one block: its barrier is a barrier of the block whose waiting is a step of its own.
- */
+/* Each block keeps who of it has come to the cluster's barrier; waiting is a step of its own. */
 void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* ptx_cluster.c */
+void ptx_run_map_address(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_block_rank(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_is_shared(struct ptx_warp *w, const struct ptx_insn *i);
+/* The address in the block of `rank`, for one in any block; generic or shared. */
+uint64_t ptx_cluster_map(uint64_t address, uint32_t rank);
+/* Whose block a shared or generic address of `block` means. */
+uint32_t ptx_cluster_rank(const struct ptx_block *block, uint64_t address);
+/* Host memory of a shared::cluster address; NULL: outside, or of a block that has exited. */
+uint8_t *ptx_cluster_locate(const struct ptx_block *block, uint64_t address, uint64_t size);
 
 /* ptx_stack.c */
 void ptx_run_alloca(struct ptx_warp *w, const struct ptx_insn *i);

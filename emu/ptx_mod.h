@@ -144,6 +144,7 @@
     X(complete_tx, "complete_tx")                                                                  \
     X(xorsign, "xorsign")                                                                          \
     X(oob, "oob")                                                                                  \
+    X(cp_mask, "cp_mask")                                                                          \
     X(bulk, "bulk")                                                                                \
     X(read, "read")                                                                                \
     X(proxy, "proxy")                                                                              \
