@@ -5,10 +5,12 @@
  * instructions.
  */
 #include "emu/ptx_exec.h"
+#include "emu/ptx_mbarrier.h"
 #include "emu/ptx_memory.h"
 #include "emu/ptx_watching.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- life ---- */
 
@@ -22,8 +24,7 @@ static void cluster_free(struct ptx_cluster *cluster)
 static struct ptx_cluster *cluster_new(struct ptx_run *run)
 {
     uint32_t count = run->cluster_count;
-    struct ptx_cluster *cluster =
-        calloc(1, sizeof(*cluster) + count * sizeof(cluster->blocks[0]));
+    struct ptx_cluster *cluster = calloc(1, sizeof(*cluster) + count * sizeof(cluster->blocks[0]));
 
     if (!cluster)
         return NULL;
@@ -45,19 +46,16 @@ bool ptx_cluster_reserve(struct ptx_run *run)
 }
 
 /* Ranks go along x, then y, then z. */
-static void start_block(const struct ptx_run *run, struct ptx_block *block, uint64_t linear)
+void ptx_cluster_place(const struct ptx_run *run, uint64_t linear, uint32_t rank, uint32_t id[3])
 {
     const uint32_t *size = run->cluster;
     const uint32_t *grid = run->launch->grid;
     uint32_t across = grid[0] / size[0];
     uint32_t down = grid[1] / size[1];
-    const uint32_t id[3] = {
-        (uint32_t)(linear % across) * size[0] + block->rank % size[0],
-        (uint32_t)(linear / across % down) * size[1] + block->rank / size[0] % size[1],
-        (uint32_t)(linear / across / down) * size[2] + block->rank / size[0] / size[1],
-    };
 
-    ptx_block_start(block, id);
+    id[0] = (uint32_t)(linear % across) * size[0] + rank % size[0];
+    id[1] = (uint32_t)(linear / across % down) * size[1] + rank / size[0] % size[1];
+    id[2] = (uint32_t)(linear / across / down) * size[2] + rank / size[0] / size[1];
 }
 
 struct ptx_cluster *ptx_cluster_create(struct ptx_run *run, uint64_t linear)
@@ -68,8 +66,11 @@ struct ptx_cluster *ptx_cluster_create(struct ptx_run *run, uint64_t linear)
         return NULL;
     cluster = run->spare_clusters;
     run->spare_clusters = cluster->spare;
-    for (uint32_t k = 0; k < cluster->count; k++)
-        start_block(run, cluster->blocks[k], linear);
+    for (uint32_t k = 0; k < cluster->count; k++) {
+        uint32_t id[3];
+        ptx_cluster_place(run, linear, k, id);
+        ptx_block_start(cluster->blocks[k], id);
+    }
     cluster->alive = run->threads * cluster->count;
     cluster->next = 0;
     cluster->is_arrived = false;
@@ -209,4 +210,67 @@ void ptx_run_is_shared(struct ptx_warp *w, const struct ptx_insn *i)
             bits |= (uint32_t)(PTX_MODE(i) || ptx_cluster_rank(w->block, a[l]) == w->block->rank)
                     << l;
     ptx_set_pred(w, i->dst, bits);
+}
+
+/* ---- clusterlaunchcontrol ---- */
+
+/* What comes back when a cluster was asked for that has not started: is there one, and its first
+ * block. 16 bytes, opaque to programs. */
+struct response {
+    uint32_t is_cancelled;
+    uint32_t first[3];
+};
+
+static bool respond(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint32_t rank,
+                    const struct response *response)
+{
+    uint64_t window = 1ull << 60;
+    uint64_t to = ((const uint64_t *)ptx_lanes(w, i->src[0]))[lane] % window;
+    uint64_t barrier = ((const uint64_t *)ptx_lanes(w, i->src[1]))[lane] % window;
+    uint8_t *p = ptx_resolve(w, i, lane, PTX_SPACE_CLUSTER, ptx_cluster_map(to, rank), 16, true);
+    uint8_t *b =
+        p ? ptx_resolve(w, i, lane, PTX_SPACE_CLUSTER, ptx_cluster_map(barrier, rank), 8, true)
+          : NULL;
+
+    if (!b)
+        return false;
+    memcpy(p, response, sizeof(*response));
+    ptx_mbarrier_complete(b, sizeof(*response));
+    return true;
+}
+
+/* src[0]: where the response goes; src[1]: the barrier that hears of it; both 64 bits. PTX_MODE 1:
+ * in every block of the cluster. */
+void ptx_run_cancel(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        struct response response = {0};
+        response.is_cancelled = ptx_run_take_cluster(w->run, response.first);
+        for (uint32_t k = 0; k < w->block->cluster->count; k++)
+            if ((PTX_MODE(i) || k == w->block->rank) && !respond(w, i, l, k, &response))
+                return;
+    }
+}
+
+void ptx_run_cancelled(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct response *a = ptx_lanes(w, i->src[0]);
+    uint32_t bits = 0;
+
+    for (unsigned l = 0; l < PTX_LANES; l++)
+        bits |= (uint32_t)(a[l].is_cancelled != 0) << l;
+    ptx_set_pred(w, i->dst, bits);
+}
+
+/* PTX_MODE: the component. */
+void ptx_run_cancelled_block(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct response *a = ptx_lanes(w, i->src[0]);
+    uint32_t *d = ptx_lanes(w, i->dst);
+
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        d[l] = a[l].first[PTX_MODE(i)];
+    }
 }

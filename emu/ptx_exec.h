@@ -158,6 +158,7 @@ struct ptx_run {
     uint32_t threads; /* a block */
     uint32_t cluster[3];    /* blocks */
     uint32_t cluster_count; /* their product */
+    struct ptx_grid *grid;  /* ptx_run.c's */
     uint64_t grid_id;
     uint32_t *workspace; /* of a cooperative launch, see ptx_run.c; NULL */
     uint32_t extent_next[2];
@@ -289,6 +290,10 @@ struct ptx_cluster *ptx_cluster_create(struct ptx_run *run, uint64_t linear);
 bool ptx_cluster_reserve(struct ptx_run *run);
 void ptx_cluster_destroy(struct ptx_run *run, struct ptx_cluster *cluster);
 void ptx_spare_clusters_free(struct ptx_run *run);
+/* Where the block of `rank` in cluster `linear` stands in the grid. */
+void ptx_cluster_place(const struct ptx_run *run, uint64_t linear, uint32_t rank, uint32_t id[3]);
+/* ptx_run.c: the next cluster to start will not; where its first block stands. False: none is left. */
+bool ptx_run_take_cluster(struct ptx_run *run, uint32_t first[3]);
 /* Some warp of some block is ready. */
 bool ptx_cluster_is_ready(const struct ptx_cluster *cluster);
 /* The block of the cluster in whose shared memory the byte lies, or NULL. */

@@ -408,3 +408,30 @@ void ptx_run_isspacep(struct ptx_warp *w, const struct ptx_insn *i)
         bits |= (uint32_t)(a[l] >> 60 == window) << l;
     ptx_set_pred(w, i->dst, bits);
 }
+
+/* PTX_MODE: enum ptx_variable_kind. */
+void ptx_run_istypep(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct ptx_module *m = w->run->launch->module;
+    const uint64_t *a = ptx_lanes(w, i->src[0]);
+    uint32_t bits = 0;
+
+    for (size_t k = 0; k < m->vars.count; k++) {
+        const struct ptx_variable *v = &ptx_var_at(m, k)->info;
+        for (unsigned l = 0; l < PTX_LANES; l++)
+            if (v->kind == (enum ptx_variable_kind)PTX_MODE(i) && v->address == a[l])
+                bits |= 1u << l;
+    }
+    ptx_set_pred(w, i->dst, bits);
+}
+
+/* A 32-bit address of constant memory to the whole one: the variables of a module lie together, in
+ * less than 4 GiB. */
+void ptx_run_const_address(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const uint32_t *a = ptx_lanes(w, i->src[0]);
+    uint64_t *d = ptx_lanes(w, i->dst);
+    uint64_t base = w->run->launch->module->base;
+
+    PTX_EACH(w, d[l] = base + (uint32_t)(a[l] - (uint32_t)base));
+}

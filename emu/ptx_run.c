@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A launch: clusters of blocks are started in order and run warp by warp. A block whose warps all
- * poll memory or wait, or that has had a long turn, lets another one run, so that blocks may wait for
- * each other; more clusters are started only then.
+ * poll memory or wait, or that has had a long turn, lets another one run, so that blocks may wait
+ * for each other; more clusters are started only then.
  */
 #include "base/clock.h"
 #include "emu/ptx_exec.h"
@@ -19,7 +19,7 @@
 #define ROUNDS_MAX   64   /* of a block's turn */
 #define RESIDENT_MAX 512  /* blocks at a time, unless the launch is cooperative */
 
-struct grid {
+struct ptx_grid {
     struct ptx_run *run;
     uint64_t count; /* of clusters */
     uint64_t resident_max;
@@ -155,7 +155,7 @@ static uint64_t greatest_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-static uint64_t cluster_in_order(struct grid *g, uint64_t k)
+static uint64_t cluster_in_order(struct ptx_grid *g, uint64_t k)
 {
     switch (g->run->launch->schedule) {
     case PTX_SCHEDULE_REVERSE:
@@ -167,7 +167,17 @@ static uint64_t cluster_in_order(struct grid *g, uint64_t k)
     }
 }
 
-static bool is_one_left(const struct grid *g)
+bool ptx_run_take_cluster(struct ptx_run *run, uint32_t first[3])
+{
+    struct ptx_grid *g = run->grid;
+    uint64_t order = atomic_fetch_add(&run->blocks->next, 1);
+
+    if (order < g->count)
+        ptx_cluster_place(run, cluster_in_order(g, order), 0, first);
+    return order < g->count;
+}
+
+static bool is_one_left(const struct ptx_grid *g)
 {
     uint64_t next = atomic_load_explicit(&g->run->blocks->next, memory_order_relaxed);
 
@@ -175,7 +185,7 @@ static bool is_one_left(const struct grid *g)
 }
 
 /* False when out of memory; true and no cluster more when another thread took the last one. */
-static bool start_cluster(struct grid *g)
+static bool start_cluster(struct ptx_grid *g)
 {
     if (g->resident == g->capacity) {
         size_t capacity = g->capacity ? g->capacity * 2 : 16;
@@ -197,12 +207,11 @@ static bool start_cluster(struct grid *g)
     return true;
 }
 
-static void remove_cluster(struct grid *g, size_t at)
+static void remove_cluster(struct ptx_grid *g, size_t at)
 {
     ptx_cluster_destroy(g->run, g->clusters[at]);
     g->resident--;
-    memmove(g->clusters + at, g->clusters + at + 1,
-            (g->resident - at) * sizeof(g->clusters[0]));
+    memmove(g->clusters + at, g->clusters + at + 1, (g->resident - at) * sizeof(g->clusters[0]));
 }
 
 static void note_fault(struct ptx_run *run, const struct ptx_cluster *cluster)
@@ -216,7 +225,7 @@ static void note_fault(struct ptx_run *run, const struct ptx_cluster *cluster)
 }
 
 /* A turn of each block of the cluster at `at`; false when this thread has nothing more to do. */
-static bool run_one(struct grid *g, size_t at)
+static bool run_one(struct ptx_grid *g, size_t at)
 {
     struct ptx_cluster *cluster = g->clusters[at];
     struct ptx_run *run = g->run;
@@ -236,7 +245,7 @@ static bool run_one(struct grid *g, size_t at)
 }
 
 /* False: out of memory, and nothing resident that could go on alone. */
-static bool run_grid(struct grid *g)
+static bool run_grid(struct ptx_grid *g)
 {
     size_t at = 0;
 
@@ -260,7 +269,7 @@ static bool run_grid(struct grid *g)
     return true;
 }
 
-static void choose_order(struct grid *g)
+static void choose_order(struct ptx_grid *g)
 {
     g->run->random = g->run->launch->seed * 0x9e3779b97f4a7c15ull | 1;
     g->origin = next_random(g->run) % g->count;
@@ -302,10 +311,11 @@ static uint32_t align_up(uint32_t v, uint32_t to)
 
 bool ptx_run_blocks(struct ptx_run *run)
 {
-    struct grid g = {.run = run, .count = run->blocks->count};
+    struct ptx_grid g = {.run = run, .count = run->blocks->count};
 
     g.resident_max = run->launch->cooperative ? g.count : RESIDENT_MAX / run->cluster_count;
     choose_order(&g);
+    run->grid = &g;
     bool ok = run_grid(&g);
     while (g.resident)
         remove_cluster(&g, g.resident - 1);
@@ -375,7 +385,8 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     place_reserved(&run);
     run.local_stride = align_up(stack_size(launch, run.code), 16);
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);
-    blocks.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / run.cluster_count;
+    blocks.count =
+        (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / run.cluster_count;
     bool ok = take_workspace(&run) && ptx_watching_begin(&run) && ptx_run_blocks(&run);
     ptx_watching_end(&run);
     ok = ptx_team_finish(&run) && ok;

@@ -39,6 +39,11 @@ libcuxx) # atomics, barriers, pipelines
     try 7.5 -O3
     try 9.0 -O3
     ;;
+clusters) # distributed shared memory, barriers of several blocks, bulk copies
+    count=8
+    try 9.0 -O3
+    try 9.0 -G
+    ;;
 cub) # CUB and Thrust
     count=9
     try 7.5 -O3

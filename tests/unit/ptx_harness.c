@@ -126,9 +126,12 @@ int dev_run(struct ptx_module *module, const struct dev_launch *launch, const ui
                f->params[k].size < 8 ? f->params[k].size : 8);
     struct ptx_launch l = {.module = module,
                            .function = f,
-                           .grid = {launch->grid, 1, 1},
+                           .grid = {launch->grid, launch->grid_y ? launch->grid_y : 1,
+                                    launch->grid_z ? launch->grid_z : 1},
                            .block = {launch->block, 1, 1},
+                           .cluster = {launch->cluster[0], launch->cluster[1], launch->cluster[2]},
                            .params = block,
+                           .watch = launch->watch,
                            .dynamic_shared_size = launch->shared,
                            .schedule = launch->schedule,
                            .cooperative = launch->cooperative,

@@ -22,9 +22,13 @@ struct dev_launch {
     const char *kernel;
     uint32_t grid;
     uint32_t block;
+    uint32_t grid_y; /* 0: 1, also grid_z */
+    uint32_t grid_z;
+    uint32_t cluster[3];
     uint32_t shared;
     enum ptx_schedule schedule;
     bool cooperative;
+    struct ptx_watch *watch;
 };
 extern struct ptx_fault dev_fault;
 extern uint64_t dev_instructions;
