@@ -308,6 +308,52 @@ static void test_checks(void)
     }
 }
 
+#define CANCEL_BLOCKS 1400 /* more than are resident at a time */
+
+/* Clusters take the work of those that have not started: each block of the grid is done once, and
+ * fewer clusters start. */
+static void test_cancel(void)
+{
+    static const char text[] =
+        ".version 9.0\n.target sm_100\n.address_size 64\n"
+        ".entry k(.param .u64 out, .param .u64 starts) {\n"
+        ".reg .b32 %r<20>; .reg .b64 %d<9>; .reg .pred %p<4>; .reg .b128 %q<2>;\n"
+        ".shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar;\n"
+        "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [starts]; mov.u32 %r1, %cluster_ctarank;\n"
+        "mov.u32 %r2, %ctaid.x; mov.u32 %r3, 0; red.global.add.u32 [%d1], 1;\n"
+        "mbarrier.init.shared::cta.b64 [bar], 1; barrier.cluster.arrive; barrier.cluster.wait;\n"
+        "next: mad.wide.u32 %d2, %r2, 4, %d0; red.global.add.u32 [%d2], 1;\n"
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n"
+        "barrier.cluster.arrive; barrier.cluster.wait; setp.ne.u32 %p0, %r1, 0; @%p0 bra wait;\n"
+        "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
+        ".multicast::cluster::all.b128 [answer], [bar];\n"
+        "wait: mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], %r3; @!%p1 bra wait;\n"
+        "xor.b32 %r3, %r3, 1; ld.shared.b128 %q0, [answer];\n"
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, %q0; @!%p2 bra end;\n"
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r4, %r5, _, _}, %q0;\n"
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r6, %q0;\n"
+        "add.u32 %r2, %r6, %r1; sub.u32 %r4, %r4, %r6; add.u32 %r2, %r2, %r4; bra next;\n"
+        "end: ret; }";
+    static const enum ptx_schedule schedules[] = {PTX_SCHEDULE_FIFO, PTX_SCHEDULE_RANDOM};
+    dev_target = 100;
+    struct ptx_module *m = dev_parse(text);
+    uint32_t *out = dev_alloc((CANCEL_BLOCKS + 1) * 4);
+    uint32_t *starts = dev_alloc(4);
+
+    for (unsigned s = 0; s < 2; s++) {
+        memset(out, 0, (CANCEL_BLOCKS + 1) * 4);
+        *starts = 0;
+        CHECK_EQ_INT(run(m, CANCEL_BLOCKS, 1, 2, schedules[s], out, starts), PTX_OK);
+        for (unsigned k = 0; k < CANCEL_BLOCKS; k++)
+            CHECK_EQ_INT(out[k], 1);
+        CHECK_EQ_INT(out[CANCEL_BLOCKS], 0);
+        CHECK(*starts >= 2);
+        CHECK(*starts < CANCEL_BLOCKS);
+    }
+    ptx_module_destroy(m);
+    dev_target = 90;
+}
+
 static void test_directives(void)
 {
     struct ptx_module *m = dev_parse(ENTRY(" .explicitcluster .reqnctapercluster 2, 3, 1") END);
@@ -342,6 +388,7 @@ int main(void)
     test_exits();
     test_faults();
     test_checks();
+    test_cancel();
     test_directives();
     return check_result();
 }

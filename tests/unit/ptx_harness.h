@@ -17,6 +17,7 @@ struct ptx_module *dev_parse(const char *text);
 /* The status of parsing; the log is in dev_log. */
 int dev_try(const char *text);
 extern char dev_log[4096];
+extern unsigned dev_target; /* the device: 90 */
 
 struct dev_launch {
     const char *kernel;
