@@ -432,7 +432,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (!t.reader)
         return TSM_EXIT_ERROR;
     tsm_trace_note_damage(t.reader, &told);
-    t.bytes = malloc(ITEM_SIZE + SBT_BLOB_ENCODED_SIZE(ITEM_SIZE));
+    t.bytes = malloc(ITEM_SIZE + SBT_BLOB_ENCODED_MAX(ITEM_SIZE));
     error = t.bytes ? trim(&t) : tsm_fail(TSM_E_MEMORY, "no memory to trim a trace");
     if (!error)
         tell(&t);
