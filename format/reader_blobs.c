@@ -259,17 +259,20 @@ int sbt_reader_blob(struct sbt_reader *r, const struct sbt_blob *blob, uint64_t 
         uint64_t index = offset / SBT_PIECE_SIZE;
         uint64_t length = blob->size - index * SBT_PIECE_SIZE;
         size_t from = offset % SBT_PIECE_SIZE, part;
+        /* A whole piece needs no copy, and no piece is larger than the room is. */
+        uint8_t *to = from == 0 && size >= SBT_PIECE_SIZE ? at : piece;
         struct sbt_key key;
         int got;
         memcpy(key.bytes, blob->keys + 16 * index, sizeof(key.bytes));
-        got = sbt_reader_piece(r, &key, piece);
+        got = sbt_reader_piece(r, &key, to);
         if (got < 0)
             return got;
         length = length < SBT_PIECE_SIZE ? length : SBT_PIECE_SIZE;
         if ((uint64_t)got < length)
             return tsm_fail(TSM_E_FORMAT, "%s: a piece is shorter than its blob says", r->name);
         part = (size_t)(length - from) < size ? (size_t)(length - from) : size;
-        memcpy(at, piece + from, part);
+        if (to == piece)
+            memcpy(at, piece + from, part);
         at += part;
         offset += part;
         size -= part;
