@@ -34,6 +34,15 @@ extern const struct tsm_source hsa_source;
 /* Fill `hsa_runtime`. False: this process has no HSA runtime. */
 bool hsa_bind(void);
 
+/* Is the runtime in the process? */
+bool hsa_is_loaded(void);
+
+/* Of struct tsm_source (hsa_source_table.c). */
+bool hsa_tables(const char *name, void **tables, uint64_t count);
+void hsa_opening(const char *path);
+/* A runtime has brought its tables. */
+extern bool hsa_has_tables;
+
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *hsa_keep(size_t size);
 

@@ -20,6 +20,9 @@ DRM = ['__open64_2', '__open_2', '__openat64_2', '__openat_2', 'close', 'close_r
        'dup3', 'fcntl', 'fcntl64', 'ioctl', 'mmap', 'mmap64', 'mremap', 'munmap', 'open', 'open64', 'openat',
        'openat64', 'pidfd_getfd', 'recvmmsg', 'recvmsg', 'syscall']
 
+# Where AMD's runtimes bring the tables of their functions.
+TABLES = ['rocprofiler_configure', 'rocprofiler_set_api_table']
+
 lint, library, prototypes, *parts = sys.argv[1:]
 with open(prototypes, encoding='utf-8') as f:
     driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
@@ -33,7 +36,7 @@ for header in parts:
             sys.exit(f'only {len(hsa)} prototypes in {header}')
         driver += hsa
 with tempfile.NamedTemporaryFile('w') as expected:
-    expected.write('\n'.join(driver + LIBC + (VULKAN if 'vulkan' in parts else []) +
+    expected.write('\n'.join(driver + LIBC + TABLES + (VULKAN if 'vulkan' in parts else []) +
                              (DRM if 'drm' in parts else [])))
     expected.flush()
     sys.exit(subprocess.call([sys.executable, lint, library, expected.name]))
