@@ -10,12 +10,13 @@ cp libhsa-runtime64.so.1 static.so # a name that says nothing to us
 export TEST_HSA="$PWD/copy.so"
 kernels=$TEST_PROGRAMS/hsa_kernels.hsaco
 
-# The names of the calls in the trace, in order; polls may differ.
+# How often which call is in the trace; polls may differ. A table has one function for two names.
 calls() {
-    tsview t.sbt | awk '{print $5}' | sed 's/(.*//' | grep -v 'signal_load' | sort | uniq -c >"$1"
+    tsview --json t.sbt | sed -n 's/.*"call":"\([^"]*\)".*/\1/p' | grep -v 'signal_load' |
+        sed 's/_acquire$/_scacquire/' | sort | uniq -c >"$1"
 }
 
-# record PROGRAM: with the runtime above
+# on_tables PROGRAM [ARGUMENT]: recorded with the runtime above
 on_tables() {
     rm -f t.sbt
     LD_LIBRARY_PATH=$PWD LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=t.sbt "$TEST_PROGRAMS/$1" "$kernels" ${2:-} \
