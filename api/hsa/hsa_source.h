@@ -90,6 +90,10 @@ struct hsa_queue_state;
 /* The queue that this signal is the doorbell of, NULL: none of ours. */
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal);
 void hsa_queue_ring(struct hsa_queue_state *queue);
+/* Before the program changes a signal: is it that of a soft queue of its own, record what is new there. */
+void hsa_soft_ring(hsa_signal_t signal);
+/* The queue goes. */
+void hsa_soft_gone(const hsa_queue_t *queue);
 /* Everything rung for is known to be complete. */
 bool hsa_queues_idle(void);
 void hsa_queues_forked(void);
