@@ -10,6 +10,8 @@
  */
 #include "api/hsa/hsa_source.h"
 
+#include "api/hsa/hsa_calls.h"
+#include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_tables.inc"
 #include "api/hsa/hsa_wrappers.h"
 #include "base/log.h"
@@ -95,6 +97,66 @@ bool hsa_tables(const char *name, void **tables, uint64_t count)
         if (parts[i])
             take(i, parts[i]);
     return true;
+}
+
+/* ---- tables that programs ask for --------------------------------------------------------------
+ */
+
+/* Programs call images through this one: they get our exports. Others hold what only tells
+ * something, but for readers of files: those are objects that the trace does not make, and says so.
+ */
+static void give_exports(uint16_t extension, void **functions, size_t size)
+{
+    for (size_t i = 0; extension == HSA_EXTENSION_IMAGES && i < table_images.count &&
+                       i < size / sizeof(*functions);
+         i++) {
+        const struct tsm_export *row = tsm_export_find(&hsa_exports, table_images.names[i]);
+
+        if (row && row->door->exported && functions[i])
+            functions[i] = row->wrapper;
+    }
+}
+
+hsa_status_t hook_hsa_system_get_extension_table(uint16_t extension, uint16_t version_major,
+                                                 uint16_t version_minor, void *table)
+{
+    struct tsm_call call;
+    bool begun = tsm_call_begin(&call, TYPE_hsa_system_get_extension_table);
+    hsa_status_t status =
+        hsa_runtime.hsa_system_get_extension_table(extension, version_major, version_minor, table);
+
+    if (status == HSA_STATUS_SUCCESS && version_major == 1)
+        give_exports(extension, table, sizeof(hsa_ext_images_1_00_pfn_t));
+    if (!begun)
+        return status;
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    tsm_call_slot(&call, extension);
+    tsm_call_slot(&call, version_major);
+    tsm_call_slot(&call, version_minor);
+    tsm_call_slot(&call, (uintptr_t)table);
+    tsm_call_commit(&call);
+    return status;
+}
+
+hsa_status_t hook_hsa_system_get_major_extension_table(uint16_t extension, uint16_t version_major,
+                                                       size_t table_length, void *table)
+{
+    struct tsm_call call;
+    bool begun = tsm_call_begin(&call, TYPE_hsa_system_get_major_extension_table);
+    hsa_status_t status = hsa_runtime.hsa_system_get_major_extension_table(extension, version_major,
+                                                                           table_length, table);
+
+    if (status == HSA_STATUS_SUCCESS && version_major == 1)
+        give_exports(extension, table, table_length);
+    if (!begun)
+        return status;
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    tsm_call_slot(&call, extension);
+    tsm_call_slot(&call, version_major);
+    tsm_call_slot(&call, table_length);
+    tsm_call_slot(&call, (uintptr_t)table);
+    tsm_call_commit(&call);
+    return status;
 }
 
 /* ---- HSA_TOOLS_LIB -----------------------------------------------------------------------------

@@ -26,5 +26,19 @@ for program in hsa_host hsa_soft; do
     ok $? "replayed on the software GPU: $(cat out)"
     rm -f t.sbt
 done
+# A program of AMD's: all that it asks, on its own runtime and on the software GPU's.
+if [ -x /test/rocminfo ]; then
+    for runtime in rocr emu; do
+        LD_LIBRARY_PATH=/test/$runtime /test/rocminfo > plain 2> /dev/null
+        ok $? "rocminfo runs on $runtime's runtime"
+        LD_LIBRARY_PATH=/test/$runtime LD_PRELOAD=/test/interpose/libts_capture.so TS_OUTPUT=t.sbt \
+            /test/rocminfo > out 2> err
+        ok $? "and recorded"
+        cmp plain out; ok $? "with the same output, $(wc -l < out) lines"
+        $tracesmith check t.sbt && $tracesmith view t.sbt | grep -q 'hsa_isa_get_info_alt'
+        ok $? "and a sound trace"
+        rm -f t.sbt
+    done
+fi
 echo "1..$count"
 exit $failed

@@ -15,4 +15,5 @@ for file in tools/tracesmith interpose/libts_capture.so interpose/shim/libts_hsa
     interpose/shim/libhsa-runtime64.so.1 emu/libhsa-runtime64.so.1 tests/hsa/hsa_host tests/hsa/hsa_soft; do
     set -- "$@" -f "$build/$file:$file"
 done
+[ ! -x /usr/bin/rocminfo ] || set -- "$@" -f /usr/bin/rocminfo:rocminfo
 exec "$vm/boot.sh" "$kernel" "$(dirname "$0")/rocr.sh" -m amdgpu "$@"

@@ -24,6 +24,10 @@ on_tables() {
     tracesmith check t.sbt
 }
 
+# What the program asks for, a table of an extension, leads to us, too.
+on_tables hsa_images
+tsview t.sbt | grep -q ' hsa_ext_sampler_create(.*HSA_STATUS_ERROR' || fail "images go past: $(tsview t.sbt)"
+
 on_tables hsa_dispatch
 calls plain
 [ "$(wc -l <plain)" -gt 10 ] || fail "nothing recorded: $(cat plain)"
