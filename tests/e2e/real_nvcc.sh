@@ -44,7 +44,7 @@ clusters) # distributed shared memory, barriers of several blocks, bulk copies
     try 9.0a -O3
     try 9.0a -G
     TS_EMU_SCHEDULE=random:7 TS_EMU_CHECK=race,blocks plain run_checks checks.ptx >races.out 2>&1
-    grep -q 'tracesmith emu' races.out && fail "$(cat races.out)"
+    if grep -q 'tracesmith emu' races.out; then fail "$(cat races.out)"; fi
     ;;
 cub) # CUB and Thrust
     count=9
