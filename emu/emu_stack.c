@@ -105,6 +105,7 @@ static uint32_t intern(void *const *frames, unsigned depth)
  * 0, which is the walker's caller, there is none. */
 struct walk {
     unsigned depth;
+    bool is_interrupted; /* a frame was not called: a signal's. It has no slot */
     void *frames[OWN_DEPTH_MAX + EMU_STACK_DEPTH_MAX];
     void *const *slots[OWN_DEPTH_MAX + EMU_STACK_DEPTH_MAX];
 };
@@ -112,11 +113,13 @@ struct walk {
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *user)
 {
     struct walk *walk = user;
-    uintptr_t ip = _Unwind_GetIP(context);
+    int interrupted = 0;
+    uintptr_t ip = _Unwind_GetIPInfo(context, &interrupted);
 
     if (!ip || walk->depth == OWN_DEPTH_MAX + EMU_STACK_DEPTH_MAX)
         return _URC_END_OF_STACK;
-    walk->frames[walk->depth] = (void *)ip; /* NOLINT: an address of code */
+    walk->is_interrupted |= interrupted != 0;
+    walk->frames[walk->depth] = (void *)ip;
     walk->slots[walk->depth++] = (void *const *)_Unwind_GetCFA(context) - 1;
     return _URC_NO_REASON;
 }
@@ -151,12 +154,11 @@ static bool is_known(const struct known *k, const void *top)
     return true;
 }
 
-/* Frames that were not called have no such word, a signal's for one: such a walk is not remembered.
- */
+/* Where a frame keeps its return address elsewhere the walk is not remembered. */
 static void remember(struct known *k, const void *top, const struct walk *walk, uint32_t stack)
 {
     k->depth = 0;
-    if (walk->depth < 2 || walk->depth > KNOWN_DEPTH + 1)
+    if (walk->is_interrupted || walk->depth < 2 || walk->depth > KNOWN_DEPTH + 1)
         return;
     for (unsigned i = 1; i < walk->depth; i++) {
         if (*walk->slots[i] != walk->frames[i])
@@ -195,6 +197,7 @@ __attribute__((noinline)) uint32_t emu_stack_take(void)
     if (is_known(k, top))
         return k->stack;
     walk.depth = 0;
+    walk.is_interrupted = false;
     _Unwind_Backtrace(step, &walk);
     uint32_t stack = intern_walk(&walk);
     remember(k, top, &walk, stack);
