@@ -23,6 +23,12 @@ static hsa_queue_t queues[2]; /* the runtime's own, and a soft one */
 static uint64_t next_signal = 0x1000, write_index;
 static uint8_t arguments[ARGUMENT_SIZE];
 
+/* Asked before main(). */
+bool tsm_real_library_loaded(unsigned index)
+{
+    return false;
+}
+
 /* ---- runtimes that do nothing ------------------------------------------------------------------
  */
 
