@@ -502,7 +502,7 @@ static uint8_t *store(struct tsm_call *call, const struct tsm_box *box, uint32_t
     uint8_t *out = fits && box->data ? tsm_scratch_take(lane, encoded) : NULL;
 
     *size = (uint32_t)encoded;
-    return out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, true, out + before) ? out : NULL;
+    return out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, out + before) ? out : NULL;
 }
 
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box)
