@@ -29,6 +29,11 @@ bool tsm_real_library_loaded(unsigned index)
     return false;
 }
 
+unsigned tsm_source_index(const struct tsm_source *source)
+{
+    return 1;
+}
+
 /* ---- runtimes that do nothing ------------------------------------------------------------------
  */
 
