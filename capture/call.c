@@ -403,6 +403,12 @@ void tsm_call_restart(struct tsm_call *call)
         tsm_call_record(call)->begin = tsm_ticks();
 }
 
+void tsm_call_since(struct tsm_call *call, uint64_t began)
+{
+    if (!is_destroy(call->info))
+        tsm_call_record(call)->begin = began;
+}
+
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;
