@@ -44,6 +44,7 @@ struct tsm_worker {
     uint64_t taken, queued;
     uint64_t allowed; /* to be taken; grows with queued unless permuted */
     uint64_t done;
+    uint64_t awaited; /* somebody may wait for so many to be done, and for no fewer; 0: nobody */
     bool stop;
     struct job *running;
     struct unfinished unfinished;
@@ -136,6 +137,16 @@ static void note_submitted(struct tsm_worker *w, const struct job *job)
 
 /* ---- the thread --------------------------------------------------------------------------- */
 
+/* The lock is held. Whoever waits is woken when it is there, not for each job before. */
+static bool is_done(struct tsm_worker *w, uint64_t count)
+{
+    if (w->done >= count)
+        return true;
+    if (!w->awaited || count < w->awaited)
+        w->awaited = count;
+    return false;
+}
+
 static void wait_for_place(const struct tsm_place *place)
 {
     struct tsm_worker *w = place->worker;
@@ -143,7 +154,7 @@ static void wait_for_place(const struct tsm_place *place)
     if (!w)
         return;
     pthread_mutex_lock(&w->lock);
-    while (w->done < place->count)
+    while (!is_done(w, place->count))
         pthread_cond_wait(&w->moved, &w->lock);
     pthread_mutex_unlock(&w->lock);
 }
@@ -177,7 +188,10 @@ static void end(struct tsm_worker *w, const struct job *job, int error)
     w->done++;
     if (!error && job->kind == TSM_JOB_WAIT)
         w->unfinished.count = 0;
-    pthread_cond_broadcast(&w->moved);
+    if (w->awaited && w->done >= w->awaited) {
+        w->awaited = 0; /* those who wait for more say so again */
+        pthread_cond_broadcast(&w->moved);
+    }
     pthread_mutex_unlock(&w->lock);
     atomic_fetch_add(&w->crew->progress, 1);
 }
@@ -422,7 +436,7 @@ static bool wait_slice(const struct tsm_place *place)
     int error = 0;
 
     pthread_mutex_lock(&w->lock);
-    while (w->done < place->count && !error)
+    while (!is_done(w, place->count) && !error)
         error = pthread_cond_timedwait(&w->moved, &w->lock, &t);
     bool reached = w->done >= place->count;
     pthread_mutex_unlock(&w->lock);
