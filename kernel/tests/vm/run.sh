@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module, the mock driver and the test programs for Debian's kernel SERIES, and run all of
 # it in a virtual machine. Exit status 77 where kernel, emulator or compiler cannot be had.
-# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools MESON-BUILD-FOLDER]
-# suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it
+# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|bpf|nvidia MESON-BUILD-FOLDER]
+# suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it;
+# bpf: eBPF in place of the module; nvidia: eBPF on a stand-in for NVIDIA's module
 set -euo pipefail
 series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -19,11 +20,14 @@ exec 8> "$build/lock" # tests of one series share what is built
 flock 8
 cp -ru "$tests/../include" "$tests/../grtrace" "$tests" "$build/"
 symbols= # of grtrace.ko, once it is made
-for folder in grtrace tests/mockgpu tests/bench; do
+for folder in grtrace tests/mockgpu tests/bench tests/nvidia; do
     make -s -C "$kernel/headers" "M=$build/$folder" "KBUILD_EXTRA_SYMBOLS=$symbols" modules 2>&1 |
         { grep -v '^Skipping BTF' || true; }
     symbols=$build/grtrace/Module.symvers
 done
+# With its types, as nothing else of ours needs them: kbuild leaves them out without a vmlinux.
+standin=$build/tests/nvidia/nvidia.ko
+[ "$what" != nvidia ] || LLVM_OBJCOPY=objcopy pahole -J --btf_base "$kernel/vmlinux" "$standin"
 make -s -C "$build/tests"
 flock -u 8
 
@@ -32,6 +36,10 @@ if [ "$what" = cost ]; then
     TS_VM_CPUS=1 exec "$tests/vm/boot.sh" "$kernel" "$tests/cost.sh" "${common[@]}" \
         -f "$build/tests/bench/grtrace_bench.ko" -- -icount shift=1,sleep=off
 fi
+if [ "$what" = nvidia ]; then
+    exec "$tests/vm/boot.sh" "$kernel" "$tests/nvidia.sh" -l "$standin" \
+        -f "$4/tools/tracesmith:tools/tracesmith" -f "$tests/nvidia.expected"
+fi
 if [ "$what" = virtio ]; then
     exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m "$build/grtrace/grtrace.ko" \
         -l virtio-gpu -- -vga none -device virtio-gpu-pci
@@ -39,6 +47,10 @@ fi
 files=(-f "$tests/test_life.sh")
 for program in "$build"/tests/test_*.c; do files+=(-f "${program%.c}"); done
 script=$tests/suite.sh
+if [ "$what" = bpf ]; then
+    script=$tests/bpf.sh
+    files+=(-f "$4/tools/tracesmith:tools/tracesmith")
+fi
 if [ "$what" = tools ]; then
     script=$tests/tools.sh
     for file in tools/tracesmith interpose/libts_capture.so interpose/shim/libcuda.so.1 \
