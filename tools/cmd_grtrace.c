@@ -296,8 +296,8 @@ static int nvidia_report(const struct grtrace_values *v, char **words)
 
     if (!reader)
         return TSM_E_IO;
-    error = tsm_nvidia_report(&jobs, sbt_reader_session(reader)->start_monotonic_ns,
-                              v->report.format);
+    error =
+        tsm_nvidia_report(&jobs, sbt_reader_session(reader)->start_monotonic_ns, v->report.format);
     tsm_ring_jobs_finish(&jobs);
     sbt_reader_destroy(reader);
     return error;
@@ -382,8 +382,10 @@ const struct tsm_command tsm_command_grtrace = {
         "it, t_exec until the ring was done, t_complete until those who wait were told; t_gpu_wait "
         "is how long threads waited for it. NA: a record is missing. Labels: failed, unfinished, "
         "preempted, long-queue, slow-exec.\n\n"
-        "'nvidia' is about NVIDIA's open kernel module, by eBPF: groups of channels are made, bound to "
-        "a runlist, asked for tokens, and ended. A token lets a program submit without the kernel, so "
+        "'nvidia' is about NVIDIA's open kernel module, by eBPF: groups of channels are made, "
+        "bound to "
+        "a runlist, asked for tokens, and ended. A token lets a program submit without the kernel, "
+        "so "
         "launches are not among the events.",
     .examples = "grtrace record -o gpu.sbt -s 10\n"
                 "grtrace record --backend=bpf -o gpu.sbt     without a kernel module\n"

@@ -37,7 +37,8 @@ static const struct tsm_kernel_backend *bpf(void)
 
 const struct tsm_kernel_backend *tsm_kernel_backend(int choice)
 {
-    const char *folder = getenv("TS_GRTRACE_FOLDER"); /* whoever says where the module is means it */
+    const char *folder =
+        getenv("TS_GRTRACE_FOLDER"); /* whoever says where the module is means it */
     char why[512];
 
     if (choice == TSM_KERNEL_BPF)

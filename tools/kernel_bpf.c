@@ -30,22 +30,38 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TELL_PIN    "tell_record"
+#define TELL_PIN     "tell_record"
 #define TURNS_A_LOOK 20 /* of a collector, between two looks for drivers that came */
 
 enum { STOPPED, RUNNING, ENDING /* only what we tell */ };
 
-/* The last line that libbpf complained with: why a program was refused. TS_BPF_LOG shows all. */
+/* Why the last program was refused: the end of what the verifier said, else libbpf's first words.
+ * TS_BPF_LOG shows all of it. */
 static char complaint[128];
+
+static void keep_complaint(char *text)
+{
+    char *end = strstr(text, "\nprocessed "); /* the verifier's sum, behind its reason */
+    char *line = text;
+
+    if (end) {
+        *end = 0;
+        line = strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
+    }
+    if (end || !complaint[0])
+        tsm_format(complaint, sizeof(complaint), "%.*s", (int)strcspn(line, "\n"), line);
+}
 
 static int hear(enum libbpf_print_level level, const char *format, va_list args)
 {
+    static char text[1 << 16];
+
     if (getenv("TS_BPF_LOG"))
         return vfprintf(stderr, format, args);
-    if (level == LIBBPF_WARN) {
-        tsm_vformat(complaint, sizeof(complaint), format, args);
-        complaint[strcspn(complaint, "\n")] = 0;
-    }
+    if (level != LIBBPF_WARN)
+        return 0;
+    tsm_vformat(text, sizeof(text), format, args);
+    keep_complaint(text);
     return 0;
 }
 
@@ -92,8 +108,8 @@ static int tell_stream_info(const struct grtrace_config *config, uint64_t start_
     info->minor = GRTRACE_VERSION_MINOR;
     if (getrandom(info->session, sizeof(info->session), 0) != (ssize_t)sizeof(info->session))
         return tsm_fail(TSM_E_IO, "getrandom: %s", strerror(errno));
-    info->features = GRTRACE_FEATURE_BPF |
-                     (grtrace_config_leaves_out(config) ? GRTRACE_FEATURE_FILTERED : 0);
+    info->features =
+        GRTRACE_FEATURE_BPF | (grtrace_config_leaves_out(config) ? GRTRACE_FEATURE_FILTERED : 0);
     info->start_monotonic_ns = start_ns;
     info->start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME);
     info->clock = GRTRACE_CLOCK_MONOTONIC;
@@ -127,7 +143,8 @@ static int reuse_maps(struct grtrace_bpf *programs)
 {
     struct bpf_map *map;
 
-    bpf_object__for_each_map(map, programs->obj) {
+    bpf_object__for_each_map(map, programs->obj)
+    {
         int fd = is_shared(map) ? tsm_bpf_pin_open(bpf_map__name(map), false) : -1;
 
         if (fd >= 0 && bpf_map__reuse_fd(map, fd)) {
@@ -196,9 +213,11 @@ static void refuse(struct tsm_bpf_probe *probe, int error)
 static void attach(struct grtrace_bpf *programs, struct tsm_bpf_probe *probe)
 {
     struct bpf_program *program = bpf_object__find_program_by_name(programs->obj, probe->program);
-    struct bpf_link *link = bpf_program__attach(program);
+    struct bpf_link *link;
     char path[PATH_MAX];
 
+    complaint[0] = 0;
+    link = bpf_program__attach(program);
     tsm_bpf_pin_path(path, sizeof(path), probe->program, true);
     if (!link || bpf_link__pin(link, path)) {
         refuse(probe, errno);
@@ -233,7 +252,8 @@ static int pin_maps(struct grtrace_bpf *programs)
     struct bpf_map *map;
     char path[PATH_MAX];
 
-    bpf_object__for_each_map(map, programs->obj) {
+    bpf_object__for_each_map(map, programs->obj)
+    {
         if (!is_shared(map) || tsm_bpf_pin_exists(bpf_map__name(map), false))
             continue;
         tsm_bpf_pin_path(path, sizeof(path), bpf_map__name(map), false);
@@ -258,7 +278,8 @@ static bool running(void)
 /* The module's buffers of all CPUs together; a power of two, as the kernel wants it. */
 static uint32_t ring_size(const struct grtrace_config *config)
 {
-    uint64_t size = config->subbuf_size * config->subbuf_count * (uint64_t)libbpf_num_possible_cpus();
+    uint64_t size =
+        config->subbuf_size * config->subbuf_count * (uint64_t)libbpf_num_possible_cpus();
     uint64_t rounded = 4096;
 
     while (rounded < size && rounded < 1u << 30)
@@ -282,13 +303,18 @@ static int begin(const struct grtrace_config *config, struct grtrace_bpf *progra
     return describe(config, state->start_ns);
 }
 
-static bool any_attached(void)
+/* One at least has to be. */
+static int check_attached(void)
 {
+    const char *why = "this kernel has none of those that are looked for";
+
     for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
         if (tsm_bpf_pin_exists(tsm_bpf_probes[i].program, true))
-            return true;
+            return 0;
+        if (tsm_bpf_probes[i].state == TSM_PROBE_REFUSED)
+            why = tsm_bpf_probes[i].found;
     }
-    return false;
+    return tsm_fail(TSM_E_UNSUPPORTED, "eBPF: no tracepoint could be attached: %s", why);
 }
 
 static int start(void)
@@ -316,9 +342,8 @@ static int start(void)
     error = begin(&config, programs ? programs : teller);
     if (!error)
         attach_all(programs, config.level);
-    if (!error && config.level && !any_attached())
-        error = tsm_fail(TSM_E_UNSUPPORTED, "no tracepoint could be attached; "
-                                            "'grtrace list --backend=bpf' says why");
+    if (!error && config.level)
+        error = check_attached();
     if (error)
         tsm_bpf_pins_clear();
     grtrace_bpf__destroy(programs);
@@ -462,7 +487,8 @@ static void forget_classes(void)
     int fd = tsm_bpf_pin_open("classes", false);
     uint64_t key;
 
-    while (fd >= 0 && bpf_map_get_next_key(fd, NULL, &key) == 0 && bpf_map_delete_elem(fd, &key) == 0)
+    while (fd >= 0 && bpf_map_get_next_key(fd, NULL, &key) == 0 &&
+           bpf_map_delete_elem(fd, &key) == 0)
         ;
     if (fd >= 0)
         close(fd);

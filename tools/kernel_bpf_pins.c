@@ -98,9 +98,10 @@ int tsm_bpf_check(void)
                         "CONFIG_DEBUG_INFO_BTF; use the module",
                         strerror(errno));
     if (locked_down())
-        return tsm_fail(TSM_E_UNSUPPORTED, LOCKDOWN ": the kernel is locked down to "
-                                                    "confidentiality, which forbids eBPF as well as "
-                                                    "the module; boot with lockdown=integrity");
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        LOCKDOWN ": the kernel is locked down to "
+                                 "confidentiality, which forbids eBPF as well as "
+                                 "the module; boot with lockdown=integrity");
     if (statfs(TSM_BPF_MOUNT, &mount) != 0 || mount.f_type != BPF_FS_MAGIC)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         TSM_BPF_MOUNT " is not mounted: mount -t bpf bpf " TSM_BPF_MOUNT);

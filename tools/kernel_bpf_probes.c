@@ -7,7 +7,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,9 +22,14 @@ const char *const tsm_bpf_modules[] = {"gpu_sched", "virtio_gpu", "amdgpu", "i91
 #define GPU   "struct virtqueue *,struct virtio_gpu_ctrl_hdr *"
 
 #define POINT(name, prototype_, level_)                                                            \
-    {.program = name, .point = name, .prototype = prototype_, .level = level_}
+    {                                                                                              \
+        .program = name, .point = name, .prototype = prototype_, .level = level_                   \
+    }
 
-#define FUNCTION(program_, name) {.program = program_, .point = name, .level = 1}
+#define FUNCTION(program_, name)                                                                   \
+    {                                                                                              \
+        .program = program_, .point = name, .level = 1                                             \
+    }
 
 /* Several rows of a tracepoint: kernels differ, one of them fits. */
 struct tsm_bpf_probe tsm_bpf_probes[] = {
@@ -170,26 +174,23 @@ static void survey(const struct btf *btf, __u32 first, const char *owner)
     }
 }
 
-/* Functions for kprobes, in what the kernel says of its symbols: "address t name\t[module]". */
+/* Functions for kprobes: whether they are there shows when they are attached to. */
 static void survey_functions(void)
 {
-    FILE *symbols = fopen("/proc/kallsyms", "re");
-    char line[512], name[256], owner[64];
+    bool scheduler = false; /* also where it is part of the kernel itself */
 
-    while (symbols && fgets(line, sizeof(line), symbols)) {
-        if (sscanf(line, "%*s %*[tT] %255s [%63[^]]", name, owner) != 2)
-            continue; /* the functions that we look for are in modules, mostly */
-        for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
-            struct tsm_bpf_probe *probe = &tsm_bpf_probes[i];
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++)
+        scheduler |= tsm_bpf_probes[i].state == TSM_PROBE_FITS &&
+                     strncmp(tsm_bpf_probes[i].point, "drm_", 4) == 0;
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
+        struct tsm_bpf_probe *probe = &tsm_bpf_probes[i];
+        bool nvidia = strncmp(probe->program, "nvidia_", 7) == 0;
 
-            if (probe->prototype || strcmp(probe->point, name) != 0)
-                continue;
-            probe->state = TSM_PROBE_FITS;
-            tsm_format(probe->owner, sizeof(probe->owner), "%.31s", owner);
-        }
+        if (probe->prototype || !(nvidia ? tsm_bpf_module_loaded("nvidia") : scheduler))
+            continue;
+        probe->state = TSM_PROBE_FITS;
+        tsm_format(probe->owner, sizeof(probe->owner), nvidia ? "nvidia" : "gpu_sched");
     }
-    if (symbols)
-        fclose(symbols);
 }
 
 /* Where one row of a tracepoint fits, those that do not are of other kernels. */

@@ -99,7 +99,8 @@ static void show_probes(FILE *out)
         if (probe->state == TSM_PROBE_ABSENT)
             continue;
         if (!probe->prototype) {
-            fprintf(out, "kprobe %s %s\n", probe->point, attached);
+            fprintf(out, "kprobe %s %s", probe->point, attached);
+            fprintf(out, probe->found[0] ? " (%s)\n" : "\n", probe->found);
             continue;
         }
         fprintf(out, "probe %s %s %s %s", probe->point, probe->owner,

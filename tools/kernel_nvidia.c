@@ -28,15 +28,14 @@ static const struct column {
     size_t offset;
     uint32_t bit; /* of `known` */
 } columns[] = {
-#define COLUMN(field, bit_) {#field, offsetof(struct grtrace_channel_group, field), bit_}
-    COLUMN(tsg, GRTRACE_GROUP_HAS_TSG),
-    COLUMN(runlist, GRTRACE_GROUP_HAS_RUNLIST),
-    COLUMN(engine, GRTRACE_GROUP_HAS_ENGINE),
-    COLUMN(interleave, GRTRACE_GROUP_HAS_INTERLEAVE),
-    COLUMN(channels, GRTRACE_GROUP_HAS_CHANNELS),
-    COLUMN(channel, GRTRACE_GROUP_HAS_CHANNEL),
-    COLUMN(token, GRTRACE_GROUP_HAS_TOKEN),
-    COLUMN(allow, GRTRACE_GROUP_HAS_ALLOW),
+#define COLUMN(field, bit_)                                                                        \
+    {                                                                                              \
+#field, offsetof(struct grtrace_channel_group, field), bit_                                \
+    }
+    COLUMN(tsg, GRTRACE_GROUP_HAS_TSG),           COLUMN(runlist, GRTRACE_GROUP_HAS_RUNLIST),
+    COLUMN(engine, GRTRACE_GROUP_HAS_ENGINE),     COLUMN(interleave, GRTRACE_GROUP_HAS_INTERLEAVE),
+    COLUMN(channels, GRTRACE_GROUP_HAS_CHANNELS), COLUMN(channel, GRTRACE_GROUP_HAS_CHANNEL),
+    COLUMN(token, GRTRACE_GROUP_HAS_TOKEN),       COLUMN(allow, GRTRACE_GROUP_HAS_ALLOW),
 };
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
@@ -100,8 +99,8 @@ static void show_line(const struct group_event *e, bool csv)
 
 static void show_head(bool csv)
 {
-    printf(csv ? "time_s,event,known_as,pid,tid,comm" : "%12s %-7s %-12s %7s %7s %-16s", "time_s", "event",
-           "known as", "pid", "tid", "comm");
+    printf(csv ? "time_s,event,known_as,pid,tid,comm" : "%12s %-7s %-12s %7s %7s %-16s", "time_s",
+           "event", "known as", "pid", "tid", "comm");
     for (size_t i = 0; i < COLUMN_COUNT; i++)
         printf(csv ? ",%s" : " %10s", columns[i].name);
     printf(csv ? ",%s,%s\n" : " %10s %12s\n", "generation", "timeslice_us");

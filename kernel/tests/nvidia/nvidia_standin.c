@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A stand-in for NVIDIA's open kernel module where no such hardware is: functions of the same names and
- * parameters, structs with members of the same names, at places of our own. Writing to its parameter
- * `run` goes through the life of some channel groups, always the same.
+ * A stand-in for NVIDIA's open kernel module where no such hardware is: functions of the same names
+ * and parameters, structs with members of the same names, at places of our own. Writing to its
+ * parameter `run` goes through the life of some channel groups, always the same.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+
+/* Callers keep to what the function takes, as callers in other files do. */
+#define NOIPA __attribute__((noipa))
 
 struct OBJGPU {
 	u32 gpuInstance;
@@ -45,14 +48,14 @@ struct timeslice_params {
 };
 
 /* Empty in the real module, too. */
-noinline u32 kchangrpConstruct_IMPL(struct KernelChannelGroup *group)
+NOIPA u32 kchangrpConstruct_IMPL(struct KernelChannelGroup *group)
 {
 	barrier();
 	return 0;
 }
 
-noinline u32 kchangrpInit_IMPL(struct OBJGPU *gpu, struct KernelChannelGroup *group,
-			       struct OBJVASPACE *vas, u32 gfid)
+NOIPA u32 kchangrpInit_IMPL(struct OBJGPU *gpu, struct KernelChannelGroup *group,
+			    struct OBJVASPACE *vas, u32 gfid)
 {
 	if (gfid)
 		return 0x51; /* no memory */
@@ -64,35 +67,35 @@ noinline u32 kchangrpInit_IMPL(struct OBJGPU *gpu, struct KernelChannelGroup *gr
 	return 0;
 }
 
-noinline u32 kchangrpSetInterleaveLevel_IMPL(struct OBJGPU *gpu, struct KernelChannelGroup *group,
-					     u32 value)
+NOIPA u32 kchangrpSetInterleaveLevel_IMPL(struct OBJGPU *gpu, struct KernelChannelGroup *group,
+					  u32 value)
 {
 	group->pInterleaveLevel[0] = value;
 	return 0;
 }
 
-noinline u32 kchangrpapiCtrlCmdSetTimeslice_IMPL(struct KernelChannelGroupApi *api,
-						 struct timeslice_params *params)
+NOIPA u32 kchangrpapiCtrlCmdSetTimeslice_IMPL(struct KernelChannelGroupApi *api,
+					      struct timeslice_params *params)
 {
 	api->pKernelChannelGroup->timesliceUs = params->timesliceUs;
 	return 0;
 }
 
-noinline u32 kchangrpapiCtrlCmdGpFifoSchedule_IMPL(struct KernelChannelGroupApi *api,
-						   struct schedule_params *params)
+NOIPA u32 kchangrpapiCtrlCmdGpFifoSchedule_IMPL(struct KernelChannelGroupApi *api,
+						struct schedule_params *params)
 {
 	api->pKernelChannelGroup->bRunlistAssigned = params->bEnable;
 	return 0;
 }
 
-noinline u32 kchannelNotifyWorkSubmitToken_IMPL(struct OBJGPU *gpu, struct KernelChannel *channel,
-						u32 token)
+NOIPA u32 kchannelNotifyWorkSubmitToken_IMPL(struct OBJGPU *gpu, struct KernelChannel *channel,
+					     u32 token)
 {
 	barrier();
 	return 0;
 }
 
-noinline u32 kchangrpDestroy_IMPL(struct OBJGPU *gpu, struct KernelChannelGroup *group)
+NOIPA u32 kchangrpDestroy_IMPL(struct OBJGPU *gpu, struct KernelChannelGroup *group)
 {
 	kfree(group->pInterleaveLevel);
 	group->pInterleaveLevel = NULL;
@@ -105,12 +108,12 @@ static struct OBJGPU gpu;
 
 static void live(u32 runlist, u32 number, u32 engine, u32 tokens)
 {
-	struct KernelChannelGroup group = { .runlistId = runlist, .engineType = engine,
-					    .gfid = number };
-	struct KernelChannelGroupApi api = { .pKernelChannelGroup = &group };
-	struct KernelChannel channel = { .pKernelChannelGroupApi = &api };
-	struct schedule_params schedule = { .bEnable = 1 };
-	struct timeslice_params timeslice = { .timesliceUs = 2048 };
+	struct KernelChannelGroup group = {
+		.runlistId = runlist, .engineType = engine, .gfid = number};
+	struct KernelChannelGroupApi api = {.pKernelChannelGroup = &group};
+	struct KernelChannel channel = {.pKernelChannelGroupApi = &api};
+	struct schedule_params schedule = {.bEnable = 1};
+	struct timeslice_params timeslice = {.timesliceUs = 2048};
 
 	kchangrpConstruct_IMPL(&group);
 	if (kchangrpInit_IMPL(&gpu, &group, NULL, 0))
@@ -131,7 +134,7 @@ static void live(u32 runlist, u32 number, u32 engine, u32 tokens)
 
 static int run(const char *text, const struct kernel_param *param)
 {
-	struct KernelChannelGroup failing = { .runlistId = 13 };
+	struct KernelChannelGroup failing = {.runlistId = 13};
 
 	live(13, 1, 1, 3);
 	live(0, 1, 9, 1);
@@ -140,7 +143,7 @@ static int run(const char *text, const struct kernel_param *param)
 	return 0;
 }
 
-static const struct kernel_param_ops run_ops = { .set = run };
+static const struct kernel_param_ops run_ops = {.set = run};
 module_param_cb(run, &run_ops, NULL, 0200);
 
 static int __init standin_init(void)
