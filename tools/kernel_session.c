@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "tools/kernel_files.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 
@@ -32,7 +31,7 @@ static int make_trace(struct tsm_kernel_session *s)
     session.id[8] = (uint8_t)((session.id[8] & 0x3f) | 0x80);
     error = sbt_writer_create(&s->writer, s->path, &session, NULL);
     if (!error)
-        error = sbt_writer_metadata(s->writer, "kernel.backend", "module");
+        error = sbt_writer_metadata(s->writer, "kernel.backend", s->backend->name);
     return error ? error : sbt_writer_flush(s->writer);
 }
 
@@ -43,6 +42,8 @@ static void *collect(void *user)
 
     while (!s->error && !__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
         s->error = tsm_collect_turn(&s->collect, s->writer);
+        if (!s->error && s->backend->attend)
+            s->error = s->backend->attend();
         nanosleep(&pause, NULL);
     }
     if (s->error)
@@ -72,23 +73,24 @@ static void drop(struct tsm_kernel_session *s)
     s->begun = false;
 }
 
-int tsm_kernel_session_begin(struct tsm_kernel_session *s, const char *path)
+int tsm_kernel_session_begin(struct tsm_kernel_session *s, const struct tsm_kernel_backend *backend,
+                             const char *path)
 {
-    int error = tsm_kernel_check();
+    int error;
 
     memset(s, 0, sizeof(*s));
+    s->backend = backend;
     tsm_format(s->path, sizeof(s->path), "%s", path);
-    if (!error)
-        error = make_trace(s);
+    error = make_trace(s);
     if (error)
         return error;
-    error = tsm_kernel_write("control", "start");
+    error = backend->write("control", "start");
     if (!error) {
-        error = tsm_collect_begin(&s->collect);
+        error = backend->collect_begin(&s->collect);
         if (!error)
             error = start_thread(s);
         if (error)
-            tsm_kernel_write("control", "stop");
+            backend->write("control", "stop");
     }
     if (error) {
         drop(s);
@@ -101,7 +103,7 @@ int tsm_kernel_session_begin(struct tsm_kernel_session *s, const char *path)
 static int note_file(struct tsm_kernel_session *s, const char *name, const char *file)
 {
     struct tsm_buffer text = {0};
-    int error = tsm_kernel_read(&text, file);
+    int error = s->backend->read(&text, file);
 
     if (!error)
         error = sbt_writer_metadata(s->writer, name, (const char *)text.data);
@@ -116,7 +118,7 @@ int tsm_kernel_session_end(struct tsm_kernel_session *s)
 
     if (!s->begun)
         return 0;
-    error = tsm_kernel_write("control", "stop");
+    error = s->backend->write("control", "stop");
     __atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
     if (s->has_thread)
         pthread_join(s->thread, NULL);
