@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "tools/kernel_files.h"
+#include "tools/trace_extend.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 
@@ -136,8 +137,9 @@ int tsm_kernel_session_end(struct tsm_kernel_session *s)
 
 /* ---- into another trace ---- */
 
-static int append_from(struct sbt_writer *writer, struct sbt_reader *part)
+static int append_from(struct sbt_writer *writer, void *user)
 {
+    struct sbt_reader *part = user;
     const char *name, *value;
     uint8_t *records;
     size_t size;
@@ -158,38 +160,13 @@ static int append_from(struct sbt_writer *writer, struct sbt_reader *part)
     return error == TSM_E_NOT_FOUND ? 0 : error;
 }
 
-/* How the trace ended, and what it lost, stays as it was. */
-static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *end)
-{
-    struct sbt_reader *reader = NULL;
-    int error = sbt_reader_open(&reader, path);
-
-    if (!error) {
-        *totals = *sbt_reader_totals(reader);
-        *end = sbt_reader_end(reader);
-    }
-    sbt_reader_destroy(reader);
-    return error;
-}
-
 int tsm_kernel_append(const char *path, const char *part_path)
 {
-    const struct sbt_writer_options options = {.append = true};
-    struct sbt_writer *writer = NULL;
     struct sbt_reader *part = NULL;
-    struct sbt_totals totals;
-    enum sbt_end end;
-    int error = old_end(path, &totals, &end);
+    int error = sbt_reader_open(&part, part_path);
 
     if (!error)
-        error = sbt_reader_open(&part, part_path);
-    if (!error)
-        error = sbt_writer_create(&writer, path, NULL, &options);
-    if (!error)
-        error = append_from(writer, part);
-    if (!error)
-        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_RECOVERED : end);
-    sbt_writer_destroy(writer);
+        error = tsm_trace_extend(path, append_from, part);
     sbt_reader_destroy(part);
     return error;
 }
