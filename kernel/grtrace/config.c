@@ -10,69 +10,30 @@
 
 #include "core.h"
 
-enum entry_kind { KEY_NUMBER, KEY_RING, KEY_MODE, KEY_LIST };
-
 struct entry {
 	const char *name;
-	enum entry_kind kind;
+	enum grtrace_key_kind kind;
 	size_t offset;
 	u64 min, max;
 	bool at_rest; /* cannot change while a session runs */
 };
 
-#define KEY(field, kind_, min_, max_, ...)                                                        \
-	{ .name = #field, .kind = kind_, .offset = offsetof(struct grtrace_config, field),        \
-	  .min = min_, .max = max_, __VA_ARGS__ }
+#define ENTRY(field, kind_, min_, max_, at_rest_)                                                   \
+	{ .name = #field, .kind = GRTRACE_KEY_##kind_,                                            \
+	  .offset = offsetof(struct grtrace_config, field), .min = min_, .max = max_,             \
+	  .at_rest = at_rest_ },
 
-static const struct entry entries[] = {
-	KEY(level, KEY_NUMBER, 0, 3),
-	KEY(sample, KEY_NUMBER, 1, 1000000),
-	KEY(adaptive_sampling, KEY_NUMBER, 0, 1),
-	KEY(max_events_per_sec, KEY_NUMBER, 0, 1000000000),
-	KEY(rate_limiter_mode, KEY_MODE, 0, 1),
-	KEY(backpressure_threshold, KEY_NUMBER, 0, 100),
-	KEY(filter_engine_mask, KEY_NUMBER, 0, U64_MAX),
-	KEY(filter_ring_id, KEY_RING, 0, 65535),
-	KEY(filter_type_mask, KEY_NUMBER, 0, U64_MAX),
-	KEY(pid_allow, KEY_LIST, 0, U32_MAX),
-	KEY(pid_deny, KEY_LIST, 0, U32_MAX),
-	KEY(ctx_allow, KEY_LIST, 0, U64_MAX),
-	KEY(ctx_deny, KEY_LIST, 0, U64_MAX),
-	KEY(ring_allow, KEY_LIST, 0, 65535),
-	KEY(ring_deny, KEY_LIST, 0, 65535),
-	KEY(overwrite, KEY_NUMBER, 0, 1, .at_rest = true),
-	KEY(subbuf_size, KEY_NUMBER, 4096, 4 << 20, .at_rest = true),
-	KEY(subbuf_count, KEY_NUMBER, 2, 1024, .at_rest = true),
-	KEY(track_jobs, KEY_NUMBER, 0, 1),
-};
+static const struct entry entries[] = { GRTRACE_KEYS(ENTRY) };
 
-static const char *const modes[] = { "window", "token_bucket" };
+static const char *const modes[] = { GRTRACE_MODE_NAMES };
 
-static const struct grtrace_config defaults = {
-	.level = 2,
-	.sample = 1,
-	.filter_engine_mask = U64_MAX,
-	.filter_ring_id = -1,
-	.filter_type_mask = U64_MAX,
-	.subbuf_size = 64 << 10,
-	.subbuf_count = 16,
-	.track_jobs = 1,
-};
+static const struct grtrace_config defaults = GRTRACE_CONFIG_DEFAULT;
 
 static struct grtrace_config __rcu *current_config;
 
 const struct grtrace_config *grtrace_config_get(void)
 {
 	return rcu_dereference_check(current_config, irqs_disabled());
-}
-
-bool grtrace_config_gates(const struct grtrace_config *c)
-{
-	return !c->level || c->sample > 1 || c->adaptive_sampling || c->max_events_per_sec ||
-	       c->backpressure_threshold || c->filter_engine_mask != U64_MAX ||
-	       c->filter_ring_id >= 0 || c->filter_type_mask != U64_MAX || c->pid_allow.count ||
-	       c->pid_deny.count || c->ctx_allow.count || c->ctx_deny.count ||
-	       c->ring_allow.count || c->ring_deny.count;
 }
 
 /* ---- text to values ---------------------------------------------------------------------- */
@@ -101,13 +62,13 @@ static int parse_value(struct grtrace_config *config, const struct entry *entry,
 	u64 value;
 	int mode;
 
-	if (entry->kind == KEY_LIST)
+	if (entry->kind == GRTRACE_KEY_LIST)
 		return parse_list((struct grtrace_list *)field, entry, text);
-	if (entry->kind == KEY_RING && !strcmp(text, "-1")) {
+	if (entry->kind == GRTRACE_KEY_RING && !strcmp(text, "-1")) {
 		*field = U64_MAX;
 		return 0;
 	}
-	if (entry->kind == KEY_MODE) {
+	if (entry->kind == GRTRACE_KEY_MODE) {
 		mode = match_string(modes, ARRAY_SIZE(modes), text);
 		if (mode < 0)
 			return -EINVAL;
@@ -150,7 +111,7 @@ static void replace(struct grtrace_config *config)
 							       lockdep_is_held(&grtrace_mutex));
 
 	rcu_assign_pointer(current_config, config);
-	if (grtrace_config_gates(config))
+	if (grtrace_config_leaves_out(config))
 		static_branch_enable(&grtrace_gated);
 	else
 		static_branch_disable(&grtrace_gated);
@@ -158,11 +119,10 @@ static void replace(struct grtrace_config *config)
 	kfree(old);
 }
 
-/* A relay buffer is memory for each CPU: 64 MiB of it are enough. */
 static bool fits(const struct grtrace_config *config)
 {
 	return config->subbuf_size % PAGE_SIZE == 0 &&
-	       config->subbuf_size * config->subbuf_count <= 64 << 20;
+	       config->subbuf_size * config->subbuf_count <= GRTRACE_CPU_BUFFER_MAX;
 }
 
 /* Under grtrace_mutex. `text` is cut up. */
@@ -209,11 +169,11 @@ static int show_value(char *out, size_t size, const struct grtrace_config *confi
 {
 	const u64 *field = (const void *)config + entry->offset;
 
-	if (entry->kind == KEY_LIST)
+	if (entry->kind == GRTRACE_KEY_LIST)
 		return show_list(out, size, (const struct grtrace_list *)field);
-	if (entry->kind == KEY_MODE)
+	if (entry->kind == GRTRACE_KEY_MODE)
 		return scnprintf(out, size, "%s", modes[*field]);
-	if (entry->kind == KEY_RING)
+	if (entry->kind == GRTRACE_KEY_RING)
 		return scnprintf(out, size, "%lld", (s64)*field);
 	return scnprintf(out, size, entry->max == U64_MAX ? "0x%llx" : "%llu", *field);
 }

@@ -14,33 +14,13 @@
 #include <linux/relay.h>
 #include <linux/types.h>
 
-#include "../include/grtrace.h"
+#include "../include/grtrace_inside.h"
 
 #define GRTRACE_MODULE_VERSION "1.0"
 
 /* ---- counters ---------------------------------------------------------------------------- */
 
-/* Why a record was not written. Those from GRTRACE_LOST_FIRST on have taken a cseq. */
-enum grtrace_drop {
-	GRTRACE_DROP_DISABLED, /* nothing runs, or level 0 */
-	GRTRACE_DROP_FILTERED,
-	GRTRACE_DROP_SAMPLED,
-	GRTRACE_DROP_RATE,
-	GRTRACE_DROP_BACKPRESSURE,
-	GRTRACE_DROP_SHORT_WRITE, /* the buffer was full */
-	GRTRACE_DROP_OVERSIZE,
-	GRTRACE_DROP_COUNT
-};
-#define GRTRACE_LOST_FIRST GRTRACE_DROP_RATE
-
 extern const char *const grtrace_drop_names[GRTRACE_DROP_COUNT];
-
-#define GRTRACE_HIST_BUCKETS 40 /* bucket i: [2^(i-1), 2^i) ns; the last takes the rest */
-
-struct grtrace_hist {
-	u64 count[GRTRACE_HIST_BUCKETS];
-	u64 sum;
-};
 
 #define GRTRACE_ERRNO_MAX 132
 
@@ -121,37 +101,12 @@ enum grtrace_drop grtrace_gate(struct grtrace_cpu *cpu, u64 head, u64 place, u64
 
 /* ---- config.c ---------------------------------------------------------------------------- */
 
-#define GRTRACE_LIST_MAX 32
-
-struct grtrace_list {
-	u32 count;
-	u64 values[GRTRACE_LIST_MAX];
-};
-
-struct grtrace_config {
-	u64 level; /* 0 nothing, 1 jobs, 2 also waits and fences' ends, 3 everything */
-	u64 sample; /* keep one job in so many */
-	u64 adaptive_sampling;
-	u64 max_events_per_sec; /* 0: no limit */
-	u64 rate_limiter_mode;  /* 0 window, 1 token_bucket */
-	u64 backpressure_threshold; /* percent of the buffer; 0: none */
-	u64 filter_engine_mask;
-	s64 filter_ring_id; /* -1: all */
-	u64 filter_type_mask;
-	struct grtrace_list pid_allow, pid_deny, ctx_allow, ctx_deny, ring_allow, ring_deny;
-	u64 overwrite;
-	u64 subbuf_size; /* bytes */
-	u64 subbuf_count;
-	u64 track_jobs; /* times of jobs, for histograms and rules */
-};
-
 /* Under rcu_read_lock or with interrupts off. */
 const struct grtrace_config *grtrace_config_get(void);
 int grtrace_config_init(void);
 void grtrace_config_finish(void);
 /* "key value" of each that is not as by default, as METADATA. */
 void grtrace_config_metadata(void);
-bool grtrace_config_gates(const struct grtrace_config *config);
 int grtrace_config_show(char *out, size_t size);
 int grtrace_config_write(char *text);
 

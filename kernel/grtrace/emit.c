@@ -264,7 +264,7 @@ static void stream_info(const struct grtrace_config *config)
 		.major = GRTRACE_VERSION_MAJOR,
 		.minor = GRTRACE_VERSION_MINOR,
 		.features = (config->overwrite ? GRTRACE_FEATURE_OVERWRITE : 0) |
-			    (grtrace_config_gates(config) ? GRTRACE_FEATURE_FILTERED : 0),
+			    (grtrace_config_leaves_out(config) ? GRTRACE_FEATURE_FILTERED : 0),
 		.start_monotonic_ns = ktime_get_ns(),
 		.start_realtime_ns = ktime_get_real_ns(),
 		.clock = GRTRACE_CLOCK_MONOTONIC,

@@ -118,21 +118,7 @@ static int write_control(char *text)
 
 /* ---- statistics -------------------------------------------------------------------------- */
 
-static const char *const type_names[GRTRACE_TYPE_END] = {
-	[GRTRACE_STREAM_INFO] = "STREAM_INFO",
-	[GRTRACE_METADATA] = "METADATA",
-	[GRTRACE_COMMIT] = "COMMIT",
-	[GRTRACE_SUBMIT] = "SUBMIT",
-	[GRTRACE_START] = "START",
-	[GRTRACE_END] = "END",
-	[GRTRACE_COMPLETE] = "COMPLETE",
-	[GRTRACE_IRQ] = "IRQ",
-	[GRTRACE_CTX_SWITCH] = "CTX_SWITCH",
-	[GRTRACE_SYNC_WAIT_ENTER] = "SYNC_WAIT_ENTER",
-	[GRTRACE_SYNC_WAIT_EXIT] = "SYNC_WAIT_EXIT",
-	[GRTRACE_FENCE] = "FENCE",
-	[GRTRACE_ERROR] = "ERROR",
-};
+static const char *const type_names[GRTRACE_TYPE_END] = { GRTRACE_TYPE_NAMES };
 
 static u64 count_of(unsigned int type)
 {

@@ -10,33 +10,24 @@
 
 #include "core.h"
 
-enum class {
-	CLASS_OTHER, /* a fence among others */
-	CLASS_JOB,   /* stands for a job that other probes submit */
-	CLASS_ALONE, /* stands for a job of a driver without tracepoints */
-	CLASS_PART,  /* of a job: that it was scheduled */
-};
-
 static const struct {
 	const char *symbol;
-	enum class class;
+	enum grtrace_fence_class class;
 } classes[] = {
-	{ "drm_sched_fence_ops_finished", CLASS_JOB },
-	{ "drm_sched_fence_ops_scheduled", CLASS_PART },
-	{ "i915_fence_ops", CLASS_JOB },
-	{ "nouveau_fence_ops_uevent", CLASS_ALONE },
-	{ "nouveau_fence_ops_legacy", CLASS_ALONE },
+#define ROW(symbol_, class_) { symbol_, GRTRACE_CLASS_##class_ },
+	GRTRACE_FENCE_CLASSES(ROW)
+#undef ROW
 };
 
 #define KNOWN_MAX 32
 static struct {
 	const struct dma_fence_ops *ops;
-	enum class class;
+	enum grtrace_fence_class class;
 } knowns[KNOWN_MAX];
 static unsigned int known_count;
 static DEFINE_RAW_SPINLOCK(lock);
 
-static enum class ask(const struct dma_fence_ops *ops)
+static enum grtrace_fence_class ask(const struct dma_fence_ops *ops)
 {
 	char symbol[KSYM_SYMBOL_LEN];
 
@@ -46,14 +37,14 @@ static enum class ask(const struct dma_fence_ops *ops)
 		if (!strcmp(symbol, classes[i].symbol))
 			return classes[i].class;
 	}
-	return CLASS_OTHER;
+	return GRTRACE_CLASS_OTHER;
 }
 
-static enum class class_of(const struct dma_fence_ops *ops)
+static enum grtrace_fence_class class_of(const struct dma_fence_ops *ops)
 {
 	unsigned int count = smp_load_acquire(&known_count);
 	unsigned long flags;
-	enum class class;
+	enum grtrace_fence_class class;
 
 	for (unsigned int i = 0; i < count; i++) {
 		if (knowns[i].ops == ops)
@@ -89,11 +80,11 @@ static struct grtrace_ring *ring_of(struct dma_fence *fence)
 
 static void on_init(void *data, struct dma_fence *fence)
 {
-	enum class class = class_of(fence->ops);
+	enum grtrace_fence_class class = class_of(fence->ops);
 
-	if (class == CLASS_JOB)
+	if (class == GRTRACE_CLASS_JOB)
 		grtrace_job_note(GRTRACE_COMMIT, fence->context, fence->seqno, 0);
-	else if (class == CLASS_ALONE)
+	else if (class == GRTRACE_CLASS_ALONE)
 		grtrace_job_submit(ring_of(fence), fence->context, fence->seqno, 0);
 	else if (grtrace_level() >= 3)
 		grtrace_job_note(GRTRACE_FENCE, fence->context, fence->seqno, GRTRACE_FENCE_INIT);
@@ -112,8 +103,8 @@ static void on_enable(void *data, struct dma_fence *fence)
 static void on_signaled(void *data, struct dma_fence *fence)
 {
 	switch (class_of(fence->ops)) {
-	case CLASS_JOB:
-	case CLASS_ALONE:
+	case GRTRACE_CLASS_JOB:
+	case GRTRACE_CLASS_ALONE:
 		grtrace_job_complete(fence->context, fence->seqno, fence->error);
 		break;
 	default:

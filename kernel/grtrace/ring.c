@@ -24,15 +24,9 @@ static const struct {
 	const char *part; /* of a ring's name */
 	enum grtrace_engine engine;
 } classes[] = {
-	{ "gfx", GRTRACE_ENGINE_RENDER },      { "rcs", GRTRACE_ENGINE_RENDER },
-	{ "render", GRTRACE_ENGINE_RENDER },   { "comp", GRTRACE_ENGINE_COMPUTE },
-	{ "ccs", GRTRACE_ENGINE_COMPUTE },     { "sdma", GRTRACE_ENGINE_COPY },
-	{ "dma", GRTRACE_ENGINE_COPY },	       { "bcs", GRTRACE_ENGINE_COPY },
-	{ "copy", GRTRACE_ENGINE_COPY },       { "vcn", GRTRACE_ENGINE_VIDEO },
-	{ "vcs", GRTRACE_ENGINE_VIDEO },       { "vecs", GRTRACE_ENGINE_VIDEO },
-	{ "uvd", GRTRACE_ENGINE_VIDEO },       { "vce", GRTRACE_ENGINE_VIDEO },
-	{ "jpeg", GRTRACE_ENGINE_VIDEO },      { "cursor", GRTRACE_ENGINE_DISPLAY },
-	{ "control", GRTRACE_ENGINE_CONTROL },
+#define ROW(part_, class) { part_, GRTRACE_ENGINE_##class },
+	GRTRACE_ENGINE_WORDS(ROW)
+#undef ROW
 };
 
 u8 grtrace_engine_of(const char *name)

@@ -10,9 +10,7 @@
 
 #include "core.h"
 
-const char *const grtrace_drop_names[GRTRACE_DROP_COUNT] = {
-	"disabled", "filtered", "sampled", "rate_limited", "backpressure", "short_write", "oversize",
-};
+const char *const grtrace_drop_names[GRTRACE_DROP_COUNT] = { GRTRACE_DROP_NAMES };
 
 void grtrace_hist_add(struct grtrace_hist *hist, u64 value)
 {

@@ -18,7 +18,7 @@ ALLOWED = {
     "emu": {"base", "api/cuda/cuda_abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc",
             "api/hsa/hsa_prototypes.h", "api/hsa/hsa_calls.inc", "api/hsa/hsa_code.h"},
     "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc",
-              "kernel/include"},
+              "kernel/include", "kernel/bpf"},
     "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu",
               "kernel/include", "kernel/tests"},
     "bench": {"base", "format", "capture", "replay", "analysis", "api", "emu", "tests"},

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Rings and devices in order of appearance, as grtrace/ring.c of the module keeps them, and what is
+ * known of fences. Included by grtrace.bpf.c alone.
+ */
+#ifndef GRTRACE_RING_BPF_H
+#define GRTRACE_RING_BPF_H
+
+#include <bpf/bpf_core_read.h>
+
+#include "grtrace_emit.bpf.h"
+#include "kernel_structs.h"
+
+#define RING_MAX   256
+#define DEVICE_MAX 32
+#define CLASS_MAX  32
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, RING_MAX);
+	__type(key, struct grtrace_bpf_ring_key);
+	__type(value, struct grtrace_bpf_ring);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, DEVICE_MAX);
+	__type(key, struct grtrace_bpf_text); /* "driver name" */
+	__type(value, __u8);
+} devices SEC(".maps");
+
+/* By the address of a fence's table of functions. The tool empties it when modules come and go. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CLASS_MAX);
+	__type(key, __u64);
+	__type(value, __u32); /* enum grtrace_fence_class */
+} classes SEC(".maps");
+
+/* A name as numbers: its letters from the right byte on, to be compared under a mask. */
+static const struct {
+	char part[8];
+	__u32 engine;
+} engine_words[] = {
+#define ROW(part_, class) { part_, GRTRACE_ENGINE_##class },
+	GRTRACE_ENGINE_WORDS(ROW)
+#undef ROW
+};
+#define ENGINE_WORDS (sizeof(engine_words) / sizeof(engine_words[0]))
+
+static __always_inline int word_at(const char *name, const char *part)
+{
+	for (int i = 0; i < 8; i++) {
+		if (!part[i])
+			return 1;
+		if (name[i] != part[i])
+			return 0;
+	}
+	return 1;
+}
+
+struct engine_search {
+	const char *name;
+	__u32 engine;
+};
+
+/* One word, at every place of the name. */
+static long look_for_word(__u32 word, void *user)
+{
+	struct engine_search *search = user;
+
+	if (word >= ENGINE_WORDS)
+		return 1;
+	for (int at = 0; at < 24; at++) {
+		if (word_at(search->name + at, engine_words[word].part)) {
+			search->engine = engine_words[word].engine;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* `name` has 32 letters, zeroes behind its end. */
+static __noinline __u32 engine_of(const char *name)
+{
+	struct engine_search search = { .name = name };
+
+	bpf_loop(ENGINE_WORDS, look_for_word, &search, 0);
+	return search.engine;
+}
+
+static __noinline int tell(__u32 kind, __u32 device, __u32 ring, __u32 engine, const char *text)
+{
+	struct grtrace_record draft = { .type = GRTRACE_METADATA, .device = device, .ring = ring,
+					.engine = engine };
+	struct grtrace_metadata body = { .kind = kind };
+
+	draft.pid = bpf_get_current_pid_tgid() >> 32;
+	draft.tid = bpf_get_current_pid_tgid();
+	bpf_probe_read_kernel_str(body.text, sizeof(body.text), text);
+	return emit_body(&draft, &body, sizeof(body));
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+static __noinline __u32 device_find(struct device *device)
+{
+	struct grtrace_bpf_text text = { 0 };
+	const char *driver, *name;
+	__u8 *known, id;
+
+	if (!device)
+		return 0;
+	driver = BPF_CORE_READ(device, driver, name);
+	name = BPF_CORE_READ(device, init_name);
+	if (!name)
+		name = BPF_CORE_READ(device, kobj.name);
+	BPF_SNPRINTF(text.text, sizeof(text.text), "%s %s", driver, name);
+	known = bpf_map_lookup_elem(&devices, &text);
+	if (known)
+		return *known;
+	if (state.device_count >= DEVICE_MAX)
+		return 0;
+	id = ADD(state.device_count, 1) + 1;
+	if (bpf_map_update_elem(&devices, &text, &id, BPF_NOEXIST)) {
+		known = bpf_map_lookup_elem(&devices, &text); /* another CPU was quicker */
+		return known ? *known : 0;
+	}
+	tell(GRTRACE_METADATA_DEVICE, id, 0, 0, text.text);
+	return id;
+}
+
+/* ---- rings ------------------------------------------------------------------------------- */
+
+static __noinline struct grtrace_bpf_ring *ring_make(const struct grtrace_bpf_ring_key *key)
+{
+	struct grtrace_bpf_ring ring = { 0 };
+
+	if (bpf_probe_read_kernel_str(ring.name, sizeof(ring.name), (const void *)key->name) <= 0)
+		ring.name[0] = '?';
+	ring.device = device_find((struct device *)key->device);
+	ring.engine = engine_of(ring.name);
+	if (state.ring_count >= RING_MAX)
+		return NULL;
+	ring.id = ADD(state.ring_count, 1) + 1;
+	if (!bpf_map_update_elem(&rings, key, &ring, BPF_NOEXIST))
+		tell(GRTRACE_METADATA_RING, ring.device, ring.id, ring.engine, ring.name);
+	return bpf_map_lookup_elem(&rings, key);
+}
+
+/* NULL: there are too many. */
+static __always_inline struct grtrace_bpf_ring *ring_find(const void *object, const void *name,
+							  const void *device)
+{
+	struct grtrace_bpf_ring_key key = { (__u64)object, (__u64)name, (__u64)device };
+	struct grtrace_bpf_ring *ring = bpf_map_lookup_elem(&rings, &key);
+
+	return ring ?: ring_make(&key);
+}
+
+/* ---- fences ------------------------------------------------------------------------------ */
+
+static __noinline __u32 class_ask(__u64 ops)
+{
+	__u32 class = GRTRACE_CLASS_OTHER;
+	char symbol[64] = { 0 };
+
+	BPF_SNPRINTF(symbol, sizeof(symbol), "%ps", ops);
+	/* A module's symbol has " [module]" behind it. */
+#define ROW(name, class_)                                                                         \
+	if (!bpf_strncmp(symbol, sizeof(name) - 1, name) &&                                       \
+	    (!symbol[sizeof(name) - 1] || symbol[sizeof(name) - 1] == ' '))                       \
+		class = GRTRACE_CLASS_##class_;
+	GRTRACE_FENCE_CLASSES(ROW)
+#undef ROW
+	bpf_map_update_elem(&classes, &ops, &class, BPF_ANY);
+	return class;
+}
+
+static __always_inline __u32 class_of(const struct dma_fence *fence)
+{
+	__u64 ops = (__u64)fence->ops;
+	__u32 *class = bpf_map_lookup_elem(&classes, &ops);
+
+	return class ? *class : class_ask(ops);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What the eBPF programs (kernel/bpf/grtrace.bpf.c) and the tool that loads them say to each other:
+ * the values of their maps. Both are built together, so nothing of this is an interface to others.
+ */
+#ifndef GRTRACE_BPF_H
+#define GRTRACE_BPF_H
+
+#include "grtrace_inside.h"
+
+#define GRTRACE_BPF_VERSION "bpf 1.0"
+
+#define GRTRACE_BPF_BODY_MAX 64u
+
+/* Of one CPU. Interrupts may nest, so each number is added to in one instruction. */
+struct grtrace_bpf_cpu {
+	__u64 cseq;
+	__u64 by_type[GRTRACE_TYPE_END];
+	__u64 dropped[GRTRACE_DROP_COUNT];
+	__u64 sampled_whole; /* counts what has no job, for sampling */
+	__u64 jobs_ok, jobs_failed, jobs_untracked;
+	struct grtrace_hist write_ns; /* every 256th write */
+	struct grtrace_hist queue_ns;
+	struct grtrace_hist exec_ns;
+};
+
+/* Of the session. */
+struct grtrace_bpf_state {
+	__u64 running;
+	__u64 leaves_out; /* grtrace_config_leaves_out() */
+	__u64 gseq;
+	__u64 start_ns;
+	__u64 ring_count, device_count;
+	__u64 window_start_ns, window_count; /* rate_limiter_mode 0 */
+	__u64 bucket_ns;                     /* 1: the time to which tokens are spent */
+	__u64 missed; /* set at the end: programs that were not run, being interrupted by themselves */
+};
+
+/* The driver's object that stands for a ring, its name and its device: where they lie. */
+struct grtrace_bpf_ring_key {
+	__u64 object, name, device;
+};
+
+struct grtrace_bpf_ring {
+	__u32 id;
+	__u8 device;
+	__u8 engine;
+	__u16 reserved;
+	char name[32];
+	__u64 last_ctx;             /* that the ring ran */
+	__u64 submitted, responded; /* jobs without number, counted */
+};
+
+struct grtrace_bpf_text {
+	char text[GRTRACE_TEXT_SIZE];
+};
+
+/* A record that the tool puts into the stream by running the program `tell`. */
+struct grtrace_bpf_told {
+	__u64 type;
+	__u64 device, ring, engine;
+	__u64 body_size; /* 0 or GRTRACE_BPF_BODY_MAX */
+	__u8 body[GRTRACE_BPF_BODY_MAX];
+	__u64 done; /* out: 1 when it was written */
+};
+
+#endif
