@@ -78,6 +78,24 @@ int tsm_cpu_events_align(struct tsm_cpu_events *events, enum tsm_clock_way way, 
 /* Those among a trace's kernel records, which must be built; in order. */
 int tsm_cpu_events_take(struct tsm_cpu_events *events, const struct tsm_ring_jobs *jobs);
 
+/* A session of kernel records in the making. Zeroed but for `out`, which begins empty and may be
+ * cleared at any time: nothing is looked at again. */
+struct tsm_cpu_encoder {
+    struct tsm_buffer *out;
+    uint64_t gseq;
+    uint32_t cseq[TSM_CPU_MAX];
+    bool lost[TSM_CPU_MAX]; /* behind the CPU's last record */
+};
+
+/* STREAM_INFO and where events come from. `features` are GRTRACE_FEATURE_*, beside FEATURE_CPU. */
+void tsm_cpu_encode_begin(struct tsm_cpu_encoder *encoder, uint64_t ts_ns, uint64_t features,
+                          const char *source);
+/* So many events of the CPU are missing here. */
+void tsm_cpu_encode_lost(struct tsm_cpu_encoder *encoder, uint16_t cpu, uint64_t count);
+/* A record of CPU events, which gets its numbers here. */
+void tsm_cpu_encode_record(struct tsm_cpu_encoder *encoder, uint8_t *record, size_t size);
+void tsm_cpu_encode_end(struct tsm_cpu_encoder *encoder, uint64_t ts_ns);
+
 /* The events as a session of kernel records (docs/FORMAT.md 10.2), from STREAM_INFO on. What is missing
  * becomes gaps in the CPUs' numbers. `source` says where they come from. */
 int tsm_cpu_events_encode(struct tsm_buffer *out, const struct tsm_cpu_events *events,

@@ -79,13 +79,7 @@ int tsm_cpu_events_take(struct tsm_cpu_events *events, const struct tsm_ring_job
 
 /* ---- to records ---- */
 
-struct encoder {
-    struct tsm_buffer *out;
-    uint64_t gseq, ts_ns;
-    uint32_t cseq[TSM_CPU_MAX];
-};
-
-static void put_record(struct encoder *c, uint8_t type, const struct tsm_cpu_event *e,
+static void put_record(struct tsm_cpu_encoder *c, uint8_t type, const struct tsm_cpu_event *e,
                        const uint64_t numbers[2], const void *body, size_t size)
 {
     struct tsm_buffer *out = c->out;
@@ -105,9 +99,10 @@ static void put_record(struct encoder *c, uint8_t type, const struct tsm_cpu_eve
     tsm_buffer_add_u64(out, numbers[0]);
     tsm_buffer_add_u64(out, numbers[1]);
     tsm_buffer_add(out, body, size);
+    c->lost[e->cpu] = false;
 }
 
-static void put_stream_info(struct encoder *c, const struct tsm_cpu_events *events, uint64_t ts_ns)
+static void put_stream_info(struct tsm_cpu_encoder *c, uint64_t ts_ns, uint64_t features)
 {
     const struct tsm_cpu_event head = {.ts_ns = ts_ns};
     uint8_t body[sizeof(struct grtrace_stream_info)] = {0};
@@ -115,13 +110,13 @@ static void put_stream_info(struct encoder *c, const struct tsm_cpu_events *even
     tsm_put_u32(body, GRTRACE_MAGIC);
     tsm_put_u16(body + 4, GRTRACE_VERSION_MAJOR);
     tsm_put_u16(body + 6, GRTRACE_VERSION_MINOR);
-    tsm_put_u64(body + 24, GRTRACE_FEATURE_CPU | (events->filtered ? GRTRACE_FEATURE_FILTERED : 0));
+    tsm_put_u64(body + 24, GRTRACE_FEATURE_CPU | features);
     tsm_put_u64(body + 32, ts_ns);
     tsm_put_u32(body + 48, GRTRACE_CLOCK_MONOTONIC);
     put_record(c, GRTRACE_STREAM_INFO, &head, (const uint64_t[2]){0}, body, sizeof(body));
 }
 
-static void put_metadata(struct encoder *c, uint16_t cpu, uint64_t ts_ns, uint32_t kind,
+static void put_metadata(struct tsm_cpu_encoder *c, uint16_t cpu, uint64_t ts_ns, uint32_t kind,
                          const char *text)
 {
     const struct tsm_cpu_event head = {.ts_ns = ts_ns, .cpu = cpu};
@@ -132,7 +127,7 @@ static void put_metadata(struct encoder *c, uint16_t cpu, uint64_t ts_ns, uint32
     put_record(c, GRTRACE_METADATA, &head, (const uint64_t[2]){0}, body, sizeof(body));
 }
 
-static void put_event(struct encoder *c, const struct tsm_cpu_event *e)
+static void put_event(struct tsm_cpu_encoder *c, const struct tsm_cpu_event *e)
 {
     uint64_t numbers[2] = {e->number, e->device};
     bool has_name = is_task(e->type) || e->type == GRTRACE_CPU_IRQ_ENTER;
@@ -147,29 +142,58 @@ static void put_event(struct encoder *c, const struct tsm_cpu_event *e)
     put_record(c, e->type, e, numbers, e->name, has_name ? GRTRACE_CPU_NAME_SIZE : 0);
 }
 
+void tsm_cpu_encode_begin(struct tsm_cpu_encoder *c, uint64_t ts_ns, uint64_t features,
+                          const char *source)
+{
+    put_stream_info(c, ts_ns, features);
+    put_metadata(c, 0, ts_ns, GRTRACE_METADATA_CONFIG, source);
+}
+
+void tsm_cpu_encode_lost(struct tsm_cpu_encoder *c, uint16_t cpu, uint64_t count)
+{
+    if (cpu >= TSM_CPU_MAX || !count)
+        return;
+    c->cseq[cpu] += (uint32_t)count;
+    c->lost[cpu] = true;
+}
+
+void tsm_cpu_encode_record(struct tsm_cpu_encoder *c, uint8_t *record, size_t size)
+{
+    uint16_t cpu = tsm_get_u16(record + 4);
+
+    if (cpu >= TSM_CPU_MAX)
+        return;
+    tsm_put_u64(record + 16, c->gseq++);
+    tsm_put_u32(record + 32, c->cseq[cpu]++);
+    tsm_buffer_add(c->out, record, size);
+    c->lost[cpu] = false;
+}
+
+void tsm_cpu_encode_end(struct tsm_cpu_encoder *c, uint64_t ts_ns)
+{
+    for (uint16_t cpu = 0; cpu < TSM_CPU_MAX; cpu++) {
+        if (cpu == 0 || c->lost[cpu])
+            put_metadata(c, cpu, ts_ns, GRTRACE_METADATA_STOP, "");
+    }
+}
+
 int tsm_cpu_events_encode(struct tsm_buffer *out, const struct tsm_cpu_events *events,
                           const char *source)
 {
-    struct encoder c = {.out = out};
+    struct tsm_cpu_encoder c = {.out = out};
     size_t count = tsm_cpu_events_count(events);
     uint64_t first_ns = count ? tsm_cpu_events_at(events, 0)->ts_ns : 0;
     uint64_t last_ns = count ? tsm_cpu_events_at(events, count - 1)->ts_ns : 0;
-    bool lost[TSM_CPU_MAX] = {false}; /* behind the CPU's last record */
 
-    put_stream_info(&c, events, first_ns);
-    put_metadata(&c, 0, first_ns, GRTRACE_METADATA_CONFIG, source);
+    tsm_cpu_encode_begin(&c, first_ns, events->filtered ? GRTRACE_FEATURE_FILTERED : 0, source);
     for (size_t i = 0; i < count; i++) {
         const struct tsm_cpu_event *e = tsm_cpu_events_at(events, i);
 
         if (e->type == TSM_CPU_LOST)
-            c.cseq[e->cpu] += (uint32_t)(e->number ? e->number : 1);
+            tsm_cpu_encode_lost(&c, e->cpu, e->number ? e->number : 1);
         else
             put_event(&c, e);
-        lost[e->cpu] = e->type == TSM_CPU_LOST;
     }
-    for (uint16_t cpu = 0; cpu < TSM_CPU_MAX; cpu++) {
-        if (cpu == 0 || lost[cpu])
-            put_metadata(&c, cpu, last_ns, GRTRACE_METADATA_STOP, "");
-    }
+    tsm_cpu_encode_end(&c, last_ns);
     return out->failed ? tsm_fail(TSM_E_MEMORY, "out of memory for CPU events") : 0;
 }

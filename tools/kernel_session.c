@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/kernel_session.h"
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "tools/kernel_files.h"
 #include "tools/trace_extend.h"
@@ -12,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,18 +18,8 @@
 
 static int make_trace(struct tsm_kernel_session *s)
 {
-    struct sbt_session session = {
-        .start_monotonic_ns = tsm_monotonic_ns(),
-        .start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME),
-        .clock = "monotonic",
-    };
-    int error;
+    int error = tsm_trace_begin(&s->writer, s->path);
 
-    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id))
-        return tsm_fail(TSM_E_IO, "getrandom: %s", strerror(errno));
-    session.id[6] = (uint8_t)((session.id[6] & 0x0f) | 0x40);
-    session.id[8] = (uint8_t)((session.id[8] & 0x3f) | 0x80);
-    error = sbt_writer_create(&s->writer, s->path, &session, NULL);
     if (!error)
         error = sbt_writer_metadata(s->writer, "kernel.backend", "module");
     return error ? error : sbt_writer_flush(s->writer);
@@ -147,7 +135,8 @@ static int append_from(struct sbt_writer *writer, void *user)
 
     for (size_t i = 0; i < sbt_reader_metadata_count(part) && !error; i++) {
         sbt_reader_metadata(part, i, &name, &value);
-        if (strncmp(name, "kernel.", strlen("kernel.")) == 0)
+        if (strncmp(name, "kernel.", strlen("kernel.")) == 0 ||
+            strncmp(name, "cpu.", strlen("cpu.")) == 0)
             error = sbt_writer_metadata(writer, name, value);
     }
     for (size_t i = 0; !error; i++) {

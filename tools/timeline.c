@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "format/kernel_events.h"
+#include "tools/cgroup.h"
 #include "tools/kernel_report.h"
 #include "tools/trace_extend.h"
 #include "tools/trace_open.h"
@@ -104,25 +105,6 @@ static int align(struct tsm_timeline *m, enum tsm_clock_way way, int64_t offset_
 
 /* ---- loading ---- */
 
-static int resolve_cgroup(struct tsm_timeline_filter *f)
-{
-    char path[4096], *end;
-    struct stat status;
-
-    if (!f->cgroup)
-        return 0;
-    f->cgroup_id = strtoull(f->cgroup, &end, 10);
-    if (f->cgroup_id && !*end)
-        return 0;
-    tsm_format(path, sizeof(path), "%s%s",
-               strncmp(f->cgroup, "/sys/", strlen("/sys/")) == 0 ? "" : "/sys/fs/cgroup/",
-               f->cgroup);
-    if (stat(path, &status) != 0)
-        return tsm_fail(TSM_E_NOT_FOUND, "cgroup %s: %s", path, strerror(errno));
-    f->cgroup_id = status.st_ino;
-    return 0;
-}
-
 static int read_events(struct tsm_timeline *m, enum tsm_clock_way way, int64_t offset_ns)
 {
     int error;
@@ -145,7 +127,7 @@ static int check_cgroup(const struct tsm_timeline *m)
 
 int tsm_timeline_load(struct tsm_timeline *m, enum tsm_clock_way way, int64_t offset_ns)
 {
-    int error = resolve_cgroup(&m->filter);
+    int error = m->filter.cgroup ? tsm_cgroup_find(&m->filter.cgroup_id, m->filter.cgroup) : 0;
 
     if (error)
         return error;

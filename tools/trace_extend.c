@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/trace_extend.h"
 
+#include "base/clock.h"
 #include "tracesmith/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/sendfile.h>
+#include <time.h>
 #include <unistd.h>
+
+int tsm_trace_begin(struct sbt_writer **out, const char *path)
+{
+    struct sbt_session session = {
+        .start_monotonic_ns = tsm_monotonic_ns(),
+        .start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME),
+        .clock = "monotonic",
+    };
+
+    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id))
+        return tsm_fail(TSM_E_IO, "getrandom: %s", strerror(errno));
+    session.id[6] = (uint8_t)((session.id[6] & 0x0f) | 0x40);
+    session.id[8] = (uint8_t)((session.id[8] & 0x3f) | 0x80);
+    return sbt_writer_create(out, path, &session, NULL);
+}
 
 /* How the trace ended, and what it lost. */
 static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *end)

@@ -7,6 +7,9 @@
 
 #include "tracesmith/writer.h"
 
+/* A new trace `path`, whose session begins now. Metadata comes first. */
+int tsm_trace_begin(struct sbt_writer **out, const char *path);
+
 /* Call `add` with a writer that appends to the trace `path`. How the trace ended, and what it lost, stays
  * as it was. */
 int tsm_trace_extend(const char *path, int (*add)(struct sbt_writer *writer, void *user),
