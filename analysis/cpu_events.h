@@ -50,6 +50,7 @@ struct tsm_cpu_events {
     uint64_t lost_count;     /* events that the tracer says are missing */
     uint64_t disorder_count; /* events that lay behind a later one of their CPU */
     uint64_t unread_count;   /* pieces of the file that make no sense, or are cut off */
+    bool all_kinds;          /* of each kind: where there are none, there were none */
     bool filtered;           /* events of other threads were left out on request */
 };
 

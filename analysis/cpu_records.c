@@ -44,10 +44,10 @@ static struct tsm_cpu_event from_record(const struct tsm_ring_record *r)
     return e;
 }
 
-static bool is_filtered(const struct tsm_ring_record *r)
+static bool has_feature(const struct tsm_ring_record *r, uint64_t feature)
 {
     return r->type == GRTRACE_STREAM_INFO && r->body_size >= 32 &&
-           (tsm_get_u64(r->body + 24) & GRTRACE_FEATURE_FILTERED) != 0;
+           (tsm_get_u64(r->body + 24) & feature) != 0;
 }
 
 int tsm_cpu_events_take(struct tsm_cpu_events *events, const struct tsm_ring_jobs *jobs)
@@ -66,7 +66,8 @@ int tsm_cpu_events_take(struct tsm_cpu_events *events, const struct tsm_ring_job
         if (r->session != session)
             memset(next, 0, sizeof(next));
         session = r->session;
-        events->filtered |= is_filtered(r);
+        events->filtered |= has_feature(r, GRTRACE_FEATURE_FILTERED);
+        events->all_kinds |= has_feature(r, GRTRACE_FEATURE_BPF);
         lost.number = (uint32_t)(r->cseq - next[r->cpu]);
         next[r->cpu] = r->cseq + 1;
         if (lost.number)

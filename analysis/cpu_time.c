@@ -47,7 +47,7 @@ static uint64_t get(const struct sbt_map *map, uint64_t key)
 
 static void add_gap(struct building *b, uint64_t begin_ns, uint64_t end_ns)
 {
-    const struct tsm_cpu_gap gap = {begin_ns, end_ns};
+    const struct tsm_cpu_gap gap = {.begin_ns = begin_ns, .end_ns = end_ns};
 
     tsm_buffer_add(&b->time->gaps, &gap, sizeof(gap));
 }
@@ -206,6 +206,24 @@ static void sort(struct tsm_buffer *buffer, size_t size, int (*compare)(const vo
         qsort(buffer->data, buffer->size / size, size, compare);
 }
 
+/* The latest end so far, for each: so a search finds the first that may reach into a time. */
+static void set_latest(struct tsm_cpu_time *time)
+{
+    struct tsm_cpu_io *ios = (void *)time->ios.data;
+    struct tsm_cpu_gap *gaps = (void *)time->gaps.data;
+    uint64_t latest_ns = 0;
+
+    for (size_t i = 0; i < time->ios.size / sizeof(*ios); i++) {
+        latest_ns = ios[i].end_ns > latest_ns ? ios[i].end_ns : latest_ns;
+        ios[i].latest_ns = latest_ns;
+    }
+    latest_ns = 0;
+    for (size_t i = 0; i < time->gaps.size / sizeof(*gaps); i++) {
+        latest_ns = gaps[i].end_ns > latest_ns ? gaps[i].end_ns : latest_ns;
+        gaps[i].latest_ns = latest_ns;
+    }
+}
+
 int tsm_cpu_time_build(struct tsm_cpu_time *time, const struct tsm_cpu_events *events)
 {
     struct building *b = calloc(1, sizeof(*b));
@@ -216,6 +234,7 @@ int tsm_cpu_time_build(struct tsm_cpu_time *time, const struct tsm_cpu_events *e
         return tsm_fail(TSM_E_MEMORY, "out of memory for CPU events");
     b->time = time;
     b->events = events;
+    time->has_irqs = time->has_ios = events->all_kinds;
     if (count) {
         time->first_ns = tsm_cpu_events_at(events, 0)->ts_ns;
         time->last_ns = tsm_cpu_events_at(events, count - 1)->ts_ns;
@@ -229,6 +248,7 @@ int tsm_cpu_time_build(struct tsm_cpu_time *time, const struct tsm_cpu_events *e
     sort(&time->slices, sizeof(struct tsm_cpu_slice), by_thread);
     sort(&time->irqs, sizeof(struct tsm_cpu_irq), by_cpu);
     sort(&time->gaps, sizeof(struct tsm_cpu_gap), by_begin);
+    set_latest(time);
     failed = b->failed || time->slices.failed || time->irqs.failed || time->ios.failed ||
              time->gaps.failed;
     sbt_map_finish(&b->ready);
@@ -300,12 +320,32 @@ static uint64_t irq_within(const struct tsm_cpu_time *time, uint16_t cpu, uint64
 static bool has_gap(const struct tsm_cpu_time *time, uint64_t from_ns, uint64_t to_ns)
 {
     const struct tsm_cpu_gap *gaps = (const void *)time->gaps.data;
+    size_t count = time->gaps.size / sizeof(*gaps), low = 0, high = count;
 
-    for (size_t i = 0; i < time->gaps.size / sizeof(*gaps) && gaps[i].begin_ns < to_ns; i++) {
-        if (gaps[i].end_ns > from_ns)
-            return true;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (gaps[middle].latest_ns <= from_ns)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    return low < count && gaps[low].begin_ns < to_ns;
+}
+
+/* The first I/O that may not have ended by then. */
+static size_t first_io(const struct tsm_cpu_time *time, uint64_t from_ns)
+{
+    const struct tsm_cpu_io *ios = (const void *)time->ios.data;
+    size_t low = 0, high = time->ios.size / sizeof(*ios);
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ios[middle].latest_ns <= from_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* At least one I/O of the process was in flight. */
@@ -313,9 +353,10 @@ static uint64_t io_within(const struct tsm_cpu_time *time, uint32_t tid, uint32_
                           uint64_t from_ns, uint64_t to_ns)
 {
     const struct tsm_cpu_io *ios = (const void *)time->ios.data;
+    size_t count = time->ios.size / sizeof(*ios);
     uint64_t sum = 0, done_ns = from_ns;
 
-    for (size_t i = 0; i < time->ios.size / sizeof(*ios) && ios[i].begin_ns < to_ns; i++) {
+    for (size_t i = first_io(time, from_ns); i < count && ios[i].begin_ns < to_ns; i++) {
         uint32_t owner = ios[i].pid ? ios[i].pid : tsm_cpu_time_process(time, ios[i].tid);
 
         if (ios[i].tid != tid && (!pid || (owner ? owner : ios[i].tid) != pid))

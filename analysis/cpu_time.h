@@ -26,13 +26,15 @@ struct tsm_cpu_irq {
 
 /* A request to a block device was in flight. */
 struct tsm_cpu_io {
-    uint64_t begin_ns, end_ns, sector;
+    uint64_t begin_ns, end_ns, sector; /* end UINT64_MAX: it is not over */
+    uint64_t latest_ns;                /* end of this one, and of those before it */
     uint32_t device, tid, pid; /* whose it is; pid 0 not known */
 };
 
 /* Events are missing: what happened on the CPU then is not known. */
 struct tsm_cpu_gap {
     uint64_t begin_ns, end_ns;
+    uint64_t latest_ns; /* end of this one, and of those before it */
 };
 
 /* Zeroed: of no events. */

@@ -37,6 +37,7 @@ struct tsm_cpu_collect {
     struct tsm_buffer records;
     unsigned long buffer_size;
     uint64_t event_count, thread_ns;
+    int stats_fd; /* while it is open the kernel measures programs; -1: it does not */
     pthread_t thread;
     bool has_thread;
     bool stop; /* atomic */
@@ -113,6 +114,7 @@ static int load(struct tsm_cpu_collect *c, const struct tsm_cpu_wanted *wanted)
         return tsm_fail(TSM_E_UNSUPPORTED, "eBPF: %s", strerror(errno));
     c->programs->rodata->filter = wanted->filter;
     bpf_map__set_max_entries(c->programs->maps.records, (uint32_t)c->buffer_size);
+    c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
     failed = cpu_events_bpf__load(c->programs);
     if (failed)
         return tsm_fail(TSM_E_UNSUPPORTED,
@@ -139,6 +141,8 @@ static int start_thread(struct tsm_cpu_collect *c)
 
 static void destroy(struct tsm_cpu_collect *c)
 {
+    if (c->stats_fd > 0)
+        close(c->stats_fd);
     ring_buffer__free(c->ring);
     cpu_events_bpf__destroy(c->programs);
     sbt_writer_destroy(c->writer);
@@ -217,6 +221,23 @@ static void note_pending(struct tsm_cpu_collect *c)
     free(all);
 }
 
+/* What the programs in the kernel took, on all CPUs. */
+static uint64_t kernel_ns(const struct tsm_cpu_collect *c)
+{
+    struct bpf_program *program;
+    uint64_t sum = 0;
+
+    bpf_object__for_each_program(program, c->programs->obj)
+    {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+
+        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+            sum += info.run_time_ns;
+    }
+    return sum;
+}
+
 static int note_cost(struct tsm_cpu_collect *c)
 {
     struct cpu_events_count sum;
@@ -227,9 +248,11 @@ static int note_cost(struct tsm_cpu_collect *c)
     getrusage(RUSAGE_SELF, &use);
     tsm_format(text, sizeof(text),
                "%" PRIu64 " events, %" PRIu64 " lost, %" PRIu64 " left out in the kernel; "
-               "%.1f ms of CPU to collect them, %lu KiB of buffer, %ld KiB of memory",
+               "%.1f ms of CPU in the kernel, %.1f ms to collect them, %lu KiB of buffer, %ld KiB "
+               "of memory",
                c->event_count, (uint64_t)sum.lost, (uint64_t)sum.filtered,
-               (double)c->thread_ns / 1e6, c->buffer_size >> 10, use.ru_maxrss);
+               (double)kernel_ns(c) / 1e6, (double)c->thread_ns / 1e6, c->buffer_size >> 10,
+               use.ru_maxrss);
     return sbt_writer_metadata(c->writer, "cpu.collector", text);
 }
 

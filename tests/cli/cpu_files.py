@@ -4,8 +4,9 @@
 kernel_records.py, a program (thread 78) that is put off once while it submits, is interrupted,
 reads from a disk, sleeps until its job is complete, and is woken.
 
-usage: cpu_files.py text|report|script|dat6|dat7|perf [lost|local|disorder]"""
+usage: cpu_files.py text|report|script|dat6|dat7|dat7z|perf [lost|local|disorder]"""
 import struct
+import subprocess
 import sys
 
 PAGE = 4096
@@ -207,28 +208,42 @@ def dat6(events, clock, lost):
     return out + bytes(start - len(out)) + b"".join(pages)
 
 
-def section(ident, data):
-    return struct.pack("<HHIQ", ident, 0, 0, len(data)) + data
+def section(ident, data, flags=0):
+    return struct.pack("<HHIQ", ident, flags, 0, len(data)) + data
 
 
-def dat7(events, clock, lost):
+def pack(data):
+    packed = subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    return struct.pack("<II", len(packed), len(data)) + packed
+
+
+def dat7z(events, clock, lost):
+    return dat7(events, clock, lost, True)
+
+
+def dat7(events, clock, lost, packed=False):
     ftrace, rest = layouts()
-    out = MAGIC + b"7\0\0\x08" + struct.pack("<I", PAGE) + b"none\0\0"
+    out = MAGIC + b"7\0\0\x08" + struct.pack("<I", PAGE) + (b"zstd\x001.5.4\0" if packed else b"none\0\0")
     places = {}
     body = b""
     first = len(out) + 8
     for ident, data in ((17, ftrace), (18, rest)):
         places[ident] = first + len(body)
-        body += section(ident, data)
+        body += section(ident, pack(data), 1) if packed else section(ident, data)
     pages = cpu_pages(events, clock, lost)
+    sizes = [len(own) for own in pages]
+    if packed:
+        pages = [struct.pack("<I", len(own) // PAGE) + b"".join(pack(own[i:i + PAGE]) for i in range(0, len(own), PAGE))
+                 for own in pages]
+        sizes = [len(own) - 4 for own in pages]  # as trace-cmd counts
     buffer_at = first + len(body)
     at = (buffer_at + 16 + PAGE - 1) // PAGE * PAGE
     data = bytes(at - buffer_at - 16) + b"".join(pages)
-    body += section(3, data)
+    body += section(3, data, int(packed))
     name = b"local" if clock.local else b"mono"
     where = struct.pack("<Q", buffer_at) + b"\0" + name + b"\0" + struct.pack("<II", PAGE, 2)
     for cpu, own in enumerate(pages):
-        where += struct.pack("<IQQ", cpu, at, len(own))
+        where += struct.pack("<IQQ", cpu, at, sizes[cpu])
         at += len(own)
     options = b"".join(option(i, struct.pack("<Q", p)) for i, p in places.items()) + option(4, CLOCKS[clock.local])
     options += option(3, where) + option(0, struct.pack("<Q", 0))
@@ -289,7 +304,7 @@ def main():
         events.sort(key=lambda e: e[0])
     if "disorder" in how:
         events[5], events[6] = events[6], events[5]
-    makers = {"dat6": dat6, "dat7": dat7, "perf": perf}
+    makers = {"dat6": dat6, "dat7": dat7, "dat7z": dat7z, "perf": perf}
     if style in makers:
         out = makers[style](events, clock, "lost" in how)
     else:

@@ -7,7 +7,7 @@ make_trace kernel t.sbt records
 make text > text
 merge --list t.sbt text > expected
 cat expected
-for form in report script dat6 dat7 perf; do
+for form in report script dat6 dat7 dat7z perf; do
     make $form > cpu
     merge --list t.sbt cpu | sed 's/of clock mono/of clock (not told)/' | diff expected - && echo "$form: the same"
 done

@@ -13,7 +13,7 @@ make perf local > cpu
 merge t.sbt cpu
 merge --offset=-5s t.sbt cpu | head -2
 merge --clock=mono t.sbt cpu | head -2
-for form in text dat6 dat7 perf; do
+for form in text dat6 dat7 dat7z perf; do
     make $form lost > cpu
     merge --list t.sbt cpu | grep -E 'CPU events|ctx 5 #1|ctx 5 #2'
 done

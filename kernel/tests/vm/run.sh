@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module, the mock driver and the test programs for Debian's kernel SERIES, and run all of
 # it in a virtual machine. Exit status 77 where kernel, emulator or compiler cannot be had.
-# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools MESON-BUILD-FOLDER]
-# suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it
+# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|merge MESON-BUILD-FOLDER]
+# suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it;
+# merge: with what the CPUs did
 set -euo pipefail
 series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -39,12 +40,16 @@ fi
 files=(-f "$tests/test_life.sh")
 for program in "$build"/tests/test_*.c; do files+=(-f "${program%.c}"); done
 script=$tests/suite.sh
-if [ "$what" = tools ]; then
-    script=$tests/tools.sh
+if [ "$what" = tools ] || [ "$what" = merge ]; then
+    script=$tests/$what.sh
     for file in tools/tracesmith interpose/libts_capture.so interpose/shim/libcuda.so.1 \
         emu/libcuda.so.1 tests/kernel/two_gpus; do
         files+=(-f "$4/$file:$file")
     done
+fi
+if [ "$what" = merge ]; then
+    tracer=$(command -v trace-cmd) || { echo "no trace-cmd: scripts/deps test installs it"; exit 77; }
+    files+=(-f "$tracer")
 fi
 exec "$tests/vm/boot.sh" "$kernel" "$script" "${common[@]}" -m "$build/tests/mockgpu/mockgpu.ko" \
     "${files[@]}"
