@@ -93,6 +93,28 @@ static int by_clock(const void *a, const void *b)
     return x->clock_ns < y->clock_ns ? -1 : x->clock_ns > y->clock_ns;
 }
 
+/* A mark's time was read before the tracer wrote it down: of marks in a row the one that took least
+ * says most. Keeps that one of each row; how many. */
+#define ROW_NS 100000000u
+
+static size_t best_marks(struct tsm_clock_mark *marks, size_t count)
+{
+    size_t kept = 0;
+    uint64_t row_ns = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t offset = (int64_t)(marks[i].monotonic_ns - marks[i].clock_ns);
+
+        if (!kept || marks[i].clock_ns - row_ns > ROW_NS) {
+            row_ns = marks[i].clock_ns;
+            marks[kept++] = marks[i];
+        } else if (offset > (int64_t)(marks[kept - 1].monotonic_ns - marks[kept - 1].clock_ns)) {
+            marks[kept - 1] = marks[i];
+        }
+    }
+    return kept;
+}
+
 /* A clock that runs by itself drifts: between two marks the offset goes from one's to the other's.
  */
 static int64_t offset_at(const struct tsm_clock_mark *marks, size_t count, uint64_t ns)
@@ -165,8 +187,10 @@ int tsm_cpu_events_align(struct tsm_cpu_events *e, enum tsm_clock_way way, int64
 
     if (error)
         return error;
-    if (mark_count)
+    if (mark_count) {
         qsort(marks, mark_count, sizeof(*marks), by_clock);
+        mark_count = best_marks(marks, mark_count);
+    }
     for (size_t i = 0; i < tsm_cpu_events_count(e); i++) {
         struct tsm_cpu_event *event = event_at(e, i);
         int64_t offset = mark_count ? offset_at(marks, mark_count, event->ts_ns) : fixed;

@@ -2,6 +2,7 @@
 #include "tools/command.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "tools/timeline_report.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
@@ -132,14 +133,16 @@ static const struct tsm_option options[] = {
 
 /* ---- marks ---- */
 
+#define MARKS 32
+
 static int write_mark(void)
 {
     static const char *const files[] = {"/sys/kernel/tracing/trace_marker",
                                         "/sys/kernel/debug/tracing/trace_marker"};
+    bool good = true;
     char text[64];
     int fd = -1;
     size_t size;
-    bool good;
 
     for (size_t i = 0; i < 2 && fd < 0; i++)
         fd = open(files[i], O_WRONLY | O_CLOEXEC);
@@ -148,9 +151,12 @@ static int write_mark(void)
                         "%s: %s; it is root's, and needs 'mount -t tracefs none "
                         "/sys/kernel/tracing'",
                         files[0], strerror(errno));
-    size = (size_t)snprintf(text, sizeof(text), "tracesmith_monotonic_ns=%" PRIu64,
-                            tsm_monotonic_ns());
-    good = write(fd, text, size) == (ssize_t)size;
+    /* Some are delayed; the reader takes the one that was not. */
+    for (unsigned i = 0; i < MARKS && good; i++) {
+        size =
+            tsm_format(text, sizeof(text), "tracesmith_monotonic_ns=%" PRIu64, tsm_monotonic_ns());
+        good = write(fd, text, size) == (ssize_t)size;
+    }
     close(fd);
     return good ? 0 : tsm_fail(TSM_E_IO, "%s: %s", files[0], strerror(errno));
 }
@@ -172,6 +178,18 @@ static int write_perfetto(const struct tsm_timeline *timeline, const char *path)
     return failed ? tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno)) : 0;
 }
 
+/* Where the events lie when they and the requests have no moment in common; NULL: they have. */
+static const char *apart(const struct tsm_timeline *timeline)
+{
+    size_t count = tsm_requests_count(&timeline->requests);
+
+    if (timeline->time.last_ns < tsm_requests_at(&timeline->requests, 0)->begin_ns)
+        return "before";
+    if (timeline->time.first_ns > tsm_requests_at(&timeline->requests, count - 1)->end_ns)
+        return "behind";
+    return NULL;
+}
+
 static void note_losses(const struct tsm_timeline *timeline)
 {
     const struct tsm_cpu_events *e = &timeline->events;
@@ -181,14 +199,9 @@ static void note_losses(const struct tsm_timeline *timeline)
         tsm_note("%s: no CPU events; what they would tell is NA", name);
     else if (!tsm_requests_count(&timeline->requests))
         tsm_note("%s: has no commands and no ring jobs", timeline->trace_path);
-    else if (tsm_requests_at(&timeline->requests, 0)->begin_ns > timeline->time.last_ns ||
-             timeline->time.first_ns >
-                 tsm_requests_at(&timeline->requests, tsm_requests_count(&timeline->requests) - 1)
-                     ->end_ns)
+    else if (apart(timeline))
         tsm_note("%s: its events lie %s all requests: another clock? see --offset", name,
-                 timeline->time.last_ns < tsm_requests_at(&timeline->requests, 0)->begin_ns
-                     ? "before"
-                     : "behind");
+                 apart(timeline));
     if (e->lost_count)
         tsm_note("%s: CPU events that were lost: %" PRIu64 "; times that they would tell are NA",
                  name, e->lost_count);

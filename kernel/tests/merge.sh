@@ -73,7 +73,8 @@ tracesmith merge --quiet b.sbt text > report; ok $? "ftrace's text"
 check_report report "clock local"
 tracesmith merge --quiet -o marked.sbt b.sbt text
 strays=$(strays marked.sbt)
-[ "$strays" -le 1 ]; ok $? "marks align its clock to some microseconds: $strays strays"
+grep 'CPU events' report | sed 's/^/# /'
+[ "$strays" -le 3 ]; ok $? "marks align its clock well enough to see who ran: $strays strays"
 
 # ---- our collector
 tsrecord --kernel --cpu --emu -o c.sbt -- /test/tests/kernel/two_gpus 2> said; ok $? "tsrecord --kernel --cpu"
