@@ -298,7 +298,7 @@ def main():
     events = list(EVENTS)
     clock = Clock("local" in how)
     if clock.local:
-        for us in (450, 2550):
+        for us in (0, 300000):
             says = (f"tracesmith_monotonic_ns={mono(us)}",)
             events.append((us, 1, 0, MARK, says))
         events.sort(key=lambda e: e[0])
