@@ -2,7 +2,8 @@
 #include "tools/command.h"
 
 #include "tools/json_out.h"
-#include "tools/kernel_files.h"
+#include "tools/kernel_backend.h"
+#include "tools/kernel_nvidia.h"
 #include "tools/kernel_report.h"
 #include "tools/kernel_session.h"
 #include "tools/terminal.h"
@@ -14,9 +15,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct grtrace_values {
-    const char *output;
+    int backend;
+    const char *output, *layout;
     double seconds;
     struct tsm_report_values report;
 };
@@ -34,6 +37,12 @@ static bool parse_seconds(void *field, const char *text)
     (offsetof(struct grtrace_values, report) + TSM_FIELD(tsm_report_values, member))
 
 static const struct tsm_option options[] = {
+    {.name = "backend",
+     .type = TSM_OPTION_CHOICE,
+     .offset = TSM_FIELD(grtrace_values, backend),
+     .argument = TSM_KERNEL_BACKENDS,
+     .help = "What records: the module grtrace.ko, or eBPF programs where modules are forbidden. "
+             "auto: the module where it is loaded. Default: auto."},
     {.name = "output",
      .letter = 'o',
      .type = TSM_OPTION_TEXT,
@@ -47,6 +56,12 @@ static const struct tsm_option options[] = {
      .argument = "SECONDS",
      .parse = parse_seconds,
      .help = "record: stop by itself after so long. Default: at ^C."},
+    {.name = "layout",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(grtrace_values, layout),
+     .argument = "FILE",
+     .help = "nvidia record: where the driver's structs have what is read, where the module's own "
+             "types (BTF) do not say: lines 'STRUCT.MEMBER OFFSET SIZE'."},
     {.name = "by",
      .letter = 'b',
      .type = TSM_OPTION_CHOICE,
@@ -112,9 +127,11 @@ static const struct tsm_option options[] = {
     {0},
 };
 
-/* ---- the module ---- */
+/* ---- the kernel ---- */
 
-/* All words in one write: the module takes all or none. */
+static const struct tsm_kernel_backend *backend;
+
+/* All words in one write: the kernel takes all or none. */
 static int configure(char **words)
 {
     struct tsm_buffer text = {0};
@@ -130,7 +147,7 @@ static int configure(char **words)
     if (!error && text.failed)
         error = tsm_fail(TSM_E_MEMORY, "out of memory");
     if (!error && text.size > 1)
-        error = tsm_kernel_write("config", (const char *)text.data);
+        error = backend->write("config", (const char *)text.data);
     tsm_buffer_finish(&text);
     return error;
 }
@@ -139,7 +156,7 @@ static int configure(char **words)
 static int show_lines(const char *file, const char *first, const char *second)
 {
     struct tsm_buffer text = {0};
-    int error = tsm_kernel_read(&text, file);
+    int error = backend->read(&text, file);
     char *rest = (char *)text.data, *line;
 
     while (!error && (line = strsep(&rest, "\n")) != NULL) {
@@ -155,12 +172,12 @@ static int run_start(const struct grtrace_values *v, char **words)
 {
     int error = configure(words);
 
-    return error ? error : tsm_kernel_write("control", "start");
+    return error ? error : backend->write("control", "start");
 }
 
 static int run_stop(const struct grtrace_values *v, char **words)
 {
-    return tsm_kernel_write("control", "stop");
+    return backend->write("control", "stop");
 }
 
 static int run_status(const struct grtrace_values *v, char **words)
@@ -210,7 +227,7 @@ static int run_record(const struct grtrace_values *v, char **words)
 
     block_ends(&ends);
     if (!error)
-        error = tsm_kernel_session_begin(&session, output);
+        error = tsm_kernel_session_begin(&session, backend, output);
     if (error)
         return error;
     tsm_note("recording%s", v->seconds > 0 ? "" : "; ^C ends it");
@@ -224,33 +241,94 @@ static int run_record(const struct grtrace_values *v, char **words)
 
 /* ---- reports ---- */
 
-static int run_report(const struct grtrace_values *v, char **words)
+/* The trace that `words` name alone, and its kernel records. NULL: an error says why. */
+static struct sbt_reader *load(struct tsm_ring_jobs *jobs, char **words)
 {
-    struct tsm_ring_jobs jobs = {0};
-    struct sbt_reader *reader;
     static char buffer[1 << 18];
+    struct sbt_reader *reader;
     int error;
 
-    if (!words[0] || words[1])
-        return tsm_fail(TSM_E_ARGUMENT, "report takes one TRACE");
+    if (!words[0] || words[1]) {
+        tsm_fail(TSM_E_ARGUMENT, "report takes one TRACE");
+        return NULL;
+    }
     reader = tsm_trace_open(words[0]);
     if (!reader)
-        return TSM_E_IO;
+        return NULL;
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-    error = tsm_report_load(&jobs, reader);
-    if (!error && jobs.records.size == 0)
+    error = tsm_report_load(jobs, reader);
+    if (!error && jobs->records.size == 0)
         error = tsm_fail(TSM_E_NOT_FOUND,
                          "%s: has no kernel records; 'tsrecord --kernel' or 'grtrace record' makes "
                          "such traces",
                          words[0]);
     if (!error)
-        error = tsm_report_print(&jobs, reader, &v->report);
+        return reader;
+    tsm_ring_jobs_finish(jobs);
+    sbt_reader_destroy(reader);
+    return NULL;
+}
+
+static int run_report(const struct grtrace_values *v, char **words)
+{
+    struct tsm_ring_jobs jobs = {0};
+    struct sbt_reader *reader = load(&jobs, words);
+    int error;
+
+    if (!reader)
+        return TSM_E_IO;
+    error = tsm_report_print(&jobs, reader, &v->report);
     if (!error && jobs.lost_count)
         tsm_note("%s: kernel records that were lost: %" PRIu64 "; what is missing is NA", words[0],
                  jobs.lost_count);
     tsm_ring_jobs_finish(&jobs);
     sbt_reader_destroy(reader);
     return error;
+}
+
+/* ---- NVIDIA ---- */
+
+static int nvidia_report(const struct grtrace_values *v, char **words)
+{
+    struct tsm_ring_jobs jobs = {0};
+    struct sbt_reader *reader = load(&jobs, words);
+    int error;
+
+    if (!reader)
+        return TSM_E_IO;
+    error =
+        tsm_nvidia_report(&jobs, sbt_reader_session(reader)->start_monotonic_ns, v->report.format);
+    tsm_ring_jobs_finish(&jobs);
+    sbt_reader_destroy(reader);
+    return error;
+}
+
+static int nvidia_record(const struct grtrace_values *v, char **words)
+{
+#ifdef TSM_BPF
+    int error = v->layout ? tsm_nvidia_layout_read(v->layout) : 0;
+
+    if (error)
+        return error;
+    if (access("/sys/module/nvidia", F_OK) != 0)
+        return tsm_fail(TSM_E_NOT_FOUND, "NVIDIA's kernel module is not loaded");
+    if (access("/sys/kernel/btf/nvidia", R_OK) != 0 && !v->layout)
+        tsm_note("nvidia.ko does not describe its types: events will have no numbers of groups, "
+                 "but with --layout");
+    backend = tsm_kernel_backend(TSM_KERNEL_BPF);
+    return backend ? run_record(v, words) : TSM_E_UNSUPPORTED;
+#else
+    return tsm_kernel_backend(TSM_KERNEL_BPF) ? 0 : TSM_E_UNSUPPORTED;
+#endif
+}
+
+static int run_nvidia(const struct grtrace_values *v, char **words)
+{
+    if (words[0] && strcmp(words[0], "record") == 0)
+        return nvidia_record(v, words + 1);
+    if (words[0] && strcmp(words[0], "report") == 0)
+        return nvidia_report(v, words + 1);
+    return tsm_fail(TSM_E_ARGUMENT, "nvidia takes record or report");
 }
 
 /* ---- the command ---- */
@@ -262,7 +340,7 @@ static const struct action {
 } actions[] = {
     {"start", false, run_start},   {"stop", false, run_stop},     {"status", false, run_status},
     {"config", false, run_config}, {"record", false, run_record}, {"report", true, run_report},
-    {"list", false, run_list},
+    {"list", false, run_list},     {"nvidia", true, run_nvidia},
 };
 
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
@@ -273,12 +351,13 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
         if (strcmp(words->words[0], actions[i].name) != 0)
             continue;
-        error = actions[i].offline ? 0 : tsm_kernel_check();
-        if (!error)
-            error = actions[i].run(v, words->words + 1);
+        if (!actions[i].offline && !(backend = tsm_kernel_backend(v->backend)))
+            return tsm_complain_error();
+        error = actions[i].run(v, words->words + 1);
         return error ? tsm_complain_error() : TSM_EXIT_OK;
     }
-    return tsm_complain("'%s' is none of start, stop, status, config, record, report, list",
+    return tsm_complain("'%s' is none of start, stop, status, config, record, report, list, "
+                        "nvidia",
                         words->words[0]);
 }
 
@@ -289,18 +368,27 @@ const struct tsm_command tsm_command_grtrace = {
     .synopsis = "start|config [KEY=VALUE]...\n"
                 "stop|status|list\n"
                 "record [-o FILE] [-s SECONDS] [KEY=VALUE]...\n"
-                "report [OPTION]... TRACE",
+                "report [OPTION]... TRACE\n"
+                "nvidia record [-o FILE] [-s SECONDS] [--layout=FILE]\n"
+                "nvidia report [--format=FORMAT] TRACE",
     .description =
-        "Controls the kernel module grtrace.ko and reports on what it recorded. 'record' runs a "
+        "Controls the kernel module grtrace.ko, or eBPF programs that record the same "
+        "(--backend=bpf), and reports on what was recorded. 'record' runs a "
         "session and collects it into a trace, 'tsrecord --kernel' does so beside a program; "
         "'report' needs neither the module nor root. 'start' and 'stop' leave the reading to "
         "others. 'config' shows or changes settings, which kernel/README.md explains; 'list' shows "
-        "rings and tracepoints.\n\n"
+        "rings and tracepoints, and which of them are attached.\n\n"
         "A job's times: t_submit_host from being made to being queued, t_queue until its ring took "
         "it, t_exec until the ring was done, t_complete until those who wait were told; t_gpu_wait "
         "is how long threads waited for it. NA: a record is missing. Labels: failed, unfinished, "
-        "preempted, long-queue, slow-exec.",
+        "preempted, long-queue, slow-exec.\n\n"
+        "'nvidia' is about NVIDIA's open kernel module, by eBPF: groups of channels are made, "
+        "bound to "
+        "a runlist, asked for tokens, and ended. A token lets a program submit without the kernel, "
+        "so "
+        "launches are not among the events.",
     .examples = "grtrace record -o gpu.sbt -s 10\n"
+                "grtrace record --backend=bpf -o gpu.sbt     without a kernel module\n"
                 "grtrace report gpu.sbt | less\n"
                 "grtrace report --by=ring gpu.sbt\n"
                 "grtrace report --top=20 --span=t_queue gpu.sbt\n"
@@ -310,7 +398,7 @@ const struct tsm_command tsm_command_grtrace = {
                    "2|not done; the message says why",
     .options = options,
     .values_size = sizeof(struct grtrace_values),
-    .operand = "start|stop|status|config|record|report|list",
+    .operand = "start|stop|status|config|record|report|list|nvidia",
     .word_min = 1,
     .word_max = -1,
     .run = run,

@@ -24,6 +24,7 @@
 struct record_values {
     bool audit, emu, kernel;
     struct tsm_cpu_wanted cpu;
+    int kernel_backend;
     const char *settings[SETTING_COUNT_MAX]; /* by row of the settings table; NULL: not given */
 };
 
@@ -57,6 +58,11 @@ static const struct tsm_option options[] = {
      .help = "Also record what the kernel's GPU rings do meanwhile, with the module grtrace.ko (as "
              "root): it goes into the program's trace, on the same clock. 'grtrace report' and "
              "'tsview --kernel' show it."},
+    {.name = "kernel-backend",
+     .type = TSM_OPTION_CHOICE,
+     .offset = TSM_FIELD(record_values, kernel_backend),
+     .argument = TSM_KERNEL_BACKENDS,
+     .help = "--kernel: what records there, as for 'grtrace --backend'. Default: auto."},
     {0},
 };
 
@@ -175,10 +181,14 @@ static int prepare(const struct record_values *v, char *output, size_t size)
 static struct tsm_kernel_session kernel;
 
 /* Beside the trace, under a name that no trace of the program takes. */
-static int kernel_begin(char *part, size_t size, const char *output)
+static int kernel_begin(char *part, size_t size, const char *output, int choice)
 {
+    const struct tsm_kernel_backend *backend = tsm_kernel_backend(choice);
+
+    if (!backend)
+        return TSM_E_NOT_FOUND;
     tsm_format(part, size, "%s.kernel-%d", output, (int)getpid());
-    return tsm_kernel_session_begin(&kernel, part);
+    return tsm_kernel_session_begin(&kernel, backend, part);
 }
 
 /* What was collected goes into the trace of the program itself; where it left none, it stays. */
@@ -250,7 +260,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (unreachable)
         tsm_note("%s is %s: LD_PRELOAD does not reach it%s", words->words[0], unreachable,
                  "; it runs, but is not recorded");
-    if (v->kernel && kernel_begin(part, sizeof(part), output) < 0) {
+    if (v->kernel && kernel_begin(part, sizeof(part), output, v->kernel_backend) < 0) {
         tsm_complain_error();
         return TSM_EXIT_OURS;
     }

@@ -28,14 +28,31 @@ static bool open_cpu(struct tsm_collect *c, unsigned cpu)
     return c->fds[cpu] >= 0;
 }
 
+static int fill(struct tsm_collect *c);
+static void close_all(struct tsm_collect *c);
+
 int tsm_collect_begin(struct tsm_collect *c)
 {
     bool any = false;
 
     memset(c, 0, sizeof(*c));
+    c->fill = fill;
+    c->close = close_all;
     for (unsigned cpu = 0; cpu < TSM_COLLECT_CPU_MAX; cpu++)
         any |= open_cpu(c, cpu);
     return any ? 0 : tsm_fail(TSM_E_NOT_FOUND, "the kernel module has no records: 'grtrace start'");
+}
+
+/* Forget what is in order already. */
+static void shift(struct tsm_collect *c, unsigned cpu)
+{
+    struct tsm_buffer *queue = &c->queues[cpu];
+
+    if (!c->taken[cpu])
+        return;
+    queue->size -= c->taken[cpu];
+    memmove(queue->data, queue->data + c->taken[cpu], queue->size);
+    c->taken[cpu] = 0;
 }
 
 /* CPUs may come while a session runs. */
@@ -47,11 +64,6 @@ static int read_cpu(struct tsm_collect *c, unsigned cpu)
 
     if (c->fds[cpu] < 0 && !open_cpu(c, cpu))
         return 0;
-    if (c->taken[cpu]) {
-        queue->size -= c->taken[cpu];
-        memmove(queue->data, queue->data + c->taken[cpu], queue->size);
-        c->taken[cpu] = 0;
-    }
     while ((room = tsm_buffer_reserve(queue, 65536)) && (got = read(c->fds[cpu], room, 65536)) > 0)
         queue->size += (size_t)got;
     if (!room)
@@ -59,6 +71,39 @@ static int read_cpu(struct tsm_collect *c, unsigned cpu)
     if (got < 0 && errno != EAGAIN && errno != EINTR && errno != EIO)
         return tsm_fail(TSM_E_IO, "records of CPU %u: %s", cpu, strerror(errno));
     return 0;
+}
+
+static int fill(struct tsm_collect *c)
+{
+    int error = 0;
+
+    for (unsigned cpu = 0; cpu < c->cpu_count + 1 && cpu < TSM_COLLECT_CPU_MAX && !error; cpu++)
+        error = read_cpu(c, cpu);
+    return error;
+}
+
+static void close_all(struct tsm_collect *c)
+{
+    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++) {
+        if (c->fds[cpu] >= 0)
+            close(c->fds[cpu]);
+    }
+}
+
+int tsm_collect_add(struct tsm_collect *c, const void *record, size_t size)
+{
+    uint64_t gseq = tsm_get_u64((const uint8_t *)record + 16);
+    unsigned lane = 0;
+
+    while (lane < c->cpu_count && c->ends[lane] > gseq)
+        lane++;
+    if (lane == TSM_COLLECT_CPU_MAX)
+        return tsm_fail(TSM_E_LIMIT, "kernel records are in no order");
+    if (lane == c->cpu_count)
+        c->cpu_count++;
+    tsm_buffer_add(&c->queues[lane], record, size);
+    c->ends[lane] = gseq + 1;
+    return c->queues[lane].failed ? tsm_fail(TSM_E_MEMORY, "out of memory for kernel records") : 0;
 }
 
 /* The first record of a CPU that is not in order yet; its size, or 0. */
@@ -108,10 +153,11 @@ static bool take_next(struct tsm_collect *c, bool over_gaps)
 
 static int turn(struct tsm_collect *c, struct sbt_writer *writer, bool over_gaps)
 {
-    int error = 0;
+    int error;
 
-    for (unsigned cpu = 0; cpu < c->cpu_count + 1 && cpu < TSM_COLLECT_CPU_MAX && !error; cpu++)
-        error = read_cpu(c, cpu);
+    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++)
+        shift(c, cpu);
+    error = c->fill(c);
     while (!error && take_next(c, over_gaps)) {
         if (c->ordered.size >= CHUNK_SIZE)
             error = write_chunk(c, writer);
@@ -133,11 +179,10 @@ int tsm_collect_end(struct tsm_collect *c, struct sbt_writer *writer)
 
 void tsm_collect_finish(struct tsm_collect *c)
 {
-    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++) {
-        if (c->fds[cpu] >= 0)
-            close(c->fds[cpu]);
+    if (c->close)
+        c->close(c);
+    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++)
         tsm_buffer_finish(&c->queues[cpu]);
-    }
     tsm_buffer_finish(&c->ordered);
     c->cpu_count = 0;
 }

@@ -2,7 +2,6 @@
 #include "tools/kernel_session.h"
 
 #include "base/text.h"
-#include "tools/kernel_files.h"
 #include "tools/trace_extend.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
@@ -21,7 +20,7 @@ static int make_trace(struct tsm_kernel_session *s)
     int error = tsm_trace_begin(&s->writer, s->path);
 
     if (!error)
-        error = sbt_writer_metadata(s->writer, "kernel.backend", "module");
+        error = sbt_writer_metadata(s->writer, "kernel.backend", s->backend->name);
     return error ? error : sbt_writer_flush(s->writer);
 }
 
@@ -32,6 +31,8 @@ static void *collect(void *user)
 
     while (!s->error && !__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
         s->error = tsm_collect_turn(&s->collect, s->writer);
+        if (!s->error && s->backend->attend)
+            s->error = s->backend->attend();
         nanosleep(&pause, NULL);
     }
     if (s->error)
@@ -61,23 +62,24 @@ static void drop(struct tsm_kernel_session *s)
     s->begun = false;
 }
 
-int tsm_kernel_session_begin(struct tsm_kernel_session *s, const char *path)
+int tsm_kernel_session_begin(struct tsm_kernel_session *s, const struct tsm_kernel_backend *backend,
+                             const char *path)
 {
-    int error = tsm_kernel_check();
+    int error;
 
     memset(s, 0, sizeof(*s));
+    s->backend = backend;
     tsm_format(s->path, sizeof(s->path), "%s", path);
-    if (!error)
-        error = make_trace(s);
+    error = make_trace(s);
     if (error)
         return error;
-    error = tsm_kernel_write("control", "start");
+    error = backend->write("control", "start");
     if (!error) {
-        error = tsm_collect_begin(&s->collect);
+        error = backend->collect_begin(&s->collect);
         if (!error)
             error = start_thread(s);
         if (error)
-            tsm_kernel_write("control", "stop");
+            backend->write("control", "stop");
     }
     if (error) {
         drop(s);
@@ -90,7 +92,7 @@ int tsm_kernel_session_begin(struct tsm_kernel_session *s, const char *path)
 static int note_file(struct tsm_kernel_session *s, const char *name, const char *file)
 {
     struct tsm_buffer text = {0};
-    int error = tsm_kernel_read(&text, file);
+    int error = s->backend->read(&text, file);
 
     if (!error)
         error = sbt_writer_metadata(s->writer, name, (const char *)text.data);
@@ -105,7 +107,7 @@ int tsm_kernel_session_end(struct tsm_kernel_session *s)
 
     if (!s->begun)
         return 0;
-    error = tsm_kernel_write("control", "stop");
+    error = s->backend->write("control", "stop");
     __atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
     if (s->has_thread)
         pthread_join(s->thread, NULL);

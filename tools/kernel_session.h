@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A session of the kernel module that is collected into a trace while it runs, by a thread.
+ * A session of the kernel module, or of eBPF in its place, that is collected into a trace while it runs, by a thread.
  */
 #ifndef TOOLS_KERNEL_SESSION_H
 #define TOOLS_KERNEL_SESSION_H
 
+#include "tools/kernel_backend.h"
 #include "tools/kernel_collect.h"
 
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <sys/types.h>
 
 struct tsm_kernel_session {
+    const struct tsm_kernel_backend *backend;
     char path[PATH_MAX];
     struct sbt_writer *writer;
     struct tsm_collect collect;
@@ -22,11 +24,12 @@ struct tsm_kernel_session {
     char message[512];
 };
 
-/* Start a session of the module and collect it into the new trace `path`. `session` is large: keep
- * it static. On failure nothing runs. */
-int tsm_kernel_session_begin(struct tsm_kernel_session *session, const char *path);
+/* Start a session of `backend` and collect it into the new trace `path`. `session` is large: keep it
+ * static. On failure nothing runs. */
+int tsm_kernel_session_begin(struct tsm_kernel_session *session,
+                             const struct tsm_kernel_backend *backend, const char *path);
 
-/* Stop it; the trace is whole then, with the module's counters as metadata "kernel.*". */
+/* Stop it; the trace is whole then, with the backend's counters as metadata "kernel.*". */
 int tsm_kernel_session_end(struct tsm_kernel_session *session);
 
 /* Put what the trace `part` has of the kernel behind the trace `path`. */

@@ -3,7 +3,7 @@
 
 #include "analysis/ring_jobs.h"
 #include "base/bytes.h"
-#include "kernel/include/grtrace.h"
+#include "kernel/include/grtrace_inside.h"
 #include "tools/json_out.h"
 #include "tools/kernel_report.h"
 #include "tools/line.h"
@@ -64,12 +64,9 @@ void tsm_kernel_view_destroy(struct tsm_kernel_view *view)
 
 static const char *type_name(uint8_t type)
 {
-    static const char *const names[GRTRACE_TYPE_END] = {
-        "?",     "STREAM_INFO", "METADATA", "COMMIT",     "SUBMIT",          "START",
-        "END",   "COMPLETE",    "IRQ",      "CTX_SWITCH", "SYNC_WAIT_ENTER", "SYNC_WAIT_EXIT",
-        "FENCE", "ERROR"};
+    static const char *const names[GRTRACE_TYPE_END] = {GRTRACE_TYPE_NAMES};
 
-    return names[type < GRTRACE_TYPE_END ? type : 0];
+    return type && type < GRTRACE_TYPE_END ? names[type] : "?";
 }
 
 static const char *record_name(uint8_t type)

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
  * The records of grtrace.ko without a module: the same tracepoints, by programs that the kernel
- * verifies. A program for each tracepoint, named after it (tools/kernel_bpf_probes.c has the list);
+ * verifies. A program for each tracepoint or function (tools/kernel_bpf_probes.c has the list);
  * what they do is what the functions of the same purpose in grtrace/probe_*.c do.
  */
 #include <linux/ptrace.h>
 
-#include "grtrace_job.bpf.h"
-
-#include <bpf/bpf_tracing.h>
+#include "grtrace_nvidia.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define ETIME 62
 
-/* A program for a tracepoint: its arguments are of the kernel's own types. */
+/* A program for a tracepoint: its arguments are of the kernel's own types. Newer kernels hold that they
+ * may be NULL where the tracepoint is a module's, and want to see that it was asked. */
 #define ON(point, ...) SEC("tp_btf/" #point) int BPF_PROG(point, __VA_ARGS__)
 
 /* ---- the DRM scheduler ------------------------------------------------------------------- */
@@ -30,25 +29,32 @@ static __always_inline struct grtrace_bpf_ring *ring_of_sched(struct drm_gpu_sch
 
 static __always_inline int on_queue(struct drm_sched_job *job)
 {
-	struct drm_sched_fence *fence = job->s_fence;
+	struct drm_sched_fence *fence = job ? job->s_fence : NULL;
 
+	if (!fence)
+		return 0;
 	return job_submit(ring_of_sched(job->sched), fence->finished.context,
 			  fence->finished.seqno, job->s_priority);
 }
 
 static __always_inline int on_run(struct drm_sched_job *job)
 {
-	struct drm_sched_fence *fence = job->s_fence;
+	struct drm_sched_fence *fence = job ? job->s_fence : NULL;
 
+	if (!fence)
+		return 0;
 	return job_start(ring_of_sched(job->sched), fence->finished.context,
 			 fence->finished.seqno);
 }
 
 static __always_inline int on_done(struct drm_sched_fence *fence)
 {
-	struct dma_fence *hardware = fence->parent;
+	struct dma_fence *hardware;
 	__u64 ns = 0;
 
+	if (!fence)
+		return 0;
+	hardware = fence->parent;
 	if (hardware && (__u64)hardware < -4096ull && /* else it is an error's number */
 	    hardware->flags >> DMA_FENCE_FLAG_TIMESTAMP_BIT & 1)
 		ns = hardware->timestamp;
@@ -58,10 +64,14 @@ static __always_inline int on_done(struct drm_sched_fence *fence)
 
 static __always_inline int on_dependency(struct drm_sched_job *job, struct dma_fence *fence)
 {
-	struct grtrace_dependency body = { .ctx = fence->context, .seqno = fence->seqno };
-	struct drm_sched_fence *own = job->s_fence;
+	struct drm_sched_fence *own = job ? job->s_fence : NULL;
+	struct grtrace_dependency body;
 	struct grtrace_record draft;
 
+	if (!own || !fence)
+		return 0;
+	body.ctx = fence->context;
+	body.seqno = fence->seqno;
 	draft_begin(&draft, GRTRACE_FENCE, own->finished.context, own->finished.seqno,
 		    GRTRACE_FENCE_DEPENDENCY);
 	draft_ring(&draft, ring_of_sched(job->sched));
@@ -118,8 +128,11 @@ static __always_inline struct grtrace_bpf_ring *ring_of_fence(struct dma_fence *
 
 ON(dma_fence_init, struct dma_fence *fence)
 {
-	__u32 class = class_of(fence);
+	__u32 class;
 
+	if (!fence)
+		return 0;
+	class = class_of(fence);
 	if (class == GRTRACE_CLASS_JOB)
 		return job_note(GRTRACE_COMMIT, fence->context, fence->seqno, 0);
 	if (class == GRTRACE_CLASS_ALONE)
@@ -129,20 +142,28 @@ ON(dma_fence_init, struct dma_fence *fence)
 	return 0;
 }
 
+static __always_inline int on_fence(struct dma_fence *fence, __u32 type, __u64 value)
+{
+	return fence ? job_note(type, fence->context, fence->seqno, value) : 0;
+}
+
 ON(dma_fence_emit, struct dma_fence *fence)
 {
-	return job_note(GRTRACE_FENCE, fence->context, fence->seqno, GRTRACE_FENCE_EMIT);
+	return on_fence(fence, GRTRACE_FENCE, GRTRACE_FENCE_EMIT);
 }
 
 ON(dma_fence_enable_signal, struct dma_fence *fence)
 {
-	return job_note(GRTRACE_FENCE, fence->context, fence->seqno, GRTRACE_FENCE_ENABLE);
+	return on_fence(fence, GRTRACE_FENCE, GRTRACE_FENCE_ENABLE);
 }
 
 ON(dma_fence_signaled, struct dma_fence *fence)
 {
-	__u32 class = class_of(fence);
+	__u32 class;
 
+	if (!fence)
+		return 0;
+	class = class_of(fence);
 	if (class == GRTRACE_CLASS_JOB || class == GRTRACE_CLASS_ALONE)
 		return job_complete(fence->context, fence->seqno, fence->error);
 	if (config.level >= 2)
@@ -153,12 +174,12 @@ ON(dma_fence_signaled, struct dma_fence *fence)
 
 ON(dma_fence_wait_start, struct dma_fence *fence)
 {
-	return job_note(GRTRACE_SYNC_WAIT_ENTER, fence->context, fence->seqno, 0);
+	return on_fence(fence, GRTRACE_SYNC_WAIT_ENTER, 0);
 }
 
 ON(dma_fence_wait_end, struct dma_fence *fence)
 {
-	return job_note(GRTRACE_SYNC_WAIT_EXIT, fence->context, fence->seqno, 0);
+	return on_fence(fence, GRTRACE_SYNC_WAIT_EXIT, 0);
 }
 
 /* ---- virtio-gpu -------------------------------------------------------------------------- */
@@ -183,19 +204,28 @@ static __always_inline __u64 number_of(struct virtio_gpu_ctrl_hdr *head, __u64 *
 static __always_inline int queued(struct virtqueue *queue, struct virtio_gpu_ctrl_hdr *head,
 				  __u64 own)
 {
-	struct grtrace_bpf_ring *ring = ring_of_queue(queue);
-	__u64 number = number_of(head, ring ? &ring->submitted : NULL, own);
+	struct grtrace_bpf_ring *ring;
+	__u64 number;
 
+	if (!queue || !head)
+		return 0;
+	ring = ring_of_queue(queue);
+	number = number_of(head, ring ? &ring->submitted : NULL, own);
 	return job_submit(ring, head->ctx_id, number, head->type | (__u64)head->flags << 32);
 }
 
 static __always_inline int answered(struct virtqueue *queue, struct virtio_gpu_ctrl_hdr *head,
 				    __u64 own)
 {
-	struct grtrace_bpf_ring *ring = ring_of_queue(queue);
-	__u64 number = number_of(head, ring ? &ring->responded : NULL, own);
-	__u32 ctx = head->ctx_id;
+	struct grtrace_bpf_ring *ring;
+	__u64 number;
+	__u32 ctx;
 
+	if (!queue || !head)
+		return 0;
+	ring = ring_of_queue(queue);
+	number = number_of(head, ring ? &ring->responded : NULL, own);
+	ctx = head->ctx_id;
 	job_end(ring, ctx, number, 0);
 	return job_complete(ctx, number, head->type >= VIRTIO_GPU_RESP_ERR_UNSPEC ? 5 /* EIO */ : 0);
 }
@@ -229,7 +259,7 @@ int BPF_PROG(virtio_resp_seq, struct virtqueue *queue, struct virtio_gpu_ctrl_hd
 
 ON(amdgpu_cs_ioctl, struct amdgpu_job *job)
 {
-	struct drm_sched_fence *fence = job->base.s_fence;
+	struct drm_sched_fence *fence = job ? job->base.s_fence : NULL;
 
 	return fence ? job_note(GRTRACE_COMMIT, fence->finished.context, fence->finished.seqno, 0)
 		     : 0;
@@ -251,29 +281,36 @@ static __always_inline struct grtrace_bpf_ring *ring_of_request(struct i915_requ
 
 ON(i915_request_add, struct i915_request *request)
 {
-	return job_submit(ring_of_request(request), request->fence.context, request->fence.seqno,
-			  0);
+	return request ? job_submit(ring_of_request(request), request->fence.context,
+				    request->fence.seqno, 0)
+		       : 0;
 }
 
 ON(i915_request_retire, struct i915_request *request)
 {
-	return job_end(ring_of_request(request), request->fence.context, request->fence.seqno,
-		       request->fence.timestamp);
+	return request ? job_end(ring_of_request(request), request->fence.context,
+				 request->fence.seqno, request->fence.timestamp)
+		       : 0;
+}
+
+static __always_inline int on_wait(struct i915_request *request, __u32 type)
+{
+	return request ? job_note(type, request->fence.context, request->fence.seqno, 0) : 0;
 }
 
 ON(i915_request_wait_begin, struct i915_request *request)
 {
-	return job_note(GRTRACE_SYNC_WAIT_ENTER, request->fence.context, request->fence.seqno, 0);
+	return on_wait(request, GRTRACE_SYNC_WAIT_ENTER);
 }
 
 ON(i915_request_wait_end, struct i915_request *request)
 {
-	return job_note(GRTRACE_SYNC_WAIT_EXIT, request->fence.context, request->fence.seqno, 0);
+	return on_wait(request, GRTRACE_SYNC_WAIT_EXIT);
 }
 
 ON(xe_sched_job_timedout, struct xe_sched_job *job)
 {
-	struct drm_sched_fence *fence = job->drm.s_fence;
+	struct drm_sched_fence *fence = job ? job->drm.s_fence : NULL;
 
 	return fence ? job_note(GRTRACE_ERROR, fence->finished.context, fence->finished.seqno,
 				(__u64)GRTRACE_ERROR_TIMEOUT << 32 | ETIME)

@@ -193,7 +193,7 @@ static __always_inline __u64 complete(struct grtrace_record *to, const struct gr
 	to->size = size;
 	to->cpu = bpf_get_smp_processor_id();
 	to->cseq = cseq;
-	ADD(cpu->by_type[draft->type % GRTRACE_TYPE_END], 1);
+	ADD(cpu->by_type[draft->type & (GRTRACE_BPF_TYPES - 1)], 1);
 	to->ts_ns = bpf_ktime_get_ns();
 	to->gseq = ADD(state.gseq, 1);
 	return to->ts_ns;

@@ -37,42 +37,38 @@ struct {
 	__type(value, __u32); /* enum grtrace_fence_class */
 } classes SEC(".maps");
 
-/* A name as numbers: its letters from the right byte on, to be compared under a mask. */
+/* Words as numbers, to be compared under a mask; a power of two of them, for the verifier. */
+#define WORD_MAX 32
 static const struct {
-	char part[8];
-	__u32 engine;
-} engine_words[] = {
-#define ROW(part_, class) { part_, GRTRACE_ENGINE_##class },
+	union {
+		char text[8];
+		__u64 letters;
+	};
+	__u64 mask;
+	__u64 engine;
+} engine_words[WORD_MAX] = {
+#define ROW(part_, class)                                                                         \
+	{ .text = part_, .mask = (1ull << 8 * (sizeof(part_) - 1)) - 1,                           \
+	  .engine = GRTRACE_ENGINE_##class },
 	GRTRACE_ENGINE_WORDS(ROW)
 #undef ROW
 };
-#define ENGINE_WORDS (sizeof(engine_words) / sizeof(engine_words[0]))
-
-static __always_inline int word_at(const char *name, const char *part)
-{
-	for (int i = 0; i < 8; i++) {
-		if (!part[i])
-			return 1;
-		if (name[i] != part[i])
-			return 0;
-	}
-	return 1;
-}
 
 struct engine_search {
-	const char *name;
+	char name[40]; /* 32 letters and zeroes */
 	__u32 engine;
 };
 
 /* One word, at every place of the name. */
-static long look_for_word(__u32 word, void *user)
+static long look_for_word(__u32 number, void *user)
 {
 	struct engine_search *search = user;
+	__u64 word = number & (WORD_MAX - 1), window = 0;
 
-	if (word >= ENGINE_WORDS)
-		return 1;
-	for (int at = 0; at < 24; at++) {
-		if (word_at(search->name + at, engine_words[word].part)) {
+	for (int i = 0; i < 39; i++) {
+		window = window >> 8 | (__u64)(__u8)search->name[i] << 56;
+		if (engine_words[word].mask &&
+		    (window & engine_words[word].mask) == engine_words[word].letters) {
 			search->engine = engine_words[word].engine;
 			return 1;
 		}
@@ -80,12 +76,12 @@ static long look_for_word(__u32 word, void *user)
 	return 0;
 }
 
-/* `name` has 32 letters, zeroes behind its end. */
 static __noinline __u32 engine_of(const char *name)
 {
-	struct engine_search search = { .name = name };
+	struct engine_search search = { 0 };
 
-	bpf_loop(ENGINE_WORDS, look_for_word, &search, 0);
+	__builtin_memcpy(search.name, name, 32);
+	bpf_loop(WORD_MAX, look_for_word, &search, 0);
 	return search.engine;
 }
 

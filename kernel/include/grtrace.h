@@ -37,7 +37,20 @@ enum grtrace_type {
 	GRTRACE_SYNC_WAIT_EXIT = 11,
 	GRTRACE_FENCE = 12,      /* value: enum grtrace_fence; a DEPENDENCY has a body */
 	GRTRACE_ERROR = 13,      /* value: enum grtrace_error << 32 | errno, positive */
+	GRTRACE_CHANNEL_GROUP = 14,   /* value: enum grtrace_group; body: struct grtrace_channel_group;
+				       * ctx: runlist << 32 | tsg; seqno: generation */
 	GRTRACE_TYPE_END
+};
+
+/* NVIDIA's open kernel module: the life of a group of channels. By the eBPF backend only. */
+enum grtrace_group {
+	GRTRACE_GROUP_CREATE = 1,  /* elsewhere TASK_INIT */
+	GRTRACE_GROUP_BIND = 2,    /* SCHEDULE: allowed on its runlist; no switch of contexts */
+	GRTRACE_GROUP_TOKEN = 3,   /* WORK_SUBMIT: a program asks for the number with which it rings the
+				    * doorbell itself; not a launch, launches are not seen */
+	GRTRACE_GROUP_DESTROY = 4, /* TASK_DESTROY */
+	GRTRACE_GROUP_CHANGE = 5,  /* its timeslice or interleave level was set */
+	GRTRACE_GROUP_END
 };
 
 enum grtrace_fence {
@@ -150,6 +163,32 @@ struct grtrace_stream_info {
 	__u32 cpu_count;
 	__u64 reserved;
 };
+
+/* Numbers as the driver has them. `known` has a GRTRACE_GROUP_HAS_* for each that could be
+ * read. */
+struct grtrace_channel_group {
+	__u64 timeslice_us;
+	__u32 tsg;        /* number on its runlist; used again after the group's end */
+	__u32 runlist;
+	__u32 channels;   /* in the group */
+	__u32 engine;
+	__u32 interleave; /* 1 low, 2 medium, 3 high */
+	__u32 channel;    /* TOKEN */
+	__u32 token;      /* TOKEN */
+	__u32 allow;      /* BIND: 1, or 0 to take it off */
+	__u32 generation; /* of {runlist, tsg}, from 1; 0: made before the session */
+	__u32 known;
+	char comm[16];    /* of the thread */
+};
+#define GRTRACE_GROUP_HAS_TSG        0x01u
+#define GRTRACE_GROUP_HAS_RUNLIST    0x02u
+#define GRTRACE_GROUP_HAS_CHANNELS   0x04u
+#define GRTRACE_GROUP_HAS_ENGINE     0x08u
+#define GRTRACE_GROUP_HAS_INTERLEAVE 0x10u
+#define GRTRACE_GROUP_HAS_CHANNEL    0x20u
+#define GRTRACE_GROUP_HAS_TOKEN      0x40u
+#define GRTRACE_GROUP_HAS_ALLOW      0x80u
+#define GRTRACE_GROUP_HAS_TIMESLICE  0x100u
 
 struct grtrace_dependency {
 	__u64 ctx;

@@ -11,11 +11,12 @@
 #define GRTRACE_BPF_VERSION "bpf 1.0"
 
 #define GRTRACE_BPF_BODY_MAX 64u
+#define GRTRACE_BPF_TYPES    16 /* a power of two above GRTRACE_TYPE_END */
 
 /* Of one CPU. Interrupts may nest, so each number is added to in one instruction. */
 struct grtrace_bpf_cpu {
 	__u64 cseq;
-	__u64 by_type[GRTRACE_TYPE_END];
+	__u64 by_type[GRTRACE_BPF_TYPES];
 	__u64 dropped[GRTRACE_DROP_COUNT];
 	__u64 sampled_whole; /* counts what has no job, for sampling */
 	__u64 jobs_ok, jobs_failed, jobs_untracked;
@@ -62,6 +63,35 @@ struct grtrace_bpf_told {
 	__u64 body_size; /* 0 or GRTRACE_BPF_BODY_MAX */
 	__u8 body[GRTRACE_BPF_BODY_MAX];
 	__u64 done; /* out: 1 when it was written */
+};
+
+/* ---- NVIDIA ------------------------------------------------------------------------------ */
+
+/* K(struct of the driver, member): what the programs read. Places differ from version to version; the
+ * tool finds them in the module's types, or is told. */
+#define GRTRACE_NVIDIA_MEMBERS(K)                                                                 \
+	K(KernelChannelGroup, grpID)                                                              \
+	K(KernelChannelGroup, runlistId)                                                          \
+	K(KernelChannelGroup, chanCount)                                                          \
+	K(KernelChannelGroup, engineType)                                                         \
+	K(KernelChannelGroup, timesliceUs)                                                        \
+	K(KernelChannelGroup, pInterleaveLevel)                                                   \
+	K(KernelChannelGroupApi, pKernelChannelGroup)                                             \
+	K(KernelChannel, pKernelChannelGroupApi)                                                  \
+	K(KernelChannel, ChID)
+
+enum grtrace_nvidia_member {
+#define ROW(structure, member) GRTRACE_NVIDIA_##structure##_##member,
+	GRTRACE_NVIDIA_MEMBERS(ROW)
+#undef ROW
+	GRTRACE_NVIDIA_MEMBER_COUNT
+};
+
+struct grtrace_nvidia_layout {
+	struct {
+		__u32 offset;
+		__u32 size; /* 0: not known */
+	} members[GRTRACE_NVIDIA_MEMBER_COUNT];
 };
 
 #endif

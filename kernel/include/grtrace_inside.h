@@ -35,7 +35,8 @@ struct grtrace_hist {
 /* Names of enum grtrace_type, from STREAM_INFO on. */
 #define GRTRACE_TYPE_NAMES                                                                        \
 	NULL, "STREAM_INFO", "METADATA", "COMMIT", "SUBMIT", "START", "END", "COMPLETE", "IRQ",    \
-	"CTX_SWITCH", "SYNC_WAIT_ENTER", "SYNC_WAIT_EXIT", "FENCE", "ERROR"
+	"CTX_SWITCH", "SYNC_WAIT_ENTER", "SYNC_WAIT_EXIT", "FENCE", "ERROR",          \
+	"CHANNEL_GROUP"
 
 /* ---- settings ---------------------------------------------------------------------------- */
 

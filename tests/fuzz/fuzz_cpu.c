@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files of CPU events as an enemy writes them: trace-cmd's, perf's, text. Reading ends with events or
- * with an error; what was read can be asked, and comes back from its records the same.
+ * Files of CPU events as an enemy writes them: trace-cmd's, perf's, text. Reading ends with events
+ * or with an error; what was read can be asked, and comes back from its records the same.
  */
 #include "analysis/cpu_time.h"
 #include "analysis/ftrace_dat.h"

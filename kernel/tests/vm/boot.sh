@@ -9,7 +9,8 @@
 #   -l  the same, but left to the script: /modules/later names the files, in order
 #   -f  a file, with the libraries that it needs; PLACE as in /test/PLACE
 # TS_VM_CPUS (2), TS_VM_TIMEOUT (480 s) and TS_VM_THREADS (single; multi is no faster on two cores, and
-# with it QEMU 7.2 trips over code that patches itself) change the machine.
+# with it QEMU 7.2 trips over code that patches itself) change the machine. TS_VM_STRIP=no keeps modules as they
+# are, with their signatures.
 # Never with KVM: what a test measures must not depend on where it runs.
 set -euo pipefail
 kernel=$1 script=$2
@@ -29,7 +30,7 @@ add_module() {
     *.xz) xz -dc "$1" > "$root/modules/${name%.xz}" ;;
     *) cp "$1" "$root/modules/$name" ;;
     esac
-    strip -g "$root/modules/${name%.xz}"
+    [ "${TS_VM_STRIP:-yes}" = no ] || strip -g "$root/modules/${name%.xz}"
     echo "${name%.xz}" >> "$root/modules/$list"
 }
 add_named() {

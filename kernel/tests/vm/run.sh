@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module, the mock driver and the test programs for Debian's kernel SERIES, and run all of
 # it in a virtual machine. Exit status 77 where kernel, emulator or compiler cannot be had.
-# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|merge MESON-BUILD-FOLDER]
+# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|merge|bpf|bpf_cost|bpf_locked|nvidia MESON-BUILD-FOLDER]
 # suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it;
-# merge: with what the CPUs did
+# merge: with what the CPUs did;
+# bpf: eBPF in place of the module, bpf_cost: its instructions,
+# bpf_locked: on a kernel that is locked down; nvidia: eBPF on a stand-in for NVIDIA's module
 set -euo pipefail
 series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -20,18 +22,41 @@ exec 8> "$build/lock" # tests of one series share what is built
 flock 8
 cp -ru "$tests/../include" "$tests/../grtrace" "$tests" "$build/"
 symbols= # of grtrace.ko, once it is made
-for folder in grtrace tests/mockgpu tests/bench; do
+for folder in grtrace tests/mockgpu tests/bench tests/nvidia; do
     make -s -C "$kernel/headers" "M=$build/$folder" "KBUILD_EXTRA_SYMBOLS=$symbols" modules 2>&1 |
         { grep -v '^Skipping BTF' || true; }
     symbols=$build/grtrace/Module.symvers
 done
+# With its types, as nothing else of ours needs them: kbuild leaves them out without a vmlinux.
+standin=$build/tests/nvidia/nvidia.ko
+[ "$what" != nvidia ] || LLVM_OBJCOPY=objcopy pahole -J --btf_base "$kernel/vmlinux" "$standin"
 make -s -C "$build/tests"
+# Without debug information, which a virtual machine has no room for.
+[ -z "${4-}" ] || strip -o "$build/tracesmith" "$4/tools/tracesmith"
 flock -u 8
 
 common=(-m drm -m gpu-sched -m "$build/grtrace/grtrace.ko")
 if [ "$what" = cost ]; then
     TS_VM_CPUS=1 exec "$tests/vm/boot.sh" "$kernel" "$tests/cost.sh" "${common[@]}" \
         -f "$build/tests/bench/grtrace_bench.ko" -- -icount shift=1,sleep=off
+fi
+if [ "$what" = bpf_cost ]; then
+    TS_VM_CPUS=1 exec "$tests/vm/boot.sh" "$kernel" "$tests/probe_cost.sh" "${common[@]}" \
+        -f "$build/tests/bench/grtrace_probe_bench.ko" -f "$build/tracesmith:tools/tracesmith" \
+        -- -icount shift=1,sleep=off
+fi
+if [ "$what" = bpf_locked ]; then
+    # The exit device cannot be written to by whoever is locked down, so its status is what is printed.
+    output=$(TS_VM_STRIP=no "$tests/vm/boot.sh" "$kernel" "$tests/bpf_locked.sh" -m drm -m virtio_pci -l virtio-gpu \
+        -f "$build/grtrace/grtrace.ko" -f "$build/tracesmith:tools/tracesmith" \
+        -a lockdown=integrity -- -vga none -device virtio-gpu-pci) || true
+    echo "$output"
+    grep -q '^# status 0,' <<< "$output" || exit 1
+    exit
+fi
+if [ "$what" = nvidia ]; then
+    exec "$tests/vm/boot.sh" "$kernel" "$tests/nvidia.sh" -l "$standin" \
+        -f "$build/tracesmith:tools/tracesmith" -f "$tests/nvidia.expected"
 fi
 if [ "$what" = virtio ]; then
     exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m "$build/grtrace/grtrace.ko" \
@@ -40,9 +65,14 @@ fi
 files=(-f "$tests/test_life.sh")
 for program in "$build"/tests/test_*.c; do files+=(-f "${program%.c}"); done
 script=$tests/suite.sh
+if [ "$what" = bpf ]; then
+    script=$tests/bpf.sh
+    files+=(-f "$build/tracesmith:tools/tracesmith")
+fi
 if [ "$what" = tools ] || [ "$what" = merge ]; then
     script=$tests/$what.sh
-    for file in tools/tracesmith interpose/libts_capture.so interpose/shim/libcuda.so.1 \
+    files+=(-f "$build/tracesmith:tools/tracesmith")
+    for file in interpose/libts_capture.so interpose/shim/libcuda.so.1 \
         emu/libcuda.so.1 tests/kernel/two_gpus; do
         files+=(-f "$4/$file:$file")
     done

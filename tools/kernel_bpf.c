@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sessions of the eBPF backend: loading, attaching, what the stream begins and ends with.
+ */
+#include "kernel/include/grtrace_bpf.h"
+
+#include "kernel/bpf/grtrace.skel.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "format/kernel_events.h"
+#include "tools/kernel_backend.h"
+#include "tools/kernel_bpf_config.h"
+#include "tools/kernel_bpf_pins.h"
+#include "tools/kernel_bpf_probes.h"
+#include "tools/kernel_bpf_text.h"
+#include "tools/kernel_collect.h"
+#include "tools/kernel_nvidia.h"
+#include "tracesmith/error.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TELL_PIN     "tell_record"
+#define TURNS_A_LOOK 20 /* of a collector, between two looks for drivers that came */
+
+enum { STOPPED, RUNNING, ENDING /* only what we tell */ };
+
+/* Why the last program was refused: the end of what the verifier said, else libbpf's first words.
+ * TS_BPF_LOG shows all of it. */
+static char complaint[128];
+
+static void keep_complaint(char *text)
+{
+    char *end = strstr(text, "\nprocessed "); /* the verifier's sum, behind its reason */
+    char *line = text;
+
+    if (end) {
+        *end = 0;
+        line = strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
+    }
+    if (end || !complaint[0])
+        tsm_format(complaint, sizeof(complaint), "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static int hear(enum libbpf_print_level level, const char *format, va_list args)
+{
+    static char text[1 << 16];
+
+    if (getenv("TS_BPF_LOG"))
+        return vfprintf(stderr, format, args);
+    if (level != LIBBPF_WARN)
+        return 0;
+    tsm_vformat(text, sizeof(text), format, args);
+    keep_complaint(text);
+    return 0;
+}
+
+/* ---- records of our own ---- */
+
+static int tell(const struct grtrace_bpf_told *what)
+{
+    struct grtrace_bpf_told told = *what;
+    LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &told, .ctx_size_in = sizeof(told));
+    int fd = tsm_bpf_pin_open(TELL_PIN, false);
+    int error = fd < 0 ? -errno : bpf_prog_test_run_opts(fd, &options);
+
+    if (fd >= 0)
+        close(fd);
+    if (error)
+        return tsm_fail(TSM_E_IO, "eBPF: a record cannot be written: %s", strerror(-error));
+    return 0;
+}
+
+static int tell_text(enum grtrace_metadata_kind kind, const char *text)
+{
+    struct grtrace_bpf_told told = {.type = GRTRACE_METADATA, .body_size = sizeof(told.body)};
+    struct grtrace_metadata *body = (struct grtrace_metadata *)told.body;
+
+    _Static_assert(sizeof(*body) == sizeof(told.body), "bodies have one size");
+    body->kind = kind;
+    tsm_format(body->text, sizeof(body->text), "%s", text);
+    return tell(&told);
+}
+
+static int tell_setting(const char *text)
+{
+    return tell_text(GRTRACE_METADATA_CONFIG, text);
+}
+
+static int tell_stream_info(const struct grtrace_config *config, uint64_t start_ns)
+{
+    struct grtrace_bpf_told told = {.type = GRTRACE_STREAM_INFO, .body_size = sizeof(told.body)};
+    struct grtrace_stream_info *info = (struct grtrace_stream_info *)told.body;
+
+    _Static_assert(sizeof(*info) == sizeof(told.body), "bodies have one size");
+    info->magic = GRTRACE_MAGIC;
+    info->major = GRTRACE_VERSION_MAJOR;
+    info->minor = GRTRACE_VERSION_MINOR;
+    if (getrandom(info->session, sizeof(info->session), 0) != (ssize_t)sizeof(info->session))
+        return tsm_fail(TSM_E_IO, "getrandom: %s", strerror(errno));
+    info->features =
+        GRTRACE_FEATURE_BPF | (grtrace_config_leaves_out(config) ? GRTRACE_FEATURE_FILTERED : 0);
+    info->start_monotonic_ns = start_ns;
+    info->start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME);
+    info->clock = GRTRACE_CLOCK_MONOTONIC;
+    info->cpu_count = (uint32_t)libbpf_num_possible_cpus();
+    return tell(&told);
+}
+
+static int describe(const struct grtrace_config *config, uint64_t start_ns)
+{
+    struct utsname name;
+    int error = tell_stream_info(config, start_ns);
+
+    uname(&name);
+    if (!error)
+        error = tell_text(GRTRACE_METADATA_KERNEL, name.release);
+    if (!error)
+        error = tell_text(GRTRACE_METADATA_MODULE, GRTRACE_BPF_VERSION);
+    return error ? error : tsm_bpf_config_changes(config, tell_setting);
+}
+
+/* ---- loading ---- */
+
+/* Constants are each load's own. */
+static bool is_shared(const struct bpf_map *map)
+{
+    return !strstr(bpf_map__name(map), ".rodata");
+}
+
+/* Maps that are there already are used again: settings, and in a running session all of them. */
+static int reuse_maps(struct grtrace_bpf *programs)
+{
+    struct bpf_map *map;
+
+    bpf_object__for_each_map(map, programs->obj)
+    {
+        int fd = is_shared(map) ? tsm_bpf_pin_open(bpf_map__name(map), false) : -1;
+
+        if (fd >= 0 && bpf_map__reuse_fd(map, fd)) {
+            close(fd);
+            return tsm_fail(TSM_E_IO, "eBPF: map %s cannot be used again", bpf_map__name(map));
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    return 0;
+}
+
+static bool wanted(const struct tsm_bpf_probe *probe, uint64_t level)
+{
+    return probe->state == TSM_PROBE_FITS && probe->level <= level &&
+           !tsm_bpf_pin_exists(probe->program, true);
+}
+
+/* Where NVIDIA's structs have their members is known only at run time. */
+static void tell_layout(struct grtrace_bpf *programs)
+{
+    struct grtrace_nvidia_layout layout;
+    int zero = 0;
+
+    if (!tsm_bpf_module_loaded("nvidia"))
+        return;
+    tsm_nvidia_layout(&layout);
+    bpf_map_update_elem(bpf_map__fd(programs->maps.data_layout), &zero, &layout, BPF_ANY);
+}
+
+/* Programs of `only`, or of all probes when it is NULL; and the one that tells, if `teller`. */
+static struct grtrace_bpf *load(uint64_t level, const struct tsm_bpf_probe *only, bool teller,
+                                uint32_t ring_size)
+{
+    struct grtrace_bpf *programs = grtrace_bpf__open();
+
+    complaint[0] = 0;
+    if (!programs)
+        return NULL;
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
+        const struct tsm_bpf_probe *probe = &tsm_bpf_probes[i];
+        bool take = wanted(probe, level) && (!only || probe == only);
+
+        bpf_program__set_autoload(bpf_object__find_program_by_name(programs->obj, probe->program),
+                                  take);
+    }
+    bpf_program__set_autoload(programs->progs.tell_record, teller);
+    if (ring_size)
+        bpf_map__set_max_entries(programs->maps.records, ring_size);
+    if (reuse_maps(programs) || grtrace_bpf__load(programs)) {
+        grtrace_bpf__destroy(programs);
+        return NULL;
+    }
+    tell_layout(programs);
+    return programs;
+}
+
+static void refuse(struct tsm_bpf_probe *probe, int error)
+{
+    probe->state = TSM_PROBE_REFUSED;
+    tsm_format(probe->found, sizeof(probe->found), "%s",
+               complaint[0] ? complaint : strerror(error));
+}
+
+/* An attachment stays as long as its name does, which is longer than this process. */
+static void attach(struct grtrace_bpf *programs, struct tsm_bpf_probe *probe)
+{
+    struct bpf_program *program = bpf_object__find_program_by_name(programs->obj, probe->program);
+    struct bpf_link *link;
+    char path[PATH_MAX];
+
+    complaint[0] = 0;
+    link = bpf_program__attach(program);
+    tsm_bpf_pin_path(path, sizeof(path), probe->program, true);
+    if (!link || bpf_link__pin(link, path)) {
+        refuse(probe, errno);
+        bpf_link__destroy(link);
+        return;
+    }
+    close(bpf_link__fd(link));
+    bpf_link__disconnect(link); /* destroying would switch a kprobe off */
+    bpf_link__destroy(link);
+    tell_text(GRTRACE_METADATA_PROBE, probe->point);
+}
+
+/* Where all together are refused each gets its own try, so that one does not spoil the others. */
+static void attach_all(struct grtrace_bpf *programs, uint64_t level)
+{
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
+        struct tsm_bpf_probe *probe = &tsm_bpf_probes[i];
+        struct grtrace_bpf *own = NULL;
+
+        if (!wanted(probe, level))
+            continue;
+        if (!programs && !(own = load(level, probe, false, 0)))
+            refuse(probe, errno);
+        else
+            attach(own ? own : programs, probe);
+        grtrace_bpf__destroy(own);
+    }
+}
+
+static int pin_maps(struct grtrace_bpf *programs)
+{
+    struct bpf_map *map;
+    char path[PATH_MAX];
+
+    bpf_object__for_each_map(map, programs->obj)
+    {
+        if (!is_shared(map) || tsm_bpf_pin_exists(bpf_map__name(map), false))
+            continue;
+        tsm_bpf_pin_path(path, sizeof(path), bpf_map__name(map), false);
+        if (bpf_obj_pin(bpf_map__fd(map), path))
+            return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
+    }
+    tsm_bpf_pin_path(path, sizeof(path), TELL_PIN, false);
+    if (bpf_obj_pin(bpf_program__fd(programs->progs.tell_record), path))
+        return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
+    return 0;
+}
+
+/* ---- control ---- */
+
+static bool running(void)
+{
+    const struct grtrace_bpf_state *state = tsm_bpf_state();
+
+    return state && state->running != STOPPED;
+}
+
+/* The module's buffers of all CPUs together; a power of two, as the kernel wants it. */
+static uint32_t ring_size(const struct grtrace_config *config)
+{
+    uint64_t size =
+        config->subbuf_size * config->subbuf_count * (uint64_t)libbpf_num_possible_cpus();
+    uint64_t rounded = 4096;
+
+    while (rounded < size && rounded < 1u << 30)
+        rounded *= 2;
+    return (uint32_t)rounded;
+}
+
+static int begin(const struct grtrace_config *config, struct grtrace_bpf *programs)
+{
+    struct grtrace_bpf_state *state;
+    int error = pin_maps(programs);
+
+    if (error)
+        return error;
+    state = tsm_bpf_state();
+    if (!state)
+        return tsm_fail(TSM_E_IO, "eBPF: the session's state cannot be mapped");
+    state->start_ns = tsm_monotonic_ns();
+    state->leaves_out = (uint64_t)grtrace_config_leaves_out(config);
+    state->running = RUNNING;
+    return describe(config, state->start_ns);
+}
+
+/* One at least has to be. */
+static int check_attached(void)
+{
+    const char *why = "this kernel has none of those that are looked for";
+
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
+        if (tsm_bpf_pin_exists(tsm_bpf_probes[i].program, true))
+            return 0;
+        if (tsm_bpf_probes[i].state == TSM_PROBE_REFUSED)
+            why = tsm_bpf_probes[i].found;
+    }
+    return tsm_fail(TSM_E_UNSUPPORTED, "eBPF: no tracepoint could be attached: %s", why);
+}
+
+static int start(void)
+{
+    struct grtrace_config config;
+    struct grtrace_bpf *programs, *teller = NULL;
+    int error, fd = tsm_bpf_config_open(&config);
+
+    if (fd < 0)
+        return fd;
+    close(fd);
+    if (running())
+        return tsm_fail(TSM_E_STATE, "a session of eBPF runs already; 'grtrace stop --backend=bpf' "
+                                     "ends it");
+    tsm_bpf_pins_clear();
+    error = tsm_bpf_probes_survey();
+    if (error)
+        return error;
+    programs = load(config.level, NULL, true, ring_size(&config));
+    if (!programs)
+        teller = load(0, NULL, true, ring_size(&config));
+    if (!programs && !teller)
+        return tsm_fail(TSM_E_UNSUPPORTED, "the kernel refuses eBPF programs: %s",
+                        complaint[0] ? complaint : strerror(errno));
+    error = begin(&config, programs ? programs : teller);
+    if (!error)
+        attach_all(programs, config.level);
+    if (!error && config.level)
+        error = check_attached();
+    if (error)
+        tsm_bpf_pins_clear();
+    grtrace_bpf__destroy(programs);
+    grtrace_bpf__destroy(teller);
+    return error;
+}
+
+/* How often a program was not run because it was running on that CPU already. */
+static uint64_t missed_by(const char *program)
+{
+    struct bpf_link_info link = {0};
+    struct bpf_prog_info info = {0};
+    uint32_t size = sizeof(link);
+    int link_fd = tsm_bpf_pin_open(program, true), fd = -1;
+
+    if (link_fd >= 0 && bpf_obj_get_info_by_fd(link_fd, &link, &size) == 0)
+        fd = bpf_prog_get_fd_by_id(link.prog_id);
+    size = sizeof(info);
+    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size))
+        info.recursion_misses = 0;
+    if (fd >= 0)
+        close(fd);
+    if (link_fd >= 0)
+        close(link_fd);
+    return info.recursion_misses;
+}
+
+static int stop(void)
+{
+    struct grtrace_bpf_state *state = tsm_bpf_state();
+
+    if (!running())
+        return 0;
+    state->running = ENDING;
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
+        state->missed += missed_by(tsm_bpf_probes[i].program);
+        tsm_bpf_pin_remove(tsm_bpf_probes[i].program, true);
+    }
+    tell_text(GRTRACE_METADATA_STOP, "");
+    state->running = STOPPED;
+    return 0;
+}
+
+static int reset_counters(void)
+{
+    int zero = 0, cpus = libbpf_num_possible_cpus(), fd = tsm_bpf_pin_open("cpus", false);
+    struct grtrace_bpf_cpu *all = calloc((size_t)cpus, sizeof(*all));
+    int error = 0;
+
+    if (fd >= 0 && all && bpf_map_lookup_elem(fd, &zero, all) == 0) {
+        for (int i = 0; i < cpus; i++) {
+            uint64_t cseq = all[i].cseq; /* the session's, not a statistic */
+
+            memset(&all[i], 0, sizeof(all[i]));
+            all[i].cseq = cseq;
+        }
+        if (bpf_map_update_elem(fd, &zero, all, BPF_ANY))
+            error = tsm_fail(TSM_E_IO, "eBPF: counters: %s", strerror(errno));
+    }
+    free(all);
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int write_config(const char *text)
+{
+    struct grtrace_config config;
+    int zero = 0, error, fd = tsm_bpf_config_open(&config);
+    struct grtrace_bpf_state *state = tsm_bpf_state();
+    bool reset;
+
+    if (fd < 0)
+        return fd;
+    error = tsm_bpf_config_parse(&config, text, running(), &reset);
+    if (!error && bpf_map_update_elem(fd, &zero, &config, BPF_ANY))
+        error = tsm_fail(TSM_E_IO, "eBPF: settings: %s", strerror(errno));
+    close(fd);
+    if (!error && state)
+        state->leaves_out = (uint64_t)grtrace_config_leaves_out(&config);
+    return error || !reset ? error : reset_counters();
+}
+
+static int write_file(const char *file, const char *text)
+{
+    if (strcmp(file, "config") == 0)
+        return write_config(text);
+    if (strcmp(file, "control") == 0 && strcmp(text, "start") == 0)
+        return start();
+    if (strcmp(file, "control") == 0 && strcmp(text, "stop") == 0)
+        return stop();
+    return tsm_fail(TSM_E_ARGUMENT, "eBPF refuses '%s' for %s", text, file);
+}
+
+static int check(void)
+{
+    libbpf_set_print(hear);
+    return tsm_bpf_check();
+}
+
+/* ---- collecting ---- */
+
+static int on_record(void *user, void *data, size_t size)
+{
+    size_t known = sbt_kernel_record_size(data, size);
+
+    return known ? tsm_collect_add(user, data, known) : 0;
+}
+
+static int fill(struct tsm_collect *collect)
+{
+    int got = ring_buffer__consume(collect->user);
+
+    return got >= 0 ? 0 : tsm_fail(TSM_E_IO, "eBPF: the records: %s", strerror(-got));
+}
+
+static void close_ring(struct tsm_collect *collect)
+{
+    ring_buffer__free(collect->user);
+}
+
+static int collect_begin(struct tsm_collect *collect)
+{
+    int fd = tsm_bpf_pin_open("records", false);
+
+    memset(collect, 0, sizeof(*collect));
+    collect->user = fd < 0 ? NULL : ring_buffer__new(fd, on_record, collect, NULL);
+    if (fd >= 0)
+        close(fd);
+    if (!collect->user)
+        return tsm_fail(TSM_E_NOT_FOUND, "eBPF has no records: %s", strerror(errno));
+    collect->fill = fill;
+    collect->close = close_ring;
+    return 0;
+}
+
+/* What a fence's table of functions stands for is known by its address, which another module may
+ * have by now. */
+static void forget_classes(void)
+{
+    int fd = tsm_bpf_pin_open("classes", false);
+    uint64_t key;
+
+    while (fd >= 0 && bpf_map_get_next_key(fd, NULL, &key) == 0 &&
+           bpf_map_delete_elem(fd, &key) == 0)
+        ;
+    if (fd >= 0)
+        close(fd);
+}
+
+static unsigned loaded_modules(void)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; tsm_bpf_modules[i]; i++)
+        bits |= (unsigned)tsm_bpf_module_loaded(tsm_bpf_modules[i]) << i;
+    return bits;
+}
+
+/* Drivers may come while a session runs. They cannot go: an attachment holds them. */
+static int attend(void)
+{
+    static unsigned turns, seen;
+    struct grtrace_bpf *programs;
+    struct grtrace_config config;
+    unsigned now;
+    int fd;
+
+    if (turns++ % TURNS_A_LOOK)
+        return 0;
+    now = loaded_modules();
+    if (turns > 1 && now != seen && running() && (fd = tsm_bpf_config_open(&config)) >= 0) {
+        close(fd);
+        forget_classes();
+        if (tsm_bpf_probes_survey() == 0) {
+            programs = load(config.level, NULL, false, 0);
+            attach_all(programs, config.level);
+            grtrace_bpf__destroy(programs);
+        }
+    }
+    seen = now;
+    return 0;
+}
+
+const struct tsm_kernel_backend tsm_kernel_bpf = {
+    .name = "bpf",
+    .check = check,
+    .write = write_file,
+    .read = tsm_bpf_read,
+    .collect_begin = collect_begin,
+    .attend = attend,
+};
