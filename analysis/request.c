@@ -111,12 +111,14 @@ static void note_record(struct building *b, const struct sbt_record *record)
 
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_GPU_TIME))
         note_gpu_time(b, record);
-    if (!schema || record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED))
+    if (!schema)
         return;
-    if (schema->kind == SBT_KIND_COMMAND)
-        add_command(b, schema, record);
+    /* A wait that failed may have waited all the same; a command that failed is none. */
     if (schema->kind == SBT_KIND_SYNC || schema->flags & SBT_SCHEMA_BLOCKS)
         add_wait(b, record);
+    if (schema->kind == SBT_KIND_COMMAND &&
+        !(record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED)))
+        add_command(b, schema, record);
 }
 
 static int read_records(struct building *b)
