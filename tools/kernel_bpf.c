@@ -4,25 +4,22 @@
  */
 #include "kernel/include/grtrace_bpf.h"
 
-#include "kernel/bpf/grtrace.skel.h"
-
 #include "base/clock.h"
 #include "base/text.h"
 #include "format/kernel_events.h"
 #include "tools/kernel_backend.h"
 #include "tools/kernel_bpf_config.h"
+#include "tools/kernel_bpf_load.h"
 #include "tools/kernel_bpf_pins.h"
 #include "tools/kernel_bpf_probes.h"
 #include "tools/kernel_bpf_text.h"
 #include "tools/kernel_collect.h"
-#include "tools/kernel_nvidia.h"
 #include "tracesmith/error.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -30,48 +27,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TELL_PIN     "tell_record"
 #define TURNS_A_LOOK 20 /* of a collector, between two looks for drivers that came */
 
 enum { STOPPED, RUNNING, ENDING /* only what we tell */ };
-
-/* Why the last program was refused: the end of what the verifier said, else libbpf's first words.
- * TS_BPF_LOG shows all of it. */
-static char complaint[128];
-
-static void keep_complaint(char *text)
-{
-    char *end = strstr(text, "\nprocessed "); /* the verifier's sum, behind its reason */
-    char *line = text;
-
-    if (end) {
-        *end = 0;
-        line = strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
-    }
-    if (end || !complaint[0])
-        tsm_format(complaint, sizeof(complaint), "%.*s", (int)strcspn(line, "\n"), line);
-}
-
-static int hear(enum libbpf_print_level level, const char *format, va_list args)
-{
-    static char text[1 << 16];
-
-    if (getenv("TS_BPF_LOG"))
-        return vfprintf(stderr, format, args);
-    if (level != LIBBPF_WARN)
-        return 0;
-    tsm_vformat(text, sizeof(text), format, args);
-    keep_complaint(text);
-    return 0;
-}
-
 /* ---- records of our own ---- */
 
 static int tell(const struct grtrace_bpf_told *what)
 {
     struct grtrace_bpf_told told = *what;
     LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &told, .ctx_size_in = sizeof(told));
-    int fd = tsm_bpf_pin_open(TELL_PIN, false);
+    int fd = tsm_bpf_pin_open(TSM_BPF_TELL_PIN, false);
     int error = fd < 0 ? -errno : bpf_prog_test_run_opts(fd, &options);
 
     if (fd >= 0)
@@ -117,6 +82,11 @@ static int tell_stream_info(const struct grtrace_config *config, uint64_t start_
     return tell(&told);
 }
 
+static void tell_probe(const char *point)
+{
+    tell_text(GRTRACE_METADATA_PROBE, point);
+}
+
 static int describe(const struct grtrace_config *config, uint64_t start_ns)
 {
     struct utsname name;
@@ -129,143 +99,6 @@ static int describe(const struct grtrace_config *config, uint64_t start_ns)
         error = tell_text(GRTRACE_METADATA_MODULE, GRTRACE_BPF_VERSION);
     return error ? error : tsm_bpf_config_changes(config, tell_setting);
 }
-
-/* ---- loading ---- */
-
-/* Constants are each load's own. */
-static bool is_shared(const struct bpf_map *map)
-{
-    return !strstr(bpf_map__name(map), ".rodata");
-}
-
-/* Maps that are there already are used again: settings, and in a running session all of them. */
-static int reuse_maps(struct grtrace_bpf *programs)
-{
-    struct bpf_map *map;
-
-    bpf_object__for_each_map(map, programs->obj)
-    {
-        int fd = is_shared(map) ? tsm_bpf_pin_open(bpf_map__name(map), false) : -1;
-
-        if (fd >= 0 && bpf_map__reuse_fd(map, fd)) {
-            close(fd);
-            return tsm_fail(TSM_E_IO, "eBPF: map %s cannot be used again", bpf_map__name(map));
-        }
-        if (fd >= 0)
-            close(fd);
-    }
-    return 0;
-}
-
-static bool wanted(const struct tsm_bpf_probe *probe, uint64_t level)
-{
-    return probe->state == TSM_PROBE_FITS && probe->level <= level &&
-           !tsm_bpf_pin_exists(probe->program, true);
-}
-
-/* Where NVIDIA's structs have their members is known only at run time. */
-static void tell_layout(struct grtrace_bpf *programs)
-{
-    struct grtrace_nvidia_layout layout;
-    int zero = 0;
-
-    if (!tsm_bpf_module_loaded("nvidia"))
-        return;
-    tsm_nvidia_layout(&layout);
-    bpf_map_update_elem(bpf_map__fd(programs->maps.data_layout), &zero, &layout, BPF_ANY);
-}
-
-/* Programs of `only`, or of all probes when it is NULL; and the one that tells, if `teller`. */
-static struct grtrace_bpf *load(uint64_t level, const struct tsm_bpf_probe *only, bool teller,
-                                uint32_t ring_size)
-{
-    struct grtrace_bpf *programs = grtrace_bpf__open();
-
-    complaint[0] = 0;
-    if (!programs)
-        return NULL;
-    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
-        const struct tsm_bpf_probe *probe = &tsm_bpf_probes[i];
-        bool take = wanted(probe, level) && (!only || probe == only);
-
-        bpf_program__set_autoload(bpf_object__find_program_by_name(programs->obj, probe->program),
-                                  take);
-    }
-    bpf_program__set_autoload(programs->progs.tell_record, teller);
-    if (ring_size)
-        bpf_map__set_max_entries(programs->maps.records, ring_size);
-    if (reuse_maps(programs) || grtrace_bpf__load(programs)) {
-        grtrace_bpf__destroy(programs);
-        return NULL;
-    }
-    tell_layout(programs);
-    return programs;
-}
-
-static void refuse(struct tsm_bpf_probe *probe, int error)
-{
-    probe->state = TSM_PROBE_REFUSED;
-    tsm_format(probe->found, sizeof(probe->found), "%s",
-               complaint[0] ? complaint : strerror(error));
-}
-
-/* An attachment stays as long as its name does, which is longer than this process. */
-static void attach(struct grtrace_bpf *programs, struct tsm_bpf_probe *probe)
-{
-    struct bpf_program *program = bpf_object__find_program_by_name(programs->obj, probe->program);
-    struct bpf_link *link;
-    char path[PATH_MAX];
-
-    complaint[0] = 0;
-    link = bpf_program__attach(program);
-    tsm_bpf_pin_path(path, sizeof(path), probe->program, true);
-    if (!link || bpf_link__pin(link, path)) {
-        refuse(probe, errno);
-        bpf_link__destroy(link);
-        return;
-    }
-    close(bpf_link__fd(link));
-    bpf_link__disconnect(link); /* destroying would switch a kprobe off */
-    bpf_link__destroy(link);
-    tell_text(GRTRACE_METADATA_PROBE, probe->point);
-}
-
-/* Where all together are refused each gets its own try, so that one does not spoil the others. */
-static void attach_all(struct grtrace_bpf *programs, uint64_t level)
-{
-    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
-        struct tsm_bpf_probe *probe = &tsm_bpf_probes[i];
-        struct grtrace_bpf *own = NULL;
-
-        if (!wanted(probe, level))
-            continue;
-        if (!programs && !(own = load(level, probe, false, 0)))
-            refuse(probe, errno);
-        else
-            attach(own ? own : programs, probe);
-        grtrace_bpf__destroy(own);
-    }
-}
-
-static int pin_maps(struct grtrace_bpf *programs)
-{
-    struct bpf_map *map;
-    char path[PATH_MAX];
-
-    bpf_object__for_each_map(map, programs->obj)
-    {
-        if (!is_shared(map) || tsm_bpf_pin_exists(bpf_map__name(map), false))
-            continue;
-        tsm_bpf_pin_path(path, sizeof(path), bpf_map__name(map), false);
-        if (bpf_obj_pin(bpf_map__fd(map), path))
-            return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
-    }
-    tsm_bpf_pin_path(path, sizeof(path), TELL_PIN, false);
-    if (bpf_obj_pin(bpf_program__fd(programs->progs.tell_record), path))
-        return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
-    return 0;
-}
-
 /* ---- control ---- */
 
 static bool running(void)
@@ -290,7 +123,7 @@ static uint32_t ring_size(const struct grtrace_config *config)
 static int begin(const struct grtrace_config *config, struct grtrace_bpf *programs)
 {
     struct grtrace_bpf_state *state;
-    int error = pin_maps(programs);
+    int error = tsm_bpf_pin_maps(programs);
 
     if (error)
         return error;
@@ -333,21 +166,21 @@ static int start(void)
     error = tsm_bpf_probes_survey();
     if (error)
         return error;
-    programs = load(config.level, NULL, true, ring_size(&config));
+    programs = tsm_bpf_load(config.level, NULL, true, ring_size(&config));
     if (!programs)
-        teller = load(0, NULL, true, ring_size(&config));
+        teller = tsm_bpf_load(0, NULL, true, ring_size(&config));
     if (!programs && !teller)
         return tsm_fail(TSM_E_UNSUPPORTED, "the kernel refuses eBPF programs: %s",
-                        complaint[0] ? complaint : strerror(errno));
+                        tsm_bpf_refusal());
     error = begin(&config, programs ? programs : teller);
     if (!error)
-        attach_all(programs, config.level);
+        tsm_bpf_attach(programs, config.level, tell_probe);
     if (!error && config.level)
         error = check_attached();
     if (error)
         tsm_bpf_pins_clear();
-    grtrace_bpf__destroy(programs);
-    grtrace_bpf__destroy(teller);
+    tsm_bpf_unload(programs);
+    tsm_bpf_unload(teller);
     return error;
 }
 
@@ -440,7 +273,7 @@ static int write_file(const char *file, const char *text)
 
 static int check(void)
 {
-    libbpf_set_print(hear);
+    tsm_bpf_listen();
     return tsm_bpf_check();
 }
 
@@ -519,9 +352,9 @@ static int attend(void)
         close(fd);
         forget_classes();
         if (tsm_bpf_probes_survey() == 0) {
-            programs = load(config.level, NULL, false, 0);
-            attach_all(programs, config.level);
-            grtrace_bpf__destroy(programs);
+            programs = tsm_bpf_load(config.level, NULL, false, 0);
+            tsm_bpf_attach(programs, config.level, tell_probe);
+            tsm_bpf_unload(programs);
         }
     }
     seen = now;

@@ -62,5 +62,23 @@ written=$(number written stats)
 [ "$written" = "$(number gseq stats)" ]; ok $? "gseq counts the $written that were written"
 grtrace config --backend=bpf level=2 subbuf_size=65536 subbuf_count=16
 
+# ---- what is left out
+session() { # SETTING...: one session with 32 jobs; its counters
+    grtrace start --backend=bpf "$@" && /test/test_traffic 0 > /dev/null
+    grtrace stop --backend=bpf
+    grtrace status --backend=bpf > stats
+}
+session filter_type_mask=0x10; ok $? "a session with a filter"
+[ "$(number SUBMIT stats)" = 32 ] && [ "$(number COMPLETE stats)" = 0 ]; ok $? "only SUBMIT passes"
+[ "$(number filtered stats)" -gt 0 ] && [ "$(number lost stats)" = 0 ]; ok $? "what is filtered is no loss"
+session filter_type_mask=0xffffffffffffffff sample=2; ok $? "a session with sampling"
+[ "$(number SUBMIT stats)" = 16 ] && [ "$(number COMPLETE stats)" = 16 ]; ok $? "half of the jobs are kept, whole"
+for mode in window token_bucket; do
+    session sample=1 rate_limiter_mode=$mode max_events_per_sec=10; ok $? "a session with a limit, $mode"
+    limited=$(number rate_limited stats)
+    [ "$limited" -gt 0 ] && [ "$(number lost stats)" = "$limited" ]; ok $? "$limited records over it are a loss"
+done
+grtrace config --backend=bpf max_events_per_sec=0 rate_limiter_mode=window
+
 echo "1..$count"
 exit $failed

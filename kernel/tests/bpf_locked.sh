@@ -18,7 +18,7 @@ grtrace record -o v.sbt 2> said &
 recorder=$!
 until [ -e /sys/fs/bpf/grtrace/link_dma_fence_wait_end ] || ! kill -0 $recorder; do sleep 0.2; done
 for module in $(cat /modules/later); do insmod /modules/$module || echo "# $module cannot be loaded"; done
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for i in $(seq 120); do
     ls /sys/fs/bpf/grtrace | grep -q link_virtio_resp && break
     sleep 1
 done
