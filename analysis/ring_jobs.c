@@ -37,6 +37,13 @@ static struct tsm_ring_record decode(const uint8_t *p, size_t size)
     };
 }
 
+static void begin_session(struct tsm_ring_jobs *jobs, const struct tsm_ring_record *info)
+{
+    jobs->session++;
+    jobs->of_cpus =
+        info->body_size >= 32 && (tsm_get_u64(info->body + 24) & GRTRACE_FEATURE_CPU) != 0;
+}
+
 int tsm_ring_jobs_add(struct tsm_ring_jobs *jobs, uint8_t *records, size_t size)
 {
     tsm_buffer_add(&jobs->chunks, &records, sizeof(records));
@@ -52,8 +59,9 @@ int tsm_ring_jobs_add(struct tsm_ring_jobs *jobs, uint8_t *records, size_t size)
             return tsm_fail(TSM_E_FORMAT, "kernel records are malformed at byte %zu", at);
         record = decode(records + at, own);
         if (record.type == GRTRACE_STREAM_INFO)
-            jobs->session++;
+            begin_session(jobs, &record);
         record.session = jobs->session;
+        record.of_cpus = jobs->of_cpus;
         tsm_buffer_add(&jobs->records, &record, sizeof(record));
     }
     return jobs->records.failed ? tsm_fail(TSM_E_MEMORY, "out of memory for kernel records") : 0;
@@ -89,7 +97,7 @@ static void count_lost(struct tsm_ring_jobs *jobs)
         if (r->session != session)
             memset(next, 0, sizeof(next));
         session = r->session;
-        if (r->cpu >= CPU_MAX)
+        if (r->cpu >= CPU_MAX || r->of_cpus)
             continue;
         jobs->lost_count += (uint32_t)(r->cseq - next[r->cpu]);
         next[r->cpu] = r->cseq + 1;
@@ -203,6 +211,8 @@ static void note(struct tsm_ring_job *job, const struct tsm_ring_record *r)
     }
     if (!job->pid)
         job->pid = r->pid;
+    if ((r->type == GRTRACE_COMMIT || r->type == GRTRACE_SUBMIT) && !(r->flags & GRTRACE_FLAG_IRQ))
+        job->tid = r->tid;
     if (r->ring) {
         job->ring = r->ring;
         job->device = r->device;
@@ -253,6 +263,16 @@ static void note_end(struct tsm_ring_jobs *jobs, struct running *running, size_t
     }
 }
 
+static void end_wait(struct tsm_ring_job *job, const struct tsm_ring_record *exit,
+                     uint64_t since_ns)
+{
+    job->waited_ns += exit->ts_ns - since_ns;
+    if (job->complete_ns && !job->waiter) {
+        job->waiter = exit->tid;
+        job->wake_ns = exit->ts_ns;
+    }
+}
+
 /* SYNC_WAIT_ENTER of a thread until its EXIT: at most one at a time. `job` may be NULL. */
 static void note_wait(struct sbt_map *waits, struct tsm_ring_job *job,
                       const struct tsm_ring_record *r)
@@ -263,7 +283,7 @@ static void note_wait(struct sbt_map *waits, struct tsm_ring_job *job,
     if (!since)
         return;
     if (r->type == GRTRACE_SYNC_WAIT_EXIT && job && *since && *since <= r->ts_ns)
-        job->waited_ns += r->ts_ns - *since;
+        end_wait(job, r, *since);
     *since = r->type == GRTRACE_SYNC_WAIT_ENTER ? r->ts_ns : 0;
 }
 

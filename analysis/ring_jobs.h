@@ -20,6 +20,7 @@ struct tsm_ring_record {
     uint64_t ts_ns; /* CLOCK_MONOTONIC */
     uint64_t gseq, ctx, seqno, value;
     uint32_t session;    /* of the module, from 1; 0: before the first STREAM_INFO */
+    bool of_cpus;        /* the session is one of CPU events (GRTRACE_FEATURE_CPU), not the module's */
     const uint8_t *body; /* into what was added */
     size_t body_size;
 };
@@ -40,10 +41,13 @@ struct tsm_ring {
 struct tsm_ring_job {
     uint8_t device, engine;
     uint32_t ring, pid, error; /* errno, 0 for success */
+    uint32_t tid;              /* thread that submitted it; 0 not known */
+    uint32_t waiter;           /* first thread that waited for it and went on; 0 none */
     uint32_t flags;            /* TSM_JOB_* */
     uint32_t session;
     uint64_t ctx, seqno;
     uint64_t commit_ns, submit_ns, start_ns, end_ns, complete_ns;
+    uint64_t wake_ns;   /* when the waiter went on */
     uint64_t waited_ns; /* that threads waited for it, added up; 0: nobody did */
 };
 
@@ -52,8 +56,9 @@ struct tsm_ring_jobs {
     struct tsm_buffer records; /* struct tsm_ring_record, in order of session and gseq once built */
     struct tsm_buffer jobs;    /* struct tsm_ring_job, in order of their first record */
     struct tsm_buffer rings;   /* struct tsm_ring */
-    uint64_t lost_count;       /* gaps in the CPUs' sequence numbers */
+    uint64_t lost_count;       /* gaps in the CPUs' sequence numbers, in sessions of the module */
     uint32_t session;
+    bool of_cpus;
 };
 
 /* `jobs` is zeroed. Takes over `records` (malloc'ed), also on failure. */

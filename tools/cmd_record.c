@@ -5,6 +5,7 @@
 #include "capture/settings.h"
 #include "tools/locate.h"
 #include "tools/child.h"
+#include "tools/cpu_collect.h"
 #include "tools/kernel_session.h"
 #include "tools/recorded.h"
 #include "tools/terminal.h"
@@ -22,6 +23,7 @@
 
 struct record_values {
     bool audit, emu, kernel;
+    struct tsm_cpu_wanted cpu;
     int kernel_backend;
     const char *settings[SETTING_COUNT_MAX]; /* by row of the settings table; NULL: not given */
 };
@@ -38,6 +40,17 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(record_values, audit),
      .help = "Also load libts_audit.so (LD_AUDIT), for programs that find the driver in ways that "
              "LD_PRELOAD does not reach. Slows down program start."},
+    {.name = "cpu",
+     .type = TSM_OPTION_PARSED,
+     .offset = TSM_FIELD(record_values, cpu),
+     .argument = "WHICH",
+     .absent = "all",
+     .parse = tsm_cpu_wanted_parse,
+     .help =
+         "Also record what the CPUs do meanwhile: switches and wake-ups of threads, interrupts, "
+         "block I/O, by eBPF (as root). 'tracesmith merge' shows where requests spend their "
+         "time. WHICH leaves the rest out in the kernel: pid=PID,tid=TID,cgroup=PATH,"
+         "device=MAJOR:MINOR; buffer=16M is room for what comes at once. Default: all."},
     {.name = "kernel",
      .letter = 'k',
      .type = TSM_OPTION_FLAG,
@@ -178,32 +191,63 @@ static int kernel_begin(char *part, size_t size, const char *output, int choice)
     return tsm_kernel_session_begin(&kernel, backend, part);
 }
 
-/* Into the trace of the program itself; where it left none, what was collected stays. */
-static void kernel_end(const char *part, const struct tsm_recording *recording, pid_t pid)
+/* What was collected goes into the trace of the program itself; where it left none, it stays. */
+static void put_into_trace(const char *part, const char *what,
+                           const struct tsm_recording *recording, pid_t pid)
 {
     char path[PATH_MAX];
+
+    if (!tsm_recording_find(path, sizeof(path), recording, pid)) {
+        tsm_note("%s: %s; the program left no trace to put them into", part, what);
+        return;
+    }
+    if (tsm_kernel_append(path, part) < 0) {
+        tsm_complain_error();
+        tsm_note("%s: what was collected is here", part);
+        return;
+    }
+    unlink(part);
+    tsm_note("%s: %s", path, what);
+}
+
+static void kernel_end(const char *part, const struct tsm_recording *recording, pid_t pid)
+{
+    char what[64];
 
     if (tsm_kernel_session_end(&kernel) < 0) {
         tsm_complain_error();
         return;
     }
-    if (!tsm_recording_find(path, sizeof(path), recording, pid)) {
-        tsm_note("%s: %" PRIu64 " kernel records; the program left no trace to put them into", part,
-                 kernel.collect.record_count);
+    tsm_format(what, sizeof(what), "%" PRIu64 " kernel records", kernel.collect.record_count);
+    put_into_trace(part, what, recording, pid);
+}
+
+/* ---- the CPUs -------------------------------------------------------------------------------- */
+
+static int cpu_begin(struct tsm_cpu_collect **out, char *part, size_t size, const char *output,
+                     const struct tsm_cpu_wanted *wanted)
+{
+    if (!wanted->on)
+        return 0;
+    tsm_format(part, size, "%s.cpu-%d", output, (int)getpid());
+    return tsm_cpu_collect_begin(out, wanted, part);
+}
+
+static void cpu_end(struct tsm_cpu_collect *cpu, const char *part,
+                    const struct tsm_recording *recording, pid_t pid)
+{
+    if (!cpu)
         return;
-    }
-    if (tsm_kernel_append(path, part) < 0) {
+    if (tsm_cpu_collect_end(cpu) < 0)
         tsm_complain_error();
-        tsm_note("%s: what the kernel recorded is here", part);
-        return;
-    }
-    unlink(part);
-    tsm_note("%s: %" PRIu64 " kernel records", path, kernel.collect.record_count);
+    else
+        put_into_trace(part, "what the CPUs did; 'tracesmith merge' shows it", recording, pid);
 }
 
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
-    char output[PATH_MAX + 1], part[PATH_MAX + 32];
+    char output[PATH_MAX + 1], part[PATH_MAX + 32], cpu_part[PATH_MAX + 32];
+    struct tsm_cpu_collect *cpu = NULL;
     const struct record_values *v = values;
     struct tsm_recording recording;
     struct tsm_program_end end;
@@ -220,8 +264,16 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         tsm_complain_error();
         return TSM_EXIT_OURS;
     }
+    if (cpu_begin(&cpu, cpu_part, sizeof(cpu_part), output, &v->cpu) < 0) {
+        tsm_complain_error();
+        if (v->kernel && tsm_kernel_session_end(&kernel) == 0)
+            unlink(part);
+        return TSM_EXIT_OURS;
+    }
     tsm_recording_begin(&recording, output);
     if (!tsm_program_run(&end, words->words)) {
+        if (cpu && tsm_cpu_collect_end(cpu) == 0)
+            unlink(cpu_part);
         if (v->kernel && tsm_kernel_session_end(&kernel) == 0)
             unlink(part);
         return end.status;
@@ -232,6 +284,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     tsm_recording_report(&recording, end.pid);
     if (v->kernel)
         kernel_end(part, &recording, end.pid);
+    cpu_end(cpu, cpu_part, &recording, end.pid);
     return end.status;
 }
 

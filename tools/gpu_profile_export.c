@@ -6,7 +6,7 @@
 #include "tools/gpu_profile.h"
 
 #include "base/text.h"
-#include "tools/json_out.h"
+#include "tools/chrome_out.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -222,29 +222,10 @@ void tsm_gpu_profile_speedscope(const struct tsm_gpu_profile *p, const char *nam
 
 /* ---- Chrome's trace events, which Perfetto loads --------------------------------------------- */
 
-/* Times are microseconds there; ours are exact to the nanosecond. */
-static void put_micros(struct tsm_json *j, const char *name, uint64_t ns)
-{
-    tsm_json_name(j, name);
-    fprintf(j->out, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
-    j->comma = true;
-}
-
-static void put_head(struct tsm_json *j, const char *phase, const char *name, uint64_t thread)
-{
-    tsm_json_open(j, '{');
-    tsm_json_put_string(j, "ph", phase);
-    tsm_json_put_string(j, "name", name);
-    tsm_json_put_u64(j, "pid", 1);
-    tsm_json_put_u64(j, "tid", thread);
-}
-
 static void put_slice(struct tsm_json *j, const char *name, uint64_t thread, uint64_t from,
                       uint64_t to)
 {
-    put_head(j, "X", name, thread);
-    put_micros(j, "ts", from);
-    put_micros(j, "dur", to > from ? to - from : 0);
+    tsm_chrome_slice(j, name, 1, thread, from, to);
 }
 
 static void put_thread_name(struct tsm_json *j, uint64_t thread, const char *format,
@@ -253,12 +234,7 @@ static void put_thread_name(struct tsm_json *j, uint64_t thread, const char *for
     char text[64];
 
     tsm_format(text, sizeof(text), format, (unsigned long long)stream);
-    put_head(j, "M", "thread_name", thread);
-    tsm_json_name(j, "args");
-    tsm_json_open(j, '{');
-    tsm_json_put_string(j, "name", text);
-    tsm_json_close(j, '}');
-    tsm_json_close(j, '}');
+    tsm_chrome_name(j, "thread_name", 1, thread, text);
 }
 
 static void put_launch(struct tsm_json *j, const struct tsm_gpu_profile *p, size_t index)
@@ -331,8 +307,8 @@ static void put_sample(struct tsm_json *j, const struct tsm_gpu_profile *p, stru
 
 static void put_lanes(struct tsm_json *j, const struct tsm_gpu_sample *s)
 {
-    put_head(j, "C", "active lanes", 0);
-    put_micros(j, "ts", s->ns);
+    tsm_chrome_open(j, "C", "active lanes", 1, 0);
+    tsm_chrome_time(j, "ts", s->ns);
     tsm_json_name(j, "args");
     tsm_json_open(j, '{');
     tsm_json_put_u64(j, "lanes", s->lanes);
@@ -371,15 +347,11 @@ void tsm_gpu_profile_perfetto(const struct tsm_gpu_profile *p, FILE *out)
 {
     struct tsm_json j = {.out = out};
 
-    tsm_json_open(&j, '{');
-    tsm_json_put_string(&j, "displayTimeUnit", "ns");
-    tsm_json_name(&j, "traceEvents");
-    tsm_json_open(&j, '[');
+    tsm_chrome_begin(&j);
     for (size_t k = 0; k < p->launch_count; k++)
         if (is_first_of_stream(p, k))
             put_stream(&j, p, p->launches[k].stream);
-    tsm_json_close(&j, ']');
-    tsm_json_end(&j);
+    tsm_chrome_end(&j);
 }
 
 /* ---- folded: flamegraph.pl and its kin ------------------------------------------------------- */

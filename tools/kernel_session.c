@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/kernel_session.h"
 
-#include "base/clock.h"
 #include "base/text.h"
+#include "tools/trace_extend.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 
@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,18 +17,8 @@
 
 static int make_trace(struct tsm_kernel_session *s)
 {
-    struct sbt_session session = {
-        .start_monotonic_ns = tsm_monotonic_ns(),
-        .start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME),
-        .clock = "monotonic",
-    };
-    int error;
+    int error = tsm_trace_begin(&s->writer, s->path);
 
-    if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id))
-        return tsm_fail(TSM_E_IO, "getrandom: %s", strerror(errno));
-    session.id[6] = (uint8_t)((session.id[6] & 0x0f) | 0x40);
-    session.id[8] = (uint8_t)((session.id[8] & 0x3f) | 0x80);
-    error = sbt_writer_create(&s->writer, s->path, &session, NULL);
     if (!error)
         error = sbt_writer_metadata(s->writer, "kernel.backend", s->backend->name);
     return error ? error : sbt_writer_flush(s->writer);
@@ -138,8 +127,9 @@ int tsm_kernel_session_end(struct tsm_kernel_session *s)
 
 /* ---- into another trace ---- */
 
-static int append_from(struct sbt_writer *writer, struct sbt_reader *part)
+static int append_from(struct sbt_writer *writer, void *user)
 {
+    struct sbt_reader *part = user;
     const char *name, *value;
     uint8_t *records;
     size_t size;
@@ -147,7 +137,8 @@ static int append_from(struct sbt_writer *writer, struct sbt_reader *part)
 
     for (size_t i = 0; i < sbt_reader_metadata_count(part) && !error; i++) {
         sbt_reader_metadata(part, i, &name, &value);
-        if (strncmp(name, "kernel.", strlen("kernel.")) == 0)
+        if (strncmp(name, "kernel.", strlen("kernel.")) == 0 ||
+            strncmp(name, "cpu.", strlen("cpu.")) == 0)
             error = sbt_writer_metadata(writer, name, value);
     }
     for (size_t i = 0; !error; i++) {
@@ -160,38 +151,13 @@ static int append_from(struct sbt_writer *writer, struct sbt_reader *part)
     return error == TSM_E_NOT_FOUND ? 0 : error;
 }
 
-/* How the trace ended, and what it lost, stays as it was. */
-static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *end)
-{
-    struct sbt_reader *reader = NULL;
-    int error = sbt_reader_open(&reader, path);
-
-    if (!error) {
-        *totals = *sbt_reader_totals(reader);
-        *end = sbt_reader_end(reader);
-    }
-    sbt_reader_destroy(reader);
-    return error;
-}
-
 int tsm_kernel_append(const char *path, const char *part_path)
 {
-    const struct sbt_writer_options options = {.append = true};
-    struct sbt_writer *writer = NULL;
     struct sbt_reader *part = NULL;
-    struct sbt_totals totals;
-    enum sbt_end end;
-    int error = old_end(path, &totals, &end);
+    int error = sbt_reader_open(&part, part_path);
 
     if (!error)
-        error = sbt_reader_open(&part, part_path);
-    if (!error)
-        error = sbt_writer_create(&writer, path, NULL, &options);
-    if (!error)
-        error = append_from(writer, part);
-    if (!error)
-        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_RECOVERED : end);
-    sbt_writer_destroy(writer);
+        error = tsm_trace_extend(path, append_from, part);
     sbt_reader_destroy(part);
     return error;
 }

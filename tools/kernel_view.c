@@ -20,6 +20,18 @@ struct tsm_kernel_view {
     struct tsm_line line;
 };
 
+/* Sessions that ran side by side lie one behind the other. */
+static int by_time(const void *a, const void *b)
+{
+    const struct tsm_ring_record *x = a, *y = b;
+
+    if (x->ts_ns != y->ts_ns)
+        return x->ts_ns < y->ts_ns ? -1 : 1;
+    if (x->session != y->session)
+        return x->session < y->session ? -1 : 1;
+    return x->gseq < y->gseq ? -1 : x->gseq > y->gseq;
+}
+
 int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *reader, bool json)
 {
     struct tsm_kernel_view *view = calloc(1, sizeof(*view));
@@ -34,6 +46,9 @@ int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *read
         tsm_kernel_view_destroy(view);
         return error;
     }
+    if (view->jobs.records.size)
+        qsort(view->jobs.records.data, view->jobs.records.size / sizeof(struct tsm_ring_record),
+              sizeof(struct tsm_ring_record), by_time);
     *out = view;
     return 0;
 }
@@ -54,6 +69,16 @@ static const char *type_name(uint8_t type)
     return type && type < GRTRACE_TYPE_END ? names[type] : "?";
 }
 
+static const char *record_name(uint8_t type)
+{
+    static const char *const names[] = {"CPU_SWITCH",   "CPU_WAKEUP",      "CPU_IRQ_ENTER",
+                                        "CPU_IRQ_EXIT", "CPU_BLOCK_ISSUE", "CPU_BLOCK_COMPLETE"};
+
+    return type >= GRTRACE_CPU_SWITCH && type < GRTRACE_CPU_TYPE_END
+               ? names[type - GRTRACE_CPU_SWITCH]
+               : type_name(type);
+}
+
 /* A METADATA record's text; it is terminated, if need be by what is behind it. */
 static void metadata_text(char out[GRTRACE_TEXT_SIZE], const struct tsm_ring_record *r)
 {
@@ -71,7 +96,7 @@ static void show_json(const struct tsm_kernel_view *view, const struct tsm_ring_
     char text[GRTRACE_TEXT_SIZE];
 
     tsm_json_open(&j, '{');
-    tsm_json_put_string(&j, "kernel", type_name(r->type));
+    tsm_json_put_string(&j, "kernel", record_name(r->type));
     tsm_json_put_u64(&j, "type", r->type);
     tsm_json_put_u64(&j, "monotonic_ns", r->ts_ns);
     tsm_json_put_u64(&j, "gseq", r->gseq);
@@ -100,7 +125,7 @@ static void show_text(struct tsm_kernel_view *view, const struct tsm_ring_record
     snprintf(text, sizeof(text), "k cpu%u %12.6f pid %u ", r->cpu,
              ((double)r->ts_ns - (double)view->start_ns) / 1e9, r->pid);
     tsm_line_text(line, text);
-    tsm_line_text(line, type_name(r->type));
+    tsm_line_text(line, record_name(r->type));
     if (r->type == GRTRACE_METADATA) {
         metadata_text(text, r);
         tsm_line_text(line, " ");

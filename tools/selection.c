@@ -66,9 +66,29 @@ static const struct {
     double ns;
 } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
 
+static bool take_time(uint64_t *out, const char *text)
+{
+    char *end;
+    double time = strtod(text, &end);
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && end != text; i++) {
+        if (strcmp(end, units[i].unit) != 0)
+            continue;
+        double ns = time * units[i].ns + 0.5;
+        *out = ns > 0 && ns < 1.8e19 ? (uint64_t)ns : 0;
+        return ns < 1.8e19;
+    }
+    return false;
+}
+
+bool tsm_selection_parse_time(void *field, const char *text)
+{
+    return *text >= '0' && *text <= '9' && take_time(field, text);
+}
+
 static bool take_bound(struct bound *out, const char *text, size_t size)
 {
-    char copy[40], *end;
+    char copy[40];
     const char *at = copy;
 
     *out = (struct bound){.given = size > 0};
@@ -82,16 +102,8 @@ static bool take_bound(struct bound *out, const char *text, size_t size)
         return false;
     if (!*at)
         return true;
-    double time = strtod(copy, &end);
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(end, units[i].unit) != 0)
-            continue;
-        double ns = time * units[i].ns + 0.5;
-        out->is_time = true;
-        out->value = ns < 1.8e19 ? (uint64_t)ns : 0;
-        return ns < 1.8e19;
-    }
-    return false;
+    out->is_time = true;
+    return take_time(&out->value, copy);
 }
 
 static void set_bound(const struct bound *b, uint64_t *seq, uint64_t *time_ns)

@@ -30,6 +30,9 @@ bool tsm_selection_parse_streams(void *field, const char *text);
  * "frames:A:B", "submits:A:B", counted from 1; "label:NAME", "label:NAME#2". */
 bool tsm_selection_parse_range(void *field, const char *text);
 
+/* uint64_t in ns: a time such as 1.5s, 20ms, 7us. */
+bool tsm_selection_parse_time(void *field, const char *text);
+
 /* *out points into `streams`. Frames, submits and labels are looked for in the trace: negative when
  * they are not there. */
 int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,

@@ -67,6 +67,26 @@ enum grtrace_error {
 	GRTRACE_ERROR_RESET = 3,   /* a ring, a queue or the device was reset */
 };
 
+/*
+ * What the CPUs did meanwhile, from a collector of its own or from a file of ftrace or perf: never
+ * from the module. Such records make sessions of their own, with STREAM_INFO, METADATA and gseq.
+ * pid and tid run while it happens; ctx is their cgroup. What is not known is 0.
+ */
+enum grtrace_cpu_type {
+	GRTRACE_CPU_SWITCH = 64, /* tid goes, another comes; value: its state, low byte 0: it could run
+				  * on; seqno: the other, see below */
+	GRTRACE_CPU_WAKEUP = 65, /* a thread can run; seqno: the other, see below */
+	GRTRACE_CPU_IRQ_ENTER = 66, /* value: number of the interrupt; body: its handler's name */
+	GRTRACE_CPU_IRQ_EXIT = 67,
+	GRTRACE_CPU_BLOCK_ISSUE = 68, /* seqno: sector; value: number of the block device */
+	GRTRACE_CPU_BLOCK_COMPLETE = 69,
+	GRTRACE_CPU_TYPE_END
+};
+
+/* seqno of SWITCH and WAKEUP: the other thread in the low half, its process in the high half. The
+ * body is its name, or that of an interrupt's handler. */
+#define GRTRACE_CPU_NAME_SIZE 16u
+
 /* What a ring's hardware does. */
 enum grtrace_engine {
 	GRTRACE_ENGINE_UNKNOWN = 0,
@@ -130,6 +150,7 @@ enum grtrace_clock {
 #define GRTRACE_FEATURE_OVERWRITE 0x01ull /* the newest records are kept, not the oldest */
 #define GRTRACE_FEATURE_FILTERED  0x02ull /* records were left out on request */
 #define GRTRACE_FEATURE_BPF       0x04ull /* written by the eBPF backend */
+#define GRTRACE_FEATURE_CPU       0x08ull /* records of enum grtrace_cpu_type */
 
 struct grtrace_stream_info {
 	__u32 magic; /* GRTRACE_MAGIC */

@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Kernel records to stdout, as docs/FORMAT.md 10.2 has them: a ring with three jobs, one of which
-fails, one of which is put aside for another; one record is lost."""
+fails, one of which is put aside for another; one record is lost. With "joined": one job, which the
+trace's own program submits."""
 import struct
 import sys
 
 STREAM_INFO, METADATA, COMMIT, SUBMIT, START, END, COMPLETE = range(1, 8)
 WAIT_ENTER, WAIT_EXIT = 10, 11
 START_NS = 1000  # as the trace that make_trace writes
-SLOWER = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+joined = "joined" in sys.argv
+SLOWER = int(sys.argv[1]) if len(sys.argv) > 1 and not joined else 1000
 count = [0, 0]
+pid, tid = (4711, 4711) if joined else (77, 78)
 
 
 def record(kind, us, ctx=0, seqno=0, value=0, body=b"", lost=0):
     count[1] += lost
-    out = struct.pack("<HBBHBBQQIIIIQQQ", 64 + len(body), kind, 0, 0, 1, 1, START_NS + us * SLOWER, count[0],
-                      0 if kind < COMMIT else 1, 77, count[1], 78, ctx, seqno, value) + body
+    out = struct.pack("<HBBHBBQQIIIIQQQ", 64 + len(body), kind, 0, 0, 1, 1, START_NS + int(us * SLOWER), count[0],
+                      0 if kind < COMMIT else 1, pid, count[1], tid, ctx, seqno, value) + body
     count[0] += 1
     count[1] += 1
     sys.stdout.buffer.write(out)
@@ -34,6 +37,12 @@ record(STREAM_INFO, 0, body=bytes(64))
 metadata(1, 0, b"6.1.0-toy")
 metadata(3, 0, b"toygpu 0000:01:00.0")
 metadata(4, 1, b"gfx0")
+if joined:
+    record(SUBMIT, 1004.6, 5, 1)
+    record(START, 1005, 5, 1)
+    record(END, 1009, 5, 1)
+    record(COMPLETE, 1009.2, 5, 1)
+    sys.exit()
 record(COMMIT, 1000, 5, 1)
 record(SUBMIT, 1010, 5, 1)
 record(START, 1050, 5, 1)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module, the mock driver and the test programs for Debian's kernel SERIES, and run all of
 # it in a virtual machine. Exit status 77 where kernel, emulator or compiler cannot be had.
-# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|bpf|bpf_cost|bpf_locked|nvidia MESON-BUILD-FOLDER]
+# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|merge|bpf|bpf_cost|bpf_locked|nvidia MESON-BUILD-FOLDER]
 # suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it;
+# merge: with what the CPUs did;
 # bpf: eBPF in place of the module, bpf_cost: its instructions,
 # bpf_locked: on a kernel that is locked down; nvidia: eBPF on a stand-in for NVIDIA's module
 set -euo pipefail
@@ -68,13 +69,17 @@ if [ "$what" = bpf ]; then
     script=$tests/bpf.sh
     files+=(-f "$build/tracesmith:tools/tracesmith")
 fi
-if [ "$what" = tools ]; then
-    script=$tests/tools.sh
+if [ "$what" = tools ] || [ "$what" = merge ]; then
+    script=$tests/$what.sh
     files+=(-f "$build/tracesmith:tools/tracesmith")
     for file in interpose/libts_capture.so interpose/shim/libcuda.so.1 \
         emu/libcuda.so.1 tests/kernel/two_gpus; do
         files+=(-f "$4/$file:$file")
     done
+fi
+if [ "$what" = merge ]; then
+    tracer=$(command -v trace-cmd) || { echo "no trace-cmd: scripts/deps test installs it"; exit 77; }
+    files+=(-f "$tracer")
 fi
 exec "$tests/vm/boot.sh" "$kernel" "$script" "${common[@]}" -m "$build/tests/mockgpu/mockgpu.ko" \
     "${files[@]}"
