@@ -32,6 +32,9 @@ struct tsm_ring {
     char name[TSM_RING_NAME_SIZE];
 };
 
+/* A job without fence of its own has a number that the kernel module counted. */
+#define TSM_JOB_SEQNO_COUNTED (1ull << 63)
+
 /* flags of a job */
 #define TSM_JOB_SLOW      1u /* a rule of the module marked it */
 #define TSM_JOB_PREEMPTED 2u /* another job began after it on its ring, and ended before it */
@@ -40,6 +43,7 @@ struct tsm_ring {
 struct tsm_ring_job {
     uint8_t device, engine;
     uint32_t ring, pid, error; /* errno, 0 for success */
+    uint32_t tid;              /* thread that submitted it; 0 not known */
     uint32_t flags;            /* TSM_JOB_* */
     uint32_t session;
     uint64_t ctx, seqno;

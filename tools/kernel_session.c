@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "tools/kernel_files.h"
+#include "tools/trace_append.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 
@@ -158,38 +159,17 @@ static int append_from(struct sbt_writer *writer, struct sbt_reader *part)
     return error == TSM_E_NOT_FOUND ? 0 : error;
 }
 
-/* How the trace ended, and what it lost, stays as it was. */
-static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *end)
-{
-    struct sbt_reader *reader = NULL;
-    int error = sbt_reader_open(&reader, path);
-
-    if (!error) {
-        *totals = *sbt_reader_totals(reader);
-        *end = sbt_reader_end(reader);
-    }
-    sbt_reader_destroy(reader);
-    return error;
-}
-
 int tsm_kernel_append(const char *path, const char *part_path)
 {
-    const struct sbt_writer_options options = {.append = true};
-    struct sbt_writer *writer = NULL;
+    struct tsm_append append = {0};
     struct sbt_reader *part = NULL;
-    struct sbt_totals totals;
-    enum sbt_end end;
-    int error = old_end(path, &totals, &end);
+    int error = sbt_reader_open(&part, part_path);
 
     if (!error)
-        error = sbt_reader_open(&part, part_path);
+        error = tsm_append_begin(&append, path);
     if (!error)
-        error = sbt_writer_create(&writer, path, NULL, &options);
-    if (!error)
-        error = append_from(writer, part);
-    if (!error)
-        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_RECOVERED : end);
-    sbt_writer_destroy(writer);
+        error = append_from(append.writer, part);
+    error = tsm_append_end(&append, error);
     sbt_reader_destroy(part);
     return error;
 }
