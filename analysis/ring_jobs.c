@@ -195,6 +195,7 @@ static void note(struct tsm_ring_job *job, const struct tsm_ring_record *r)
     case GRTRACE_SUBMIT:
         job->submit_ns = r->ts_ns;
         job->pid = r->pid;
+        job->tid = r->flags & GRTRACE_FLAG_IRQ ? 0 : r->tid;
         break;
     case GRTRACE_START:
         job->start_ns = r->ts_ns;

@@ -33,6 +33,9 @@ struct tsm_ring {
     char name[TSM_RING_NAME_SIZE];
 };
 
+/* A job without fence of its own has a number that the kernel module counted. */
+#define TSM_JOB_SEQNO_COUNTED (1ull << 63)
+
 /* flags of a job */
 #define TSM_JOB_SLOW      1u /* a rule of the module marked it */
 #define TSM_JOB_PREEMPTED 2u /* another job began after it on its ring, and ended before it */

@@ -41,6 +41,19 @@ static bool fits(const struct tsm_ring_job *job, const struct tsm_ring_submit *s
     return !submit->ring || !job->ring || submit->ring == job->ring;
 }
 
+static bool has_number(const struct tsm_ring_submit *submit)
+{
+    return submit->ctx && submit->seqno;
+}
+
+/* Commands that a driver sends beside have no fence that anybody could wait for. */
+static bool may_be(const struct tsm_ring_job *job, const struct tsm_ring_submit *submit)
+{
+    return job->pid == submit->pid && fits(job, submit) && !(job->seqno & TSM_JOB_SEQNO_COUNTED) &&
+           (!submit->tid || !job->tid || submit->tid == job->tid) &&
+           (!submit->seqno || submit->seqno == job->seqno);
+}
+
 /* First entry that is not before {pid, ctx, seqno}. */
 static size_t lower_number(const struct entry *entries, size_t count,
                            const struct tsm_ring_submit *submit)
@@ -95,7 +108,7 @@ static size_t join_by_time(const struct entry *entries, size_t count, const bool
 
         if (e->job->submit_ns > submit->end_ns)
             break;
-        if (taken[e->place] || e->job->pid != submit->pid || !fits(e->job, submit))
+        if (taken[e->place] || !may_be(e->job, submit))
             continue;
         if (found != TSM_RING_JOIN_NONE)
             return TSM_RING_JOIN_NONE; /* it may be either */
@@ -120,14 +133,14 @@ int tsm_ring_join(size_t *out, const struct tsm_ring_jobs *jobs,
         entries[i] = (struct entry){tsm_ring_jobs_at(jobs, i), i};
     qsort(entries, job_count, sizeof(*entries), by_number);
     for (size_t i = 0; i < count; i++) {
-        out[i] = submits[i].seqno ? join_by_number(entries, job_count, taken, &submits[i])
-                                  : TSM_RING_JOIN_NONE;
+        out[i] = has_number(&submits[i]) ? join_by_number(entries, job_count, taken, &submits[i])
+                                         : TSM_RING_JOIN_NONE;
         if (out[i] != TSM_RING_JOIN_NONE)
             taken[out[i]] = true;
     }
     qsort(entries, job_count, sizeof(*entries), by_time);
     for (size_t i = 0; i < count; i++) {
-        if (!submits[i].seqno)
+        if (!has_number(&submits[i]))
             out[i] = join_by_time(entries, job_count, taken, &submits[i]);
         if (out[i] != TSM_RING_JOIN_NONE)
             taken[out[i]] = true;

@@ -12,8 +12,9 @@
 /* A submit as the program made it. */
 struct tsm_ring_submit {
     uint32_t pid;
+    uint32_t tid;        /* of the thread that made it; 0 not known */
     uint32_t ring;       /* the kernel's number of it; 0 not known */
-    uint64_t ctx, seqno; /* of the fence that it returned; seqno 0: not known */
+    uint64_t ctx, seqno; /* of the fence that it returned; 0: not known */
     uint64_t begin_ns;   /* of the call, on CLOCK_MONOTONIC */
     uint64_t end_ns;
 };
@@ -21,8 +22,9 @@ struct tsm_ring_submit {
 #define TSM_RING_JOIN_NONE SIZE_MAX
 
 /* out[i]: place of submits[i]'s job, or TSM_RING_JOIN_NONE. A job belongs to one submit at most.
- * What is joined by number is certain. What has no number takes the first free job of its process
- * and ring that was submitted during the call, if there is only one such. */
+ * What is joined by number, ctx and seqno, is certain. Others take the free job of their process,
+ * thread and ring that was submitted during the call, has a fence, and the seqno if that is known, if
+ * there is only one such. */
 int tsm_ring_join(size_t *out, const struct tsm_ring_jobs *jobs,
                   const struct tsm_ring_submit *submits, size_t count);
 

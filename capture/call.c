@@ -458,8 +458,12 @@ static void cut(struct tsm_call *call)
 }
 
 /* `tagged`: behind a byte 0, a structured value's first one. */
-static void add_span(struct tsm_call *call, const void *data, uint32_t size, bool tagged)
+static inline void add_span(struct tsm_call *call, const void *data, uint32_t size, bool tagged)
 {
+    if (!size && !tagged) {
+        tsm_call_slot(call, (uint64_t)call->data_size << 32);
+        return;
+    }
     if (call->span_count == SPAN_COUNT_MAX) {
         cut(call);
         tsm_call_slot(call, 0);
@@ -607,13 +611,37 @@ static inline void publish(struct tsm_lane *lane, uint32_t size)
     tsm_lane_publish(lane, size);
 }
 
+/* Most spans are a few bytes: two overlapping words hold them, and cost less than a call. */
+static inline void copy_span(uint8_t *out, const uint8_t *in, uint32_t size)
+{
+    if (UNLIKELY(size > 16)) {
+        memcpy(out, in, size);
+    } else if (size >= 8) {
+        uint64_t first, last;
+        memcpy(&first, in, 8);
+        memcpy(&last, in + size - 8, 8);
+        memcpy(out, &first, 8);
+        memcpy(out + size - 8, &last, 8);
+    } else if (size >= 4) {
+        uint32_t first, last;
+        memcpy(&first, in, 4);
+        memcpy(&last, in + size - 4, 4);
+        memcpy(out, &first, 4);
+        memcpy(out + size - 4, &last, 4);
+    } else if (size) {
+        out[0] = in[0];
+        out[size / 2] = in[size / 2];
+        out[size - 1] = in[size - 1];
+    }
+}
+
+/* A span of 0 bytes: the program may have left the argument out. */
 static void write_spans(uint8_t *data, const struct tsm_call *call)
 {
     for (uint32_t i = 0; i < call->span_count; i++) {
         if (call->spans[i].tagged)
             *data++ = 0;
-        if (call->spans[i].size) /* the program may have left the argument out */
-            memcpy(data, call->spans[i].data, call->spans[i].size);
+        copy_span(data, call->spans[i].data, call->spans[i].size);
         data += call->spans[i].size;
     }
 }
@@ -671,12 +699,13 @@ void tsm_call_commit(struct tsm_call *call)
     struct tsm_lane_header *h = lane->header;
     uint32_t size = entry_size(call);
 
-    if (lane->session->filtering || h->lost.count != h->lost_told || call->span_count ||
-        has_scratch(lane) || !is_in_place(call)) {
+    if (lane->session->filtering || h->lost.count != h->lost_told || has_scratch(lane) ||
+        !is_in_place(call) || lane->head + size > lane->limit) {
         commit_fully(call);
         return;
     }
     complete(tsm_call_record(call), call, size);
+    write_spans((uint8_t *)(call->slots + call->slot_count), call);
     publish(lane, size);
     leave(lane);
     tsm_thread.call = NULL;

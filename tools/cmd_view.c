@@ -21,7 +21,7 @@
 
 struct view_values {
     bool stacks, json, failed, repair, tree, kernel;
-    const char *calls;
+    const char *calls, *host;
     uint64_t limit;
     struct tsm_selection_streams streams;
     struct tsm_selection_range range;
@@ -58,7 +58,15 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(view_values, kernel),
      .help =
          "Also what the kernel recorded meanwhile, among the records by time: a line begins with "
-         "k, its CPU and the process."},
+         "k, its CPU and the process. Under each submit of a DRM file its job: ring, and how many "
+         "microseconds after the call's begin it was submitted, taken, done and told."},
+    {.name = "host",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(view_values, host),
+     .argument = "LOG",
+     .help = "With --kernel, of a trace from a virtual machine: when its host took and answered "
+             "each command, too. LOG is QEMU's, run with -trace 'virtio_gpu_fence_*' "
+             "-msg timestamp=on -D LOG."},
     {.name = "tree",
      .letter = 't',
      .type = TSM_OPTION_FLAG,
@@ -221,8 +229,10 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
         show_header_json(view);
     while ((limit == 0 || view->shown < limit) && (more = sbt_cursor_next(cursor, &record)) > 0) {
         tsm_kernel_view_upto(view->kernel, record->time_ns);
-        if (wanted(view, record))
+        if (wanted(view, record)) {
             show(view, record);
+            tsm_kernel_view_job(view->kernel, record->seq);
+        }
         if (record->seq % 4096 == 0)
             tsm_progress("reading", record->seq, view->record_count);
         if (ferror(stdout))
@@ -230,6 +240,8 @@ static int show_all(struct view *view, struct sbt_cursor *cursor)
     }
     if (more == 0)
         tsm_kernel_view_upto(view->kernel, UINT64_MAX);
+    fflush(stdout);
+    tsm_kernel_view_sum(view->kernel);
     return more < 0 ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
@@ -267,7 +279,7 @@ static int view_trace(const struct view_values *v, const char *path)
     tsm_record_text_init(&view.text, view.reader);
     if (tsm_selection_filter(&filter, view.reader, &v->streams, &v->range) < 0 ||
         (v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
-        (v->kernel && tsm_kernel_view_create(&view.kernel, view.reader, v->json) < 0) ||
+        (v->kernel && tsm_kernel_view_create(&view.kernel, view.reader, v->host, v->json) < 0) ||
         tsm_nest_create(&view.nest, view.reader) < 0 ||
         sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
         tsm_complain_error();

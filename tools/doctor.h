@@ -32,9 +32,10 @@ struct tsm_check {
 bool tsm_probe(void (*look)(const char *library, char *out, size_t size), const char *library,
                char *out, size_t size);
 
-/* tools/doctor_vulkan.c, doctor_hsa.c */
+/* tools/doctor_vulkan.c, doctor_hsa.c, doctor_drm.c */
 void tsm_look_vulkan(struct tsm_finding *out);
 void tsm_look_hsa(struct tsm_finding *out);
+void tsm_look_drm(struct tsm_finding *out);
 
 /* tools/doctor_system.c and tools/doctor_gpu.c; both end with a row without name. */
 extern const struct tsm_check tsm_checks_system[];

@@ -144,6 +144,9 @@ const struct tsm_check tsm_checks_gpu[] = {
 #ifdef TSM_VULKAN
     {"Vulkan", "both", tsm_look_vulkan},
 #endif
+#ifdef TSM_DRM
+    {"DRM", "both", tsm_look_drm},
+#endif
 #ifdef TSM_HSA
     {"HSA", "both", tsm_look_hsa},
 #endif

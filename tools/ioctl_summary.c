@@ -48,6 +48,8 @@ bool tsm_ioctls_count(struct tsm_ioctls *all, struct sbt_reader *reader,
     c = count_of(all, record->type, (uint32_t)record->slots[DRM_SLOT_REQUEST], name ? name : "");
     if (!c)
         return false;
+    if ((record->slots[DRM_SLOT_REQUEST] >> 8 & 0xff) == 'd')
+        all->drm_count += 1 + record->slots[DRM_SLOT_RETRIES];
     c->count++;
     c->error_count += (record->flags & SBT_RECORD_FAILED) != 0;
     c->retry_count += record->slots[DRM_SLOT_RETRIES];
@@ -99,6 +101,18 @@ void tsm_ioctls_summary(struct tsm_ioctls *all, FILE *out)
     put_row(out, &total, total.total_ns);
 }
 
+/* A number, null where it is not known. */
+static void put_metadata(struct tsm_json *j, struct sbt_reader *reader, const char *name,
+                         const char *key)
+{
+    const char *value = sbt_reader_metadata_find(reader, key);
+
+    if (value)
+        tsm_json_put_u64(j, name, strtoull(value, NULL, 10));
+    else
+        tsm_json_put_string(j, name, NULL);
+}
+
 void tsm_ioctls_summary_json(struct tsm_ioctls *all, struct sbt_reader *reader, FILE *out)
 {
     struct tsm_json j = {.out = out};
@@ -108,6 +122,8 @@ void tsm_ioctls_summary_json(struct tsm_ioctls *all, struct sbt_reader *reader, 
         qsort(all->counts, all->count_count, sizeof(*all->counts), by_time);
     tsm_json_begin(&j, "ioctls/1");
     tsm_json_put_u64(&j, "lost", totals->lost_count);
+    put_metadata(&j, reader, "counted", "drm.ioctls_counted");
+    put_metadata(&j, reader, "recorded", "drm.ioctls_recorded");
     tsm_json_name(&j, "ioctls");
     tsm_json_open(&j, '[');
     for (uint32_t i = 0; i < all->count_count; i++) {

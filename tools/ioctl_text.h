@@ -25,6 +25,7 @@ struct tsm_ioctls {
         uint64_t total_ns, longest_ns;
     } * counts;
     uint32_t count_count;
+    uint64_t drm_count; /* that the kernel saw: of type 'd', every try */
 };
 
 void tsm_ioctls_finish(struct tsm_ioctls *all);

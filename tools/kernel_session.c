@@ -2,6 +2,7 @@
 #include "tools/kernel_session.h"
 
 #include "base/text.h"
+#include "tools/kernel_files.h"
 #include "tools/trace_extend.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/kernel_view.h"
 
-#include "analysis/ring_jobs.h"
+#include "analysis/host_fences.h"
+#include "analysis/submit_jobs.h"
 #include "base/bytes.h"
 #include "kernel/include/grtrace_inside.h"
 #include "tools/json_out.h"
 #include "tools/kernel_report.h"
 #include "tools/line.h"
+#include "tools/terminal.h"
 #include "tracesmith/error.h"
 
 #include <inttypes.h>
@@ -14,6 +16,8 @@
 
 struct tsm_kernel_view {
     struct tsm_ring_jobs jobs;
+    struct tsm_submit_jobs submits;
+    struct tsm_host_fences host;
     size_t next;
     uint64_t start_ns;
     bool json;
@@ -32,7 +36,8 @@ static int by_time(const void *a, const void *b)
     return x->gseq < y->gseq ? -1 : x->gseq > y->gseq;
 }
 
-int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *reader, bool json)
+int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *reader,
+                           const char *host_log, bool json)
 {
     struct tsm_kernel_view *view = calloc(1, sizeof(*view));
     int error;
@@ -42,6 +47,12 @@ int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *read
     view->start_ns = sbt_reader_session(reader)->start_monotonic_ns;
     view->json = json;
     error = tsm_report_load(&view->jobs, reader);
+    if (!error)
+        error = tsm_submit_jobs_find(&view->submits, reader, &view->jobs);
+    if (!error && host_log)
+        error = tsm_host_fences_read(&view->host, host_log);
+    if (!error && host_log)
+        error = tsm_host_fences_align(&view->host, &view->jobs);
     if (error) {
         tsm_kernel_view_destroy(view);
         return error;
@@ -57,6 +68,8 @@ void tsm_kernel_view_destroy(struct tsm_kernel_view *view)
 {
     if (!view)
         return;
+    tsm_host_fences_finish(&view->host);
+    tsm_submit_jobs_finish(&view->submits);
     tsm_ring_jobs_finish(&view->jobs);
     tsm_line_finish(&view->line);
     free(view);
@@ -159,4 +172,108 @@ void tsm_kernel_view_upto(struct tsm_kernel_view *view, uint64_t time_ns)
         else
             show_text(view, r);
     }
+}
+
+/* ---- what became of a submit --------------------------------------------------------------- */
+
+#define STEP_COUNT 7
+
+/* The way of a command, in order; 0: not known. */
+struct step {
+    const char *name;
+    uint64_t ns;
+};
+
+static void steps_of(struct step steps[STEP_COUNT], const struct tsm_submit_job *submit,
+                     const struct tsm_host_fence *host)
+{
+    const struct tsm_ring_job *job = submit->job;
+    const struct step all[STEP_COUNT] = {
+        {"submit", job->submit_ns},
+        {"start", job->start_ns},
+        {"host_taken", host ? host->taken_ns : 0},
+        {"host_done", host ? host->done_ns : 0},
+        {"end", job->end_ns},
+        {"complete", job->complete_ns},
+        {"return", submit->return_ns},
+    };
+
+    memcpy(steps, all, sizeof(all));
+}
+
+static void job_json(const struct tsm_submit_job *submit, const struct step steps[STEP_COUNT],
+                     const char *ring)
+{
+    struct tsm_json j = {.out = stdout};
+    char name[32];
+
+    tsm_json_open(&j, '{');
+    tsm_json_put_u64(&j, "job_of", submit->seq);
+    tsm_json_put_string(&j, "ring", ring);
+    tsm_json_put_string(&j, "engine", tsm_report_engine(submit->job->engine));
+    tsm_json_put_u64(&j, "ctx", submit->job->ctx);
+    tsm_json_put_u64(&j, "seqno", submit->job->seqno);
+    tsm_json_put_u64(&j, "error", submit->job->error);
+    tsm_json_put_u64(&j, "call_ns", submit->call_ns);
+    for (int i = 0; i < STEP_COUNT; i++) {
+        snprintf(name, sizeof(name), "%s_ns", steps[i].name);
+        if (steps[i].ns)
+            tsm_json_put_u64(&j, name, steps[i].ns);
+        else
+            tsm_json_put_string(&j, name, NULL);
+    }
+    tsm_json_end(&j);
+}
+
+/* Microseconds since the call began. */
+static void job_text(struct tsm_kernel_view *view, const struct tsm_submit_job *submit,
+                     const struct step steps[STEP_COUNT], const char *ring)
+{
+    struct tsm_line *line = &view->line;
+    char text[96];
+
+    tsm_line_text(line, "k job ");
+    tsm_line_clean(line, ring ? ring : "-");
+    snprintf(text, sizeof(text), " ctx %" PRIu64 " #%" PRIu64 ": call 0", submit->job->ctx,
+             submit->job->seqno);
+    tsm_line_text(line, text);
+    for (int i = 0; i < STEP_COUNT; i++) {
+        if (!steps[i].ns)
+            continue;
+        snprintf(text, sizeof(text), ", %s %+.1f", steps[i].name,
+                 ((double)steps[i].ns - (double)submit->call_ns) / 1e3);
+        tsm_line_text(line, text);
+    }
+    tsm_line_text(line, " us");
+    tsm_line_write(line, stdout);
+}
+
+void tsm_kernel_view_job(struct tsm_kernel_view *view, uint64_t seq)
+{
+    const struct tsm_submit_job *submit = view ? tsm_submit_jobs_of(&view->submits, seq) : NULL;
+    const struct tsm_ring *ring;
+    struct step steps[STEP_COUNT];
+
+    if (!submit || !submit->job)
+        return;
+    ring = tsm_ring_find(&view->jobs, submit->job->ring);
+    steps_of(steps, submit, tsm_host_fences_of(&view->host, submit->job));
+    if (view->json)
+        job_json(submit, steps, ring ? ring->name : NULL);
+    else
+        job_text(view, submit, steps, ring ? ring->name : NULL);
+}
+
+void tsm_kernel_view_sum(const struct tsm_kernel_view *view)
+{
+    size_t count = view ? tsm_submit_jobs_count(&view->submits) : 0;
+
+    if (count)
+        tsm_note("%zu of %zu submits have a job of the kernel's rings", view->submits.joined_count,
+                 count);
+    if (view && view->host.used_count)
+        tsm_note("%zu commands are in the host's log; its clock is known to %.1f us",
+                 view->host.used_count, (double)view->host.error_ns / 1e3);
+    if (view && view->host.used_count && view->host.rate != 1)
+        tsm_note("the guest's clock ran %.3f times as fast as the host's", view->host.rate);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel records among a trace's own, by time.
+ * Kernel records among a trace's own, by time; and what became of each submit.
  */
 #ifndef TOOLS_KERNEL_VIEW_H
 #define TOOLS_KERNEL_VIEW_H
@@ -9,11 +9,19 @@
 
 struct tsm_kernel_view;
 
-int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *reader, bool json);
+/* `host_log`: of QEMU, the guest's host (analysis/host_fences.h); or NULL. */
+int tsm_kernel_view_create(struct tsm_kernel_view **out, struct sbt_reader *reader,
+                           const char *host_log, bool json);
 void tsm_kernel_view_destroy(struct tsm_kernel_view *view);
 
 /* Print those before `time_ns` (after the session's start) that were not printed yet. `view` may be
  * NULL. */
 void tsm_kernel_view_upto(struct tsm_kernel_view *view, uint64_t time_ns);
+
+/* After a record was printed: where it is a submit, its job, on a line of its own. */
+void tsm_kernel_view_job(struct tsm_kernel_view *view, uint64_t seq);
+
+/* At the end: how many submits have one, on standard error. */
+void tsm_kernel_view_sum(const struct tsm_kernel_view *view);
 
 #endif

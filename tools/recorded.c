@@ -157,6 +157,19 @@ static bool is_of(const char *path, pid_t pid)
     return is;
 }
 
+void tsm_recording_each(const struct tsm_recording *recording,
+                        void (*look)(const char *path, void *user), void *user)
+{
+    glob_t found = {0};
+
+    glob(recording->pattern, GLOB_NOSORT, NULL, &found);
+    glob(recording->again, GLOB_NOSORT | GLOB_APPEND, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (is_fresh(found.gl_pathv[i], &recording->begin))
+            look(found.gl_pathv[i], user);
+    globfree(&found);
+}
+
 bool tsm_recording_find(char *path, size_t size, const struct tsm_recording *recording, pid_t pid)
 {
     glob_t found = {0};

@@ -24,6 +24,10 @@ void tsm_recording_begin(struct tsm_recording *recording, const char *output);
  * each trace, that of process `pid` first; or that there is none, and why that may be. */
 void tsm_recording_report(const struct tsm_recording *recording, pid_t pid);
 
+/* All of them, in no order. */
+void tsm_recording_each(const struct tsm_recording *recording,
+                        void (*look)(const char *path, void *user), void *user);
+
 /* A trace of process `pid` itself, into path. False: there is none. */
 bool tsm_recording_find(char *path, size_t size, const struct tsm_recording *recording, pid_t pid);
 

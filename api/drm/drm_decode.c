@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/drm/drm_decode.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracesmith/error.h"
 
+#define BLOCK_SEARCH_MAX 4096
+
 /* Memory of a value, given back all at once. */
 struct drm_block {
     struct drm_block *next;
-    uint64_t pad;
+    uint64_t size; /* of bytes */
     uint8_t bytes[];
 };
 
@@ -31,6 +34,7 @@ static uint8_t *take(struct drm_decoder *d, uint64_t size)
     }
     d->used += size;
     block->next = d->blocks;
+    block->size = size;
     d->blocks = block;
     return block->bytes;
 }
@@ -198,21 +202,94 @@ static int put_member(struct drm_decoder *d, const struct drm_struct *type, uint
                                      : put_list(d, m, memory + m->offset, step);
 }
 
+static uint64_t count_of(const struct drm_struct *type, const struct drm_member *m,
+                         const uint8_t *memory)
+{
+    const struct drm_member *counter;
+    uint64_t count;
+
+    if (m->count != DRM_COUNT_MEMBER)
+        return m->number;
+    counter = &drm_members[type->first + m->number];
+    count = drm_load(memory + counter->offset, counter->size);
+    return count > DRM_DECODE_MAX ? DRM_DECODE_MAX : count * m->scale / m->per;
+}
+
+static bool is_list(const struct drm_member *m)
+{
+    return m->form == DRM_FORM_LIST || m->form == DRM_FORM_POINTERS;
+}
+
+/* A list has as many values as the struct says: the kernel believes that. */
+static bool is_whole(const struct drm_member *m, const struct drm_block *block, uint64_t count)
+{
+    return block->size >= count * (m->form == DRM_FORM_POINTERS ? 8 : drm_value_size(m));
+}
+
+/* In a union there may be anything at the place of a list's address. */
+static const struct drm_block *find_block(const struct drm_decoder *d, uint64_t values)
+{
+    const struct drm_block *block = d->blocks;
+
+    for (int i = 0; block && i < BLOCK_SEARCH_MAX && (uintptr_t)block->bytes != values; i++)
+        block = block->next;
+    return block && (uintptr_t)block->bytes == values ? block : NULL;
+}
+
+/* A list of a union whose count and kind lie in the struct around it, as the kernel will see it. */
+static int check_borrowed(const struct drm_decoder *d, const struct drm_struct *type,
+                          const struct drm_member *m, const uint8_t *memory)
+{
+    const struct drm_struct *borrowed = &drm_structs[m->type];
+    uint32_t one = borrowed->otherwise;
+    const struct drm_block *block;
+    const struct drm_member *list, *selector;
+    uint64_t there;
+
+    if (borrowed->selector != DRM_NO_MEMBER) {
+        selector = &drm_members[type->first + borrowed->selector];
+        one = drm_choose(borrowed, drm_load(memory + selector->offset, selector->size));
+    }
+    list = one < borrowed->count ? &drm_members[borrowed->first + one] : NULL;
+    there = list && is_list(list) ? drm_load(memory + m->offset + list->offset, 8) : 0;
+    if (!there)
+        return 0;
+    block = find_block(d, there);
+    return block && is_whole(list, block, count_of(type, list, memory)) ? 0 : malformed();
+}
+
+/* The kernel is going to read `there`. */
+static int check_list(const struct drm_decoder *d, const struct drm_struct *type,
+                      const struct drm_member *m, uint64_t there, uint64_t count)
+{
+    const struct drm_block *block =
+        (const void *)(uintptr_t)(there - offsetof(struct drm_block, bytes));
+
+    if (type->flags & DRM_STRUCT_UNION)
+        block = find_block(d, there);
+    return block && is_whole(m, block, count) ? 0 : malformed();
+}
+
 /* What the kernel is going to write has to go somewhere. */
 static int make_room(struct drm_decoder *d, const struct drm_struct *type, uint8_t *memory)
 {
     for (uint32_t i = 0; i < type->count; i++) {
-        const struct drm_member *m = &drm_members[type->first + i], *counter;
-        uint64_t count = m->number;
+        const struct drm_member *m = &drm_members[type->first + i];
+        uint64_t count, there = is_list(m) ? drm_load(memory + m->offset, 8) : 0;
+        bool is_borrowed = m->kind == DRM_KIND_STRUCT && m->form == DRM_FORM_ONE &&
+                           drm_structs[m->type].flags & DRM_STRUCT_BORROWED;
         uint8_t *values;
-        if (!(m->flags & DRM_MEMBER_OUT) || drm_load(memory + m->offset, 8) ||
-            type->flags & DRM_STRUCT_BORROWED)
+        if (type->flags & DRM_STRUCT_BORROWED)
+            return 0;
+        if (is_borrowed && check_borrowed(d, type, m, memory))
+            return TSM_E_FORMAT;
+        if (!is_list(m))
             continue;
-        if (m->count == DRM_COUNT_MEMBER) {
-            counter = &drm_members[type->first + m->number];
-            count = drm_load(memory + counter->offset, counter->size);
-            count = count > DRM_DECODE_MAX ? DRM_DECODE_MAX : count * m->scale / m->per;
-        }
+        count = count_of(type, m, memory);
+        if (there && check_list(d, type, m, there, count))
+            return TSM_E_FORMAT;
+        if (there || !(m->flags & DRM_MEMBER_OUT))
+            continue;
         values = count ? take(d, count * drm_value_size(m)) : NULL;
         if (count && !values)
             return TSM_E_LIMIT;

@@ -220,6 +220,13 @@ static void describe_enums(void)
                                                  &values[drm_enums[i].first]};
 }
 
+/* A function of ours takes part: it names the stream, knows what is mapped, or follows descriptors.
+ */
+static bool is_special(const struct drm_ioctl *row)
+{
+    return row->hook != DRM_HOOK_NONE || row->map_offset.size || row->flags & DRM_IOCTL_GIVES_FD;
+}
+
 void drm_describe(void)
 {
     size_t used = 0;
@@ -233,7 +240,8 @@ void drm_describe(void)
         const struct drm_ioctl *row = &drm_ioctls[i];
         describe_ioctl(&schemas[i], row, &fields[(size_t)i * SLOT_MAX]);
         calls[OWN_COUNT + i] = (struct tsm_call_description){
-            &schemas[i], TSM_CALL_GENERATED, drm_text + drm_families[row->family].name};
+            &schemas[i], is_special(row) ? TSM_CALL_HOOKED : TSM_CALL_GENERATED,
+            drm_text + drm_families[row->family].name};
     }
     describe_enums();
     drm_description.call_count = CALL_COUNT;

@@ -57,7 +57,7 @@ static uint64_t count_of(const struct drm_encoder *e, const struct place *place,
 
 static bool is_signed(const struct drm_member *m)
 {
-    return m->kind == DRM_KIND_INT || m->kind == DRM_KIND_FD || m->kind == DRM_KIND_ENUM;
+    return m->flags & DRM_MEMBER_SIGNED;
 }
 
 static int64_t extended(const struct drm_member *m, uint64_t value)
@@ -195,23 +195,19 @@ static uint32_t chosen(const struct place *place)
                       sibling(place->around, place->type->selector, place->around->memory));
 }
 
-/* Most structs are such: all of it in one go. */
-static void put_flat(struct drm_encoder *e, const struct drm_struct *type, const uint8_t *memory)
+uint8_t *drm_encode_flat(uint8_t *out, const struct drm_struct *type, const void *memory)
 {
     const struct drm_member *m = &drm_members[type->first], *end = m + type->count;
-    uint8_t *p;
 
-    if (!sbt_out_room(&e->out, 10 * (size_t)type->count))
-        return;
-    for (p = e->out.at; m < end; m++) {
-        uint64_t value = drm_load(memory + m->offset, m->size);
+    for (; m < end; m++) {
+        uint64_t value = drm_load((const uint8_t *)memory + m->offset, m->size);
         if (is_signed(m))
             value = tsm_zigzag(extended(m, value));
         for (; value >= 0x80; value >>= 7)
-            *p++ = (uint8_t)(value | 0x80);
-        *p++ = (uint8_t)value;
+            *out++ = (uint8_t)(value | 0x80);
+        *out++ = (uint8_t)value;
     }
-    e->out.at = p;
+    return out;
 }
 
 static void put_struct(struct drm_encoder *e, const struct place *place)
@@ -220,7 +216,8 @@ static void put_struct(struct drm_encoder *e, const struct place *place)
     uint32_t one;
 
     if (place->type->flags & DRM_STRUCT_FLAT) {
-        put_flat(e, place->type, place->memory);
+        if (sbt_out_room(&e->out, DRM_VALUE_SIZE_MAX * (size_t)place->type->count))
+            e->out.at = drm_encode_flat(e->out.at, place->type, place->memory);
         return;
     }
 

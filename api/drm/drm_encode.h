@@ -26,4 +26,10 @@ struct drm_encoder {
 /* `memory`: all bytes of the struct at place `type`; a copy will do. */
 void drm_encode(struct drm_encoder *e, uint32_t type, const void *memory);
 
+#define DRM_VALUE_SIZE_MAX 10u /* bytes of a number */
+
+/* The same for a struct that is DRM_STRUCT_FLAT; returns the end of what it wrote: at most
+ * DRM_VALUE_SIZE_MAX for each member. */
+uint8_t *drm_encode_flat(uint8_t *out, const struct drm_struct *type, const void *memory);
+
 #endif

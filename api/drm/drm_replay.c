@@ -183,6 +183,9 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
     for (uint32_t i = r->file_count; i-- > 0;)
         if (r->files[i].path[0])
             tsm_format(out, size, "%s, driver %s", r->files[i].path, r->files[i].driver);
+    if (r->display_count)
+        tsm_format(out + strlen(out), size - strlen(out), ", %llu ioctls of its screen left out",
+                   (unsigned long long)r->display_count);
 }
 
 extern const struct tsm_backend drm_backend; /* replay/backends.c */

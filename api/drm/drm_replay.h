@@ -19,6 +19,7 @@ enum drm_number {
     DRM_NUMBER_FD = 60,     /* recorded descriptor -> descriptor */
     DRM_NUMBER_OFFSET = 61, /* of a file */
     DRM_NUMBER_FILE = 62,   /* id -> descriptor */
+    DRM_NUMBER_RESOURCE = 63, /* of a device, in place of the file */
 };
 
 /* A mapping of the program. */
@@ -38,13 +39,16 @@ struct drm_replay {
     struct drm_replay_file {
         uint32_t id, family;
         uint8_t node;
+        uint8_t device; /* as recorded: files of one device have the same */
         char driver[64], version[64];
-        char path[64]; /* of the device that stands for it; "" until prepare() */
+        bool is_primary; /* only those make dumb buffers */
+        char path[64];   /* of the device that stands for it; "" until prepare() */
     } * files;
     uint32_t file_count;
     struct drm_mapping *maps;
     size_t map_count;
     struct tsm_region *regions;
+    uint64_t display_count; /* ioctls of the screen in the trace */
 };
 
 /* ---- numbers (drm_replay_number.c) --------------------------------------------------------- */
@@ -74,8 +78,19 @@ int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
                    const struct sbt_schema *schema);
+/* The number in a member of a struct; 0 where it has no such. */
+uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name);
 /* Until the device is done with an object; with all of them (object 0). */
 int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object);
+
+/* ---- virtio-gpu (drm_replay_virgl.c) ------------------------------------------------------- */
+
+/* Resources are numbered by device, not by file. */
+int drm_resource_set(struct drm_replay *r, uint32_t file, uint64_t recorded, uint64_t actual);
+/* Resources that a submit's commands name get the numbers that they have here. Nothing to do for
+ * other ioctls. `argument`: what is going to be issued. */
+int drm_virgl_translate(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
+                        uint8_t *argument);
 
 /* ---- memory (drm_replay_memory.c) ---------------------------------------------------------- */
 

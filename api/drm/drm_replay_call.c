@@ -31,6 +31,10 @@ int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
 
     if (record->flags & SBT_RECORD_FAILED || schema->kind == SBT_KIND_QUERY)
         return 0;
+    if (row && row->flags & DRM_IOCTL_DISPLAY) {
+        r->display_count++;
+        return 0;
+    }
     if (!row && SBT_TYPE_CALL(record->type) == DRM_RECORD_IOCTL)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "record %llu: ioctl 0x%llx is not known, so it is not issued again",
@@ -77,11 +81,8 @@ static int learn_number(const struct issue *i, const struct drm_member *m, uint6
                    : drm_number_set(i->r, 0, DRM_NUMBER_FD, (uint32_t)recorded, actual);
     if (!recorded)
         return 0;
-    if (!strcmp(name, "resource") && recorded != actual)
-        return tsm_fail(TSM_E_UNSUPPORTED,
-                        "resource %llu is %llu on this device, and commands that name it are not "
-                        "rewritten",
-                        (unsigned long long)recorded, (unsigned long long)actual);
+    if (!strcmp(name, "resource"))
+        return drm_resource_set(i->r, i->file, recorded, actual);
     return drm_number_set(i->r, i->file, m->type, recorded, actual);
 }
 
@@ -180,6 +181,9 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
     if (request >> 16 != known >> 16)
         return tsm_fail(TSM_E_UNSUPPORTED, "%s has another size than in the headers of this build",
                         drm_text + i->row->name);
+    error = drm_virgl_translate(i->r, i->file, i->row, i->argument);
+    if (error)
+        return error;
     if (issue(i, request) < 0)
         return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
     if (i->recorded && i->argument)
@@ -193,6 +197,8 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
     struct issue i = {.r = r, .row = drm_ioctl_numbered(SBT_TYPE_CALL(record->type))};
     int error;
 
+    if (i.row && i.row->flags & DRM_IOCTL_DISPLAY)
+        return 0;
     if (!i.row || record->slot_count <= DRM_SLOT_COMMON || !(i.row->flags & DRM_IOCTL_SAFE))
         return tsm_fail(TSM_E_UNSUPPORTED, "record %llu: not issued again",
                         (unsigned long long)record->seq);
@@ -221,14 +227,29 @@ static const struct {
     {"virtio_gpu", "DRM_IOCTL_VIRTGPU_WAIT", "handle", NULL},
 };
 
+static const struct drm_member *member_named(const struct drm_struct *type, const char *name)
+{
+    for (uint32_t i = 0; name && i < type->count; i++)
+        if (!strcmp(drm_text + drm_members[type->first + i].name, name))
+            return &drm_members[type->first + i];
+    return NULL;
+}
+
 static void set_member(uint8_t *memory, const struct drm_struct *type, const char *name,
                        uint64_t value)
 {
-    for (uint32_t i = 0; name && i < type->count; i++) {
-        const struct drm_member *m = &drm_members[type->first + i];
-        if (!strcmp(drm_text + m->name, name))
-            drm_store(memory + m->offset, value, m->size);
-    }
+    const struct drm_member *m = member_named(type, name);
+
+    if (m)
+        drm_store(memory + m->offset, value, m->size);
+}
+
+uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name)
+{
+    const struct drm_member *m = member_named(type, name);
+    bool is_address = m && m->form != DRM_FORM_ONE;
+
+    return m ? drm_load(memory + m->offset, is_address ? 8 : m->size) : 0;
 }
 
 static const struct drm_ioctl *ioctl_named(const char *name)

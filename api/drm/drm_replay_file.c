@@ -6,6 +6,7 @@
 #include "api/drm/drm_replay.h"
 
 #include "api/drm/drm_describe.h"
+#include "api/drm/drm_version.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define NODE_FIRST 128 /* render nodes: /dev/dri/renderD128 ... */
@@ -51,7 +53,10 @@ int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
     r->files = f;
     f += r->file_count;
     *f = (struct drm_replay_file){.id = (uint32_t)slot(record, FILE_ID),
-                                  .node = (uint8_t)slot(record, FILE_NODE)};
+                                  .node = (uint8_t)slot(record, FILE_NODE),
+                                  .device =
+                                      (uint8_t)(minor(slot(record, FILE_DEVICE)) % NODE_COUNT)};
+    f->is_primary = minor(slot(record, FILE_DEVICE)) < NODE_COUNT;
     copy_string(r, slot(record, FILE_DRIVER), f->driver, sizeof(f->driver));
     copy_string(r, slot(record, FILE_VERSION), f->version, sizeof(f->version));
     f->family = f->node == DRM_NODE_DRM ? drm_family_of_driver(f->driver)
@@ -70,26 +75,14 @@ int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
  * --------------------------------------------------------------------------------------
  */
 
-struct version {
-    int major, minor, patch;
-    size_t name_size;
-    char *name;
-    size_t date_size;
-    char *date;
-    size_t text_size;
-    char *text;
-};
-
-#define DRM_IOCTL_VERSION_NUMBER 0xc0406400u
-
 /* Is the file's driver `f`'s, of a version that does? 1, 0, or -1: it is, but does not do. */
 static int fits(int fd, const struct drm_replay_file *f, char *why, size_t size)
 {
     char name[64] = "";
-    struct version v = {.name_size = sizeof(name) - 1, .name = name};
+    struct drm_driver_version v = {.name_size = sizeof(name) - 1, .name = name};
     int major = 0, minor = 0;
 
-    if (ioctl(fd, DRM_IOCTL_VERSION_NUMBER, &v) != 0 || strcmp(name, f->driver) != 0)
+    if (ioctl(fd, DRM_DRIVER_VERSION, &v) != 0 || strcmp(name, f->driver) != 0)
         return 0;
     if (sscanf(f->version, "%d.%d", &major, &minor) == 2 && v.major == major && v.minor >= minor)
         return 1;
@@ -110,16 +103,16 @@ static bool try_path(struct drm_replay_file *f, const char *path, char *why, siz
     return found;
 }
 
-/* A render node, or else a primary one. */
+/* A node of the kind that it was, or else of the other. */
 static int find_device(struct drm_replay_file *f)
 {
     char path[64], why[128] = "";
 
     for (int i = 0; i < 2 * NODE_COUNT; i++) {
-        if (i < NODE_COUNT)
-            tsm_format(path, sizeof(path), "/dev/dri/renderD%d", NODE_FIRST + i);
+        if ((i < NODE_COUNT) != f->is_primary)
+            tsm_format(path, sizeof(path), "/dev/dri/renderD%d", NODE_FIRST + i % NODE_COUNT);
         else
-            tsm_format(path, sizeof(path), "/dev/dri/card%d", i - NODE_COUNT);
+            tsm_format(path, sizeof(path), "/dev/dri/card%d", i % NODE_COUNT);
         if (try_path(f, path, why, sizeof(why)))
             return 0;
     }

@@ -10,6 +10,20 @@ static void forked(void)
     drm_streams_forked();
 }
 
+/* Nobody can say what the device does. */
+static bool quiet(uint64_t until_ns)
+{
+    return true;
+}
+
+/* What is in the device's memory, and what the driver knows, is not saved. */
+static bool save(void)
+{
+    if (drm_file_count())
+        tsm_session_unmodelled("a checkpoint without memory of DRM files", true);
+    return true;
+}
+
 static void count(const char *name, uint64_t value)
 {
     char text[24];
@@ -24,6 +38,7 @@ static void ending(void)
 {
     count("drm.not_recorded", drm_unrecorded_count());
     count("drm.interrupted", drm_interrupted_count());
+    count("drm.asked", drm_asked_count());
 }
 
 extern const struct tsm_source drm_source; /* interpose/sources.c */
@@ -31,6 +46,8 @@ extern const struct tsm_source drm_source; /* interpose/sources.c */
 const struct tsm_source drm_source = {
     .description = &drm_description,
     .prepare = drm_describe,
+    .quiet = quiet,
+    .save = save,
     .forked = forked,
     .ending = ending,
 };

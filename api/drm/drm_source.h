@@ -56,10 +56,16 @@ void drm_file_closing(int fd);
 /* Nothing is known of the descriptor any more. */
 void drm_file_forget(int fd);
 
+/* Ioctls of ours: the kernel counts them, too. */
+uint64_t drm_asked_count(void);
+
 /* Its DRM_RECORD_FILE is in the trace, or is now. */
 void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
 
 void drm_files_forked(void);
+
+/* GPU files that were found so far. */
+uint32_t drm_file_count(void);
 
 /* ---- whether ----------------------------------------------------------------------------------
  */

@@ -5,6 +5,7 @@
  */
 #include "api/drm/drm_source.h"
 
+#include "api/drm/drm_version.h"
 #include "base/text.h"
 #include "capture/lock.h"
 #include "interpose/real_library.h"
@@ -41,6 +42,11 @@ static struct drm_file unpack(uint64_t word)
 {
     return (struct drm_file){(uint8_t)word, (uint8_t)(word >> 8), word & TOLD_BIT,
                              (uint32_t)(word >> 32)};
+}
+
+uint32_t drm_file_count(void)
+{
+    return atomic_load(&file_count);
 }
 
 static bool is_kept(int fd)
@@ -142,25 +148,19 @@ static void look_at(int fd, struct facts *out)
         out->node = DRM_NODE_NVIDIA;
 }
 
-/* The layout that all of DRM_IOCTL_VERSION's users have. */
-struct version {
-    int major, minor, patch;
-    size_t name_size;
-    char *name;
-    size_t date_size;
-    char *date;
-    size_t text_size;
-    char *text;
-};
+static _Atomic uint64_t asked_count;
 
-#define DRM_IOCTL_VERSION_NUMBER 0xc0406400u
+uint64_t drm_asked_count(void)
+{
+    return atomic_load(&asked_count);
+}
 
 static void ask_driver(int fd, struct facts *out)
 {
-    struct version v = {.name_size = sizeof(out->driver) - 1, .name = out->driver};
+    struct drm_driver_version v = {.name_size = sizeof(out->driver) - 1, .name = out->driver};
 
-    _Static_assert(sizeof(struct version) == 64, "struct drm_version");
-    if (drm_libc_ioctl(fd, DRM_IOCTL_VERSION_NUMBER, &v, false) != 0) {
+    atomic_fetch_add(&asked_count, 1);
+    if (drm_libc_ioctl(fd, DRM_DRIVER_VERSION, &v, false) != 0) {
         out->driver[0] = '\0';
         return;
     }

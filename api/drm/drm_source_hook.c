@@ -146,19 +146,12 @@ int drm_libc_ioctl(int fd, unsigned long request, void *argument, bool by_number
  * its UVM, whose numbers have none. */
 static bool is_gpu_type(uint32_t request)
 {
-    switch (request >> 8 & 0xff) {
-    case 'd':
-    case 'K':
-    case 'b':
-    case '>':
-    case 'u':
-    case 'H':
-    case 'F':
-    case 0:
-        return true;
-    default:
-        return false;
-    }
+#define BIT(type) (1ull << ((type) % 64))
+    static const uint64_t types[4] = {BIT(0) | BIT('>'), BIT('d') | BIT('K') | BIT('b') | BIT('u') |
+                                                             BIT('H') | BIT('F')};
+#undef BIT
+
+    return types[request >> 14 & 3] >> (request >> 8 & 63) & 1;
 }
 
 /* musl's programs pass the request as an int: only its low half means anything. */

@@ -78,7 +78,7 @@ static bool probe_stack(struct local *l, uintptr_t here, uintptr_t end)
 }
 
 /* Nearly all arguments are variables of a function that is running: those need no system call. */
-static bool is_on_stack(struct local *l, uintptr_t address, size_t size)
+static inline bool is_on_stack(struct local *l, uintptr_t address, size_t size)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
@@ -117,7 +117,8 @@ struct run {
     bool in_missing;
     long result;
     int error;
-    uint8_t rooms[2][10 * FLAT_MAX]; /* for values; not zeroed */
+    uint8_t *room_at; /* values of small structs need no memory of the lane's */
+    uint8_t room[2 * DRM_VALUE_SIZE_MAX * FLAT_MAX]; /* not zeroed */
 };
 
 static void *memory_for(struct drm_encoder *e, size_t size)
@@ -155,25 +156,30 @@ static const uint8_t *whole(struct run *r, const uint8_t *bytes, size_t wanted)
     return copy;
 }
 
-/* Small structs need no memory of the lane's. */
-static uint8_t *first_room(struct run *r, uint32_t type, bool is_out, size_t *size)
+/* Most structs are a few numbers, and all of them are there. At most two a call, in and out. */
+static inline bool is_small(const struct run *r, const struct drm_struct *type)
 {
-    bool is_small =
-        drm_structs[type].flags & DRM_STRUCT_FLAT && drm_structs[type].count <= FLAT_MAX;
+    return type->flags & DRM_STRUCT_FLAT && type->count <= FLAT_MAX && r->size >= type->size;
+}
 
-    *size = is_small ? sizeof(r->rooms[0]) : ROOM_FIRST;
-    return is_small ? r->rooms[is_out] : tsm_call_scratch(r->call, ROOM_FIRST);
+static inline const uint8_t *encode_small(struct run *r, const struct drm_struct *type,
+                                          const void *bytes, size_t *size)
+{
+    uint8_t *start = r->room_at;
+
+    r->room_at = drm_encode_flat(start, type, bytes);
+    *size = (size_t)(r->room_at - start);
+    return start;
 }
 
 static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const uint8_t *bytes)
 {
-    size_t size;
-    uint8_t *room = first_room(r, type, e->is_out, &size);
+    uint8_t *room = tsm_call_scratch(r->call, ROOM_FIRST);
 
     bytes = whole(r, bytes, drm_structs[type].size);
     if (!bytes || !room)
         return false;
-    sbt_out_init(&e->out, room, size, grow, r->call);
+    sbt_out_init(&e->out, room, ROOM_FIRST, grow, r->call);
     e->memory = memory_for;
     e->read = tsm_memory_read;
     e->user = r->call;
@@ -183,7 +189,7 @@ static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const ui
 }
 
 /* Append a STRUCT field. */
-static void put_struct(struct run *r, uint32_t type, const uint8_t *bytes, bool is_out)
+static void put_large_struct(struct run *r, uint32_t type, const uint8_t *bytes, bool is_out)
 {
     struct drm_encoder e = {.is_out = is_out, .careful = r->result < 0};
 
@@ -197,6 +203,19 @@ static void put_struct(struct run *r, uint32_t type, const uint8_t *bytes, bool 
     if (e.missing && r->result >= 0)
         tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
     tsm_call_struct(r->call, e.out.start, sbt_out_size(&e.out));
+}
+
+static inline void put_struct(struct run *r, uint32_t type, const uint8_t *bytes, bool is_out)
+{
+    const uint8_t *value;
+    size_t size;
+
+    if (!is_small(r, &drm_structs[type])) {
+        put_large_struct(r, type, bytes, is_out);
+        return;
+    }
+    value = encode_small(r, &drm_structs[type], bytes, &size);
+    tsm_call_struct(r->call, value, size);
 }
 
 /* What went in: the copy, or what is still there. */
@@ -232,12 +251,11 @@ static void put_in(struct run *r)
 /* Behind what the tables know: an argument of a newer version. */
 static void put_more(struct run *r, size_t known)
 {
-    const uint8_t *bytes = READS(r->request) ? bytes_in(r) : r->argument;
+    const uint8_t *bytes = NULL;
 
-    if (r->size > known && bytes && r->result >= 0)
-        tsm_call_bytes(r->call, bytes + known, r->size - known);
-    else
-        tsm_call_bytes(r->call, NULL, 0);
+    if (__builtin_expect(r->size > known && r->result >= 0, 0))
+        bytes = READS(r->request) ? bytes_in(r) : r->argument;
+    tsm_call_bytes(r->call, bytes ? bytes + known : NULL, bytes ? r->size - known : 0);
 }
 
 static void put_known(struct run *r)
@@ -382,6 +400,8 @@ static void note_effects(const struct run *r)
     const struct drm_ioctl *row = r->row;
     const uint8_t *from = row->flags & DRM_IOCTL_MAP_OUT ? r->argument : r->before;
 
+    if (row->flags & DRM_IOCTL_UNFOLLOWED)
+        tsm_session_unmodelled(drm_text + row->name, true);
     if (row->map_offset.size)
         drm_map_offset(r->file.id, load_place(r->argument, r->size, row->map_offset),
                        (uint32_t)load_place(from, r->size, row->map_handle));
@@ -393,6 +413,18 @@ static void note_effects(const struct run *r)
  * -------------------------------------------------------------------------------------
  */
 
+/* Nobody needs the bytes that went in, but their value. */
+static bool prepare_small(struct run *r, const struct drm_ioctl *row)
+{
+    if (!row->into || row->map_handle.size || (row->out && row->out != row->into) ||
+        !is_small(r, &drm_structs[row->into - 1]) || r->size != drm_structs[row->into - 1].size ||
+        !is_on_stack(tsm_call_local(r->call), (uintptr_t)r->argument, r->size))
+        return false;
+    r->in = encode_small(r, &drm_structs[row->into - 1], r->argument, &r->in_size);
+    r->in_missing = false;
+    return true;
+}
+
 /* Keep what the kernel will write over, and what names the stream. */
 static void prepare(struct run *r)
 {
@@ -401,7 +433,9 @@ static void prepare(struct run *r)
     bool is_wanted = row && (row->kind == SBT_KIND_COMMAND || row->flags & DRM_IOCTL_EARLY);
 
     r->size = SIZE_MAX_OF(r->request);
-    if (!READS(r->request) || !(WRITES(r->request) || is_wanted))
+    if (!READS(r->request) || (row && !is_wanted && prepare_small(r, row)))
+        return;
+    if (!WRITES(r->request) && !is_wanted)
         return;
     if (wanted < r->size)
         wanted = r->size;
@@ -431,7 +465,7 @@ static void call_and_record(struct run *r)
         if (r->before)
             tsm_call_on_stream(r->call, drm_stream_of(row, r->file.id, r->before), TSM_ENQUEUES);
     }
-    if (row && (row->kind == SBT_KIND_COMMAND || r->in))
+    if (row && (row->kind == SBT_KIND_COMMAND || row->flags & DRM_IOCTL_EARLY))
         tsm_call_restart(r->call);
     r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
     r->error = errno;
@@ -489,6 +523,7 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.by_number = by_number;
     r.before = NULL;
     r.in = NULL;
+    r.room_at = r.room;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);

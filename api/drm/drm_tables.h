@@ -76,6 +76,7 @@ enum drm_count {
 #define DRM_MEMBER_OUT  2u /* ... by the kernel */
 #define DRM_MEMBER_NEW  4u /* a handle that the call makes */
 #define DRM_MEMBER_GONE 8u /* ... frees */
+#define DRM_MEMBER_SIGNED 16u /* INT, FD, ENUM */
 
 struct drm_member {
     uint32_t name; /* place in drm_text */
@@ -121,6 +122,8 @@ struct drm_place {
     2u /* has memory that the program and the kernel write: to be read before the call */
 #define DRM_IOCTL_MAP_OUT  4u /* map_handle is what the kernel wrote */
 #define DRM_IOCTL_GIVES_FD 8u /* what the kernel writes has descriptors in it */
+#define DRM_IOCTL_UNFOLLOWED 32u /* memory that it shares with the device is not followed */
+#define DRM_IOCTL_DISPLAY  16u /* the screen's: a replay leaves it out */
 #define DRM_TERM_MAX       2u
 
 struct drm_ioctl {
@@ -197,23 +200,23 @@ uint32_t drm_choose(const struct drm_struct *type, uint64_t selector);
 /* The little-endian number of `size` bytes, 1, 2, 4 or 8, at `at`. */
 static inline uint64_t drm_load(const void *at, size_t size)
 {
-    uint64_t eight = 0;
+    uint64_t eight;
     uint32_t four;
     uint16_t two;
 
-    switch (size) { /* memcpy() of a size that is not known is a call */
-    case 1:
-        return *(const uint8_t *)at;
-    case 2:
-        __builtin_memcpy(&two, at, 2);
-        return two;
-    case 4:
+    /* memcpy() of a size that is not known is a call; nearly all are 4 */
+    if (size == 4) {
         __builtin_memcpy(&four, at, 4);
         return four;
-    default:
+    }
+    if (size == 8) {
         __builtin_memcpy(&eight, at, 8);
         return eight;
     }
+    if (size == 1)
+        return *(const uint8_t *)at;
+    __builtin_memcpy(&two, at, 2);
+    return two;
 }
 
 /* Bytes of one value. */

@@ -25,6 +25,8 @@ class Family:
 class IoctlRule:
     kind: str = 'other'
     safe: bool = False
+    display: bool = False
+    unfollowed: bool = False
     stream: list = None  # terms: (member path, mask or 0); or ['@hook']
     map: tuple = None  # (path of the handle, path of the offset)
 
@@ -104,6 +106,10 @@ class Description:
             key, _, value = word.partition('=')
             if word == 'safe':
                 rule.safe = True
+            elif word == 'display':
+                rule.display = True
+            elif word == 'unfollowed':
+                rule.unfollowed = True
             elif key == 'stream':
                 rule.stream = [(a, b) for a, _, b in (term.partition('&') for term in value.split(','))]
             elif key == 'map':

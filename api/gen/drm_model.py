@@ -53,6 +53,8 @@ class Ioctl:
     family: int
     kind: str
     safe: bool
+    display: bool
+    unfollowed: bool
     into: Struct = None  # what the kernel reads
     out: Struct = None  # what it writes
     early: bool = False
@@ -84,7 +86,7 @@ class Model:
         rule = self.description.ioctl_rule(header.name)
         result = Ioctl(header.name, header.request, self.description.family_of(header.name),
                        'SBT_KIND_' + {'submit': 'COMMAND', 'wait': 'SYNC'}.get(rule.kind, rule.kind.upper()),
-                       rule.safe)
+                       rule.safe, rule.display, rule.unfollowed)
         if not header.argument:
             return result
         parts = {name: type for name, type, _, _ in header.argument.members}

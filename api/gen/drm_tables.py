@@ -7,6 +7,7 @@ from text import HEAD, guarded
 NODES = {'drm': 'DRM', 'kfd': 'KFD', 'dmabuf': 'DMABUF', 'sync_file': 'SYNC_FILE',
          'udmabuf': 'UDMABUF', 'dma_heap': 'DMA_HEAP', 'nvidia': 'NVIDIA', 'nvidia_uvm': 'NVIDIA_UVM'}
 DRIVER_MAX, TERM_MAX, NO_MEMBER = 3, 2, 255
+SIGNED = ('INT', 'FD', 'ENUM')
 
 
 class Texts:
@@ -51,7 +52,7 @@ class Tables:
             self.members.append(
                 f'{self.texts.place(m.name)}, {m.number}, {m.offset}, {self.type(m)}, {m.per}, '
                 f'DRM_KIND_{m.kind}, DRM_FORM_{m.form}, DRM_COUNT_{m.count}, {m.scale}, {size}, '
-                f'{self.flags("DRM_MEMBER", m.flags)}')
+                f'{self.flags("DRM_MEMBER", m.flags | ({"SIGNED"} if m.kind in SIGNED else set()))}')
         self.choices += [f'{value:#x}, {place}' for value, place in struct.choices]
         place, mask = struct.selector or (NO_MEMBER, 0)
         flat = not struct.union and all(m.form == 'ONE' and m.kind not in ('STRUCT', 'NOTHING')
@@ -66,7 +67,7 @@ class Tables:
 
     def ioctl(self, i):
         gives = i.out and any(m.kind == 'FD' and m.form == 'ONE' for m in i.out.members)
-        flags = {name for name, on in (('SAFE', i.safe), ('EARLY', i.early), ('GIVES_FD', gives),
+        flags = {name for name, on in (('SAFE', i.safe), ('DISPLAY', i.display), ('UNFOLLOWED', i.unfollowed), ('EARLY', i.early), ('GIVES_FD', gives),
                                        ('MAP_OUT', i.map and i.map[2])) if on}
         terms = ', '.join(f'{{{mask}, {{{offset}, {size}}}}}' for offset, size, mask in i.stream[:TERM_MAX])
         handle, offset = (i.map[:2], i.map[3:]) if i.map else ((0, 0), (0, 0))

@@ -23,23 +23,29 @@ static u64 number_of(const struct virtio_gpu_ctrl_hdr *head, u64 *counter, u64 o
 	return COUNTED | (own ?: ++*counter);
 }
 
+/* The host repeats the context in answers to fenced commands only. */
+static u64 context_of(const struct virtio_gpu_ctrl_hdr *head)
+{
+	return le32_to_cpu(head->flags) & VIRTIO_GPU_FLAG_FENCE ? le32_to_cpu(head->ctx_id) : 0;
+}
+
 static void queued(struct virtqueue *queue, const struct virtio_gpu_ctrl_hdr *head, u64 own)
 {
 	struct grtrace_ring *ring = ring_of(queue);
 	u64 number = number_of(head, &ring->submitted, own);
 	u64 kind = le32_to_cpu(head->type) | (u64)le32_to_cpu(head->flags) << 32;
 
-	grtrace_job_submit(ring, le32_to_cpu(head->ctx_id), number, kind);
+	grtrace_job_submit(ring, context_of(head), number, kind);
 }
 
-/* The host's answer repeats flags, fence and ctx of the command. */
+/* The host's answer repeats flags and fence of the command. */
 static void answered(struct virtqueue *queue, const struct virtio_gpu_ctrl_hdr *head, u64 own)
 {
 	struct grtrace_ring *ring = ring_of(queue);
 	u64 number = number_of(head, &ring->responded, own);
 
-	grtrace_job_end(ring, le32_to_cpu(head->ctx_id), number, 0);
-	grtrace_job_complete(le32_to_cpu(head->ctx_id), number,
+	grtrace_job_end(ring, context_of(head), number, 0);
+	grtrace_job_complete(context_of(head), number,
 			     le32_to_cpu(head->type) >= VIRTIO_GPU_RESP_ERR_UNSPEC ? EIO : 0);
 }
 

@@ -2,7 +2,8 @@
  *
  * Structs of a trace become memory, and from that the same bytes again. Then each is damaged in
  * many ways: the decoder must answer with memory or with an error, and read and write nothing else
- * (a sanitizer looks).
+ * (a sanitizer looks). Usage: drm_hostile TRACE [FOLDER]; each value goes there, as a seed of
+ * tests/fuzz/fuzz_drm.c.
  */
 #include "api/drm/drm_decode.h"
 #include "api/drm/drm_describe.h"
@@ -75,7 +76,21 @@ static void check_damaged(struct sbt_reader *reader, uint32_t type, const uint8_
     }
 }
 
-static void check_record(struct sbt_reader *reader, const struct sbt_record *record)
+static void write_seed(const char *folder, uint16_t id, const uint8_t *data, size_t size)
+{
+    char path[4096];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%u-%u", folder, id, values);
+    file = fopen(path, "wb");
+    if (!file || fwrite(&id, sizeof(id), 1, file) != 1 || fwrite(data, 1, size, file) != size)
+        failures++;
+    if (file)
+        fclose(file);
+}
+
+static void check_record(struct sbt_reader *reader, const struct sbt_record *record,
+                         const char *folder)
 {
     const struct drm_ioctl *row = drm_ioctl_numbered(SBT_TYPE_CALL(record->type));
     struct sbt_value value;
@@ -85,6 +100,8 @@ static void check_record(struct sbt_reader *reader, const struct sbt_record *rec
     if (sbt_reader_value(reader, record, DRM_SLOT_COMMON, &value) == 1) {
         check_same(reader, row->into - 1u, value.data, value.size);
         check_damaged(reader, row->into - 1u, value.data, value.size);
+        if (folder)
+            write_seed(folder, row->id, value.data, value.size);
     }
     sbt_value_finish(&value);
 }
@@ -96,13 +113,13 @@ int main(int argc, char **argv)
     const struct sbt_record *record;
 
     drm_describe();
-    if (argc != 2 || sbt_reader_open(&reader, argv[1]) < 0 ||
+    if (argc < 2 || sbt_reader_open(&reader, argv[1]) < 0 ||
         sbt_cursor_create(&cursor, reader, NULL, 0) < 0) {
-        fprintf(stderr, "drm_hostile TRACE\n");
+        fprintf(stderr, "drm_hostile TRACE [FOLDER]\n");
         return 2;
     }
     while (sbt_cursor_next(cursor, &record) == 1)
-        check_record(reader, record);
+        check_record(reader, record, argc > 2 ? argv[2] : NULL);
     sbt_cursor_destroy(cursor);
     sbt_reader_destroy(reader);
     printf("%u values, %u of %u damaged ones refused\n", values, refused, values * DAMAGES);

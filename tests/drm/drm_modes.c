@@ -4,6 +4,7 @@
  */
 #include "tests/drm/drm_small.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -181,7 +182,19 @@ static void *storm_thread(void *argument)
     return NULL;
 }
 
-static void storm(int fd, unsigned count)
+static long resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long all = 0, resident = 0;
+
+    if (!file || fscanf(file, "%ld %ld", &all, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return resident * 4;
+}
+
+static void storm_once(int fd, unsigned count)
 {
     pthread_t threads[8];
     struct storm s = {fd, count / 8};
@@ -192,12 +205,48 @@ static void storm(int fd, unsigned count)
         pthread_join(threads[i], NULL);
 }
 
+/* Prints by how much memory has grown after the first fifth. */
+static void storm(int fd, unsigned count)
+{
+    long before;
+
+    storm_once(fd, count / 5);
+    before = resident_kib();
+    storm_once(fd, count - count / 5);
+    printf("grown %ld KiB\n", resident_kib() - before);
+}
+
 /* Longer than the recorder keeps anything to itself. */
 static void slow(int fd)
 {
     for (int i = 0; i < 12; i++) {
         cap(fd);
         usleep(150000);
+    }
+}
+
+static void cuda(void *driver, const char *name, unsigned long a, unsigned long b, unsigned long c)
+{
+    int (*function)(unsigned long, unsigned long, unsigned long) =
+        driver ? (int (*)(unsigned long, unsigned long, unsigned long))dlsym(driver, name) : NULL;
+
+    if (!function || function(a, b, c))
+        exit(3);
+}
+
+/* CUDA beside it, whose calls are where checkpoints are taken. */
+static void beside_cuda(int fd)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    unsigned long context = 0, memory = 0;
+
+    cuda(driver, "cuInit", 0, 0, 0);
+    cuda(driver, "cuCtxCreate_v2", (unsigned long)&context, 0, 0);
+    cuda(driver, "cuMemAlloc_v2", (unsigned long)&memory, 4096, 0);
+    for (int i = 0; i < 8; i++) {
+        cap(fd);
+        cuda(driver, "cuMemsetD32_v2", memory, 7, 16);
+        cuda(driver, "cuCtxSynchronize", 0, 0, 0);
     }
 }
 
@@ -222,11 +271,23 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(int fd);
-    } modes[] = {{"amdgpu", run_amdgpu}, {"i915", run_i915},           {"nouveau", run_nouveau},
-                 {"vgem", run_vgem},     {"virtgpu", run_virtgpu},     {"duplicates", duplicates},
-                 {"passed", passed},     {"forked", forked},           {"strange", strange},
-                 {"raw", raw},           {"interrupted", interrupted}, {"maps", maps},
-                 {"slow", slow},         {"nvidia", nvidia},           {"unsafe", unsafe},
+    } modes[] = {{"amdgpu", run_amdgpu},
+                 {"unfollowed", run_unfollowed},
+                 {"beside_cuda", beside_cuda},
+                 {"i915", run_i915},
+                 {"nouveau", run_nouveau},
+                 {"vgem", run_vgem},
+                 {"virtgpu", run_virtgpu},
+                 {"duplicates", duplicates},
+                 {"passed", passed},
+                 {"forked", forked},
+                 {"strange", strange},
+                 {"raw", raw},
+                 {"interrupted", interrupted},
+                 {"maps", maps},
+                 {"slow", slow},
+                 {"nvidia", nvidia},
+                 {"unsafe", unsafe},
                  {"unknown", unknown}};
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)

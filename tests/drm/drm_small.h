@@ -71,6 +71,7 @@ static inline uint64_t hash_of(const void *data, size_t size)
 /* drm_submits.c: one program a driver. */
 void run_amdgpu(int fd);
 void run_i915(int fd);
+void run_unfollowed(int fd);
 void run_nouveau(int fd);
 void run_vgem(int fd);
 void run_virtgpu(int fd);

@@ -101,6 +101,14 @@ static uint32_t i915_object(int fd, void **memory)
     return create.handle;
 }
 
+void run_unfollowed(int fd)
+{
+    void *memory;
+    struct drm_i915_gem_mmap map = {.handle = i915_object(fd, &memory), .size = SIZE};
+
+    MUST(fd, DRM_IOCTL_I915_GEM_MMAP, &map);
+}
+
 static void i915_batch(uint32_t *batch, uint64_t target, uint32_t value)
 {
     for (uint32_t i = 0; i < WORDS; i++, batch += 4) {

@@ -99,6 +99,8 @@ static int i915_ioctl(struct fake_file *file, int fd, uint32_t request, void *ar
     case DRM_IOCTL_I915_GEM_EXECBUFFER2:
     case DRM_IOCTL_I915_GEM_EXECBUFFER2_WR:
         return submit(file, argument);
+    case DRM_IOCTL_I915_GEM_MMAP: /* nothing is mapped: what is recorded is the question */
+        return fake_object_of(file, ((struct drm_i915_gem_mmap *)argument)->handle) ? 0 : -ENOENT;
     case DRM_IOCTL_I915_GEM_CREATE:
         return create(file, argument);
     case DRM_IOCTL_I915_GEM_MMAP_OFFSET:

@@ -157,6 +157,12 @@ static void test_join(void)
         {.pid = 77, .begin_ns = 295, .end_ns = 345},                      /* one of two */
         {.pid = 77, .ring = 2, .begin_ns = 395, .end_ns = 405},           /* on another ring */
         {.pid = 77, .ctx = 6, .seqno = 1, .begin_ns = 0, .end_ns = 1000}, /* taken already */
+        {.pid = 77,
+         .seqno = 7,
+         .begin_ns = 495,
+         .end_ns = 555}, /* of two, the one with this number */
+        {.pid = 77, .tid = 79, .begin_ns = 595, .end_ns = 605}, /* of another thread */
+        {.pid = 77, .tid = 78, .begin_ns = 595, .end_ns = 655}, /* the other one has no fence */
     };
     const size_t wanted[] = {1,
                              TSM_RING_JOIN_NONE,
@@ -164,17 +170,24 @@ static void test_join(void)
                              0,
                              TSM_RING_JOIN_NONE,
                              TSM_RING_JOIN_NONE,
-                             TSM_RING_JOIN_NONE};
-    size_t got[7];
+                             TSM_RING_JOIN_NONE,
+                             6,
+                             TSM_RING_JOIN_NONE,
+                             7};
+    size_t got[10];
 
     add(&m, GRTRACE_SUBMIT, 100, 5, 1);
     add(&m, GRTRACE_SUBMIT, 200, 6, 1);
     add(&m, GRTRACE_SUBMIT, 300, 5, 2);
     add(&m, GRTRACE_SUBMIT, 340, 5, 3);
     add(&m, GRTRACE_SUBMIT, 400, 5, 4);
+    add(&m, GRTRACE_SUBMIT, 500, 5, 6);
+    add(&m, GRTRACE_SUBMIT, 550, 5, 7);
+    add(&m, GRTRACE_SUBMIT, 600, 5, 8);
+    add(&m, GRTRACE_SUBMIT, 650, 5, TSM_JOB_SEQNO_COUNTED | 1);
     build(&jobs, &m);
-    CHECK_EQ_INT(tsm_ring_join(got, &jobs, submits, 7), 0);
-    for (size_t i = 0; i < 7; i++)
+    CHECK_EQ_INT(tsm_ring_join(got, &jobs, submits, 10), 0);
+    for (size_t i = 0; i < 10; i++)
         CHECK_EQ_INT(got[i], wanted[i]);
     tsm_ring_jobs_finish(&jobs);
 }

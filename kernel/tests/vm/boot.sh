@@ -4,10 +4,12 @@
 # run /test/SCRIPT in it. The serial line goes to stdout. Exit status: the script's, 99 when the
 # machine did not end by itself in time.
 # Usage: boot.sh KERNEL SCRIPT [-m MODULE]... [-l MODULE]... [-f FILE[:PLACE]]... [-a APPEND]
-#                [-- QEMU-OPTION...]
+#                [-r] [-o FOLDER] [-- QEMU-OPTION...]
 #   -m  a module: a name (with all that it needs) or a .ko file; loaded in this order
 #   -l  the same, but left to the script: /modules/later names the files, in order
 #   -f  a file, with the libraries that it needs; PLACE as in /test/PLACE
+#   -r  the script runs in the host's file system: what it writes there is gone afterwards
+#   -o  with -r: /out is this folder of the host's
 # TS_VM_CPUS (2), TS_VM_TIMEOUT (480 s) and TS_VM_THREADS (single; multi is no faster on two cores, and
 # with it QEMU 7.2 trips over code that patches itself) change the machine. TS_VM_STRIP=no keeps modules as they
 # are, with their signatures.
@@ -51,6 +53,8 @@ add_file() {
 }
 
 append=
+machine=(-m 512M)
+share=local,security_model=none
 while [ $# -gt 0 ]; do
     case $1 in
     -m | -l)
@@ -58,6 +62,14 @@ while [ $# -gt 0 ]; do
         case $2 in *.ko) add_module "$2" ;; *) add_named "$2" ;; esac ;;
     -f) add_file "$2" ;;
     -a) append=$2 ;;
+    -r)
+        list=order
+        for module in virtio_pci 9pnet_virtio 9p overlay; do add_named $module; done
+        mkdir "$root/host" "$root/over"
+        machine=(-m 1G -virtfs "$share,path=/,mount_tag=host,readonly=on,multidevs=remap")
+        shift
+        continue ;;
+    -o) mkdir "$root/out"; machine+=(-virtfs "$share,path=$2,mount_tag=out") ;;
     --) shift; break ;;
     esac
     shift 2
@@ -66,7 +78,7 @@ done
 trap 'rm -rf "$root" "$root.img"' EXIT
 
 status=0
-timeout "${TS_VM_TIMEOUT:-480}" qemu-system-x86_64 -accel "tcg,thread=${TS_VM_THREADS:-single}" -cpu qemu64 -M pc -smp "${TS_VM_CPUS:-2}" -m 512M \
+timeout "${TS_VM_TIMEOUT:-480}" qemu-system-x86_64 -accel "tcg,thread=${TS_VM_THREADS:-single}" -cpu qemu64 -M pc -smp "${TS_VM_CPUS:-2}" "${machine[@]}" \
     -kernel "$kernel/vmlinux" -initrd "$root.img" -nodefaults -display none -serial stdio -no-reboot \
     -device isa-debug-exit,iobase=0xf4,iosize=4 \
     -append "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check cryptomgr.notests $append" \

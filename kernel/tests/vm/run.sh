@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module, the mock driver and the test programs for Debian's kernel SERIES, and run all of
 # it in a virtual machine. Exit status 77 where kernel, emulator or compiler cannot be had.
-# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|merge|bpf|bpf_cost|bpf_locked|nvidia MESON-BUILD-FOLDER]
+# Usage: run.sh SERIES BUILD-FOLDER [suite|cost|virtio|tools|merge|bpf|bpf_cost|bpf_locked|nvidia|gl MESON-BUILD-FOLDER]
 # suite: the module; cost: its instructions; virtio: QEMU's virtio-gpu; tools: what user space makes of it;
 # merge: with what the CPUs did;
 # bpf: eBPF in place of the module, bpf_cost: its instructions,
 # bpf_locked: on a kernel that is locked down; nvidia: eBPF on a stand-in for NVIDIA's module
+# gl: programs of GL and of the screen on virtio-gpu, recorded and replayed
 set -euo pipefail
 series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -61,6 +62,22 @@ fi
 if [ "$what" = virtio ]; then
     exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m "$build/grtrace/grtrace.ko" \
         -l virtio-gpu -- -vga none -device virtio-gpu-pci
+fi
+if [ "$what" = gl ]; then
+    gl=$("$tests/vm/gl.sh") || exit $?
+    out=$(mktemp -d)
+    trap 'rm -rf "$out"' EXIT
+    files=(-f "$gl/bin/kmscube:kmscube" -o "$out")
+    for file in tools/tracesmith interpose/libts_capture.so tests/kernel/gl_frames tests/kernel/page_flips; do
+        files+=(-f "$4/$file:$file")
+    done
+    status=0
+    QEMU_MODULE_DIR=$gl/modules LD_LIBRARY_PATH=$gl/lib SDL_VIDEODRIVER=x11 xvfb-run -a -s "-screen 0 640x480x24" \
+        "$tests/vm/boot.sh" "$kernel" "$tests/gl.sh" -r -m drm -m virtio-gpu -m "$build/grtrace/grtrace.ko" \
+        "${files[@]}" -a drm_kms_helper.fbdev_emulation=0 -- -vga none -device virtio-gpu-gl-pci \
+        -display sdl,gl=on -trace 'virtio_gpu_fence_*' -msg timestamp=on -D "$out/qemu.log" || status=$?
+    sh "$tests/gl_host.sh" "$4/tools/tracesmith" "$out" || status=1
+    exit $status
 fi
 files=(-f "$tests/test_life.sh")
 for program in "$build"/tests/test_*.c; do files+=(-f "${program%.c}"); done
