@@ -54,6 +54,6 @@ TS_EMU_NOOP=1 plain formats >noop.out
 TS_CHECKSUM=command record c.sbt formats >record.out
 cmp plain.out record.out || fail "formats: checksums changed the output"
 status 0 replay c.sbt
-"$TEST_PROGRAMS/edit_trace" c.sbt d.sbt cuMemcpy2DAsync_v2 1 77
-status 1 replay d.sbt
+"$TEST_PROGRAMS/edit_trace" c.sbt e.sbt cuMemcpy2DAsync_v2 1 77
+status 1 replay e.sbt
 grep -q 'buffer  *0x8000010000000000, 1024 bytes' out || fail "not the array of blocks: $(cat out)"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 -- arrays of odd formats, each read texel by texel and downloaded:
  * blocks, also by a view and with levels, packed ones, planes. */
+#include <stdbool.h>
+
 #include "tests/programs/program.h"
 
 enum { SIDE = 32, TEXELS = SIDE * SIDE };
