@@ -46,6 +46,7 @@ static void show(const char *what, CUstream stream)
 static void between_streams(void)
 {
     CU(cuMemsetD32_v2(flag, 0, 2));
+    CU(cuCtxSynchronize()); /* these streams do not wait for it by themselves */
     CU(cuStreamWaitValue32_v2(two, flag, 1, CU_STREAM_WAIT_VALUE_GEQ));
     send_step(two);
     send_fill(one, 17);
