@@ -483,7 +483,8 @@ static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t f
 }
 
 /* What write() records is also `writer`'s. */
-static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const struct tsm_box *),
+static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *,
+                                     const struct tsm_box *),
                        const struct tsm_box *box, struct tsm_running writer)
 {
     struct tsm_session *s = tsm_session_current();

@@ -109,9 +109,9 @@ static void defer(struct tsm_call *call, const struct tsm_box *box, bool complet
         tsm_session_unmodelled("more than 64 readbacks of one call", false);
         return;
     }
-    scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
-        *box, tsm_stream_number(call->stream), call->position, complete || !call->stream,
-        is_silent};
+    scratch->deferred[scratch->deferred_count++] =
+        (struct tsm_deferred){*box, tsm_stream_number(call->stream), call->position,
+                              complete || !call->stream, is_silent};
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)

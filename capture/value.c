@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values in host memory that the device waits for. A command that writes such a value is in the trace,
- * and so is what the program changed before a command; but a program may also write it while it waits
- * for the GPU, and send nothing more. Then the value that the wait was for is recorded when the wait is
- * known to be over.
+ * Values in host memory that the device waits for. A command that writes such a value is in the
+ * trace, and so is what the program changed before a command; but a program may also write it while
+ * it waits for the GPU, and send nothing more. Then the value that the wait was for is recorded
+ * when the wait is known to be over.
  */
 #include "capture/session.h"
 
@@ -41,7 +41,7 @@ static bool passes(const struct tsm_value *v, uint64_t now)
     case TSM_VALUE_AND:
         return (now & v->value) != 0;
     case TSM_VALUE_NOR:
-        return v->size == 8 ? ~(now | v->value) != 0 : (uint32_t)~(now | v->value) != 0;
+        return v->size == 8 ? ~(now | v->value) != 0 : (uint32_t) ~(now | v->value) != 0;
     }
     return false;
 }
@@ -52,7 +52,8 @@ static uint64_t passing(const struct tsm_value *v)
     return v->test == TSM_VALUE_NOR ? ~v->value : v->value;
 }
 
-/* ---- the lists, under the lock ---------------------------------------------------------------- */
+/* ---- the lists, under the lock ----------------------------------------------------------------
+ */
 
 static void remove_awaited(uint32_t at)
 {
@@ -82,8 +83,8 @@ static void note_written(const struct tsm_call *call, const struct tsm_value *va
             remove_awaited(i);
 }
 
-/* What the device itself has written before, on the same stream and other than it waits for, is there
- * until the program answers. */
+/* What the device itself has written before, on the same stream and other than it waits for, is
+ * there until the program answers. */
 static void note_awaited(const struct tsm_call *call, const struct tsm_value *value)
 {
     const struct written *there = find_written(value->address);
@@ -101,7 +102,8 @@ static void note_awaited(const struct tsm_call *call, const struct tsm_value *va
     __atomic_store_n(&awaited_count, awaited_count + 1, __ATOMIC_RELEASE);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------
+ */
 
 static bool is_followed(const struct tsm_call *call, const struct tsm_value *value)
 {

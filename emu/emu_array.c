@@ -91,8 +91,7 @@ static bool is_channel_count(unsigned given, unsigned own)
 /* Blocks lie in two dimensions, and nothing can be written into one of their texels. */
 static bool fits_blocks(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
-    return d->Height &&
-           !(d->Flags & (CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_DEPTH_TEXTURE));
+    return d->Height && !(d->Flags & (CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_DEPTH_TEXTURE));
 }
 
 CUresult emu_array_init(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *d, CUdevice device,

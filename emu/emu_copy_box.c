@@ -156,7 +156,8 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool 
 {
     CUcontext context;
     CUDA_MEMCPY3D plain;
-    CUresult result = c ? emu_context_resolve(&context, c->srcContext) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    CUresult result =
+        c ? emu_context_resolve(&context, c->srcContext) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         result = emu_context_resolve(&context, c->dstContext);

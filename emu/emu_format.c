@@ -72,7 +72,8 @@ const struct emu_planes *emu_planes_find(CUarray_format format)
     return NULL;
 }
 
-bool emu_view_format(CUresourceViewFormat format, enum ptx_channel *channel, unsigned *channel_count)
+bool emu_view_format(CUresourceViewFormat format, enum ptx_channel *channel,
+                     unsigned *channel_count)
 {
     static const uint8_t channels[] = {PTX_CHANNEL_U8,  PTX_CHANNEL_S8,  PTX_CHANNEL_U16,
                                        PTX_CHANNEL_S16, PTX_CHANNEL_U32, PTX_CHANNEL_S32,

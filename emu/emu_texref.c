@@ -109,7 +109,8 @@ static CUresult reference_of(struct reference **out, CUmodule module, const char
 CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
 {
     struct reference *r;
-    CUresult result = pTexRef ? reference_of(&r, hmod, name, false) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    CUresult result =
+        pTexRef ? reference_of(&r, hmod, name, false) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         *pTexRef = (CUtexref)(void *)r;
@@ -119,7 +120,8 @@ CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
 CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name)
 {
     struct reference *r;
-    CUresult result = pSurfRef ? reference_of(&r, hmod, name, true) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    CUresult result =
+        pSurfRef ? reference_of(&r, hmod, name, true) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         *pSurfRef = (CUsurfref)(void *)r;

@@ -19,14 +19,13 @@ static void add_level(struct ptx_image *out, const struct CUarray_st *a)
 {
     bool is_volume = out->dimensions == 3;
 
-    out->levels[out->level_count++] =
-        (struct ptx_mip_level){.address = a->address,
-                               .pitch = a->pitch,
-                               .slice = a->pitch * a->rows,
-                               .width = (uint32_t)a->description.Width,
-                               .height =
-                                   a->description.Height ? (uint32_t)a->description.Height : 1,
-                               .depth = is_volume ? (uint32_t)a->slices : 1};
+    out->levels[out->level_count++] = (struct ptx_mip_level){
+        .address = a->address,
+        .pitch = a->pitch,
+        .slice = a->pitch * a->rows,
+        .width = (uint32_t)a->description.Width,
+        .height = a->description.Height ? (uint32_t)a->description.Height : 1,
+        .depth = is_volume ? (uint32_t)a->slices : 1};
 }
 
 static void describe_array(struct ptx_image *out, const struct CUarray_st *a)
@@ -186,8 +185,8 @@ static CUresult use_texture(struct ptx_image *out, const CUDA_TEXTURE_DESC *t)
 
 /* ---- views ---- */
 
-/* Another name for the same bytes; blocks are seen in place of texels of 32-bit integers, so the image
- * becomes four times as wide and high. */
+/* Another name for the same bytes; blocks are seen in place of texels of 32-bit integers, so the
+ * image becomes four times as wide and high. */
 static CUresult use_view_format(struct ptx_image *out, CUresourceViewFormat format)
 {
     unsigned side = ptx_element_side((enum ptx_channel)out->channel), channel_count;

@@ -100,7 +100,8 @@ static bool take_geometry(struct ptx_parser *p, struct ptx_texel_place *place)
     return ptx_unsupported(p);
 }
 
-/* The layer comes first, then the number of a sample; vectors are filled up to 2 or 4 elements, before PTX 2.0 always to 4. */
+/* The layer comes first, then the number of a sample; vectors are filled up to 2 or 4 elements,
+ * before PTX 2.0 always to 4. */
 static bool parse_place(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type,
                         struct ptx_texel_place *place)
 {
@@ -260,8 +261,8 @@ static bool decode_tld4(struct ptx_parser *p, const struct ptx_row *row)
     if (!f)
         return false;
     if (component < 0 || !take_geometry(p, &f->place) || f->place.dimensions == 1 ||
-        f->place.has_samples ||
-        (f->place.dimensions == 3 && !f->place.is_cube) || !ptx_take(p, MOD_v4))
+        f->place.has_samples || (f->place.dimensions == 3 && !f->place.is_cube) ||
+        !ptx_take(p, MOD_v4))
         return ptx_unsupported(p);
     f->is_gather = true;
     f->component = (uint8_t)component;

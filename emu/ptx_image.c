@@ -187,8 +187,7 @@ static double from_srgb(double v)
 static bool is_color(enum ptx_channel channel)
 {
     return channel == PTX_CHANNEL_U8 || channel == PTX_CHANNEL_UNORM8 ||
-           channel == PTX_CHANNEL_BC7 ||
-           (channel >= PTX_CHANNEL_BC1 && channel <= PTX_CHANNEL_BC3);
+           channel == PTX_CHANNEL_BC7 || (channel >= PTX_CHANNEL_BC1 && channel <= PTX_CHANNEL_BC3);
 }
 
 static void load_packed(const uint8_t *texel, double out[4])
@@ -239,19 +238,30 @@ void ptx_texel_load(const struct ptx_image *image, const void *element, unsigned
 static uint32_t type_number(const struct ptx_image *image)
 {
     static const uint16_t numbers[] = {
-        [PTX_CHANNEL_SNORM8] = 0x10d0, [PTX_CHANNEL_SNORM16] = 0x10d1,
-        [PTX_CHANNEL_UNORM8] = 0x10d2, [PTX_CHANNEL_UNORM16] = 0x10d3,
-        [PTX_CHANNEL_S8] = 0x10d7,     [PTX_CHANNEL_S16] = 0x10d8,
-        [PTX_CHANNEL_S32] = 0x10d9,    [PTX_CHANNEL_U8] = 0x10da,
-        [PTX_CHANNEL_U16] = 0x10db,    [PTX_CHANNEL_U32] = 0x10dc,
-        [PTX_CHANNEL_F16] = 0x10dd,    [PTX_CHANNEL_F32] = 0x10de,
+        [PTX_CHANNEL_SNORM8] = 0x10d0,
+        [PTX_CHANNEL_SNORM16] = 0x10d1,
+        [PTX_CHANNEL_UNORM8] = 0x10d2,
+        [PTX_CHANNEL_UNORM16] = 0x10d3,
+        [PTX_CHANNEL_S8] = 0x10d7,
+        [PTX_CHANNEL_S16] = 0x10d8,
+        [PTX_CHANNEL_S32] = 0x10d9,
+        [PTX_CHANNEL_U8] = 0x10da,
+        [PTX_CHANNEL_U16] = 0x10db,
+        [PTX_CHANNEL_U32] = 0x10dc,
+        [PTX_CHANNEL_F16] = 0x10dd,
+        [PTX_CHANNEL_F32] = 0x10de,
         [PTX_CHANNEL_UNORM10_2] = 0x10e0,
         /* For blocks there is none: that of what they give. */
-        [PTX_CHANNEL_BC1] = 0x10d2,       [PTX_CHANNEL_BC2] = 0x10d2,
-        [PTX_CHANNEL_BC3] = 0x10d2,       [PTX_CHANNEL_BC4_UNORM] = 0x10d2,
-        [PTX_CHANNEL_BC4_SNORM] = 0x10d0, [PTX_CHANNEL_BC5_UNORM] = 0x10d2,
-        [PTX_CHANNEL_BC5_SNORM] = 0x10d0, [PTX_CHANNEL_BC6H_UF16] = 0x10dd,
-        [PTX_CHANNEL_BC6H_SF16] = 0x10dd, [PTX_CHANNEL_BC7] = 0x10d2,
+        [PTX_CHANNEL_BC1] = 0x10d2,
+        [PTX_CHANNEL_BC2] = 0x10d2,
+        [PTX_CHANNEL_BC3] = 0x10d2,
+        [PTX_CHANNEL_BC4_UNORM] = 0x10d2,
+        [PTX_CHANNEL_BC4_SNORM] = 0x10d0,
+        [PTX_CHANNEL_BC5_UNORM] = 0x10d2,
+        [PTX_CHANNEL_BC5_SNORM] = 0x10d0,
+        [PTX_CHANNEL_BC6H_UF16] = 0x10dd,
+        [PTX_CHANNEL_BC6H_SF16] = 0x10dd,
+        [PTX_CHANNEL_BC7] = 0x10d2,
     };
     static const uint8_t promoted[] = {
         [PTX_CHANNEL_U8] = PTX_CHANNEL_UNORM8,

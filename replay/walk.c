@@ -272,8 +272,8 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
-/* Does a stream wait for something that is not sent yet? Others may wait for that stream, so none can be
- * waited for. */
+/* Does a stream wait for something that is not sent yet? Others may wait for that stream, so none
+ * can be waited for. */
 static bool any_may_stay(const struct tsm_replay *p)
 {
     for (uint32_t i = 0; i < p->order.track_count; i++)

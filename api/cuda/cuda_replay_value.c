@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replay of waits for and writes of values in memory: sent as they were, to the addresses of this replay.
+ * Replay of waits for and writes of values in memory: sent as they were, to the addresses of this
+ * replay.
  */
 #include "api/cuda/cuda_replay_state.h"
 

@@ -126,8 +126,7 @@ static void show(struct shown *shown, const CUgraphNodeParams *p)
 /* Is such a node left out of replay? */
 static bool is_unmodelled(CUgraphNodeType type)
 {
-    return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL ||
-           type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
+    return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL || type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
 }
 
 /* Fields function to arguments. */

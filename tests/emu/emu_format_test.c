@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Formats of arrays beyond plain components: packed, of planes, and block-compressed with values worked
- * out by hand (tests/vulkan/vk_blocks.c compares with another decoder); views; multisampled geometry.
+ * Formats of arrays beyond plain components: packed, of planes, and block-compressed with values
+ * worked out by hand (tests/vulkan/vk_blocks.c compares with another decoder); views; multisampled
+ * geometry.
  */
 #include <math.h>
 
@@ -14,8 +15,8 @@ static CUmodule module;
 static CUdeviceptr in, out;
 static float points[POINTS][16], got[POINTS][4];
 
-static CUarray make(CUarray_format format, size_t width, size_t height, size_t depth, unsigned channels,
-                    unsigned flags)
+static CUarray make(CUarray_format format, size_t width, size_t height, size_t depth,
+                    unsigned channels, unsigned flags)
 {
     CUDA_ARRAY3D_DESCRIPTOR d = {width, height, depth, format, channels, flags};
     CUarray array = NULL;
@@ -121,7 +122,8 @@ static void test_colors(void)
     OK(cuArrayDestroy(array));
 }
 
-/* A hole, and sRGB by the format: the middle of red and blue is half of each, before it is made linear. */
+/* A hole, and sRGB by the format: the middle of red and blue is half of each, before it is made
+ * linear. */
 static void test_hole(void)
 {
     const double half = pow((0.5 + 0.055) / 1.055, 2.4);

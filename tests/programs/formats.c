@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0 -- arrays of odd formats, each read texel by texel and downloaded:
- * blocks, also by a view and with levels, packed ones, planes. */
+/* SPDX-License-Identifier: Apache-2.0 -- arrays of odd formats, each read texel by texel and
+ * downloaded: blocks, also by a view and with levels, packed ones, planes. */
 #include <stdbool.h>
 
 #include "tests/programs/program.h"
@@ -40,12 +40,18 @@ static void show(const char *what, const CUDA_RESOURCE_DESC *r, const CUDA_RESOU
 static void move(CUarray array, bool is_up, size_t width, size_t height)
 {
     static uint8_t bytes[sizeof(image)];
-    CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = image,
-                        .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = array,
-                        .WidthInBytes = width, .Height = height};
-    CUDA_MEMCPY2D down = {.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array,
-                          .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = bytes,
-                          .WidthInBytes = width, .Height = height};
+    CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = image,
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = array,
+                        .WidthInBytes = width,
+                        .Height = height};
+    CUDA_MEMCPY2D down = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .srcArray = array,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = bytes,
+                          .WidthInBytes = width,
+                          .Height = height};
 
     if (is_up) {
         CU(cuMemcpy2DAsync_v2(&up, NULL));
@@ -58,8 +64,10 @@ static void move(CUarray array, bool is_up, size_t width, size_t height)
 static void from_array(const char *what, CUarray_format format, unsigned channels, size_t width,
                        size_t height, const CUDA_RESOURCE_VIEW_DESC *view)
 {
-    CUDA_ARRAY3D_DESCRIPTOR d = {.Width = view ? SIDE / 4 : SIDE, .Height = view ? SIDE / 4 : SIDE,
-                                 .Format = format, .NumChannels = channels};
+    CUDA_ARRAY3D_DESCRIPTOR d = {.Width = view ? SIDE / 4 : SIDE,
+                                 .Height = view ? SIDE / 4 : SIDE,
+                                 .Format = format,
+                                 .NumChannels = channels};
     CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY};
 
     CU(cuArray3DCreate_v2(&r.res.array.hArray, &d));
@@ -71,8 +79,8 @@ static void from_array(const char *what, CUarray_format format, unsigned channel
 
 static void from_levels(void)
 {
-    CUDA_ARRAY3D_DESCRIPTOR d = {.Width = SIDE, .Height = SIDE, .Format = CU_AD_FORMAT_BC3_UNORM_SRGB,
-                                 .NumChannels = 4};
+    CUDA_ARRAY3D_DESCRIPTOR d = {
+        .Width = SIDE, .Height = SIDE, .Format = CU_AD_FORMAT_BC3_UNORM_SRGB, .NumChannels = 4};
     CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
     CUarray level;
 
@@ -87,8 +95,8 @@ static void from_levels(void)
 
 static void from_planes(void)
 {
-    CUDA_ARRAY3D_DESCRIPTOR d = {.Width = SIDE, .Height = SIDE, .Format = CU_AD_FORMAT_NV12,
-                                 .NumChannels = 3};
+    CUDA_ARRAY3D_DESCRIPTOR d = {
+        .Width = SIDE, .Height = SIDE, .Format = CU_AD_FORMAT_NV12, .NumChannels = 3};
     CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY};
     CUarray whole;
 
@@ -104,8 +112,8 @@ static void from_planes(void)
 
 int main(void)
 {
-    const CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_SIGNED_BC6H,
-                                          .width = SIDE, .height = SIDE};
+    const CUDA_RESOURCE_VIEW_DESC view = {
+        .format = CU_RES_VIEW_FORMAT_SIGNED_BC6H, .width = SIDE, .height = SIDE};
     CUcontext context;
     CUmodule kernels = program_begin(&context);
 

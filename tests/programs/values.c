@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams that wait for values in memory: written by another stream, by the program, by the program while it
- * waits for the GPU, back and forth; in batches, and in graphs.
+ * Streams that wait for values in memory: written by another stream, by the program, by the program
+ * while it waits for the GPU, back and forth; in batches, and in graphs.
  */
 #include "tests/programs/program.h"
 
@@ -10,7 +10,7 @@
 enum { COUNT = 1000 };
 
 static CUstream one, two;
-static CUdeviceptr data, flag; /* the flag: 64 bits of the device */
+static CUdeviceptr data, flag;  /* the flag: 64 bits of the device */
 static volatile uint32_t *word; /* ... of the program, which the device reads */
 static CUdeviceptr word_there;
 static CUfunction fill, mix;
@@ -93,7 +93,8 @@ static void back_and_forth(void)
     *word = 0;
     for (unsigned i = 0; i < 3; i++) {
         CUstreamBatchMemOpParams wait = {
-            .waitValue = {CU_STREAM_MEM_OP_WAIT_VALUE_32, word_there, {1}, CU_STREAM_WAIT_VALUE_EQ, 0}};
+            .waitValue = {
+                CU_STREAM_MEM_OP_WAIT_VALUE_32, word_there, {1}, CU_STREAM_WAIT_VALUE_EQ, 0}};
         CUstreamBatchMemOpParams write = {
             .writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_32, word_there, {0}, 0, 0}};
         CU(cuStreamBatchMemOp_v2(one, 1, &wait, 0));
@@ -112,8 +113,13 @@ static CUgraph make_graph(CUgraphNode *node, CUstreamBatchMemOpParams *wait, CUc
     CUDA_BATCH_MEM_OP_NODE_PARAMS values = {context, 1, wait, 0};
     int count = COUNT, rounds = 3;
     void *arguments[] = {&count, &rounds, &data};
-    CUDA_KERNEL_NODE_PARAMS_v1 kernel = {.func = mix, .gridDimX = 4, .gridDimY = 1, .gridDimZ = 1,
-                                         .blockDimX = 256, .blockDimY = 1, .blockDimZ = 1,
+    CUDA_KERNEL_NODE_PARAMS_v1 kernel = {.func = mix,
+                                         .gridDimX = 4,
+                                         .gridDimY = 1,
+                                         .gridDimZ = 1,
+                                         .blockDimX = 256,
+                                         .blockDimY = 1,
+                                         .blockDimZ = 1,
                                          .kernelParams = arguments};
     CUgraphNode step;
     CUgraph graph;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Block-compressed textures of the software GPU, texel by texel, against Debian's Vulkan driver: the same
- * random blocks, which that driver decodes when it copies an image into one of floats. BC6H and BC7 are
- * exact; of the others Mesa cuts ends and sums to bytes.
+ * Block-compressed textures of the software GPU, texel by texel, against Debian's Vulkan driver:
+ * the same random blocks, which that driver decodes when it copies an image into one of floats.
+ * BC6H and BC7 are exact; of the others Mesa cuts ends and sums to bytes.
  */
 #include "tests/vulkan/vk_small.h"
 
@@ -43,7 +43,8 @@ static void fill_blocks(uint32_t seed)
         seed = seed * 1664525u + 1013904223u;
         blocks[i] = (uint8_t)(seed >> 24);
     }
-    /* All modes of BC7 are as frequent, for they stand in the lowest bit that is set; one is none. */
+    /* All modes of BC7 are as frequent, for they stand in the lowest bit that is set; one is none.
+     */
     for (unsigned i = 0; i < BLOCKS; i++)
         blocks[i * 16] = (uint8_t)(blocks[i * 16] << i % 9);
 }
@@ -70,15 +71,15 @@ static VkDeviceMemory make_memory(const struct small *s, VkMemoryRequirements r)
 
 static VkImage make_image(const struct small *s, VkFormat format, VkDeviceMemory *memory)
 {
-    VkImageCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-        .imageType = VK_IMAGE_TYPE_2D,
-        .format = format,
-        .extent = {SIDE, SIDE, 1},
-        .mipLevels = 1,
-        .arrayLayers = 1,
-        .samples = VK_SAMPLE_COUNT_1_BIT,
-        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = VK_IMAGE_TYPE_2D,
+                              .format = format,
+                              .extent = {SIDE, SIDE, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 1,
+                              .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                       VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     VkMemoryRequirements r;
     VkImage image;
 
@@ -91,10 +92,10 @@ static VkImage make_image(const struct small *s, VkFormat format, VkDeviceMemory
 
 static VkBuffer make_buffer(const struct small *s, size_t size, VkDeviceMemory *memory, void **map)
 {
-    VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-        .size = size,
-        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = size,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryRequirements r;
     VkBuffer buffer;
 
