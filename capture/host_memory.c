@@ -115,7 +115,7 @@ static void write_seen(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
                        uint64_t from, uint64_t to)
 {
     if (from < to)
-        tsm_values_seen(from, h->bytes + (from - base), to - from);
+        tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
     write_span(lane, h, base, from, to);
 }
 
@@ -482,10 +482,9 @@ static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t f
     write_run(lane, h, from, from, to);
 }
 
-/* What write() records is also `writer`'s. */
-static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *,
-                                     const struct tsm_box *),
-                       const struct tsm_box *box, struct tsm_running writer)
+/* What write() records of `what` is also `writer`'s. */
+static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const void *what),
+                       const void *what, struct tsm_running writer)
 {
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
@@ -498,7 +497,7 @@ static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *,
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
         add_writer(s->hostmem, writer);
-        write(lane, s->hostmem, box);
+        write(lane, s->hostmem, what);
         remove_writer(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
     }
@@ -506,8 +505,9 @@ static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *,
     errno = saved_errno;
 }
 
-static void write_blocks(struct tsm_lane *lane, struct tsm_hostmem *h, const struct tsm_box *box)
+static void write_box(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
 {
+    const struct tsm_box *box = what;
     const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
 
     for (uint64_t at = start; at < end; at += BLOCK_SIZE)
@@ -516,25 +516,21 @@ static void write_blocks(struct tsm_lane *lane, struct tsm_hostmem *h, const str
 
 void tsm_hostmem_write(const struct tsm_box *box)
 {
-    write_then(write_blocks, box, (struct tsm_running){SBT_STREAM_NONE, 0});
+    write_then(write_box, box, (struct tsm_running){SBT_STREAM_NONE, 0});
 }
 
-/* A box of one row has no use for a pitch: the bytes are there. */
-static void write_value(struct tsm_lane *lane, struct tsm_hostmem *h, const struct tsm_box *box)
+static void write_value(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
 {
-    uint64_t address = (uint64_t)(uintptr_t)box->data;
+    const struct tsm_value *value = what;
 
-    memcpy(h->block, &box->pitch, box->width);
+    memcpy(h->block, &value->value, value->size);
     h->bytes = h->block;
-    write_span(lane, h, address, address, address + box->width);
+    write_span(lane, h, value->address, value->address, value->address + value->size);
 }
 
-void tsm_hostmem_value(uint64_t address, const void *bytes, uint32_t size, struct tsm_running after)
+void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
 {
-    struct tsm_box box = {.data = (const void *)(uintptr_t)address, .width = size};
-
-    memcpy(&box.pitch, bytes, size);
-    write_then(write_value, &box, after);
+    write_then(write_value, value, after);
 }
 
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)

@@ -110,6 +110,7 @@ struct tsm_session {
     struct tsm_streams *streams;
     struct tsm_readbacks *readbacks;
     struct tsm_hostmem *hostmem;
+    struct tsm_values *values;
     struct tsm_filter *filter;
     struct tsm_notes *notes;
     struct tsm_mappings *mappings;
@@ -307,7 +308,8 @@ struct tsm_hostmem *tsm_hostmem_create(void);
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box);
 
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
-void tsm_values_seen(uint64_t from, const uint8_t *bytes, uint64_t size);
+void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);
+struct tsm_values *tsm_values_create(void);
 
 /* Each range of tracked host memory; false when `visit` gave false. */
 bool tsm_hostmem_each(struct tsm_session *session,
@@ -335,9 +337,9 @@ struct tsm_running {
     uint64_t position;
 };
 
-/* capture/host_memory.c: the program wrote `size` bytes, at most 8, at that address; when the command
- * `after` had run, or (SBT_STREAM_NONE) at any time before now. */
-void tsm_hostmem_value(uint64_t address, const void *bytes, uint32_t size, struct tsm_running after);
+/* capture/host_memory.c: the program wrote that value; when the command `after` had run, or
+ * (SBT_STREAM_NONE) at any time before now. */
+void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after);
 uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
                            const struct tsm_running *running, uint32_t running_count,
                            struct tsm_gap gaps[TSM_GAP_COUNT_MAX]);
