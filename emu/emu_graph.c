@@ -278,8 +278,8 @@ static bool may_wait(CUgraphNode node)
     return false;
 }
 
-/* Nodes run one after another: one that waits for what a parallel branch writes comes behind all that
- * can go on without it. */
+/* Nodes run one after another: one that waits for what a parallel branch writes comes behind all
+ * that can go on without it. */
 static size_t chosen(const CUgraphNode *ready, size_t count, uint64_t *random)
 {
     size_t at = choose(count, random);

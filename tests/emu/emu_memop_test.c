@@ -24,9 +24,8 @@ static void test_branches(CUcontext context, CUstream stream, CUdeviceptr flag)
                                                    .address = flag,
                                                    .value = 77,
                                                    .flags = CU_STREAM_WAIT_VALUE_EQ}};
-    CUstreamBatchMemOpParams write = {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
-                                                     .address = flag,
-                                                     .value = 77}};
+    CUstreamBatchMemOpParams write = {
+        .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = flag, .value = 77}};
     CUDA_BATCH_MEM_OP_NODE_PARAMS first = {context, 1, &wait, 0}, second = {context, 1, &write, 0};
     CUgraphNode node;
     CUgraphExec exec;
