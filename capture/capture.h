@@ -264,6 +264,38 @@ void tsm_hostmem_publish(void);
  * a command that follows reads it there. For memory that is not tracked. */
 void tsm_hostmem_write(const struct tsm_box *box);
 
+/* ---- values that the device waits for -------------------------------------------------------- */
+
+enum tsm_value_test {
+    TSM_VALUE_GEQ, /* cyclic: the difference as a signed number is not negative */
+    TSM_VALUE_EQ,
+    TSM_VALUE_AND, /* a bit in common */
+    TSM_VALUE_NOR, /* a bit that both lack */
+};
+struct tsm_value {
+    uint64_t address;
+    uint64_t value;
+    uint32_t size; /* 4 or 8 */
+    enum tsm_value_test test;
+};
+
+/* `call` makes its stream wait until tracked host memory passes the test. When the stream is known to
+ * be complete and no record says how such a value came there, it was the program: a HOST_WRITE is
+ * recorded then. Nothing for other memory. */
+void tsm_value_awaited(const struct tsm_call *call, const struct tsm_value *value);
+
+/* `call` writes the value when its turn comes: until then the bytes are the device's, and what waits for
+ * it waits for no host. */
+void tsm_value_written(struct tsm_call *call, const struct tsm_value *value);
+
+/* The program is about to wait for the GPU, which may wait for what the program has written: records
+ * changes of host memory, if any value is awaited. */
+void tsm_values_publish(void);
+
+/* What was sent to `stream` (NULL: to all) up to `position` is complete. To be called before the record
+ * of the call that shows it takes its place in the trace. */
+void tsm_values_settle(const struct tsm_stream *stream, uint64_t position);
+
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
 /* Does the program run, but its commands are not recorded yet? The next call may take the checkpoint

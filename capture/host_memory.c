@@ -111,6 +111,14 @@ static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
     }
 }
 
+static void write_seen(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
+                       uint64_t from, uint64_t to)
+{
+    if (from < to)
+        tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
+    write_span(lane, h, base, from, to);
+}
+
 /* The same without the bytes that belong to the device. */
 static void write_run(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
                       uint64_t from, uint64_t to)
@@ -119,10 +127,10 @@ static void write_run(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64
         const struct tsm_gap *gap = &h->gaps[i];
         if (gap->end <= from)
             continue;
-        write_span(lane, h, base, from, gap->start < to ? gap->start : to);
+        write_seen(lane, h, base, from, gap->start < to ? gap->start : to);
         from = gap->end;
     }
-    write_span(lane, h, base, from, to);
+    write_seen(lane, h, base, from, to);
 }
 
 /* Blank what is not this range's, or belongs to the device: neither counts as a change. */
@@ -474,10 +482,10 @@ static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t f
     write_run(lane, h, from, from, to);
 }
 
-void tsm_hostmem_write(const struct tsm_box *box)
+/* What write() records of `what` is also `writer`'s. */
+static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const void *what),
+                       const void *what, struct tsm_running writer)
 {
-    const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
-    const struct tsm_running thread = {SBT_STREAM_NONE, 0};
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
     int saved_errno = errno;
@@ -488,14 +496,41 @@ void tsm_hostmem_write(const struct tsm_box *box)
     lane = tsm_thread_lane(s);
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
-        add_writer(s->hostmem, thread);
-        for (uint64_t at = start; at < end; at += BLOCK_SIZE)
-            write_block(lane, s->hostmem, at, end - at < BLOCK_SIZE ? end : at + BLOCK_SIZE);
-        remove_writer(s->hostmem, thread);
+        add_writer(s->hostmem, writer);
+        write(lane, s->hostmem, what);
+        remove_writer(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
     }
     tsm_inside_leave();
     errno = saved_errno;
+}
+
+static void write_box(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
+{
+    const struct tsm_box *box = what;
+    const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
+
+    for (uint64_t at = start; at < end; at += BLOCK_SIZE)
+        write_block(lane, h, at, end - at < BLOCK_SIZE ? end : at + BLOCK_SIZE);
+}
+
+void tsm_hostmem_write(const struct tsm_box *box)
+{
+    write_then(write_box, box, (struct tsm_running){SBT_STREAM_NONE, 0});
+}
+
+static void write_value(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
+{
+    const struct tsm_value *value = what;
+
+    memcpy(h->block, &value->value, value->size);
+    h->bytes = h->block;
+    write_span(lane, h, value->address, value->address, value->address + value->size);
+}
+
+void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
+{
+    write_then(write_value, value, after);
 }
 
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)

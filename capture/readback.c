@@ -18,6 +18,7 @@ struct pending {
     struct tsm_stream *stream;
     uint64_t position;
     uint64_t ticks; /* end of the call that sent it */
+    bool is_silent;
 };
 
 struct tsm_readbacks {
@@ -103,14 +104,14 @@ static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct
     count = r->count - full;
     if (full)
         memmove(r->all, r->all + 1, count * sizeof(*r->all));
-    r->all[count] = (struct pending){d->box, stream, d->position, ticks};
+    r->all[count] = (struct pending){d->box, stream, d->position, ticks, d->is_silent};
     set_count(r, count + 1);
     tsm_lock_give(&r->lock);
     if (full)
         tsm_session_unmodelled("more than 4096 readbacks pending", false);
 }
 
-void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
+static void defer(struct tsm_call *call, const struct tsm_box *box, bool complete, bool is_silent)
 {
     struct tsm_scratch *scratch = call->lane->scratch;
 
@@ -120,8 +121,20 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
         tsm_session_unmodelled("more than 64 readbacks of one call", false);
         return;
     }
-    scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
-        *box, tsm_stream_number(call->stream), call->position, complete || !call->stream};
+    scratch->deferred[scratch->deferred_count++] =
+        (struct tsm_deferred){*box, tsm_stream_number(call->stream), call->position,
+                              complete || !call->stream, is_silent};
+}
+
+void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
+{
+    defer(call, box, complete, false);
+}
+
+void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box)
+{
+    if (call->stream)
+        defer(call, box, false, true);
 }
 
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
@@ -222,7 +235,8 @@ static void write_complete(struct tsm_session *s)
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
     while (lane && take_complete(s->readbacks, &p)) {
-        write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
+        if (!p.is_silent)
+            write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
         tsm_scratch_clear(lane);
     }
     tsm_inside_leave();

@@ -181,11 +181,13 @@ static bool make_tables(struct tsm_session *s)
     s->streams = tsm_streams_create();
     s->readbacks = tsm_readbacks_create();
     s->hostmem = tsm_hostmem_create();
+    s->values = tsm_values_create();
     s->filter = tsm_filter_create(&s->settings);
     s->notes = tsm_notes_create();
     s->mappings = tsm_mappings_create();
     return s->types && s->lanes && s->intern && s->stacks && s->pieces && s->handles &&
-           s->streams && s->readbacks && s->hostmem && s->filter && s->notes && s->mappings;
+           s->streams && s->readbacks && s->hostmem && s->values && s->filter && s->notes &&
+           s->mappings;
 }
 
 static bool is_unwanted_child(const struct tsm_settings *settings, bool forked)

@@ -110,6 +110,7 @@ struct tsm_session {
     struct tsm_streams *streams;
     struct tsm_readbacks *readbacks;
     struct tsm_hostmem *hostmem;
+    struct tsm_values *values;
     struct tsm_filter *filter;
     struct tsm_notes *notes;
     struct tsm_mappings *mappings;
@@ -268,6 +269,7 @@ struct tsm_scratch {
         uint32_t stream;
         uint64_t position;
         bool complete;
+        bool is_silent; /* the bytes are the device's until complete, and not recorded then */
     } deferred[TSM_SCRATCH_DEFERRED_MAX];
     struct tsm_record_entry record;
     uint64_t slots[SBT_FIELD_COUNT_MAX]; /* directly behind it */
@@ -301,6 +303,14 @@ struct tsm_streams *tsm_streams_create(void);
 struct tsm_readbacks *tsm_readbacks_create(void);
 struct tsm_hostmem *tsm_hostmem_create(void);
 
+/* capture/readback.c: the device writes `box` by this call, with bytes that are known: until it is
+ * complete they are not the program's. */
+void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box);
+
+/* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
+void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);
+struct tsm_values *tsm_values_create(void);
+
 /* Each range of tracked host memory; false when `visit` gave false. */
 bool tsm_hostmem_each(struct tsm_session *session,
                       bool (*visit)(void *user, uint64_t start, uint64_t size), void *user);
@@ -326,6 +336,10 @@ struct tsm_running {
     uint32_t stream; /* SBT_STREAM_NONE: a thread of the program, none */
     uint64_t position;
 };
+
+/* capture/host_memory.c: the program wrote that value; when the command `after` had run, or
+ * (SBT_STREAM_NONE) at any time before now. */
+void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after);
 uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
                            const struct tsm_running *running, uint32_t running_count,
                            struct tsm_gap gaps[TSM_GAP_COUNT_MAX]);

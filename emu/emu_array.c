@@ -6,50 +6,10 @@
 #include "emu/emu.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
+#include "emu/emu_format.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
 #include "emu/emu_stream.h"
-
-/* ---- formats ---- */
-
-static const struct {
-    CUarray_format format;
-    uint8_t channel;
-    uint8_t channel_count;
-} formats[] = {
-    {CU_AD_FORMAT_UNSIGNED_INT8, PTX_CHANNEL_U8, 0},
-    {CU_AD_FORMAT_UNSIGNED_INT16, PTX_CHANNEL_U16, 0},
-    {CU_AD_FORMAT_UNSIGNED_INT32, PTX_CHANNEL_U32, 0},
-    {CU_AD_FORMAT_SIGNED_INT8, PTX_CHANNEL_S8, 0},
-    {CU_AD_FORMAT_SIGNED_INT16, PTX_CHANNEL_S16, 0},
-    {CU_AD_FORMAT_SIGNED_INT32, PTX_CHANNEL_S32, 0},
-    {CU_AD_FORMAT_HALF, PTX_CHANNEL_F16, 0},
-    {CU_AD_FORMAT_FLOAT, PTX_CHANNEL_F32, 0},
-    {CU_AD_FORMAT_UNORM_INT8X1, PTX_CHANNEL_UNORM8, 1},
-    {CU_AD_FORMAT_UNORM_INT8X2, PTX_CHANNEL_UNORM8, 2},
-    {CU_AD_FORMAT_UNORM_INT8X4, PTX_CHANNEL_UNORM8, 4},
-    {CU_AD_FORMAT_UNORM_INT16X1, PTX_CHANNEL_UNORM16, 1},
-    {CU_AD_FORMAT_UNORM_INT16X2, PTX_CHANNEL_UNORM16, 2},
-    {CU_AD_FORMAT_UNORM_INT16X4, PTX_CHANNEL_UNORM16, 4},
-    {CU_AD_FORMAT_SNORM_INT8X1, PTX_CHANNEL_SNORM8, 1},
-    {CU_AD_FORMAT_SNORM_INT8X2, PTX_CHANNEL_SNORM8, 2},
-    {CU_AD_FORMAT_SNORM_INT8X4, PTX_CHANNEL_SNORM8, 4},
-    {CU_AD_FORMAT_SNORM_INT16X1, PTX_CHANNEL_SNORM16, 1},
-    {CU_AD_FORMAT_SNORM_INT16X2, PTX_CHANNEL_SNORM16, 2},
-    {CU_AD_FORMAT_SNORM_INT16X4, PTX_CHANNEL_SNORM16, 4},
-};
-
-bool emu_format_channel(enum ptx_channel *channel, unsigned *channel_count, CUarray_format format)
-{
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (formats[i].format != format)
-            continue;
-        *channel = (enum ptx_channel)formats[i].channel;
-        *channel_count = formats[i].channel_count;
-        return true;
-    }
-    return false;
-}
 
 /* ---- limits ---- */
 
@@ -123,25 +83,39 @@ static bool fits(const CUDA_ARRAY3D_DESCRIPTOR *d, enum form form, CUdevice devi
     (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |                     \
      CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT)
 
+static bool is_channel_count(unsigned given, unsigned own)
+{
+    return own ? given == own : given == 1 || given == 2 || given == 4;
+}
+
+/* Blocks lie in two dimensions, and nothing can be written into one of their texels. */
+static bool fits_blocks(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    return d->Height && !(d->Flags & (CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_DEPTH_TEXTURE));
+}
+
 CUresult emu_array_init(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *d, CUdevice device,
                         bool is_mipmapped)
 {
-    unsigned own_count;
+    const struct emu_format *format = emu_format_find(d->Format);
     enum form form;
 
-    if (!d->Width || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
+    if (!d->Width || d->NumChannels < 1 || d->NumChannels > 4)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!emu_format_channel(&array->channel, &own_count, d->Format) ||
-        d->Flags & ~(unsigned)FLAGS_KNOWN)
+    if (!format || d->Flags & ~(unsigned)FLAGS_KNOWN)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if ((own_count && own_count != d->NumChannels) || !form_of(&form, d) ||
+    array->channel = (enum ptx_channel)format->channel;
+    size_t side = ptx_element_side(array->channel);
+    if (!is_channel_count(d->NumChannels, format->channel_count) || !form_of(&form, d) ||
         (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER && form != FORM_2D) ||
-        !fits(d, form, device, is_mipmapped))
+        (side > 1 && !fits_blocks(d)) || !fits(d, form, device, is_mipmapped))
         return CUDA_ERROR_INVALID_VALUE;
     array->description = *d;
-    array->element_size = ptx_channel_size(array->channel) * d->NumChannels;
-    array->pitch = (array->element_size * d->Width + 31) & ~(size_t)31;
-    array->rows = d->Height ? d->Height : 1;
+    array->is_srgb = format->is_srgb;
+    array->element_size = ptx_element_size(array->channel, d->NumChannels);
+    array->columns = (d->Width + side - 1) / side;
+    array->pitch = (array->element_size * array->columns + 31) & ~(size_t)31;
+    array->rows = d->Height ? (d->Height + side - 1) / side : 1;
     array->slices = d->Depth ? d->Depth : 1;
     return CUDA_SUCCESS;
 }
@@ -149,6 +123,36 @@ CUresult emu_array_init(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR 
 size_t emu_array_size(const struct CUarray_st *array)
 {
     return array->pitch * array->rows * array->slices;
+}
+
+/* The arrays of the planes, one behind the other in the whole's memory. */
+static CUresult init_planes(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *d,
+                            CUdevice device, size_t *size)
+{
+    const struct emu_planes *planes = emu_planes_find(d->Format);
+
+    if (d->NumChannels != 3 || !d->Height || d->Depth || d->Flags & CUDA_ARRAY3D_LAYERED ||
+        d->Width % (1u + planes->halved_x) || d->Height % (1u + planes->halved_y))
+        return CUDA_ERROR_INVALID_VALUE;
+    array->planes = calloc(planes->count, sizeof(*array->planes));
+    if (!array->planes)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    array->description = *d;
+    for (unsigned k = 0; k < planes->count; k++) {
+        CUDA_ARRAY3D_DESCRIPTOR plane = *d;
+        plane.Format = planes->element;
+        plane.NumChannels = planes->channel_count[k];
+        plane.Width >>= k ? planes->halved_x : 0;
+        plane.Height >>= k ? planes->halved_y : 0;
+        CUresult result = emu_array_init(&array->planes[k], &plane, device, false);
+        if (result)
+            return result;
+        array->planes[k].whole = array;
+        array->planes[k].address = *size;
+        *size += (emu_array_size(&array->planes[k]) + 511) & ~(size_t)511;
+    }
+    array->plane_count = planes->count;
+    return CUDA_SUCCESS;
 }
 
 CUresult emu_array_allocate(uint64_t *address, CUcontext context, size_t size)
@@ -160,6 +164,41 @@ CUresult emu_array_allocate(uint64_t *address, CUcontext context, size_t size)
                               .is_writable = true};
 
     return emu_memory_allocate(address, EMU_WINDOW_DEVICE, size, &what);
+}
+
+static CUresult array_make(CUarray array, CUcontext context, const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    size_t size = 0;
+    CUresult result;
+
+    if (emu_planes_find(d->Format)) {
+        result = init_planes(array, d, context->device, &size);
+    } else {
+        result = emu_array_init(array, d, context->device, false);
+        size = emu_array_size(array);
+    }
+    if (!result)
+        result = emu_array_allocate(&array->address, context, size);
+    for (unsigned k = 0; k < array->plane_count && !result; k++) {
+        array->planes[k].address += array->address;
+        if (!emu_object_add(EMU_ARRAY, &array->planes[k]))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (!result && !emu_object_add(EMU_ARRAY, array))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    return result;
+}
+
+/* The memory went with the context if that is gone. */
+static void array_destroy(CUarray array)
+{
+    emu_object_remove(array);
+    for (unsigned k = 0; k < array->plane_count; k++)
+        emu_object_remove(&array->planes[k]);
+    if (array->address)
+        emu_memory_remove(array->address, 1u << EMU_MEMORY_ARRAY);
+    free(array->planes);
+    free(array);
 }
 
 CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
@@ -175,13 +214,9 @@ CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAl
     array = calloc(1, sizeof(*array));
     if (!array)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    result = emu_array_init(array, pAllocateArray, context->device, false);
-    if (!result)
-        result = emu_array_allocate(&array->address, context, emu_array_size(array));
-    if (!result && !emu_object_add(EMU_ARRAY, array))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
+    result = array_make(array, context, pAllocateArray);
     if (result)
-        free(array);
+        array_destroy(array);
     else
         *pHandle = array;
     return result;
@@ -200,7 +235,6 @@ CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAlloca
     return cuArray3DCreate_v2(pHandle, &d);
 }
 
-/* The memory went with the context if that is gone. */
 CUresult cuArrayDestroy(CUarray hArray)
 {
     CUcontext context;
@@ -208,15 +242,13 @@ CUresult cuArrayDestroy(CUarray hArray)
 
     if (!result && !emu_object_is(EMU_ARRAY, hArray))
         result = CUDA_ERROR_INVALID_HANDLE;
-    if (!result && hArray->mipmap) /* a level goes with the whole */
+    if (!result && (hArray->mipmap || hArray->whole)) /* a level or plane goes with the whole */
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         result = emu_context_synchronize(context);
     if (result)
         return result;
-    emu_object_remove(hArray);
-    emu_memory_remove(hArray->address, 1u << EMU_MEMORY_ARRAY);
-    free(hArray);
+    array_destroy(hArray);
     return CUDA_SUCCESS;
 }
 
@@ -272,11 +304,16 @@ CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperti
     return result ? result : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The same handle each time. */
 CUresult cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
 {
     CUresult result = emu_ready();
 
     if (!result && !emu_object_is(EMU_ARRAY, hArray))
         result = CUDA_ERROR_INVALID_HANDLE;
-    return result ? result : CUDA_ERROR_INVALID_VALUE; /* no format here has planes */
+    if (!result && (!pPlaneArray || planeIdx >= hArray->plane_count))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (!result)
+        *pPlaneArray = &hArray->planes[planeIdx];
+    return result;
 }

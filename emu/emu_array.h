@@ -15,12 +15,17 @@
 
 struct CUarray_st {
     CUDA_ARRAY3D_DESCRIPTOR description;
-    CUmipmappedArray mipmap; /* it is a level of; NULL: it is an array by itself */
+    CUmipmappedArray mipmap; /* it is a level of; or */
+    CUarray whole;           /* it is a plane of; both NULL: it is an array by itself */
+    struct CUarray_st *planes;
+    unsigned plane_count; /* of one that holds nothing else; 0: what follows says what it holds */
     enum ptx_channel channel;
+    bool is_srgb;
     uint64_t address;
-    size_t element_size; /* bytes */
+    size_t element_size; /* bytes of a texel, or of a block of texels */
+    size_t columns;      /* texels or blocks a row */
     size_t pitch;        /* bytes a row */
-    size_t rows;         /* a slice; at least 1 */
+    size_t rows;         /* a slice, of texels or blocks; at least 1 */
     size_t slices;       /* depth, or layers and faces; at least 1 */
 };
 
@@ -30,12 +35,7 @@ struct CUmipmappedArray_st {
     struct CUarray_st levels[PTX_MIP_LEVEL_MAX]; /* not first: a handle is one thing's address */
 };
 
-/* How the engine names a format. False for those that no texture or surface has here (planar,
- * packed and block-compressed ones). channel_count: the channels that the format itself says, else
- * 0. */
-bool emu_format_channel(enum ptx_channel *channel, unsigned *channel_count, CUarray_format format);
-
-/* All but `address`. is_mipmapped: other limits hold. */
+/* All but `address`; not of planes. is_mipmapped: other limits hold. */
 CUresult emu_array_init(struct CUarray_st *array, const CUDA_ARRAY3D_DESCRIPTOR *description,
                         CUdevice device, bool is_mipmapped);
 size_t emu_array_size(const struct CUarray_st *array); /* bytes */

@@ -31,7 +31,7 @@ static CUresult array_side(struct emu_side *out, const struct end *e, struct emu
     if (!emu_object_is(EMU_ARRAY, e->array))
         return CUDA_ERROR_INVALID_HANDLE;
     const struct CUarray_st *a = e->array;
-    size_t width = a->description.Width * a->element_size;
+    size_t width = a->columns * a->element_size; /* nothing, of planes */
     if (e->x > width || box.width > width - e->x || e->y > a->rows || box.height > a->rows - e->y ||
         e->z > a->slices || box.depth > a->slices - e->z)
         return CUDA_ERROR_INVALID_VALUE;
@@ -156,7 +156,8 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream handle, bool 
 {
     CUcontext context;
     CUDA_MEMCPY3D plain;
-    CUresult result = c ? emu_context_resolve(&context, c->srcContext) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    CUresult result =
+        c ? emu_context_resolve(&context, c->srcContext) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         result = emu_context_resolve(&context, c->dstContext);

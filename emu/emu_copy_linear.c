@@ -40,8 +40,7 @@ static struct emu_side array(CUarray a, size_t offset, size_t size)
     struct emu_side side = {.kind = EMU_SIDE_DEVICE};
 
     if (emu_object_is(EMU_ARRAY, a) && a->rows == 1 && a->slices == 1 &&
-        offset <= a->description.Width * a->element_size &&
-        size <= a->description.Width * a->element_size - offset)
+        offset <= a->columns * a->element_size && size <= a->columns * a->element_size - offset)
         side.address = a->address + offset;
     return side;
 }

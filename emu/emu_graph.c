@@ -264,6 +264,32 @@ static size_t choose(size_t count, uint64_t *random)
     return (size_t)((*random >> 33) % count);
 }
 
+static bool may_wait(CUgraphNode node)
+{
+    CUgraphNodeParams p;
+
+    if (node->type != CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+        return node->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
+    node->command->type->describe(node->command, &p);
+    for (unsigned i = 0; i < p.memOp.count; i++)
+        if (p.memOp.paramArray[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+            p.memOp.paramArray[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64)
+            return true;
+    return false;
+}
+
+/* Nodes run one after another: one that waits for what a parallel branch writes comes behind all
+ * that can go on without it. */
+static size_t chosen(const CUgraphNode *ready, size_t count, uint64_t *random)
+{
+    size_t at = choose(count, random);
+
+    for (size_t i = 0; i < count && may_wait(ready[at]); i++)
+        if (!may_wait(ready[i]))
+            at = i;
+    return at;
+}
+
 /* The ready nodes stand behind those that have their place: order[done .. ready). */
 CUresult emu_graph_sort(CUgraph graph, CUgraphNode *bad)
 {
@@ -280,7 +306,7 @@ CUresult emu_graph_sort(CUgraph graph, CUgraphNode *bad)
             graph->order[ready++] = graph->nodes[i];
     }
     for (size_t done = 0; done < ready; done++) {
-        size_t at = done + choose(ready - done, &random);
+        size_t at = done + chosen(&graph->order[done], ready - done, &random);
         CUgraphNode next = graph->order[at];
         memmove(&graph->order[done + 1], &graph->order[done], (at - done) * sizeof(CUgraphNode));
         graph->order[done] = next;

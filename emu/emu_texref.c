@@ -13,6 +13,7 @@
 #include "emu/emu_array.h"
 #include "emu/emu_context.h"
 #include "emu/emu_device.h"
+#include "emu/emu_format.h"
 #include "emu/emu_object.h"
 
 /* The driver's two handle types are one struct here: a surface uses the resource alone. */
@@ -108,7 +109,8 @@ static CUresult reference_of(struct reference **out, CUmodule module, const char
 CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
 {
     struct reference *r;
-    CUresult result = pTexRef ? reference_of(&r, hmod, name, false) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    CUresult result =
+        pTexRef ? reference_of(&r, hmod, name, false) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         *pTexRef = (CUtexref)(void *)r;
@@ -118,7 +120,8 @@ CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
 CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name)
 {
     struct reference *r;
-    CUresult result = pSurfRef ? reference_of(&r, hmod, name, true) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
+    CUresult result =
+        pSurfRef ? reference_of(&r, hmod, name, true) : emu_refuse(CUDA_ERROR_INVALID_VALUE);
 
     if (!result)
         *pSurfRef = (CUsurfref)(void *)r;
@@ -370,14 +373,12 @@ CUresult cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef)
 
 CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents)
 {
-    enum ptx_channel channel;
-    unsigned own_count;
     struct reference *r;
     CUresult result = enter(&r, hTexRef, false);
 
     if (result)
         return result;
-    if (!emu_format_channel(&channel, &own_count, fmt) ||
+    if (!emu_format_find(fmt) ||
         (NumPackedComponents != 1 && NumPackedComponents != 2 && NumPackedComponents != 4))
         return leave(CUDA_ERROR_INVALID_VALUE);
     r->format = fmt;

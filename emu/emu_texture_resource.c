@@ -9,6 +9,7 @@
 
 #include "emu/emu_array.h"
 #include "emu/emu_device.h"
+#include "emu/emu_format.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_object.h"
 
@@ -18,13 +19,13 @@ static void add_level(struct ptx_image *out, const struct CUarray_st *a)
 {
     bool is_volume = out->dimensions == 3;
 
-    out->levels[out->level_count++] =
-        (struct ptx_mip_level){.address = a->address,
-                               .pitch = a->pitch,
-                               .slice = a->pitch * a->rows,
-                               .width = (uint32_t)a->description.Width,
-                               .height = (uint32_t)a->rows,
-                               .depth = is_volume ? (uint32_t)a->slices : 1};
+    out->levels[out->level_count++] = (struct ptx_mip_level){
+        .address = a->address,
+        .pitch = a->pitch,
+        .slice = a->pitch * a->rows,
+        .width = (uint32_t)a->description.Width,
+        .height = a->description.Height ? (uint32_t)a->description.Height : 1,
+        .depth = is_volume ? (uint32_t)a->slices : 1};
 }
 
 static void describe_array(struct ptx_image *out, const struct CUarray_st *a)
@@ -32,6 +33,7 @@ static void describe_array(struct ptx_image *out, const struct CUarray_st *a)
     const CUDA_ARRAY3D_DESCRIPTOR *d = &a->description;
 
     out->channel = (uint8_t)a->channel;
+    out->is_srgb = a->is_srgb;
     out->channel_count = (uint8_t)d->NumChannels;
     out->is_layered = d->Flags & CUDA_ARRAY3D_LAYERED;
     out->is_cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
@@ -43,6 +45,8 @@ static CUresult use_array(struct ptx_image *out, CUarray array)
 {
     if (!emu_object_is(EMU_ARRAY, array))
         return CUDA_ERROR_INVALID_HANDLE;
+    if (array->plane_count)
+        return CUDA_ERROR_INVALID_VALUE; /* a texture has one plane */
     describe_array(out, array);
     add_level(out, array);
     return CUDA_SUCCESS;
@@ -71,18 +75,17 @@ static bool is_within(size_t value, CUdevice_attribute attribute, CUdevice devic
 /* The format of memory that is no array; bytes of an element, 0: it is none. */
 static size_t use_format(struct ptx_image *out, CUarray_format format, unsigned channel_count)
 {
-    enum ptx_channel channel;
-    unsigned own_count;
+    const struct emu_format *f = emu_format_find(format);
 
-    if ((channel_count != 1 && channel_count != 2 && channel_count != 4) ||
-        !emu_format_channel(&channel, &own_count, format) ||
-        (own_count && own_count != channel_count))
+    if ((channel_count != 1 && channel_count != 2 && channel_count != 4) || !f ||
+        ptx_element_side((enum ptx_channel)f->channel) > 1 ||
+        (f->channel_count && f->channel_count != channel_count))
         return 0;
-    out->channel = (uint8_t)channel;
+    out->channel = f->channel;
     out->channel_count = (uint8_t)channel_count;
     out->layers = 1;
     out->level_count = 1;
-    return ptx_channel_size(channel) * channel_count;
+    return ptx_element_size((enum ptx_channel)f->channel, channel_count);
 }
 
 static CUresult use_linear(struct ptx_image *out, const CUDA_RESOURCE_DESC *r, CUdevice device)
@@ -169,7 +172,7 @@ static CUresult use_texture(struct ptx_image *out, const CUDA_TEXTURE_DESC *t)
         out->sampler.address[k] = modes[t->addressMode[k]];
     }
     out->is_promoted = !(t->flags & CU_TRSF_READ_AS_INTEGER);
-    out->is_srgb = t->flags & CU_TRSF_SRGB;
+    out->is_srgb |= (t->flags & CU_TRSF_SRGB) != 0;
     out->sampler.is_linear = t->filterMode == CU_TR_FILTER_MODE_LINEAR;
     out->sampler.is_mip_linear = t->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
     out->sampler.is_normalized = t->flags & CU_TRSF_NORMALIZED_COORDINATES;
@@ -182,27 +185,30 @@ static CUresult use_texture(struct ptx_image *out, const CUDA_TEXTURE_DESC *t)
 
 /* ---- views ---- */
 
-/* Another name for the same bytes. */
+/* Another name for the same bytes; blocks are seen in place of texels of 32-bit integers, so the
+ * image becomes four times as wide and high. */
 static CUresult use_view_format(struct ptx_image *out, CUresourceViewFormat format)
 {
-    static const uint8_t channels[] = {PTX_CHANNEL_U8,  PTX_CHANNEL_S8,  PTX_CHANNEL_U16,
-                                       PTX_CHANNEL_S16, PTX_CHANNEL_U32, PTX_CHANNEL_S32,
-                                       PTX_CHANNEL_F16, PTX_CHANNEL_F32};
-    static const uint8_t counts[] = {1, 2, 4};
-    unsigned size = ptx_channel_size((enum ptx_channel)out->channel) * out->channel_count;
-    unsigned at = (unsigned)format - CU_RES_VIEW_FORMAT_UINT_1X8;
+    unsigned side = ptx_element_side((enum ptx_channel)out->channel), channel_count;
+    unsigned size = ptx_element_size((enum ptx_channel)out->channel, out->channel_count);
+    enum ptx_channel channel;
 
     if (format == CU_RES_VIEW_FORMAT_NONE)
         return CUDA_SUCCESS;
-    if ((unsigned)format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
+    if (!emu_view_format(format, &channel, &channel_count) || side > 1 ||
+        ptx_element_size(channel, channel_count) != size)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((unsigned)format > CU_RES_VIEW_FORMAT_FLOAT_4X32)
-        return CUDA_ERROR_NOT_SUPPORTED; /* block-compressed */
-    out->channel = channels[at / 3];
-    out->channel_count = counts[at % 3];
-    return ptx_channel_size((enum ptx_channel)out->channel) * out->channel_count == size
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
+    side = ptx_element_side(channel);
+    if (side > 1 && (out->channel != PTX_CHANNEL_U32 || out->dimensions < 2))
+        return CUDA_ERROR_INVALID_VALUE;
+    out->channel = (uint8_t)channel;
+    out->channel_count = (uint8_t)channel_count;
+    uint32_t width = out->levels[0].width * side, height = out->levels[0].height * side;
+    for (uint32_t k = 0; k < out->level_count && side > 1; k++) {
+        out->levels[k].width = width >> k ? width >> k : 1;
+        out->levels[k].height = height >> k ? height >> k : 1;
+    }
+    return CUDA_SUCCESS;
 }
 
 static CUresult use_view(struct ptx_image *out, const CUDA_RESOURCE_VIEW_DESC *v,

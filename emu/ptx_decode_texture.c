@@ -75,10 +75,13 @@ static const struct geometry {
     uint8_t dimensions;
     bool is_layered;
     bool is_cube;
+    bool has_samples;
 } geometries[] = {
-    {MOD_geom_1d, 1, false, false}, {MOD_geom_2d, 2, false, false}, {MOD_geom_3d, 3, false, false},
-    {MOD_a1d, 1, true, false},      {MOD_a2d, 2, true, false},      {MOD_cube, 3, false, true},
-    {MOD_acube, 3, true, true},
+    {MOD_geom_1d, 1, false, false, false}, {MOD_geom_2d, 2, false, false, false},
+    {MOD_geom_3d, 3, false, false, false}, {MOD_a1d, 1, true, false, false},
+    {MOD_a2d, 2, true, false, false},      {MOD_cube, 3, false, true, false},
+    {MOD_acube, 3, true, true, false},     {MOD_geom_2dms, 2, false, false, true},
+    {MOD_a2dms, 2, true, false, true},
 };
 
 static bool take_geometry(struct ptx_parser *p, struct ptx_texel_place *place)
@@ -90,18 +93,20 @@ static bool take_geometry(struct ptx_parser *p, struct ptx_texel_place *place)
         *place = (struct ptx_texel_place){.dimensions = g->dimensions,
                                           .is_layered = g->is_layered,
                                           .is_cube = g->is_cube,
+                                          .has_samples = g->has_samples,
                                           .layer = PTX_OP_NONE};
         return true;
     }
     return ptx_unsupported(p);
 }
 
-/* The layer comes first; vectors are filled up to 2 or 4 elements, before PTX 2.0 always to 4. */
+/* The layer comes first, then the number of a sample; vectors are filled up to 2 or 4 elements,
+ * before PTX 2.0 always to 4. */
 static bool parse_place(struct ptx_parser *p, const struct ptx_operand *o, ptx_type type,
                         struct ptx_texel_place *place)
 {
-    unsigned count = place->dimensions + place->is_layered;
-    unsigned padded = count == 3 ? 4 : count;
+    unsigned before = place->is_layered + place->has_samples; /* words that are no coordinates */
+    unsigned count = place->dimensions + before, padded = count == 3 ? 4 : count;
     ptx_op ops[4];
     struct ptx_operand first = *o;
 
@@ -110,19 +115,19 @@ static bool parse_place(struct ptx_parser *p, const struct ptx_operand *o, ptx_t
     unsigned have = o->kind == PTX_OPERAND_VECTOR ? o->count : o->vector ? o->vector : 1;
     if (have != count && have != padded && (have != 4 || p->version >= 20))
         return ptx_bad_operands(p);
-    if (place->is_layered && o->kind == PTX_OPERAND_VECTOR) {
-        place->layer = ptx_source(p, ptx_operand_at(p, o->first), PTX_B32, false);
-        first.first++;
-        first.count--;
-        parse_vector(p, &first, type, false, place->dimensions, ops);
+    if (o->kind == PTX_OPERAND_VECTOR) {
+        for (unsigned k = 0; k < before; k++)
+            ops[k] = ptx_source(p, ptx_operand_at(p, o->first + k), PTX_B32, false);
+        first.first += before;
+        first.count -= before;
+        parse_vector(p, &first, type, false, place->dimensions, ops + before);
     } else {
         parse_vector(p, o, type, false, count, ops);
-        if (place->is_layered)
-            place->layer = ops[0];
     }
-    bool shifted = place->is_layered && o->kind != PTX_OPERAND_VECTOR;
+    if (place->is_layered)
+        place->layer = ops[0];
     for (unsigned k = 0; k < place->dimensions; k++)
-        place->coord[k] = ops[k + shifted];
+        place->coord[k] = ops[before + k];
     return p->status == PTX_OK;
 }
 
@@ -165,6 +170,8 @@ static bool parse_options(struct ptx_parser *p, struct ptx_fetch_insn *f, unsign
             return ptx_bad_operands(p);
         o = --left ? ptx_operand_at(p, ++at) : NULL;
     }
+    if (o && f->place.has_samples)
+        return ptx_bad_operands(p);
     if (o) {
         f->compare = ptx_source(p, o, PTX_F32, false);
         left--;
@@ -240,6 +247,8 @@ static bool decode_tex(struct ptx_parser *p, const struct ptx_row *row)
     f->is_integer = coordinates == PTX_S32;
     if (f->is_integer && (f->lod_mode == PTX_LOD_GRAD || f->place.is_cube))
         return ptx_unsupported(p);
+    if (f->place.has_samples && (!f->is_integer || f->lod_mode != PTX_LOD_BASE))
+        return ptx_unsupported(p);
     return emit_fetch(p, f, coordinates, is_pair);
 }
 
@@ -252,7 +261,8 @@ static bool decode_tld4(struct ptx_parser *p, const struct ptx_row *row)
     if (!f)
         return false;
     if (component < 0 || !take_geometry(p, &f->place) || f->place.dimensions == 1 ||
-        (f->place.dimensions == 3 && !f->place.is_cube) || !ptx_take(p, MOD_v4))
+        f->place.has_samples || (f->place.dimensions == 3 && !f->place.is_cube) ||
+        !ptx_take(p, MOD_v4))
         return ptx_unsupported(p);
     f->is_gather = true;
     f->component = (uint8_t)component;
@@ -335,7 +345,8 @@ static bool take_surface(struct ptx_parser *p, struct ptx_surface_insn *s)
     s->is_formatted = ptx_take(p, MOD_p);
     if (!s->is_formatted && !ptx_take(p, MOD_b))
         return ptx_unsupported(p);
-    return take_geometry(p, &s->place) && (!s->place.is_cube || ptx_unsupported(p));
+    return take_geometry(p, &s->place) &&
+           ((!s->place.is_cube && !s->place.has_samples) || ptx_unsupported(p));
 }
 
 static bool emit_surface(struct ptx_parser *p, struct ptx_surface_insn *s, ptx_fn fn)

@@ -2,6 +2,8 @@
  *
  * Images: found by handle, texels read, questions about them answered.
  */
+#include "base/bytes.h"
+#include "emu/ptx_compressed.h"
 #include "emu/ptx_memory.h"
 #include "emu/ptx_real.h"
 #include "emu/ptx_texture.h"
@@ -24,9 +26,10 @@ static bool is_there(struct ptx_warp *w, unsigned lane, const struct ptx_image *
     for (uint32_t k = 0; k < image->level_count; k++) {
         const struct ptx_mip_level *l = &image->levels[k];
         uint64_t slices = (uint64_t)l->depth * image->layers;
-        uint64_t size =
-            (slices - 1) * l->slice + (l->height - 1) * l->pitch +
-            (uint64_t)l->width * ptx_channel_size(image->channel) * image->channel_count;
+        unsigned side = ptx_element_side(image->channel);
+        uint64_t columns = (l->width + side - 1) / side, rows = (l->height + side - 1) / side;
+        uint64_t size = (slices - 1) * l->slice + (rows - 1) * l->pitch +
+                        columns * ptx_element_size(image->channel, image->channel_count);
         bool is_low = size <= UINT32_MAX;
         /* The engine's accesses have 32-bit sizes: of larger ones the ends are asked for. */
         if (!ptx_locate(w, lane, l->address, is_low ? (unsigned)size : 1, false) ||
@@ -84,7 +87,26 @@ unsigned ptx_channel_size(enum ptx_channel channel)
         [PTX_CHANNEL_UNORM16] = 2, [PTX_CHANNEL_SNORM8] = 1, [PTX_CHANNEL_SNORM16] = 2,
     };
 
-    return sizes[channel];
+    return channel < sizeof(sizes) ? sizes[channel] : 0;
+}
+
+unsigned ptx_element_side(enum ptx_channel channel)
+{
+    return channel >= PTX_CHANNEL_BC1 ? 4 : 1;
+}
+
+unsigned ptx_element_size(enum ptx_channel channel, unsigned channel_count)
+{
+    switch (channel) {
+    case PTX_CHANNEL_UNORM10_2:
+        return 4;
+    case PTX_CHANNEL_BC1:
+    case PTX_CHANNEL_BC4_UNORM:
+    case PTX_CHANNEL_BC4_SNORM:
+        return 8;
+    default:
+        return channel >= PTX_CHANNEL_BC1 ? 16 : ptx_channel_size(channel) * channel_count;
+    }
 }
 
 bool ptx_image_is_float(const struct ptx_image *image)
@@ -162,23 +184,52 @@ static double from_srgb(double v)
     return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
 }
 
-void ptx_texel_load(const struct ptx_image *image, const void *texel, double out[4])
+static bool is_color(enum ptx_channel channel)
+{
+    return channel == PTX_CHANNEL_U8 || channel == PTX_CHANNEL_UNORM8 ||
+           channel == PTX_CHANNEL_BC7 || (channel >= PTX_CHANNEL_BC1 && channel <= PTX_CHANNEL_BC3);
+}
+
+static void load_packed(const uint8_t *texel, double out[4])
+{
+    uint32_t bits = tsm_get_u32(texel);
+
+    for (unsigned k = 0; k < 3; k++)
+        out[k] = (bits >> 10 * k & 1023) / 1023.0;
+    out[3] = (bits >> 30) / 3.0;
+}
+
+static void load_components(const struct ptx_image *image, const uint8_t *texel, double out[4])
 {
     enum ptx_channel channel = (enum ptx_channel)image->channel;
     double unit = ptx_image_is_float(image) ? unit_of(channel) : 1;
-    bool srgb = image->is_srgb && ptx_image_is_float(image) &&
-                (channel == PTX_CHANNEL_U8 || channel == PTX_CHANNEL_UNORM8);
 
-    out[0] = out[1] = out[2] = 0;
-    out[3] = 1;
     for (unsigned k = 0; k < image->channel_count; k++) {
-        double v = load_component(channel, (const uint8_t *)texel + k * ptx_channel_size(channel));
+        double v = load_component(channel, texel + k * ptx_channel_size(channel));
         if (unit > 1) {
             v /= unit;
             v = v < -1 ? -1 : v; /* -128 is -1, as -127 is */
         }
-        out[k] = srgb && k < 3 ? from_srgb(v) : v;
+        out[k] = v;
     }
+}
+
+void ptx_texel_load(const struct ptx_image *image, const void *element, unsigned x, unsigned y,
+                    double out[4])
+{
+    enum ptx_channel channel = (enum ptx_channel)image->channel;
+
+    out[0] = out[1] = out[2] = 0;
+    out[3] = 1;
+    if (ptx_element_side(channel) > 1)
+        ptx_block_texel(channel, element, x, y, out);
+    else if (channel == PTX_CHANNEL_UNORM10_2)
+        load_packed(element, out);
+    else
+        load_components(image, element, out);
+    if (image->is_srgb && ptx_image_is_float(image) && is_color(channel))
+        for (unsigned k = 0; k < 3 && k < image->channel_count; k++)
+            out[k] = from_srgb(out[k]);
 }
 
 /* ---- questions ---- */
@@ -187,12 +238,30 @@ void ptx_texel_load(const struct ptx_image *image, const void *texel, double out
 static uint32_t type_number(const struct ptx_image *image)
 {
     static const uint16_t numbers[] = {
-        [PTX_CHANNEL_SNORM8] = 0x10d0, [PTX_CHANNEL_SNORM16] = 0x10d1,
-        [PTX_CHANNEL_UNORM8] = 0x10d2, [PTX_CHANNEL_UNORM16] = 0x10d3,
-        [PTX_CHANNEL_S8] = 0x10d7,     [PTX_CHANNEL_S16] = 0x10d8,
-        [PTX_CHANNEL_S32] = 0x10d9,    [PTX_CHANNEL_U8] = 0x10da,
-        [PTX_CHANNEL_U16] = 0x10db,    [PTX_CHANNEL_U32] = 0x10dc,
-        [PTX_CHANNEL_F16] = 0x10dd,    [PTX_CHANNEL_F32] = 0x10de,
+        [PTX_CHANNEL_SNORM8] = 0x10d0,
+        [PTX_CHANNEL_SNORM16] = 0x10d1,
+        [PTX_CHANNEL_UNORM8] = 0x10d2,
+        [PTX_CHANNEL_UNORM16] = 0x10d3,
+        [PTX_CHANNEL_S8] = 0x10d7,
+        [PTX_CHANNEL_S16] = 0x10d8,
+        [PTX_CHANNEL_S32] = 0x10d9,
+        [PTX_CHANNEL_U8] = 0x10da,
+        [PTX_CHANNEL_U16] = 0x10db,
+        [PTX_CHANNEL_U32] = 0x10dc,
+        [PTX_CHANNEL_F16] = 0x10dd,
+        [PTX_CHANNEL_F32] = 0x10de,
+        [PTX_CHANNEL_UNORM10_2] = 0x10e0,
+        /* For blocks there is none: that of what they give. */
+        [PTX_CHANNEL_BC1] = 0x10d2,
+        [PTX_CHANNEL_BC2] = 0x10d2,
+        [PTX_CHANNEL_BC3] = 0x10d2,
+        [PTX_CHANNEL_BC4_UNORM] = 0x10d2,
+        [PTX_CHANNEL_BC4_SNORM] = 0x10d0,
+        [PTX_CHANNEL_BC5_UNORM] = 0x10d2,
+        [PTX_CHANNEL_BC5_SNORM] = 0x10d0,
+        [PTX_CHANNEL_BC6H_UF16] = 0x10dd,
+        [PTX_CHANNEL_BC6H_SF16] = 0x10dd,
+        [PTX_CHANNEL_BC7] = 0x10d2,
     };
     static const uint8_t promoted[] = {
         [PTX_CHANNEL_U8] = PTX_CHANNEL_UNORM8,
@@ -204,6 +273,13 @@ static uint32_t type_number(const struct ptx_image *image)
         unit_of((enum ptx_channel)image->channel) > 1 && image->channel < PTX_CHANNEL_UNORM8;
 
     return numbers[image->is_promoted && is_small ? promoted[image->channel] : image->channel];
+}
+
+static uint32_t order_number(const struct ptx_image *image)
+{
+    static const uint16_t numbers[] = {0, 0x10b0, 0x10b2, 0x10b4, 0x10b5}; /* R, RG, RGB, RGBA */
+
+    return numbers[image->channel_count];
 }
 
 static uint32_t address_number(const struct ptx_sampler *s, unsigned axis)
@@ -231,8 +307,8 @@ static uint32_t answer(const struct ptx_image *image, enum ptx_image_query query
         return image->dimensions > 2 ? l->depth : 0;
     case PTX_QUERY_TYPE:
         return type_number(image);
-    case PTX_QUERY_ORDER: /* CL_R, CL_RG, CL_RGBA */
-        return image->channel_count == 1 ? 0x10b0 : image->channel_count == 2 ? 0x10b2 : 0x10b5;
+    case PTX_QUERY_ORDER:
+        return order_number(image);
     case PTX_QUERY_NORMALIZED:
         return s->is_normalized;
     case PTX_QUERY_LAYERS:

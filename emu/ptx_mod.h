@@ -107,7 +107,7 @@
 
 /* Of textures and surfaces. */
 #define PTX_TEXTURE_MODS(X)                                                                        \
-    X(a1d) X(a2d) X(acube) X(addr_mode_0) X(addr_mode_1) X(addr_mode_2) X(array_size)             \
+    X(a1d) X(a2d) X(a2dms) X(acube) X(addr_mode_0) X(addr_mode_1) X(addr_mode_2) X(array_size)             \
     X(base) X(channel_data_type) X(channel_order) X(cube) X(depth) X(filter_mode)                  \
     X(force_unnormalized_coords) X(g) X(grad) X(height) X(level) X(memory_layout)                  \
     X(normalized_coords) X(num_mipmap_levels) X(num_samples) X(p) X(tex) X(trap) X(width) X(zero)
@@ -116,6 +116,7 @@
 #define PTX_ODD_MODS(X)                                                                            \
     X(geom_1d, "1d")                                                                               \
     X(geom_2d, "2d")                                                                               \
+    X(geom_2dms, "2dms")                                                                           \
     X(geom_3d, "3d")                                                                               \
     X(const, "const")                                                                              \
     X(global, "global")                                                                            \

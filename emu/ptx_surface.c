@@ -2,6 +2,7 @@
  *
  * Surfaces: suld, sust, sured. A surface is an image whose bytes are read and written as they are.
  */
+#include "base/bytes.h"
 #include "emu/ptx_memory.h"
 #include "emu/ptx_real.h"
 #include "emu/ptx_texture.h"
@@ -26,7 +27,7 @@ static bool settle(int64_t *at, int64_t last, enum ptx_outside outside)
 static unsigned access_size(const struct ptx_image *image, const struct ptx_surface_insn *s)
 {
     return s->is_formatted
-               ? ptx_channel_size((enum ptx_channel)image->channel) * image->channel_count
+               ? ptx_element_size((enum ptx_channel)image->channel, image->channel_count)
                : ptx_type_size(s->type) * s->count;
 }
 
@@ -36,7 +37,7 @@ static uint8_t *place_of(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 {
     const struct ptx_surface_insn *s = i->extra;
     const struct ptx_mip_level *l = &image->levels[0];
-    unsigned texel = ptx_channel_size((enum ptx_channel)image->channel) * image->channel_count;
+    unsigned texel = ptx_element_size((enum ptx_channel)image->channel, image->channel_count);
     unsigned size = access_size(image, s);
     int64_t x = coordinate(w, s->place.coord[0], lane), y = coordinate(w, s->place.coord[1], lane);
     int64_t z = coordinate(w, s->place.coord[2], lane);
@@ -127,6 +128,11 @@ static void store_formatted(const struct ptx_image *image, uint8_t *p, const uin
 {
     unsigned size = ptx_channel_size((enum ptx_channel)image->channel);
 
+    if (image->channel == PTX_CHANNEL_UNORM10_2) {
+        tsm_put_u32(p, (value[0] & 1023) | (value[1] & 1023) << 10 | (value[2] & 1023) << 20 |
+                           value[3] << 30);
+        return;
+    }
     for (unsigned k = 0; k < image->channel_count; k++)
         store_component((enum ptx_channel)image->channel, p + k * size, value[k]);
 }

@@ -67,8 +67,8 @@ static int64_t size_of(const struct ptx_mip_level *level, unsigned axis)
 static void texel_at(const struct sample *s, const int64_t at[3], double out[4])
 {
     const struct ptx_mip_level *l = s->level;
-    size_t size =
-        (size_t)ptx_channel_size((enum ptx_channel)s->image->channel) * s->image->channel_count;
+    enum ptx_channel channel = (enum ptx_channel)s->image->channel;
+    unsigned side = ptx_element_side(channel);
     uint64_t where[3] = {0};
 
     for (unsigned k = 0; k < s->dimensions; k++) {
@@ -83,8 +83,10 @@ static void texel_at(const struct sample *s, const int64_t at[3], double out[4])
         where[k] = (uint64_t)place;
     }
     uint64_t address = l->address + (s->layer * l->depth + where[2]) * l->slice +
-                       where[1] * l->pitch + where[0] * size;
-    ptx_texel_load(s->image, (const void *)(uintptr_t)address, out);
+                       where[1] / side * l->pitch +
+                       where[0] / side * ptx_element_size(channel, s->image->channel_count);
+    ptx_texel_load(s->image, (const void *)(uintptr_t)address, where[0] % side, where[1] % side,
+                   out);
 }
 
 static double bounded(double v)

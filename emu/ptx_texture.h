@@ -24,6 +24,7 @@ struct ptx_texel_place {
     uint8_t dimensions; /* coordinates without the layer; a cube has 3 */
     bool is_layered;
     bool is_cube;
+    bool has_samples; /* their number is not looked at: no image has more than one */
     ptx_op layer;
     ptx_op coord[3]; /* f32 or s32; of suld.b and sust.b, x counts bytes */
 };
@@ -87,8 +88,10 @@ enum ptx_image_query {
 const struct ptx_image *ptx_image_find(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
                                        uint64_t handle, bool is_surface);
 void ptx_images_drop(struct ptx_run *run);
-/* The texel at a host address, as it is read: promoted or not. Absent components are 0, 0, 1. */
-void ptx_texel_load(const struct ptx_image *image, const void *texel, double out[4]);
+/* The texel at a host address, or texel (x, y) of the block there, as it is read: promoted or not.
+ * Absent components are 0, 0, 1. */
+void ptx_texel_load(const struct ptx_image *image, const void *element, unsigned x, unsigned y,
+                    double out[4]);
 /* Does reading give floats? */
 bool ptx_image_is_float(const struct ptx_image *image);
 

@@ -71,6 +71,10 @@ struct tsm_backend {
     int (*submit)(struct tsm_backend_state *state, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 
+    /* Can this command stay incomplete until another one is sent, or the host writes what it waits
+     * for? Then its stream is waited for only where the program waited. Optional: no. */
+    bool (*may_stay)(struct tsm_backend_state *state, const struct sbt_record *record);
+
     /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
      */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);

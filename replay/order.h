@@ -21,6 +21,7 @@ struct tsm_track {
     struct tsm_worker *worker;  /* NULL: nothing was submitted yet */
     uint64_t position;          /* of the last command submitted */
     uint64_t complete_position; /* commands up to here are known to be complete */
+    bool may_stay;              /* one behind that may wait for something that is not sent yet */
     bool is_made;               /* by a record; else it is a default stream */
 };
 

@@ -44,8 +44,10 @@ static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
     error = tsm_worker_add(track->worker, &job, NULL);
     if (!error)
         error = await_last(p, track->worker);
-    if (!error)
+    if (!error) {
         track->complete_position = track->position;
+        track->may_stay = false;
+    }
     p->last_complete_ns = tsm_monotonic_ns();
     return error;
 }
@@ -63,8 +65,10 @@ static int wait_for_device(struct tsm_replay *p)
     }
     for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
         struct tsm_track *track = &p->order.tracks[i];
-        if (track->worker && !(error = await_last(p, track->worker)))
-            track->complete_position = track->position;
+        if (!track->worker || (error = await_last(p, track->worker)))
+            continue;
+        track->complete_position = track->position;
+        track->may_stay = false;
     }
     if (!error)
         error = tsm_worker_add(p->host, &job, NULL);
@@ -246,6 +250,8 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (!p->first_submit_ns && record->seq >= p->part_first)
         p->first_submit_ns = tsm_monotonic_ns();
     error = tsm_worker_add(track->worker, &job, place);
+    if (p->backend->may_stay && p->backend->may_stay(p->state, record))
+        track->may_stay = true;
     if (!error)
         error = tsm_order_submitted(&p->order, record, schema, *place);
     p->result.command_count++;
@@ -266,6 +272,16 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
+/* Does a stream wait for something that is not sent yet? Others may wait for that stream, so none
+ * can be waited for. */
+static bool any_may_stay(const struct tsm_replay *p)
+{
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        if (p->order.tracks[i].may_stay)
+            return true;
+    return false;
+}
+
 static int do_command(struct tsm_replay *p, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
@@ -275,9 +291,10 @@ static int do_command(struct tsm_replay *p, const struct sbt_record *record,
 
     if (!error && (schema->flags & SBT_SCHEMA_BLOCKS))
         error = await_blocking(p, record, schema, &place);
+    each = each && !any_may_stay(p);
     if (!error && each)
         error = wait_for_stream(p, record->stream);
-    if (!error && p->options.grain == TSM_GRAIN_COMMAND)
+    if (!error && each && p->options.grain == TSM_GRAIN_COMMAND)
         error = verify_regions(p, record);
     return error;
 }

@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/cuda/cuda_array_bytes.h"
 
-static size_t channel_size(CUarray_format format)
+/* Bytes of a component, or with *side 4 of a block; 0: of a format whose arrays hold nothing
+ * themselves, or unknown. */
+static size_t component_size(CUarray_format format, unsigned *side)
 {
+    *side = 1;
+    if (format >= CU_AD_FORMAT_BC1_UNORM && format <= CU_AD_FORMAT_BC7_UNORM_SRGB) {
+        *side = 4;
+        return format <= CU_AD_FORMAT_BC1_UNORM_SRGB || format == CU_AD_FORMAT_BC4_UNORM ||
+                       format == CU_AD_FORMAT_BC4_SNORM
+                   ? 8
+                   : 16;
+    }
     switch ((int)format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
     case CU_AD_FORMAT_SIGNED_INT8:
@@ -12,6 +22,7 @@ static size_t channel_size(CUarray_format format)
     case CU_AD_FORMAT_SNORM_INT8X1:
     case CU_AD_FORMAT_SNORM_INT8X2:
     case CU_AD_FORMAT_SNORM_INT8X4:
+    case CU_AD_FORMAT_UNORM_INT_101010_2: /* four of them are as long as a texel */
         return 1;
     case CU_AD_FORMAT_UNSIGNED_INT16:
     case CU_AD_FORMAT_SIGNED_INT16:
@@ -31,10 +42,31 @@ static size_t channel_size(CUarray_format format)
     return 0;
 }
 
+bool cuda_array_has_planes(const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    switch ((int)d->Format) {
+    case CU_AD_FORMAT_NV12:
+    case CU_AD_FORMAT_P010:
+    case CU_AD_FORMAT_P016:
+    case CU_AD_FORMAT_NV16:
+    case CU_AD_FORMAT_P210:
+    case CU_AD_FORMAT_P216:
+    case CU_AD_FORMAT_Y444_PLANAR8:
+    case CU_AD_FORMAT_Y444_PLANAR10:
+    case CU_AD_FORMAT_YUV444_8bit_SemiPlanar:
+    case CU_AD_FORMAT_YUV444_16bit_SemiPlanar:
+        return true;
+    }
+    return false;
+}
+
 bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
-    out->width = d->Width * d->NumChannels * channel_size(d->Format);
-    out->height = d->Height ? d->Height : 1;
+    unsigned side;
+    size_t size = component_size(d->Format, &side);
+
+    out->width = (d->Width + side - 1) / side * (side > 1 ? size : size * d->NumChannels);
+    out->height = d->Height ? (d->Height + side - 1) / side : 1;
     out->depth = d->Depth ? d->Depth : 1;
     return out->width && !(d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING));
 }

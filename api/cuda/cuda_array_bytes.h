@@ -26,8 +26,12 @@ struct cuda_array_shape {
     size_t depth; /* or layers, faces */
 };
 
-/* False for formats that are not one element after the other (planar, block-compressed). */
+/* Block-compressed: rows of blocks. False for formats of planes, each of which is an array of its own,
+ * for those that are unknown, and for sparse arrays. */
 bool cuda_array_shape(struct cuda_array_shape *out, const CUDA_ARRAY3D_DESCRIPTOR *description);
+
+/* Does it hold nothing but what its planes (cuArrayGetPlane) do? */
+bool cuda_array_has_planes(const CUDA_ARRAY3D_DESCRIPTOR *description);
 
 static inline uint64_t cuda_array_size(const struct cuda_array_shape *shape)
 {

@@ -110,6 +110,15 @@ static inline void cuda_waits(const struct tsm_call *call, CUevent event)
         tsm_stream_waits(call->stream, handle);
 }
 
+static inline void cuda_event_settled(CUevent event)
+{
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
+
+    if (handle && handle->stream)
+        tsm_values_settle(handle->stream, handle->position);
+}
+
 static inline void cuda_event_synchronised(CUevent event)
 {
     const struct tsm_handle *handle =

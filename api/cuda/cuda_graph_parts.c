@@ -108,6 +108,14 @@ static bool ask(struct cuda_graph_part *part, const struct cuda_real *driver, CU
     return true;
 }
 
+static void add_values(struct cuda_graph_parts *parts, CUgraphNode top,
+                       const CUstreamBatchMemOpParams *params, unsigned count)
+{
+    for (unsigned i = 0; params && i < count; i++)
+        add(parts, &(struct cuda_graph_part){
+                       .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, .top = top, .value = params[i]});
+}
+
 static void take(struct cuda_graph_parts *parts, const struct cuda_real *driver, CUgraph graph,
                  CUgraphNode top, unsigned depth);
 
@@ -115,6 +123,7 @@ static void take_node(struct cuda_graph_parts *parts, const struct cuda_real *dr
                       CUgraphNode node, CUgraphNode top, unsigned depth)
 {
     struct cuda_graph_part part = {.top = top ? top : node};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS values;
     CUgraph child;
     bool has = false;
 
@@ -124,6 +133,11 @@ static void take_node(struct cuda_graph_parts *parts, const struct cuda_real *dr
         if (depth < DEPTH_MAX &&
             driver->cuGraphChildGraphNodeGetGraph(node, &child) == CUDA_SUCCESS)
             take(parts, driver, child, part.top, depth + 1);
+        else
+            parts->is_partial = true;
+    } else if (part.type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) {
+        if (driver->cuGraphBatchMemOpNodeGetParams(node, &values) == CUDA_SUCCESS)
+            add_values(parts, part.top, values.paramArray, values.count);
         else
             parts->is_partial = true;
     } else if (!ask(&part, driver, node, &has)) {
@@ -199,6 +213,9 @@ void cuda_graph_parts_set(struct cuda_graph_parts *parts, const struct cuda_real
         break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         take(parts, driver, params->graph.graph, node, 1);
+        break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        add_values(parts, node, params->memOp.paramArray, params->memOp.count);
         break;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What an executable graph has to do with the program when it is launched: copies from and to its
- * memory, functions of its, events. Everything else of a graph concerns the GPU alone.
+ * memory, functions of its, events, values in memory. Everything else of a graph concerns the GPU alone.
  *
  * It is found by asking the driver about the graph's nodes, at the moment when the executable graph
  * is made of it or updated by it: so it does not matter how the nodes came there (by hand, captured
@@ -20,13 +20,14 @@
 #include <stddef.h>
 
 struct cuda_graph_part {
-    CUgraphNodeType type; /* MEMCPY, HOST, EVENT_RECORD or WAIT_EVENT */
+    CUgraphNodeType type; /* MEMCPY, HOST, EVENT_RECORD, WAIT_EVENT or BATCH_MEM_OP */
     CUgraphNode top;      /* node of the graph itself, not of graphs in it: what updates name */
     bool is_disabled;
     union {
         CUDA_MEMCPY3D copy; /* one side at least may be the program's */
         CUDA_HOST_NODE_PARAMS host;
         CUevent event;
+        CUstreamBatchMemOpParams value; /* each of a node's is a part */
     };
 };
 

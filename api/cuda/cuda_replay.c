@@ -299,6 +299,11 @@ static bool backend_is_software(struct tsm_backend_state *state)
     return state->replay.library.is_emu;
 }
 
+static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return cuda_may_stay(&state->replay, record);
+}
+
 const struct tsm_backend cuda_backend = {
     .description = &cuda_description,
     .open = backend_open,
@@ -308,6 +313,7 @@ const struct tsm_backend cuda_backend = {
     .translated = backend_translated,
     .host = backend_host,
     .submit = backend_submit,
+    .may_stay = backend_may_stay,
     .wait = backend_wait,
     .sync = backend_sync,
     .readback = backend_readback,

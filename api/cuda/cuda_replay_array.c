@@ -16,6 +16,7 @@
 struct cuda_array {
     uint64_t id;
     uint64_t mipmap; /* id of what it is a level of, 0: none */
+    uint64_t whole;  /* of the array that it is a plane of */
     uint64_t made_seq;
     CUarray raw;
     CUcontext context;
@@ -74,11 +75,13 @@ static CUresult fill(const struct cuda_replay *replay, const struct cuda_array *
 int cuda_array_made(struct cuda_args *args, uint64_t id, CUarray raw)
 {
     const struct sbt_schema *schema = cuda_schema(args->record->type);
-    struct cuda_array array = {
-        .id = id,
-        .mipmap = schema ? sbt_record_role(schema, args->record, SBT_ROLE_PARENT, 0) : 0,
-        .made_seq = args->record->seq,
-        .raw = raw};
+    uint64_t parent = schema ? sbt_record_role(schema, args->record, SBT_ROLE_PARENT, 0) : 0;
+    bool is_plane = args->record->type == TYPE_cuArrayGetPlane;
+    struct cuda_array array = {.id = id,
+                               .mipmap = is_plane ? 0 : parent,
+                               .whole = is_plane ? parent : 0,
+                               .made_seq = args->record->seq,
+                               .raw = raw};
     CUDA_ARRAY3D_DESCRIPTOR description;
 
     if (find(&args->replay->arrays, id) ||
@@ -94,10 +97,9 @@ int cuda_array_made(struct cuda_args *args, uint64_t id, CUarray raw)
 
 void cuda_array_gone(struct cuda_replay *replay, uint64_t id)
 {
-    struct cuda_array *array = find(&replay->arrays, id);
-
-    if (array)
-        remove_at(&replay->arrays, (size_t)(array - replay->arrays.list));
+    for (size_t i = replay->arrays.count; i-- > 0;)
+        if (replay->arrays.list[i].id == id || replay->arrays.list[i].whole == id)
+            remove_at(&replay->arrays, i);
 }
 
 void cuda_mipmap_gone(struct cuda_replay *replay, uint64_t id)

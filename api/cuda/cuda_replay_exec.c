@@ -205,6 +205,19 @@ static struct cuda_exec *find(const struct cuda_replay *replay, uint64_t id)
     return exec ? (struct cuda_exec *)(uintptr_t)*exec : NULL;
 }
 
+bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t id)
+{
+    const struct cuda_exec *exec = find(replay, id);
+
+    for (size_t i = 0; exec && i < exec->parts.count; i++) {
+        const struct cuda_graph_part *part = &exec->parts.list[i];
+        if (part->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !part->is_disabled &&
+            cuda_values_wait(&part->value, 1))
+            return true;
+    }
+    return false;
+}
+
 static struct cuda_exec *make(struct cuda_replay *replay, uint64_t id)
 {
     bool added;

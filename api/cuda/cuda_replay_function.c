@@ -207,6 +207,21 @@ static int read_pieces(struct cuda_replay *replay, struct cuda_stream_state *str
     return error;
 }
 
+int cuda_functions_behind(struct cuda_args *args, CUstream stream)
+{
+    const struct sbt_record *record = args->record;
+    size_t count;
+    void *written;
+
+    find_writes(&args->replay->functions, record->stream, record->position, &count);
+    if (!count || args->error || (record->flags & SBT_RECORD_CAPTURED))
+        return args->error;
+    args->error = cuda_functions_take(args->replay, record->stream, record->position, &written);
+    if (args->error)
+        return args->error;
+    return cuda_args_end(args, args->driver->cuLaunchHostFunc(stream, cuda_functions_run, written));
+}
+
 int cuda_functions_take(struct cuda_replay *replay, uint32_t number, uint64_t position, void **out)
 {
     struct cuda_functions *f = &replay->functions;

@@ -134,6 +134,11 @@ static void read_kind(struct cuda_args *args, uint32_t slot, struct cuda_node *o
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         p->eventRecord.event = read_object(args, slot, 0, CUDA_OBJECT_EVENT);
         return;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        cuda_values_read(args, slot + NODE_LIST, p->memOp.count, &out->values);
+        p->memOp.paramArray = out->values;
+        p->memOp.ctx = read_object(args, slot, 0, CUDA_OBJECT_CONTEXT);
+        return;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         p->conditional.handle = cuda_memory_translate(&args->replay->memory, p->conditional.handle);
         p->conditional.ctx = read_object(args, slot, 0, CUDA_OBJECT_CONTEXT);
@@ -151,6 +156,7 @@ void cuda_node_read(struct cuda_args *args, uint32_t slot, struct cuda_node *out
 
     memset(p, 0, sizeof(*p));
     out->block.size = 0;
+    out->values = NULL;
     if (args->error)
         return;
     p->type = (CUgraphNodeType)cuda_arg(args, slot + NODE_TYPE);
@@ -182,6 +188,7 @@ static CUresult add_kind(const struct cuda_real *driver, CUgraphNode *out, CUgra
 {
     CUDA_MEMSET_NODE_PARAMS fill;
     CUDA_HOST_NODE_PARAMS host;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS values;
 
     switch ((int)p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -201,6 +208,9 @@ static CUresult add_kind(const struct cuda_real *driver, CUgraphNode *out, CUgra
         return driver->cuGraphAddEventWaitNode(out, graph, after, count, p->eventWait.event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         return driver->cuGraphAddEventRecordNode(out, graph, after, count, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        memcpy(&values, &p->memOp, sizeof(values));
+        return driver->cuGraphAddBatchMemOpNode(out, graph, after, count, &values);
     }
     return driver->cuGraphAddEmptyNode(out, graph, after, count);
 }
@@ -225,11 +235,18 @@ static CUresult add(struct cuda_args *args, CUgraphNode *out, CUgraph graph,
 
 static struct cuda_node *make_node(struct cuda_args *args)
 {
-    struct cuda_node *node = malloc(sizeof(*node));
+    struct cuda_node *node = calloc(1, sizeof(*node));
 
     if (!node && !args->error)
         args->error = tsm_fail(TSM_E_MEMORY, "no memory for a graph's node");
     return node;
+}
+
+static void free_node(struct cuda_node *node)
+{
+    if (node)
+        free(node->values);
+    free(node);
 }
 
 /* The graphs that came with a conditional node. */
@@ -292,7 +309,7 @@ int replay_cuGraphAddNode(struct cuda_replay *replay, const struct sbt_record *r
     if (!args.error && node->params.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         args.error = name_bodies(&args, &node->params.conditional);
     free(after);
-    free(node);
+    free_node(node);
     return args.error;
 }
 
@@ -303,6 +320,7 @@ static CUresult set(const struct cuda_real *driver, CUgraphNode node, const CUgr
     CUDA_KERNEL_NODE_PARAMS kernel;
     CUDA_MEMSET_NODE_PARAMS fill;
     CUDA_HOST_NODE_PARAMS host;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS values;
 
     switch ((int)p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -320,6 +338,9 @@ static CUresult set(const struct cuda_real *driver, CUgraphNode node, const CUgr
         return driver->cuGraphEventWaitNodeSetEvent(node, p->eventWait.event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         return driver->cuGraphEventRecordNodeSetEvent(node, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        memcpy(&values, &p->memOp, sizeof(values));
+        return driver->cuGraphBatchMemOpNodeSetParams(node, &values);
     case CU_GRAPH_NODE_TYPE_GRAPH: {
         CUgraphNodeParams params = *p;
         return driver->cuGraphNodeSetParams(node, &params);
@@ -340,7 +361,7 @@ int replay_cuGraphNodeSetParams(struct cuda_replay *replay, const struct sbt_rec
         cuda_node_read(&args, SLOT_cuGraphNodeSetParams_type, node);
     if (!args.error)
         cuda_args_end(&args, set(args.driver, raw, &node->params));
-    free(node);
+    free_node(node);
     return args.error;
 }
 
@@ -350,6 +371,7 @@ static CUresult set_exec(const struct cuda_real *driver, CUgraphExec exec, CUgra
     CUDA_KERNEL_NODE_PARAMS kernel;
     CUDA_MEMSET_NODE_PARAMS fill;
     CUDA_HOST_NODE_PARAMS host;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS values;
 
     switch ((int)p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -370,6 +392,9 @@ static CUresult set_exec(const struct cuda_real *driver, CUgraphExec exec, CUgra
         return driver->cuGraphExecEventWaitNodeSetEvent(exec, node, p->eventWait.event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         return driver->cuGraphExecEventRecordNodeSetEvent(exec, node, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        memcpy(&values, &p->memOp, sizeof(values));
+        return driver->cuGraphExecBatchMemOpNodeSetParams(exec, node, &values);
     }
     return CUDA_SUCCESS;
 }
@@ -391,6 +416,6 @@ int replay_cuGraphExecNodeSetParams(struct cuda_replay *replay, const struct sbt
     if (!args.error)
         args.error = cuda_exec_set_node(
             &args, cuda_arg(&args, SLOT_cuGraphExecNodeSetParams_hGraphExec), raw, &node->params);
-    free(node);
+    free_node(node);
     return args.error;
 }

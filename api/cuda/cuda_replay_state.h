@@ -293,6 +293,7 @@ struct cuda_node {
     CUgraphNodeParams params; /* EMPTY: stands for a kind that replay does without */
     void *extra[5];
     struct cuda_node_block block;
+    CUstreamBatchMemOpParams *values; /* of a node of these; to be freed */
 };
 
 /* From the slots that begin at `slot`. Large: to be kept on the heap. */
@@ -313,6 +314,19 @@ void cuda_node_function_run(void *function);
 
 /* A stand-in for a node of the graph that `stream` is captured into. */
 int cuda_capture_empty(struct cuda_args *args, CUstream stream);
+
+/* What the program wrote when it saw that this command had run: written behind it. */
+int cuda_functions_behind(struct cuda_args *args, CUstream stream);
+
+/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be freed.
+ * Returns args->error. */
+int cuda_values_read(struct cuda_args *args, uint32_t slot, size_t count,
+                     CUstreamBatchMemOpParams **out);
+bool cuda_values_wait(const CUstreamBatchMemOpParams *params, size_t count);
+/* tsm_backend's may_stay. */
+bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record);
+/* Does an executable graph wait for a value? */
+bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t exec);
 
 /* An executable graph's node has been given parameters. */
 int cuda_exec_set_node(struct cuda_args *args, uint64_t exec, CUgraphNode node,

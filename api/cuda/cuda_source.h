@@ -66,6 +66,9 @@ static inline bool cuda_capture_runs(void)
 /* Does a call on that stream become part of a graph, or one that waits for `event` there? */
 bool cuda_captures(CUstream stream, bool per_thread, CUevent event);
 
+/* Has any command waited for a value in memory? (cuda_source_value.c) */
+bool cuda_values_are_awaited(void);
+
 /* Metadata about driver and devices, once a session. */
 void cuda_describe(void);
 void cuda_describe_again(void);

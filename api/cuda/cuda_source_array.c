@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The live CUDA arrays: TS_CHECKSUM hashes them like device memory, checkpoints save them. A level
- * of a mipmapped array counts from when the program asks for it.
+ * of a mipmapped array, and a plane, counts from when the program asks for it.
  */
 #include "api/cuda/cuda_source.h"
 
@@ -18,7 +18,7 @@
 /* Free when `raw` is NULL. Taken and given as allocations are: cuda_source_checksum.c. */
 struct slot {
     _Atomic(CUarray) raw;
-    _Atomic(CUmipmappedArray) mipmap; /* it is a level of, or NULL */
+    _Atomic(void *) whole; /* it is a level or plane of, or NULL */
 };
 
 static _Atomic(struct slot *) table;
@@ -40,7 +40,7 @@ static struct slot *slots(void)
     return !made || atomic_compare_exchange_strong(&table, &there, made) ? made : there;
 }
 
-static void add(CUarray raw, CUmipmappedArray mipmap)
+static void add(CUarray raw, void *whole)
 {
     struct slot *list = slots();
     unsigned count = atomic_load(&used);
@@ -54,7 +54,7 @@ static void add(CUarray raw, CUmipmappedArray mipmap)
             atomic_store(&used, count = i + 1);
         if (!atomic_compare_exchange_strong(&list[i].raw, &none, raw))
             continue;
-        atomic_store(&list[i].mipmap, mipmap);
+        atomic_store(&list[i].whole, whole);
         return;
     }
     atomic_store(&too_many, true);
@@ -72,14 +72,21 @@ void cuda_after_level(struct tsm_call *call, bool ok, const CUarray *array, CUmi
         add(*array, mipmap);
 }
 
-static void drop(CUarray raw, CUmipmappedArray mipmap)
+void cuda_after_plane(struct tsm_call *call, bool ok, const CUarray *array, CUarray whole)
+{
+    if (ok && wanted())
+        add(*array, whole);
+}
+
+/* An array, or all that are parts of one. */
+static void drop(CUarray raw, void *whole)
 {
     struct slot *list = atomic_load(&table);
 
     for (unsigned i = 0; list && i < atomic_load(&used) && i < ARRAY_MAX; i++) {
         CUarray there = atomic_load(&list[i].raw);
-        if (there && (mipmap ? atomic_load(&list[i].mipmap) == mipmap : there == raw)) {
-            atomic_store(&list[i].mipmap, NULL);
+        if (there && (there == raw || (whole && atomic_load(&list[i].whole) == whole))) {
+            atomic_store(&list[i].whole, NULL);
             atomic_compare_exchange_strong(&list[i].raw, &there, NULL);
         }
     }
@@ -87,8 +94,8 @@ static void drop(CUarray raw, CUmipmappedArray mipmap)
 
 void cuda_after_array_gone(struct tsm_call *call, bool ok, CUarray array)
 {
-    if (ok)
-        drop(array, NULL);
+    if (ok && array)
+        drop(array, array);
 }
 
 void cuda_after_mipmap_gone(struct tsm_call *call, bool ok, CUmipmappedArray mipmap)

@@ -278,9 +278,10 @@ static bool save_array(CUarray raw, uint32_t id)
 
     if (real.cuArray3DGetDescriptor_v2(&description, raw) != CUDA_SUCCESS)
         return false;
+    if (cuda_array_has_planes(&description))
+        return true; /* those that the program knows are in the list */
     if (!cuda_array_shape(&array.shape, &description)) {
-        tsm_session_unmodelled(
-            "a checkpoint without an array of a planar, compressed or sparse form", true);
+        tsm_session_unmodelled("a checkpoint without an array of a sparse or unknown form", true);
         return true;
     }
     m.size = cuda_array_size(&array.shape);

@@ -240,6 +240,8 @@ static void note_effects(struct tsm_call *call, struct exec *exec)
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ||
             part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
             tsm_call_flag(call, SBT_RECORD_ORDERED);
+        if (part->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !part->is_disabled)
+            cuda_after_values(call, true, &part->value, 1);
         if (part->type != CU_GRAPH_NODE_TYPE_MEMCPY || part->is_disabled)
             continue;
         cuda_copy_sides(&part->copy, &src, &dst);

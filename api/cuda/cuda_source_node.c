@@ -99,7 +99,9 @@ static void show(struct shown *shown, const CUgraphNodeParams *p)
         add_object(shown, CUDA_OBJECT_CONTEXT, p->memOp.ctx);
         shown->list = p->memOp.paramArray;
         shown->list_size = p->memOp.count * sizeof(*p->memOp.paramArray);
-        break;
+        plain->memOp.ctx = NULL;
+        plain->memOp.paramArray = NULL;
+        return;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         add_object(shown, CUDA_OBJECT_GRAPH, p->graph.graph);
         break;
@@ -124,8 +126,7 @@ static void show(struct shown *shown, const CUgraphNodeParams *p)
 /* Is such a node left out of replay? */
 static bool is_unmodelled(CUgraphNodeType type)
 {
-    return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL ||
-           type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT || type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL || type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
 }
 
 /* Fields function to arguments. */
@@ -284,11 +285,11 @@ void cuda_after_event_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUg
     cuda_after_node(call, ok, exec, node, &p);
 }
 
-void cuda_after_memop_node(struct tsm_call *call, bool ok,
+void cuda_after_memop_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNode node,
                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
 {
     NODE(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, memOp, params, p);
-    cuda_after_node(call, ok, NULL, NULL, &p);
+    cuda_after_node(call, ok, exec, node, &p);
 }
 
 void cuda_after_alloc_node(struct tsm_call *call, bool ok, const CUDA_MEM_ALLOC_NODE_PARAMS *params)

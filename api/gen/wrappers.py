@@ -37,6 +37,7 @@ WRAPPER = '''\
 {before}
     returned = real.{name}({passed});
     ok = returned == CUDA_SUCCESS;
+{settled}
     tsm_call_returned(&call, returned, !ok);
 {after}
     tsm_call_commit(&call);
@@ -117,6 +118,8 @@ def before(call):
     lines = []
     if call.kind in ('command', 'signal', 'wait'):
         lines.append('tsm_hostmem_publish();')
+    if call.kind == 'sync' and call.status == 'generated':
+        lines.append('tsm_values_publish();')
     gone = object_param(call, ('destroy',))
     if gone:
         lines.append(f'const uint64_t {gone.name}_id = cuda_id_gone('
@@ -225,6 +228,19 @@ def after(call, fields):
     return lines + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
 
 
+def settled(call):
+    """Before the call's own record has its place: what the program must have written, so that this
+    wait could end."""
+    if call.status == 'unmodelled' or not (call.kind == 'sync' or 'waits' in call.options):
+        return []
+    of = object_param(call, ('sync',))
+    if call.stream:
+        return ['if (ok)', f'    tsm_values_settle({stream_of(call, call.stream)}, UINT64_MAX);']
+    if of and of.use.detail == 'event':
+        return ['if (ok)', f'    cuda_event_settled({of.name});']
+    return ['if (ok)', '    tsm_values_settle(NULL, UINT64_MAX);']
+
+
 def synchronised(call):
     """When the call's own record is written: what is seen, and what is complete then."""
     if call.then:
@@ -254,13 +270,14 @@ def wrapper(call, structs):
         return HOOKED.format(**names)
     lines = after(call, fields_of(call, structs))
     text = WRAPPER.format(**names, before=statements(before(call)), after=statements(lines),
+                          settled=statements(settled(call)),
                           synchronised=statements(synchronised(call)))
     if not re.search(r'\bok\b', text.split('ok = ')[1].split('tsm_call_returned')[1][8:]):
         text = text.replace('    bool ok;\n', '').replace(
             '    ok = returned == CUDA_SUCCESS;\n', '').replace('!ok', 'returned != CUDA_SUCCESS')
     if 'slots[' not in text:
         text = text.replace('    uint64_t *slots;\n', '')
-    return re.sub(r'\n\n(?=    (returned|tsm_call_commit|return returned))', '\n', text)
+    return re.sub(r'\n\n(?=    (returned|tsm_call_returned|tsm_call_commit|return returned))', '\n', text)
 
 
 def resolver(call):

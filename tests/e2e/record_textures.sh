@@ -42,3 +42,18 @@ status 0 replay c.sbt --json
 status 1 replay d.sbt
 grep -q 'number 1 on stream 1' out || fail "not the upload: $(cat out)"
 grep -q 'buffer  *0x8000010000000000, 4096 bytes' out || fail "not the array: $(cat out)"
+
+# Arrays of blocks, of packed texels and of planes: what they hold is compared, and kernels read it.
+unset TS_CHECKSUM
+same_output formats
+tracesmith coverage t.sbt | grep -q 'every call of this trace is modelled' || fail "formats: not modelled"
+status 0 replay t.sbt --json
+[ "$(field out checksum_count)" = 13 ] || fail "formats: not 13 checksums: $(cat out)"
+TS_EMU_NOOP=1 plain formats >noop.out
+! cmp -s plain.out noop.out || fail "formats: the kernels did nothing, and nobody saw"
+TS_CHECKSUM=command record c.sbt formats >record.out
+cmp plain.out record.out || fail "formats: checksums changed the output"
+status 0 replay c.sbt
+"$TEST_PROGRAMS/edit_trace" c.sbt e.sbt cuMemcpy2DAsync_v2 1 77
+status 1 replay e.sbt
+grep -q 'buffer  *0x8000010000000000, 1024 bytes' out || fail "not the array of blocks: $(cat out)"

@@ -17,6 +17,31 @@ static void callback(CUstream stream, CUresult status, void *data)
     called = (int)(intptr_t)data + (int)status;
 }
 
+/* The wait was added before what it is for, on another branch. */
+static void test_branches(CUcontext context, CUstream stream, CUdeviceptr flag)
+{
+    CUstreamBatchMemOpParams wait = {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
+                                                   .address = flag,
+                                                   .value = 77,
+                                                   .flags = CU_STREAM_WAIT_VALUE_EQ}};
+    CUstreamBatchMemOpParams write = {
+        .writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = flag, .value = 77}};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS first = {context, 1, &wait, 0}, second = {context, 1, &write, 0};
+    CUgraphNode node;
+    CUgraphExec exec;
+    CUgraph graph;
+
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &first));
+    OK(cuGraphAddEmptyNode(&node, graph, NULL, 0));
+    OK(cuGraphAddBatchMemOpNode(&node, graph, &node, 1, &second));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
 int main(void)
 {
     CUcontext context = test_context();
@@ -49,6 +74,7 @@ int main(void)
     OK(cuStreamSynchronize(a));
     CHECK_EQ_INT(inner, CUDA_ERROR_NOT_PERMITTED);
     CHECK_EQ_INT(called, 5);
+    test_branches(context, a, flag);
     OK(cuCtxDestroy_v2(context));
     return check_result();
 }

@@ -41,6 +41,8 @@
     TEX("fetch1d", "tex.1d.v4.u32.s32 " TEX_R "[%t, {%ix}];\n")                                    \
     TEX("fetch2d", "tex.2d.v4.u32.s32 " TEX_R "[%t, {%ix, %iy}];\n")                               \
     TEX("fetch3d", "tex.3d.v4.u32.s32 " TEX_R "[%t, {%ix, %iy, %iz, %iz}];\n")                     \
+    TEX("sample2d", "tex.2dms.v4.u32.s32 " TEX_R "[%t, {0, %ix, %iy, %iy}];\n")                    \
+    TEX("samplea2d", "tex.a2dms.v4.u32.s32 " TEX_R "[%t, {%layer, 0, %ix, %iy}], {1, 0};\n")       \
     TEX("level2d", "tex.level.2d.v4.f32.f32 " TEX_R "[%t, {%x, %y}], %lod;\n")                     \
     TEX("base2d", "tex.base.2d.v4.f32.f32 " TEX_R "[%t, {%x, %y}];\n")                             \
     TEX("grad2d",                                                                                  \
