@@ -98,6 +98,10 @@ struct tsm_backend {
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
 
+    /* Zero those of the bytes, read from `address`, that are others in each run by their nature: times
+     * that the device wrote. Are there any? Optional: none. */
+    bool (*mask)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes, uint64_t size);
+
     /* Hand over what a checkpoint at this moment would hold; everything has been waited for. Optional.
      * TSM_E_UNSUPPORTED: something cannot be saved. */
     int (*save)(struct tsm_backend_state *state, const struct tsm_saver *saver);

@@ -149,6 +149,7 @@ static void decide(struct tsm_replay *p)
 
     r->checksum_count = p->verify.comparison_count;
     r->difference_count = p->verify.difference_count;
+    r->timed_count = p->verify.timed_count;
     if (p->options.dry_run)
         answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
     else if (r->difference_count && r->translated_count)

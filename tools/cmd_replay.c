@@ -263,6 +263,9 @@ static void print_result(const struct tsm_replay_result *r)
     else
         printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
                tsm_paint(TSM_PAINT_NONE));
+    if (r->timed_count)
+        tsm_note("%" PRIu64 " more comparison%s nothing: the memory holds timestamps of the GPU",
+                 r->timed_count, r->timed_count == 1 ? " says" : "s say");
     if (r->interrupted_count)
         tsm_note("%" PRIu64 " checkpoint%s not finished when it was recorded and not used",
                  r->interrupted_count, r->interrupted_count == 1 ? " was" : "s were");
@@ -307,6 +310,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
+    tsm_json_put_u64(j, "timed_count", r->timed_count);
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
@@ -363,6 +367,7 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->stream_count += one->stream_count;
     all->checksum_count += one->checksum_count;
     all->difference_count += one->difference_count;
+    all->timed_count += one->timed_count;
     all->unmodelled_count += one->unmodelled_count;
     all->tainted_count += one->tainted_count;
     all->translated_count += one->translated_count;

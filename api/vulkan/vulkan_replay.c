@@ -26,6 +26,8 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_show_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
+    vkr_share_finish(r);
+    vkr_ranges_finish(&r->stamps);
     vkr_opaque_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
@@ -171,6 +173,12 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return vkr_read(&state->replay, address, out, size);
 }
 
+static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
+                         uint64_t size)
+{
+    return vkr_mask(&state->replay, address, bytes, size);
+}
+
 static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
 {
     return vkr_save(&state->replay, saver);
@@ -257,6 +265,7 @@ const struct tsm_backend vulkan_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .mask = backend_mask,
     .save = backend_save,
     .repeats = backend_repeats,
     .hold = backend_hold,

@@ -24,7 +24,7 @@ static int make_flag(struct vkr *r, uint32_t type, uint64_t raw, bool is_set, bo
 
     if (!fact)
         return o ? no_memory() : 0;
-    *fact = (struct vkr_fact_flag){is_set, device_only};
+    *fact = (struct vkr_fact_flag){is_set, device_only, false};
     free(o->fact);
     o->fact = fact;
     return 0;

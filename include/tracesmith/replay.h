@@ -119,6 +119,7 @@ struct tsm_replay_result {
     uint64_t stream_count;
     uint64_t checksum_count; /* comparisons made */
     uint64_t difference_count;
+    uint64_t timed_count; /* comparisons that say nothing: the memory holds times of the GPU's */
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */

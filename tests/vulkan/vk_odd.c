@@ -305,6 +305,49 @@ static void queries(void)
     small_finish(&s);
 }
 
+/* Times that the device writes into memory, where the program reads them, and copies of them. */
+static void times(void)
+{
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = 2};
+    VkBufferCopy copy = {.srcOffset = 8, .dstOffset = 128, .size = 8};
+    VkCommandBuffer commands;
+    struct words w, own;
+    VkQueryPool pool;
+    struct small s;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    words_init(&s, &own);
+    TRY(vkCreateQueryPool(s.device, &info, NULL, &pool));
+    commands = primary(&s);
+    fill(&own, 72);
+    small_begin(commands);
+    vkCmdResetQueryPool(commands, pool, 0, 2);
+    vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool, 0);
+    small_dispatch(&s, commands, small_set(&s, own.buffer), 3);
+    vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, 1);
+    vkCmdCopyQueryPoolResults(commands, pool, 0, 2, w.buffer, 64, 16,
+                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    vkCmdCopyBuffer(commands, w.buffer, w.buffer, 1,
+                    &(VkBufferCopy){.srcOffset = 64, .dstOffset = 1024, .size = 24});
+    TRY(vkEndCommandBuffer(commands));
+    small_run(&s, commands);
+    printf("later %d\n", memcmp(&w.map[16], &w.map[20], 8) <= 0 || w.map[16] != w.map[20]);
+    copy.srcOffset = 1024;
+    small_begin(commands);
+    vkCmdCopyBuffer(commands, w.buffer, own.buffer, 1, &copy);
+    TRY(vkEndCommandBuffer(commands));
+    small_run(&s, commands);
+    memset(&own.map[32], 0, 8);
+    say("times", &own);
+    vkDestroyQueryPool(s.device, pool, NULL);
+    words_finish(&s, &own);
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
 /* ---- many commands -------------------------------------------------------------------------- */
 
 #define BATCH 1000u
@@ -516,17 +559,10 @@ static void descriptors(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"queues", in_turn},
-             {"devices", devices},
-             {"same", same},
-             {"order", order},
-             {"queries", queries},
-             {"lost", lost},
-             {"many", many},
-             {"named", named},
-             {"sparse", sparse},
-             {"rays", rays},
-             {"descriptors", descriptors}};
+} modes[] = {{"queues", in_turn}, {"devices", devices}, {"same", same},
+             {"order", order},    {"queries", queries}, {"times", times},
+             {"lost", lost},      {"many", many},       {"named", named},
+             {"sparse", sparse},  {"rays", rays},       {"descriptors", descriptors}};
 
 int main(int argc, char **argv)
 {
