@@ -3,6 +3,7 @@
  * What a command buffer will change when it is submitted: layouts of images, events, queries, and
  * where it writes times. Noted while it is recorded, in the order of its commands.
  */
+#include "api/vulkan/vulkan_replay_look.h"
 #include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
@@ -13,10 +14,12 @@ enum effect_kind {
     EFFECT_EVENT,
     EFFECT_QUERY,
     EFFECT_SPREAD,
+    EFFECT_EXECUTED, /* nothing more of `within`; noted where somebody may look there */
 };
 
 struct effect {
-    uint64_t seq; /* of the command */
+    uint64_t seq;           /* of the command */
+    uint64_t within, inner; /* of a secondary command buffer: its id, the command there; or 0 */
     enum effect_kind kind;
     uint32_t value;
     union {
@@ -254,8 +257,14 @@ static int execute(struct vkr_call *c)
         const struct vkr_object *o =
             vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(a->pCommandBuffers[i]));
         const struct effects *all = o && o != c->owner ? o->fact : NULL;
-        for (size_t j = 0; all && j < all->count && !error; j++)
-            error = add(c, &all->list[j]);
+        for (size_t j = 0; all && j < all->count && !error; j++) {
+            struct effect effect = all->list[j];
+            effect.within = o->id;
+            effect.inner = all->list[j].seq;
+            error = add(c, &effect);
+        }
+        if (o && c->r->look && !error)
+            error = add(c, &(struct effect){.kind = EFFECT_EXECUTED, .within = o->id});
     }
     return error;
 }
@@ -445,7 +454,7 @@ static void apply(struct vkr *r, const struct effect *e)
         o = vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image);
         if (o && o->fact)
             ((struct vkr_fact_flag *)o->fact)->is_set = e->value;
-    } else {
+    } else if (e->kind == EFFECT_QUERY) {
         o = vkr_object_find(r, VK_OBJECT_VkQueryPool, e->part.image);
         struct vkr_fact_queries *fact = o ? o->fact : NULL;
         for (uint32_t i = 0; fact && i < e->part.level_count && i + e->part.level < fact->count;
@@ -454,11 +463,18 @@ static void apply(struct vkr *r, const struct effect *e)
     }
 }
 
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, uint64_t last_seq)
+static bool is_behind(const struct effect *e, const struct vkr_until *until)
+{
+    if (e->seq != until->seq || e->within != until->within || !e->within)
+        return e->seq > until->seq;
+    return e->inner > until->inner || e->kind == EFFECT_EXECUTED;
+}
+
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until)
 {
     const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
     const struct effects *all = o ? o->fact : NULL;
 
-    for (size_t i = 0; all && i < all->count && all->list[i].seq <= last_seq; i++)
+    for (size_t i = 0; all && i < all->count && !is_behind(&all->list[i], until); i++)
         apply(r, &all->list[i]);
 }

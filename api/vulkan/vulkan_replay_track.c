@@ -222,10 +222,10 @@ int vkr_end_label(struct vkr_call *c)
 static bool carry_out(struct vkr_call *c, VkCommandBuffer commands)
 {
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
-    uint64_t last_seq = o ? vkr_cut_seq(c, o->id) : UINT64_MAX;
+    struct vkr_until until = vkr_cut_until(c, o ? o->id : 0);
 
-    vkr_effect_apply(c->r, commands, last_seq);
-    return last_seq == UINT64_MAX;
+    vkr_effect_apply(c->r, commands, &until);
+    return until.seq == UINT64_MAX;
 }
 
 void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,

@@ -77,8 +77,9 @@ VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane)
 
 /* A vkCmd*, or a command buffer that begins or is reset. */
 int vkr_effect(struct vkr_call *c);
-/* It was submitted; what comes behind the command with that number is not carried out. */
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, uint64_t last_seq);
+struct vkr_until;
+/* It was submitted; what comes behind that command is not carried out. */
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until);
 
 /* ---- times in memory (vulkan_replay_stamp.c) ---- */
 
