@@ -71,6 +71,11 @@ struct tsm_backend {
     int (*submit)(struct tsm_backend_state *state, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 
+    /* As submit(), but of the command only what it waits for and signals: what it computes nobody
+     * wants. Optional: then all is submitted. */
+    int (*hollow)(struct tsm_backend_state *state, const struct sbt_record *record,
+                  const struct sbt_schema *schema);
+
     /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
      */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);

@@ -263,6 +263,11 @@ static void print_result(const struct tsm_replay_result *r)
     else
         printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
                tsm_paint(TSM_PAINT_NONE));
+    if (r->hollow_count)
+        tsm_note("%" PRIu64
+                 " submit%s of other streams did nothing but wait and signal: the streams "
+                 "asked for have no memory in common with %s",
+                 r->hollow_count, plural(r->hollow_count), r->hollow_count == 1 ? "it" : "them");
     if (r->timed_count)
         tsm_note("%" PRIu64 " more comparison%s nothing: the memory holds timestamps of the GPU",
                  r->timed_count, r->timed_count == 1 ? " says" : "s say");
@@ -302,6 +307,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_string(j, "why", r->why);
     tsm_json_put_string(j, "device", r->device);
     tsm_json_put_u64(j, "command_count", r->command_count);
+    tsm_json_put_u64(j, "hollow_count", r->hollow_count);
     tsm_json_put_u64(j, "skipped_count", r->skipped_count);
     tsm_json_put_u64(j, "checkpoint", r->checkpoint);
     tsm_json_put_u64(j, "checkpoint_seq", r->checkpoint_seq);
@@ -362,6 +368,7 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     tsm_format(all->device + strlen(all->device), sizeof(all->device) - strlen(all->device), "%s%s",
                *all->device ? "; " : "", one->device);
     all->command_count += one->command_count;
+    all->hollow_count += one->hollow_count;
     all->skipped_count += one->skipped_count;
     all->jumped_count += one->jumped_count;
     all->stream_count += one->stream_count;

@@ -136,6 +136,20 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
     return carry_out(&state->replay, record);
 }
 
+static int backend_hollow(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    struct vkr *r = &state->replay;
+    int error;
+
+    pthread_mutex_lock(&r->lock);
+    r->is_hollow = r->has_hollow = true;
+    error = vkr_carry_out(r, record);
+    r->is_hollow = false;
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
 static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return vkr_owns_sync(record);
@@ -259,6 +273,7 @@ const struct tsm_backend vulkan_backend = {
     .early = backend_early,
     .host_runs_behind = true,
     .submit = backend_submit,
+    .hollow = backend_hollow,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,

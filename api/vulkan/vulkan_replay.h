@@ -495,6 +495,8 @@ struct vkr {
     struct vkr_held *held;  /* what vkr_back() goes back to */
     struct sbt_map repeated; /* vkr_repeats(): command buffer id -> how it was met */
     bool is_early;      /* before the checkpoint: commands are followed, and not sent */
+    bool is_hollow;     /* a submit without its command buffers */
+    bool has_hollow;    /* there was one: queries may never become available */
     bool must_restore;  /* the checkpoint has begun, and what was followed is not yet so */
     uint64_t validation_count; /* errors that the validation layer reported */
     struct vkr_ranges stamps; /* places that hold times; merged */

@@ -233,6 +233,8 @@ int vkr_submit(struct vkr_call *c)
     struct vk_args_vkQueueSubmit *a = (void *)c->args;
     int error = c->r->is_early ? 0 : note_submit(c, a->queue);
 
+    for (uint32_t i = 0; i < a->submitCount && c->r->is_hollow; i++)
+        ((VkSubmitInfo *)(uintptr_t)a->pSubmits)[i].commandBufferCount = 0; /* our arena */
     for (uint32_t i = 0; i < a->submitCount && !error; i++)
         error = meet_submit(c, a->queue, &a->pSubmits[i]);
     vkr_track_submit(c, a->submitCount, a->pSubmits, a->fence);
@@ -244,6 +246,8 @@ int vkr_submit2(struct vkr_call *c)
     struct vk_args_vkQueueSubmit2 *a = (void *)c->args;
     int error = c->r->is_early ? 0 : note_submit(c, a->queue);
 
+    for (uint32_t i = 0; i < a->submitCount && c->r->is_hollow; i++)
+        ((VkSubmitInfo2 *)(uintptr_t)a->pSubmits)[i].commandBufferInfoCount = 0; /* our arena */
     for (uint32_t i = 0; i < a->submitCount && !error; i++)
         error = meet_submit2(c, a->queue, &a->pSubmits[i]);
     vkr_track_submit2(c, a->submitCount, a->pSubmits, a->fence);
@@ -404,6 +408,29 @@ static int wait_values(struct vkr_call *c)
     return error ? error : vkr_call_driver(c);
 }
 
+/* Those of a submit that was hollow never come. */
+static bool will_come(const struct vkr *r, const struct vk_args_vkGetQueryPoolResults *a)
+{
+    const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkQueryPool, VKR_RAW(a->queryPool));
+    const struct vkr_fact_queries *fact = o ? o->fact : NULL;
+
+    for (uint32_t i = 0; fact && i < a->queryCount && (uint64_t)a->firstQuery + i < fact->count;
+         i++)
+        if (fact->states[a->firstQuery + i] != VKR_QUERY_AVAILABLE)
+            return false;
+    return fact != NULL;
+}
+
+static int wait_queries(struct vkr_call *c)
+{
+    struct vk_args_vkGetQueryPoolResults *a = (void *)c->args;
+
+    if (c->r->has_hollow && !will_come(c->r, a))
+        return 0;
+    a->flags |= VK_QUERY_RESULT_WAIT_BIT;
+    return vkr_call_driver(c);
+}
+
 int vkr_sync(struct vkr_call *c)
 {
     if (c->is_window || c->record->result != VK_SUCCESS)
@@ -416,11 +443,8 @@ int vkr_sync(struct vkr_call *c)
     case TYPE_vkGetSemaphoreCounterValue:
     case TYPE_vkGetSemaphoreCounterValueKHR:
         return wait_value(c);
-    case TYPE_vkGetQueryPoolResults: {
-        struct vk_args_vkGetQueryPoolResults *a = (void *)c->args;
-        a->flags |= VK_QUERY_RESULT_WAIT_BIT;
-        return vkr_call_driver(c);
-    }
+    case TYPE_vkGetQueryPoolResults:
+        return wait_queries(c);
     case TYPE_vkWaitForFences:
         return wait_fences(c);
     default:

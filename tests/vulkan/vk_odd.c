@@ -140,6 +140,55 @@ static void in_turn(void)
     small_finish(&s);
 }
 
+/* Two queues work on words of their own; each waits, now and then, for the other one all the same.
+ * A query of the second is asked for. */
+static void apart(void)
+{
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = 1};
+    VkCommandBuffer commands[2];
+    VkSemaphore semaphore;
+    VkQueue queues[2];
+    VkQueryPool pool;
+    uint64_t when, step = 0;
+    struct words w[2];
+    struct small s;
+
+    small_device = with_queues;
+    small_init(&s, 0);
+    semaphore = make_timeline(&s);
+    TRY(vkCreateQueryPool(s.device, &info, NULL, &pool));
+    for (uint32_t i = 0; i < 2; i++) {
+        vkGetDeviceQueue(s.device, i, 0, &queues[i]);
+        words_init(&s, &w[i]);
+        fill(&w[i], 25 + i);
+        commands[i] = primary(&s);
+        small_begin(commands[i]);
+        if (i) {
+            vkCmdResetQueryPool(commands[i], pool, 0, 1);
+            vkCmdWriteTimestamp(commands[i], VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, pool, 0);
+        }
+        small_dispatch(&s, commands[i], small_set(&s, w[i].buffer), 9 + i);
+        TRY(vkEndCommandBuffer(commands[i]));
+    }
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            send_step(queues[i], commands[i], semaphore, step++);
+            await(&s, semaphore, step);
+            say(i ? "second" : "first", &w[i]);
+        }
+        TRY(vkGetQueryPoolResults(s.device, pool, 0, 1, sizeof(when), &when, 8,
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+    }
+    TRY(vkDeviceWaitIdle(s.device));
+    vkDestroyQueryPool(s.device, pool, NULL);
+    vkDestroySemaphore(s.device, semaphore, NULL);
+    for (uint32_t i = 0; i < 2; i++)
+        words_finish(&s, &w[i]);
+    small_finish(&s);
+}
+
 /* ---- several devices ------------------------------------------------------------------------ */
 
 /* A device's work is under way when another one is waited for; it is never waited for itself but by
@@ -559,10 +608,19 @@ static void descriptors(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"queues", in_turn}, {"devices", devices}, {"same", same},
-             {"order", order},    {"queries", queries}, {"times", times},
-             {"lost", lost},      {"many", many},       {"named", named},
-             {"sparse", sparse},  {"rays", rays},       {"descriptors", descriptors}};
+} modes[] = {{"queues", in_turn},
+             {"apart", apart},
+             {"devices", devices},
+             {"same", same},
+             {"order", order},
+             {"queries", queries},
+             {"times", times},
+             {"lost", lost},
+             {"many", many},
+             {"named", named},
+             {"sparse", sparse},
+             {"rays", rays},
+             {"descriptors", descriptors}};
 
 int main(int argc, char **argv)
 {

@@ -22,6 +22,18 @@ status 0 tsreplay --check=2 queues.sbt
 [ "$(tsview queues.sbt | grep -c ' vkQueueSubmit(')" = 12 ] || fail "$(tsview queues.sbt)"
 all_equal 3 queues.sbt --streams=0,1,2,3
 odd queues queues,discrete 3
+# Of queues that have memory of their own only what is wanted does its work; waits are kept.
+odd apart queues 6
+for stream in 0 1; do # the last of stream 1 is not needed for stream 0 at all
+    all_equal 3 apart.sbt --streams=$stream
+    [ "$(field out hollow_count)" = $((2 + stream)) ] || fail "not hollow: $(cat out)"
+done
+status 0 tsreplay --streams=1 apart.sbt
+grep -q '3 submits of other streams did nothing' err || fail "$(cat err)"
+all_equal 6 apart.sbt --streams=0,1
+[ "$(field out hollow_count)" = 0 ] || fail "hollow: $(cat out)"
+all_equal 1 queues.sbt --streams=3
+[ "$(field out hollow_count)" = 0 ] || fail "they share their words: $(cat out)"
 odd devices '' 12 # of each device when it is waited for, whatever another one is doing
 odd devices queues 12
 odd same '' 1
