@@ -356,9 +356,11 @@ static int told(struct run *run, const struct tsm_replay_result *result)
 
 /* What several APIs gave, together: the worse verdict is the verdict. */
 static void add_result(struct tsm_replay_result *all, const struct tsm_replay_result *one,
-                       const char *api)
+                       const char *api, bool some_streams)
 {
-    bool empty = !one->command_count && !one->checksum_count;
+    /* Of an API whose streams nobody asked for there is nothing to tell. */
+    bool empty =
+        !one->checksum_count && !one->tainted_count && (some_streams || !one->command_count);
 
     if (!empty && (one->verdict == TSM_DIFFERENT ||
                    (one->verdict == TSM_CANNOT_TELL && all->verdict == TSM_SAME))) {
@@ -413,7 +415,11 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
         run->replay.backend = apis[i];
         error = replay_api(run, &one);
         if (!error)
-            add_result(result, &one, apis[i]);
+            add_result(result, &one, apis[i], run->replay.filter.streams != NULL);
+    }
+    if (!error && !result->checksum_count && result->verdict == TSM_SAME) {
+        result->verdict = TSM_CANNOT_TELL;
+        tsm_format(result->why, sizeof(result->why), "nothing to compare");
     }
     return error;
 }
