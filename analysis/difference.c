@@ -30,22 +30,21 @@ bool tsm_difference_bytes(struct tsm_difference *d, uint64_t base, const uint8_t
 
 /* One piece whose key differs. The recording may hold its key only. */
 static int compare_piece(struct tsm_difference *d, struct sbt_reader *reader,
-                         const struct sbt_key *key, uint64_t base, const uint8_t *actual,
+                         const struct sbt_blob *blob, uint64_t base, const uint8_t *actual,
                          size_t size, bool *unknown)
 {
-    uint8_t *expected = calloc(1, SBT_PIECE_SIZE);
-    int error = 0;
+    uint8_t *expected = malloc(SBT_PIECE_SIZE);
+    int error;
 
     if (!expected)
         return tsm_fail(TSM_E_MEMORY, "no memory for a piece");
-    if (!tsm_key_is_zero(key))
-        error = sbt_reader_piece(reader, key, expected);
+    error = sbt_reader_blob(reader, blob, base, expected, size);
     if (error == TSM_E_NOT_FOUND)
         *unknown = true;
-    else if (error >= 0)
+    else if (error == 0)
         tsm_difference_bytes(d, base, expected, actual, size);
     free(expected);
-    return error == TSM_E_NOT_FOUND || error > 0 ? 0 : error;
+    return error == TSM_E_NOT_FOUND ? 0 : error;
 }
 
 static bool is_zero(const uint8_t *bytes, size_t size)
@@ -70,14 +69,13 @@ int tsm_difference_blob(struct tsm_difference *d, struct sbt_reader *reader,
 
     for (uint64_t base = 0; base < common && !error; base += SBT_PIECE_SIZE) {
         size_t length = common - base < SBT_PIECE_SIZE ? (size_t)(common - base) : SBT_PIECE_SIZE;
-        struct sbt_key key;
-        memcpy(&key, expected->keys + base / SBT_PIECE_SIZE * sizeof(key), sizeof(key));
+        struct sbt_key key = sbt_blob_key(expected, base / SBT_PIECE_SIZE);
         if (piece_equal(&key, actual + base, length))
             continue;
         if (!differs)
             d->offset = base;
         differs = true;
-        error = compare_piece(d, reader, &key, base, actual + base, length, &unknown);
+        error = compare_piece(d, reader, expected, base, actual + base, length, &unknown);
     }
     if (!error && !differs && size != expected->size) {
         d->offset = common;

@@ -103,15 +103,9 @@ static int compare_bytes(struct tsm_field_diff *out, const struct tsm_field_diff
 
 /* ---- blobs -------------------------------------------------------------------------------- */
 
-static int read_piece(struct sbt_reader *reader, const struct sbt_key *key, uint8_t *out)
-{
-    memset(out, 0, SBT_PIECE_SIZE);
-    return tsm_key_is_zero(key) ? 0 : sbt_reader_piece(reader, key, out);
-}
-
 /* Pieces with other keys; a trace may hold the keys only. */
 static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
-                         const struct sbt_key *a, const struct sbt_key *b, uint64_t base,
+                         const struct sbt_blob *a, const struct sbt_blob *b, uint64_t base,
                          size_t size)
 {
     uint8_t *bytes = malloc(2 * SBT_PIECE_SIZE);
@@ -119,9 +113,9 @@ static int compare_piece(struct tsm_field_diff *out, const struct tsm_field_diff
 
     if (!bytes)
         return tsm_fail(TSM_E_MEMORY, "no memory to compare with");
-    error = read_piece(in->readers[0], a, bytes);
+    error = sbt_reader_blob(in->readers[0], a, base, bytes, size);
     if (error >= 0)
-        error = read_piece(in->readers[1], b, bytes + SBT_PIECE_SIZE);
+        error = sbt_reader_blob(in->readers[1], b, base, bytes + SBT_PIECE_SIZE, size);
     if (error >= 0)
         tsm_difference_bytes(&out->difference, base, bytes, bytes + SBT_PIECE_SIZE, size);
     else if (error == TSM_E_NOT_FOUND)
@@ -141,14 +135,12 @@ static int compare_blobs(struct tsm_field_diff *out, const struct tsm_field_diff
         return 0;
     if (a.size != b.size)
         return sizes_differ(out, field, a.size, b.size);
-    for (uint64_t i = 0; i < a.piece_count && !result; i++) {
-        uint64_t base = i * SBT_PIECE_SIZE;
+    for (uint64_t base = 0; base < a.size && !result; base += SBT_PIECE_SIZE) {
         size_t size = a.size - base < SBT_PIECE_SIZE ? (size_t)(a.size - base) : SBT_PIECE_SIZE;
-        struct sbt_key key_a, key_b;
-        memcpy(&key_a, a.keys + 16 * i, sizeof(key_a));
-        memcpy(&key_b, b.keys + 16 * i, sizeof(key_b));
+        struct sbt_key key_a = sbt_blob_key(&a, base / SBT_PIECE_SIZE);
+        struct sbt_key key_b = sbt_blob_key(&b, base / SBT_PIECE_SIZE);
         if (!tsm_key_equal(&key_a, &key_b))
-            result = compare_piece(out, in, &key_a, &key_b, base, size);
+            result = compare_piece(out, in, &a, &b, base, size);
     }
     return result == 1 ? bytes_differ(out, field) : result;
 }

@@ -95,6 +95,11 @@ struct tsm_source {
     /* The program is about to open a library, by this path or name. Optional. */
     void (*opening)(const char *path);
 
+    /* A library of the API offers tables of its functions; `name` says which library, and what the
+     * tables look like is its and ours to know. No tables: it has taken back what it offered. False:
+     * not for this source. Optional. */
+    bool (*tables)(const char *name, void **tables, uint64_t count);
+
     /* The program has changed variables of its environment whose names begin so, or all. Optional,
      * both or none. */
     const char *environment_prefix;

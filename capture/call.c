@@ -403,6 +403,12 @@ void tsm_call_restart(struct tsm_call *call)
         tsm_call_record(call)->begin = tsm_ticks();
 }
 
+void tsm_call_since(struct tsm_call *call, uint64_t began)
+{
+    if (!is_destroy(call->info))
+        tsm_call_record(call)->begin = began;
+}
+
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;
@@ -496,7 +502,7 @@ static uint8_t *store(struct tsm_call *call, const struct tsm_box *box, uint32_t
     uint8_t *out = fits && box->data ? tsm_scratch_take(lane, encoded) : NULL;
 
     *size = (uint32_t)encoded;
-    return out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, true, out + before) ? out : NULL;
+    return out && tsm_payload_store(lane, box, TSM_FETCH_DIRECT, out + before) ? out : NULL;
 }
 
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box)

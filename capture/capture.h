@@ -97,6 +97,10 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
  * for calls that destroy, whose place is their begin. */
 void tsm_call_restart(struct tsm_call *call);
 
+/* ... or was called before this call began, which has no part in it: it began at that time stamp
+ * (base/clock.h). Not for calls that destroy. */
+void tsm_call_since(struct tsm_call *call, uint64_t began);
+
 /* ... or becomes part of a graph that is captured from `stream`: nothing runs, so it takes no place
  * there, no bytes are taken from the program, and none are owed to it. */
 void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream);

@@ -124,7 +124,7 @@ static bool make_run(struct tsm_checkpoint_run *run, struct tsm_session *s)
 {
     *run = (struct tsm_checkpoint_run){.lane = tsm_thread_lane(s)};
     run->bytes = tsm_memory_map(READ_SIZE);
-    run->reference = tsm_memory_map(SBT_BLOB_ENCODED_SIZE(ITEM_SIZE_MAX));
+    run->reference = tsm_memory_map(SBT_BLOB_KEYED_SIZE(ITEM_SIZE_MAX));
     return run->lane && run->bytes && run->reference;
 }
 
@@ -133,26 +133,24 @@ static void free_run(struct tsm_checkpoint_run *run)
     if (run->bytes)
         tsm_memory_unmap(run->bytes, READ_SIZE);
     if (run->reference)
-        tsm_memory_unmap(run->reference, SBT_BLOB_ENCODED_SIZE(ITEM_SIZE_MAX));
+        tsm_memory_unmap(run->reference, SBT_BLOB_KEYED_SIZE(ITEM_SIZE_MAX));
 }
 
 /* The bytes of [offset, offset + size) as pieces, their names behind run->reference's first 8. */
 static bool store(struct tsm_checkpoint_run *run, const struct tsm_memory *m, uint64_t offset,
                   uint64_t size)
 {
-    uint8_t part[SBT_BLOB_ENCODED_SIZE(READ_SIZE)], *names = run->reference + 8;
+    uint8_t *names = run->reference + 8;
 
     tsm_put_u64(run->reference, size);
     for (uint64_t done = 0; done < size; done += READ_SIZE) {
         uint64_t length = size - done < READ_SIZE ? size - done : READ_SIZE;
         struct tsm_box box = {run->bytes, length, 1, 1, length, length};
-        uint64_t encoded = SBT_BLOB_ENCODED_SIZE(length);
 
         if (!m->read(m, offset + done, run->bytes, length) ||
-            !tsm_payload_store(run->lane, &box, TSM_FETCH_DIRECT, true, part))
+            !tsm_payload_pieces(run->lane, &box, TSM_FETCH_DIRECT, true, names))
             return false;
-        memcpy(names, part + 8, encoded - 8);
-        names += encoded - 8;
+        names += SBT_BLOB_KEYED_SIZE(length) - 8;
     }
     return true;
 }
@@ -163,10 +161,10 @@ static bool write_item(struct tsm_checkpoint_run *run, const struct tsm_memory *
     struct tsm_note note = {.call = SBT_CORE_MEMORY,
                             .stream = SBT_STREAM_NONE,
                             .slots = {run->number, m->kind, m->object, m->name, m->address, offset,
-                                      size, SBT_BLOB_ENCODED_SIZE(size)},
+                                      size, SBT_BLOB_KEYED_SIZE(size)},
                             .slot_count = 8,
                             .data = run->reference,
-                            .data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(size)};
+                            .data_size = (uint32_t)SBT_BLOB_KEYED_SIZE(size)};
 
     if (!store(run, m, offset, size) || !tsm_note_write(run->lane, &note))
         return false;

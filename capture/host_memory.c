@@ -89,13 +89,13 @@ static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
 {
     struct tsm_note note = {
         .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
-    uint8_t reference[SBT_BLOB_ENCODED_SIZE(BLOCK_SIZE)];
+    uint8_t reference[SBT_BLOB_ENCODED_MAX(BLOCK_SIZE)];
     struct tsm_box box;
 
     if (from >= to)
         return;
     box = (struct tsm_box){h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
-    if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, true, reference)) {
+    if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, reference)) {
         tsm_session_unmodelled("a change of host memory could not be recorded", true);
         return;
     }

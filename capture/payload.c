@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "format/record.h"
 
 #include <string.h>
 
@@ -210,14 +211,12 @@ static bool hash_piece(const struct tsm_box *box, uint64_t offset, size_t size,
     return true;
 }
 
-bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
-                       bool store, uint8_t *out)
+bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
+                        bool store, uint8_t *out)
 {
     uint64_t total = tsm_box_size(box);
     bool direct = fetch == TSM_FETCH_DIRECT && is_packed(box);
 
-    tsm_put_u64(out, total);
-    out += 8;
     for (uint64_t offset = 0; offset < total; offset += SBT_PIECE_SIZE, out += 16) {
         size_t size = total - offset < SBT_PIECE_SIZE ? (size_t)(total - offset) : SBT_PIECE_SIZE;
         struct sbt_key key;
@@ -234,6 +233,17 @@ bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum ts
         memcpy(out, key.bytes, 16);
     }
     return true;
+}
+
+bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
+                       uint8_t *out)
+{
+    uint64_t size = tsm_box_size(box);
+
+    sbt_blob_put_size(out, size);
+    if (sbt_blob_is_inline(size))
+        return fetch_box(out + 8, box, 0, size, fetch);
+    return tsm_payload_pieces(lane, box, fetch, true, out + 8);
 }
 
 /* ---- scratch ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
  */
 #include "capture/session.h"
 
+#include "base/bytes.h"
 #include "capture/streams.h"
 
 #include <string.h>
@@ -35,17 +36,28 @@ static void set_count(struct tsm_readbacks *r, uint32_t count)
     __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
 }
 
+/* A reference to the bytes, which are stored, or named by their keys alone. */
+static bool keep(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch, bool store,
+                 uint8_t *reference)
+{
+    if (store)
+        return tsm_payload_store(lane, box, fetch, reference);
+    tsm_put_u64(reference, tsm_box_size(box));
+    return tsm_payload_pieces(lane, box, fetch, false, reference + 8);
+}
+
 static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
                          uint64_t position, enum tsm_fetch fetch)
 {
     bool store = lane->session->settings.readback == TSM_READBACK_STORE;
-    uint64_t size = tsm_box_size(box), encoded = SBT_BLOB_ENCODED_SIZE(size);
+    uint64_t size = tsm_box_size(box);
+    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
     uint8_t *reference = encoded < lane->size / 4 ? tsm_scratch_take(lane, encoded) : NULL;
     struct tsm_note note = {.call = SBT_CORE_READBACK, .stream = SBT_STREAM_NONE, .slot_count = 5};
 
     if (lane->session->settings.readback == TSM_READBACK_OFF)
         return;
-    if (!reference || !tsm_payload_store(lane, box, fetch, store, reference)) {
+    if (!reference || !keep(lane, box, fetch, store, reference)) {
         tsm_session_unmodelled("a readback could not be read", false);
         return;
     }

@@ -240,10 +240,14 @@ enum tsm_fetch {
     TSM_FETCH_SAFE,   /* the program may have unmapped it */
 };
 
-/* Hash `box` and store its pieces (when `store`); the encoded reference goes to `out`, which takes
+/* Keep the bytes of `box`; the encoded reference goes to `out`, which takes
  * SBT_BLOB_ENCODED_SIZE(total size) bytes. False: memory could not be read, or pieces were lost. */
 bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
-                       bool store, uint8_t *out);
+                       uint8_t *out);
+
+/* Hash the pieces of `box`, and store them (when `store`); their keys, 16 bytes each, go to `out`. */
+bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
+                        bool store, uint8_t *out);
 
 uint64_t tsm_box_size(const struct tsm_box *box);
 

@@ -225,11 +225,11 @@ static void record_span(struct tsm_session *session, const struct tsm_shadow *s,
 {
     struct tsm_lane *lane = tsm_thread_lane(session);
     struct tsm_box box = {s->agreed + from, size, 1, 1, size, size};
-    uint8_t reference[SBT_BLOB_ENCODED_SIZE(SPAN_MAX)];
+    uint8_t reference[SBT_BLOB_ENCODED_MAX(SPAN_MAX)];
     struct tsm_note note = {
         .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
 
-    if (!lane || !tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, true, reference)) {
+    if (!lane || !tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, reference)) {
         tsm_session_unmodelled("a change of host memory could not be recorded", true);
         return;
     }

@@ -158,7 +158,8 @@ CUresult cuMemAllocHost(void **pp, unsigned int bytesize)
     return cuMemHostAlloc(pp, bytesize, 0);
 }
 
-CUresult cuMemFreeHost(void *p)
+/* Ends what began at p as this kind of host memory, when the device is done with it. */
+static CUresult host_end(void *p, enum emu_memory_kind kind, CUresult unknown)
 {
     CUcontext context;
     CUresult result = emu_enter(&context);
@@ -169,11 +170,15 @@ CUresult cuMemFreeHost(void *p)
         result = emu_capture_unsafe();
     if (result)
         return result;
-    if (!emu_memory_find(&memory, address) || memory.address != address ||
-        memory.kind != EMU_MEMORY_HOST)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!emu_memory_find(&memory, address) || memory.address != address || memory.kind != kind)
+        return unknown;
     result = emu_context_synchronize(memory.context);
-    return result ? result : emu_memory_remove(address, 1u << EMU_MEMORY_HOST);
+    return result ? result : emu_memory_remove(address, 1u << kind);
+}
+
+CUresult cuMemFreeHost(void *p)
+{
+    return host_end(p, EMU_MEMORY_HOST, CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
@@ -206,20 +211,7 @@ CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
 
 CUresult cuMemHostUnregister(void *p)
 {
-    CUcontext context;
-    CUresult result = emu_enter(&context);
-    struct emu_memory memory;
-    uint64_t address = (uintptr_t)p;
-
-    if (!result)
-        result = emu_capture_unsafe();
-    if (result)
-        return result;
-    if (!emu_memory_find(&memory, address) || memory.address != address ||
-        memory.kind != EMU_MEMORY_REGISTERED)
-        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    result = emu_context_synchronize(memory.context);
-    return result ? result : emu_memory_remove(address, 1u << EMU_MEMORY_REGISTERED);
+    return host_end(p, EMU_MEMORY_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
 static bool find_host(struct emu_memory *memory, const void *p)

@@ -74,7 +74,8 @@ CUresult emu_function_attribute(int *out, CUfunction_attribute attribute, const 
     }
     if ((unsigned)attribute >= CU_FUNC_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    *out = 0; /* caching and clusters */
+    /* Of the rest, caching is nothing here. */
+    *out = emu_cluster_has(attribute) ? emu_cluster_get(&f->cluster, f->ptx, attribute) : 0;
     return CUDA_SUCCESS;
 }
 
@@ -88,14 +89,9 @@ CUresult emu_function_check_setting(CUfunction_attribute attribute, int value,
                    : CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         return value < -1 || value > 100 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        return CUDA_ERROR_NOT_SUPPORTED;
     }
-    return CUDA_ERROR_INVALID_VALUE;
+    return emu_cluster_has(attribute) ? emu_cluster_check_setting(ptx, attribute, value)
+                                      : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- entry points ---- */
@@ -121,6 +117,8 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
         return result;
     if (attrib == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         atomic_store(&f->dynamic_shared_max, value);
+    else if (emu_cluster_has(attrib))
+        emu_cluster_set(&f->cluster, attrib, value);
     else
         atomic_store(&f->carveout, value);
     return CUDA_SUCCESS;

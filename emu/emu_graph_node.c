@@ -26,7 +26,7 @@ CUresult emu_graph_command(struct emu_command **out, CUgraphNodeParams *p)
         return result;
     switch ((int)p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        return emu_launch_prepare(out, &p->kernel, false, context);
+        return emu_launch_prepare(out, &p->kernel, context);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         return emu_copy_prepare_3d(out, &p->memcpy.copyParams);
     case CU_GRAPH_NODE_TYPE_MEMSET:
@@ -90,6 +90,12 @@ CUresult emu_graph_set(CUgraphNode node, CUgraphNodeParams *params)
     result = emu_graph_command(&command, params);
     if (result)
         return result;
+    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL)
+        result = emu_launch_keep(command, node->command);
+    if (result) {
+        emu_command_unref(command);
+        return result;
+    }
     emu_command_unref(node->command);
     node->command = command;
     return CUDA_SUCCESS;
@@ -250,7 +256,7 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE
     return cuGraphNodeSetParams(hNode, &p);
 }
 
-/* ---- attributes of kernel nodes: kept and given back; they steer nothing here ---- */
+/* ---- attributes of kernel nodes: those that steer nothing here are kept and given back ---- */
 
 static CUlaunchAttribute *find_attribute(CUgraphNode node, CUkernelNodeAttrID attr)
 {
@@ -278,7 +284,9 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     if (result)
         return result;
     found = find_attribute(hNode, attr);
-    if (found)
+    if (emu_launch_has(attr))
+        emu_launch_get(hNode->command, attr, value_out);
+    else if (found)
         *value_out = found->value;
     else
         memset(value_out, 0, sizeof(*value_out));
@@ -295,8 +303,8 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
         result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-        return CUDA_ERROR_NOT_SUPPORTED;
+    if (emu_launch_has(attr))
+        return emu_launch_set(hNode->command, &(CUlaunchAttribute){.id = attr, .value = *value});
     found = find_attribute(hNode, attr);
     if (!found) {
         found =
@@ -316,6 +324,8 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
 
     if (!result)
         result = enter_kernel_node(src);
+    if (!result)
+        result = emu_launch_keep(dst->command, src->command);
     for (unsigned i = 0; !result && i < src->attribute_count; i++)
         result =
             cuGraphKernelNodeSetAttribute(dst, src->attributes[i].id, &src->attributes[i].value);

@@ -26,15 +26,25 @@ struct shape {
     unsigned block[3];
     unsigned shared; /* dynamic, bytes */
     bool cooperative;
+    unsigned cluster[3]; /* that the launch asks for; 0: none */
 };
 
 struct launch {
     CUfunction function;
     struct shape shape;
+    unsigned cluster[3];           /* that it has, 0: none */
     uint32_t stack;                /* host stack of the call, emu/emu_stack.h */
     struct emu_bindings *bindings; /* owned; textures and surfaces, NULL: none */
     _Alignas(16) uint8_t params[];
 };
+
+/* In blocks, where a kernel may have its grid counted in clusters. */
+static void full_grid(uint32_t out[3], const struct ptx_function *ptx, const struct shape *s,
+                      const unsigned cluster[3])
+{
+    for (unsigned i = 0; i < 3; i++)
+        out[i] = s->grid[i] * (ptx->blocks_are_clusters ? cluster[i] : 1);
+}
 
 /* ---- running ---- */
 
@@ -61,8 +71,9 @@ static CUresult run(struct emu_command *command)
     launch.stack_limit = stack_limit < 1u << 30 ? (uint32_t)stack_limit : 1u << 30;
     if (emu_settings.timeout_ns)
         launch.deadline_ns = tsm_monotonic_ns() + emu_settings.timeout_ns;
-    memcpy(launch.grid, l->shape.grid, sizeof(launch.grid));
+    full_grid(launch.grid, l->function->ptx, &l->shape, l->cluster);
     memcpy(launch.block, l->shape.block, sizeof(launch.block));
+    memcpy(launch.cluster, l->cluster, sizeof(launch.cluster));
     if (emu_settings.is_noop)
         return CUDA_SUCCESS;
     emu_watch_begin(&watch, &launch, command->stream, l->stack);
@@ -123,9 +134,10 @@ static const struct emu_command_type launch_type = {.run = run,
 
 /* ---- checks ---- */
 
+static const unsigned grid_max[3] = {2147483647, 65535, 65535};
+
 static CUresult check_shape(const struct CUfunc_st *f, const struct shape *s)
 {
-    static const unsigned grid_max[3] = {2147483647, 65535, 65535};
     static const unsigned block_max[3] = {1024, 1024, 64};
     uint64_t threads = 1;
 
@@ -145,10 +157,27 @@ static CUresult check_shape(const struct CUfunc_st *f, const struct shape *s)
     return CUDA_SUCCESS;
 }
 
-/* All blocks of a cooperative launch are on the device at once. */
-static CUresult check_cooperative(const struct CUfunc_st *f, const struct shape *s)
+/* The clusters that the launch gets. */
+static CUresult check_cluster(unsigned out[3], const struct CUfunc_st *f, const struct shape *s)
 {
-    uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+    struct emu_cluster_launch launch = {s->cluster, s->grid,
+                                        s->block[0] * s->block[1] * s->block[2], s->shared};
+    CUresult result = emu_cluster_choose(out, f, &launch);
+
+    for (unsigned i = 0; i < 3 && !result && f->ptx->blocks_are_clusters; i++)
+        if ((uint64_t)s->grid[i] * out[i] > grid_max[i])
+            result = CUDA_ERROR_INVALID_VALUE;
+    return result;
+}
+
+/* All blocks of a cooperative launch are on the device at once. */
+static CUresult check_cooperative(const struct CUfunc_st *f, const struct shape *s,
+                                  const unsigned cluster[3])
+{
+    uint32_t grid[3];
+
+    full_grid(grid, f->ptx, s, cluster);
+    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     int fit = emu_function_blocks_per_multiprocessor(f, s->block[0] * s->block[1] * s->block[2],
                                                      s->shared);
 
@@ -207,12 +236,15 @@ static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext c
                         const struct shape *shape, void **params, void **extra)
 {
     CUfunction f;
+    unsigned cluster[3];
     CUresult result = emu_function_resolve(&f, handle, context);
 
     if (!result)
         result = check_shape(f, shape);
     if (!result)
-        result = check_cooperative(f, shape);
+        result = check_cluster(cluster, f, shape);
+    if (!result)
+        result = check_cooperative(f, shape, cluster);
     if (!result)
         result = emu_module_prepare(f);
     if (result)
@@ -225,6 +257,7 @@ static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext c
     struct launch *l = (struct launch *)(void *)command->payload;
     l->function = f;
     l->shape = *shape;
+    memcpy(l->cluster, cluster, sizeof(cluster));
     l->stack = emu_stack_take();
     result = pack(l->params, f->ptx, params, extra);
     if (!result)
@@ -237,13 +270,14 @@ static CUresult prepare(struct emu_command **out, CUfunction handle, CUcontext c
 }
 
 CUresult emu_launch_prepare(struct emu_command **out, const CUDA_KERNEL_NODE_PARAMS_v3 *p,
-                            bool cooperative, CUcontext context)
+                            CUcontext context)
 {
     CUfunction f = p->func ? p->func : (CUfunction)(void *)p->kern;
     struct shape shape = {{p->gridDimX, p->gridDimY, p->gridDimZ},
                           {p->blockDimX, p->blockDimY, p->blockDimZ},
                           p->sharedMemBytes,
-                          cooperative};
+                          false,
+                          {0}};
 
     if (p->ctx && !emu_object_is(EMU_CONTEXT, p->ctx))
         return CUDA_ERROR_INVALID_VALUE;
@@ -253,6 +287,89 @@ CUresult emu_launch_prepare(struct emu_command **out, const CUDA_KERNEL_NODE_PAR
         context = p->ctx;
     return prepare(out, f, context, &shape, p->kernelParams, p->extra);
 }
+
+/* ---- attributes of launches ---- */
+
+/* Hints may be ignored; what changes the meaning of a launch may not. */
+static CUresult read_attribute(struct shape *shape, const CUlaunchAttribute *a)
+{
+    switch ((int)a->id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        shape->cooperative = a->value.cooperative != 0;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        shape->cluster[0] = a->value.clusterDim.x;
+        shape->cluster[1] = a->value.clusterDim.y;
+        shape->cluster[2] = a->value.clusterDim.z;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        return (unsigned)a->value.clusterSchedulingPolicyPreference >
+                       CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING
+                   ? CUDA_ERROR_INVALID_VALUE
+                   : CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CUDA_SUCCESS;
+}
+
+bool emu_launch_has(CUlaunchAttributeID id)
+{
+    return id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION || id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+}
+
+void emu_launch_get(const struct emu_command *command, CUlaunchAttributeID id,
+                    CUlaunchAttributeValue *out)
+{
+    const struct launch *l = (const struct launch *)(const void *)command->payload;
+
+    memset(out, 0, sizeof(*out));
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+        out->cooperative = l->shape.cooperative;
+        return;
+    }
+    out->clusterDim.x = l->cluster[0];
+    out->clusterDim.y = l->cluster[1];
+    out->clusterDim.z = l->cluster[2];
+}
+
+static CUresult reshape(struct launch *l, const struct shape *shape)
+{
+    unsigned cluster[3];
+    CUresult result = check_cluster(cluster, l->function, shape);
+
+    if (!result)
+        result = check_cooperative(l->function, shape, cluster);
+    if (result)
+        return result;
+    l->shape = *shape;
+    memcpy(l->cluster, cluster, sizeof(cluster));
+    return CUDA_SUCCESS;
+}
+
+CUresult emu_launch_set(struct emu_command *command, const CUlaunchAttribute *attribute)
+{
+    struct launch *l = (struct launch *)(void *)command->payload;
+    struct shape shape = l->shape;
+    CUresult result = read_attribute(&shape, attribute);
+
+    return result ? result : reshape(l, &shape);
+}
+
+CUresult emu_launch_keep(struct emu_command *command, const struct emu_command *earlier)
+{
+    struct launch *l = (struct launch *)(void *)command->payload;
+    const struct launch *from = (const struct launch *)(const void *)earlier->payload;
+    struct shape shape = l->shape;
+
+    shape.cooperative = from->shape.cooperative;
+    memcpy(shape.cluster, from->shape.cluster, sizeof(shape.cluster));
+    return reshape(l, &shape);
+}
+
+/* ---- entry points ---- */
 
 static CUresult launch(CUfunction handle, const struct shape *shape, CUstream stream_handle,
                        void **params, void **extra, bool per_thread)
@@ -277,8 +394,11 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
                         unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                         void **kernelParams, void **extra)
 {
-    struct shape s = {
-        {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, false};
+    struct shape s = {{gridDimX, gridDimY, gridDimZ},
+                      {blockDimX, blockDimY, blockDimZ},
+                      sharedMemBytes,
+                      false,
+                      {0}};
 
     return launch_kernel(f, s, hStream, kernelParams, extra, false);
 }
@@ -288,8 +408,11 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int g
                              unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                              void **kernelParams, void **extra)
 {
-    struct shape s = {
-        {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, false};
+    struct shape s = {{gridDimX, gridDimY, gridDimZ},
+                      {blockDimX, blockDimY, blockDimZ},
+                      sharedMemBytes,
+                      false,
+                      {0}};
 
     return launch_kernel(f, s, hStream, kernelParams, extra, true);
 }
@@ -300,8 +423,11 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    unsigned int sharedMemBytes, CUstream hStream,
                                    void **kernelParams)
 {
-    struct shape s = {
-        {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, true};
+    struct shape s = {{gridDimX, gridDimY, gridDimZ},
+                      {blockDimX, blockDimY, blockDimZ},
+                      sharedMemBytes,
+                      true,
+                      {0}};
 
     return launch_kernel(f, s, hStream, kernelParams, NULL, false);
 }
@@ -312,30 +438,13 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, uns
                                         unsigned int sharedMemBytes, CUstream hStream,
                                         void **kernelParams)
 {
-    struct shape s = {
-        {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, true};
+    struct shape s = {{gridDimX, gridDimY, gridDimZ},
+                      {blockDimX, blockDimY, blockDimZ},
+                      sharedMemBytes,
+                      true,
+                      {0}};
 
     return launch_kernel(f, s, hStream, kernelParams, NULL, true);
-}
-
-/* Hints may be ignored; what changes the meaning of a launch may not. */
-static CUresult read_attribute(struct shape *shape, const CUlaunchAttribute *a)
-{
-    switch ((int)a->id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        shape->cooperative = a->value.cooperative != 0;
-        return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        return a->value.clusterDim.x == 1 && a->value.clusterDim.y == 1 &&
-                       a->value.clusterDim.z == 1
-                   ? CUDA_SUCCESS
-                   : CUDA_ERROR_NOT_SUPPORTED;
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    return CUDA_SUCCESS;
 }
 
 static CUresult launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, void **extra,
@@ -348,7 +457,8 @@ static CUresult launch_ex(const CUlaunchConfig *c, CUfunction f, void **params, 
     struct shape s = {{c->gridDimX, c->gridDimY, c->gridDimZ},
                       {c->blockDimX, c->blockDimY, c->blockDimZ},
                       c->sharedMemBytes,
-                      false};
+                      false,
+                      {0}};
     for (unsigned i = 0; i < c->numAttrs && !result; i++)
         result = read_attribute(&s, &c->attrs[i]);
     return result ? result : launch(f, &s, c->hStream, params, extra, per_thread);

@@ -18,6 +18,7 @@ struct CUkern_st {
     CUlibrary library;
     const struct ptx_function *ptx; /* of the library's own parse */
     int dynamic_shared_max;         /* 0: not asked for */
+    struct emu_cluster_settings cluster;
 };
 
 /* The library's modules, one per context that used it. */
@@ -95,6 +96,7 @@ CUresult emu_kernel_function(CUfunction *out, CUkernel kernel, CUcontext context
         return CUDA_ERROR_NOT_FOUND;
     if (kernel->dynamic_shared_max > atomic_load(&(*out)->dynamic_shared_max))
         atomic_store(&(*out)->dynamic_shared_max, kernel->dynamic_shared_max);
+    emu_cluster_copy(&(*out)->cluster, &kernel->cluster);
     return CUDA_SUCCESS;
 }
 
@@ -376,6 +378,7 @@ CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel ker
                                ? kernel->dynamic_shared_max
                                : EMU_SHARED_DEFAULT - (int)kernel->ptx->shared_size;
     f.carveout = -1;
+    emu_cluster_copy(&f.cluster, &kernel->cluster);
     return emu_function_attribute(pi, attrib, &f);
 }
 
@@ -389,6 +392,8 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
         result = emu_function_check_setting(attrib, val, kernel->ptx);
     if (!result && attrib == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         kernel->dynamic_shared_max = val;
+    else if (!result && emu_cluster_has(attrib))
+        emu_cluster_set(&kernel->cluster, attrib, val);
     return result;
 }
 

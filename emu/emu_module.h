@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "emu/emu_cluster.h"
 #include "emu/emu_abi.h"
 #include "emu/ptx.h"
 
@@ -33,6 +34,7 @@ struct CUfunc_st {
     const struct ptx_function *ptx;
     atomic_int dynamic_shared_max; /* bytes; what the program asked for, else the default */
     atomic_int carveout;
+    struct emu_cluster_settings cluster;
     struct emu_old_launch *old; /* owned; NULL: those calls were not used */
 };
 

@@ -185,13 +185,19 @@ CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent)
 
 /* ---- what a program asks of a stream ---- */
 
+/* The stream that is asked about; the answer must have a place. */
+static CUresult asked(CUstream *stream, CUstream handle, const void *out, bool per_thread)
+{
+    CUresult result = emu_stream_enter(stream, handle, per_thread);
+
+    return !result && !out ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
 static CUresult get_priority(CUstream handle, int *out, bool per_thread)
 {
     CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    CUresult result = asked(&stream, handle, out, per_thread);
 
-    if (!result && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         *out = stream->priority;
     return result;
@@ -200,10 +206,8 @@ static CUresult get_priority(CUstream handle, int *out, bool per_thread)
 static CUresult get_flags(CUstream handle, unsigned *out, bool per_thread)
 {
     CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    CUresult result = asked(&stream, handle, out, per_thread);
 
-    if (!result && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         *out = stream->flags;
     return result;
@@ -212,10 +216,8 @@ static CUresult get_flags(CUstream handle, unsigned *out, bool per_thread)
 static CUresult get_id(CUstream handle, unsigned long long *out, bool per_thread)
 {
     CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    CUresult result = asked(&stream, handle, out, per_thread);
 
-    if (!result && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         *out = stream->id;
     return result;
@@ -224,10 +226,8 @@ static CUresult get_id(CUstream handle, unsigned long long *out, bool per_thread
 static CUresult get_context(CUstream handle, CUcontext *out, bool per_thread)
 {
     CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    CUresult result = asked(&stream, handle, out, per_thread);
 
-    if (!result && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         *out = stream->context;
     return result;
@@ -236,10 +236,8 @@ static CUresult get_context(CUstream handle, CUcontext *out, bool per_thread)
 static CUresult get_device(CUstream handle, CUdevice *out, bool per_thread)
 {
     CUstream stream;
-    CUresult result = emu_stream_enter(&stream, handle, per_thread);
+    CUresult result = asked(&stream, handle, out, per_thread);
 
-    if (!result && !out)
-        result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
         *out = stream->context->device;
     return result;

@@ -29,6 +29,11 @@
 #define PTX_SHARED_WINDOW 0x1000000000000000ull
 #define PTX_LOCAL_WINDOW  0x2000000000000000ull
 
+/* Blocks of a cluster. In each of them its own shared memory starts at 0, and that of the block of
+ * rank r at (r + 1) << PTX_RANK_SHIFT: what mapa gives, for the block itself, too. */
+#define PTX_CLUSTER_MAX 16
+#define PTX_RANK_SHIFT  24
+
 /* Filled like the driver's JIT log: lines of text, cut at `size`, always terminated. */
 struct ptx_log {
     char *text;
@@ -54,6 +59,10 @@ struct ptx_function {
     uint32_t register_count; /* declared, capped at 255; an estimate */
     uint32_t maxntid[3];     /* 0: not given */
     uint32_t reqntid[3];
+    uint32_t cluster[3];       /* .reqnctapercluster */
+    uint32_t cluster_max;      /* .maxclusterrank; 0: not given */
+    bool is_explicit_cluster;  /* .explicitcluster: clusters must be asked for, here or at launch */
+    bool blocks_are_clusters;  /* the grid of a launch counts clusters; struct ptx_launch's does not */
     uint16_t version; /* PTX version * 10: 6.0 -> 60 */
     uint16_t target;  /* sm: 70 */
 };
@@ -213,6 +222,7 @@ struct ptx_launch {
     const struct ptx_function *function; /* an entry of the module */
     uint32_t grid[3];
     uint32_t block[3];
+    uint32_t cluster[3]; /* blocks; divides the grid, at most PTX_CLUSTER_MAX. 0: none was asked for */
     uint32_t dynamic_shared_size; /* bytes */
     bool cooperative;             /* all blocks must be able to wait for each other */
     const void *params;           /* params_size bytes, the kernel's layout */

@@ -18,6 +18,8 @@ struct ptx_bulk {
     ptx_op from;    /* none: zeros */
     ptx_op barrier; /* none: no barrier is told */
     ptx_op size;    /* 32 bits */
+    ptx_op blocks;  /* .b16, a bit for each block of the cluster that gets a copy; none: as `to` says */
+    ptx_op bytes;   /* .b16, a bit for each byte of sixteen that is copied; none: all */
     enum ptx_space to_space;
     enum ptx_space from_space;
     enum ptx_space barrier_space;

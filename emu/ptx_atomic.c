@@ -178,11 +178,9 @@ static void write_lane(const struct ptx_warp *w, ptx_op op, unsigned size, unsig
 static enum ptx_atomic operation(const struct ptx_warp *w, const struct ptx_insn *i,
                                  const uint8_t *p)
 {
-    const uint8_t *shared = w->block->shared;
-
     if (PTX_MODE(i) != PTX_ATOM_ADD || i->type != PTX_F32)
         return PTX_MODE(i);
-    return p >= shared && p < shared + w->run->shared_size ? PTX_ATOM_ADD : PTX_ATOM_ADD_FTZ;
+    return ptx_cluster_owner(w->block, p) ? PTX_ATOM_ADD : PTX_ATOM_ADD_FTZ;
 }
 
 void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i)

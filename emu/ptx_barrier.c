@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-static bool is_complete(const struct ptx_block *block, const struct ptx_barrier *b)
+bool ptx_barrier_is_complete(const struct ptx_block *block, unsigned id)
 {
+    const struct ptx_barrier *b = &block->barriers[id];
     uint32_t threads = 0;
     bool all = true;
 
@@ -37,7 +38,7 @@ static void write_result(const struct ptx_barrier *b, const struct ptx_group *g)
             d[__builtin_ctz(left)] = b->popc;
 }
 
-static void open_barrier(struct ptx_block *block, unsigned id)
+void ptx_barrier_open(struct ptx_block *block, unsigned id)
 {
     struct ptx_barrier *b = &block->barriers[id];
 
@@ -62,9 +63,11 @@ void ptx_barrier_check(struct ptx_block *block)
 {
     for (uint32_t left = block->open_barriers; left; left &= left - 1) {
         unsigned id = (unsigned)__builtin_ctz(left);
-        if (is_complete(block, &block->barriers[id]))
-            open_barrier(block, id);
+        if (id != PTX_BAR_CLUSTER && ptx_barrier_is_complete(block, id))
+            ptx_barrier_open(block, id);
     }
+    if (block->cluster->is_arrived)
+        ptx_cluster_check(block->cluster);
 }
 
 static uint32_t first_value(const struct ptx_warp *w, ptx_op op, uint32_t none)
@@ -107,8 +110,9 @@ void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i)
     struct ptx_barrier *b = &w->block->barriers[PTX_BAR_CLUSTER];
 
     w->block->open_barriers |= 1u << PTX_BAR_CLUSTER;
+    w->block->cluster->is_arrived = true;
     b->arrived[w->index] |= w->active;
-    ptx_barrier_check(w->block);
+    ptx_cluster_check(w->block->cluster);
 }
 
 /* An arrival of this phase that the barrier still keeps: the phase is not over. */

@@ -60,15 +60,19 @@ static void fill_reserved(struct ptx_warp *w, uint32_t begin, uint32_t end)
 static void fill_launch(struct ptx_warp *w)
 {
     const struct ptx_run *run = w->run;
-    static const uint32_t ones[3] = {1, 1, 1};
+    uint32_t clusters[3];
     uint64_t *grid_id = (uint64_t *)(void *)(w->specials + PTX_SPECIAL_GRIDID * 128u);
 
+    for (unsigned k = 0; k < 3; k++)
+        clusters[k] = run->launch->grid[k] / run->cluster[k];
     fill_lanes(w);
     fill3(w, PTX_SPECIAL_NTID_X, run->launch->block);
     fill3(w, PTX_SPECIAL_NCTAID_X, run->launch->grid);
-    fill3(w, PTX_SPECIAL_NCLUSTERID_X, run->launch->grid);
-    fill3(w, PTX_SPECIAL_CLUSTER_NCTAID_X, ones);
-    fill32(w, PTX_SPECIAL_CLUSTER_NCTARANK, 1);
+    fill3(w, PTX_SPECIAL_NCLUSTERID_X, clusters);
+    fill3(w, PTX_SPECIAL_CLUSTER_NCTAID_X, run->cluster);
+    fill32(w, PTX_SPECIAL_CLUSTER_NCTARANK, run->cluster_count);
+    fill32(w, PTX_SPECIAL_CLUSTER_CTARANK, w->block->rank);
+    fill32(w, PTX_SPECIAL_IS_EXPLICIT_CLUSTER, run->launch->cluster[0] ? 0xffffffffu : 0);
     fill32(w, PTX_SPECIAL_WARPID, w->index);
     fill32(w, PTX_SPECIAL_NWARPID, NWARPS_OF(run->threads));
     fill32(w, PTX_SPECIAL_NSMID, PROCESSORS);
@@ -83,11 +87,20 @@ static void fill_launch(struct ptx_warp *w)
         grid_id[l] = run->grid_id;
 }
 
-static void fill_block(struct ptx_warp *w, uint64_t linear)
+static void fill_block(struct ptx_warp *w)
 {
+    const uint32_t *size = w->run->cluster;
+    uint32_t cluster[3];
+    uint32_t place[3];
+
+    for (unsigned k = 0; k < 3; k++) {
+        cluster[k] = w->block->id[k] / size[k];
+        place[k] = w->block->id[k] % size[k];
+    }
     fill3(w, PTX_SPECIAL_CTAID_X, w->block->id);
-    fill3(w, PTX_SPECIAL_CLUSTERID_X, w->block->id);
-    fill32(w, PTX_SPECIAL_SMID, (uint32_t)(linear % PROCESSORS));
+    fill3(w, PTX_SPECIAL_CLUSTERID_X, cluster);
+    fill3(w, PTX_SPECIAL_CLUSTER_CTAID_X, place);
+    fill32(w, PTX_SPECIAL_SMID, (uint32_t)(ptx_block_linear(w->block) % PROCESSORS));
 }
 
 static void drop_frames(struct ptx_warp *w, struct ptx_frame *f, uint32_t lanes)
@@ -145,7 +158,7 @@ static struct ptx_warp *warp_new(struct ptx_run *run, struct ptx_block *block, u
 }
 
 /* A warp whose lanes have all exited has no group, no join and no frame but the first. */
-static void warp_start(struct ptx_warp *w, uint64_t linear)
+static void warp_start(struct ptx_warp *w)
 {
     const struct ptx_run *run = w->run;
     uint32_t threads = run->threads - w->index * PTX_LANES;
@@ -162,27 +175,29 @@ static void warp_start(struct ptx_warp *w, uint64_t linear)
                                       .mask = lanes,
                                       .state = PTX_GROUP_READY,
                                       .join = PTX_JOIN_NONE};
-    fill_block(w, linear);
+    fill_block(w);
 }
 
-static void block_free(struct ptx_block *block)
+void ptx_block_destroy(struct ptx_block *block)
 {
     if (!block)
         return;
+    ptx_watching_block_end(block);
     for (uint32_t k = 0; block->warps && k < block->warp_count; k++)
         warp_free(block->warps[k]);
-    ptx_watching_block_end(block);
     free(block->warps);
     free(block->shared);
     free(block);
 }
 
-static struct ptx_block *block_new(struct ptx_run *run)
+struct ptx_block *ptx_block_create(struct ptx_run *run, struct ptx_cluster *cluster, uint32_t rank)
 {
     struct ptx_block *block = calloc(1, sizeof(*block));
 
     if (!block)
         return NULL;
+    block->cluster = cluster;
+    block->rank = rank;
     block->warp_count = NWARPS_OF(run->threads);
     block->warps = calloc(block->warp_count, sizeof(*block->warps));
     block->shared = aligned_alloc(64, (run->shared_size + 127u) & ~(size_t)63);
@@ -193,7 +208,7 @@ static struct ptx_block *block_new(struct ptx_run *run)
     }
     if (ok)
         return block;
-    block_free(block);
+    ptx_block_destroy(block);
     return NULL;
 }
 
@@ -213,53 +228,22 @@ static void clear(struct ptx_run *run, struct ptx_block *block)
     }
 }
 
-bool ptx_block_reserve(struct ptx_run *run)
+uint64_t ptx_block_linear(const struct ptx_block *block)
 {
-    if (!run->spare_blocks)
-        run->spare_blocks = block_new(run);
-    return run->spare_blocks != NULL;
+    const uint32_t *grid = block->warps[0]->run->launch->grid;
+
+    return block->id[0] + (uint64_t)grid[0] * (block->id[1] + (uint64_t)grid[1] * block->id[2]);
 }
 
-struct ptx_block *ptx_block_create(struct ptx_run *run, uint64_t linear)
-{
-    const uint32_t *grid = run->launch->grid;
-    struct ptx_block *block;
-
-    if (!ptx_block_reserve(run))
-        return NULL;
-    block = run->spare_blocks;
-    run->spare_blocks = block->next;
-    if (block->is_used)
-        clear(run, block);
-    block->is_used = true;
-    memset(block->shared, 0, run->shared_size);
-    block->id[0] = (uint32_t)(linear % grid[0]);
-    block->id[1] = (uint32_t)(linear / grid[0] % grid[1]);
-    block->id[2] = (uint32_t)(linear / grid[0] / grid[1]);
-    block->alive = run->threads;
-    for (uint32_t k = 0; k < block->warp_count; k++)
-        warp_start(block->warps[k], linear);
-    return block;
-}
-
-void ptx_block_destroy(struct ptx_block *block)
+void ptx_block_start(struct ptx_block *block, const uint32_t id[3])
 {
     struct ptx_run *run = block->warps[0]->run;
 
-    ptx_watching_block_end(block);
-    if (block->alive) {
-        block_free(block);
-        return;
-    }
-    block->next = run->spare_blocks;
-    run->spare_blocks = block;
-}
-
-void ptx_spare_blocks_free(struct ptx_run *run)
-{
-    while (run->spare_blocks) {
-        struct ptx_block *next = run->spare_blocks->next;
-        block_free(run->spare_blocks);
-        run->spare_blocks = next;
-    }
+    if (block->cluster->is_used)
+        clear(run, block);
+    memset(block->shared, 0, run->shared_size);
+    memcpy(block->id, id, sizeof(block->id));
+    block->alive = run->threads;
+    for (uint32_t k = 0; k < block->warp_count; k++)
+        warp_start(block->warps[k]);
 }

@@ -139,7 +139,6 @@ static bool touch_word(const struct ptx_touch *t, uint64_t address, const struct
 
 void ptx_blocks_touch(const struct ptx_touch *t, uint64_t address)
 {
-    struct ptx_block_watching *b = ptx_watching_block(t->warp->block);
     struct access now = {.insn = t->insn,
                          .launch = (uint32_t)t->warp->run->grid_id,
                          .thread = (uint16_t)(t->warp->index * PTX_LANES + t->lane),
@@ -148,9 +147,7 @@ void ptx_blocks_touch(const struct ptx_touch *t, uint64_t address)
     bool bad_writes;
     bool found = false;
 
-    if (!b)
-        return;
-    now.block = (uint32_t)b->linear;
+    now.block = (uint32_t)ptx_block_linear(t->warp->block);
     pthread_mutex_lock(&lock);
     now.sequence = ++sequence;
     if (t->is_strong)
@@ -164,4 +161,17 @@ void ptx_blocks_touch(const struct ptx_touch *t, uint64_t address)
     pthread_mutex_unlock(&lock);
     if (found)
         report(t, &bad, bad_writes, address);
+}
+
+/* Their clocks move on: what came before is ordered before what each of them does now. Between
+ * blocks of different clusters this hides races. */
+void ptx_blocks_barrier(const struct ptx_cluster *cluster)
+{
+    uint32_t launch = (uint32_t)cluster->blocks[0]->warps[0]->run->grid_id;
+
+    pthread_mutex_lock(&lock);
+    sequence++;
+    for (uint32_t k = 0; k < cluster->count; k++)
+        *strong_of(launch, (uint32_t)ptx_block_linear(cluster->blocks[k])) = sequence;
+    pthread_mutex_unlock(&lock);
 }

@@ -23,10 +23,9 @@ static unsigned slot_of(const char *name, size_t size)
 static void fill(void)
 {
     static const struct ptx_row *const tables[] = {
-        ptx_rows_arith,   ptx_rows_bits,   ptx_rows_move,   ptx_rows_flow,
-        ptx_rows_warp,    ptx_rows_tensor, ptx_rows_atomic, ptx_rows_wmma,
-        ptx_rows_convert, ptx_rows_video,  ptx_rows_async,  ptx_rows_sync,
-        ptx_rows_texture};
+        ptx_rows_arith,  ptx_rows_bits,   ptx_rows_move,   ptx_rows_flow,    ptx_rows_warp,
+        ptx_rows_tensor, ptx_rows_atomic, ptx_rows_wmma,   ptx_rows_convert, ptx_rows_video,
+        ptx_rows_async,  ptx_rows_sync,   ptx_rows_texture};
 
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
         for (const struct ptx_row *row = tables[t]; row->name; row++) {
@@ -277,6 +276,15 @@ static ptx_op source_register(struct ptx_parser *p, const struct ptx_operand *o,
     return copy;
 }
 
+/* Of shared, local and constant memory. */
+static bool is_small_address(struct ptx_parser *p, const struct ptx_symbol *s)
+{
+    if (s->kind != PTX_SYMBOL_VAR)
+        return false;
+    const struct ptx_var *v = ptx_var_at(p->module, s->index);
+    return v->space != PTX_SPACE_GLOBAL || v->info.is_const;
+}
+
 static uint64_t float_literal(const struct ptx_operand *o, ptx_type type)
 {
     double wide = o->is_single ? (double)ptx_f32((uint32_t)o->value) : ptx_f64(o->value);
@@ -321,6 +329,11 @@ static ptx_op source_symbol(struct ptx_parser *p, const struct ptx_operand *o, p
     }
     if (s->kind != PTX_SYMBOL_VAR && s->kind != PTX_SYMBOL_CODE) {
         ptx_bad_operands(p);
+        return PTX_OP_NONE;
+    }
+    if (size == 4 && !is_small_address(p, s)) {
+        ptx_fail(p, PTX_INVALID, p->statement.line, "'%.*s' has no 32-bit address",
+                 (int)o->token.size, o->token.text);
         return PTX_OP_NONE;
     }
     return ptx_pool_address(p, s, (int64_t)o->value, size, false);

@@ -87,6 +87,10 @@ bool ptx_decode_cluster_barrier(struct ptx_parser *p);
 /* Operand {a, b...} of `count` registers into `out`; operand 0 is written, unless an address. */
 bool ptx_parse_fragment(struct ptx_parser *p, unsigned operand, unsigned count, ptx_type type,
                         ptx_op *out);
+/* .rn to .rp of matrices of f64: enum ptx_round. */
+uint8_t ptx_take_f64_rounding(struct ptx_parser *p, ptx_type type);
+/* .mmio: an access that is done where it is asked for, also in an .async instruction. */
+bool ptx_is_mmio(const struct ptx_parser *p);
 /* 1, 2, 4 or 8. */
 unsigned ptx_take_vector(struct ptx_parser *p);
 /* st.async and red.async, after .async. */

@@ -359,6 +359,19 @@ static bool decode_plain(struct ptx_parser *p, const struct ptx_row *row)
 }
 
 /* min(min(a, b), c), of sm_100. */
+static ptx_op emit_two(struct ptx_parser *p, uint16_t op, ptx_op dst, ptx_op a, ptx_op b,
+                       uint32_t flags)
+{
+    struct ptx_insn *i = ptx_emit(p, ptx_handler(op, PTX_F32));
+
+    i->dst = dst;
+    i->src[0] = a;
+    i->src[1] = b;
+    i->type = PTX_F32;
+    i->flags = flags;
+    return dst;
+}
+
 static bool decode_min_of_three(struct ptx_parser *p, const struct ptx_row *row, ptx_type type)
 {
     uint32_t flags;
@@ -366,16 +379,16 @@ static bool decode_min_of_three(struct ptx_parser *p, const struct ptx_row *row,
     if (type != PTX_F32 || p->target < 100 || !take_flags(p, row->op, type, &flags) ||
         flags & PTX_F_ABS)
         return ptx_unsupported(p);
-    ptx_op c = ptx_source(p, ptx_operand_at(p, 3), type, false);
+    bool sizes = ptx_take(p, MOD_abs);
+    ptx_op src[3];
+    for (unsigned k = 0; k < 3; k++) {
+        src[k] = ptx_source(p, ptx_operand_at(p, k + 1), type, false);
+        if (sizes)
+            src[k] = emit_two(p, PTX_ALU_ABS, ptx_register_new(p, type, 1), src[k], src[k], 0);
+    }
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), type, false);
-    struct ptx_insn *first = emit_simple(p, ptx_handler(row->op, type), type, 2);
-    ptx_op half = first->dst = ptx_register_new(p, type, 1);
-    first->flags = flags;
-    struct ptx_insn *i = ptx_emit(p, ptx_handler(row->op, type));
-    i->dst = dst;
-    i->src[0] = half;
-    i->src[1] = c;
-    i->flags = flags;
+    ptx_op half = emit_two(p, row->op, ptx_register_new(p, type, 1), src[0], src[1], flags);
+    emit_two(p, row->op, dst, half, src[2], flags);
     return true;
 }
 

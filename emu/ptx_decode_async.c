@@ -62,8 +62,11 @@ static bool decode_mbarrier(struct ptx_parser *p, const struct ptx_row *row)
     ptx_take_order(p);
     enum ptx_space space = ptx_take_space(p);
     ptx_take_hints(p);
+    /* Those of other blocks can be told, not asked. */
+    bool is_remote = space == PTX_SPACE_CLUSTER;
     if (op < 0 || !ptx_take(p, PTX_B64) ||
-        (space != PTX_SPACE_GENERIC && space != PTX_SPACE_SHARED))
+        (is_remote ? op < PTX_MBARRIER_ARRIVE || op >= PTX_MBARRIER_TEST
+                   : space != PTX_SPACE_GENERIC && space != PTX_SPACE_SHARED))
         return ptx_unsupported(p);
     unsigned at = shapes[op].address;
     if (!ptx_want_operands(p, shapes[op].least, shapes[op].most) ||
@@ -71,6 +74,8 @@ static bool decode_mbarrier(struct ptx_parser *p, const struct ptx_row *row)
         return false;
     const struct ptx_operand *d = ptx_operand_at(p, 0);
     bool tests = op >= PTX_MBARRIER_TEST;
+    if (is_remote && at && d->kind != PTX_OPERAND_SINK)
+        return ptx_bad_operands(p);
     ptx_op dst = at && d->kind != PTX_OPERAND_SINK
                      ? ptx_dest(p, d, tests ? PTX_PRED : PTX_B64, false)
                      : PTX_OP_NONE;
@@ -167,19 +172,23 @@ static bool decode_copy(struct ptx_parser *p)
 
 /* ---- bulk ---- */
 
-static bool take_bulk_spaces(struct ptx_parser *p, struct ptx_bulk *b, bool *to_global)
+static bool take_bulk_spaces(struct ptx_parser *p, struct ptx_bulk *b, bool reduces)
 {
-    static const enum ptx_mod words[] = {MOD_shared_cluster, MOD_shared_cta, MOD_global, MOD_COUNT};
-    int to = ptx_take_one(p, words);
-    int from = ptx_take_one(p, words);
-
-    if (to < 0 || from < 0 || (to == 2 && from == 2))
+    b->to_space = ptx_take_space(p);
+    b->from_space = ptx_take_space(p);
+    b->barrier_space = b->to_space;
+    switch (b->to_space) {
+    case PTX_SPACE_GLOBAL:
+        return b->from_space == PTX_SPACE_SHARED && ptx_take(p, MOD_bulk_group);
+    case PTX_SPACE_SHARED:
+        return b->from_space == PTX_SPACE_GLOBAL && !reduces && ptx_take(p, MOD_mbarrier_complete);
+    case PTX_SPACE_CLUSTER:
+        return (b->from_space == PTX_SPACE_SHARED ||
+                (b->from_space == PTX_SPACE_GLOBAL && !reduces)) &&
+               ptx_take(p, MOD_mbarrier_complete);
+    default:
         return false;
-    *to_global = to == 2;
-    b->to_space = to == 2 ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED;
-    b->from_space = from == 2 ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED;
-    b->barrier_space = PTX_SPACE_SHARED;
-    return ptx_take(p, *to_global ? MOD_bulk_group : MOD_mbarrier_complete);
+    }
 }
 
 static bool decode_bulk_prefetch(struct ptx_parser *p)
@@ -191,8 +200,12 @@ static bool decode_bulk_prefetch(struct ptx_parser *p)
     return ptx_want_operands(p, 2u + hint, 2u + hint);
 }
 
-static bool parse_bulk_operands(struct ptx_parser *p, struct ptx_bulk *b, bool to_global)
+/* [to], [from], size {, [barrier]} {, blocks} {, policy} {, bytes} */
+static bool parse_bulk_operands(struct ptx_parser *p, struct ptx_bulk *b, bool multicast,
+                                bool masked)
 {
+    bool to_global = b->to_space == PTX_SPACE_GLOBAL;
+    unsigned last = p->statement.operand_count - 1;
     struct ptx_address to;
     struct ptx_address from;
     struct ptx_address barrier;
@@ -203,12 +216,16 @@ static bool parse_bulk_operands(struct ptx_parser *p, struct ptx_bulk *b, bool t
     b->to = ptx_address_op(p, &to);
     b->from = ptx_address_op(p, &from);
     b->size = ptx_source(p, ptx_operand_at(p, 2), PTX_U32, false);
-    b->barrier = PTX_OP_NONE;
+    b->barrier = b->blocks = b->bytes = PTX_OP_NONE;
+    if (masked)
+        b->bytes = ptx_source(p, ptx_operand_at(p, last), PTX_B16, false);
     if (to_global)
         return p->status == PTX_OK;
-    if (!ptx_parse_address(p, ptx_operand_at(p, 3), PTX_SPACE_SHARED, &barrier))
+    if (!ptx_parse_address(p, ptx_operand_at(p, 3), b->barrier_space, &barrier))
         return false;
     b->barrier = ptx_address_op(p, &barrier);
+    if (multicast)
+        b->blocks = ptx_source(p, ptx_operand_at(p, 4), PTX_B16, false);
     return p->status == PTX_OK;
 }
 
@@ -230,20 +247,22 @@ static bool decode_bulk(struct ptx_parser *p, bool reduces)
 {
     struct ptx_bulk *b = ptx_extra(p, sizeof(*b));
     ptx_type type = PTX_B8;
-    bool to_global;
 
     if (!b)
         return false;
     if (!reduces && decode_copy_wait(p))
         return p->status == PTX_OK;
-    if (!take_bulk_spaces(p, b, &to_global))
+    if (!take_bulk_spaces(p, b, reduces))
         return ptx_unsupported(p);
-    bool multicast = ptx_take(p, MOD_multicast_cluster);
+    bool to_global = b->to_space == PTX_SPACE_GLOBAL;
+    bool multicast = b->to_space == PTX_SPACE_CLUSTER && b->from_space == PTX_SPACE_GLOBAL &&
+                     ptx_take(p, MOD_multicast_cluster);
     bool hint = ptx_take(p, MOD_l2_cache_hint);
+    bool masked = to_global && !reduces && ptx_take(p, MOD_cp_mask);
     if (reduces && !take_reduction(p, b, &type))
         return ptx_unsupported(p);
-    unsigned count = (to_global ? 3u : 4u) + multicast + hint;
-    if (!ptx_want_operands(p, count, count) || !parse_bulk_operands(p, b, to_global))
+    unsigned count = (to_global ? 3u : 4u) + multicast + hint + masked;
+    if (!ptx_want_operands(p, count, count) || !parse_bulk_operands(p, b, multicast, masked))
         return false;
     struct ptx_insn *i = ptx_emit(p, ptx_run_bulk);
     i->extra = b;
@@ -293,7 +312,7 @@ bool ptx_decode_store_bulk(struct ptx_parser *p)
     if (zero->kind != PTX_OPERAND_INT || zero->value != 0)
         return ptx_bad_operands(p);
     b->to = ptx_address_op(p, &to);
-    b->from = b->barrier = PTX_OP_NONE;
+    b->from = b->barrier = b->blocks = b->bytes = PTX_OP_NONE;
     b->size = ptx_source(p, ptx_operand_at(p, 1), PTX_U32, true);
     ptx_emit(p, ptx_run_bulk)->extra = b;
     return true;

@@ -81,11 +81,19 @@ static int take_operation(struct ptx_parser *p)
     return ptx_take_one(p, ops);
 }
 
+bool ptx_is_mmio(const struct ptx_parser *p)
+{
+    for (unsigned k = 0; k < p->statement.mod_count; k++)
+        if (p->statement.mods[k] == MOD_mmio)
+            return true;
+    return false;
+}
+
 static bool decode_atomic(struct ptx_parser *p, const struct ptx_row *row)
 {
     unsigned at = row->op; /* the address: behind atom's result */
 
-    if (!at && ptx_take(p, MOD_async))
+    if (!at && ptx_take(p, MOD_async) && !ptx_is_mmio(p))
         return ptx_decode_store_async(p);
     bool is_const = ptx_take(p, MOD_const);
     enum ptx_space space = ptx_take_space(p);
@@ -146,7 +154,7 @@ bool ptx_decode_store_async(struct ptx_parser *p)
     int op = is_red ? take_operation(p) : PTX_ATOM_EXCH;
     unsigned count = ptx_take_vector(p);
     ptx_type type = ptx_take_type(p);
-    if (op < 0 || type == PTX_TYPE_COUNT || space != PTX_SPACE_SHARED || count > 4 ||
+    if (op < 0 || type == PTX_TYPE_COUNT || space != PTX_SPACE_CLUSTER || count > 4 ||
         (ptx_type_size(type) != 4 && ptx_type_size(type) != 8) ||
         !ptx_take(p, MOD_mbarrier_complete) || (is_red && count > 1) ||
         (is_red && !ptx_is_atomic((enum ptx_atomic)op, type, false)))

@@ -83,6 +83,8 @@ static unsigned allowed(ptx_type to, ptx_type from)
         return ROUNDED | (to != PTX_BF16 ? SAT : 0) | (to == PTX_F32 ? FTZ : 0);
     if (from == PTX_BF16 && to == PTX_F32)
         return PLAIN | ROUNDED | FTZ;
+    if (from == PTX_BF16 && to == PTX_F64)
+        return PLAIN | ROUNDED;
     if (from == PTX_BF16 || to == PTX_BF16)
         return ROUNDED;
     return PLAIN | SAT | (from == PTX_F32 || to == PTX_F32 ? FTZ : 0);

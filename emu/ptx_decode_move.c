@@ -191,6 +191,28 @@ static bool indexed_address(struct ptx_parser *p, const struct ptx_operand *o,
     return p->status == PTX_OK;
 }
 
+/* Shared, local and constant memory are small enough for 32 bits; the machine's is not, and where
+ * no .address_size was given its addresses still have 64. */
+static bool widen_address(struct ptx_parser *p, struct ptx_address *a)
+{
+    bool is_const = false;
+
+    for (unsigned k = 0; k < p->statement.mod_count; k++)
+        is_const |= p->statement.mods[k] == MOD_const;
+    if (a->space != PTX_SPACE_GLOBAL && a->space != PTX_SPACE_GENERIC)
+        return true;
+    if (!is_const)
+        return ptx_fail(p, PTX_INVALID, p->statement.line,
+                        "32-bit addresses of global memory are not supported any more");
+    ptx_op out = ptx_register_new(p, PTX_U64, 1);
+    struct ptx_insn *i = ptx_emit(p, ptx_run_const_address);
+    i->dst = out;
+    i->src[0] = a->base;
+    a->base = out;
+    a->is_narrow = false;
+    return true;
+}
+
 bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum ptx_space space,
                        struct ptx_address *a)
 {
@@ -216,7 +238,7 @@ bool ptx_parse_address(struct ptx_parser *p, const struct ptx_operand *o, enum p
         a->base = ptx_source(p, b, b->type, false);
         a->is_narrow = register_size(b->type) == 4;
         a->imm = (int64_t)o->value;
-        return a->base != PTX_OP_NONE;
+        return a->base != PTX_OP_NONE && (!a->is_narrow || widen_address(p, a));
     default:
         return ptx_fail(p, PTX_INVALID, p->statement.line, "unknown symbol '%.*s' in an address",
                         (int)b->token.size, b->token.text);
@@ -266,9 +288,9 @@ enum ptx_space ptx_take_space(struct ptx_parser *p)
     static const enum ptx_mod words[] = {MOD_global,         MOD_const, MOD_shared, MOD_shared_cta,
                                          MOD_shared_cluster, MOD_local, MOD_param,  MOD_param_entry,
                                          MOD_param_func,     MOD_COUNT};
-    static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED,
-                                     PTX_SPACE_SHARED, PTX_SPACE_SHARED, PTX_SPACE_LOCAL,
-                                     PTX_SPACE_PARAM,  PTX_SPACE_PARAM,  PTX_SPACE_PARAM};
+    static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_GLOBAL,  PTX_SPACE_SHARED,
+                                     PTX_SPACE_SHARED, PTX_SPACE_CLUSTER, PTX_SPACE_LOCAL,
+                                     PTX_SPACE_PARAM,  PTX_SPACE_PARAM,   PTX_SPACE_PARAM};
     int word = ptx_take_one(p, words);
 
     return word < 0 ? PTX_SPACE_GENERIC : spaces[word];
@@ -336,7 +358,7 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
     bool is_store = row->op == STORE;
     if (is_store && ptx_take(p, MOD_bulk))
         return ptx_decode_store_bulk(p);
-    if (is_store && ptx_take(p, MOD_async))
+    if (is_store && ptx_take(p, MOD_async) && !ptx_is_mmio(p))
         return ptx_decode_store_async(p);
     bool poll = ptx_take_order(p);
     enum ptx_space space = ptx_take_space(p);
@@ -387,10 +409,10 @@ static bool decode_access(struct ptx_parser *p, const struct ptx_row *row)
 
 static int64_t window_of(enum ptx_space space)
 {
-    return space == PTX_SPACE_SHARED  ? (int64_t)PTX_SHARED_WINDOW
-           : space == PTX_SPACE_LOCAL ? (int64_t)PTX_LOCAL_WINDOW
-           : space == PTX_SPACE_PARAM ? (int64_t)PTX_PARAM_WINDOW
-                                      : 0;
+    return space == PTX_SPACE_SHARED || space == PTX_SPACE_CLUSTER ? (int64_t)PTX_SHARED_WINDOW
+           : space == PTX_SPACE_LOCAL                              ? (int64_t)PTX_LOCAL_WINDOW
+           : space == PTX_SPACE_PARAM                              ? (int64_t)PTX_PARAM_WINDOW
+                                                                   : 0;
 }
 
 static bool decode_cvta(struct ptx_parser *p, const struct ptx_row *row)
@@ -399,6 +421,9 @@ static bool decode_cvta(struct ptx_parser *p, const struct ptx_row *row)
     enum ptx_space space = ptx_take_space(p);
     ptx_type type = ptx_take_type(p);
 
+    if (type == PTX_U32)
+        return ptx_fail(p, PTX_INVALID, p->statement.line,
+                        "32-bit generic addresses are not supported any more");
     if (space == PTX_SPACE_GENERIC || type != PTX_U64)
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, 2, 2))
@@ -426,20 +451,40 @@ static bool decode_isspacep(struct ptx_parser *p, const struct ptx_row *row)
     if (!ptx_want_operands(p, 2, 2))
         return false;
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_PRED, false);
-    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_U64, false);
-    struct ptx_insn *i = ptx_emit(p, is_const ? ptx_run_isspacep_const : ptx_run_isspacep);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_U64, true);
+    bool is_shared = space == PTX_SPACE_SHARED || space == PTX_SPACE_CLUSTER;
+    struct ptx_insn *i = ptx_emit(p, is_const    ? ptx_run_isspacep_const
+                                     : is_shared ? ptx_run_is_shared
+                                                 : ptx_run_isspacep);
     i->dst = dst;
     i->src[0] = a;
     i->imm = window_of(space);
+    i->flags = (uint32_t)(space == PTX_SPACE_CLUSTER) << PTX_F_MODE_SHIFT;
+    return true;
+}
+
+/* istypep.texref p, a: is it the address of such a variable? */
+static bool decode_istypep(struct ptx_parser *p, const struct ptx_row *row)
+{
+    static const enum ptx_mod words[] = {MOD_texref, MOD_surfref, MOD_samplerref, MOD_COUNT};
+    int word = ptx_take_one(p, words);
+
+    if (word < 0)
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, 2))
+        return false;
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_PRED, false);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_U64, false);
+    struct ptx_insn *i = ptx_emit(p, ptx_run_istypep);
+    i->dst = dst;
+    i->src[0] = a;
+    i->flags = (uint32_t)(PTX_VARIABLE_TEXREF + word) << PTX_F_MODE_SHIFT;
     return true;
 }
 
 const struct ptx_row ptx_rows_move[] = {
-    {"mov", decode_mov, 0, 0},
-    {"ld", decode_access, LOAD, 0},
-    {"ldu", decode_access, LOAD, 0},
-    {"st", decode_access, STORE, 0},
-    {"cvta", decode_cvta, 0, 0},
-    {"isspacep", decode_isspacep, 0, 0},
-    {0},
+    {"mov", decode_mov, 0, 0},         {"ld", decode_access, LOAD, 0},
+    {"ldu", decode_access, LOAD, 0},   {"st", decode_access, STORE, 0},
+    {"cvta", decode_cvta, 0, 0},       {"isspacep", decode_isspacep, 0, 0},
+    {"istypep", decode_istypep, 0, 0}, {0},
 };

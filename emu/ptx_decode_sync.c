@@ -59,7 +59,7 @@ static bool decode_membar(struct ptx_parser *p, const struct ptx_row *row)
     return ptx_want_operands(p, 0, 0);
 }
 
-/* ---- clusters: of one block, whose rank is 0 ---- */
+/* ---- clusters ---- */
 
 static bool decode_mapa(struct ptx_parser *p, const struct ptx_row *row)
 {
@@ -68,20 +68,18 @@ static bool decode_mapa(struct ptx_parser *p, const struct ptx_row *row)
     bool rank = row->op;
 
     if ((type != PTX_U32 && type != PTX_U64) ||
-        (space != PTX_SPACE_SHARED && !(space == PTX_SPACE_GENERIC && type == PTX_U64)))
+        (space != PTX_SPACE_CLUSTER && !(space == PTX_SPACE_GENERIC && type == PTX_U64)))
         return ptx_unsupported(p);
     if (!ptx_want_operands(p, rank ? 2 : 3, rank ? 2 : 3))
         return false;
     ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), rank ? PTX_U32 : type, false);
     ptx_op a = ptx_source(p, ptx_operand_at(p, 1), type, false);
-    if (!rank)
-        ptx_source(p, ptx_operand_at(p, 2), PTX_U32, false);
-    else
-        a = ptx_pool_value(p, 0, 4);
-    ptx_type bits = rank || type == PTX_U32 ? PTX_B32 : PTX_B64;
-    struct ptx_insn *i = ptx_emit(p, ptx_handler(PTX_ALU_MOV, bits));
+    ptx_op to = rank ? PTX_OP_NONE : ptx_source(p, ptx_operand_at(p, 2), PTX_U32, false);
+    struct ptx_insn *i = ptx_emit(p, rank ? ptx_run_block_rank : ptx_run_map_address);
     i->dst = dst;
     i->src[0] = a;
+    i->src[1] = to;
+    i->type = type;
     return true;
 }
 
@@ -100,6 +98,88 @@ bool ptx_decode_cluster_barrier(struct ptx_parser *p)
     ptx_emit(p, arrive ? ptx_run_cluster_arrive : ptx_run_cluster_wait);
     ptx_around_end(p, around);
     return true;
+}
+
+/* try_cancel.async [response], [barrier] */
+static bool decode_cancel(struct ptx_parser *p)
+{
+    struct ptx_address to;
+    struct ptx_address barrier;
+
+    if (!ptx_take(p, MOD_async))
+        return ptx_unsupported(p);
+    enum ptx_space space = ptx_take_space(p);
+    if (!ptx_take(p, MOD_mbarrier_complete))
+        return ptx_unsupported(p);
+    bool all = ptx_take(p, MOD_multicast_all);
+    if (!ptx_take(p, PTX_B128) || (space != PTX_SPACE_SHARED && space != PTX_SPACE_GENERIC))
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, 2) || !ptx_parse_address(p, ptx_operand_at(p, 0), space, &to) ||
+        !ptx_parse_address(p, ptx_operand_at(p, 1), space, &barrier))
+        return false;
+    ptx_op to_op = ptx_address_op(p, &to);
+    ptx_op barrier_op = ptx_address_op(p, &barrier);
+    struct ptx_insn *i = ptx_emit(p, ptx_run_cancel);
+    i->src[0] = to_op;
+    i->src[1] = barrier_op;
+    i->flags = (uint32_t)all << PTX_F_MODE_SHIFT;
+    return p->status == PTX_OK;
+}
+
+static void emit_component(struct ptx_parser *p, ptx_op dst, ptx_op a, unsigned component)
+{
+    struct ptx_insn *i = ptx_emit(p, ptx_run_cancelled_block);
+
+    i->dst = dst;
+    i->src[0] = a;
+    i->flags = component << PTX_F_MODE_SHIFT;
+}
+
+/* query_cancel.get_first_ctaid: {x, y, z, _} or one of them. */
+static bool decode_cancelled_block(struct ptx_parser *p, int component)
+{
+    const struct ptx_operand *d = ptx_operand_at(p, 0);
+    bool all = component == 0;
+
+    if ((all && ptx_take_vector(p) != 4) || !ptx_take(p, PTX_B32) || !ptx_take(p, PTX_B128))
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, 2))
+        return false;
+    if (all != (d->kind == PTX_OPERAND_VECTOR) || (all && d->count != 4))
+        return ptx_bad_operands(p);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_B128, false);
+    if (!all)
+        emit_component(p, ptx_dest(p, d, PTX_B32, false), a, (unsigned)component - 1);
+    for (unsigned k = 0; all && k < 3; k++) {
+        const struct ptx_operand *e = ptx_operand_at(p, d->first + k);
+        if (e->kind != PTX_OPERAND_SINK)
+            emit_component(p, ptx_dest(p, e, PTX_B32, false), a, k);
+    }
+    return p->status == PTX_OK;
+}
+
+static bool decode_launch_control(struct ptx_parser *p, const struct ptx_row *row)
+{
+    static const enum ptx_mod questions[] = {MOD_first_ctaid, MOD_first_ctaid_x, MOD_first_ctaid_y,
+                                             MOD_first_ctaid_z, MOD_COUNT};
+
+    if (ptx_take(p, MOD_try_cancel))
+        return decode_cancel(p);
+    if (!ptx_take(p, MOD_query_cancel))
+        return ptx_unsupported(p);
+    int component = ptx_take_one(p, questions);
+    if (component >= 0)
+        return decode_cancelled_block(p, component);
+    if (!ptx_take(p, MOD_is_canceled) || !ptx_take(p, PTX_PRED) || !ptx_take(p, PTX_B128))
+        return ptx_unsupported(p);
+    if (!ptx_want_operands(p, 2, 2))
+        return false;
+    ptx_op dst = ptx_dest(p, ptx_operand_at(p, 0), PTX_PRED, false);
+    ptx_op a = ptx_source(p, ptx_operand_at(p, 1), PTX_B128, false);
+    struct ptx_insn *i = ptx_emit(p, ptx_run_cancelled);
+    i->dst = dst;
+    i->src[0] = a;
+    return p->status == PTX_OK;
 }
 
 /* ---- the stack ---- */
@@ -230,6 +310,7 @@ const struct ptx_row ptx_rows_sync[] = {
     {"fence", decode_fence, 0, 0},
     {"mapa", decode_mapa, 0, 0},
     {"getctarank", decode_mapa, 1, 0},
+    {"clusterlaunchcontrol", decode_launch_control, 0, 0},
     {"alloca", decode_alloca, 0, 0},
     {"stacksave", decode_stack, 0, 0},
     {"stackrestore", decode_stack, 1, 0},

@@ -45,6 +45,22 @@ static bool is_byte_float(ptx_type type)
     return type == PTX_E4M3 || type == PTX_E5M2;
 }
 
+static bool is_sparse_shape(const struct ptx_mma *x)
+{
+    if (x->m != 16)
+        return false;
+    switch (x->bits) {
+    case 4:
+        return x->k == 64 || x->k == 128;
+    case 8:
+        return (x->k == 32 && !is_byte_float(x->a_type)) || x->k == 64;
+    case 16:
+        return x->k == 16 || x->k == 32;
+    default:
+        return x->bits == 32 && (x->k == 8 || x->k == 16);
+    }
+}
+
 /* Which shapes exist for which elements. */
 static bool is_shape(const struct ptx_mma *x)
 {
@@ -106,6 +122,8 @@ static void count_registers(struct ptx_mma *x)
     unsigned products = is_quad(x) ? 4 : 1;
 
     x->a_count = (uint8_t)(products * x->m * x->k * x->bits / 32 / lanes_bits);
+    if (x->is_sparse)
+        x->a_count /= 2;
     x->b_count = (uint8_t)(products * x->n * x->k * x->bits / 32 / lanes_bits);
     x->c_count = (uint8_t)(products * x->m * x->n / 32 / (x->c_type == PTX_F16 ? 2 : 1));
     x->d_count = (uint8_t)(products * x->m * x->n / 32 / (x->d_type == PTX_F16 ? 2 : 1));
@@ -144,9 +162,10 @@ static bool take_layouts(struct ptx_parser *p, struct ptx_mma *x)
 
 static bool take_mma(struct ptx_parser *p, struct ptx_mma *x)
 {
-    /* Where sparse operands keep their metadata is not described well enough to compute. */
-    if (ptx_take(p, MOD_sp) || !ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) ||
-        !take_shape(p, x) || !take_layouts(p, x))
+    /* Metadata that is in order is metadata. */
+    x->is_sparse = ptx_take(p, MOD_sp) || ptx_take(p, MOD_sp_ordered);
+    if (!ptx_take(p, MOD_sync) || !ptx_take(p, MOD_aligned) || !take_shape(p, x) ||
+        !take_layouts(p, x))
         return false;
     x->saturates = ptx_take(p, MOD_satfinite);
     x->d_type = ptx_take_type(p);
@@ -154,7 +173,8 @@ static bool take_mma(struct ptx_parser *p, struct ptx_mma *x)
     x->b_type = ptx_take_type(p);
     x->c_type = ptx_take_type(p);
     x->bits = x->c_type == PTX_TYPE_COUNT ? 0 : (uint8_t)bits_of(x->a_type);
-    if (!x->bits || !is_shape(x) || !are_types(x) || (!is_quad(x) && (!x->a_row || x->b_row)))
+    if (!x->bits || !(x->is_sparse ? is_sparse_shape(x) : is_shape(x)) || !are_types(x) ||
+        (!is_quad(x) && (!x->a_row || x->b_row)))
         return false;
     if (x->saturates && (x->c_type != PTX_S32 || x->bits == 1))
         return false;
@@ -162,6 +182,27 @@ static bool take_mma(struct ptx_parser *p, struct ptx_mma *x)
     if (x->bits == 1 && ((!x->is_and && !ptx_take(p, MOD_xor)) || !ptx_take(p, MOD_popc)))
         return false;
     return true;
+}
+
+uint8_t ptx_take_f64_rounding(struct ptx_parser *p, ptx_type type)
+{
+    static const enum ptx_mod rounds[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_COUNT};
+    int round = type == PTX_F64 ? ptx_take_one(p, rounds) : -1;
+
+    return round > 0 ? (uint8_t)round : PTX_ROUND_NEAREST;
+}
+
+/* Behind the matrices: the metadata, and which lanes of four have it. */
+static bool parse_metadata(struct ptx_parser *p, struct ptx_mma *x)
+{
+    const struct ptx_operand *selector = ptx_operand_at(p, 5);
+    unsigned bits = x->bits == 32 ? 2u * x->k : x->bits == 4 ? x->k / 2u : x->k;
+
+    if (selector->kind != PTX_OPERAND_INT || selector->value >= 64 / bits)
+        return ptx_bad_operands(p);
+    x->selector = (uint8_t)selector->value;
+    x->metadata = ptx_source(p, ptx_operand_at(p, 4), PTX_B32, false);
+    return p->status == PTX_OK;
 }
 
 static bool decode_mma(struct ptx_parser *p, const struct ptx_row *row)
@@ -172,10 +213,10 @@ static bool decode_mma(struct ptx_parser *p, const struct ptx_row *row)
         return false;
     if (!take_mma(p, x))
         return ptx_unsupported(p);
-    if (x->bits == 64)
-        ptx_take(p, MOD_rn);
+    x->round = ptx_take_f64_rounding(p, x->a_type);
     count_registers(x);
-    if (!ptx_want_operands(p, 4, 4))
+    unsigned operands = x->is_sparse ? 6 : 4;
+    if (!ptx_want_operands(p, operands, operands) || (x->is_sparse && !parse_metadata(p, x)))
         return false;
     ptx_op *at = x->ops;
     ptx_type in = x->bits == 64 ? PTX_F64 : PTX_B32;

@@ -158,8 +158,7 @@ static bool decode_product(struct ptx_parser *p)
         return ptx_unsupported(p);
     x->k = shapes[shape].k;
     x->saturates = ptx_take(p, MOD_satfinite);
-    if (x->a.type == PTX_F64)
-        ptx_take(p, MOD_rn);
+    x->round = ptx_take_f64_rounding(p, x->a.type);
     if (bits != (x->a.type == PTX_B1) || (x->a.bits < 8 && (a_layout != 0 || b_layout != 1)) ||
         (x->saturates && x->c.type != PTX_S32))
         return ptx_unsupported(p);

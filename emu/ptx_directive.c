@@ -109,10 +109,13 @@ static bool parse_address_size(struct ptx_parser *p)
 
     if (!ptx_parse_number(p, &size))
         return false;
-    if (size != 64)
-        return ptx_fail(p, PTX_UNSUPPORTED, line, "unsupported .address_size %llu",
-                        (unsigned long long)size);
-    return true;
+    if (p->version < 23)
+        return ptx_fail(p, PTX_INVALID, line,
+                        ".address_size requires PTX ISA .version 2.3 or later");
+    if (size != 32 && size != 64)
+        return ptx_fail(p, PTX_INVALID, line, ".address_size must be 32 or 64");
+    return size == 64 || ptx_fail(p, PTX_INVALID, line,
+                                  ".address_size 32: 32-bit addresses are not supported any more");
 }
 
 static bool skip_line(struct ptx_parser *p)

@@ -14,7 +14,7 @@
 
 #define PTX_JOIN_NONE   0xffu
 #define PTX_JOIN_COUNT  64
-#define PTX_BAR_COUNT   17 /* 16 of the program, and the cluster's */
+#define PTX_BAR_COUNT   17 /* 16 of the program, and its part of the cluster's */
 #define PTX_BAR_CLUSTER 16
 
 enum ptx_stop {
@@ -103,9 +103,12 @@ struct ptx_barrier {
     uint32_t arrived[32]; /* masks, one a warp */
 };
 
+struct ptx_cluster;
+
 struct ptx_block {
     uint32_t id[3];
-    uint64_t order; /* of its start in the launch */
+    uint32_t rank; /* in its cluster */
+    struct ptx_cluster *cluster;
     uint32_t warp_count;
     uint32_t alive;         /* threads that have not exited */
     uint32_t open_barriers; /* a bit each: in use */
@@ -113,9 +116,22 @@ struct ptx_block {
     struct ptx_warp **warps;
     uint8_t *shared;
     struct ptx_barrier barriers[PTX_BAR_COUNT];
-    bool is_used; /* has run before */
-    struct ptx_block *next;
     struct ptx_block_watching *watching; /* NULL: nothing looked on yet */
+};
+
+struct ptx_race;
+
+/* Blocks that are resident together; one, where nothing asks for more. */
+struct ptx_cluster {
+    uint32_t count;
+    uint32_t alive;  /* threads that have not exited */
+    uint32_t next;   /* block, by rank, to have a turn */
+    uint64_t order;  /* of its start in the launch */
+    bool is_arrived; /* somebody has come to its barrier */
+    bool is_used;    /* has run before */
+    struct ptx_race *race; /* NULL: nothing looks for races */
+    struct ptx_cluster *spare;
+    struct ptx_block *blocks[];
 };
 
 /* A stretch of memory that the driver said is accessible. */
@@ -140,16 +156,19 @@ struct ptx_run {
     uint32_t shared_reserved; /* where that starts, behind the program's own */
     uint64_t local_stride;
     uint32_t threads; /* a block */
+    uint32_t cluster[3];    /* blocks */
+    uint32_t cluster_count; /* their product */
+    struct ptx_grid *grid;  /* ptx_run.c's */
     uint64_t grid_id;
     uint32_t *workspace; /* of a cooperative launch, see ptx_run.c; NULL */
     uint32_t extent_next[2];
     struct ptx_extent extents[2][PTX_EXTENT_COUNT]; /* for reading, for writing */
     uint64_t random;
-    struct ptx_block *spare_blocks; /* finished, to use again */
+    struct ptx_cluster *spare_clusters; /* finished, to use again */
     struct ptx_blocks
         *blocks;           /* ptx_team.h: shared by the launch's threads; a run is one thread's */
     struct ptx_team *team; /* the other threads, NULL: none */
-    uint64_t fault_order;  /* of the block that failed */
+    uint64_t fault_order;  /* of the cluster that failed */
     bool is_helper;
     bool is_observed;              /* every access to memory goes through ptx_addresses() */
     struct ptx_watching *watching; /* emu/ptx_watching.h; NULL: nothing looks on */
@@ -257,16 +276,36 @@ struct ptx_frame *ptx_frame_create(struct ptx_warp *warp, const struct ptx_code 
 void ptx_frame_destroy(struct ptx_warp *warp, struct ptx_frame *frame);
 void ptx_spare_frames_free(struct ptx_warp *warp);
 
-/* ptx_block.c: a block at the start of its threads, NULL when out of memory. Destroying one whose
- * threads have all exited keeps it for the launch's next block. */
-struct ptx_block *ptx_block_create(struct ptx_run *run, uint64_t linear);
-/* The next one will not fail. False when out of memory. */
-bool ptx_block_reserve(struct ptx_run *run);
+/* ptx_block.c: made and put at the start of its threads as often as needed. NULL: out of memory. */
+struct ptx_block *ptx_block_create(struct ptx_run *run, struct ptx_cluster *cluster, uint32_t rank);
+void ptx_block_start(struct ptx_block *block, const uint32_t id[3]);
 void ptx_block_destroy(struct ptx_block *block);
-void ptx_spare_blocks_free(struct ptx_run *run);
+/* Its number in the launch. */
+uint64_t ptx_block_linear(const struct ptx_block *block);
+
+/* ptx_cluster.c: a cluster at the start of its threads, NULL when out of memory. Destroying one
+ * whose threads have all exited keeps it for the launch's next one. */
+struct ptx_cluster *ptx_cluster_create(struct ptx_run *run, uint64_t linear);
+/* The next one will not fail. False when out of memory. */
+bool ptx_cluster_reserve(struct ptx_run *run);
+void ptx_cluster_destroy(struct ptx_run *run, struct ptx_cluster *cluster);
+void ptx_spare_clusters_free(struct ptx_run *run);
+/* Where the block of `rank` in cluster `linear` stands in the grid. */
+void ptx_cluster_place(const struct ptx_run *run, uint64_t linear, uint32_t rank, uint32_t id[3]);
+/* ptx_run.c: the next cluster to start will not; where its first block stands. False: none is left. */
+bool ptx_run_take_cluster(struct ptx_run *run, uint32_t first[3]);
+/* Some warp of some block is ready. */
+bool ptx_cluster_is_ready(const struct ptx_cluster *cluster);
+/* The block of the cluster in whose shared memory the byte lies, or NULL. */
+struct ptx_block *ptx_cluster_owner(const struct ptx_block *block, const uint8_t *host);
+/* Open the cluster's barrier if it can be: after an arrival or an exit. */
+void ptx_cluster_check(struct ptx_cluster *cluster);
 
 /* ptx_barrier.c: release what can be released after an arrival or an exit. */
 void ptx_barrier_check(struct ptx_block *block);
+/* What barrier `id` waits for has come, as far as this block's threads are concerned. */
+bool ptx_barrier_is_complete(const struct ptx_block *block, unsigned id);
+void ptx_barrier_open(struct ptx_block *block, unsigned id);
 
 /* ptx_builtin.c: functions that PTX expects of its system (vprintf...). */
 bool ptx_builtin_exists(const char *name);

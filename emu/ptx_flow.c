@@ -246,11 +246,16 @@ void ptx_run_fetch(struct ptx_warp *w, const struct ptx_insn *i)
 }
 
 /* inner: a handler that is to run under the rounding mode of the flags. */
-void ptx_run_rounded(struct ptx_warp *w, const struct ptx_insn *i)
+void ptx_set_rounding(unsigned round)
 {
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 
-    fesetround(modes[i->flags >> PTX_F_ROUND_SHIFT & 3]);
+    fesetround(modes[round]);
+}
+
+void ptx_run_rounded(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    ptx_set_rounding(i->flags >> PTX_F_ROUND_SHIFT & 3);
     i->inner(w, i);
-    fesetround(FE_TONEAREST);
+    ptx_set_rounding(PTX_ROUND_NEAREST);
 }

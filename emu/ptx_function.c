@@ -153,16 +153,51 @@ static bool parse_sizes(struct ptx_parser *p, uint32_t out[3])
     return true;
 }
 
-/* Clusters of one block are what there is. */
+static bool parse_first(struct ptx_parser *p, uint32_t *out)
+{
+    uint32_t sizes[3] = {0};
+    bool ok = parse_sizes(p, sizes);
+
+    *out = sizes[0];
+    return ok;
+}
+
 static bool parse_cluster(struct ptx_parser *p)
 {
     uint32_t line = p->lexer.token.line;
-    uint32_t size[3];
+    uint32_t *size = p->code->info.cluster;
 
     if (!parse_sizes(p, size))
         return false;
-    return (size[0] == 1 && size[1] == 1 && size[2] == 1) ||
-           ptx_fail(p, PTX_UNSUPPORTED, line, "unsupported cluster of more than one block");
+    return (size[0] && size[1] && size[2] && (uint64_t)size[0] * size[1] * size[2] <= UINT32_MAX) ||
+           ptx_fail(p, PTX_INVALID, line, "wrong size of a cluster");
+}
+
+/* Directives without a value. */
+static bool take_plain(struct ptx_function *info, enum ptx_mod word)
+{
+    info->is_explicit_cluster |= word == MOD_explicitcluster;
+    info->blocks_are_clusters |= word == MOD_blocksareclusters;
+    return word == MOD_noreturn || word == MOD_explicitcluster || word == MOD_blocksareclusters;
+}
+
+/* What one directive asks of another. */
+static bool check_cluster(struct ptx_parser *p)
+{
+    const struct ptx_function *info = &p->code->info;
+    uint32_t line = p->lexer.token.line;
+    bool uses = info->cluster[0] || info->cluster_max || info->is_explicit_cluster;
+
+    if (uses && (p->target < 90 || p->version < 78))
+        return ptx_fail(p, PTX_INVALID, line,
+                        "clusters require .target sm_90 and PTX ISA .version 7.8");
+    if (info->cluster[0] && info->cluster_max)
+        return ptx_fail(p, PTX_INVALID, line,
+                        ".maxclusterrank and .reqnctapercluster exclude one another");
+    if (info->blocks_are_clusters && (!info->cluster[0] || !info->reqntid[0]))
+        return ptx_fail(p, PTX_INVALID, line,
+                        ".blocksareclusters requires .reqntid and .reqnctapercluster");
+    return true;
 }
 
 static bool parse_directives(struct ptx_parser *p)
@@ -178,22 +213,22 @@ static bool parse_directives(struct ptx_parser *p)
         else if (word == MOD_reqntid)
             ok = parse_sizes(p, p->code->info.reqntid);
         else if (word == MOD_minnctapersm || word == MOD_maxnctapersm || word == MOD_maxnreg ||
-                 word == MOD_maxclusterrank || word == MOD_abi_preserve ||
-                 word == MOD_abi_preserve_control)
+                 word == MOD_abi_preserve || word == MOD_abi_preserve_control)
             ok = parse_sizes(p, ignored);
+        else if (word == MOD_maxclusterrank)
+            ok = parse_first(p, &p->code->info.cluster_max);
         else if (word == MOD_pragma)
             while (p->lexer.token.kind != PTX_TOKEN_END && !ptx_lexer_take(&p->lexer, ';'))
                 ptx_lexer_next(&p->lexer);
         else if (word == MOD_reqnctapercluster)
             ok = parse_cluster(p);
-        else if (word != MOD_noreturn && word != MOD_explicitcluster &&
-                 word != MOD_blocksareclusters)
+        else if (!take_plain(&p->code->info, word))
             ok = ptx_fail(p, PTX_UNSUPPORTED, t.line, "unsupported directive '.%.*s'", (int)t.size,
                           t.text);
         if (!ok)
             return false;
     }
-    return true;
+    return check_cluster(p);
 }
 
 static struct ptx_code *code_create(struct ptx_parser *p, const struct ptx_token *name)

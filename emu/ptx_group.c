@@ -263,6 +263,7 @@ void ptx_warp_exit(struct ptx_warp *w, uint32_t lanes)
     w->active &= ~lanes;
     w->alive &= ~lanes;
     w->block->alive -= (uint32_t)__builtin_popcount(lanes);
+    w->block->cluster->alive -= (uint32_t)__builtin_popcount(lanes);
     if (!w->active)
         drop_current(w);
     leave_joins(w, lanes);

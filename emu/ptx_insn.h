@@ -70,6 +70,7 @@ enum ptx_space {
     PTX_SPACE_LOCAL,
     PTX_SPACE_PARAM, /* of the kernel */
     PTX_SPACE_FRAME, /* local, relative to the running function's local frame */
+    PTX_SPACE_CLUSTER, /* shared memory of any block of the cluster */
     PTX_SPACE_COUNT,
 };
 

@@ -32,7 +32,7 @@ static bool is_accessible(struct ptx_run *run, uint64_t address, uint64_t size, 
 
 static enum ptx_space generic_space(uint64_t *address)
 {
-    static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_LOCAL,
+    static const uint8_t spaces[] = {PTX_SPACE_GLOBAL, PTX_SPACE_CLUSTER, PTX_SPACE_LOCAL,
                                      PTX_SPACE_PARAM};
     uint64_t window = *address >> 60;
 
@@ -53,9 +53,11 @@ static uint8_t *locate(struct ptx_warp *w, unsigned lane, enum ptx_space space, 
         space = generic_space(&address);
     switch (space) {
     case PTX_SPACE_SHARED:
-        return address <= run->shared_size && size <= run->shared_size - address
-                   ? w->block->shared + address
-                   : NULL;
+        if (ptx_cluster_rank(w->block, address) != w->block->rank)
+            return NULL;
+        return ptx_cluster_locate(w->block, address, size);
+    case PTX_SPACE_CLUSTER:
+        return ptx_cluster_locate(w->block, address, size);
     case PTX_SPACE_FRAME:
         address += w->frame->local_base;
         goto local;
@@ -95,12 +97,15 @@ enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write)
     return is_atomic ? PTX_ACCESS_ATOMIC : write ? PTX_ACCESS_STORE : PTX_ACCESS_LOAD;
 }
 
-static const char *space_name(enum ptx_space space)
+static const char *space_name(enum ptx_space space, uint64_t address)
 {
     static const char *const names[PTX_SPACE_COUNT] = {
         [PTX_SPACE_GLOBAL] = "global", [PTX_SPACE_SHARED] = "shared", [PTX_SPACE_LOCAL] = "local",
         [PTX_SPACE_PARAM] = "param",   [PTX_SPACE_FRAME] = "local",
     };
+
+    if (space == PTX_SPACE_CLUSTER)
+        return address >> PTX_RANK_SHIFT ? "shared::cluster" : "shared";
     return names[space];
 }
 
@@ -117,7 +122,9 @@ static uint8_t *resolve(struct ptx_warp *w, const struct ptx_insn *i, unsigned l
     if (first) {
         struct ptx_fault *f = w->run->fault;
         f->access = ptx_access_of(i, write);
-        f->space = space_name(space == PTX_SPACE_GENERIC ? generic_space(&address) : space);
+        if (space == PTX_SPACE_GENERIC)
+            space = generic_space(&address);
+        f->space = space_name(space, address);
     }
     return NULL;
 }
@@ -400,4 +407,31 @@ void ptx_run_isspacep(struct ptx_warp *w, const struct ptx_insn *i)
     for (unsigned l = 0; l < PTX_LANES; l++)
         bits |= (uint32_t)(a[l] >> 60 == window) << l;
     ptx_set_pred(w, i->dst, bits);
+}
+
+/* PTX_MODE: enum ptx_variable_kind. */
+void ptx_run_istypep(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const struct ptx_module *m = w->run->launch->module;
+    const uint64_t *a = ptx_lanes(w, i->src[0]);
+    uint32_t bits = 0;
+
+    for (size_t k = 0; k < m->vars.count; k++) {
+        const struct ptx_variable *v = &ptx_var_at(m, k)->info;
+        for (unsigned l = 0; l < PTX_LANES; l++)
+            if (v->kind == (enum ptx_variable_kind)PTX_MODE(i) && v->address == a[l])
+                bits |= 1u << l;
+    }
+    ptx_set_pred(w, i->dst, bits);
+}
+
+/* A 32-bit address of constant memory to the whole one: the variables of a module lie together, in
+ * less than 4 GiB. */
+void ptx_run_const_address(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    const uint32_t *a = ptx_lanes(w, i->src[0]);
+    uint64_t *d = ptx_lanes(w, i->dst);
+    uint64_t base = w->run->launch->module->base;
+
+    PTX_EACH(w, d[l] = base + (uint32_t)(a[l] - (uint32_t)base));
 }

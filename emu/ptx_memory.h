@@ -15,6 +15,8 @@ void ptx_run_load_param(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_local_address(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cvta(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_isspacep(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_const_address(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_istypep(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_isspacep_const(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_address_lanes(const struct ptx_warp *w, const struct ptx_insn *i, uint64_t *out);
 enum ptx_access ptx_access_of(const struct ptx_insn *i, bool write);
@@ -63,6 +65,10 @@ struct ptx_mma {
     bool is_and; /* of single bits: and rather than xor */
     bool a_row;  /* of m8n8k4 of f16 */
     bool b_row;
+    uint8_t round;    /* enum ptx_round, of f64 */
+    bool is_sparse;   /* A has half of its columns; metadata says which */
+    uint8_t selector; /* which lanes of four have the metadata */
+    ptx_op metadata;
     ptx_op ops[32]; /* d, a, b, c */
 };
 void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i);
@@ -92,6 +98,7 @@ void ptx_run_nothing(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_pause(struct ptx_warp *w, const struct ptx_insn *i); /* nanosleep, fences */
 void ptx_run_fetch(struct ptx_warp *w, const struct ptx_insn *i); /* %clock and the like */
 void ptx_run_rounded(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_set_rounding(unsigned round); /* enum ptx_round: the host's; back to nearest afterwards */
 
 /* ptx_barrier.c */
 enum ptx_barrier_mode {
@@ -102,10 +109,23 @@ enum ptx_barrier_mode {
     PTX_BARRIER_OR,
 };
 void ptx_run_barrier(struct ptx_warp *w, const struct ptx_insn *i);
-/* A cluster is one block: its barrier is a barrier of the block whose waiting is a step of its own.
- */
+/* Each block keeps who of it has come to the cluster's barrier; waiting is a step of its own. */
 void ptx_run_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cluster_wait(struct ptx_warp *w, const struct ptx_insn *i);
+
+/* ptx_cluster.c */
+void ptx_run_map_address(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_block_rank(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_is_shared(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cancel(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cancelled(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_cancelled_block(struct ptx_warp *w, const struct ptx_insn *i);
+/* The address in the block of `rank`, for one in any block; generic or shared. */
+uint64_t ptx_cluster_map(uint64_t address, uint32_t rank);
+/* Whose block a shared or generic address of `block` means. */
+uint32_t ptx_cluster_rank(const struct ptx_block *block, uint64_t address);
+/* Host memory of a shared::cluster address; NULL: outside, or of a block that has exited. */
+uint8_t *ptx_cluster_locate(const struct ptx_block *block, uint64_t address, uint64_t size);
 
 /* ptx_stack.c */
 void ptx_run_alloca(struct ptx_warp *w, const struct ptx_insn *i);

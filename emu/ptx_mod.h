@@ -144,6 +144,15 @@
     X(complete_tx, "complete_tx")                                                                  \
     X(xorsign, "xorsign")                                                                          \
     X(oob, "oob")                                                                                  \
+    X(try_cancel, "try_cancel")                                                                    \
+    X(query_cancel, "query_cancel")                                                                \
+    X(is_canceled, "is_canceled")                                                                  \
+    X(first_ctaid, "get_first_ctaid")                                                              \
+    X(first_ctaid_x, "get_first_ctaid::x")                                                         \
+    X(first_ctaid_y, "get_first_ctaid::y")                                                         \
+    X(first_ctaid_z, "get_first_ctaid::z")                                                         \
+    X(multicast_all, "multicast::cluster::all")                                                    \
+    X(cp_mask, "cp_mask")                                                                          \
     X(bulk, "bulk")                                                                                \
     X(read, "read")                                                                                \
     X(proxy, "proxy")                                                                              \
@@ -171,6 +180,7 @@
     X(b, "b")                                                                                      \
     X(c, "c")                                                                                      \
     X(d, "d")                                                                                      \
+    X(sp_ordered, "sp::ordered_metadata")                                                          \
     X(sp, "sp")                                                                                    \
     X(pack, "pack")                                                                                \
     X(fractional, "fractional")                                                                    \

@@ -287,6 +287,7 @@ int ptx_module_place(struct ptx_module *m, void *(*allocate)(void *user, size_t 
     if (size && (!base || size > VARIABLES_MAX))
         return PTX_NO_MEMORY;
     m->is_placed = true;
+    m->base = (uint64_t)(uintptr_t)base;
     for (size_t k = 0; k < m->globals.count; k++) {
         struct ptx_var *v = ((struct ptx_var **)m->globals.items)[k];
         if (!v->is_defined)

@@ -68,6 +68,7 @@ struct ptx_module {
     uint32_t local_size;     /* of .local variables of the module, a thread */
     uint16_t version;
     bool is_placed;
+    uint64_t base; /* of the memory of its variables */
     struct ptx_lazy *lazy; /* what decodes functions at first use; NULL: all are decoded */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Races in shared memory: two threads of a block touch a byte, one of them writes, and nothing
+ * Races in shared memory: two threads of a cluster touch a byte, one of them writes, and nothing
  * orders the two. Order comes from barriers (vector clocks, a component per warp), from volatile
  * and atomic accesses (each address passes on what its writers knew), and inside a warp from
  * bar.warp.sync. Before sm_70 a warp runs in lockstep, so only lanes of one instruction can race.
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WARPS   32
 #define READERS 2
 
 /* One remembered access of a byte. clock 0: none. */
@@ -34,91 +33,128 @@ struct cell {
     struct access reads[READERS];
 };
 
+/* Of a cluster. Warps are numbered through its blocks. */
 struct ptx_race {
-    uint32_t clocks[WARPS][WARPS]; /* what each warp knows of each; its own component counts */
-    uint32_t epochs[WARPS];
-    uint32_t passed[PTX_SYNC_SLOTS][WARPS]; /* by address: what its strong writers knew */
-    struct cell cells[];                    /* a byte each */
+    uint32_t warps;
+    uint32_t size;      /* bytes of a block's shared memory */
+    uint32_t *clocks;   /* warps * warps: what each knows of each; its own component counts */
+    uint32_t *epochs;   /* of each warp */
+    uint32_t *passed;   /* PTX_SYNC_SLOTS * warps, by address: what its strong writers knew */
+    struct cell *cells; /* a byte each, block by block */
 };
 
-static struct ptx_race *race_of(struct ptx_block *block)
+static struct ptx_race *race_new(const struct ptx_cluster *cluster)
 {
-    struct ptx_block_watching *b = ptx_watching_block(block);
-    uint32_t size = block->warps[0]->run->shared_size;
+    struct ptx_race *r = calloc(1, sizeof(*r));
+    uint32_t warps = cluster->count * cluster->blocks[0]->warp_count;
 
-    if (!b || b->race)
-        return b ? b->race : NULL;
-    b->race = calloc(1, sizeof(*b->race) + size * sizeof(struct cell));
-    for (unsigned k = 0; b->race && k < WARPS; k++)
-        b->race->clocks[k][k] = 1;
-    return b->race;
+    if (!r)
+        return NULL;
+    r->warps = warps;
+    r->size = cluster->blocks[0]->warps[0]->run->shared_size;
+    r->clocks = calloc((size_t)warps * warps, sizeof(*r->clocks));
+    r->epochs = calloc(warps, sizeof(*r->epochs));
+    r->passed = calloc((size_t)PTX_SYNC_SLOTS * warps, sizeof(*r->passed));
+    r->cells = calloc((size_t)cluster->count * r->size + 1, sizeof(*r->cells));
+    if (!r->clocks || !r->epochs || !r->passed || !r->cells) {
+        ptx_race_destroy(r);
+        return NULL;
+    }
+    for (uint32_t k = 0; k < warps; k++)
+        r->clocks[k * warps + k] = 1;
+    return r;
+}
+
+static struct ptx_race *race_of(struct ptx_cluster *cluster)
+{
+    if (!cluster->race)
+        cluster->race = race_new(cluster);
+    return cluster->race;
 }
 
 void ptx_race_destroy(struct ptx_race *race)
 {
+    if (!race)
+        return;
+    free(race->clocks);
+    free(race->epochs);
+    free(race->passed);
+    free(race->cells);
     free(race);
 }
 
-static void join(uint32_t *into, const uint32_t *from)
+static uint32_t number(const struct ptx_warp *w)
 {
-    for (unsigned k = 0; k < WARPS; k++)
+    return w->block->rank * w->block->warp_count + w->index;
+}
+
+static uint32_t *clock_of(const struct ptx_race *r, uint32_t warp)
+{
+    return r->clocks + (size_t)warp * r->warps;
+}
+
+static void join(const struct ptx_race *r, uint32_t *into, const uint32_t *from)
+{
+    for (uint32_t k = 0; k < r->warps; k++)
         into[k] = from[k] > into[k] ? from[k] : into[k];
 }
 
 /* ---- what orders ---- */
 
-void ptx_race_barrier(struct ptx_block *block, const struct ptx_barrier *barrier)
+void ptx_race_barrier(struct ptx_cluster *cluster, unsigned id, uint32_t first, uint32_t count)
 {
-    struct ptx_race *r = race_of(block);
-    uint32_t all[WARPS] = {0};
+    struct ptx_race *r = race_of(cluster);
+    uint32_t all[PTX_CLUSTER_MAX * 32] = {0};
 
     if (!r)
         return;
-    for (uint32_t k = 0; k < block->warp_count; k++)
-        if (barrier->arrived[k])
-            join(all, r->clocks[k]);
-    for (uint32_t k = 0; k < block->warp_count; k++) {
-        if (!barrier->arrived[k])
+    uint32_t each = r->warps / cluster->count;
+    for (uint32_t k = first * each; k < (first + count) * each; k++)
+        if (cluster->blocks[k / each]->barriers[id].arrived[k % each])
+            join(r, all, clock_of(r, k));
+    for (uint32_t k = first * each; k < (first + count) * each; k++) {
+        if (!cluster->blocks[k / each]->barriers[id].arrived[k % each])
             continue;
-        join(r->clocks[k], all);
-        r->clocks[k][k]++;
+        join(r, clock_of(r, k), all);
+        clock_of(r, k)[k]++;
         r->epochs[k]++;
     }
 }
 
 void ptx_race_warp_sync(struct ptx_warp *w)
 {
-    struct ptx_race *r = race_of(w->block);
+    struct ptx_race *r = race_of(w->block->cluster);
 
     if (r)
-        r->epochs[w->index]++;
+        r->epochs[number(w)]++;
 }
 
 void ptx_race_strong(struct ptx_warp *w, uint64_t address, bool reads, bool writes)
 {
-    struct ptx_race *r = race_of(w->block);
-    uint32_t *passed = r ? r->passed[address / 4 % PTX_SYNC_SLOTS] : NULL;
+    struct ptx_race *r = race_of(w->block->cluster);
 
     if (!r)
         return;
+    uint32_t *passed = r->passed + address / 4 % PTX_SYNC_SLOTS * r->warps;
+    uint32_t *clock = clock_of(r, number(w));
     if (reads)
-        join(r->clocks[w->index], passed);
+        join(r, clock, passed);
     if (writes) {
-        join(passed, r->clocks[w->index]);
-        r->clocks[w->index][w->index]++;
+        join(r, passed, clock);
+        clock[number(w)]++;
     }
 }
 
 static bool is_ordered(const struct ptx_race *r, const struct access *earlier,
                        const struct access *now, unsigned target)
 {
-    unsigned from = earlier->thread / PTX_LANES;
-    unsigned to = now->thread / PTX_LANES;
+    uint32_t from = earlier->thread / PTX_LANES;
+    uint32_t to = now->thread / PTX_LANES;
 
     if (!earlier->clock || earlier->thread == now->thread || (earlier->is_strong && now->is_strong))
         return true;
     if (from != to)
-        return r->clocks[to][from] >= earlier->clock;
+        return clock_of(r, to)[from] >= earlier->clock;
     return earlier->epoch < now->epoch || (target < 70 && earlier->step != now->step);
 }
 
@@ -140,10 +176,9 @@ static const uint8_t *stored_byte(const struct ptx_warp *w, const struct ptx_ins
 
 /* Two stores of the same value: a common way of raising a flag, and without harm. */
 static bool is_same_value(const struct ptx_touch *t, const struct access *earlier,
-                          const struct access *now, uint32_t shared, uint32_t offset)
+                          const struct access *now, const uint8_t *theirs, uint32_t offset)
 {
     const uint8_t *mine = stored_byte(t->warp, t->insn, t->lane, offset);
-    const uint8_t *theirs = t->warp->block->shared + shared;
 
     if (earlier->insn == now->insn && earlier->step == now->step &&
         earlier->thread / PTX_LANES == now->thread / PTX_LANES) /* not in memory yet */
@@ -169,15 +204,17 @@ static void report(const struct ptx_touch *t, const struct access *earlier, bool
     const struct ptx_run *run = t->warp->run;
     const struct ptx_code *code = code_of(run->launch->module, earlier->insn);
     const uint32_t *dim = run->launch->block;
+    uint32_t per_block = t->warp->block->warp_count * PTX_LANES;
+    uint32_t thread = earlier->thread % per_block;
     struct ptx_finding f = {
         .check = PTX_CHECK_RACE, .space = "shared", .address = offset, .bad = 1};
 
     f.has_other = true;
     for (unsigned k = 0; k < 3; k++)
-        f.other.block[k] = t->warp->block->id[k];
-    f.other.thread[0] = earlier->thread % dim[0];
-    f.other.thread[1] = earlier->thread / dim[0] % dim[1];
-    f.other.thread[2] = earlier->thread / dim[0] / dim[1];
+        f.other.block[k] = t->warp->block->cluster->blocks[earlier->thread / per_block]->id[k];
+    f.other.thread[0] = thread % dim[0];
+    f.other.thread[1] = thread / dim[0] % dim[1];
+    f.other.thread[2] = thread / dim[0] / dim[1];
     f.other.depth = 1;
     f.other.stack[0] =
         (struct ptx_level){.function = code ? code->info.name : "?", .line = earlier->insn->line};
@@ -200,17 +237,18 @@ static void remember_read(const struct ptx_race *r, struct cell *c, const struct
     c->reads[at] = *now;
 }
 
-/* False: a race, and it was reported. */
+/* Byte `offset` of the access, which is byte `shared` of the owner's. False: a race, and it was
+ * reported. */
 static bool check_byte(const struct ptx_touch *t, struct ptx_race *r, const struct access *now,
-                       uint32_t shared, uint32_t offset)
+                       const struct ptx_block *owner, uint32_t shared, uint32_t offset)
 {
     unsigned target = t->warp->run->code->info.target;
-    struct cell *c = &r->cells[shared];
+    struct cell *c = &r->cells[(size_t)owner->rank * r->size + shared];
     const struct access *bad = NULL;
     bool bad_writes = true;
 
     if (!is_ordered(r, &c->write, now, target) &&
-        !(t->writes && is_same_value(t, &c->write, now, shared, offset)))
+        !(t->writes && is_same_value(t, &c->write, now, owner->shared + shared, offset)))
         bad = &c->write;
     for (unsigned k = 0; !bad && t->writes && k < READERS; k++)
         if (!is_ordered(r, &c->reads[k], now, target)) {
@@ -226,24 +264,25 @@ static bool check_byte(const struct ptx_touch *t, struct ptx_race *r, const stru
     return !bad;
 }
 
-void ptx_race_touch(const struct ptx_touch *t, uint32_t offset)
+void ptx_race_touch(const struct ptx_touch *t, const struct ptx_block *owner, uint32_t offset)
 {
     struct ptx_warp *w = t->warp;
-    struct ptx_race *r = race_of(w->block);
+    struct ptx_race *r = race_of(w->block->cluster);
     struct access now = {.insn = t->insn,
                          .step = w->steps,
-                         .thread = (uint16_t)(w->index * PTX_LANES + t->lane),
+                         .thread = (uint16_t)(number(w) * PTX_LANES + t->lane),
                          .is_strong = t->is_strong};
+    uint64_t place = (uint64_t)owner->rank * w->run->shared_size + offset;
     bool clean = true;
 
     if (!r)
         return;
     if (t->is_strong)
-        ptx_race_strong(w, offset, true, false);
-    now.clock = r->clocks[w->index][w->index];
-    now.epoch = r->epochs[w->index];
+        ptx_race_strong(w, place, true, false);
+    now.clock = clock_of(r, number(w))[number(w)];
+    now.epoch = r->epochs[number(w)];
     for (uint32_t k = 0; k < t->size && clean; k++)
-        clean = check_byte(t, r, &now, offset + k, k);
+        clean = check_byte(t, r, &now, owner, offset + k, k);
     if (t->is_strong && t->writes)
-        ptx_race_strong(w, offset, false, true);
+        ptx_race_strong(w, place, false, true);
 }

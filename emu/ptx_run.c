@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch: blocks are started in order and run warp by warp. A block whose warps all poll memory,
- * or that has had a long turn, lets another one run, so that blocks may wait for each other; more
- * blocks are started only then.
+ * A launch: clusters of blocks are started in order and run warp by warp. A block whose warps all
+ * poll memory or wait, or that has had a long turn, lets another one run, so that blocks may wait
+ * for each other; more clusters are started only then.
  */
 #include "base/clock.h"
 #include "emu/ptx_exec.h"
@@ -19,14 +19,14 @@
 #define ROUNDS_MAX   64   /* of a block's turn */
 #define RESIDENT_MAX 512  /* blocks at a time, unless the launch is cooperative */
 
-struct grid {
+struct ptx_grid {
     struct ptx_run *run;
-    uint64_t count;
+    uint64_t count; /* of clusters */
     uint64_t resident_max;
     uint64_t stride; /* random order: coprime to count */
     uint64_t origin;
-    struct ptx_block **blocks; /* resident */
-    size_t block_count;
+    struct ptx_cluster **clusters; /* resident */
+    size_t resident;
     size_t capacity;
 };
 
@@ -111,10 +111,10 @@ static bool run_round(struct ptx_run *run, struct ptx_block *block)
     return ran;
 }
 
-/* A block of another thread that comes first in order has failed. */
-static bool is_overtaken(const struct ptx_run *run, const struct ptx_block *block)
+/* A cluster of another thread that comes first in order has failed. */
+static bool is_overtaken(const struct ptx_run *run, const struct ptx_cluster *cluster)
 {
-    return atomic_load_explicit(&run->blocks->fault_order, memory_order_relaxed) < block->order;
+    return atomic_load_explicit(&run->blocks->fault_order, memory_order_relaxed) < cluster->order;
 }
 
 static bool is_stopped(struct ptx_run *run, struct ptx_block *block)
@@ -132,11 +132,12 @@ static bool is_stopped(struct ptx_run *run, struct ptx_block *block)
 static void run_turn(struct ptx_run *run, struct ptx_block *block)
 {
     for (unsigned round = 0; round < ROUNDS_MAX && block->alive && !run->faulted; round++) {
-        if (is_overtaken(run, block) || is_stopped(run, block))
+        if (is_overtaken(run, block->cluster) || is_stopped(run, block))
             return;
         uint32_t alive = block->alive;
         if (!run_round(run, block)) {
-            ptx_stop_standing(block, PTX_FAULT_HANG);
+            if (!ptx_cluster_is_ready(block->cluster))
+                ptx_stop_standing(block, PTX_FAULT_HANG);
             return;
         }
         if (block->polled && round > 0 && alive == block->alive)
@@ -154,7 +155,7 @@ static uint64_t greatest_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-static uint64_t block_in_order(struct grid *g, uint64_t k)
+static uint64_t cluster_in_order(struct ptx_grid *g, uint64_t k)
 {
     switch (g->run->launch->schedule) {
     case PTX_SCHEDULE_REVERSE:
@@ -166,93 +167,109 @@ static uint64_t block_in_order(struct grid *g, uint64_t k)
     }
 }
 
-static bool is_one_left(const struct grid *g)
+bool ptx_run_take_cluster(struct ptx_run *run, uint32_t first[3])
+{
+    struct ptx_grid *g = run->grid;
+    uint64_t order = atomic_fetch_add(&run->blocks->next, 1);
+
+    if (order < g->count)
+        ptx_cluster_place(run, cluster_in_order(g, order), 0, first);
+    return order < g->count;
+}
+
+static bool is_one_left(const struct ptx_grid *g)
 {
     uint64_t next = atomic_load_explicit(&g->run->blocks->next, memory_order_relaxed);
 
     return next < g->count && next < atomic_load(&g->run->blocks->fault_order);
 }
 
-/* False when out of memory; true and no block more when another thread took the last one. */
-static bool start_block(struct grid *g)
+/* False when out of memory; true and no cluster more when another thread took the last one. */
+static bool start_cluster(struct ptx_grid *g)
 {
-    if (g->block_count == g->capacity) {
+    if (g->resident == g->capacity) {
         size_t capacity = g->capacity ? g->capacity * 2 : 16;
-        struct ptx_block **blocks = realloc(g->blocks, capacity * sizeof(struct ptx_block *));
-        if (!blocks)
+        struct ptx_cluster **clusters =
+            realloc(g->clusters, capacity * sizeof(struct ptx_cluster *));
+        if (!clusters)
             return false;
-        g->blocks = blocks;
+        g->clusters = clusters;
         g->capacity = capacity;
     }
-    if (!ptx_block_reserve(g->run))
+    if (!ptx_cluster_reserve(g->run))
         return false;
     uint64_t order = atomic_fetch_add(&g->run->blocks->next, 1);
     if (order >= g->count)
         return true;
-    struct ptx_block *block = ptx_block_create(g->run, block_in_order(g, order));
-    block->order = order;
-    g->blocks[g->block_count++] = block;
+    struct ptx_cluster *cluster = ptx_cluster_create(g->run, cluster_in_order(g, order));
+    cluster->order = order;
+    g->clusters[g->resident++] = cluster;
     return true;
 }
 
-static void remove_block(struct grid *g, size_t at)
+static void remove_cluster(struct ptx_grid *g, size_t at)
 {
-    ptx_block_destroy(g->blocks[at]);
-    g->block_count--;
-    memmove(g->blocks + at, g->blocks + at + 1, (g->block_count - at) * sizeof(g->blocks[0]));
+    ptx_cluster_destroy(g->run, g->clusters[at]);
+    g->resident--;
+    memmove(g->clusters + at, g->clusters + at + 1, (g->resident - at) * sizeof(g->clusters[0]));
 }
 
-static void note_fault(struct ptx_run *run, const struct ptx_block *block)
+static void note_fault(struct ptx_run *run, const struct ptx_cluster *cluster)
 {
     uint64_t first = atomic_load(&run->blocks->fault_order);
 
-    run->fault_order = block->order;
-    while (block->order < first &&
-           !atomic_compare_exchange_weak(&run->blocks->fault_order, &first, block->order))
+    run->fault_order = cluster->order;
+    while (cluster->order < first &&
+           !atomic_compare_exchange_weak(&run->blocks->fault_order, &first, cluster->order))
         ;
 }
 
-/* One turn of the block at `at`; false when this thread has nothing more to do. */
-static bool run_one(struct grid *g, size_t at)
+/* A turn of each block of the cluster at `at`; false when this thread has nothing more to do. */
+static bool run_one(struct ptx_grid *g, size_t at)
 {
-    struct ptx_block *block = g->blocks[at];
+    struct ptx_cluster *cluster = g->clusters[at];
+    struct ptx_run *run = g->run;
 
-    run_turn(g->run, block);
-    if (g->run->faulted)
-        note_fault(g->run, block);
-    if (g->run->faulted || is_overtaken(g->run, block))
+    for (uint32_t k = 0; k < cluster->count && !run->faulted; k++) {
+        uint32_t rank = warp_in_order(run, k, cluster->count, 0);
+        if (cluster->blocks[rank]->alive)
+            run_turn(run, cluster->blocks[rank]);
+    }
+    if (run->faulted)
+        note_fault(run, cluster);
+    if (run->faulted || is_overtaken(run, cluster))
         return false;
-    if (!block->alive)
-        remove_block(g, at);
+    if (!cluster->alive)
+        remove_cluster(g, at);
     return true;
 }
 
 /* False: out of memory, and nothing resident that could go on alone. */
-static bool run_grid(struct grid *g)
+static bool run_grid(struct ptx_grid *g)
 {
     size_t at = 0;
 
-    while (is_one_left(g) || g->block_count) {
-        if (g->block_count == 0 && !start_block(g))
+    while (is_one_left(g) || g->resident) {
+        if (g->resident == 0 && !start_cluster(g))
             return false;
-        if (g->block_count == 0)
+        if (g->resident == 0)
             return true;
-        at %= g->block_count;
-        size_t before = g->block_count;
+        at %= g->resident;
+        size_t before = g->resident;
         if (!run_one(g, at))
             return true;
         ptx_team_call(g->run);
-        if (g->block_count < before)
+        if (g->resident < before)
             continue;
         at++;
-        /* A new block goes to the end, and is next when `at` stands there. */
-        if (is_one_left(g) && g->block_count < g->resident_max && at == g->block_count)
-            start_block(g);
+        /* A new cluster goes to the end, and is next when `at` stands there. */
+        if (is_one_left(g) && g->resident < g->resident_max && at == g->resident)
+            start_cluster(g);
     }
     return true;
 }
 
-static void choose_order(struct grid *g)
+static void choose_order(struct ptx_grid *g)
 {
     g->run->random = g->run->launch->seed * 0x9e3779b97f4a7c15ull | 1;
     g->origin = next_random(g->run) % g->count;
@@ -271,6 +288,22 @@ static bool is_valid(const struct ptx_launch *l)
            (uint64_t)l->block[0] * l->block[1] * l->block[2] <= 1024;
 }
 
+/* The shape of its clusters; false when the grid does not consist of such. */
+static bool take_cluster(struct ptx_run *run)
+{
+    const struct ptx_launch *l = run->launch;
+
+    run->cluster_count = 1;
+    for (unsigned k = 0; k < 3; k++) {
+        uint32_t size = l->cluster[0] ? l->cluster[k] : 1;
+        if (!size || size > PTX_CLUSTER_MAX || l->grid[k] % size)
+            return false;
+        run->cluster[k] = size;
+        run->cluster_count *= size;
+    }
+    return run->cluster_count <= PTX_CLUSTER_MAX;
+}
+
 static uint32_t align_up(uint32_t v, uint32_t to)
 {
     return (v + to - 1) & ~(to - 1);
@@ -278,16 +311,17 @@ static uint32_t align_up(uint32_t v, uint32_t to)
 
 bool ptx_run_blocks(struct ptx_run *run)
 {
-    struct grid g = {.run = run, .count = run->blocks->count};
+    struct ptx_grid g = {.run = run, .count = run->blocks->count};
 
-    g.resident_max = run->launch->cooperative ? g.count : RESIDENT_MAX;
+    g.resident_max = run->launch->cooperative ? g.count : RESIDENT_MAX / run->cluster_count;
     choose_order(&g);
+    run->grid = &g;
     bool ok = run_grid(&g);
-    while (g.block_count)
-        remove_block(&g, g.block_count - 1);
-    ptx_spare_blocks_free(run);
+    while (g.resident)
+        remove_cluster(&g, g.resident - 1);
+    ptx_spare_clusters_free(run);
     ptx_images_drop(run);
-    free(g.blocks);
+    free(g.clusters);
     return ok;
 }
 
@@ -339,7 +373,7 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     memset(fault, 0, sizeof(*fault));
     if (instructions_out)
         *instructions_out = 0;
-    if (!is_valid(launch))
+    if (!is_valid(launch) || !take_cluster(&run))
         return PTX_INVALID;
     int status =
         ptx_module_prepare((struct ptx_module *)(uintptr_t)launch->module, launch->function, NULL);
@@ -351,7 +385,8 @@ int ptx_run(const struct ptx_launch *launch, struct ptx_fault *fault, uint64_t *
     place_reserved(&run);
     run.local_stride = align_up(stack_size(launch, run.code), 16);
     run.grid_id = __atomic_add_fetch(&grid_ids, 1, __ATOMIC_RELAXED);
-    blocks.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    blocks.count =
+        (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / run.cluster_count;
     bool ok = take_workspace(&run) && ptx_watching_begin(&run) && ptx_run_blocks(&run);
     ptx_watching_end(&run);
     ok = ptx_team_finish(&run) && ok;

@@ -149,6 +149,8 @@ bool ptx_module_variable_at(const struct ptx_module *m, const char *space, uint6
         bool is_shared = v->space == PTX_SPACE_SHARED;
         if (is_shared != (wanted == PTX_SPACE_SHARED) || v->is_dynamic)
             continue;
+        if (is_shared)
+            address &= (1u << PTX_RANK_SHIFT) - 1;
         if (address >= v->info.address && address - v->info.address < v->info.size) {
             tsm_format(out, size, "byte %llu of %s",
                        (unsigned long long)(address - v->info.address), v->info.name);

@@ -87,10 +87,9 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
     if (parse_counter(o, name))
         return true;
     o->is_special = true;
-    if (strcmp(name, "%is_explicit_cluster") == 0 || strcmp(name, "%current_graph_exec") == 0) {
-        bool is_pred = name[1] == 'i'; /* neither a cluster nor a graph is ever there */
-        o->type = is_pred ? PTX_PRED : PTX_U64;
-        o->op = is_pred ? ptx_pool_pred(p, false) : ptx_pool_value(p, 0, 8);
+    if (strcmp(name, "%current_graph_exec") == 0) { /* no launch is a graph's own */
+        o->type = PTX_U64;
+        o->op = ptx_pool_value(p, 0, 8);
         return true;
     }
     if (strcmp(name, "%gridid") == 0) {
@@ -111,7 +110,7 @@ static bool parse_special(struct ptx_parser *p, struct ptx_operand *o)
         if (name[size - 2] == '.')
             ptx_lexer_next(&p->lexer);
         o->op = ptx_special_op(i);
-        o->type = PTX_U32;
+        o->type = i == PTX_SPECIAL_IS_EXPLICIT_CLUSTER ? PTX_PRED : PTX_U32;
         return true;
     }
     return false;

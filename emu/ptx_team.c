@@ -42,13 +42,17 @@ static bool is_commutative(const struct ptx_insn *i)
 static bool is_of_lanes(ptx_fn fn)
 {
     static const ptx_fn fns[] = {
-        ptx_run_branch, ptx_run_branch_table, ptx_run_join,      ptx_run_end,
-        ptx_run_exit,   ptx_run_trap,         ptx_run_nothing,   ptx_run_rounded,
-        ptx_run_load,   ptx_run_load_param,   ptx_run_store,     ptx_run_local_address,
-        ptx_run_cvta,   ptx_run_isspacep,     ptx_run_shuffle,   ptx_run_vote,
-        ptx_run_match,  ptx_run_reduce,       ptx_run_warp_sync, ptx_run_active_mask,
-        ptx_run_elect,  ptx_run_barrier,      ptx_run_pack,      ptx_run_unpack,
-        ptx_run_mma,    ptx_run_load_matrix,
+        ptx_run_branch,     ptx_run_branch_table,   ptx_run_join,
+        ptx_run_end,        ptx_run_exit,           ptx_run_trap,
+        ptx_run_nothing,    ptx_run_rounded,        ptx_run_load,
+        ptx_run_load_param, ptx_run_store,          ptx_run_local_address,
+        ptx_run_cvta,       ptx_run_isspacep,       ptx_run_shuffle,
+        ptx_run_vote,       ptx_run_match,          ptx_run_reduce,
+        ptx_run_warp_sync,  ptx_run_active_mask,    ptx_run_elect,
+        ptx_run_barrier,    ptx_run_pack,           ptx_run_unpack,
+        ptx_run_mma,        ptx_run_load_matrix,    ptx_run_map_address,
+        ptx_run_block_rank, ptx_run_cluster_arrive, ptx_run_cluster_wait,
+        ptx_run_is_shared,  ptx_run_const_address,  ptx_run_istypep,
     };
 
     for (size_t k = 0; k < sizeof(fns) / sizeof(fns[0]); k++)
@@ -57,15 +61,21 @@ static bool is_of_lanes(ptx_fn fn)
     return ptx_handler_is(fn);
 }
 
+/* A cluster is one thread's. */
+static bool is_shared(const struct ptx_insn *i)
+{
+    return i->space == PTX_SPACE_SHARED || i->space == PTX_SPACE_CLUSTER;
+}
+
 /* What is not known to stay within its block does not. */
 static bool is_alone(const struct ptx_insn *i)
 {
     if (i->fn == ptx_run_atomic)
-        return i->space == PTX_SPACE_SHARED || is_commutative(i);
+        return is_shared(i) || is_commutative(i);
     if (i->fn == ptx_run_call)
         return ((const struct ptx_call *)i->extra)->target != NULL;
     if (i->fn == ptx_run_load || i->fn == ptx_run_store)
-        return i->space == PTX_SPACE_SHARED || !(i->flags & PTX_F_POLL);
+        return is_shared(i) || !(i->flags & PTX_F_POLL);
     return is_of_lanes(i->fn);
 }
 
@@ -111,7 +121,7 @@ static bool start_member(struct member *m, const struct ptx_run *first)
     m->run = *first;
     m->run.fault = &m->fault;
     m->run.instructions = m->run.steps = 0;
-    m->run.spare_blocks = NULL;
+    m->run.spare_clusters = NULL;
     m->run.team = NULL;
     m->run.is_helper = true;
     sigfillset(&all);

@@ -9,7 +9,7 @@
 
 #include "emu/ptx_exec.h"
 
-/* The blocks of a launch, shared by its threads. */
+/* The blocks of a launch, shared by its threads; counted in clusters. */
 struct ptx_blocks {
     uint64_t count;
     _Atomic uint64_t next;        /* to be started, in order */

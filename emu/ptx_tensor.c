@@ -7,6 +7,9 @@
  * use every r for columns); register r of B holds rows t * e + 4 * e * r and on of column g;
  * element i of C and D is row g + 8 * (i / 2), column 2 * t + i % 2. This covers every shape but
  * m8n8k4 of f16, which is four products at once: see quad_at().
+ *
+ * Sparse A: the fragments hold half of the columns, as a dense A of half the width would, and the
+ * metadata says two bits at a time which columns they are: see kept_column().
  */
 #include "emu/ptx_memory.h"
 #include "emu/ptx_real.h"
@@ -15,10 +18,11 @@
 #include <math.h>
 #include <string.h>
 
-#define K_MAX 64 /* single bits aside */
+#define K_MAX 128 /* single bits aside */
 
 struct matrices {
     double a[16][K_MAX];
+    uint8_t column[16][K_MAX]; /* of A, which is the row of B that an element meets */
     double b[K_MAX][8];
 };
 
@@ -95,8 +99,10 @@ static void load_operands(const struct ptx_warp *w, const struct ptx_mma *x, str
             uint64_t word = word_at(w, a[r], x->bits == 64, l);
             unsigned row = g + (tall && r % 2 ? 8 : 0);
             unsigned column = t * per + 4 * per * (tall ? r / 2 : r);
-            for (unsigned j = 0; j < per; j++)
+            for (unsigned j = 0; j < per; j++) {
                 out->a[row][column + j] = part_of(x, x->a_type, word, j);
+                out->column[row][column + j] = (uint8_t)(column + j);
+            }
         }
         for (unsigned r = 0; r < x->b_count; r++) {
             uint64_t word = word_at(w, b[r], x->bits == 64, l);
@@ -104,6 +110,41 @@ static void load_operands(const struct ptx_warp *w, const struct ptx_mma *x, str
                 out->b[t * per + 4 * per * r + j][g] = part_of(x, x->b_type, word, j);
         }
     }
+}
+
+/* `count` bits of a row's metadata. Four lanes, those of a row in a fragment of A, hold the
+ * metadata of that row and of the eighth one after it: elements of 16 bits and more have 16 bits of
+ * each row in a register, the row in the low half; smaller ones have a register for each row. */
+static unsigned metadata_bits(const struct ptx_warp *w, const struct ptx_mma *x, unsigned row,
+                              unsigned bit)
+{
+    bool in_halves = x->bits >= 16;
+    unsigned total = x->bits == 32 ? 2u * x->k : x->bits == 4 ? x->k / 2u : x->k; /* of a row */
+    unsigned lanes = total / 16; /* that a selector chooses */
+    unsigned lane = in_halves ? bit / 16 : row / 8 + 2 * (bit / 32);
+    unsigned shift = in_halves ? row / 8 * 16 + bit % 16 : bit % 32;
+    uint64_t word = word_at(w, x->metadata, false, row % 8 * 4 + x->selector * lanes + lane);
+
+    return (unsigned)(word >> shift) & 3;
+}
+
+/* The column that stored element c of a row has. Of 4 columns two are stored; of 8 columns of 4-bit
+ * elements two pairs; of 2 columns of tf32 one, whose number is told as a pair of halves. */
+static unsigned kept_column(const struct ptx_warp *w, const struct ptx_mma *x, unsigned row,
+                            unsigned c)
+{
+    if (x->bits == 32)
+        return 2 * c + metadata_bits(w, x, row, 4 * c) / 2;
+    if (x->bits == 4)
+        return c / 4 * 8 + 2 * metadata_bits(w, x, row, c / 2 * 2) + c % 2;
+    return c / 2 * 4 + metadata_bits(w, x, row, 2 * c);
+}
+
+static void find_columns(const struct ptx_warp *w, const struct ptx_mma *x, struct matrices *out)
+{
+    for (unsigned row = 0; row < 16; row++)
+        for (unsigned c = 0; c < x->k / 2u; c++)
+            out->column[row][c] = (uint8_t)kept_column(w, x, row, c);
 }
 
 static double load_c(const struct ptx_warp *w, const struct ptx_mma *x, unsigned i, unsigned l)
@@ -136,17 +177,23 @@ void ptx_run_mma(struct ptx_warp *w, const struct ptx_insn *i)
     struct matrices in;
     double out[PTX_LANES][4];
     unsigned count = x->m == 16 ? 4 : 2;
+    unsigned stored = x->is_sparse ? x->k / 2u : x->k;
 
     load_operands(w, x, &in);
+    if (x->is_sparse)
+        find_columns(w, x, &in);
+    ptx_set_rounding(x->round);
     for (unsigned l = 0; l < PTX_LANES; l++)
         for (unsigned e = 0; e < count; e++) {
-            const double *row = in.a[l / 4 + 8 * (e / 2)];
+            unsigned row = l / 4 + 8 * (e / 2);
             double sum = load_c(w, x, e, l);
-            for (unsigned k = 0; k < x->k; k++)
-                sum = x->bits == 64 ? fma(row[k], in.b[k][2 * (l % 4) + e % 2], sum)
-                                    : sum + row[k] * in.b[k][2 * (l % 4) + e % 2];
+            for (unsigned k = 0; k < stored; k++) {
+                double b = in.b[in.column[row][k]][2 * (l % 4) + e % 2];
+                sum = x->bits == 64 ? fma(in.a[row][k], b, sum) : sum + in.a[row][k] * b;
+            }
             out[l][e] = sum;
         }
+    ptx_set_rounding(PTX_ROUND_NEAREST);
     for (unsigned l = 0; l < PTX_LANES; l++)
         for (unsigned e = 0; e < count; e++)
             store_d(w, x, e, l, out[l][e]);

@@ -41,7 +41,6 @@ static unsigned checks_of(const struct ptx_run *run)
 struct ptx_block_watching *ptx_watching_block(struct ptx_block *block)
 {
     const struct ptx_run *run = block->warps[0]->run;
-    const uint32_t *grid = run->launch->grid;
     struct ptx_block_watching *b = block->watching;
 
     if (b)
@@ -49,8 +48,6 @@ struct ptx_block_watching *ptx_watching_block(struct ptx_block *block)
     b = calloc(1, sizeof(*b));
     if (!b)
         return NULL;
-    b->linear =
-        block->id[0] + (uint64_t)grid[0] * (block->id[1] + (uint64_t)grid[1] * block->id[2]);
     b->shared = calloc(1, run->shared_size + 1);
     b->local = calloc(block->warp_count, sizeof(*b->local));
     b->arrived = calloc(block->warp_count, sizeof(*b->arrived));
@@ -73,7 +70,6 @@ void ptx_watching_block_end(struct ptx_block *block)
     free(b->local);
     free(b->shared);
     free(b->arrived);
-    ptx_race_destroy(b->race);
     free(b);
     block->watching = NULL;
 }
@@ -156,15 +152,15 @@ static void touch_bytes(const struct ptx_touch *t, uint8_t *shadow, const char *
         memset(shadow, 1, t->size);
 }
 
-static void touch_shared(const struct ptx_touch *t, uint32_t offset)
+static void touch_shared(const struct ptx_touch *t, struct ptx_block *owner, uint32_t offset)
 {
-    struct ptx_block_watching *b = ptx_watching_block(t->warp->block);
+    struct ptx_block_watching *b = ptx_watching_block(owner);
 
     if (!b)
         return;
     touch_bytes(t, b->shared + offset, "shared", offset);
     if (checks_of(t->warp->run) & PTX_CHECK_RACE)
-        ptx_race_touch(t, offset);
+        ptx_race_touch(t, owner, offset);
 }
 
 /* The shadow of a warp's local memory, all lanes; NULL: not made, because memory is short. */
@@ -210,9 +206,10 @@ static void touch(const struct ptx_touch *t, uint8_t *p)
 {
     const struct ptx_warp *w = t->warp;
     const struct ptx_run *run = w->run;
+    struct ptx_block *owner = ptx_cluster_owner(w->block, p);
 
-    if (lies_in(p, w->block->shared, run->shared_size))
-        touch_shared(t, (uint32_t)(p - w->block->shared));
+    if (owner)
+        touch_shared(t, owner, (uint32_t)(p - owner->shared));
     else if (lies_in(p, w->local, PTX_LANES * run->local_stride))
         touch_local(t, (uint64_t)(p - w->local));
     else if (!lies_in(p, run->launch->params, run->code->info.params_size))
@@ -236,13 +233,15 @@ static bool is_plain(const struct ptx_insn *i)
 /* Copies of many bytes at once: they count as writes, and are not looked at otherwise. */
 void ptx_watch_filled(struct ptx_warp *w, const uint8_t *host, uint64_t size)
 {
+    struct ptx_block *owner;
     struct ptx_block_watching *b;
 
     if (!(checks_of(w->run) & PTX_CHECK_UNINIT))
         return;
-    b = ptx_watching_block(w->block);
-    if (b && lies_in(host, w->block->shared, w->run->shared_size))
-        memset(b->shared + (host - w->block->shared), 1, size);
+    owner = ptx_cluster_owner(w->block, host);
+    b = owner ? ptx_watching_block(owner) : NULL;
+    if (b)
+        memset(b->shared + (host - owner->shared), 1, size);
     else if (w->local && lies_in(host, w->local, PTX_LANES * w->run->local_stride))
         ptx_watch_passed(w, host, (uint32_t)size);
     else
@@ -293,8 +292,8 @@ void ptx_watch_barrier(struct ptx_block *block, unsigned id)
 
     if (!b)
         return;
-    if (checks_of(run) & PTX_CHECK_RACE)
-        ptx_race_barrier(block, &block->barriers[id]);
+    if (id != PTX_BAR_CLUSTER && checks_of(run) & PTX_CHECK_RACE)
+        ptx_race_barrier(block->cluster, id, block->rank, 1);
     for (uint32_t k = 0; run->watching->watch->is_profiled && k < block->warp_count; k++)
         for (unsigned n = 0; n < PTX_LANES; n++) {
             const struct ptx_group *g = &block->warps[k]->groups[n];
@@ -302,4 +301,14 @@ void ptx_watch_barrier(struct ptx_block *block, unsigned id)
                 ptx_profile_wait(run, g->frame->code, g->pc - 1,
                                  run->watching->clock - b->arrived[k]);
         }
+}
+
+void ptx_watch_cluster_barrier(struct ptx_cluster *cluster)
+{
+    unsigned checks = checks_of(cluster->blocks[0]->warps[0]->run);
+
+    if (checks & PTX_CHECK_RACE)
+        ptx_race_barrier(cluster, PTX_BAR_CLUSTER, 0, cluster->count);
+    if (checks & PTX_CHECK_BLOCKS)
+        ptx_blocks_barrier(cluster);
 }

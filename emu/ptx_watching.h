@@ -24,10 +24,8 @@ struct ptx_watching {
 struct ptx_block_watching {
     uint8_t *shared; /* a byte a byte: 1 when written */
     uint8_t **local; /* of each warp, in the order of its local memory; made at first use */
-    struct ptx_race *race;
     uint64_t *arrived; /* clock at which each warp came to the barrier where it waits */
     uint64_t strong;   /* when a thread of the block last did something that may order blocks */
-    uint64_t linear;
 };
 
 /* One access by one lane, resolved. */
@@ -58,12 +56,15 @@ void ptx_watch_passed(struct ptx_warp *warp, const uint8_t *host, uint32_t size)
 void ptx_watch_filled(struct ptx_warp *warp, const uint8_t *host, uint64_t size);
 /* A barrier opens; it knows who arrived. */
 void ptx_watch_barrier(struct ptx_block *block, unsigned id);
+/* The cluster's does; then ptx_watch_barrier() is called for each block of it. */
+void ptx_watch_cluster_barrier(struct ptx_cluster *cluster);
 struct ptx_block_watching *ptx_watching_block(struct ptx_block *block);
 void ptx_watch_found(const struct ptx_touch *touch, struct ptx_finding *finding);
 
-/* ptx_race.c: shared memory. `offset` of the first byte. */
-void ptx_race_touch(const struct ptx_touch *touch, uint32_t offset);
-void ptx_race_barrier(struct ptx_block *block, const struct ptx_barrier *barrier);
+/* ptx_race.c: shared memory. `offset` of the first byte in that of `owner`. */
+void ptx_race_touch(const struct ptx_touch *touch, const struct ptx_block *owner, uint32_t offset);
+/* Barrier `id` opens in blocks [first, first + count) of the cluster, which then are ordered. */
+void ptx_race_barrier(struct ptx_cluster *cluster, unsigned id, uint32_t first, uint32_t count);
 void ptx_race_warp_sync(struct ptx_warp *warp);
 /* A strong access at `address`, to whatever memory. */
 void ptx_race_strong(struct ptx_warp *warp, uint64_t address, bool reads, bool writes);
@@ -71,6 +72,8 @@ void ptx_race_destroy(struct ptx_race *race);
 
 /* ptx_blocks.c: global memory. */
 void ptx_blocks_touch(const struct ptx_touch *touch, uint64_t address);
+/* The blocks of a cluster are ordered here. */
+void ptx_blocks_barrier(const struct ptx_cluster *cluster);
 
 /* ptx_profile.c */
 /* has_lanes: which lanes execute it is known already, else ptx_profile_threads() follows. */

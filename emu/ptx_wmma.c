@@ -136,9 +136,11 @@ void ptx_run_wmma(struct ptx_warp *w, const struct ptx_insn *i)
     gather(w, &x->a, a);
     gather(w, &x->b, b);
     gather(w, &x->c, c);
+    ptx_set_rounding(x->round);
     for (unsigned slot = 0; slot < PTX_LANES * slots_of(&x->d); slot++) {
         unsigned e = slot % total;
         double sum = dot(x, a + (size_t)(e / columns) * x->k, b + e % columns, c[e]);
         write_slot(w, &x->d, slot, ptx_matrix_result(x->d.type, sum, x->saturates));
     }
+    ptx_set_rounding(PTX_ROUND_NEAREST);
 }

@@ -22,6 +22,7 @@ struct ptx_fragment {
 struct ptx_wmma {
     struct ptx_fragment a, b, c, d;
     uint8_t k;
+    uint8_t round; /* enum ptx_round, of f64 */
     bool saturates;
     bool is_and; /* of single bits: and rather than xor */
 };

@@ -12,6 +12,9 @@ static void check_pieces(struct sbt_checker *c, const struct sbt_record *r, uint
 {
     struct sbt_key key;
 
+    if (blob->bytes && !(c->header.required_features & SBT_FEATURE_COMPACT))
+        sbt_check_say(c, "record %llu: slot %u holds its bytes, which takes feature 1",
+                      (unsigned long long)r->seq, slot);
     for (uint64_t i = 0; i < blob->piece_count; i++) {
         memcpy(key.bytes, blob->keys + 16 * i, sizeof(key.bytes));
         if (tsm_key_is_zero(&key) || sbt_keyset_has(&c->pieces, &key))

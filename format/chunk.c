@@ -185,24 +185,116 @@ void sbt_packer_finish(struct sbt_packer *p)
 {
     ZSTD_freeCCtx(p->compress);
     ZSTD_freeDCtx(p->decompress);
+    tsm_buffer_finish(&p->pairs);
     *p = (struct sbt_packer){0};
+}
+
+/* ---- pairs: numbers of 16 bits, taken apart ---- */
+
+static void split_pairs(uint8_t *out, const uint8_t *in, size_t size)
+{
+    uint8_t *odd = out + (size + 1) / 2;
+
+    for (size_t i = 0; i < size / 2; i++) {
+        out[i] = in[2 * i];
+        odd[i] = in[2 * i + 1];
+    }
+    if (size & 1)
+        out[size / 2] = in[size - 1];
+}
+
+static void join_pairs(uint8_t *out, const uint8_t *in, size_t size)
+{
+    const uint8_t *odd = in + (size + 1) / 2;
+
+    for (size_t i = 0; i < size / 2; i++) {
+        out[2 * i] = in[i];
+        out[2 * i + 1] = odd[i];
+    }
+    if (size & 1)
+        out[size - 1] = in[size / 2];
+}
+
+#define SLICE_SIZE  8192u
+#define SLICE_COUNT 4u
+#define SAMPLE_SIZE (SLICE_SIZE * SLICE_COUNT)
+
+/* zstd has one set of codes for each 128 KiB: halves that share it gain nothing. */
+#define PAIRS_MIN (256u << 10)
+
+/* A few slices of a payload of PAIRS_MIN bytes or more. */
+static void take_sample(uint8_t *out, const struct tsm_buffer *raw)
+{
+    for (size_t i = 0; i < SLICE_COUNT; i++) {
+        size_t at = i * (raw->size - SLICE_SIZE) / (SLICE_COUNT - 1) & ~(size_t)1;
+        memcpy(out + i * SLICE_SIZE, raw->data + at, SLICE_SIZE);
+    }
+}
+
+static size_t sample_size(struct sbt_packer *p, int level, const uint8_t *sample, size_t size,
+                          uint8_t *out, size_t capacity)
+{
+    size_t packed = ZSTD_compressCCtx(p->compress, out, capacity, sample, size, level);
+
+    return ZSTD_isError(packed) ? size : packed;
+}
+
+/* Does it pay to take pairs apart? Halves of 16-bit floats are unlike each other: weights become
+ * a tenth smaller. A sample tells. False, too, without memory. */
+static bool pairs_pay(struct sbt_packer *p, int level, const struct tsm_buffer *raw)
+{
+    uint8_t *sample, *split, *out;
+    size_t capacity = ZSTD_compressBound(SAMPLE_SIZE), half = SAMPLE_SIZE / 2, plain, apart;
+
+    if (raw->size < PAIRS_MIN)
+        return false;
+    tsm_buffer_clear(&p->pairs);
+    sample = tsm_buffer_reserve(&p->pairs, 2 * (size_t)SAMPLE_SIZE + capacity);
+    if (!sample)
+        return false;
+    split = sample + SAMPLE_SIZE;
+    out = split + SAMPLE_SIZE;
+    take_sample(sample, raw);
+    split_pairs(split, sample, SAMPLE_SIZE);
+    plain = sample_size(p, level, sample, SAMPLE_SIZE, out, capacity);
+    apart = sample_size(p, level, split, half, out, capacity) +
+            sample_size(p, level, split + half, half, out, capacity);
+    return apart + plain / 32 < plain;
+}
+
+/* The payload's pairs taken apart, in the packer's memory; NULL: there is none. */
+static const uint8_t *split_payload(struct sbt_packer *p, const struct tsm_buffer *raw)
+{
+    uint8_t *split;
+
+    tsm_buffer_clear(&p->pairs);
+    split = tsm_buffer_reserve(&p->pairs, raw->size);
+    if (split)
+        split_pairs(split, raw->data, raw->size);
+    return split;
 }
 
 /* Compressed size, or 0 when the bytes are to be stored as they are: a trailer, whose last bytes
  * are looked for, and what does not become smaller. */
-static size_t compress(struct sbt_packer *p, int level, const struct tsm_buffer *raw, uint8_t *out,
-                       size_t capacity, unsigned type)
+static size_t compress(struct sbt_packer *p, struct sbt_chunk *c, int level,
+                       const struct tsm_buffer *raw, uint8_t *out, size_t capacity)
 {
+    const uint8_t *split = NULL;
     size_t size;
 
-    if (raw->size < 64 || type == SBT_CHUNK_TRAILER)
+    c->codec = SBT_CODEC_RAW;
+    if (raw->size < 64 || c->type == SBT_CHUNK_TRAILER)
         return 0;
-    size = ZSTD_compressCCtx(p->compress, out, capacity, raw->data, raw->size, level);
+    if (c->type == SBT_CHUNK_BLOBS && pairs_pay(p, level, raw))
+        split = split_payload(p, raw);
+    size =
+        ZSTD_compressCCtx(p->compress, out, capacity, split ? split : raw->data, raw->size, level);
     if (ZSTD_isError(size) || size >= raw->size)
         return 0;
-    if (sbt_chunk_is_table(type) &&
+    if (sbt_chunk_is_table(c->type) &&
         raw->size > SBT_TABLE_RATIO_MAX * (size + SBT_CHUNK_HEADER_SIZE))
         return 0;
+    c->codec = split ? SBT_CODEC_ZSTD_PAIRS : SBT_CODEC_ZSTD;
     return size;
 }
 
@@ -225,8 +317,7 @@ int sbt_chunk_pack(struct sbt_packer *p, struct sbt_chunk *c, int level,
     if (!at || !p->compress)
         return tsm_fail(TSM_E_MEMORY, "out of memory for compressing a chunk of the trace");
     payload = at + SBT_CHUNK_HEADER_SIZE;
-    size = compress(p, level, raw, payload, capacity, c->type);
-    c->codec = size ? SBT_CODEC_ZSTD : SBT_CODEC_RAW;
+    size = compress(p, c, level, raw, payload, capacity);
     if (!size) {
         size = raw->size;
         if (size)
@@ -243,13 +334,15 @@ int sbt_chunk_pack(struct sbt_packer *p, struct sbt_chunk *c, int level,
 const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, const uint8_t *stored,
                              uint8_t *out)
 {
+    uint8_t *to = out;
+
     if (tsm_hash64(stored, c->stored_size) != c->payload_hash)
         return "the payload does not match its checksum";
     if (c->codec == SBT_CODEC_RAW) {
         memcpy(out, stored, c->raw_size);
         return NULL;
     }
-    if (c->codec != SBT_CODEC_ZSTD)
+    if (c->codec != SBT_CODEC_ZSTD && c->codec != SBT_CODEC_ZSTD_PAIRS)
         return "the payload has an unknown codec";
     /* The frame's own claim is compared first, so that a wrong one costs nothing. */
     if (ZSTD_getFrameContentSize(stored, c->stored_size) != c->raw_size ||
@@ -259,7 +352,15 @@ const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, co
         p->decompress = ZSTD_createDCtx();
     if (!p->decompress)
         return "out of memory for decompressing";
-    if (ZSTD_decompressDCtx(p->decompress, out, c->raw_size, stored, c->stored_size) != c->raw_size)
+    if (c->codec == SBT_CODEC_ZSTD_PAIRS) {
+        tsm_buffer_clear(&p->pairs);
+        to = tsm_buffer_reserve(&p->pairs, c->raw_size);
+        if (!to)
+            return "out of memory for decompressing";
+    }
+    if (ZSTD_decompressDCtx(p->decompress, to, c->raw_size, stored, c->stored_size) != c->raw_size)
         return "the payload cannot be decompressed";
+    if (to != out)
+        join_pairs(out, to, c->raw_size);
     return NULL;
 }

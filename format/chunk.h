@@ -43,14 +43,15 @@ bool sbt_chunk_is_table(uint32_t type);
 enum sbt_codec {
     SBT_CODEC_RAW = 0,
     SBT_CODEC_ZSTD = 1,
+    SBT_CODEC_ZSTD_PAIRS = 2, /* the payload's first, third, fifth ... bytes, then the others */
 };
 
 /* flags of a chunk */
 #define SBT_CHUNK_CRITICAL 1u /* a reader that does not know the type must refuse the trace */
 #define SBT_CHUNK_NOTABLE  2u /* EVENTS: holds LOST, FILTERED or tainting records */
+#define SBT_CHUNK_COMPACT  4u /* EVENTS: docs/FORMAT.md 7.4 */
 
-/* Feature bits: none defined yet. */
-#define SBT_FEATURES_KNOWN 0ull
+#define SBT_FEATURES_KNOWN SBT_FEATURE_COMPACT
 
 #define SBT_MAGIC_SIZE         8u
 #define SBT_FILE_HEADER_SIZE   64u
@@ -124,6 +125,7 @@ void sbt_trailer_get(struct sbt_trailer *t, const uint8_t in[SBT_TRAILER_SIZE]);
 struct sbt_packer {
     void *compress;   /* ZSTD_CCtx */
     void *decompress; /* ZSTD_DCtx */
+    struct tsm_buffer pairs; /* a payload taken apart, or a sample of it */
 };
 
 void sbt_packer_finish(struct sbt_packer *p);

@@ -144,6 +144,22 @@ static void put_fixed(struct tsm_buffer *out, const uint64_t *values, size_t cou
     out->size += count * width;
 }
 
+/* High bytes are much alike and low ones are not: side by side each compresses as it can. */
+static void put_planes(struct tsm_buffer *out, const uint64_t *values, size_t count, uint64_t base,
+                       unsigned width)
+{
+    uint8_t *p;
+
+    tsm_buffer_add_u64(out, base);
+    p = tsm_buffer_reserve(out, count * width);
+    if (!p)
+        return;
+    for (unsigned byte = 0; byte < width; byte++, p += count)
+        for (size_t i = 0; i < count; i++)
+            p[i] = (uint8_t)((values[i] - base) >> 8 * byte);
+    out->size += count * width;
+}
+
 /* At most 10 bytes; writes 4 at least. Lengths of neighbours differ at random where times are
  * stored, so up to 28 bits are spread over four bytes without a branch. */
 static uint8_t *put_varint(uint8_t *p, uint64_t v)
@@ -222,14 +238,16 @@ static void put_constant(struct tsm_buffer *out, uint64_t value)
 static void put_body(struct tsm_buffer *out, const uint64_t *values, size_t count,
                      enum sbt_column_hint hint)
 {
-    bool rising = hint == SBT_COLUMN_RISING;
-    struct range r = rising ? (struct range){0, 0} : range_of(values, count);
+    struct range r = range_of(values, count);
     unsigned width = fixed_width(r.max - r.min);
 
     if (width > 1 && put_dict(out, values, count, width))
         return;
-    /* Counters of objects and the like; others only lose by differences. */
-    if (rising || (width > 1 && never_falls(values, count))) {
+    if (hint == SBT_COLUMN_NOISE && width > 1) {
+        tsm_buffer_add_u8(out, (uint8_t)(SBT_COLUMN_PLANES2 + width / 4));
+        put_planes(out, values, count, r.min, width);
+        /* Counters of objects and the like; others only lose by differences. */
+    } else if (width > 1 && never_falls(values, count)) {
         tsm_buffer_add_u8(out, SBT_COLUMN_DELTA | SBT_COLUMN_VARINT);
         put_varint_deltas(out, values, count);
     } else if (hint == SBT_COLUMN_SMALL && width > 1) {
@@ -280,6 +298,18 @@ static void get_fixed(struct tsm_view *in, uint64_t *values, size_t count, unsig
     }
 }
 
+static void get_planes(struct tsm_view *in, uint64_t *values, size_t count, unsigned width)
+{
+    uint64_t base = tsm_view_u64(in);
+    const uint8_t *p = tsm_view_take(in, count * width);
+
+    for (size_t i = 0; p && i < count; i++)
+        values[i] = base + p[i];
+    for (unsigned byte = 1; p && byte < width; byte++)
+        for (size_t i = 0; i < count; i++)
+            values[i] += (uint64_t)p[byte * count + i] << 8 * byte;
+}
+
 static void get_dict(struct tsm_view *in, uint64_t *values, size_t count)
 {
     size_t n = tsm_view_u8(in) + (size_t)1;
@@ -316,6 +346,11 @@ static void get_body(struct tsm_view *in, unsigned storage, uint64_t *values, si
         return;
     case SBT_COLUMN_DICT:
         get_dict(in, values, count);
+        return;
+    case SBT_COLUMN_PLANES2:
+    case SBT_COLUMN_PLANES4:
+    case SBT_COLUMN_PLANES8:
+        get_planes(in, values, count, 2u << (storage - SBT_COLUMN_PLANES2));
         return;
     default:
         in->failed = true;

@@ -21,6 +21,9 @@ enum sbt_column_storage {
     SBT_COLUMN_FIXED8 = 4,
     SBT_COLUMN_VARINT = 5, /* count LEB128 numbers */
     SBT_COLUMN_DICT = 6,   /* u8 n - 1, n * u64, then count one-byte places in that list */
+    SBT_COLUMN_PLANES2 = 7, /* as FIXED2 to FIXED8, but first bytes of all values, then second ones */
+    SBT_COLUMN_PLANES4 = 8,
+    SBT_COLUMN_PLANES8 = 9,
 };
 
 /* What was done to the values first: bit 4 of the encoding byte. */
@@ -29,8 +32,8 @@ enum sbt_column_storage {
 /* What the values are like; it chooses the encoding, not what is read back. */
 enum sbt_column_hint {
     SBT_COLUMN_PLAIN,
-    SBT_COLUMN_RISING, /* nearly always a little more than the one before: times */
-    SBT_COLUMN_SMALL,  /* nearly all tiny, a few huge */
+    SBT_COLUMN_SMALL, /* nearly all tiny, a few huge */
+    SBT_COLUMN_NOISE, /* of similar size, low bits by chance: durations */
 };
 
 /* Append the column with the encoding that suits it. */

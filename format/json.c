@@ -264,7 +264,14 @@ static void put_blob(struct tsm_buffer *out, const struct sbt_record *record, ui
         put(out, "null");
         return;
     }
-    putf(out, "{\"size\":%llu,\"xxh128\":[", (unsigned long long)blob.size);
+    putf(out, "{\"size\":%llu,", (unsigned long long)blob.size);
+    if (blob.bytes) {
+        put(out, "\"bytes\":");
+        sbt_json_bytes(out, blob.bytes, blob.size);
+        put(out, "}");
+        return;
+    }
+    put(out, "\"xxh128\":[");
     for (uint64_t k = 0; k < blob.piece_count && k < BLOB_KEYS_SHOWN; k++) {
         put(out, k ? ",\"" : "\"");
         put_digits(out, blob.keys + 16 * k, 16);

@@ -16,6 +16,7 @@
 #define SBT_CHUNK_SIZE        (1u << 20) /* what a writer aims at */
 #define SBT_TABLE_RATIO_MAX   64u /* raw : stored size of a chunk whose content stays loaded */
 #define SBT_RECORD_DATA_MAX   (32u << 20) /* variable bytes of one record */
+#define SBT_TURNED_MAX        512u /* data areas up to here are stored byte by byte */
 #define SBT_NAME_MAX          255u        /* names of schemas, fields, value tables, values */
 #define SBT_TEXT_MAX          (1u << 20)  /* interned strings, metadata values, paths */
 #define SBT_BUILD_ID_MAX      64u

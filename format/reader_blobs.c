@@ -183,44 +183,61 @@ static int blob_payload(struct sbt_reader *r, uint32_t entry, const uint8_t **ou
     return 0;
 }
 
-static int piece_locked(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out)
+/* Out of a chunk that is stored as it is, the piece alone is read: the key says whether it is
+ * whole. */
+static bool is_stored_raw(const struct sbt_reader *r, uint32_t entry)
 {
-    const struct sbt_piece_place *place;
+    return r->entries[entry].head.codec == SBT_CODEC_RAW;
+}
+
+/* Where the key's piece lies; bytes of a compressed chunk are copied to `out` already. */
+static int piece_locked(struct sbt_reader *r, const struct sbt_key *key,
+                        struct sbt_piece_place *place, uint8_t *out)
+{
+    const struct sbt_piece_place *found;
     const uint8_t *payload;
     char text[33];
     int error = sbt_reader_pieces(r);
 
     if (error)
         return error;
-    tsm_key_text(text, key);
-    place = find_piece(r, key);
-    if (!place)
+    found = find_piece(r, key);
+    if (!found) {
+        tsm_key_text(text, key);
         return tsm_fail(TSM_E_NOT_FOUND, "%s: there is no piece %s", r->name, text);
+    }
+    *place = *found;
+    if (is_stored_raw(r, place->entry))
+        return 0;
     error = blob_payload(r, place->entry, &payload);
-    if (error)
-        return error;
-    memcpy(out, payload + place->offset, place->size);
-    return (int)place->size;
+    if (!error)
+        memcpy(out, payload + place->offset, place->size);
+    return error;
 }
 
 int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out)
 {
+    struct sbt_piece_place place = {0};
     struct sbt_key got;
     char text[33];
-    int size;
+    int error;
 
     if (tsm_key_is_zero(key)) {
         memset(out, 0, SBT_PIECE_SIZE);
         return (int)SBT_PIECE_SIZE;
     }
     pthread_mutex_lock(&r->lock);
-    size = piece_locked(r, key, out);
+    error = piece_locked(r, key, &place, out);
     pthread_mutex_unlock(&r->lock);
-    if (size < 0)
-        return size;
-    got = tsm_hash_key(out, (size_t)size);
+    if (!error && is_stored_raw(r, place.entry))
+        error = sbt_reader_read(
+            r, r->entries[place.entry].info.offset + SBT_CHUNK_HEADER_SIZE + place.offset, out,
+            place.size);
+    if (error)
+        return error;
+    got = tsm_hash_key(out, place.size);
     if (tsm_key_equal(&got, key))
-        return size;
+        return (int)place.size;
     tsm_key_text(text, key);
     sbt_reader_say(r, "piece %s: its bytes do not match its key", text);
     return tsm_fail(TSM_E_CHECKSUM, "%s: the bytes of piece %s do not match it", r->name, text);
@@ -234,21 +251,28 @@ int sbt_reader_blob(struct sbt_reader *r, const struct sbt_blob *blob, uint64_t 
 
     if (offset > blob->size || size > blob->size - offset)
         return tsm_fail(TSM_E_ARGUMENT, "%s: bytes outside a blob", r->name);
+    if (blob->bytes) {
+        memcpy(out, blob->bytes + offset, size);
+        return 0;
+    }
     while (size) {
         uint64_t index = offset / SBT_PIECE_SIZE;
         uint64_t length = blob->size - index * SBT_PIECE_SIZE;
         size_t from = offset % SBT_PIECE_SIZE, part;
+        /* A whole piece needs no copy, and no piece is larger than the room is. */
+        uint8_t *to = from == 0 && size >= SBT_PIECE_SIZE ? at : piece;
         struct sbt_key key;
         int got;
         memcpy(key.bytes, blob->keys + 16 * index, sizeof(key.bytes));
-        got = sbt_reader_piece(r, &key, piece);
+        got = sbt_reader_piece(r, &key, to);
         if (got < 0)
             return got;
         length = length < SBT_PIECE_SIZE ? length : SBT_PIECE_SIZE;
         if ((uint64_t)got < length)
             return tsm_fail(TSM_E_FORMAT, "%s: a piece is shorter than its blob says", r->name);
         part = (size_t)(length - from) < size ? (size_t)(length - from) : size;
-        memcpy(at, piece + from, part);
+        if (to == piece)
+            memcpy(at, piece + from, part);
         at += part;
         offset += part;
         size -= part;

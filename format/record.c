@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bytes.h"
+#include "base/hash.h"
+#include "format/record.h"
 #include "format/rows.h"
 #include "tracesmith/error.h"
 #include "tracesmith/trace.h"
+
+#include <string.h>
 
 bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uint8_t **data,
                       size_t *size)
@@ -28,11 +32,32 @@ static bool blob_get(const uint8_t *data, size_t size, struct sbt_blob *out)
     if (size < 8)
         return false;
     total = tsm_get_u64(data);
+    if (total & SBT_BLOB_INLINE) {
+        total &= ~SBT_BLOB_INLINE;
+        *out = (struct sbt_blob){.size = total, .bytes = data + 8};
+        return total == size - 8 && total > 0 && total <= SBT_INLINE_MAX;
+    }
     pieces = total / SBT_PIECE_SIZE + (total % SBT_PIECE_SIZE != 0);
     if (pieces != (size - 8) / 16 || (size - 8) % 16 != 0)
         return false;
     *out = (struct sbt_blob){.size = total, .piece_count = pieces, .keys = data + 8};
     return true;
+}
+
+static bool is_zero(const uint8_t *bytes, uint64_t size)
+{
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+struct sbt_key sbt_blob_key(const struct sbt_blob *blob, uint64_t i)
+{
+    struct sbt_key key = {{0}};
+
+    if (!blob->bytes)
+        memcpy(key.bytes, blob->keys + 16 * i, sizeof(key.bytes));
+    else if (!is_zero(blob->bytes, blob->size))
+        key = tsm_hash_key(blob->bytes, blob->size);
+    return key;
 }
 
 bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt_blob *out)

@@ -60,7 +60,8 @@ void sbt_batch_clear(struct sbt_batch *b);
 /* Append a record whose type is the writer's schema number `schema`. Limits are the caller's. */
 int sbt_batch_add(struct sbt_batch *b, uint32_t schema, const struct sbt_record *record);
 
-/* Columns of the batch into `out`. `scratch` is memory to reuse. Errors show as out->failed. */
+/* Columns of the batch into `out`, in the compact layout (docs/FORMAT.md 7.4): the chunk has the flag
+ * SBT_CHUNK_COMPACT. `scratch` is memory to reuse. Errors show as out->failed. */
 void sbt_batch_encode(const struct sbt_batch *b, struct tsm_buffer *scratch,
                       struct tsm_buffer *out);
 
@@ -75,7 +76,7 @@ struct sbt_rows {
 
 void sbt_rows_finish(struct sbt_rows *r);
 
-/* Decode `payload` (raw bytes of `chunk`), which is owned by `out` from now on, also on failure.
+/* Decode `payload` (raw bytes of `chunk`, in the layout that its flags tell), which is owned by `out` from now on, also on failure.
  * Returns NULL, or a constant sentence saying what is wrong; then `out` is empty. */
 const char *sbt_rows_decode(struct sbt_rows *out, const struct sbt_chunk *chunk, uint8_t *payload);
 

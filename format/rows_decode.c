@@ -7,6 +7,7 @@
 #include "format/position.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct decoder {
     const struct sbt_chunk *chunk;
@@ -164,20 +165,42 @@ static bool add_positions(struct decoder *d)
     return ok || fail(d, "out of memory");
 }
 
+static bool is_compact(const struct decoder *d)
+{
+    return (d->chunk->flags & SBT_CHUNK_COMPACT) != 0;
+}
+
+/* Stored are the gaps between a record's end and the next one's begin. */
+static void add_gaps(struct decoder *d)
+{
+    struct sbt_record *records = d->rows->records;
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; i < d->chunk->count; i++) {
+        records[i].time_ns = end + (uint64_t)tsm_unzigzag(records[i].time_ns);
+        end = records[i].time_ns + records[i].duration_ns;
+    }
+}
+
 static bool take_common(struct decoder *d)
 {
     struct sbt_record *records = d->rows->records;
 
     for (unsigned column = SBT_COMMON_TIME; column < SBT_COMMON_COUNT; column++) {
+        bool by_group =
+            is_compact(d) && (column == SBT_COMMON_TIME || column == SBT_COMMON_DURATION);
+
         if (!sbt_column_get(&d->in, d->values, d->chunk->count))
             return fail(d, "a common column is malformed");
         if (column == SBT_COMMON_POSITION && !add_positions(d))
             return false;
         for (uint32_t i = 0; i < d->chunk->count; i++) {
-            if (!set_common(&records[i], column, d->values[i]))
+            if (!set_common(&records[by_group ? d->members[i] : i], column, d->values[i]))
                 return fail(d, "a common column has a value out of range");
         }
     }
+    if (is_compact(d))
+        add_gaps(d);
     d->rows->unknown_columns = d->common_count - SBT_COMMON_COUNT;
     for (uint32_t column = SBT_COMMON_COUNT; column < d->common_count; column++) {
         if (!sbt_column_skip(&d->in))
@@ -216,15 +239,48 @@ static bool take_group(struct decoder *d, const struct sbt_group *group, const u
     return true;
 }
 
-static bool take_data(struct decoder *d)
+/* Have the group's records small data areas of one size? Then byte k of all of them is stored side
+ * by side. */
+static bool is_turned(const struct decoder *d, const struct sbt_group *group,
+                      const uint32_t *members)
 {
-    for (uint32_t i = 0; i < d->chunk->count; i++) {
-        struct sbt_record *record = &d->rows->records[d->members[i]];
+    size_t size = d->rows->records[members[0]].data_size;
+    bool same = is_compact(d) && size > 0 && size <= SBT_TURNED_MAX;
+
+    for (uint32_t i = 1; same && i < group->count; i++)
+        same = d->rows->records[members[i]].data_size == size;
+    return same;
+}
+
+/* Put the group's data areas, at `data`, one after the other. */
+static bool turn_back(struct decoder *d, const struct sbt_group *group, uint8_t *data)
+{
+    uint8_t *turned = malloc(group->data_size);
+    size_t count = group->count, size = group->data_size / count;
+
+    if (!turned)
+        return fail(d, "out of memory");
+    memcpy(turned, data, group->data_size);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < size; k++)
+            data[i * size + k] = turned[k * count + i];
+    free(turned);
+    return true;
+}
+
+static bool take_data(struct decoder *d, const struct sbt_group *group, const uint32_t *members)
+{
+    size_t at = d->chunk->raw_size - tsm_view_left(&d->in);
+
+    if (group->data_size > tsm_view_left(&d->in))
+        return fail(d, "the data area is too short");
+    if (is_turned(d, group, members) && !turn_back(d, group, d->rows->payload + at))
+        return false;
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct sbt_record *record = &d->rows->records[members[i]];
         record->data = tsm_view_take(&d->in, record->data_size);
-        if (!record->data)
-            return fail(d, "the data area is too short");
     }
-    return tsm_view_left(&d->in) == 0 || fail(d, "there are bytes after the last data area");
+    return true;
 }
 
 static bool decode(struct decoder *d)
@@ -244,9 +300,14 @@ static bool decode(struct decoder *d)
         members += group->count;
         slots += (size_t)group->count * group->slot_count;
     }
+    members = d->members;
+    for (uint32_t g = 0; g < d->group_count; members += d->groups[g++].count) {
+        if (!take_data(d, &d->groups[g], members))
+            return false;
+    }
     for (uint32_t i = 0; i < d->chunk->count; i++)
         d->rows->records[i].seq = d->chunk->first_seq + i;
-    return take_data(d);
+    return tsm_view_left(&d->in) == 0 || fail(d, "there are bytes after the last data area");
 }
 
 const char *sbt_rows_decode(struct sbt_rows *out, const struct sbt_chunk *chunk, uint8_t *payload)

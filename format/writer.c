@@ -150,7 +150,7 @@ static int batch_flush(struct sbt_writer *w)
     error = writer_take(w, SBT_CHUNK_EVENTS, &job);
     if (error)
         return error;
-    job->head.flags |= w->span.flags;
+    job->head.flags |= w->span.flags | SBT_CHUNK_COMPACT;
     job->head.stream_end = w->span.stream_end;
     job->head.stream_set = w->span.stream_set;
     job->head.first_time = w->span.first_time;
@@ -327,7 +327,7 @@ static int header_write(struct sbt_writer *w, const struct sbt_session *session)
         .major = SBT_VERSION_MAJOR,
         .minor = SBT_VERSION_MINOR,
         .length = SBT_FILE_HEADER_SIZE,
-        .required_features = session->required_features,
+        .required_features = session->required_features | SBT_FEATURE_COMPACT,
         .optional_features = session->optional_features,
     };
     uint8_t bytes[SBT_FILE_HEADER_SIZE];
@@ -349,7 +349,7 @@ static int stream_info_write(struct sbt_writer *w, const struct sbt_session *ses
     tsm_buffer_add_u16(&job->raw, SBT_VERSION_MAJOR);
     tsm_buffer_add_u16(&job->raw, SBT_VERSION_MINOR);
     tsm_buffer_add(&job->raw, session->id, sizeof(session->id));
-    tsm_buffer_add_u64(&job->raw, session->required_features);
+    tsm_buffer_add_u64(&job->raw, session->required_features | SBT_FEATURE_COMPACT);
     tsm_buffer_add_u64(&job->raw, session->optional_features);
     tsm_buffer_add_u64(&job->raw, session->start_monotonic_ns);
     tsm_buffer_add_u64(&job->raw, session->start_realtime_ns);
@@ -374,6 +374,7 @@ static int writer_begin(struct sbt_writer **out, int fd, const char *path,
     }
     error = sbt_writer_init(w, fd, path, 0, options);
     w->session = tsm_get_u32(session->id);
+    w->compact = true;
     if (!error && session->clock && strlen(session->clock) > SBT_NAME_MAX)
         error = tsm_fail(TSM_E_ARGUMENT, "%s: the clock's name is too long", path);
     if (!error && (session->required_features & ~SBT_FEATURES_KNOWN))

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/limits.h"
+#include "format/record.h"
 
 #include <string.h>
 
@@ -47,8 +48,12 @@ int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8
     uint64_t left = size;
     int error = 0;
 
-    tsm_put_u64(out, size);
+    sbt_blob_put_size(out, size);
     out += 8;
+    if (sbt_blob_is_inline(size)) {
+        memcpy(out, data, size);
+        return 0;
+    }
     while (left && !error) {
         size_t piece = left < SBT_PIECE_SIZE ? (size_t)left : SBT_PIECE_SIZE;
         struct sbt_key key = {{0}};
@@ -83,6 +88,11 @@ static bool slot_is_sound(const struct sbt_writer_schema *schema, const struct s
 static int record_check(const struct sbt_writer *w, const struct sbt_writer_schema *schema,
                         const struct sbt_record *r)
 {
+    if (!w->compact)
+        return tsm_fail(
+            TSM_E_UNSUPPORTED,
+            "%s: was begun by an earlier version: no records can be added; copy it first",
+            w->queue.path);
     if (r->seq != w->next_seq)
         return tsm_fail(TSM_E_ARGUMENT, "%s: record %llu where %llu was due", w->queue.path,
                         (unsigned long long)r->seq, (unsigned long long)w->next_seq);

@@ -48,6 +48,7 @@ struct sbt_writer {
     int error; /* sticky, of calls that fail outside the queue */
     char message[256];
     bool has_metadata, finished;
+    bool compact; /* the session has SBT_FEATURE_COMPACT */
     size_t chunk_size;
     uint32_t session; /* first four bytes of the id */
     uint32_t next_number;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define NAME_MAX_SIZE 128u
+
 const struct tsm_export *tsm_export_find(const struct tsm_exports *exports, const char *name)
 {
     size_t low = 0, high = exports ? exports->count : 0;
@@ -21,13 +23,90 @@ const struct tsm_export *tsm_export_find(const struct tsm_exports *exports, cons
     return NULL;
 }
 
+static void bind_row(const struct tsm_export *row, void *address)
+{
+    struct tsm_door *door = row->door;
+
+    if (door)
+        door->exported = address;
+    if (door && door->taken) /* its `real` is the table's */
+        __atomic_store_n(&door->target, address, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(row->real, address, __ATOMIC_RELEASE);
+}
+
 void tsm_exports_bind(const struct tsm_exports *exports, void *real)
 {
     for (size_t i = 0; i < exports->count; i++) {
         void *address = tsm_real_symbol(real, exports->rows[i].name);
 
         if (address)
-            __atomic_store_n(exports->rows[i].real, address, __ATOMIC_RELEASE);
+            bind_row(&exports->rows[i], address);
+    }
+}
+
+/* ---- tables ------------------------------------------------------------------------------------
+ */
+
+/* `original` is what the table holds. The slot is ours only when everything else is, so that no
+ * call finds its way back to where it came from. */
+static void take(const struct tsm_export *row, void **slot, void *original, bool first)
+{
+    struct tsm_door *door = row->door;
+
+    door->taken = 1;
+    __atomic_store_n(row->real, original, __ATOMIC_RELEASE);
+    if (door->exported)
+        __atomic_store_n(&door->target, door->exported, __ATOMIC_RELEASE);
+    if (first)
+        __atomic_store_n(slot, door->recorder, __ATOMIC_RELEASE);
+}
+
+/* All names of a slot; the first is the one whose recorder stands for them. */
+static bool take_slot(const struct tsm_exports *exports, const char *names, void **slot)
+{
+    void *original = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    const struct tsm_export *rows[2] = {NULL, NULL};
+    const char *second = strchr(names, '=');
+    char name[NAME_MAX_SIZE];
+    size_t length = second ? (size_t)(second - names) : strlen(names);
+
+    if (!original || !length || length >= sizeof(name))
+        return false;
+    memcpy(name, names, length);
+    name[length] = '\0';
+    rows[0] = tsm_export_find(exports, name);
+    rows[1] = second ? tsm_export_find(exports, second + 1) : NULL;
+    for (unsigned i = 0; i < 2; i++)
+        if (rows[i] && rows[i]->door && rows[i]->door->recorder == original)
+            return true; /* it has been */
+    for (unsigned i = 2; i-- > 0;)
+        if (rows[i] && rows[i]->door)
+            take(rows[i], slot, original, i == 0 || !rows[0]);
+    return rows[0] || rows[1];
+}
+
+size_t tsm_table_take(const struct tsm_exports *exports, const struct tsm_table *table,
+                      void **functions, size_t there)
+{
+    size_t taken = 0;
+
+    for (size_t i = 0; i < there && i < table->count; i++)
+        taken += take_slot(exports, table->names[i], &functions[i]);
+    return taken;
+}
+
+void tsm_doors_close(const struct tsm_exports *exports)
+{
+    for (size_t i = 0; i < exports->count; i++) {
+        const struct tsm_export *row = &exports->rows[i];
+        struct tsm_door *door = row->door;
+
+        if (!door || !door->taken || !door->exported)
+            continue;
+        __atomic_store_n(row->real, door->exported, __ATOMIC_RELEASE);
+        __atomic_store_n(&door->target, door->recorder, __ATOMIC_RELEASE);
+        door->taken = 0;
     }
 }
 

@@ -28,11 +28,24 @@
 /* On a function that a source exports: everything else in libts_capture.so is hidden. */
 #define TSM_EXPORT __attribute__((visibility("default")))
 
+/* Where an export leads, of an API whose library offers its functions in a table, too: the export is
+ * one jump to `target`. That is at first `recorder`, which records. When the table is ours
+ * (tsm_door_take()), it is the library's own export, which goes through the table and so reaches
+ * `recorder` there: each call passes it once, by whichever way it came, and other tools that change
+ * the table behind us see what the program calls. Layout known to api/gen/doors.py. */
+struct tsm_door {
+    void *target;
+    void *recorder;
+    void *exported; /* the library's own export, once it is bound */
+    uint64_t taken; /* the recorder's `real` is what the table held */
+};
+
 /* One function that we export for an API's library. */
 struct tsm_export {
     const char *name;
     void *wrapper;
     void **real; /* where the wrapper finds the real one; at first its own resolver */
+    struct tsm_door *door; /* NULL: `wrapper` records by itself */
 };
 
 /* The exports of one API, sorted by name (strcmp). */
@@ -55,6 +68,9 @@ void *tsm_real_library(unsigned index, const void *caller);
 /* ... or NULL when nobody has opened it yet. */
 void *tsm_real_library_opened(unsigned index);
 
+/* Is the real library in the process, whoever loaded it? */
+bool tsm_real_library_loaded(unsigned index);
+
 /* A function of the real library, NULL when it has none of this name. Leaves no dlerror(). */
 void *tsm_real_symbol(void *real, const char *name);
 
@@ -67,6 +83,23 @@ bool tsm_own_file(const char *name, char *path, size_t path_size);
 
 /* For bind(): point each row's `real` at the function of that name, where there is one. */
 void tsm_exports_bind(const struct tsm_exports *exports, void *real);
+
+/* ---- a library's own table of functions ------------------------------------------------------ */
+
+/* A table as a library offers it: functions one after the other, behind a head. */
+struct tsm_table {
+    const char *const *names; /* of each function; "a=b": the export b calls it, too */
+    size_t count;
+};
+
+/* Put our recorders into the `there` functions at `functions`, as far as they are known. Returns how
+ * many are ours now. Once or several times for the same table; by the thread that the library asks
+ * us on. */
+size_t tsm_table_take(const struct tsm_exports *exports, const struct tsm_table *table,
+                      void **functions, size_t there);
+
+/* The library has taken its functions back: exports record by themselves again. */
+void tsm_doors_close(const struct tsm_exports *exports);
 
 /* ---- addresses that a library gives out ------------------------------------------------------ */
 

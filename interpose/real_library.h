@@ -23,9 +23,6 @@ int tsm_real_library_named(const char *path);
  * when that is another file than the one already opened for this source. */
 void *tsm_real_library_open(unsigned index, const char *name, int mode, const void *caller);
 
-/* Is the real library in the process, whoever loaded it? */
-bool tsm_real_library_loaded(unsigned index);
-
 /* Would a search find it? Does not load it; what is found is used by the next open. */
 bool tsm_real_library_exists(unsigned index, const void *caller);
 

@@ -15,6 +15,7 @@ extern const struct tsm_source drm_source; /* api/drm/drm_source.c */
 #ifdef TSM_HSA
 extern const struct tsm_source hsa_source; /* api/hsa/hsa_source.c */
 #endif
+extern const struct tsm_source hip_source; /* api/hip/hip_source.c */
 
 const struct tsm_source *const tsm_sources[] = {
     &cuda_source,
@@ -27,5 +28,6 @@ const struct tsm_source *const tsm_sources[] = {
 #ifdef TSM_HSA
     &hsa_source,
 #endif
+    &hip_source,
     NULL,
 };

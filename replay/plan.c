@@ -64,6 +64,8 @@ static const struct tsm_call_description *guess_call(const struct tsm_api_descri
 /* APIs share nothing that a trace could replay: each has its own pass. */
 static bool is_others(const struct tsm_api_description *api, uint32_t type)
 {
+    if (SBT_TYPE_API(type) == SBT_API_HIP)
+        return true; /* says where HSA's records come from */
     for (size_t i = 0; SBT_TYPE_API(type) != (uint32_t)api->api && tsm_backends[i]; i++)
         if (SBT_TYPE_API(type) == (uint32_t)tsm_backends[i]->description->api)
             return true;

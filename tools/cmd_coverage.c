@@ -7,6 +7,7 @@
 #ifdef TSM_VULKAN
 #include "api/vulkan/vulkan_describe.h"
 #endif
+#include "api/hip/hip_calls.h"
 #include "emu/emu_support.inc"
 #include "replay/backend.h"
 #include "tools/json_out.h"
@@ -32,7 +33,7 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(coverage_values, api),
      .argument = "NAME",
-     .help = "Only this API: cuda, vulkan, hsa."},
+     .help = "Only this API: cuda, vulkan, hsa, hip, drm."},
     {.name = "family",
      .letter = 'f',
      .type = TSM_OPTION_TEXT,
@@ -68,6 +69,7 @@ static const char *const status_names[] = {"generated", "hooked", "unmodelled"};
 
 /* Recorded, whether or not there is a backend yet. */
 static const struct tsm_api_description *const recorded[] = {
+    &hip_description,
 #ifdef TSM_DRM
     &drm_description,
 #endif

@@ -12,6 +12,7 @@
 #include "format/map.h"
 #include "replay/save.h"
 #include "tools/json_out.h"
+#include "tools/kernel_copy.h"
 #include "tools/locate.h"
 #include "tools/selection.h"
 #include "tools/still.h"
@@ -26,7 +27,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ITEM_SIZE ((uint64_t)16 << 20) /* bytes of one MEMORY record, at most */
+#define KERNEL_MARGIN_NS 10000000u /* around the range: jobs begin before it and end behind it */
+#define ITEM_SIZE        ((uint64_t)16 << 20) /* bytes of one MEMORY record, at most */
 
 struct trim_values {
     struct tsm_selection_streams streams; /* none: all */
@@ -89,6 +91,7 @@ struct trim {
     uint64_t checkpoint_seq;  /* the last one before it; 0: none */
     uint32_t number;          /* of the new checkpoint */
     uint64_t time_ns;         /* where the range begins */
+    uint64_t end_ns;          /* where its last record ended */
     uint64_t commands_before; /* commands before the range */
     struct sbt_map positions; /* stream -> position of its first command in the range */
     struct tsm_replay *replays[TSM_REPLAY_API_MAX]; /* one for each API */
@@ -320,6 +323,23 @@ static bool is_orphan(const struct trim *t, const struct sbt_record *record)
     return !first || sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0) < *first;
 }
 
+static void note_time(struct trim *t, const struct sbt_record *record)
+{
+    uint64_t end = record->time_ns + record->duration_ns;
+
+    t->end_ns = end > t->end_ns ? end : t->end_ns;
+}
+
+static int copy_kernel_records(struct trim *t)
+{
+    uint64_t from = t->time_ns > KERNEL_MARGIN_NS ? t->time_ns - KERNEL_MARGIN_NS : 0;
+
+    if (t->values->whole || t->range.seq_first == 0)
+        from = 0;
+    return tsm_kernel_copy(t->copy.writer, t->reader, from,
+                           t->values->whole ? UINT64_MAX : t->end_ns + KERNEL_MARGIN_NS);
+}
+
 static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_before)
 {
     const struct sbt_filter filter = {.seq_first = first, .seq_end = end};
@@ -330,6 +350,8 @@ static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_be
     while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
         bool wanted = is_before ? t->values->whole || tsm_keep_has_record(&t->keep, record->seq)
                                 : !is_orphan(t, record);
+        if (!is_before)
+            note_time(t, record);
         error = wanted ? tsm_trace_copy_record(&t->copy, record) : 0;
     }
     sbt_cursor_destroy(cursor);
@@ -364,6 +386,8 @@ static int write_trace(struct trim *t)
         error = write_checkpoint(t);
     if (!error)
         error = copy_records(t, t->range.seq_first, t->values->whole ? 0 : t->range.seq_end, false);
+    if (!error)
+        error = copy_kernel_records(t);
     error = tsm_trace_copy_end(&t->copy, error);
     if (error)
         unlink(t->values->output);
@@ -432,7 +456,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (!t.reader)
         return TSM_EXIT_ERROR;
     tsm_trace_note_damage(t.reader, &told);
-    t.bytes = malloc(ITEM_SIZE + SBT_BLOB_ENCODED_SIZE(ITEM_SIZE));
+    t.bytes = malloc(ITEM_SIZE + SBT_BLOB_ENCODED_MAX(ITEM_SIZE));
     error = t.bytes ? trim(&t) : tsm_fail(TSM_E_MEMORY, "no memory to trim a trace");
     if (!error)
         tell(&t);
@@ -456,7 +480,8 @@ const struct tsm_command tsm_command_trim = {
         "found by replaying what comes before, from the nearest checkpoint; so a driver is needed "
         "here, the same as for tsreplay. Objects, code and bytes that the range does not need are "
         "left "
-        "out. Results are compared as in the whole trace.",
+        "out. Results are compared as in the whole trace. Of what the kernel module recorded the "
+        "range's time stays, and 10 ms around it.",
     .examples =
         "tracesmith trim --range frames:100:110 -o part.sbt trace.sbt\n"
         "tracesmith trim --range submits:40:60 -o part.sbt trace.sbt\n"

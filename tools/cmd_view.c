@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "analysis/nest.h"
+#include "base/text.h"
 #include "format/json.h"
 #include "tools/json_out.h"
 #include "tools/kernel_view.h"
@@ -54,8 +56,9 @@ static const struct tsm_option options[] = {
      .letter = 'k',
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, kernel),
-     .help = "Also what the kernel recorded meanwhile, among the records by time: a line begins with "
-             "k, its CPU and the process."},
+     .help =
+         "Also what the kernel recorded meanwhile, among the records by time: a line begins with "
+         "k, its CPU and the process."},
     {.name = "tree",
      .letter = 't',
      .type = TSM_OPTION_FLAG,
@@ -83,9 +86,10 @@ struct view {
     struct sbt_reader *reader;
     struct tsm_record_text text;
     struct tsm_symbols *symbols;
-    struct tsm_buffer json; /* --json: the lines of a record */
+    struct tsm_buffer json;         /* --json: the lines of a record */
     struct tsm_kernel_view *kernel; /* --kernel */
-    struct tsm_buffer told; /* --json --stacks: a bit for each stack that was written */
+    struct tsm_nest *nest;          /* NULL: nothing is made of anything else */
+    struct tsm_buffer told;         /* --json --stacks: a bit for each stack that was written */
     uint64_t shown;
     uint64_t record_count; /* of the trace, for progress */
 };
@@ -145,12 +149,44 @@ static void show_stack_json(struct view *view, uint32_t stack)
     tsm_json_end(&j);
 }
 
+/* The call of the program that made this record's, where that is another one. */
+static void put_parent(struct view *view, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema;
+    struct tsm_line *line = &view->text.line;
+    uint64_t seq;
+    uint32_t type;
+
+    if (!tsm_nest_parent(view->nest, record, &seq, &type))
+        return;
+    schema = sbt_reader_schema(view->reader, type);
+    tsm_line_text(line, "  < ");
+    tsm_line_clean(line, schema ? schema->name : "?");
+    tsm_line_text(line, " #");
+    tsm_line_u64(line, seq);
+}
+
+/* As another member of the object that the line is. */
+static void put_parent_json(struct view *view, const struct sbt_record *record)
+{
+    uint64_t seq;
+    uint32_t type;
+    char text[48];
+
+    if (!tsm_nest_parent(view->nest, record, &seq, &type) || view->json.size < 2)
+        return;
+    view->json.size -= 2; /* "}\n" */
+    tsm_buffer_add(&view->json, text,
+                   tsm_format(text, sizeof(text), ",\"parent\":%" PRIu64 "}\n", seq));
+}
+
 static void show_json(struct view *view, const struct sbt_record *record)
 {
     if (view->values->stacks)
         show_stack_json(view, record->stack);
     tsm_buffer_clear(&view->json);
     sbt_json_record(&view->json, view->reader, record);
+    put_parent_json(view, record);
     fwrite(view->json.data, 1, view->json.size, stdout);
 }
 
@@ -162,6 +198,7 @@ static void show(struct view *view, const struct sbt_record *record)
         return;
     }
     tsm_record_text_put(&view->text, record);
+    put_parent(view, record);
     tsm_line_write(&view->text.line, stdout);
     if (view->values->stacks)
         tsm_symbols_write_stack(view->symbols, view->reader, record->stack, &view->text.line,
@@ -231,6 +268,7 @@ static int view_trace(const struct view_values *v, const char *path)
     if (tsm_selection_filter(&filter, view.reader, &v->streams, &v->range) < 0 ||
         (v->stacks && tsm_symbols_create(&view.symbols, view.reader) < 0) ||
         (v->kernel && tsm_kernel_view_create(&view.kernel, view.reader, v->json) < 0) ||
+        tsm_nest_create(&view.nest, view.reader) < 0 ||
         sbt_cursor_create(&cursor, view.reader, &filter, 1) < 0)
         tsm_complain_error();
     else
@@ -239,6 +277,7 @@ static int view_trace(const struct view_values *v, const char *path)
     sbt_cursor_destroy(cursor);
     tsm_symbols_destroy(view.symbols);
     tsm_kernel_view_destroy(view.kernel);
+    tsm_nest_destroy(view.nest);
     tsm_record_text_finish(&view.text);
     tsm_buffer_finish(&view.json);
     tsm_buffer_finish(&view.told);
@@ -282,9 +321,11 @@ const struct tsm_command tsm_command_view = {
         "stream (s0, s1, ...; - for none), bytes moved, then the call with its arguments and, "
         "where it is not success, its result. A launch of a GPU kernel reads name<<<grid, "
         "block>>>. Calls marked [taints] changed the GPU in a way that is not recorded. What a "
-        "checkpoint saved of each memory is shown with --calls=memory only.\n\n"
+        "checkpoint saved of each memory is shown with --calls=memory only. What a call of HIP "
+        "made "
+        "through HSA has \"< \", the call and its number behind it (JSON: \"parent\").\n\n"
         "On a terminal lines are cut to its width; otherwise they are whole. Memory use does not "
-        "grow with the trace.",
+        "grow with the trace, but for 40 bytes a call of HIP.",
     .examples = "tsview trace.sbt | less\n"
                 "tsview --calls='cuLaunch*' --limit=20 trace.sbt\n"
                 "tsview --range=1.5s:2s --streams=0,2 trace.sbt\n"

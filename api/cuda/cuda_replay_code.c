@@ -29,7 +29,7 @@ struct cuda_code {
     uint64_t seq;
     unsigned function_count;
     char functions[192]; /* the first few names */
-    size_t size;
+    uint64_t size;
     uint8_t blob[]; /* encoded, as in the record */
 };
 
@@ -57,26 +57,26 @@ int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
     int index = sbt_schema_role(schema, SBT_ROLE_CODE);
-    struct sbt_blob blob;
+    const uint8_t *reference;
     struct cuda_code *code;
-    size_t key_bytes;
+    struct sbt_blob blob;
+    size_t size;
 
     if (schema->kind == SBT_KIND_CREATE && index < 0)
         note_function(replay, record, schema);
-    if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
+    if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob) ||
+        !sbt_record_bytes(record, (uint32_t)index, &reference, &size))
         return 0;
-    key_bytes = (size_t)blob.piece_count * 16;
-    code = calloc(1, sizeof(*code) + 8 + key_bytes);
+    code = calloc(1, sizeof(*code) + size);
     if (!code)
         return tsm_fail(TSM_E_MEMORY, "no memory for a code object");
     code->id = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
     int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
     code->is_library = object >= 0 && !strcmp(schema->fields[object].detail, "library");
     code->seq = record->seq;
-    code->size = 8 + key_bytes;
-    tsm_put_u64(code->blob, blob.size);
-    if (key_bytes)
-        memcpy(code->blob + 8, blob.keys, key_bytes);
+    code->size = size;
+    if (size)
+        memcpy(code->blob, reference, size);
     code->next = replay->codes;
     replay->codes = code;
     return 0;
@@ -159,9 +159,14 @@ static bool image_runs(const struct target *target, const uint8_t *data, size_t 
 static int read_code(struct cuda_replay *replay, const struct cuda_code *code, uint8_t **image,
                      uint64_t *size)
 {
-    struct sbt_blob blob = {tsm_get_u64(code->blob), (code->size - 8) / 16, code->blob + 8};
+    struct sbt_record record = {
+        .slots = &code->size, .slot_count = 1, .data = code->blob, .data_size = code->size};
+    struct sbt_blob blob;
 
     *image = NULL;
+    *size = 0;
+    if (!sbt_record_blob(&record, 0, &blob))
+        return 0;
     *size = blob.size;
     if (!blob.size || blob.size > CODE_LOOK_MAX)
         return 0;

@@ -93,19 +93,24 @@ bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcon
     return !atomic_load(&too_many);
 }
 
-void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
+void cuda_after_free_all(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
 {
     struct allocation *slots = ok ? atomic_load(&allocations) : NULL;
     unsigned count = slots ? atomic_load(&used) : 0;
 
     for (unsigned i = 0; i < count && i < ALLOCATION_MAX; i++) {
-        CUdeviceptr there = start;
+        CUdeviceptr there = atomic_load(&slots[i].start);
 
-        if (atomic_load(&slots[i].start) == start) {
+        if (there && there - start < size) {
             atomic_store(&slots[i].size, 0);
             atomic_compare_exchange_strong(&slots[i].start, &there, 0);
         }
     }
+}
+
+void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
+{
+    cuda_after_free_all(call, ok, start, 1);
 }
 
 /* False: the memory is gone, or of another context. */

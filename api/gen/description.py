@@ -124,6 +124,7 @@ class Api:
     structs: dict
     helpers: dict  # function name -> C declaration
     calls: list  # by id
+    tables: list = field(default_factory=list)  # of doors.read_tables()
 
 
 def read_lines(path):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes C of the description of HSA. Called by Meson; what it writes is never committed.
 
-    generate_hsa.py api/hsa/hsa.api api/hsa/hsa.enums OUTPUT...
+    generate_hsa.py api/hsa/hsa.api api/hsa/hsa.enums api/hsa/hsa.tables OUTPUT...
 
 OUTPUT is a path; its last part, one of those in OUTPUTS, says what to make.
 """
@@ -12,6 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import description
+import doors
 import hsa_calls
 import schema
 import traits
@@ -25,6 +26,7 @@ OUTPUTS = {
     'hsa_schema.c': schema.schema_c,
     'hsa_wrappers.h': hsa_calls.wrappers_h,
     'hsa_hooks.h': hsa_calls.hooks_h,
+    'hsa_tables.inc': lambda api: doors.tables_inc(api.tables),
     'hsa_wrappers.c': hsa_calls.wrappers_c,
     'hsa_replay_calls.h': hsa_calls.replay_calls_h,
     'hsa_replay_calls.c': hsa_calls.replay_calls_c,
@@ -32,9 +34,10 @@ OUTPUTS = {
 
 
 def main():
-    api_path, enums_path, *outputs = map(pathlib.Path, sys.argv[1:])
+    api_path, enums_path, tables_path, *outputs = map(pathlib.Path, sys.argv[1:])
     try:
         api = traits.read(api_path, enums_path)
+        api.tables = doors.read_tables(tables_path)
     except description.Problems as problems:
         sys.exit(str(problems))
     for path in outputs:

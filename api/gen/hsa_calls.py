@@ -5,6 +5,7 @@ description), and every call that replay carries out is carried out by hand."""
 
 import re
 
+import doors
 from declarations import params_of
 from text import HEAD, guarded, wrap
 from traits import fields_of
@@ -53,8 +54,6 @@ SOURCE = HEAD + '''\
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_hooks.h"
 
-#define TSM_EXPORT __attribute__((visibility("default")))
-
 /* ---- the description's numbers are the header's --------------------------------------------- */
 
 {asserts}
@@ -67,6 +66,9 @@ struct hsa_real hsa_runtime = {{
 /* ---- wrappers ------------------------------------------------------------------------------- */
 
 {wrappers}
+/* ---- exports -------------------------------------------------------------------------------- */
+
+{doors}
 /* ---- what interposition looks up, sorted by name -------------------------------------------- */
 
 static const struct tsm_export rows[] = {{
@@ -205,7 +207,7 @@ def signature(call, api, prefix, name):
 
 
 def wrapper(call, api):
-    head = signature(call, api, 'TSM_EXPORT', call.name)
+    head = signature(call, api, 'static', doors.recorder(call.name))
     if call.status == 'hook' or 'unrecorded' in call.options:
         function = f'hook_{call.name}' if call.status == 'hook' else f'hsa_runtime.{call.name}'
         return FORWARD.format(signature=head, give=give(call), function=function,
@@ -230,14 +232,15 @@ def asserts(api):
 
 
 def wrappers_c(api):
-    calls = functions(api)
+    calls = sorted(functions(api), key=lambda call: call.name)
     return SOURCE.format(
         asserts=asserts(api),
         resolvers='\n'.join(resolver(call, api) for call in calls),
         initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in calls),
         wrappers='\n'.join(wrapper(call, api) for call in calls),
-        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&hsa_runtime.{call.name}}},\n'
-                     for call in sorted(calls, key=lambda call: call.name)))
+        doors=doors.doors('hsa', [call.name for call in calls]),
+        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&hsa_runtime.{call.name}, '
+                     f'&hsa_doors[{index}]}},\n' for index, call in enumerate(calls)))
 
 
 # ---- headers --------------------------------------------------------------------------------------

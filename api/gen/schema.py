@@ -14,12 +14,15 @@ CALLS_H = '''\
 enum {api}_type {{
 {types}}};
 
+{objects}/* Calls in the order of their ids, and the value tables that their fields name. */
+extern const struct tsm_api_description {api}_description;
+'''
+
+OBJECTS_H = '''\
 /* Object types: the second argument of tsm_handle_find() and its kin. */
 enum {api}_object {{
 {objects}}};
 
-/* Calls in the order of their ids, and the value tables that their fields name. */
-extern const struct tsm_api_description {api}_description;
 '''
 
 SCHEMA_C = HEAD + '''\
@@ -63,8 +66,9 @@ def calls_h(api):
                     for call in api.calls)
     objects = ''.join(f'    {upper}_OBJECT_{name.upper()} = {number},\n'
                       for name, number in api.objects.items())
-    return guarded(f'API_{upper}_{upper}_CALLS_H',
-                   CALLS_H.format(api=api.name, types=types, objects=objects))
+    return guarded(f'API_{upper}_{upper}_CALLS_H', CALLS_H.format(
+        api=api.name, types=types,
+        objects=OBJECTS_H.format(api=api.name, objects=objects) if objects else ''))
 
 
 def used_enums(api):

@@ -273,7 +273,7 @@ def wrappers_c(api):
         resolvers='\n'.join(map(resolver, api.calls)),
         initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in api.calls),
         wrappers='\n'.join(wrapper(call, api.structs) for call in api.calls),
-        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&real.{call.name}}},\n'
+        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&real.{call.name}, NULL}},\n'
                      for call in sorted(api.calls, key=lambda call: call.name)))
 
 

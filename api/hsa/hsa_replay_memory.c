@@ -448,3 +448,28 @@ int replay_hsa_memory_deregister(struct hsa_replay *replay, const struct sbt_rec
 {
     return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_memory_deregister_ptr));
 }
+
+/* The program's own virtual memory: its mappings are placed like any other memory. */
+int replay_hsa_amd_vmem_handle_create(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_object_add(replay, HSA_OBJECT_VMEM,
+                          hsa_slot(record, SLOT_hsa_amd_vmem_handle_create_memory_handle),
+                          hsa_slot(record, SLOT_hsa_amd_vmem_handle_create_pool));
+}
+
+int replay_hsa_amd_vmem_map(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    uint64_t handle = hsa_slot(record, SLOT_hsa_amd_vmem_map_memory_handle);
+    const struct hsa_part *pool =
+        hsa_machine_pool(replay, hsa_object_find(replay, HSA_OBJECT_VMEM, handle));
+
+    if (!pool)
+        return tsm_fail(TSM_E_FORMAT, "a mapping of memory that the trace does not make");
+    return hsa_memory_place(replay, pool, hsa_slot(record, SLOT_hsa_amd_vmem_map_va),
+                            hsa_slot(record, SLOT_hsa_amd_vmem_map_size), record->seq);
+}
+
+int replay_hsa_amd_vmem_unmap(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_amd_vmem_unmap_va));
+}

@@ -31,9 +31,19 @@ static unsigned own_index(void)
     return index;
 }
 
+bool hsa_is_loaded(void)
+{
+    return tsm_real_library_loaded(own_index());
+}
+
 bool hsa_bind(void)
 {
-    void *handle = tsm_real_library(own_index(), NULL);
+    void *handle;
+
+    /* One that is seen by its tables alone: another one must not be opened beside it. */
+    if (hsa_has_tables && !atomic_load(&library) && !hsa_is_loaded())
+        return false;
+    handle = tsm_real_library(own_index(), NULL);
 
     if (handle && !atomic_load(&library))
         bind_library(handle); /* another thread has opened it and is binding */
@@ -61,4 +71,6 @@ const struct tsm_source hsa_source = {
     .owns_name = owns_name,
     .bind = bind_library,
     .forked = forked,
+    .opening = hsa_opening,
+    .tables = hsa_tables,
 };

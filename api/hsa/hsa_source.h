@@ -34,6 +34,15 @@ extern const struct tsm_source hsa_source;
 /* Fill `hsa_runtime`. False: this process has no HSA runtime. */
 bool hsa_bind(void);
 
+/* Is the runtime in the process? */
+bool hsa_is_loaded(void);
+
+/* Of struct tsm_source (hsa_source_table.c). */
+bool hsa_tables(const char *name, void **tables, uint64_t count);
+void hsa_opening(const char *path);
+/* A runtime has brought its tables. */
+extern bool hsa_has_tables;
+
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *hsa_keep(size_t size);
 
@@ -81,6 +90,10 @@ struct hsa_queue_state;
 /* The queue that this signal is the doorbell of, NULL: none of ours. */
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal);
 void hsa_queue_ring(struct hsa_queue_state *queue);
+/* Before the program changes a signal: is it that of a soft queue of its own, record what is new there. */
+void hsa_soft_ring(hsa_signal_t signal);
+/* The queue goes. */
+void hsa_soft_gone(const hsa_queue_t *queue);
 /* Everything rung for is known to be complete. */
 bool hsa_queues_idle(void);
 void hsa_queues_forked(void);

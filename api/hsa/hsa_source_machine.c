@@ -156,10 +156,13 @@ static void record_region(hsa_agent_t agent, uint64_t raw)
     record_facts(&f);
 }
 
+static bool is_described;
+
 void hsa_then_init(void)
 {
     struct agents agents = {0};
 
+    is_described = true;
     hsa_runtime.hsa_iterate_agents(note_agent, &agents);
     if (agents.count && hsa_find(HSA_OBJECT_AGENT, agents.all[0].handle))
         return; /* not the first hsa_init() */
@@ -174,4 +177,18 @@ void hsa_then_init(void)
         for (uint32_t k = 0; k < regions.count; k++)
             record_region(agents.all[i], regions.all[k]);
     }
+}
+
+/* Where the runtime's table is all that leads to us, its first hsa_init() was over before we saw a
+ * call. Nobody gets far without asking for agents. */
+hsa_status_t hook_hsa_iterate_agents(hsa_agent_callback_t callback, void *data)
+{
+    struct tsm_call call;
+
+    if (!is_described && tsm_call_begin(&call, TYPE_hsa_init)) {
+        tsm_call_returned(&call, 0, false);
+        tsm_call_commit(&call);
+        hsa_then_init();
+    }
+    return hsa_runtime.hsa_iterate_agents(callback, data);
 }

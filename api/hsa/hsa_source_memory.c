@@ -18,6 +18,7 @@ struct allocation {
     uint64_t start, size;
     enum hsa_memory_kind kind;
     bool is_tracked;
+    bool waits; /* mapped memory of the host: nobody can reach it yet */
 };
 
 static struct {
@@ -72,7 +73,7 @@ static bool insert(const struct allocation *allocation)
 
 static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
 {
-    struct allocation allocation = {start, size, kind, kind == HSA_MEMORY_HOST};
+    struct allocation allocation = {start, size, kind, kind == HSA_MEMORY_HOST, false};
     bool ok;
 
     tsm_lock_take(&table.lock);
@@ -210,4 +211,79 @@ void hsa_after_register(struct tsm_call *call, bool ok, void *ptr, size_t size)
 {
     if (ok)
         add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
+}
+
+/* ---- virtual memory ----------------------------------------------------------------------------
+ */
+
+/* Of a handle's `user`: its pool's facts, and that it was mapped. */
+#define WAS_MAPPED 0x100u
+
+void hsa_after_vmem(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t pool,
+                    hsa_vmem_handle_t *memory_handle)
+{
+    const struct tsm_handle *of = hsa_find(HSA_OBJECT_POOL, pool.handle);
+    struct tsm_handle *made_handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle->handle) : NULL;
+
+    if (made_handle)
+        made_handle->user = of ? of->user : NULL;
+}
+
+/* What is mapped twice has two addresses, or keeps its content from one to the next: a replay has
+ * memory of its own for each mapping. */
+void hsa_after_map(struct tsm_call *call, bool ok, void *va, size_t size,
+                   hsa_vmem_handle_t memory_handle)
+{
+    struct tsm_handle *handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle.handle) : NULL;
+    uintptr_t facts = handle ? (uintptr_t)handle->user : 0;
+
+    if (!ok)
+        return;
+    if (!handle || (facts & WAS_MAPPED))
+        tsm_call_flag(call, SBT_RECORD_TAINTS);
+    else
+        handle->user = (void *)(facts | WAS_MAPPED);
+    add(HSA_SLOT(va), size, HSA_MEMORY_DEVICE);
+    if (facts & HSA_POOL_HOST_ACCESS) {
+        struct allocation *found;
+
+        tsm_lock_take(&table.lock);
+        found = find(HSA_SLOT(va));
+        if (found)
+            found->waits = true;
+        tsm_lock_give(&table.lock);
+    }
+}
+
+/* The next mapping in [*start, end) that waits, now the host's. */
+static bool awake(uint64_t *start, uint64_t end, struct allocation *out)
+{
+    bool found = false;
+
+    tsm_lock_take(&table.lock);
+    for (uint32_t at = after(*start - 1); at < table.count && !found; at++) {
+        struct allocation *next = &table.all[at];
+
+        if (next->start >= end)
+            break;
+        if (!next->waits)
+            continue;
+        next->waits = false;
+        next->kind = HSA_MEMORY_HOST;
+        next->is_tracked = true;
+        *out = *next;
+        *start = next->start + next->size;
+        found = true;
+    }
+    tsm_lock_give(&table.lock);
+    return found;
+}
+
+void hsa_after_access(struct tsm_call *call, bool ok, void *va, size_t size)
+{
+    uint64_t start = HSA_SLOT(va), end = start + size;
+    struct allocation now;
+
+    while (ok && start < end && awake(&start, end, &now))
+        tsm_hostmem_track(now.start, now.size);
 }

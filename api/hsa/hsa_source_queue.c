@@ -217,8 +217,10 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
     hsa_status_t status;
     bool begun;
 
-    if (!state)
+    if (!state) {
+        hsa_soft_gone(queue);
         return hsa_runtime.hsa_queue_destroy(queue);
+    }
     begun = tsm_call_begin(&call, TYPE_hsa_queue_destroy);
     doorbell = queue->doorbell_signal;
     tsm_handle_remove(SBT_API_HSA, HSA_OBJECT_DOORBELL, doorbell.handle);

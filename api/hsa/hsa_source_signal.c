@@ -129,6 +129,7 @@ WRAPPED bool changes(uint32_t type, hsa_signal_t signal, hsa_signal_value_t valu
         __asm__ volatile(""); /* a call, no jump: the hook's frame has to be there */
         return true;
     }
+    hsa_soft_ring(signal);
     if (!tsm_call_begin(&call, type))
         return false;
     tsm_call_returned(&call, 0, false);

@@ -41,6 +41,8 @@ struct emu_hsa_pool {
 };
 
 bool emu_hsa_is_up(void);
+/* The name of the GPU's instruction set. */
+const char *emu_hsa_isa(void);
 hsa_agent_t emu_hsa_cpu(void);
 hsa_agent_t emu_hsa_gpu(void);
 bool emu_hsa_is_agent(hsa_agent_t agent);
@@ -85,6 +87,9 @@ uint64_t emu_hsa_time(void);
 
 /* ---- queues ------------------------------------------------------------------------------------
  */
+
+/* In place of TRACESMITH_HSA_KERNEL_MAGIC: code of another instruction set, which does not run. */
+#define EMU_HSA_KERNEL_FOREIGN 0x464b5354u
 
 /* Run a grid. An error is one that the queue's callback is told of. */
 hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet);

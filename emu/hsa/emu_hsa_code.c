@@ -29,6 +29,7 @@ struct symbol {
     struct executable *executable;
     char name[HSA_CODE_NAME_MAX];
     void *address; /* of a kernel its descriptor */
+    void *owned;   /* the same, of another instruction set */
     uint64_t size;
     bool is_kernel;
 };
@@ -134,6 +135,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_destroy(hsa_executable_t executable)
     while (gone->symbols) {
         struct symbol *symbol = gone->symbols;
         gone->symbols = symbol->next;
+        free(symbol->owned);
         free(symbol);
     }
     while (gone->libraries) {
@@ -213,22 +215,53 @@ struct listing {
     bool ok;
 };
 
+/* What stands for a symbol that is not loaded: memory of the variable's size; a descriptor of the
+ * kernel that says what it needs and runs nothing. */
+static void *stand_in(const struct hsa_code_symbol *found)
+{
+    struct tracesmith_hsa_kernel *kernel;
+
+    if (!found->kernel)
+        return found->size < (1u << 30) ? calloc(1, (size_t)found->size + 1) : NULL;
+    kernel = calloc(1, sizeof(*kernel));
+    if (!kernel)
+        return NULL;
+    kernel->magic = EMU_HSA_KERNEL_FOREIGN;
+    kernel->arguments_size = found->kernel->arguments_size;
+    kernel->group_size = found->kernel->group_size;
+    kernel->private_size = found->kernel->private_size;
+    return kernel;
+}
+
 static bool list_symbol(void *user, const struct hsa_code_symbol *found)
 {
     struct listing *listing = user;
     struct symbol *symbol = calloc(1, sizeof(*symbol));
 
-    listing->ok = symbol != NULL;
-    if (!symbol)
+    if (symbol && !listing->library)
+        symbol->owned = stand_in(found);
+    listing->ok = symbol && (listing->library || symbol->owned);
+    if (!listing->ok) {
+        free(symbol);
         return false;
+    }
     tsm_format(symbol->name, sizeof(symbol->name), "%s", found->name);
-    symbol->address = dlsym(listing->library, found->name);
+    symbol->address = listing->library ? dlsym(listing->library, found->name) : symbol->owned;
     symbol->size = found->size;
     symbol->is_kernel = found->kernel != NULL;
     symbol->executable = listing->executable;
     symbol->next = listing->executable->symbols;
     listing->executable->symbols = symbol;
     return true;
+}
+
+/* Of the set that TS_EMU_HSA_ISA names: its kernels are there, and can be looked up. */
+static hsa_status_t list_foreign(struct executable *executable, const struct hsa_code *code)
+{
+    struct listing listing = {executable, NULL, true};
+
+    hsa_code_each(code, list_symbol, &listing);
+    return listing.ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 static hsa_status_t refuse(const struct hsa_code *code)
@@ -278,11 +311,12 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(
         return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
     if (!hsa_code_open(&code, reader->data, reader->size))
         return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-    if (code.is_amdgpu)
+    if (code.is_amdgpu && strcmp(emu_hsa_isa(), TRACESMITH_HSA_ISA) == 0)
         return refuse(&code);
-    status = load_own(found, reader, &code);
+    status = code.is_amdgpu ? list_foreign(found, &code) : load_own(found, reader, &code);
     if (status == HSA_STATUS_SUCCESS && loaded_code_object)
-        loaded_code_object->handle = (uint64_t)(uintptr_t)found->libraries;
+        loaded_code_object->handle =
+            (uint64_t)(uintptr_t)(code.is_amdgpu ? (void *)found : (void *)found->libraries);
     return status;
 }
 

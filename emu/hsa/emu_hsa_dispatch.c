@@ -61,6 +61,17 @@ static void run_grid(const struct tracesmith_hsa_kernel *kernel, const void *arg
             }
 }
 
+static hsa_status_t run_foreign(void)
+{
+    if (is_noop())
+        return HSA_STATUS_SUCCESS;
+    tsm_log(TSM_LOG_ERROR,
+            "a kernel for %s does not run on the software GPU (TS_EMU_NOOP=1: it is "
+            "passed over)",
+            emu_hsa_isa());
+    return HSA_STATUS_ERROR_INVALID_ISA;
+}
+
 hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet)
 {
     const struct tracesmith_hsa_kernel *kernel = (const void *)(uintptr_t)packet->kernel_object;
@@ -73,6 +84,8 @@ hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet)
                        dimensions > 2 ? packet->workgroup_size_z : 1},
     };
 
+    if (kernel && kernel->magic == EMU_HSA_KERNEL_FOREIGN)
+        return run_foreign();
     if (!kernel || kernel->magic != TRACESMITH_HSA_KERNEL_MAGIC)
         return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
     if (!dimensions || dimensions > 3 || packet->group_segment_size > GROUP_SIZE_MAX)

@@ -5,6 +5,7 @@
 #include "emu/hsa/emu_hsa.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,7 +18,19 @@
 #define MEMORY_SIZE ((size_t)64 << 30)
 #define PAGE        4096u
 
+#define ISA_VARIABLE "TS_EMU_HSA_ISA"
+#define ISA_SIZE     64u
+
 static atomic_uint users;
+
+/* What the GPU says that it is. TS_EMU_HSA_ISA: something else than it is, for libraries that look
+ * at the name before they do anything, such as AMD's HIP; kernels of that set do not run. */
+const char *emu_hsa_isa(void)
+{
+    const char *said = getenv(ISA_VARIABLE);
+
+    return said && *said && strlen(said) < ISA_SIZE ? said : TRACESMITH_HSA_ISA;
+}
 
 /* Their addresses are the handles. */
 static char agents[2];
@@ -280,7 +293,7 @@ static bool give_standard(bool is_gpu, hsa_agent_info_t attribute, void *out)
         EMU_HSA_GIVE(hsa_machine_model_t, HSA_MACHINE_MODEL_LARGE);
         break;
     case HSA_AGENT_INFO_PROFILE:
-        EMU_HSA_GIVE(hsa_profile_t, HSA_PROFILE_FULL);
+        EMU_HSA_GIVE(hsa_profile_t, is_gpu ? HSA_PROFILE_BASE : HSA_PROFILE_FULL);
         break;
     case HSA_AGENT_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
     case HSA_AGENT_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES:
@@ -350,6 +363,13 @@ static bool give_amd(bool is_gpu, hsa_agent_info_t attribute, void *out)
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
         EMU_HSA_GIVE(uint32_t, 0);
         break;
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
+        EMU_HSA_GIVE(uint32_t, is_gpu);
+        break;
+    case HSA_AMD_AGENT_INFO_UUID:
+        memset(out, 0, 21);
+        tsm_format(out, 21, is_gpu ? "GPU-XX" : "CPU-XX"); /* "no number" */
+        break;
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
         EMU_HSA_GIVE(bool, true);
         break;
@@ -401,7 +421,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_isa_from_name(const char *name, hsa_isa_t *isa)
 {
     if (!name || !isa)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (strcmp(name, TRACESMITH_HSA_ISA) != 0)
+    if (strcmp(name, emu_hsa_isa()) != 0)
         return HSA_STATUS_ERROR_INVALID_ISA_NAME;
     isa->handle = (uint64_t)(uintptr_t)&own_isa;
     return HSA_STATUS_SUCCESS;
@@ -415,10 +435,10 @@ EMU_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t a
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     switch ((int)attribute) {
     case HSA_ISA_INFO_NAME_LENGTH:
-        EMU_HSA_GIVE(uint32_t, sizeof(TRACESMITH_HSA_ISA));
+        EMU_HSA_GIVE(uint32_t, (uint32_t)strlen(emu_hsa_isa()) + 1);
         break;
     case HSA_ISA_INFO_NAME:
-        memcpy(out, TRACESMITH_HSA_ISA, sizeof(TRACESMITH_HSA_ISA));
+        memcpy(out, emu_hsa_isa(), strlen(emu_hsa_isa()) + 1);
         break;
     case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
         EMU_HSA_GIVE(uint32_t, 1024);

@@ -257,16 +257,32 @@ struct sbt_key {
     uint8_t bytes[16];
 };
 
+/* Bytes that are no more than this stand in the record themselves. */
+#define SBT_INLINE_MAX 256u
+
 /* `size` bytes, cut into pieces of SBT_PIECE_SIZE (the last one shorter). In a record's data area it
- * is encoded as size (u64), then 16 bytes a piece. */
+ * is encoded as size (u64), then 16 bytes a piece; or, of few bytes, as size with its highest bit
+ * set, then the bytes. */
 struct sbt_blob {
     uint64_t size;
-    uint64_t piece_count; /* ceil(size / SBT_PIECE_SIZE) */
+    uint64_t piece_count; /* of pieces to look for: ceil(size / SBT_PIECE_SIZE), 0 with `bytes` */
     const uint8_t *keys;  /* 16 bytes each; points into the record */
+    const uint8_t *bytes; /* all of them, in the record; NULL: they are in pieces */
 };
 
-#define SBT_BLOB_ENCODED_SIZE(size)                                                                \
+/* Bytes of a reference by keys, and of the one that sbt_writer_blob() makes. */
+#define SBT_BLOB_KEYED_SIZE(size)                                                                  \
     (8 + 16 * (((uint64_t)(size) + SBT_PIECE_SIZE - 1) / SBT_PIECE_SIZE))
+#define SBT_BLOB_ENCODED_SIZE(size)                                                                \
+    ((size) <= SBT_INLINE_MAX ? 8 + (uint64_t)(size) : SBT_BLOB_KEYED_SIZE(size))
+
+/* No blob of at most `size` bytes takes more. */
+#define SBT_BLOB_ENCODED_MAX(size)                                                                 \
+    (SBT_BLOB_KEYED_SIZE(size) > 8 + SBT_INLINE_MAX ? SBT_BLOB_KEYED_SIZE(size)                    \
+                                                    : 8 + SBT_INLINE_MAX)
+
+/* Key of the blob's bytes [i * SBT_PIECE_SIZE, ...), whether they are in a piece or in the record. */
+struct sbt_key sbt_blob_key(const struct sbt_blob *blob, uint64_t i);
 
 /* Decode slot `index` of a record as BYTES / BLOB. False when it is out of bounds or malformed. */
 bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uint8_t **data,
@@ -306,12 +322,16 @@ struct sbt_mapping {
 /* Return addresses, innermost first. */
 #define SBT_STACK_DEPTH_MAX 256
 
+/* Records are packed more densely, and may hold small blobs. */
+#define SBT_FEATURE_COMPACT 1ull
+
 /* Who wrote the trace, and when. */
 struct sbt_session {
     uint8_t id[16];            /* random, RFC 4122 version 4 */
     uint64_t start_monotonic_ns;
     uint64_t start_realtime_ns;
-    uint64_t required_features; /* SBT_FEATURE_*: a reader that does not know one must refuse */
+    uint64_t required_features; /* SBT_FEATURE_*: a reader that does not know one must refuse; a
+                                   writer adds what it uses */
     uint64_t optional_features;
     const char *clock;          /* "monotonic" */
 };

@@ -8,12 +8,13 @@ import sys
 STREAM_INFO, METADATA, COMMIT, SUBMIT, START, END, COMPLETE = range(1, 8)
 WAIT_ENTER, WAIT_EXIT = 10, 11
 START_NS = 1000  # as the trace that make_trace writes
+SLOWER = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 count = [0, 0]
 
 
 def record(kind, us, ctx=0, seqno=0, value=0, body=b"", lost=0):
     count[1] += lost
-    out = struct.pack("<HBBHBBQQIIIIQQQ", 64 + len(body), kind, 0, 0, 1, 1, START_NS + us * 1000, count[0],
+    out = struct.pack("<HBBHBBQQIIIIQQQ", 64 + len(body), kind, 0, 0, 1, 1, START_NS + us * SLOWER, count[0],
                       0 if kind < COMMIT else 1, 77, count[1], 78, ctx, seqno, value) + body
     count[0] += 1
     count[1] += 1

@@ -28,6 +28,8 @@ CHECKPOINT_END = 18
  BLOB, STRUCT) = range(1, 17)
 ONE, LIST, CHAIN = range(3)
 PIECE, VALUE_MAX, DEPTH_MAX = 65536, 32 << 20, 32
+COMPACT_FEATURE, COMPACT_CHUNK, TURNED_MAX = 1, 4, 512
+INLINE, INLINE_MAX = 1 << 63, 256
 APIS = ["core", "cuda", "hsa", "hip", "vulkan", "drm"]
 KINDS = ["other", "init", "query", "create", "destroy", "command", "sync", "state", "signal",
          "wait", "meta"]
@@ -144,7 +146,12 @@ def read_chunk(file, verify):
         raise Malformed("chunk %d does not match its checksum" % chunk.number)
     if chunk.codec == 0:
         return chunk, stored
-    return chunk, zstd_decompress(stored, chunk.raw_size)
+    payload = zstd_decompress(stored, chunk.raw_size)
+    if chunk.codec == 2:
+        joined = bytearray(chunk.raw_size)
+        joined[::2], joined[1::2] = payload[:(chunk.raw_size + 1) // 2], payload[(chunk.raw_size + 1) // 2:]
+        payload = bytes(joined)
+    return chunk, payload
 
 
 def items(chunk, payload):
@@ -174,6 +181,10 @@ def column(view, count):
         values = [(base + v) & M64 for v in struct.unpack("<%d%s" % (count, " BHIQ"[storage]), packed)]
     elif storage == 5:
         values = [body.varint() for _ in range(count)]
+    elif storage in (7, 8, 9):
+        width, base = 2 << (storage - 7), body.u64()
+        planes = [body.take(count) for _ in range(width)]
+        values = [(base + int.from_bytes(value, "little")) & M64 for value in zip(*planes)]
     elif storage == 6:
         known = [body.u64() for _ in range(0, body.u8() + 1)]
         values = [known[place] for place in body.take(count)]
@@ -193,12 +204,26 @@ class Record:
     pass
 
 
+def compact_times(order, gaps, durations):
+    """Stored group by group, and as what lies between the end of a record and the next one."""
+    members = sorted(range(len(order)), key=lambda i: order[i])
+    gap, duration, times, end = {}, {}, [], 0
+    for place, i in enumerate(members):
+        gap[i], duration[i] = gaps[place], durations[place]
+    for i in range(len(order)):
+        times.append((end + unzigzag(gap[i])) & M64)
+        end = (times[i] + duration[i]) & M64
+    return times, [duration[i] for i in range(len(order))]
+
+
 def events(chunk, payload):
     view = View(payload)
     group_count, common_count = view.u32(), view.u32()
     groups = [(view.u32(), view.u32(), view.u32(), view.u32()) for _ in range(group_count)]
     common = [column(view, chunk.count) for _ in range(common_count)]
     order, times, durations, threads, streams, positions, results, flags, stacks = common[:9]
+    if chunk.flags & COMPACT_CHUNK:
+        times, durations = compact_times(order, times, durations)
     records, last = [], {}
     for i in range(chunk.count):
         r = Record()
@@ -219,6 +244,12 @@ def events(chunk, payload):
         for i, r in enumerate(rows):
             r.data_size, r.slots = sizes[i], [values[i] for values in slots]
     for rows in members:
+        sizes = {r.data_size for r in rows}
+        if chunk.flags & COMPACT_CHUNK and len(sizes) == 1 and 0 < max(sizes) <= TURNED_MAX:
+            turned = view.take(len(rows) * max(sizes))
+            for i, r in enumerate(rows):
+                r.data = turned[i::len(rows)]
+            continue
         for r in rows:
             r.data = view.take(r.data_size)
     if view.left():
@@ -258,6 +289,11 @@ def number(value, bits, digits, width):
     return "%.*g" % (digits, value)
 
 
+def is_inline(reference):
+    size = struct.unpack_from("<Q", reference)[0]
+    return bool(size & INLINE) and 0 < size - INLINE == len(reference) - 8 <= INLINE_MAX
+
+
 class Pieces:
     """Where pieces lie in the file; they are read when a value needs them."""
 
@@ -289,6 +325,10 @@ class Pieces:
         if len(reference) < 8:
             raise Malformed("no blob reference")
         size = struct.unpack_from("<Q", reference)[0]
+        if size & INLINE:
+            if not is_inline(reference):
+                raise Malformed("no blob reference")
+            return reference[8:]
         if size > VALUE_MAX or len(reference) != 8 + 16 * ((size + PIECE - 1) // PIECE):
             raise Malformed("no blob reference")
         try:
@@ -379,6 +419,8 @@ class Trace:
         if data is None or (data and len(data) < 8):
             return "null"
         size = struct.unpack_from("<Q", data)[0] if data else 0
+        if data and is_inline(data):
+            return '{"size":%d,"bytes":"%s"}' % (len(data) - 8, data[8:].hex())
         if data and len(data) != 8 + 16 * ((size + 65535) // 65536):
             return "null"
         keys = [data[at:at + 16].hex() for at in range(8, min(len(data), 8 + 4 * 16), 16)]
@@ -558,8 +600,8 @@ def read_file_header(file):
     if header[:8] != MAGIC or len(header) < 64:
         raise Malformed("not a TraceSmith trace")
     major, _, length, required = struct.unpack_from("<HHIQ", header, 8)
-    if major != 1 or required:
-        raise Malformed("this decoder reads version 1 without features")
+    if major != 1 or required & ~COMPACT_FEATURE:
+        raise Malformed("this decoder reads version 1 with no feature but 1")
     header += file.read(length - 64)
     if xxh3.hash64(header[:-8]) != struct.unpack("<Q", header[-8:])[0]:
         raise Malformed("the file header does not match its checksum")

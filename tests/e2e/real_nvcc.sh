@@ -11,7 +11,7 @@ try() {
     shift
     "$nvcc" -ptx -std=c++17 --extended-lambda "-arch=sm_$(echo "$capability" | tr -d .)" "$@" \
         "$TEST_SOURCE/tests/real/$source.cu" -o checks.ptx >nvcc.out 2>&1 || fail "$(cat nvcc.out)"
-    export TS_EMU_CC="$capability"
+    export TS_EMU_CC="${capability%a}"
     plain run_checks checks.ptx >plain.out || fail "$*: $(cat plain.out)"
     grep -q "^0 of $count kernels failed$" plain.out || fail "$*: $(cat plain.out)"
 }
@@ -38,6 +38,11 @@ libcuxx) # atomics, barriers, pipelines
     count=14
     try 7.5 -O3
     try 9.0 -O3
+    ;;
+clusters) # distributed shared memory, barriers of several blocks, bulk copies
+    count=8
+    try 9.0a -O3
+    try 9.0a -G
     ;;
 cub) # CUB and Thrust
     count=9

@@ -52,8 +52,8 @@ static void check_attributes(const struct generation *g)
                  g->shared_kib * 1024);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), g->optin_kib * 1024);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK), g->reserved);
+    CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH), major >= 9);
     /* What is not there. */
-    CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH), 0);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED), 0);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED), 0);
     CHECK_EQ_INT(get(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS), 0);
@@ -132,11 +132,11 @@ static void check_clusters(void)
     OK(cuModuleLoadData(&module, PTX_HEAD PTX_STORE));
     OK(cuModuleGetFunction(&store, module, "store"));
     OK(cuOccupancyMaxPotentialClusterSize(&count, store, &config));
-    CHECK_EQ_INT(count, 1);
+    CHECK_EQ_INT(count, get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) ? 8 : 1);
     OK(cuOccupancyMaxActiveClusters(&count, store, &config));
     CHECK_EQ_INT(count, get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) *
                             (get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 1024));
-    cluster.value.clusterDim.x = 2;
+    cluster.value.clusterDim.x = get(CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) ? 3 : 2;
     FAILS(cuOccupancyMaxActiveClusters(&count, store, &config), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     FAILS(cuOccupancyMaxActiveClusters(&count, store, NULL), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuOccupancyMaxPotentialClusterSize(NULL, store, &config), CUDA_ERROR_INVALID_VALUE);

@@ -318,6 +318,76 @@ def checkpoint(size=5):
     return t.finish()
 
 
+def planes(base, width, values):
+    return item(bytes([{2: 7, 4: 8, 8: 9}[width]]), struct.pack("<Q", base), b"".join(
+        bytes(value - base >> 8 * byte & 0xFF for value in values) for byte in range(width)))
+
+
+def turned(data):
+    return b"".join(bytes(record[i] for record in data) for i in range(len(data[0])))
+
+
+def inline(data):
+    return struct.pack("<Q", len(data) | 1 << 63) + data
+
+
+def compact_events():
+    """Six records in order of groups 0 1 0 1 2 0; each begins `gap` after the end of the one before."""
+    gaps, durations = [5, -3, 0, 70000, 1, 1 << 40], [10, 20, 300, 0, 1 << 33, 7]
+    groups = [(0x10001, [0, 2, 5], [inline(b"abc"), inline(b"\0\0\0"), inline(b"xyz")]),
+              (0x10002, [1, 3], [inline(b"1"), inline(b"long" * 64)]),
+              (0x40001, [4], [b"\1" + inline(b"\0\1")])]
+    members = [i for _, places, _ in groups for i in places]
+    out = struct.pack("<II", 3, 9)
+    for type_, places, data in groups:
+        out += struct.pack("<IIII", type_, 2, len(places), sum(map(len, data)))
+    out += fixed8([0, 1, 0, 1, 2, 0])
+    out += planes(0, 8, [gaps[i] << 1 if gaps[i] >= 0 else -gaps[i] * 2 - 1 for i in members])
+    out += planes(0, 8, [durations[i] for i in members])
+    for value in (4711, 0, 2, 0, 0, 0):
+        out += constant(value)
+    slots = [planes(1000, 2, [1000, 1001, 60000]), planes(1 << 40, 4, [1 << 40, (1 << 40) + 0xABCDEF]),
+             fixed8([9])]
+    for (_, places, data), column in zip(groups, slots):
+        sizes = fixed8([len(d) for d in data])
+        out += sizes + sizes + column
+    out += turned(groups[0][2]) + b"".join(groups[1][2]) + groups[2][2][0]
+    times, end = [], 0
+    for gap, duration in zip(gaps, durations):
+        times.append(end + gap)
+        end = times[-1] + duration
+    return out, times
+
+
+def compact(required=1, flags=5):
+    """Feature 1: dense records, small blobs in records, pieces of which the pairs are taken apart."""
+    t = Trace(required=required).metadata(kind="compact")
+    t.table(STRUCTS, structs_described())
+    t.table(SCHEMA, [schema(type_, name, [("value", kind, detail), ("x", 1, "")]) for type_, name, kind, detail
+                     in ((0x10001, "same", 15, ""), (0x10002, "other", 15, ""),
+                         (0x40001, "vkTwo", 16, "Two"))])
+    pieces = b"\0\1" + KEY + struct.pack("<I", 2)
+    apart = pieces[::2] + pieces[1::2]
+    frame = bytes.fromhex("28b52ffd20") + bytes([len(apart)]) + struct.pack(
+        "<I", len(apart) << 3 | 1)[:3] + apart
+    t.chunk(BLOBS, frame, 1, codec=2, raw=len(pieces))
+    t.chunk(PIECES, struct.pack("<II", t.number - 1, 1) + KEY + struct.pack("<I", 2), 1)
+    payload, times = compact_events()
+    t.events(payload, 6, flags=flags, time=(min(times), max(times)))
+    return t.finish()
+
+
+def broken_compact():
+    yield "compact_feature", compact(required=0)
+    rows = [(name, inline(b"ab") + tail) for name, tail in (("inline_long", b"c"), ("inline_short", b""))]
+    rows += [("inline_empty", struct.pack("<Q", 1 << 63)), ("inline_large", inline(bytes(257)))]
+    for name, data in rows:
+        data = data[:-1] if name == "inline_short" else data
+        t = Trace(required=1).metadata(name=name)
+        t.table(SCHEMA, [schema(0x10001, "call", [("x", 15, "")])])
+        yield name, t.events(*events([(0x10001, [[len(data)]], [data])])).finish()
+
+
 def simple(**changes):
     t = Trace().metadata(name="simple")
     t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")])])
@@ -419,8 +489,9 @@ def main():
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "bad"), exist_ok=True)
     traces = [("values", values_trace()), ("newer_minor", newer_minor()),
-              ("checkpoint", checkpoint()), ("structs", structs_trace())]
-    traces += [("bad/" + name, data) for name, data in list(broken()) + list(broken_structs())]
+              ("checkpoint", checkpoint()), ("structs", structs_trace()), ("compact", compact())]
+    traces += [("bad/" + name, data)
+               for made in (broken(), broken_structs(), broken_compact()) for name, data in made]
     for name, data in traces:
         with open(os.path.join(folder, name + ".sbt"), "wb") as file:
             file.write(data)

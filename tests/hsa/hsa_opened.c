@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 {
     unsigned bad;
 
-    library = dlopen("libhsa-runtime64.so.1", RTLD_NOW);
+    library = dlopen(argc > 2 ? argv[2] : "libhsa-runtime64.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());
         return 1;

@@ -3,13 +3,14 @@
 # Programs that use HSA are recorded on the software GPU without a change, and their replay gives the
 # same bytes, on one queue and on several, by linking and by dlopen.
 . "$(dirname "$0")/../e2e/util.sh"
-for program in hsa_dispatch hsa_queues hsa_opened hsa_threads; do
+for program in hsa_dispatch hsa_queues hsa_opened hsa_threads hsa_virtual; do
     same_output $program "$TEST_PROGRAMS/hsa_kernels.hsaco"
     tracesmith check t.sbt
     status 0 replay t.sbt
     grep -q 'checksums equal' out || fail "$program: nothing was compared"
     tsview t.sbt --json >view.json
     grep -q '"call":"aql_kernel_dispatch"' view.json || fail "$program: no packets"
+    tsview t.sbt | grep taints && fail "$program: tainted"
     # A kernel that does nothing must be noticed.
     TS_EMU_NOOP=1 status 1 replay t.sbt
     rm -f t.sbt
@@ -20,3 +21,13 @@ same_output hsa_host
 tracesmith check t.sbt
 status 0 replay t.sbt
 grep -q 'all 10 checksums equal' out || fail "hsa_host: not all copies were compared"
+rm t.sbt
+
+# A soft queue of the program's: its packets are there, and what it does for them.
+same_output hsa_soft
+tracesmith check t.sbt
+status 0 replay t.sbt
+grep -q 'all 6 checksums equal' out || fail "hsa_soft: not all copies were compared: $(cat out)"
+[ "$(tsview t.sbt --calls aql_soft | wc -l)" = 6 ] || fail "hsa_soft: not 6 packets: $(tsview t.sbt)"
+tsview t.sbt | grep -q 'taints' && fail "hsa_soft: tainted"
+:

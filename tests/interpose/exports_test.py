@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """libts_capture.so exports the drivers' functions, those of libc that it interposes, one for Vulkan's
 loader where it is built with Vulkan, those on GPU files, and nothing else. Arguments: the lint of exported
-symbols, the library, cuda_prototypes.h, then what else is built: "vulkan", "drm", hsa_prototypes.h."""
+symbols, the library, cuda_prototypes.h, then what else is built: "vulkan", "drm",
+hsa_prototypes.h, hip_prototypes.h."""
 
 import re
 import subprocess
@@ -20,6 +21,9 @@ DRM = ['__open64_2', '__open_2', '__openat64_2', '__openat_2', 'close', 'close_r
        'dup3', 'fcntl', 'fcntl64', 'ioctl', 'mmap', 'mmap64', 'mremap', 'munmap', 'open', 'open64', 'openat',
        'openat64', 'pidfd_getfd', 'recvmmsg', 'recvmsg', 'syscall']
 
+# Where AMD's runtimes bring the tables of their functions.
+TABLES = ['rocprofiler_configure', 'rocprofiler_set_api_table']
+
 lint, library, prototypes, *parts = sys.argv[1:]
 with open(prototypes, encoding='utf-8') as f:
     driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
@@ -32,8 +36,11 @@ for header in parts:
         if len(hsa) < 224:
             sys.exit(f'only {len(hsa)} prototypes in {header}')
         driver += hsa
+    if header.endswith('hip_prototypes.h'):
+        with open(header, encoding='utf-8') as f:
+            driver += re.findall(r'^hipError_t (hip\w+)\(', f.read(), re.MULTILINE)
 with tempfile.NamedTemporaryFile('w') as expected:
-    expected.write('\n'.join(driver + LIBC + (VULKAN if 'vulkan' in parts else []) +
+    expected.write('\n'.join(driver + LIBC + TABLES + (VULKAN if 'vulkan' in parts else []) +
                              (DRM if 'drm' in parts else [])))
     expected.flush()
     sys.exit(subprocess.call([sys.executable, lint, library, expected.name]))

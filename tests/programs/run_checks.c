@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * run_checks FILE.ptx, or FILE.cu with options for NVRTC, which compiles it here: run every kernel
- * check_NAME__GRID_BLOCK_SHARED (tests/real/check.cuh): each counts what it found wrong, and what
- * it looked at. Exit status 77: there is no NVRTC.
+ * check_NAME__GRID_BLOCK_SHARED (tests/real/check.cuh; _CLUSTER may follow, blocks): each counts
+ * what it found wrong, and what it looked at. Exit status 77: there is no NVRTC.
  */
 #include "tests/programs/program.h"
 
@@ -87,16 +87,30 @@ static char *compile(const struct compiler *c, const char *source, int count, ch
 /* True when the kernel looked at something and found nothing wrong. */
 static bool run(const char *name)
 {
-    unsigned grid, block, shared, result[2] = {0, 0};
+    unsigned grid, block, shared, cluster = 0, result[2] = {0, 0};
     void *params[] = {&counts, &scratch};
     CUfunction kernel;
 
-    if (sscanf(strstr(name, "__"), "__%u_%u_%u", &grid, &block, &shared) != 3)
+    if (sscanf(strstr(name, "__"), "__%u_%u_%u_%u", &grid, &block, &shared, &cluster) < 3)
         return false;
     CU(cuModuleGetFunction(&kernel, module, name));
     CU(cuMemsetD8_v2(counts, 0, sizeof(result)));
     CU(cuMemsetD8_v2(scratch, 0, SCRATCH_SIZE));
-    CU(cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, shared, NULL, params, NULL));
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                   .value.clusterDim = {cluster, 1, 1}};
+    CUlaunchConfig config = {.gridDimX = grid,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = block,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .sharedMemBytes = shared,
+                             .attrs = &attribute,
+                             .numAttrs = 1};
+    if (cluster)
+        CU(cuLaunchKernelEx(&config, kernel, params, NULL));
+    else
+        CU(cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, shared, NULL, params, NULL));
     CU(cuMemcpyDtoH_v2(result, counts, sizeof(result)));
     printf("%s: %u wrong of %u\n", name, result[0], result[1]);
     return result[0] == 0 && result[1] > 0;

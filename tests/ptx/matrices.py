@@ -77,16 +77,17 @@ def result_bits(total, kind):
     return F32.encode((int(total < 0), Fraction(abs(total))))
 
 
-def kernel(number, text, counts, keep):
-    """counts: registers of D, A, B, C; the two results from `keep` on are stored."""
+def kernel(number, text, counts, keep, selector=None):
+    """counts: registers of D, A, B, C, and of metadata; the two results from `keep` on are stored."""
     regs = ["{" + ",".join("%%%s%d" % (letter, i) for i in range(n)) + "}" for letter, n in zip("dabc", counts)]
+    regs += ["%%e0, %d" % selector] if selector is not None else []
     loads, at = "", 0
-    for letter, n in zip("abc", counts[1:]):
+    for letter, n in zip("abce", counts[1:]):
         for i in range(n):
             loads += "ld.global.b32 %%%s%d, [%%x0+%d]; " % (letter, i, 4 * at)
             at += 1
     second = keep + 1 if keep + 1 < counts[0] else keep
-    return (".visible .entry k%d(.param .u64 in, .param .u64 out)\n{\n.reg .b32 %%d<8>, %%a<8>, %%b<8>, %%c<8>;"
+    return (".visible .entry k%d(.param .u64 in, .param .u64 out)\n{\n.reg .b32 %%d<8>, %%a<8>, %%b<8>, %%c<8>, %%e<2>;"
             " .reg .u64 %%x<3>; .reg .u32 %%t;\nmov.u32 %%t, %%tid.x; ld.param.u64 %%x0, [in];"
             " mad.wide.u32 %%x0, %%t, 64, %%x0; ld.param.u64 %%x1, [out]; mad.wide.u32 %%x1, %%t, 8, %%x1;\n" % number +
             loads + "\n" + text + " " + ",".join(regs) + ";\nst.global.v2.b32 [%%x1], {%%d%d, %%d%d};\nret;\n}\n" % (keep, second))
@@ -130,8 +131,78 @@ def one(rng, shape, kinds):
     return text, counts, words, wanted
 
 
+SPARSE = [("m16n8k16", HALF), ("m16n8k32", HALF), ("m16n8k8", ("tf32",)), ("m16n8k16", ("tf32",)), ("m16n8k32", BYTE),
+          ("m16n8k64", BYTE), ("m16n8k64", ("s4", "u4")), ("m16n8k128", ("s4", "u4")), ("m16n8k64", ("e4m3", "e5m2"))]
+
+
+def thinned(row, bits, rng):
+    """-> what of a row is stored, the row with the rest zero, its metadata."""
+    wide, chunk = {16: 1, 8: 1, 32: 1, 4: 2}[bits], {16: 4, 8: 4, 32: 2, 4: 8}[bits]
+    stored, dense, metadata = [], [0] * len(row), 0
+    for start in range(0, len(row), chunk):
+        kept = sorted(rng.sample(range(chunk // wide), chunk // wide // 2))
+        nibble = (0b1110 if kept[0] else 0b0100) if bits == 32 else kept[0] | kept[1] << 2
+        metadata |= nibble << start // chunk * 4
+        for at in [start + wide * i + j for i in kept for j in range(wide)]:
+            stored.append(row[at])
+            dense[at] = row[at]
+    return stored, dense, metadata
+
+
+def metadata_words(metadata, bits, k):
+    """The registers of the lanes that have it, for the eight pairs of rows."""
+    out = []
+    for g in range(8):
+        low, high = metadata[g], metadata[g + 8]
+        if bits >= 16:
+            parts = (k if bits == 16 else 2 * k) // 16
+            out.append([low >> 16 * i & 0xFFFF | (high >> 16 * i & 0xFFFF) << 16 for i in range(parts)])
+        else:
+            parts = (k if bits == 8 else k // 2) // 32
+            out.append([row >> 32 * i & 0xFFFFFFFF for i in range(parts) for row in (low, high)])
+    return out
+
+
+def one_sparse(rng, shape, kinds):
+    m, n, k = numbers(shape)
+    ka, kb = rng.choice(kinds), rng.choice(kinds)
+    if ka in HALF or ka == "tf32":
+        kb = ka
+    bits, per, integer = BITS[ka], 32 // BITS[ka], ka in INTEGERS
+    rows = [thinned([value(ka, rng) for _ in range(k)], bits, rng) for _ in range(m)]
+    a, dense = [r[0] for r in rows], [r[1] for r in rows]
+    b = [[value(kb, rng) for _ in range(n)] for _ in range(k)]
+    c = [[rng.randrange(99) if integer else F32.encode((0, Fraction(rng.randrange(9)))) for _ in range(n)] for _ in range(m)]
+    words_of = metadata_words([r[2] for r in rows], bits, k)
+    selector = rng.randrange(4 // len(words_of[0]))
+    counts = [4, m * k * bits // 2048, n * k * bits // 1024, 4, 1]
+    words, wanted = [], []
+    for lane in range(LANES):
+        mine = packed([a_place(m, per, lane, i) for i in range(counts[1] * per)], a, bits)
+        mine += packed([b_place(per, lane, i) for i in range(counts[2] * per)], b, bits)
+        places = [c_place(lane, i) for i in range(4)]
+        mine += [c[row][column] for row, column in places]
+        at = lane % 4 - selector * len(words_of[0])
+        mine.append(words_of[lane // 4][at] if 0 <= at < len(words_of[0]) else rng.getrandbits(32))
+        words.append(mine + [0] * (16 - len(mine)))
+        wanted.append([])
+        for row, column in places:
+            total = sum(element(ka, dense[row][x]) * element(kb, b[x][column]) for x in range(k) if dense[row][x])
+            total += c[row][column] if integer else F32.decode(c[row][column])[1]
+            wanted[-1].append(result_bits(total, "s32" if integer else "f32"))
+    acc = "s32" if integer else "f32"
+    text = "mma.sp%s.sync.aligned.%s.row.col.%s.%s.%s.%s" % (rng.choice(["", "::ordered_metadata"]), shape, acc, ka, kb, acc)
+    return text, counts, words, wanted, selector
+
+
 def check(runner, rng):
     kernels, inputs, expected = [], b"", []
+    for shape, kinds in SPARSE:
+        text, counts, words, wanted, selector = one_sparse(rng, shape, kinds)
+        for keep in range(0, counts[0], 2):
+            kernels.append(kernel(len(kernels), text, counts, keep, selector))
+            inputs += b"".join(struct.pack("<16I", *w) for w in words)
+            expected.append((text, [w[keep] | w[keep + 1] << 32 for w in wanted]))
     for shape, kinds in SHAPES:
         text, counts, words, wanted = one(rng, shape, kinds)
         for keep in range(0, counts[0], 2):

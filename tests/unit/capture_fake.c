@@ -376,7 +376,7 @@ static void check_blob(struct sbt_reader *reader, const struct sbt_record *r)
 
     if (!CHECK(sbt_record_blob(r, 2, &blob)))
         return;
-    for (uint64_t i = 0; i < blob.piece_count; i++) {
+    for (uint64_t i = 0; i < blob.piece_count; i++) { /* none where the record has the bytes */
         struct sbt_key key;
         memcpy(&key, blob.keys + 16 * i, 16);
         if (sbt_reader_piece(reader, &key, piece) < 0)

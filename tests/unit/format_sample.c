@@ -68,7 +68,8 @@ static struct sbt_schema schema_of(uint32_t type, struct sbt_field wide[SBT_FIEL
 
 size_t sample_blob(uint64_t seq, uint8_t out[SAMPLE_BLOB_MAX])
 {
-    static const size_t sizes[] = {0, 1, 100, SBT_PIECE_SIZE, SBT_PIECE_SIZE + 7, SAMPLE_BLOB_MAX};
+    static const size_t sizes[] = {
+        0, 256, 300, SBT_PIECE_SIZE, SBT_PIECE_SIZE + 7, SAMPLE_BLOB_MAX};
     size_t size = seq % 90 == 3 ? sizes[seq / 90 % 6] : seq % 16;
 
     /* Every third one is zeros; the others repeat after 37, so that pieces are shared. */
@@ -77,11 +78,16 @@ size_t sample_blob(uint64_t seq, uint8_t out[SAMPLE_BLOB_MAX])
     return size;
 }
 
-/* The same cutting as the writer's, for a reader's test. */
+/* The same reference as the writer's, for a reader's test. */
 static void blob_reference(const uint8_t *data, size_t size, uint8_t *out)
 {
     static const uint8_t zero[SBT_PIECE_SIZE];
 
+    if (size > 0 && size <= 256) {
+        tsm_put_u64(out, size | 1ull << 63);
+        memcpy(out + 8, data, size);
+        return;
+    }
     tsm_put_u64(out, size);
     for (size_t at = 0, n = 0; at < size; at += SBT_PIECE_SIZE, n++) {
         size_t piece = size - at < SBT_PIECE_SIZE ? size - at : SBT_PIECE_SIZE;

@@ -147,11 +147,12 @@ static int add_value(struct sbt_writer *w, const void *value, size_t size)
 static int add_kept(struct sbt_writer *w, const void *value, size_t size, bool stored)
 {
     struct tsm_buffer data = {0};
-    uint8_t *p = tsm_buffer_reserve(&data, 1 + SBT_BLOB_ENCODED_SIZE(size));
+    size_t encoded = stored ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
+    uint8_t *p = tsm_buffer_reserve(&data, 1 + encoded);
     int error;
 
     *p = 1;
-    data.size = 1 + SBT_BLOB_ENCODED_SIZE(size);
+    data.size = 1 + encoded;
     error = stored ? sbt_writer_blob(w, value, size, p + 1) : 0;
     if (!stored) {
         tsm_put_u64(p + 1, size);

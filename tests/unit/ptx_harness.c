@@ -12,6 +12,7 @@
 static uint8_t *memory;
 static size_t memory_used;
 char dev_log[4096];
+unsigned dev_target = 90;
 char dev_printed[65536];
 struct ptx_fault dev_fault;
 uint64_t dev_instructions;
@@ -50,7 +51,7 @@ int dev_try(const char *text)
 {
     struct ptx_module *module;
     struct ptx_log log = {dev_log, sizeof(dev_log), 0};
-    int status = ptx_module_create(&module, text, strlen(text), 90, &log);
+    int status = ptx_module_create(&module, text, strlen(text), dev_target, &log);
 
     ptx_module_destroy(module);
     return status;
@@ -66,7 +67,8 @@ static struct ptx_module *recalled(struct ptx_module *module, const char *text)
     if (!wanted || !*wanted)
         return module;
     if (ptx_module_record(module, &record) != PTX_OK ||
-        ptx_module_recall(&again, text, strlen(text), 90, record.data, record.size) != PTX_OK) {
+        ptx_module_recall(&again, text, strlen(text), dev_target, record.data, record.size) !=
+            PTX_OK) {
         fprintf(stderr, "a module is not loaded by its own record\n");
         exit(1);
     }
@@ -80,7 +82,7 @@ struct ptx_module *dev_parse(const char *text)
     struct ptx_module *module;
     struct ptx_log log = {dev_log, sizeof(dev_log), 0};
 
-    int status = ptx_module_create(&module, text, strlen(text), 90, &log);
+    int status = ptx_module_create(&module, text, strlen(text), dev_target, &log);
     if (status == PTX_OK)
         module = recalled(module, text);
     if (status != PTX_OK || ptx_module_place(module, place, NULL) != PTX_OK) {
@@ -126,9 +128,12 @@ int dev_run(struct ptx_module *module, const struct dev_launch *launch, const ui
                f->params[k].size < 8 ? f->params[k].size : 8);
     struct ptx_launch l = {.module = module,
                            .function = f,
-                           .grid = {launch->grid, 1, 1},
+                           .grid = {launch->grid, launch->grid_y ? launch->grid_y : 1,
+                                    launch->grid_z ? launch->grid_z : 1},
                            .block = {launch->block, 1, 1},
+                           .cluster = {launch->cluster[0], launch->cluster[1], launch->cluster[2]},
                            .params = block,
+                           .watch = launch->watch,
                            .dynamic_shared_size = launch->shared,
                            .schedule = launch->schedule,
                            .cooperative = launch->cooperative,

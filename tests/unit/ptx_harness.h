@@ -17,14 +17,19 @@ struct ptx_module *dev_parse(const char *text);
 /* The status of parsing; the log is in dev_log. */
 int dev_try(const char *text);
 extern char dev_log[4096];
+extern unsigned dev_target; /* the device: 90 */
 
 struct dev_launch {
     const char *kernel;
     uint32_t grid;
     uint32_t block;
+    uint32_t grid_y; /* 0: 1, also grid_z */
+    uint32_t grid_z;
+    uint32_t cluster[3];
     uint32_t shared;
     enum ptx_schedule schedule;
     bool cooperative;
+    struct ptx_watch *watch;
 };
 extern struct ptx_fault dev_fault;
 extern uint64_t dev_instructions;

@@ -422,8 +422,18 @@ static const struct {
     {"wgmma.fence.sync.aligned;", PTX_UNSUPPORTED, "wgmma"},
     {"tcgen05.wait::ld.sync.aligned;", PTX_UNSUPPORTED, "tcgen05"},
     {"cp.async.bulk.tensor.1d.shared::cluster.global [sm], [%d0];", PTX_UNSUPPORTED, "tensor"},
-    {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1}, %r1, 0;",
+    {"mma.sp.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1}, {%r2}, "
+     "{%f1}, %r1, 0;",
      PTX_UNSUPPORTED, "mma.sp"},
+    {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+     "{%r1,%r2,%r3,%r4}, {%f1,%f2,%f3,%f4}, %r1, 2;",
+     PTX_INVALID, "mma"},
+    {"cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", PTX_UNSUPPORTED, "cvt.rs"},
+    {"fma.rn.oob.f16 %h1, %h2, %h3, %h4;", PTX_UNSUPPORTED, "oob"},
+    {"ld.global.u32 %r1, [%r2];", PTX_INVALID, "32-bit"},
+    {"ld.u32 %r1, [%r2];", PTX_INVALID, "32-bit"},
+    {"cvta.to.global.u32 %r1, %r2;", PTX_INVALID, "32-bit"},
+    {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q1;", PTX_INVALID, "sm_100"},
     {"add.u32 %f1, %r1, %r2;", PTX_INVALID, "%f1"},
     {"add.u32 %r1, %r1, 1.5;", PTX_INVALID, "1.5"},
     {"add.f32 %f1, %f1, 1;", PTX_INVALID, "add"},
@@ -466,6 +476,75 @@ static void test_refused(void)
     CHECK(strstr(dev_log, "line 4;") && strstr(dev_log, "sm_80"));
 }
 
+/* Addresses have 64 bits, said or not, but for those of memory that is small. */
+static void test_address_size(void)
+{
+    static const char body[] =
+        ".const .align 4 .u32 pad[5]; .const .u32 c[2] = {7, 8};\n"
+        ".entry k(.param .u64 out) { .reg .u32 %r<4>; .reg .u64 %d<4>;\n"
+        "ld.param.u64 %d1, [out]; mov.u32 %r1, c; ld.const.u32 %r2, [%r1+4];\n"
+        "add.u32 %r1, %r1, 4; ld.const.u32 %r3, [%r1+-4];\n"
+        "st.global.v2.u32 [%d1], {%r2, %r3}; ret; }";
+    char text[1024];
+    uint32_t *out = dev_alloc(8);
+
+    snprintf(text, sizeof(text), ".version 6.0\n.target sm_70\n%s", body);
+    struct ptx_module *m = dev_parse(text);
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 1, PTR(out)), PTX_OK);
+    CHECK_EQ_INT(out[0], 8);
+    CHECK_EQ_INT(out[1], 7);
+    ptx_module_destroy(m);
+    snprintf(text, sizeof(text), ".version 6.0\n.target sm_70\n.address_size 32\n%s", body);
+    CHECK_EQ_INT(dev_try(text), PTX_INVALID);
+    CHECK(strstr(dev_log, "line 3;") && strstr(dev_log, ".address_size 32"));
+    snprintf(text, sizeof(text), ".version 6.0\n.target sm_70\n.address_size 16\n%s", body);
+    CHECK_EQ_INT(dev_try(text), PTX_INVALID);
+    CHECK_EQ_INT(dev_try(".version 2.2\n.target sm_20\n.address_size 64\n.entry k { exit; }"),
+                 PTX_INVALID);
+    CHECK_EQ_INT(dev_try(".version 6.0\n.target sm_70\n.global .u32 g;\n"
+                         ".entry k { .reg .u32 %r; mov.u32 %r, g; }"),
+                 PTX_INVALID);
+    CHECK(strstr(dev_log, "'g'"));
+}
+
+/* A third value, of sizes; a rounding of sums of doubles; kinds of variables; stores that are done
+ * at once. */
+static void test_newest(void)
+{
+    static const char text[] =
+        ".version 9.0\n.target sm_100\n.address_size 64\n.global .texref t; .global .u32 g;\n"
+        ".entry k(.param .u64 out) { .reg .f32 %f<9>; .reg .b32 %r<9>; .reg .f64 %e<9>; .reg .b64 "
+        "%d<9>;\n.reg .pred %p<9>; .reg .b16 %h<3>; ld.param.u64 %d1, [out];\n"
+        "mov.f32 %f1, 0fC0400000; mov.f32 %f2, 0f40000000; mov.f32 %f3, 0fC0A00000;\n"
+        "max.abs.f32 %f4, %f1, %f2, %f3; st.global.f32 [%d1], %f4;\n"
+        "mov.f64 %e1, 0d3FF0000000000001; mov.f64 %e2, 0d3FF0000000000001; mov.f64 %e3, "
+        "0d0000000000000000;\n"
+        "mma.sync.aligned.m8n8k4.row.col.rp.f64.f64.f64.f64 {%e4, %e5}, {%e1}, {%e2}, {%e3, %e3};\n"
+        "mma.sync.aligned.m8n8k4.row.col.rz.f64.f64.f64.f64 {%e6, %e7}, {%e1}, {%e2}, {%e3, %e3};\n"
+        "mov.b64 %d2, %e4; mov.b64 %d3, %e6; sub.u64 %d2, %d2, %d3; st.global.u64 [%d1+8], %d2;\n"
+        "mov.u64 %d4, t; istypep.texref %p1, %d4; istypep.surfref %p2, %d4; mov.u64 %d5, g;\n"
+        "istypep.texref %p3, %d5; selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2;\n"
+        "selp.u32 %r3, 1, 0, %p3; shl.b32 %r2, %r2, 1; shl.b32 %r3, %r3, 2; or.b32 %r1, %r1, %r2;\n"
+        "or.b32 %r1, %r1, %r3; st.async.mmio.release.sys.global.u32 [%d1+16], %r1;\n"
+        "red.async.mmio.release.sys.global.add.u32 [%d1+20], 1;\n"
+        "mov.b16 %h1, 0xC040; cvt.f64.bf16 %e8, %h1; st.global.f64 [%d1+24], %e8; ret; }";
+    dev_target = 100;
+    struct ptx_module *m = dev_parse(text);
+    uint32_t *out = dev_alloc(32);
+    float five = 5;
+    double minus_three = -3;
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(out)), PTX_OK);
+    CHECK_EQ_MEM(out, &five, sizeof(five));
+    CHECK(out[2] > 0 && out[2] < 8);
+    CHECK_EQ_INT(out[3], 0);
+    CHECK_EQ_INT(out[4], 1);
+    CHECK_EQ_INT(out[5], 32);
+    CHECK_EQ_MEM(out + 6, &minus_three, sizeof(minus_three));
+    ptx_module_destroy(m);
+    dev_target = 90;
+}
+
 int main(void)
 {
     test_mbarrier();
@@ -485,5 +564,7 @@ int main(void)
     test_wmma_half();
     test_directives();
     test_refused();
+    test_address_size();
+    test_newest();
     return check_result();
 }

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HIP: wrappers in the traced program. They record the call when it has returned, and what it made
+through HSA before that is recorded by that source."""
+
+import re
+
+import doors
+from declarations import params_of
+from text import HEAD, guarded, wrap
+from traits import fields_of
+from wrappers import args_of, statements
+
+RESOLVER = '''\
+{signature}
+{{
+    if (!hip_bind() || hip_runtime.{name} == resolve_{name})
+        return {missing};
+    return hip_runtime.{name}({args});
+}}
+'''
+
+WRAPPER = '''\
+{signature}
+{{
+    const uint64_t began = tsm_ticks();
+    const hipError_t returned = hip_runtime.{name}({args});
+    struct tsm_call call;
+{ok}
+    if (!tsm_call_begin(&call, TYPE_{name}))
+        return returned;
+    tsm_call_since(&call, began);
+    tsm_call_returned(&call, (int64_t)returned, returned != 0);
+{fields}
+    tsm_call_commit(&call);
+    return returned;
+}}
+'''
+
+SOURCE = HEAD + '''\
+#include "api/hip/hip_wrappers.h"
+
+#include "api/hip/hip_calls.h"
+#include "base/clock.h"
+
+/* ---- until the first call: resolvers -------------------------------------------------------- */
+
+{resolvers}
+struct hip_real hip_runtime = {{
+{initial}}};
+
+/* ---- wrappers ------------------------------------------------------------------------------- */
+
+{wrappers}
+/* ---- exports -------------------------------------------------------------------------------- */
+
+{doors}
+/* ---- what interposition looks up, sorted by name -------------------------------------------- */
+
+static const struct tsm_export rows[] = {{
+{rows}}};
+
+const struct tsm_exports hip_exports = {{rows, sizeof(rows) / sizeof(rows[0])}};
+'''
+
+# hipErrorSharedObjectInitFailed
+MISSING = '303'
+
+
+def signature(call, name):
+    return wrap(f'static hipError_t {name}({params_of(call)})', 8)
+
+
+def scalar(field, expression):
+    if field.use.type == 'f32':
+        return f'hip_float_bits({expression})'
+    if field.use.type == 'int':
+        return f'(uint64_t)(int64_t){expression}'
+    return f'(uint64_t)(uintptr_t)({expression})'
+
+
+def append(field):
+    pointer = field.value
+    if field.type == 'STRING':
+        text = f'ok && {pointer} ? *{pointer} : NULL' if field.use.indirect else \
+            f'ok ? {pointer} : NULL'
+        return f'tsm_call_string(&call, {text});'
+    if field.use.out:
+        return f'tsm_call_slot(&call, ok && {pointer} ? {scalar(field, "*" + pointer)} : 0);'
+    return f'tsm_call_slot(&call, {scalar(field, pointer)});'
+
+
+def wrapper(call, api):
+    fields = [append(field) for field in fields_of(call, api.structs) if field.value]
+    uses_ok = any(re.search(r'\bok\b', line) for line in fields)
+    text = WRAPPER.format(
+        name=call.name, args=args_of(call), signature=signature(call, doors.recorder(call.name)),
+        ok='    const bool ok = returned == 0;\n' if uses_ok else '', fields=statements(fields))
+    return re.sub(r'\n\n(?=    tsm_call_commit)', '\n', text)
+
+
+def resolver(call):
+    return RESOLVER.format(name=call.name, args=args_of(call), missing=MISSING,
+                           signature=signature(call, f'resolve_{call.name}'))
+
+
+def wrappers_c(api):
+    calls = sorted(api.calls, key=lambda call: call.name)
+    return SOURCE.format(
+        resolvers='\n'.join(map(resolver, calls)),
+        initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in calls),
+        wrappers='\n'.join(wrapper(call, api) for call in calls),
+        doors=doors.doors('hip', [call.name for call in calls]),
+        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&hip_runtime.{call.name}, '
+                     f'&hip_doors[{index}]}},\n' for index, call in enumerate(calls)))
+
+
+def prototypes_h(api):
+    return guarded('API_HIP_HIP_PROTOTYPES_H', '#include "api/hip/hip_types.h"\n\n' + ''.join(
+        wrap(f'hipError_t {call.name}({params_of(call)});') + '\n' for call in api.calls))
+
+
+def wrappers_h(api):
+    members = ''.join(wrap(f'    hipError_t (*{call.name})({params_of(call)});', 8) + '\n'
+                      for call in api.calls)
+    body = ('#include "api/hip/hip_prototypes.h"\n#include "api/hip/hip_source.h"\n\n'
+            '/* The library\'s own functions. Each is at first a resolver. */\n'
+            f'struct hip_real {{\n{members}}};\nextern struct hip_real hip_runtime;\n\n'
+            '/* Sorted by name. */\nextern const struct tsm_exports hip_exports;\n')
+    return guarded('API_HIP_HIP_WRAPPERS_H', body)

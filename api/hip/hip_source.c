@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/hip/hip_source.h"
+
+#include "api/hip/hip_calls.h"
+#include "api/hip/hip_tables.inc"
+#include "api/hip/hip_wrappers.h"
+#include "base/log.h"
+
+#include <stdatomic.h>
+
+static _Atomic(void *) library;
+
+static void bind_library(void *handle)
+{
+    tsm_exports_bind(&hip_exports, handle);
+    atomic_store(&library, handle);
+}
+
+/* Which sources there are before this one, depends on the build. */
+static unsigned own_index(void)
+{
+    unsigned index = 0;
+
+    while (tsm_sources[index] != &hip_source)
+        index++;
+    return index;
+}
+
+/* Nobody calls HIP but who has opened it, in whatever version: none is opened here. */
+bool hip_bind(void)
+{
+    void *handle =
+        tsm_real_library_loaded(own_index()) ? tsm_real_library(own_index(), NULL) : NULL;
+
+    if (handle && !atomic_load(&library))
+        bind_library(handle); /* another thread has opened it and is binding */
+    return handle != NULL;
+}
+
+/* What we do not know is no loss: the trace has the packets. */
+static bool owns_name(const char *name)
+{
+    return false;
+}
+
+/* The dispatch table; it begins with its size. That of the compiler ("hip_compiler") has what
+ * kernels' launches and registration are made of: no calls of the program's. */
+static bool take_tables(const char *name, void **tables, uint64_t count)
+{
+    uint64_t size, there;
+
+    if (strcmp(name, "hip") != 0)
+        return strcmp(name, "hip_compiler") == 0;
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(&size, tables[i], sizeof(size));
+        there = size > sizeof(size) ? (size - sizeof(size)) / sizeof(void *) : 0;
+        tsm_log(TSM_LOG_INFO, "%zu of %zu functions in HIP's table",
+                tsm_table_take(&hip_exports, &table_hip, (void **)tables[i] + 1, there),
+                (size_t)there);
+    }
+    return true;
+}
+
+static const char *const sonames[] = {"libamdhip64.so", NULL};
+
+const struct tsm_source hip_source = {
+    .description = &hip_description,
+    .sonames = sonames,
+    .exports = &hip_exports,
+    .owns_name = owns_name,
+    .bind = bind_library,
+    .tables = take_tables,
+};

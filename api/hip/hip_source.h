@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HIP source. A wrapper calls the real function first, outside of any call of ours: what it makes
+ * through HSA is recorded by that source. Then comes its own record, which began before those and ended
+ * after them, on the same thread: that is how a reader finds what belongs to it (analysis/nest.h).
+ *
+ * It runs inside the traced program: the rules of capture/capture.h hold.
+ */
+#ifndef API_HIP_HIP_SOURCE_H
+#define API_HIP_HIP_SOURCE_H
+
+#include "capture/capture.h"
+#include "interpose/interpose.h"
+
+#include "api/hip/hip_types.h"
+
+#include <string.h>
+
+extern const struct tsm_source hip_source;
+
+/* Find the real functions. False: this process has no libamdhip64. */
+bool hip_bind(void);
+
+static inline uint64_t hip_float_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What ROCr 5 loads because HSA_TOOLS_LIB names it: the tables that it gets go where ROCr 6 brings
+ * them by itself. A library of its own, because OnLoad is a name that programs have, too.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* libts_capture.so */
+extern int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
+                                     void **tables, uint64_t count);
+
+EXPORT bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
+                   const char *const *failed_tool_names);
+EXPORT void OnUnload(void);
+
+bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
+            const char *const *failed_tool_names)
+{
+    rocprofiler_set_api_table("hsa", runtime_version, 0, &table, 1);
+    return true;
+}
+
+void OnUnload(void)
+{
+    rocprofiler_set_api_table("hsa", 0, 0, 0, 0);
+}

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# AMD's own HIP (Debian: libamdhip64-5), as it is, on the software GPU's HSA, which says for it that it is
+# a gfx906: its copies are recorded with the calls that they come from, and replayed to the same bytes.
+. "$(dirname "$0")/../e2e/util.sh"
+[ -z "${TEST_SANITIZED:-}" ] || exit 77
+export TS_EMU_HSA_ISA=amdgcn-amd-amdhsa--gfx906
+export TEST_PROGRAMS=$TEST_HIP
+status=0
+plain hip_copies >out 2>err || status=$?
+[ $status != 77 ] || { echo 'no libamdhip64: scripts/deps test installs it'; exit 77; }
+grep -q right out || fail "not even without us: $(cat out err)"
+
+record t.sbt hip_copies >out 2>err || fail "recorded: $(cat out err)"
+grep -q right out || fail "recorded, it is wrong"
+tracesmith check t.sbt
+tsview t.sbt >view.txt
+[ "$(grep -c ' hipMemcpy(' view.txt)" = 4 ] || fail "not 4 copies: $(grep hipMemcpy view.txt)"
+[ "$(grep -c ' hipMemcpyAsync(' view.txt)" = 4 ] || fail "not 4 asynchronous copies"
+grep -q 'hsa_amd_memory_async_copy.* < hipMemcpy #' view.txt || fail "whose copy is it?"
+status 0 replay t.sbt
+grep -q 'checksums equal' out || fail "nothing was compared: $(cat out)"
