@@ -8,6 +8,9 @@
  *   - to later records of the same thread,
  *   - to all records of a thread that began later,
  *   - to streams that name memory in common with the one that was waited for.
+ *
+ * Signals (HSA): a command waits for all of some, and counts one down when it is complete. It may
+ * be sent before those that it waits for, so the pass is repeated as long as it finds new ones.
  */
 #include "tracesmith/analysis.h"
 
@@ -15,6 +18,7 @@
 #include <string.h>
 
 #include "analysis/stream_facts.h"
+#include "base/bytes.h"
 
 struct need_stream {
     uint64_t until;           /* needed before this seq */
@@ -30,6 +34,8 @@ struct search {
     uint64_t joined_until;   /* of those that join a default stream */
     uint64_t defaults_until; /* of default streams */
     struct sbt_map wanted;  /* events whose next signal (going backwards) is needed: id -> 0 or 1 */
+    struct sbt_map signals; /* that needed commands wait for */
+    bool has_new_signal;
     struct sbt_map threads; /* that have a needed record later */
     uint64_t joined_before; /* the latest begin of such a thread */
 };
@@ -88,6 +94,60 @@ static bool take_wanted(struct search *s, uint64_t id)
     return true;
 }
 
+static int want_signal(struct search *s, uint64_t id)
+{
+    if (!id || sbt_map_find(&s->signals, id))
+        return 0;
+    s->has_new_signal = true;
+    return set(&s->signals, id);
+}
+
+static bool is_signal(const struct sbt_field *field)
+{
+    return field->type == SBT_FIELD_HANDLE && !strcmp(field->detail, "signal");
+}
+
+/* Those of copies are a list of ids. */
+static int want_listed(struct search *s, const struct sbt_record *record, uint32_t slot)
+{
+    const uint8_t *bytes;
+    size_t size;
+    int error = 0;
+
+    if (!sbt_record_bytes(record, slot, &bytes, &size))
+        return 0;
+    for (size_t at = 0; at + 8 <= size && !error; at += 8)
+        error = want_signal(s, tsm_get_u64(bytes + at));
+    return error;
+}
+
+/* What the command waits for by itself: all its signals but the one that it completes. */
+static int want_signals(struct search *s, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count && !error; i++) {
+        const struct sbt_field *field = &schema->fields[i];
+
+        if (is_signal(field) && field->role != SBT_ROLE_OBJECT)
+            error = want_signal(s, record->slots[i]);
+        else if (field->type == SBT_FIELD_BYTES && !strcmp(field->name, "dep_signals"))
+            error = want_listed(s, record, i);
+    }
+    return error;
+}
+
+static bool completes_wanted(const struct search *s, const struct sbt_record *record,
+                             const struct sbt_schema *schema)
+{
+    int object = sbt_schema_role(schema, SBT_ROLE_OBJECT);
+
+    return object >= 0 && (uint32_t)object < record->slot_count &&
+           is_signal(&schema->fields[object]) &&
+           sbt_map_find((struct sbt_map *)&s->signals, record->slots[object]);
+}
+
 /* A command that is needed: what else is, then. */
 static int need_command(struct search *s, const struct sbt_record *record,
                         const struct sbt_schema *schema)
@@ -106,7 +166,7 @@ static int need_command(struct search *s, const struct sbt_record *record,
         raise(&s->defaults_until, record->seq);
     if (!error && schema->kind == SBT_KIND_WAIT && object)
         error = set(&s->wanted, object);
-    return error;
+    return error ? error : want_signals(s, record, schema);
 }
 
 /* The host waited for `stream` (SBT_STREAM_NONE: for all) in this record. */
@@ -132,7 +192,7 @@ static int visit_command(struct search *s, const struct sbt_record *record,
     bool verified = record->position && record->position <= stream->wanted_position;
     bool waited = (schema->flags & SBT_SCHEMA_BLOCKS) && sync_matters(s, record, record->stream);
     bool signals = (schema->kind == SBT_KIND_SIGNAL && take_wanted(s, object)) ||
-                   (record->flags & SBT_RECORD_ORDERED);
+                   (record->flags & SBT_RECORD_ORDERED) || completes_wanted(s, record, schema);
 
     if (verified || waited || signals || in_filter(s, record, record->stream))
         raise(&stream->until, record->seq + 1);
@@ -213,6 +273,17 @@ static int go_back(struct search *s, struct sbt_reader *reader)
     return error;
 }
 
+/* All but the signals: before a pass. */
+static void forget(struct search *s)
+{
+    memset(s->streams, 0, (s->facts.count + 1) * sizeof(*s->streams));
+    memset(s->group_needed, 0, (s->facts.count + 1) * sizeof(*s->group_needed));
+    s->all_until = s->joined_until = s->defaults_until = s->joined_before = 0;
+    sbt_map_finish(&s->wanted);
+    sbt_map_finish(&s->threads);
+    s->has_new_signal = false;
+}
+
 static int search(struct search *s, struct sbt_reader *reader)
 {
     int error = tsm_stream_facts_collect(&s->facts, reader);
@@ -223,7 +294,11 @@ static int search(struct search *s, struct sbt_reader *reader)
     s->group_needed = calloc(s->facts.count + 1, sizeof(*s->group_needed));
     if (!s->streams || !s->group_needed)
         return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", s->facts.count);
-    return go_back(s, reader);
+    do {
+        forget(s);
+        error = go_back(s, reader);
+    } while (!error && s->has_new_signal);
+    return error;
 }
 
 int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct sbt_filter *filter)
@@ -241,6 +316,7 @@ int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct 
             (struct tsm_need){until, s.facts.count, filter->seq_end ? filter->seq_end : UINT64_MAX};
     tsm_stream_facts_finish(&s.facts);
     sbt_map_finish(&s.wanted);
+    sbt_map_finish(&s.signals);
     sbt_map_finish(&s.threads);
     free(s.streams);
     free(s.group_needed);

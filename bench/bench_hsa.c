@@ -23,6 +23,17 @@ static hsa_queue_t queues[2]; /* the runtime's own, and a soft one */
 static uint64_t next_signal = 0x1000, write_index;
 static uint8_t arguments[ARGUMENT_SIZE];
 
+/* Asked before main(). */
+bool tsm_real_library_loaded(unsigned index)
+{
+    return false;
+}
+
+unsigned tsm_source_index(const struct tsm_source *source)
+{
+    return 1;
+}
+
 /* ---- runtimes that do nothing ------------------------------------------------------------------
  */
 

@@ -90,12 +90,16 @@ static const char *environment(const char *name)
     return getenv(name);
 }
 
-static bool stack_wanted(enum tsm_stack_mode mode, enum sbt_kind kind)
+/* HIP's calls stand for commands, which its own threads may send. */
+static bool stack_wanted(enum tsm_stack_mode mode, const struct sbt_schema *schema)
 {
+    enum sbt_kind kind = schema->kind;
+
     if (mode != TSM_STACKS_COMMANDS)
         return mode == TSM_STACKS_ALL;
     return kind == SBT_KIND_COMMAND || kind == SBT_KIND_CREATE || kind == SBT_KIND_DESTROY ||
-           kind == SBT_KIND_SIGNAL || kind == SBT_KIND_WAIT;
+           kind == SBT_KIND_SIGNAL || kind == SBT_KIND_WAIT ||
+           SBT_TYPE_API(schema->type) == SBT_API_HIP;
 }
 
 /* Is a record of this call needed to have the program's objects, even if its commands before are
@@ -149,11 +153,10 @@ static void learn_types(struct tsm_session *s, const struct tsm_source *source)
         if (SBT_TYPE_API(schema->type) >= TSM_TYPE_API_COUNT ||
             SBT_TYPE_CALL(schema->type) >= TSM_TYPE_CALL_COUNT)
             continue;
-        s->types[at] =
-            (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_NEW |
-                      (is_early(source, &api->calls[i]) ? TSM_TYPE_EARLY : 0) |
-                      (excluded ? TSM_TYPE_OFF : 0) |
-                      (stack_wanted(s->settings.stacks, schema->kind) ? TSM_TYPE_STACK : 0));
+        s->types[at] = (uint8_t)((schema->kind & TSM_TYPE_KIND) | TSM_TYPE_NEW |
+                                 (is_early(source, &api->calls[i]) ? TSM_TYPE_EARLY : 0) |
+                                 (excluded ? TSM_TYPE_OFF : 0) |
+                                 (stack_wanted(s->settings.stacks, schema) ? TSM_TYPE_STACK : 0));
     }
 }
 

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * glibc's backtrace() and not libunwind: it checks no addresses through a pipe that a program which
- * closes all its files would give another meaning.
+ * The compiler's unwinder and not libunwind: it checks no addresses through a pipe that a program
+ * which closes all its files would give another meaning.
+ *
+ * Programs launch from the same place again and again, and unwinding is most of what a launch costs
+ * its thread. So a thread remembers where on its stack the return addresses of its latest walks
+ * lay: while the innermost frame is where it was and these words are what they were, so is the
+ * stack.
  */
 #include "emu/emu_stack.h"
 
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -96,22 +101,106 @@ static uint32_t intern(void *const *frames, unsigned depth)
     return *slot;
 }
 
-uint32_t emu_stack_take(void)
-{
+/* A walk through the frames, innermost first; slots[i] holds the return address frames[i]. Of frame
+ * 0, which is the walker's caller, there is none. */
+struct walk {
+    unsigned depth;
+    bool is_interrupted; /* a frame was not called: a signal's. It has no slot */
     void *frames[OWN_DEPTH_MAX + EMU_STACK_DEPTH_MAX];
-    int saved = errno;
+    void *const *slots[OWN_DEPTH_MAX + EMU_STACK_DEPTH_MAX];
+};
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *user)
+{
+    struct walk *walk = user;
+    int interrupted = 0;
+    uintptr_t ip = _Unwind_GetIPInfo(context, &interrupted);
+
+    if (!ip || walk->depth == OWN_DEPTH_MAX + EMU_STACK_DEPTH_MAX)
+        return _URC_END_OF_STACK;
+    walk->is_interrupted |= interrupted != 0;
+    walk->frames[walk->depth] = (void *)ip;
+    walk->slots[walk->depth++] = (void *const *)_Unwind_GetCFA(context) - 1;
+    return _URC_NO_REASON;
+}
+
+#define KNOWN_COUNT 4
+#define KNOWN_DEPTH 32
+
+/* A walk that is remembered. depth 0: none. */
+struct known {
+    const void *top; /* the frame of emu_stack_take() */
+    uint32_t stack;
+    uint32_t depth;
+    void *frames[KNOWN_DEPTH];
+    void *const *slots[KNOWN_DEPTH];
+};
+static __thread struct known known[KNOWN_COUNT];
+
+static struct known *known_at(const void *top, const void *caller)
+{
+    return &known[((uintptr_t)top / 16 ^ (uintptr_t)caller) % KNOWN_COUNT];
+}
+
+/* The words further out are looked at only while those further in are right, so that none is read
+ * which is not on this stack. */
+static bool is_known(const struct known *k, const void *top)
+{
+    if (k->top != top || !k->depth)
+        return false;
+    for (uint32_t i = 0; i < k->depth; i++)
+        if (*k->slots[i] != k->frames[i])
+            return false;
+    return true;
+}
+
+/* Where a frame keeps its return address elsewhere the walk is not remembered. */
+static void remember(struct known *k, const void *top, const struct walk *walk, uint32_t stack)
+{
+    k->depth = 0;
+    if (walk->is_interrupted || walk->depth < 2 || walk->depth > KNOWN_DEPTH + 1)
+        return;
+    for (unsigned i = 1; i < walk->depth; i++) {
+        if (*walk->slots[i] != walk->frames[i])
+            return;
+        k->frames[i - 1] = walk->frames[i];
+        k->slots[i - 1] = walk->slots[i];
+    }
+    k->top = top;
+    k->stack = stack;
+    k->depth = walk->depth - 1;
+}
+
+static uint32_t intern_walk(const struct walk *walk)
+{
     unsigned first = 0;
+
+    while (first < walk->depth && is_own(walk->frames[first]))
+        first++;
+    unsigned kept = walk->depth - first;
+    kept = kept < EMU_STACK_DEPTH_MAX ? kept : EMU_STACK_DEPTH_MAX;
+    pthread_mutex_lock(&lock);
+    uint32_t stack = kept ? intern(walk->frames + first, kept) : 0;
+    pthread_mutex_unlock(&lock);
+    return stack;
+}
+
+__attribute__((noinline)) uint32_t emu_stack_take(void)
+{
+    const void *top = __builtin_frame_address(0);
+    struct walk walk;
+    int saved = errno;
 
     if (!emu_settings.has_stacks)
         return 0;
-    int depth = backtrace(frames, OWN_DEPTH_MAX + EMU_STACK_DEPTH_MAX);
-    while (first < (unsigned)depth && is_own(frames[first]))
-        first++;
-    unsigned kept = (unsigned)depth - first;
-    kept = kept < EMU_STACK_DEPTH_MAX ? kept : EMU_STACK_DEPTH_MAX;
-    pthread_mutex_lock(&lock);
-    uint32_t stack = kept ? intern(frames + first, kept) : 0;
-    pthread_mutex_unlock(&lock);
+    struct known *k = known_at(top, __builtin_return_address(0));
+    if (is_known(k, top))
+        return k->stack;
+    walk.depth = 0;
+    walk.is_interrupted = false;
+    _Unwind_Backtrace(step, &walk);
+    uint32_t stack = intern_walk(&walk);
+    remember(k, top, &walk, stack);
     errno = saved;
     return stack;
 }

@@ -204,6 +204,22 @@ void ptx_run_atomic(struct ptx_warp *w, const struct ptx_insn *i)
     }
 }
 
+/* multimem: memory of several devices behind one address. There is no such memory here, so whatever
+ * address a program has, it is none of these. PTX_MODE: enum ptx_access. */
+void ptx_run_multimem(struct ptx_warp *w, const struct ptx_insn *i)
+{
+    unsigned lane = (unsigned)__builtin_ctz(w->mask);
+    bool first = !w->run->faulted;
+    uint64_t address[PTX_LANES];
+
+    ptx_address_lanes(w, i, address);
+    ptx_stop_fault(w, i, lane, PTX_FAULT_ADDRESS, address[lane], ptx_type_size(i->type) * i->count);
+    if (!first)
+        return;
+    w->run->fault->access = (enum ptx_access)PTX_MODE(i);
+    w->run->fault->space = "global";
+}
+
 /* Each element by itself is atomic, as PTX says. extra: struct ptx_atomic_lists. */
 void ptx_run_atomic_vector(struct ptx_warp *w, const struct ptx_insn *i)
 {

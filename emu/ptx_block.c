@@ -7,6 +7,7 @@
 #include "emu/ptx_module.h"
 #include "emu/ptx_watching.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static void fill_launch(struct ptx_warp *w)
     fill32(w, PTX_SPECIAL_DYNAMIC_SMEM_SIZE, run->launch->dynamic_shared_size);
     fill32(w, PTX_SPECIAL_DYNAMIC_SHARED, run->shared_static);
     fill_reserved(w, run->shared_reserved, run->shared_size);
+    fill32(w, PTX_SPECIAL_ENVREG, 0);
     fill32(w, PTX_SPECIAL_ENVREG_1, (uint32_t)((uint64_t)(uintptr_t)run->workspace >> 32));
     fill32(w, PTX_SPECIAL_ENVREG_2, (uint32_t)(uintptr_t)run->workspace);
     for (unsigned l = 0; l < PTX_LANES; l++)
@@ -139,7 +141,7 @@ static struct ptx_warp *warp_new(struct ptx_run *run, struct ptx_block *block, u
 
     if (!w)
         return NULL;
-    memset(w, 0, sizeof(*w));
+    memset(w, 0, offsetof(struct ptx_warp, specials)); /* these are all filled below */
     w->run = run;
     w->block = block;
     w->index = index;

@@ -180,7 +180,55 @@ bool ptx_decode_store_async(struct ptx_parser *p)
     return true;
 }
 
+/* Vectors are of floats. */
+static bool is_multimem(enum ptx_access access, int op, ptx_type type, unsigned count)
+{
+    bool real = type == PTX_F32 || is_half(type);
+
+    if ((count > 1 && !real) || count * ptx_type_size(type) > 16)
+        return false;
+    if (access == PTX_ACCESS_STORE)
+        return op < 0 && (type <= PTX_B64 || real || type == PTX_F64);
+    if (op < PTX_ATOM_ADD || op > PTX_ATOM_XOR)
+        return false;
+    return (op == PTX_ATOM_ADD && type == PTX_S64) ||
+           ptx_is_atomic((enum ptx_atomic)op, type, true);
+}
+
+/* multimem.ld_reduce d, [a]; multimem.st [a], b; multimem.red [a], b */
+static bool decode_multimem(struct ptx_parser *p, const struct ptx_row *row)
+{
+    static const enum ptx_mod words[] = {MOD_ld_reduce, MOD_st, MOD_red, MOD_COUNT};
+    static const enum ptx_mod sums[] = {MOD_acc_f16, MOD_acc_f32, MOD_COUNT};
+    static const uint8_t accesses[] = {PTX_ACCESS_LOAD, PTX_ACCESS_STORE, PTX_ACCESS_ATOMIC};
+    int word = ptx_take_one(p, words);
+    struct ptx_address a;
+
+    ptx_take_order(p);
+    ptx_take_hints(p);
+    enum ptx_space space = ptx_take_space(p);
+    int op = take_operation(p);
+    ptx_take_one(p, sums);
+    unsigned count = ptx_take_vector(p);
+    ptx_type type = ptx_take_type(p);
+    if (word < 0 || type == PTX_TYPE_COUNT ||
+        (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_GENERIC) ||
+        !is_multimem((enum ptx_access)accesses[word], op, type, count))
+        return ptx_unsupported(p);
+    bool loads = word == 0;
+    if (!ptx_want_operands(p, 2, 2) || !ptx_parse_address(p, ptx_operand_at(p, loads), space, &a) ||
+        !parse_list(p, ptx_operand_at(p, !loads), type, count, loads))
+        return false;
+    struct ptx_insn *i = ptx_emit(p, ptx_run_multimem);
+    ptx_set_address(i, &a);
+    i->type = type;
+    i->count = (uint8_t)count;
+    i->flags = (uint32_t)accesses[word] << PTX_F_MODE_SHIFT;
+    return true;
+}
+
 const struct ptx_row ptx_rows_atomic[] = {
+    {"multimem", decode_multimem, 0, 0},
     {"atom", decode_atomic, 1, 0},
     {"red", decode_atomic, 0, 0},
     {0},

@@ -15,6 +15,7 @@ void ptx_run_load_param(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_local_address(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_cvta(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_isspacep(struct ptx_warp *w, const struct ptx_insn *i);
+void ptx_run_multimem(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_const_address(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_istypep(struct ptx_warp *w, const struct ptx_insn *i);
 void ptx_run_isspacep_const(struct ptx_warp *w, const struct ptx_insn *i);

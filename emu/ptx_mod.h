@@ -144,6 +144,10 @@
     X(complete_tx, "complete_tx")                                                                  \
     X(xorsign, "xorsign")                                                                          \
     X(oob, "oob")                                                                                  \
+    X(ld_reduce, "ld_reduce")                                                                      \
+    X(acc_f16, "acc::f16")                                                                         \
+    X(acc_f32, "acc::f32")                                                                         \
+    X(st, "st")                                                                                    \
     X(try_cancel, "try_cancel")                                                                    \
     X(query_cancel, "query_cancel")                                                                \
     X(is_canceled, "is_canceled")                                                                  \

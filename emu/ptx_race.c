@@ -39,6 +39,7 @@ struct ptx_race {
     uint32_t size;      /* bytes of a block's shared memory */
     uint32_t *clocks;   /* warps * warps: what each knows of each; its own component counts */
     uint32_t *epochs;   /* of each warp */
+    uint32_t *seen;     /* of its own component, what each warp's strong reads have found again */
     uint32_t *passed;   /* PTX_SYNC_SLOTS * warps, by address: what its strong writers knew */
     struct cell *cells; /* a byte each, block by block */
 };
@@ -54,9 +55,10 @@ static struct ptx_race *race_new(const struct ptx_cluster *cluster)
     r->size = cluster->blocks[0]->warps[0]->run->shared_size;
     r->clocks = calloc((size_t)warps * warps, sizeof(*r->clocks));
     r->epochs = calloc(warps, sizeof(*r->epochs));
+    r->seen = calloc(warps, sizeof(*r->seen));
     r->passed = calloc((size_t)PTX_SYNC_SLOTS * warps, sizeof(*r->passed));
     r->cells = calloc((size_t)cluster->count * r->size + 1, sizeof(*r->cells));
-    if (!r->clocks || !r->epochs || !r->passed || !r->cells) {
+    if (!r->clocks || !r->epochs || !r->seen || !r->passed || !r->cells) {
         ptx_race_destroy(r);
         return NULL;
     }
@@ -78,6 +80,7 @@ void ptx_race_destroy(struct ptx_race *race)
         return;
     free(race->clocks);
     free(race->epochs);
+    free(race->seen);
     free(race->passed);
     free(race->cells);
     free(race);
@@ -137,8 +140,11 @@ void ptx_race_strong(struct ptx_warp *w, uint64_t address, bool reads, bool writ
         return;
     uint32_t *passed = r->passed + address / 4 % PTX_SYNC_SLOTS * r->warps;
     uint32_t *clock = clock_of(r, number(w));
-    if (reads)
+    if (reads) {
+        uint32_t own = passed[number(w)];
         join(r, clock, passed);
+        r->seen[number(w)] = own > r->seen[number(w)] ? own : r->seen[number(w)];
+    }
     if (writes) {
         join(r, passed, clock);
         clock[number(w)]++;
@@ -155,7 +161,9 @@ static bool is_ordered(const struct ptx_race *r, const struct access *earlier,
         return true;
     if (from != to)
         return clock_of(r, to)[from] >= earlier->clock;
-    return earlier->epoch < now->epoch || (target < 70 && earlier->step != now->step);
+    /* Lanes of a warp may pass something on, too. */
+    return earlier->epoch < now->epoch || r->seen[from] >= earlier->clock ||
+           (target < 70 && earlier->step != now->step);
 }
 
 /* ---- equal values ---- */

@@ -45,6 +45,7 @@ static const struct need {
     {"mbarrier", 80, 70},
     {"mma", 70, 64},
     {"movmatrix", 75, 78},
+    {"multimem", 90, 81},
     {"nanosleep", 70, 63},
     {"popc", 20, 20},
     {"prefetch", 20, 20},

@@ -54,7 +54,7 @@ static void take(const struct tsm_export *row, void **slot, void *original, bool
 {
     struct tsm_door *door = row->door;
 
-    door->taken = 1;
+    door->taken = slot;
     __atomic_store_n(row->real, original, __ATOMIC_RELEASE);
     if (door->exported)
         __atomic_store_n(&door->target, door->exported, __ATOMIC_RELEASE);
@@ -77,9 +77,12 @@ static bool take_slot(const struct tsm_exports *exports, const char *names, void
     name[length] = '\0';
     rows[0] = tsm_export_find(exports, name);
     rows[1] = second ? tsm_export_find(exports, second + 1) : NULL;
-    for (unsigned i = 0; i < 2; i++)
-        if (rows[i] && rows[i]->door && rows[i]->door->recorder == original)
-            return true; /* it has been */
+    for (unsigned i = 0; i < 2; i++) {
+        const struct tsm_door *door = rows[i] ? rows[i]->door : NULL;
+
+        if (door && (door->recorder == original || (door->taken && door->taken != slot)))
+            return door->taken == slot; /* it has been, or another one's is */
+    }
     for (unsigned i = 2; i-- > 0;)
         if (rows[i] && rows[i]->door)
             take(rows[i], slot, original, i == 0 || !rows[0]);
@@ -106,7 +109,7 @@ void tsm_doors_close(const struct tsm_exports *exports)
             continue;
         __atomic_store_n(row->real, door->exported, __ATOMIC_RELEASE);
         __atomic_store_n(&door->target, door->recorder, __ATOMIC_RELEASE);
-        door->taken = 0;
+        door->taken = NULL;
     }
 }
 

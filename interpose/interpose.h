@@ -37,7 +37,7 @@ struct tsm_door {
     void *target;
     void *recorder;
     void *exported; /* the library's own export, once it is bound */
-    uint64_t taken; /* the recorder's `real` is what the table held */
+    void **taken; /* the table's place, when it is ours; the recorder's `real` is what it held */
 };
 
 /* One function that we export for an API's library. */
@@ -56,6 +56,11 @@ struct tsm_exports {
 
 /* NULL when there is none of this name. */
 const struct tsm_export *tsm_export_find(const struct tsm_exports *exports, const char *name);
+
+struct tsm_source;
+
+/* Its place in tsm_sources, which depends on the build. */
+unsigned tsm_source_index(const struct tsm_source *source);
 
 /* ---- the real library ---------------------------------------------------------------------- */
 
@@ -94,7 +99,8 @@ struct tsm_table {
 
 /* Put our recorders into the `there` functions at `functions`, as far as they are known. Returns how
  * many are ours now. Once or several times for the same table; by the thread that the library asks
- * us on. */
+ * us on. A second library of the kind, with a table of its own, keeps its functions: calls of one must
+ * not go to the other. */
 size_t tsm_table_take(const struct tsm_exports *exports, const struct tsm_table *table,
                       void **functions, size_t there);
 

@@ -4,6 +4,7 @@
  */
 #include "api/api.h"
 #include "capture/capture.h"
+#include "interpose/interpose.h"
 
 extern const struct tsm_source cuda_source; /* api/cuda/cuda_source.c */
 #ifdef TSM_VULKAN
@@ -28,6 +29,14 @@ const struct tsm_source *const tsm_sources[] = {
 #ifdef TSM_HSA
     &hsa_source,
 #endif
-    &hip_source,
-    NULL,
+    &hip_source,    NULL,
 };
+
+unsigned tsm_source_index(const struct tsm_source *source)
+{
+    unsigned index = 0;
+
+    while (tsm_sources[index] != source)
+        index++;
+    return index;
+}

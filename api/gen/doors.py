@@ -32,7 +32,7 @@ def recorder(name):
 def doors(api, names):
     return DOORS.format(
         api=api, size=DOOR_SIZE,
-        doors=''.join(f'    {{(void *){recorder(name)}, (void *){recorder(name)}, NULL, 0}},\n'
+        doors=''.join(f'    {{(void *){recorder(name)}, (void *){recorder(name)}, NULL, NULL}},\n'
                       for name in names),
         exports=''.join(EXPORT.format(api=api, name=name, offset=DOOR_SIZE * index)
                         for index, name in enumerate(names)))

@@ -16,21 +16,12 @@ static void bind_library(void *handle)
     atomic_store(&library, handle);
 }
 
-/* Which sources there are before this one, depends on the build. */
-static unsigned own_index(void)
-{
-    unsigned index = 0;
-
-    while (tsm_sources[index] != &hip_source)
-        index++;
-    return index;
-}
-
 /* Nobody calls HIP but who has opened it, in whatever version: none is opened here. */
 bool hip_bind(void)
 {
-    void *handle =
-        tsm_real_library_loaded(own_index()) ? tsm_real_library(own_index(), NULL) : NULL;
+    void *handle = tsm_real_library_loaded(tsm_source_index(&hip_source))
+                       ? tsm_real_library(tsm_source_index(&hip_source), NULL)
+                       : NULL;
 
     if (handle && !atomic_load(&library))
         bind_library(handle); /* another thread has opened it and is binding */

@@ -21,19 +21,9 @@ static void bind_library(void *handle)
     atomic_store(&library, handle);
 }
 
-/* Which sources there are before this one, depends on the build. */
-static unsigned own_index(void)
-{
-    unsigned index = 0;
-
-    while (tsm_sources[index] != &hsa_source)
-        index++;
-    return index;
-}
-
 bool hsa_is_loaded(void)
 {
-    return tsm_real_library_loaded(own_index());
+    return tsm_real_library_loaded(tsm_source_index(&hsa_source));
 }
 
 bool hsa_bind(void)
@@ -43,7 +33,7 @@ bool hsa_bind(void)
     /* One that is seen by its tables alone: another one must not be opened beside it. */
     if (hsa_has_tables && !atomic_load(&library) && !hsa_is_loaded())
         return false;
-    handle = tsm_real_library(own_index(), NULL);
+    handle = tsm_real_library(tsm_source_index(&hsa_source), NULL);
 
     if (handle && !atomic_load(&library))
         bind_library(handle); /* another thread has opened it and is binding */

@@ -77,6 +77,8 @@ static void take(uint32_t place, struct version *head)
     }
     taken = tsm_table_take(&hsa_exports, layout->table, (void **)(void *)(head + 1), there);
     tsm_log(TSM_LOG_INFO, "%zu of %zu functions in the runtime's table %u", taken, there, place);
+    if (!taken && there && place == CORE)
+        tsm_session_unmodelled("a second HSA runtime", true);
 }
 
 bool hsa_tables(const char *name, void **tables, uint64_t count)
@@ -165,9 +167,11 @@ hsa_status_t hook_hsa_system_get_major_extension_table(uint16_t extension, uint1
 /* Names are separated by spaces; ours comes first. */
 static void announce(void)
 {
-    const char *old = getenv(LIBRARY_VARIABLE);
+    const char *old = getenv(LIBRARY_VARIABLE), *capture = getenv("TS_CAPTURE");
     char path[PATH_MAX], text[2 * PATH_MAX];
 
+    if (capture && strcmp(capture, "0") == 0)
+        return;
     if ((old && strstr(old, TOOL_LIBRARY)) ||
         !tsm_own_file("shim/" TOOL_LIBRARY, path, sizeof(path)))
         return;

@@ -427,6 +427,47 @@ EMU_HSA_EXPORT hsa_status_t hsa_isa_from_name(const char *name, hsa_isa_t *isa)
     return HSA_STATUS_SUCCESS;
 }
 
+static bool give_of_isa(hsa_isa_info_t attribute, void *out)
+{
+    static const bool large[2] = {false, true}, base[2] = {true, false};
+    static const bool near[3] = {false, false, true};
+    static const uint16_t workgroup[3] = {1024, 1024, 1024};
+
+    switch ((int)attribute) {
+    case HSA_ISA_INFO_MACHINE_MODELS:
+        memcpy(out, large, sizeof(large));
+        break;
+    case HSA_ISA_INFO_PROFILES:
+        memcpy(out, base, sizeof(base));
+        break;
+    case HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES:
+    case HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES:
+        memcpy(out, near, sizeof(near));
+        break;
+    case HSA_ISA_INFO_FAST_F16_OPERATION:
+        EMU_HSA_GIVE(bool, false);
+        break;
+    case HSA_ISA_INFO_WORKGROUP_MAX_DIM:
+        memcpy(out, workgroup, sizeof(workgroup));
+        break;
+    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, 1024);
+        break;
+    case HSA_ISA_INFO_GRID_MAX_DIM:
+        EMU_HSA_GIVE(hsa_dim3_t, ((hsa_dim3_t){UINT32_MAX, UINT32_MAX, UINT32_MAX}));
+        break;
+    case HSA_ISA_INFO_GRID_MAX_SIZE:
+        EMU_HSA_GIVE(uint64_t, UINT32_MAX);
+        break;
+    case HSA_ISA_INFO_FBARRIER_MAX_SIZE:
+        EMU_HSA_GIVE(uint32_t, 32);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void *out)
 {
     if (isa.handle != (uint64_t)(uintptr_t)&own_isa)
@@ -440,11 +481,8 @@ EMU_HSA_EXPORT hsa_status_t hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t a
     case HSA_ISA_INFO_NAME:
         memcpy(out, emu_hsa_isa(), strlen(emu_hsa_isa()) + 1);
         break;
-    case HSA_ISA_INFO_WORKGROUP_MAX_SIZE:
-        EMU_HSA_GIVE(uint32_t, 1024);
-        break;
     default:
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+        return give_of_isa(attribute, out) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
     return HSA_STATUS_SUCCESS;
 }

@@ -27,7 +27,8 @@
  * of the shared object are the executable's variables. A kernel may use the C library; it should
  * not, because what it does there is no part of a trace.
  *
- * Code objects for other instruction sets (gfx906, ...) are not run: loading one fails.
+ * Code objects for other instruction sets (gfx906, ...) are not run: loading one fails, or, with
+ * TS_EMU_HSA_ISA, running its kernels.
  */
 #ifndef TRACESMITH_HSA_KERNEL_H
 #define TRACESMITH_HSA_KERNEL_H

@@ -5,6 +5,8 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -16,10 +18,20 @@ EXPORT bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_c
                    const char *const *failed_tool_names);
 EXPORT void OnUnload(void);
 
+static bool names(const char *variable, const char *library)
+{
+    const char *list = getenv(variable);
+
+    return list && strstr(list, library);
+}
+
+/* A child process inherits the variable that brings us; one from which LD_PRELOAD was taken is not
+ * meant to be recorded. */
 bool OnLoad(void *table, uint64_t runtime_version, uint64_t failed_tool_count,
             const char *const *failed_tool_names)
 {
-    rocprofiler_set_api_table("hsa", runtime_version, 0, &table, 1);
+    if (names("LD_PRELOAD", "libts_capture.so") || names("LD_AUDIT", "libts_audit.so"))
+        rocprofiler_set_api_table("hsa", runtime_version, 0, &table, 1);
     return true;
 }
 

@@ -43,6 +43,8 @@ clusters) # distributed shared memory, barriers of several blocks, bulk copies
     count=8
     try 9.0a -O3
     try 9.0a -G
+    TS_EMU_SCHEDULE=random:7 TS_EMU_CHECK=race,blocks plain run_checks checks.ptx >races.out 2>&1
+    if grep -q 'tracesmith emu' races.out; then fail "$(cat races.out)"; fi
     ;;
 cub) # CUB and Thrust
     count=9

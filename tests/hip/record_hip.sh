@@ -47,6 +47,11 @@ done
 grep 'hsa_init' view.txt | grep -q ' < ' && fail "hsa_init has a parent"
 tsview t.sbt --json | grep '"call":"aql_kernel_dispatch"' | grep -q '"parent":' || fail "JSON: no parent"
 
+TS_STACKS=commands app
+tsview --stacks t.sbt | grep -A2 ' hipModuleLaunchKernel(' | grep -q 'launch\|main' || fail "no stacks"
+mv t.sbt other.sbt
+app
+status 0 tsdiff other.sbt t.sbt
 status 0 replay t.sbt
 grep -q 'checksums equal' out || fail "nothing was compared"
 grep -q 'taint\|not modelled' out err && fail "HIP's calls are in the way: $(cat out err)"

@@ -16,6 +16,19 @@ for program in hsa_dispatch hsa_queues hsa_opened hsa_threads hsa_virtual; do
     rm -f t.sbt
 done
 
+# Stream by stream, with what each waits for: also what is sent after the packet that waits for it.
+same_output hsa_queues "$TEST_PROGRAMS/hsa_kernels.hsaco"
+streams=$(tsview t.sbt --json | sed -n 's/.*"stream":\([0-9]*\).*/\1/p' | sort -un)
+[ "$(echo "$streams" | wc -l)" -ge 4 ] || fail "streams: $streams"
+compared=0
+for stream in $streams; do
+    timeout 60 tsreplay --device emu --streams "$stream" t.sbt >out 2>err || [ $? = 2 ] ||
+        fail "--streams $stream: $(cat out err)"
+    ! grep -q 'checksums equal' out || compared=$((compared + 1))
+done
+[ "$compared" -ge 1 ] || fail "--streams: $compared streams compared"
+rm -f t.sbt
+
 # Copies alone: what no kernel computes cannot differ.
 same_output hsa_host
 tracesmith check t.sbt

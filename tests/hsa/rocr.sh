@@ -35,8 +35,8 @@ if [ -x /test/rocminfo ]; then
             /test/rocminfo > out 2> err
         ok $? "and recorded"
         cmp plain out; ok $? "with the same output, $(wc -l < out) lines"
-        $tracesmith check t.sbt && $tracesmith view t.sbt | grep -q 'hsa_isa_get_info_alt'
-        ok $? "and a sound trace"
+        $tracesmith check t.sbt && $tracesmith view t.sbt | grep -q ' hsa_agent_get_info('
+        ok $? "and a sound trace"; $tracesmith view --failed t.sbt | sed 's/^/# /'
         rm -f t.sbt
     done
 fi

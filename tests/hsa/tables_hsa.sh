@@ -28,6 +28,14 @@ on_tables() {
 on_tables hsa_images
 tsview t.sbt | grep -q ' hsa_ext_sampler_create(.*HSA_STATUS_ERROR' || fail "images go past: $(tsview t.sbt)"
 
+# A child from which the preload library was taken: the tool that it inherits does nothing.
+rm -f t.sbt
+tool=$(dirname "$TEST_CAPTURE")/shim/libts_hsa_tool.so
+[ -r "$tool" ] || fail "no $tool"
+HSA_TOOLS_LIB=$tool TEST_DOOR=tools LD_LIBRARY_PATH=$PWD TS_OUTPUT=t.sbt \
+    "$TEST_PROGRAMS/hsa_dispatch" "$kernels" >out 2>err || fail "tool alone: $(cat err)"
+[ ! -e t.sbt ] || fail "recorded without being asked"
+
 on_tables hsa_dispatch
 calls plain
 [ "$(wc -l <plain)" -gt 10 ] || fail "nothing recorded: $(cat plain)"

@@ -262,6 +262,12 @@ static void found(void *user, const struct ptx_finding *f)
     finding = *f;
 }
 
+/* Each of two lanes stores a word, something happens, and reads the other's. */
+#define ONE_WARP(between)                                                                          \
+    "setp.ne.u32 %p0, %r0, 0; @%p0 bra met; mbarrier.init.shared::cta.b64 [bar], 2;\n"             \
+    "met: bar.warp.sync 3; st.shared.u32 [%r4], %r0;\n" between                                    \
+    "xor.b32 %r10, %r4, 4; ld.shared.u32 %r20, [%r10];\n"
+
 /* Who writes a neighbour's memory before it has met it races; uninitialised bytes are the owner's.
  */
 static void test_checks(void)
@@ -270,25 +276,31 @@ static void test_checks(void)
         const char *code;
         enum ptx_check check;
         unsigned findings;
+        unsigned threads; /* a block */
     } cases[] = {
+        {ONE_WARP(
+             "arrive: mbarrier.arrive.shared::cta.b64 _, [bar];\n"
+             "wait: mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0; @!%p1 bra wait;\n"),
+         PTX_CHECK_RACE, 0, 2},
+        {ONE_WARP(""), PTX_CHECK_RACE, 4, 2},
         {"mapa.shared::cluster.u32 %r10, %r4, %r3; st.shared.u32 [%r4], %r1;\n" MEET
          "ld.shared::cluster.u32 %r20, [%r10];\n" MEET,
-         PTX_CHECK_RACE, 0},
+         PTX_CHECK_RACE, 0, 1},
         {"mapa.shared::cluster.u32 %r10, %r4, %r3; st.shared.u32 [%r4], %r1;\n"
          "barrier.sync 0; ld.shared::cluster.u32 %r20, [%r10];\n" MEET,
-         PTX_CHECK_RACE, 2},
+         PTX_CHECK_RACE, 2, 1},
         {"mapa.shared::cluster.u32 %r10, %r4, %r3; st.shared::cluster.u32 [%r10], %r1;\n" MEET
          "ld.shared.u32 %r20, [%r4];\n" MEET,
-         PTX_CHECK_UNINIT, 0},
+         PTX_CHECK_UNINIT, 0, 1},
         {"mapa.shared::cluster.u32 %r10, %r4, 1; st.shared::cluster.u32 [%r10], %r1;\n" MEET
          "ld.shared.u32 %r20, [%r4];\n" MEET,
-         PTX_CHECK_UNINIT, 1},
+         PTX_CHECK_UNINIT, 1, 1},
         {"st.global.u32 [%d2], %r1; " MEET "mad.wide.u32 %d3, %r3, 4, %d0; ld.global.u32 %r20, "
          "[%d3];\n" MEET,
-         PTX_CHECK_BLOCKS, 0},
+         PTX_CHECK_BLOCKS, 0, 1},
         {"st.global.u32 [%d2], %r1; mad.wide.u32 %d3, %r3, 4, %d0; ld.global.u32 %r20, "
          "[%d3];\n" MEET,
-         PTX_CHECK_BLOCKS, 2},
+         PTX_CHECK_BLOCKS, 2, 1},
     };
     uint32_t *out = dev_alloc(256);
 
@@ -297,12 +309,15 @@ static void test_checks(void)
         snprintf(text, sizeof(text), "%s%s%s", ENTRY(""), cases[k].code, END);
         struct ptx_module *m = dev_parse(text);
         struct ptx_watch watch = {.checks = cases[k].check, .found = found};
-        struct dev_launch l = {
-            .kernel = "k", .grid = 2, .block = 1, .cluster = {2, 1, 1}, .watch = &watch};
+        struct dev_launch l = {.kernel = "k",
+                               .grid = 2,
+                               .block = cases[k].threads,
+                               .cluster = {2, 1, 1},
+                               .watch = &watch};
         findings = 0;
         CHECK_EQ_INT(dev_run(m, &l, (uint64_t[]){PTR(out), 0}, 2), PTX_OK);
         CHECK_EQ_INT(findings, cases[k].findings);
-        if (findings && cases[k].check == PTX_CHECK_RACE)
+        if (findings && cases[k].check == PTX_CHECK_RACE && cases[k].threads == 1)
             CHECK(finding.other.block[0] != finding.place.block[0]);
         ptx_module_destroy(m);
     }

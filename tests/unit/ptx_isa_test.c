@@ -545,8 +545,33 @@ static void test_newest(void)
     dev_target = 90;
 }
 
+/* Modules that use memory of several devices load; here no address is of such memory. */
+static void test_multimem(void)
+{
+    struct ptx_module *m = dev_parse(HEAD ENTRY(
+        "k") "setp.eq.u32 %p1, %r0, 99; @!%p1 bra out;\n"
+             "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%d0];\n"
+             "multimem.ld_reduce.weak.global.add.acc::f32.v4.f16x2 {%r1,%r2,%r3,%r4}, [%d0];\n"
+             "multimem.st.relaxed.sys.global.u32 [%d0], %r1;\n"
+             "multimem.red.release.sys.global.min.s64 [%d0], %d1;\n"
+             "out: st.global.u32 [%d3], 7; setp.eq.u32 %p1, %r0, 32;\n"
+             "@%p1 multimem.red.relaxed.gpu.global.add.v2.f32 [%d0+8], {%f1, %f2}; ret; }");
+    uint32_t *b = dev_alloc(256);
+
+    CHECK_EQ_INT(DEV_RUN(m, "k", 1, 32, PTR(b), PTR(b)), PTX_OK);
+    CHECK_EQ_INT(b[31], 7);
+    CHECK(DEV_RUN(m, "k", 1, 64, PTR(b), PTR(b)) != PTX_OK);
+    CHECK_EQ_INT(dev_fault.kind, PTX_FAULT_ADDRESS);
+    CHECK(dev_fault.address == PTR(b) + 8);
+    CHECK_EQ_INT(dev_fault.access, PTX_ACCESS_ATOMIC);
+    ptx_module_destroy(m);
+    CHECK_EQ_INT(dev_try(HEAD ENTRY("k") "multimem.st.global.add.u32 [%d0], %r1; }"),
+                 PTX_UNSUPPORTED);
+}
+
 int main(void)
 {
+    test_multimem();
     test_mbarrier();
     test_cluster();
     test_alloca();
