@@ -35,6 +35,7 @@ struct tsm_worker {
     pthread_t thread;
     bool has_thread;
     uint64_t added;  /* main thread only */
+    uint64_t freed;  /* so many are known to be done; main thread only */
     uint64_t random; /* of crew->delay; the thread's own */
 
     pthread_mutex_t lock;
@@ -44,6 +45,7 @@ struct tsm_worker {
     uint64_t taken, queued;
     uint64_t allowed; /* to be taken; grows with queued unless permuted */
     uint64_t done;
+    uint64_t awaited; /* somebody may wait for so many to be done, and for no fewer; 0: nobody */
     bool stop;
     struct job *running;
     struct unfinished unfinished;
@@ -138,6 +140,16 @@ static void note_submitted(struct tsm_worker *w, const struct job *job)
 
 /* ---- the thread --------------------------------------------------------------------------- */
 
+/* The lock is held. Whoever waits is woken when it is there, not for each job before. */
+static bool is_done(struct tsm_worker *w, uint64_t count)
+{
+    if (w->done >= count)
+        return true;
+    if (!w->awaited || count < w->awaited)
+        w->awaited = count;
+    return false;
+}
+
 static void wait_for_place(const struct tsm_place *place)
 {
     struct tsm_worker *w = place->worker;
@@ -145,7 +157,7 @@ static void wait_for_place(const struct tsm_place *place)
     if (!w)
         return;
     pthread_mutex_lock(&w->lock);
-    while (w->done < place->count)
+    while (!is_done(w, place->count))
         pthread_cond_wait(&w->moved, &w->lock);
     pthread_mutex_unlock(&w->lock);
 }
@@ -179,7 +191,10 @@ static void end(struct tsm_worker *w, const struct job *job, int error)
     w->done++;
     if (!error && job->kind == TSM_JOB_WAIT)
         w->unfinished.count = 0;
-    pthread_cond_broadcast(&w->moved);
+    if (w->awaited && w->done >= w->awaited) {
+        w->awaited = 0; /* those who wait for more say so again */
+        pthread_cond_broadcast(&w->moved);
+    }
     pthread_mutex_unlock(&w->lock);
     atomic_fetch_add(&w->crew->progress, 1);
 }
@@ -300,6 +315,17 @@ int tsm_crew_error(struct tsm_crew *crew)
     return error;
 }
 
+/* What the host did is mostly done in less time than it takes to wake a thread: a few together.
+ * Whoever needs them has their place by tsm_worker_last(), or waits for room in the queue. */
+#define HOST_JOBS_TOGETHER 32u
+
+/* The lock is held. */
+static bool must_wake(const struct tsm_worker *w, const struct job *job,
+                      const struct tsm_place *place)
+{
+    return job->kind != TSM_JOB_HOST || place || w->queued - w->taken >= HOST_JOBS_TOGETHER;
+}
+
 int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_place *place)
 {
     struct job *job = copy_job(from);
@@ -307,11 +333,12 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
 
     if (!job)
         return tsm_fail(TSM_E_MEMORY, "no memory to queue a command");
-    if (w->added >= TSM_WORKER_QUEUE) {
+    if (w->added - w->freed >= TSM_WORKER_QUEUE) {
         /* Half of it: one at a time, both threads would wake for each job. */
         uint64_t kept = w->crew->permute ? TSM_WORKER_QUEUE - 1 : TSM_WORKER_QUEUE / 2;
         struct tsm_place room = {w, w->added - kept};
         error = tsm_crew_await(w->crew, &room);
+        w->freed = room.count;
     }
     if (error) {
         free(job);
@@ -321,7 +348,8 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
     w->queue[w->queued++ % TSM_WORKER_QUEUE] = job;
     if (!w->crew->permute) {
         w->allowed = w->queued;
-        pthread_cond_signal(&w->wake);
+        if (must_wake(w, job, place))
+            pthread_cond_signal(&w->wake);
     }
     pthread_mutex_unlock(&w->lock);
     w->added++;
@@ -330,9 +358,13 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
     return 0;
 }
 
-struct tsm_place tsm_worker_last(const struct tsm_worker *w)
+struct tsm_place tsm_worker_last(struct tsm_worker *w)
 {
-    return (struct tsm_place){(struct tsm_worker *)w, w->added};
+    pthread_mutex_lock(&w->lock);
+    if (w->taken < w->allowed)
+        pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    return (struct tsm_place){w, w->added};
 }
 
 bool tsm_place_reached(const struct tsm_place *place)
@@ -424,7 +456,7 @@ static bool wait_slice(const struct tsm_place *place)
     int error = 0;
 
     pthread_mutex_lock(&w->lock);
-    while (w->done < place->count && !error)
+    while (!is_done(w, place->count) && !error)
         error = pthread_cond_timedwait(&w->moved, &w->lock, &t);
     bool reached = w->done >= place->count;
     pthread_mutex_unlock(&w->lock);

@@ -78,7 +78,7 @@ struct tsm_job {
 int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *job, struct tsm_place *place);
 
 /* Everything that was queued so far. */
-struct tsm_place tsm_worker_last(const struct tsm_worker *w);
+struct tsm_place tsm_worker_last(struct tsm_worker *w);
 
 bool tsm_place_reached(const struct tsm_place *place);
 

@@ -24,6 +24,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_hold_finish(r);
     vkr_objects_finish(r);
     vkr_show_finish(r);
+    vkr_half_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
     vkr_share_finish(r);

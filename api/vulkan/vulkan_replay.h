@@ -198,6 +198,9 @@ int vkr_allocate_memory(struct vkr_call *c);
 int vkr_free_memory(struct vkr_call *c);
 int vkr_map_memory(struct vkr_call *c);
 int vkr_unmap_memory(struct vkr_call *c);
+/* The first `size` bytes of a blob, much of it by two threads. One caller at a time. */
+int vkr_read_blob(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uint64_t size);
+void vkr_half_finish(struct vkr *r);
 /* Bytes of the trace into memory. */
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
                      uint64_t offset);
@@ -506,6 +509,7 @@ struct vkr {
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */
     struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
+    struct vkr_half *half;      /* vulkan_replay_half.c; NULL: not yet needed */
 };
 
 #endif

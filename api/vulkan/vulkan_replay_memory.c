@@ -390,7 +390,7 @@ static int write_mapped(struct vkr *r, const struct vkr_memory *m, const struct 
     int error = 0;
 
     if (m->imported || (m->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT))
-        return sbt_reader_blob(r->reader, blob, 0, m->mapped + offset, size);
+        return vkr_read_blob(r, blob, m->mapped + offset, size);
     for (uint64_t at = 0; at < size && !error; at += sizeof(piece)) {
         size_t part = size - at < sizeof(piece) ? (size_t)(size - at) : sizeof(piece);
         error = sbt_reader_blob(r->reader, blob, at, piece, part);

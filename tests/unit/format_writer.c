@@ -91,6 +91,34 @@ static void test_pieces_are_stored_once(void)
     free(bytes);
 }
 
+/* Numbers of 16 bits whose low bytes are noise, and whose high ones are nearly all the same. Of an
+ * odd count of bytes. */
+static void test_halves_apart(void)
+{
+    enum { PIECES = 6, SIZE = (PIECES - 1) * SBT_PIECE_SIZE + 1 };
+    uint8_t *bytes = calloc(2, SIZE), reference[SBT_BLOB_ENCODED_SIZE(SIZE)];
+    struct sbt_writer *w = create("halves.sbt");
+    struct sbt_blob blob = {.size = SIZE, .piece_count = PIECES, .keys = reference + 8};
+    struct sbt_reader *r;
+    uint64_t random = 1;
+
+    for (size_t i = 0; i < SIZE; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        bytes[i] = i % 2 ? 0x3c : (uint8_t)(random >> 56);
+    }
+    CHECK_EQ_INT(sbt_writer_metadata(w, "a", "b"), 0);
+    CHECK_EQ_INT(sbt_writer_blob(w, bytes, SIZE, reference), 0);
+    CHECK_EQ_INT(sbt_writer_finish(w, NULL, SBT_END_FINISHED), 0);
+    CHECK(sbt_writer_size(w) < SIZE * 11 / 20); /* not apart: a byte of each value, and some bits */
+    sbt_writer_destroy(w);
+    r = sample_open(sample_path("halves.sbt"));
+    CHECK_EQ_INT(sbt_reader_blob(r, &blob, 0, bytes + SIZE, SIZE), 0);
+    CHECK_EQ_MEM(bytes + SIZE, bytes, SIZE);
+    sample_check_undamaged(r);
+    sbt_reader_destroy(r);
+    free(bytes);
+}
+
 static void test_totals(void)
 {
     const struct sbt_totals totals = {.lost_count = 5, .filtered_count = 6};
@@ -185,6 +213,7 @@ int main(void)
     test_order_of_calls();
     test_repetitions();
     test_pieces_are_stored_once();
+    test_halves_apart();
     test_totals();
     test_full_disk(0);
     test_full_disk(2);

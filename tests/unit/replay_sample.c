@@ -160,7 +160,7 @@ uint64_t sample_call(struct sample *s, enum sample_call call, uint32_t stream, u
 uint64_t sample_write(struct sample *s, uint32_t stream, uint64_t address, const void *bytes,
                       size_t size)
 {
-    uint8_t blob[SBT_BLOB_ENCODED_SIZE(SAMPLE_MEMORY)];
+    uint8_t blob[SBT_BLOB_ENCODED_MAX(SAMPLE_MEMORY)];
     uint64_t slots[] = {address, size, SBT_BLOB_ENCODED_SIZE(size)};
 
     must(sbt_writer_blob(s->w, bytes, size, blob));
@@ -181,8 +181,9 @@ uint64_t sample_add(struct sample *s, uint32_t stream, const char *function, uin
 uint64_t sample_readback(struct sample *s, uint32_t of_stream, uint64_t of_position,
                          const void *bytes, size_t size, bool key_only)
 {
-    uint8_t blob[SBT_BLOB_ENCODED_SIZE(SAMPLE_MEMORY)];
-    uint64_t slots[] = {of_stream, of_position, 0x7000, size, SBT_BLOB_ENCODED_SIZE(size)};
+    uint8_t blob[SBT_BLOB_ENCODED_MAX(SAMPLE_MEMORY)];
+    size_t encoded = key_only ? SBT_BLOB_KEYED_SIZE(size) : SBT_BLOB_ENCODED_SIZE(size);
+    uint64_t slots[] = {of_stream, of_position, 0x7000, size, encoded};
 
     if (key_only) {
         struct sbt_key key = tsm_hash_key(bytes, size);
@@ -192,7 +193,7 @@ uint64_t sample_readback(struct sample *s, uint32_t of_stream, uint64_t of_posit
         must(sbt_writer_blob(s->w, bytes, size, blob));
     }
     return put(s, SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK), SBT_STREAM_NONE, slots, 5, blob,
-               SBT_BLOB_ENCODED_SIZE(size));
+               encoded);
 }
 
 /* ---- the backend -------------------------------------------------------------------------- */

@@ -2,8 +2,9 @@
  *
  * What changing mapped memory costs the program: 64 MiB of it, a part of its pages changed before
  * each of 50 submits. Milliseconds for a submit and its wait; without and with libts_capture.so
- * preloaded, for the difference. Not a test. Arguments: every how many pages one is changed; how
- * many different contents there are, which come in turn (without: each is new).
+ * preloaded, for the difference. Arguments: every how many pages one is changed; how many different
+ * contents there are, which come in turn (without: each is new); how many submits there are; if
+ * there is a fourth, the device copies all of it to other memory each time.
  */
 #include "tests/vulkan/vk_small.h"
 
@@ -45,13 +46,40 @@ static uint8_t *make_source(void)
     return (uint8_t *)words;
 }
 
+static VkBuffer make_buffer(const struct small *s, VkDeviceMemory memory)
+{
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = SIZE,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBuffer buffer;
+
+    TRY(vkCreateBuffer(s->device, &info, NULL, &buffer));
+    TRY(vkBindBufferMemory(s->device, buffer, memory, 0));
+    return buffer;
+}
+
+/* What the device reads of it becomes its own result, in buffers[1]. */
+static void record_copy(const struct small *s, VkCommandBuffer commands, VkDeviceMemory memory,
+                        VkDeviceMemory *other, VkBuffer buffers[2])
+{
+    const VkBufferCopy all = {.size = SIZE};
+
+    map_memory(s, other);
+    buffers[0] = make_buffer(s, memory);
+    buffers[1] = make_buffer(s, *other);
+    vkCmdCopyBuffer(commands, buffers[0], buffers[1], 1, &all);
+}
+
 int main(int argc, char **argv)
 {
     uint32_t step = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
     uint32_t contents = argc > 2 ? (uint32_t)atoi(argv[2]) : SUBMITS;
+    int submits = argc > 3 ? atoi(argv[3]) : SUBMITS;
     uint8_t *source = make_source();
     struct small s;
-    VkDeviceMemory memory;
+    VkDeviceMemory memory, other = VK_NULL_HANDLE;
+    VkBuffer buffers[2] = {VK_NULL_HANDLE, VK_NULL_HANDLE};
     VkCommandBuffer commands;
     double begun;
     uint8_t *map;
@@ -60,15 +88,20 @@ int main(int argc, char **argv)
     map = map_memory(&s, &memory);
     commands = small_command_buffer(&s, s.pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     small_begin(commands);
+    if (argc > 4)
+        record_copy(&s, commands, memory, &other, buffers);
     TRY(vkEndCommandBuffer(commands));
     begun = now();
-    for (int i = 0; i < SUBMITS; i++) {
+    for (int i = 0; i < submits; i++) {
         for (uint32_t page = 0; page < SIZE / PAGE; page += step)
             memcpy(map + page * PAGE, source + page * PAGE + (uint32_t)i % contents * 64, PAGE);
         small_run(&s, commands);
     }
-    printf("%.2f ms\n", (now() - begun) / SUBMITS);
+    printf("%.2f ms\n", (now() - begun) / submits);
     free(source);
+    vkDestroyBuffer(s.device, buffers[0], NULL);
+    vkDestroyBuffer(s.device, buffers[1], NULL);
+    vkFreeMemory(s.device, other, NULL);
     vkFreeMemory(s.device, memory, NULL);
     small_finish(&s);
     return 0;
