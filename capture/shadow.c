@@ -37,6 +37,7 @@ struct tsm_shadow {
     struct side real, own;
     uint8_t *agreed;
     uint64_t size;
+    uint64_t name;     /* HOST_WRITE says so of its first byte */
     uint64_t *changed; /* a bit for each page that pull changed */
     uint64_t *owed;    /* ... and for each that is to be recorded as it was at first */
     bool any_changed, any_owed;
@@ -232,7 +233,7 @@ static void record_span(struct tsm_session *session, const struct tsm_shadow *s,
         tsm_session_unmodelled("a change of host memory could not be recorded", true);
         return;
     }
-    note.slots[0] = (uint64_t)(uintptr_t)s->own.memory + from;
+    note.slots[0] = s->name + from;
     note.slots[1] = size;
     note.slots[2] = SBT_BLOB_ENCODED_SIZE(size);
     note.slots[3] = SBT_STREAM_NONE;
@@ -282,14 +283,19 @@ static bool take_bit(uint64_t *bits, uint64_t page)
     return was;
 }
 
-/* Not when the shadow was made: the trace did not know of its address then. */
-static void record_owed(struct tsm_shadow *s)
+static void record_pages(struct tsm_shadow *s, uint64_t *bits)
 {
     for (uint64_t at = 0; at < s->size; at += PAGE)
-        if (take_bit(s->owed, at / PAGE))
+        if (take_bit(bits, at / PAGE))
             pushed(s, at, s->size - at < PAGE ? s->size : at + PAGE);
     if (s->from != s->to)
         record(s);
+}
+
+/* Not when the shadow was made: the trace did not know of its address then. */
+static void record_owed(struct tsm_shadow *s)
+{
+    record_pages(s, s->owed);
     s->any_owed = false;
 }
 
@@ -353,6 +359,35 @@ void tsm_shadow_changes(struct tsm_shadow *s,
     tsm_lock_give(&s->lock);
 }
 
+/* ---- shared memory -------------------------------------------------------------------------- */
+
+void tsm_shadow_share(struct tsm_shadow *s, uint64_t place)
+{
+    s->name = place;
+}
+
+void tsm_shadow_adopt(struct tsm_shadow *s)
+{
+    int saved_errno = errno;
+
+    tsm_lock_take(&s->lock);
+    if (s->any_owed)
+        record_owed(s);
+    if (s->any_changed)
+        record_pages(s, s->changed);
+    s->any_changed = false;
+    tsm_lock_give(&s->lock);
+    errno = saved_errno;
+}
+
+void tsm_shadow_unwatch(struct tsm_shadow *s)
+{
+    tsm_lock_take(&s->lock);
+    stop_watching(s, &s->real);
+    s->real.refused = true;
+    tsm_lock_give(&s->lock);
+}
+
 /* ---- lifetime ------------------------------------------------------------------------------- */
 
 static uint64_t bitmap_size(uint64_t size)
@@ -383,6 +418,7 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, b
     s->real = (struct side){.memory = real, .refused = !ordinary, .next_hold = HOLD_MIN};
     s->own = (struct side){.memory = tsm_memory_map(size), .next_hold = HOLD_MIN};
     s->size = size;
+    s->name = (uint64_t)(uintptr_t)s->own.memory;
     s->agreed = tsm_memory_map(size);
     s->changed = tsm_memory_map(bitmap_size(size));
     s->owed = tsm_memory_map(bitmap_size(size));

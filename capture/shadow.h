@@ -31,6 +31,15 @@ struct tsm_shadow;
 struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, bool fresh);
 void tsm_shadow_destroy(struct tsm_shadow *shadow);
 
+/* Memory that others share, and of which nobody has the shadow's address: the program works on the
+ * real memory, and whatever changes there is recorded at addresses from `place` on. Right after
+ * create, of memory that is not ordinary. */
+void tsm_shadow_share(struct tsm_shadow *shadow, uint64_t place);
+/* What pull has changed since the last time, or was there at first, is recorded as HOST_WRITE. */
+void tsm_shadow_adopt(struct tsm_shadow *shadow);
+/* The real memory may be written from now on in ways that the kernel does not tell us of. */
+void tsm_shadow_unwatch(struct tsm_shadow *shadow);
+
 /* Where the program's copy lies: at a page's begin. */
 void *tsm_shadow_address(const struct tsm_shadow *shadow);
 

@@ -75,6 +75,11 @@ struct tsm_backend {
      * for? Then its stream is waited for only where the program waited. Optional: no. */
     bool (*may_stay)(struct tsm_backend_state *state, const struct sbt_record *record);
 
+    /* As submit(), but of the command only what it waits for and signals: what it computes nobody
+     * wants. Optional: then all is submitted. */
+    int (*hollow)(struct tsm_backend_state *state, const struct sbt_record *record,
+                  const struct sbt_schema *schema);
+
     /* Wait until everything submitted to `stream` is complete; SBT_STREAM_NONE: the whole device.
      */
     int (*wait)(struct tsm_backend_state *state, uint32_t stream);
@@ -101,6 +106,10 @@ struct tsm_backend {
                    size_t *count);
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
+
+    /* Zero those of the bytes, read from `address`, that are others in each run by their nature: times
+     * that the device wrote. Are there any? Optional: none. */
+    bool (*mask)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes, uint64_t size);
 
     /* Hand over what a checkpoint at this moment would hold; everything has been waited for. Optional.
      * TSM_E_UNSUPPORTED: something cannot be saved. */

@@ -149,6 +149,7 @@ static void decide(struct tsm_replay *p)
 
     r->checksum_count = p->verify.comparison_count;
     r->difference_count = p->verify.difference_count;
+    r->timed_count = p->verify.timed_count;
     if (p->options.dry_run)
         answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
     else if (r->difference_count && r->translated_count)
@@ -449,6 +450,8 @@ static int find_need(struct tsm_replay *p)
     p->has_need = !error;
     if (p->has_need && p->backend->owns_sync)
         need_alike(p);
+    if (!error && p->backend->hollow && p->options.filter.streams)
+        error = tsm_connected_find(&p->connected, p->reader, &p->options.filter);
     return error;
 }
 
@@ -538,6 +541,7 @@ void tsm_replay_destroy(struct tsm_replay *p)
     tsm_plan_finish(&p->plan);
     if (p->has_need)
         tsm_need_finish(&p->need);
+    tsm_connected_finish(&p->connected);
     tsm_verify_finish(&p->verify);
     free(p->loop_ns);
     free((void *)p->options.filter.streams);

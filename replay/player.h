@@ -5,6 +5,7 @@
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
 
+#include "analysis/connected.h"
 #include "format/map.h"
 #include "replay/observe.h"
 #include "replay/order.h"
@@ -22,6 +23,7 @@ struct tsm_replay {
     struct tsm_plan plan;
     struct tsm_need need;
     bool has_need;
+    struct tsm_connected connected; /* with the streams that are wanted */
     uint64_t part_first; /* record with which the part begins that is looped over and timed */
     bool must_hold;      /* when it is reached, keep what is there */
     bool goes_back;      /* this run begins there, with what was kept */

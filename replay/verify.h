@@ -20,6 +20,7 @@ struct tsm_verify {
 
     uint64_t comparison_count;
     uint64_t difference_count;
+    uint64_t timed_count; /* ... that differ where times are */
     uint64_t unanswered_count; /* the backend had no bytes for a recorded readback */
     struct tsm_difference first;
     struct tsm_hasher_storage digest_storage;

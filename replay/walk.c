@@ -246,7 +246,10 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
         error = tsm_order_add(&p->order, tsm_worker_last(p->host));
     if (error)
         return error;
-    struct tsm_job job = {TSM_JOB_SUBMIT, record, schema, p->order.after, p->order.after_count};
+    bool is_hollow = tsm_connected_is_apart(&p->connected, record->seq);
+    struct tsm_job job = {is_hollow ? TSM_JOB_HOLLOW : TSM_JOB_SUBMIT, record, schema,
+                          p->order.after, p->order.after_count};
+    p->result.hollow_count += is_hollow;
     if (!p->first_submit_ns && record->seq >= p->part_first)
         p->first_submit_ns = tsm_monotonic_ns();
     error = tsm_worker_add(track->worker, &job, place);

@@ -96,6 +96,8 @@ static int carry_out(struct tsm_worker *w, struct job *job)
     switch (job->kind) {
     case TSM_JOB_SUBMIT:
         return backend->submit(state, &job->record, job->schema);
+    case TSM_JOB_HOLLOW:
+        return backend->hollow(state, &job->record, job->schema);
     case TSM_JOB_WAIT:
         return backend->wait(state, w->stream);
     case TSM_JOB_HOST:

@@ -32,6 +32,7 @@ struct tsm_place {
 
 enum tsm_job_kind {
     TSM_JOB_SUBMIT, /* backend->submit */
+    TSM_JOB_HOLLOW, /* backend->hollow */
     TSM_JOB_WAIT,   /* backend->wait */
     TSM_JOB_HOST,   /* backend->host */
     TSM_JOB_EARLY,  /* backend->early */

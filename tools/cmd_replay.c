@@ -263,6 +263,14 @@ static void print_result(const struct tsm_replay_result *r)
     else
         printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
                tsm_paint(TSM_PAINT_NONE));
+    if (r->hollow_count)
+        tsm_note("%" PRIu64
+                 " submit%s of other streams did nothing but wait and signal: the streams "
+                 "asked for have no memory in common with %s",
+                 r->hollow_count, plural(r->hollow_count), r->hollow_count == 1 ? "it" : "them");
+    if (r->timed_count)
+        tsm_note("%" PRIu64 " more comparison%s nothing: the memory holds timestamps of the GPU",
+                 r->timed_count, r->timed_count == 1 ? " says" : "s say");
     if (r->interrupted_count)
         tsm_note("%" PRIu64 " checkpoint%s not finished when it was recorded and not used",
                  r->interrupted_count, r->interrupted_count == 1 ? " was" : "s were");
@@ -299,6 +307,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_string(j, "why", r->why);
     tsm_json_put_string(j, "device", r->device);
     tsm_json_put_u64(j, "command_count", r->command_count);
+    tsm_json_put_u64(j, "hollow_count", r->hollow_count);
     tsm_json_put_u64(j, "skipped_count", r->skipped_count);
     tsm_json_put_u64(j, "checkpoint", r->checkpoint);
     tsm_json_put_u64(j, "checkpoint_seq", r->checkpoint_seq);
@@ -307,6 +316,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
+    tsm_json_put_u64(j, "timed_count", r->timed_count);
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
@@ -346,9 +356,11 @@ static int told(struct run *run, const struct tsm_replay_result *result)
 
 /* What several APIs gave, together: the worse verdict is the verdict. */
 static void add_result(struct tsm_replay_result *all, const struct tsm_replay_result *one,
-                       const char *api)
+                       const char *api, bool some_streams)
 {
-    bool empty = !one->command_count && !one->checksum_count;
+    /* Of an API whose streams nobody asked for there is nothing to tell. */
+    bool empty =
+        !one->checksum_count && !one->tainted_count && (some_streams || !one->command_count);
 
     if (!empty && (one->verdict == TSM_DIFFERENT ||
                    (one->verdict == TSM_CANNOT_TELL && all->verdict == TSM_SAME))) {
@@ -358,11 +370,13 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     tsm_format(all->device + strlen(all->device), sizeof(all->device) - strlen(all->device), "%s%s",
                *all->device ? "; " : "", one->device);
     all->command_count += one->command_count;
+    all->hollow_count += one->hollow_count;
     all->skipped_count += one->skipped_count;
     all->jumped_count += one->jumped_count;
     all->stream_count += one->stream_count;
     all->checksum_count += one->checksum_count;
     all->difference_count += one->difference_count;
+    all->timed_count += one->timed_count;
     all->unmodelled_count += one->unmodelled_count;
     all->tainted_count += one->tainted_count;
     all->translated_count += one->translated_count;
@@ -401,7 +415,11 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
         run->replay.backend = apis[i];
         error = replay_api(run, &one);
         if (!error)
-            add_result(result, &one, apis[i]);
+            add_result(result, &one, apis[i], run->replay.filter.streams != NULL);
+    }
+    if (!error && !result->checksum_count && result->verdict == TSM_SAME) {
+        result->verdict = TSM_CANNOT_TELL;
+        tsm_format(result->why, sizeof(result->why), "nothing to compare");
     }
     return error;
 }

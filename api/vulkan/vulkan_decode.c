@@ -10,7 +10,9 @@ static void decode_struct(struct vk_decoder *d, const struct vk_struct *type, vo
 
 void vk_decoder_init(struct vk_decoder *d, struct vk_arena *arena, const void *data, size_t size)
 {
-    *d = (struct vk_decoder){.in = tsm_view_init(data, size), .arena = arena};
+    *d = (struct vk_decoder){.arena = arena};
+    if (data)
+        d->in = tsm_view_init(data, size);
 }
 
 static void fail(struct vk_decoder *d)

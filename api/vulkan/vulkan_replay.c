@@ -27,6 +27,8 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_half_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
+    vkr_share_finish(r);
+    vkr_ranges_finish(&r->stamps);
     vkr_opaque_finish(r);
     vkr_addresses_finish(r);
     vkr_devices_finish(r);
@@ -135,6 +137,20 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
     return carry_out(&state->replay, record);
 }
 
+static int backend_hollow(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    struct vkr *r = &state->replay;
+    int error;
+
+    pthread_mutex_lock(&r->lock);
+    r->is_hollow = r->has_hollow = true;
+    error = vkr_carry_out(r, record);
+    r->is_hollow = false;
+    pthread_mutex_unlock(&r->lock);
+    return error;
+}
+
 static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return vkr_owns_sync(record);
@@ -170,6 +186,12 @@ static int backend_regions(struct tsm_backend_state *state, const struct tsm_reg
 static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
 {
     return vkr_read(&state->replay, address, out, size);
+}
+
+static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
+                         uint64_t size)
+{
+    return vkr_mask(&state->replay, address, bytes, size);
 }
 
 static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
@@ -252,12 +274,14 @@ const struct tsm_backend vulkan_backend = {
     .early = backend_early,
     .host_runs_behind = true,
     .submit = backend_submit,
+    .hollow = backend_hollow,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .mask = backend_mask,
     .save = backend_save,
     .repeats = backend_repeats,
     .hold = backend_hold,

@@ -163,6 +163,8 @@ struct vkr_memory {
     void *imported;              /* memory of ours that stands for the program's; not its own */
     uint64_t imported_address;   /* where that was; 0: it is placed, and not the program's */
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
+    bool is_shared; /* with other memory of the trace, which it was imported from */
+    int shared_fd;
 };
 
 /* The program's addresses [start, start + size) were memory from `offset` on. */
@@ -223,7 +225,7 @@ int vkr_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryProp
 VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMemory *memory,
                          uint8_t **mapped);
 
-/* From what other systems or processes memory is imported; NULL: from none. */
+/* From what other systems memory is imported; NULL: from none. */
 const char *vkr_import_foreign(const void *chain);
 /* If it is imported from the program, memory of ours takes its place in `info`, and is m's. */
 int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct vkr_memory *m);
@@ -242,6 +244,43 @@ int vkr_copy_in(struct vkr_memory *m, uint64_t offset, const void *data, uint64_
 int vkr_copy_fill(struct vkr_memory *m, uint8_t value);
 /* May copies reach it? Makes the alias. */
 void vkr_copy_prepare(struct vkr_memory *m);
+
+/* ---- through file descriptors (vulkan_replay_share.c) ---- */
+
+struct vkr_share {
+    struct sbt_map numbers; /* type << 32 | recorded descriptor -> place in the list, + 1 */
+    struct vkr_given {
+        uint64_t id; /* of the object */
+        uint32_t type;
+        int fd;       /* ours; -1: it was a sync file of what is signalled */
+        bool is_copy; /* a sync file: what the object had then */
+    } * list;
+    size_t count;
+    struct sbt_map planned; /* type << 32 | descriptor -> id */
+    struct sbt_map inside;  /* ids of semaphores that the trace imports again */
+};
+
+struct vkr_semaphore;
+int vkr_share_plan(struct vkr *r, struct vkr_call *c);
+/* Does the trace say from which object, 0: one outside, this one imports? */
+bool vkr_share_said(const struct vkr *r, uint32_t type, uint64_t id, uint64_t *from);
+int vkr_get_memory_fd(struct vkr_call *c);
+int vkr_get_semaphore_fd(struct vkr_call *c);
+int vkr_get_fence_fd(struct vkr_call *c);
+int vkr_import_semaphore_fd(struct vkr_call *c);
+int vkr_import_fence_fd(struct vkr_call *c);
+/* Memory that is imported: from a descriptor of ours, m->shared_fd, which is the driver's when it has
+ * made the memory; or, from outside, not at all. */
+void vkr_share_memory(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m);
+/* Before a submit waits for a semaphore, or signals it, to `value`; `s` may be NULL. */
+int vkr_share_before_wait(struct vkr_call *c, VkQueue queue, const struct vkr_semaphore *s,
+                          VkSemaphore semaphore, uint64_t value);
+int vkr_share_before_signal(struct vkr_call *c, VkQueue queue, const struct vkr_semaphore *s,
+                            VkSemaphore semaphore);
+/* Before the host waits for a fence, for a counter. */
+int vkr_share_before_fence(struct vkr_call *c, VkFence fence);
+int vkr_share_before_value(struct vkr_call *c, VkSemaphore semaphore, uint64_t value);
+void vkr_share_finish(struct vkr *r);
 
 /* ---- addresses that the driver chooses again (vulkan_replay_opaque.c) ---- */
 
@@ -319,6 +358,8 @@ struct vkr_stream {
 struct vkr_semaphore {
     bool is_timeline;
     bool is_signalled; /* a binary one */
+    bool is_outside;   /* others signal it, or wait for it */
+    uint32_t more;     /* objects that it belongs to, beside one */
     uint64_t value;   /* the highest that is signalled or under way */
     uint64_t awaited; /* the highest that a submit waits for */
 };
@@ -450,14 +491,19 @@ struct vkr {
     struct vkr_addresses addresses;
     struct vkr_opaque opaque;
     struct vkr_places places;
+    struct vkr_share share;
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
     struct vkr_held *held;  /* what vkr_back() goes back to */
     struct sbt_map repeated; /* vkr_repeats(): command buffer id -> how it was met */
     bool is_early;      /* before the checkpoint: commands are followed, and not sent */
+    bool is_hollow;     /* a submit without its command buffers */
+    bool has_hollow;    /* there was one: queries may never become available */
     bool must_restore;  /* the checkpoint has begun, and what was followed is not yet so */
     uint64_t validation_count; /* errors that the validation layer reported */
+    struct vkr_ranges stamps; /* places that hold times; merged */
+    bool has_stamps;          /* a command copies times into memory */
     uint32_t gate_count;  /* semaphores that submits wait for in vain until the host signals them */
     uint64_t next_window; /* raw handles of what stands for windows */
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */

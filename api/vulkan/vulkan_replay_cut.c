@@ -315,13 +315,15 @@ static uint64_t cut_buffer(const struct vkr_look *look)
     return look->primary ? look->primary : look->command_buffer;
 }
 
-uint64_t vkr_cut_seq(const struct vkr_call *c, uint64_t command_buffer)
+struct vkr_until vkr_cut_until(const struct vkr_call *c, uint64_t command_buffer)
 {
     const struct vkr_look *look = c->r->look;
 
     if (!vkr_cut_wanted(c) || command_buffer != cut_buffer(look))
-        return UINT64_MAX;
-    return look->primary ? look->execute_seq : look->wanted->dump_seq;
+        return (struct vkr_until){.seq = UINT64_MAX};
+    if (!look->primary)
+        return (struct vkr_until){.seq = look->wanted->dump_seq};
+    return (struct vkr_until){look->execute_seq, look->command_buffer, look->wanted->dump_seq};
 }
 
 /* In the batch that has it: nothing behind it, no signals. */

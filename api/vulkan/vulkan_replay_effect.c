@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a command buffer will change when it is submitted: layouts of images, events, queries. Noted
- * while it is recorded, in the order of its commands.
+ * What a command buffer will change when it is submitted: layouts of images, events, queries, and
+ * where it writes times. Noted while it is recorded, in the order of its commands.
  */
+#include "api/vulkan/vulkan_replay_look.h"
 #include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum effect_kind {
+    EFFECT_LAYOUT,
+    EFFECT_EVENT,
+    EFFECT_QUERY,
+    EFFECT_SPREAD,
+    EFFECT_EXECUTED, /* nothing more of `within`; noted where somebody may look there */
+};
+
 struct effect {
-    uint64_t seq;        /* of the command */
-    enum sbt_state kind; /* EVENT, QUERY or LAYOUT */
+    uint64_t seq;           /* of the command */
+    uint64_t within, inner; /* of a secondary command buffer: its id, the command there; or 0 */
+    enum effect_kind kind;
     uint32_t value;
-    struct vkr_part part; /* LAYOUT; of others `image` is the object, levels are queries */
+    union {
+        struct vkr_part
+            part; /* LAYOUT; of EVENT and QUERY `image` is the object, levels are queries */
+        struct vkr_spread spread;
+    };
 };
 
 /* VkCommandBuffer */
@@ -72,7 +86,7 @@ static int add_layout(struct vkr_call *c, uint64_t image, const VkImageSubresour
                       VkImageLayout from, VkImageLayout to)
 {
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkImage, image);
-    struct effect effect = {.kind = SBT_STATE_LAYOUT,
+    struct effect effect = {.kind = EFFECT_LAYOUT,
                             .value = (uint32_t)to,
                             .part = {o ? o->id : 0, range->aspectMask, range->baseMipLevel,
                                      range->levelCount, range->baseArrayLayer, range->layerCount}};
@@ -199,8 +213,7 @@ static int begin_pass(struct vkr_call *c, const VkRenderPassBeginInfo *info)
 
     for (uint32_t i = 0; finals && i < finals->count && !error; i++) {
         const struct vkr_part *part = attachment(c->r, info, i);
-        struct effect effect = {.kind = SBT_STATE_LAYOUT,
-                                .value = (uint32_t)finals->list[i].layout};
+        struct effect effect = {.kind = EFFECT_LAYOUT, .value = (uint32_t)finals->list[i].layout};
         if (!part)
             continue;
         effect.part = *part;
@@ -219,7 +232,7 @@ static int begin_pass(struct vkr_call *c, const VkRenderPassBeginInfo *info)
 static int add_event(struct vkr_call *c, VkEvent event, bool is_set)
 {
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(event));
-    struct effect effect = {.kind = SBT_STATE_EVENT, .value = is_set, .part.image = o ? o->id : 0};
+    struct effect effect = {.kind = EFFECT_EVENT, .value = is_set, .part.image = o ? o->id : 0};
 
     return o ? add(c, &effect) : 0;
 }
@@ -228,7 +241,7 @@ static int add_queries(struct vkr_call *c, VkQueryPool pool, uint32_t first, uin
                        enum vkr_query state)
 {
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkQueryPool, VKR_RAW(pool));
-    struct effect effect = {.kind = SBT_STATE_QUERY,
+    struct effect effect = {.kind = EFFECT_QUERY,
                             .value = state,
                             .part = {.image = o ? o->id : 0, .level = first, .level_count = count}};
 
@@ -244,8 +257,14 @@ static int execute(struct vkr_call *c)
         const struct vkr_object *o =
             vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(a->pCommandBuffers[i]));
         const struct effects *all = o && o != c->owner ? o->fact : NULL;
-        for (size_t j = 0; all && j < all->count && !error; j++)
-            error = add(c, &all->list[j]);
+        for (size_t j = 0; all && j < all->count && !error; j++) {
+            struct effect effect = all->list[j];
+            effect.within = o->id;
+            effect.inner = all->list[j].seq;
+            error = add(c, &effect);
+        }
+        if (o && c->r->look && !error)
+            error = add(c, &(struct effect){.kind = EFFECT_EXECUTED, .within = o->id});
     }
     return error;
 }
@@ -259,6 +278,51 @@ static void reset_pool(struct vkr_call *c)
     for (struct vkr_object *o = pool ? pool->next : NULL; o; o = o->next)
         if (o->parent == pool && o->type == VK_OBJECT_VkCommandBuffer)
             clear(o);
+}
+
+/* ---- times -------------------------------------------------------------------------------- */
+
+static int results(struct vkr_call *c)
+{
+    struct effect effect = {.kind = EFFECT_SPREAD};
+
+    return vkr_stamp_results(c->r, (const void *)c->args, &effect.spread) ? add(c, &effect) : 0;
+}
+
+static int add_copy(struct vkr_call *c, VkBuffer from, uint64_t from_offset, VkBuffer to,
+                    uint64_t to_offset, uint64_t size)
+{
+    const struct vkr_object *source = vkr_object_of(c->r, VK_OBJECT_VkBuffer, VKR_RAW(from));
+    const struct vkr_object *target = vkr_object_of(c->r, VK_OBJECT_VkBuffer, VKR_RAW(to));
+    struct effect effect = {.kind = EFFECT_SPREAD};
+
+    if (!source || !target)
+        return 0;
+    effect.spread = (struct vkr_spread){source->id, from_offset, target->id, to_offset, size};
+    return add(c, &effect);
+}
+
+/* Only where there are times that could be copied. */
+static int copies(struct vkr_call *c)
+{
+    const struct vk_args_vkCmdCopyBuffer *one = (const void *)c->args;
+    const struct vk_args_vkCmdCopyBuffer2 *two = (const void *)c->args;
+    int error = 0;
+
+    if (!c->r->has_stamps)
+        return 0;
+    if (c->record->type == TYPE_vkCmdCopyBuffer) {
+        for (uint32_t i = 0; i < one->regionCount && !error; i++)
+            error = add_copy(c, one->srcBuffer, one->pRegions[i].srcOffset, one->dstBuffer,
+                             one->pRegions[i].dstOffset, one->pRegions[i].size);
+        return error;
+    }
+    for (uint32_t i = 0; i < two->pCopyBufferInfo->regionCount && !error; i++) {
+        const VkBufferCopy2 *part = &two->pCopyBufferInfo->pRegions[i];
+        error = add_copy(c, two->pCopyBufferInfo->srcBuffer, part->srcOffset,
+                         two->pCopyBufferInfo->dstBuffer, part->dstOffset, part->size);
+    }
+    return error;
 }
 
 /* ---- dispatch ---------------------------------------------------------------------------- */
@@ -365,6 +429,12 @@ int vkr_effect(struct vkr_call *c)
         return query(c);
     case TYPE_vkCmdExecuteCommands:
         return execute(c);
+    case TYPE_vkCmdCopyQueryPoolResults:
+        return results(c);
+    case TYPE_vkCmdCopyBuffer:
+    case TYPE_vkCmdCopyBuffer2:
+    case TYPE_vkCmdCopyBuffer2KHR:
+        return copies(c);
     default:
         return 0;
     }
@@ -376,13 +446,15 @@ static void apply(struct vkr *r, const struct effect *e)
 {
     const struct vkr_object *o;
 
-    if (e->kind == SBT_STATE_LAYOUT) {
+    if (e->kind == EFFECT_SPREAD) {
+        vkr_stamp_apply(r, &e->spread);
+    } else if (e->kind == EFFECT_LAYOUT) {
         vkr_track_layout(r, &e->part, (VkImageLayout)e->value);
-    } else if (e->kind == SBT_STATE_EVENT) {
+    } else if (e->kind == EFFECT_EVENT) {
         o = vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image);
         if (o && o->fact)
             ((struct vkr_fact_flag *)o->fact)->is_set = e->value;
-    } else {
+    } else if (e->kind == EFFECT_QUERY) {
         o = vkr_object_find(r, VK_OBJECT_VkQueryPool, e->part.image);
         struct vkr_fact_queries *fact = o ? o->fact : NULL;
         for (uint32_t i = 0; fact && i < e->part.level_count && i + e->part.level < fact->count;
@@ -391,11 +463,18 @@ static void apply(struct vkr *r, const struct effect *e)
     }
 }
 
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, uint64_t last_seq)
+static bool is_behind(const struct effect *e, const struct vkr_until *until)
+{
+    if (e->seq != until->seq || e->within != until->within || !e->within)
+        return e->seq > until->seq;
+    return e->inner > until->inner || e->kind == EFFECT_EXECUTED;
+}
+
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until)
 {
     const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
     const struct effects *all = o ? o->fact : NULL;
 
-    for (size_t i = 0; all && i < all->count && all->list[i].seq <= last_seq; i++)
+    for (size_t i = 0; all && i < all->count && !is_behind(&all->list[i], until); i++)
         apply(r, &all->list[i]);
 }

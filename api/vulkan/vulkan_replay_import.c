@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory that is not the driver's: the program's own, for which memory of ours stands, and that of
- * others, which is refused. The program's memory outlives what imports it, may be imported twice at
+ * other systems, which is refused. The program's memory outlives what imports it, may be imported twice at
  * once, and what is in it is recorded only once: so all of its ranges are gathered before anything
  * runs, and each address has one place for the whole replay.
  */
@@ -17,8 +17,6 @@
 /* What another process or API has put there is not in the trace. */
 const char *vkr_import_foreign(const void *chain)
 {
-    if (vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR))
-        return "a file descriptor";
     if (vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_ZIRCON_HANDLE_INFO_FUCHSIA) ||
         vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR) ||
         vkr_chain_find(chain, VK_STRUCTURE_TYPE_IMPORT_ANDROID_HARDWARE_BUFFER_INFO_ANDROID))

@@ -52,9 +52,14 @@ int vkr_look(struct vkr *r, const struct sbt_record *record);
 
 /* Is this the submit that is to be cut off behind a command? */
 bool vkr_cut_wanted(const struct vkr_call *c);
-/* Of this command buffer of a submit, the number of the last command that is carried out; UINT64_MAX:
- * all of it is. */
-uint64_t vkr_cut_seq(const struct vkr_call *c, uint64_t command_buffer);
+/* The last command that is carried out of a command buffer: in `within`, a secondary one that it
+ * executes, that is `inner`. */
+struct vkr_until {
+    uint64_t seq; /* UINT64_MAX: all of it is */
+    uint64_t within, inner;
+};
+/* Of this command buffer of a submit; an id. */
+struct vkr_until vkr_cut_until(const struct vkr_call *c, uint64_t command_buffer);
 /* Carries it out up to that command, in a command buffer that is recorded anew; signals nothing,
  * because the replay ends there. (vulkan_replay_cut.c) */
 int vkr_cut_submit(struct vkr_call *c);

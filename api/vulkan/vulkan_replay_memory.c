@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK_STEP 4096u
 
@@ -198,9 +199,10 @@ void vkr_memories_finish(struct vkr *r)
 /* Where its buffers have to lie, if that can be had. */
 static void place(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
-    void *at = m->imported ? NULL
-                           : vkr_place_of(c->r, c->owner->device, c->record->slots[2],
-                                          info->allocationSize);
+    void *at =
+        m->imported || m->is_shared
+            ? NULL
+            : vkr_place_of(c->r, c->owner->device, c->record->slots[2], info->allocationSize);
     VkImportMemoryHostPointerInfoEXT *import = at ? vkr_call_take(c, sizeof(*import)) : NULL;
 
     if (!import)
@@ -230,9 +232,12 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
         error = vkr_import_host(c, info, m);
     if (error)
         return error;
-    if (m->imported || !vkr_opaque_memory(c, info))
+    vkr_share_memory(c, info, m);
+    if (m->imported || m->is_shared || !vkr_opaque_memory(c, info))
         place(c, info, m);
     result = d->dispatch.f.vkAllocateMemory(d->dispatch.device, info, NULL, &m->raw);
+    if (result < 0 && m->is_shared)
+        close(m->shared_fd);
     if (result < 0)
         return tsm_fail(TSM_E_DEVICE, "%llu bytes of memory type %u: %s",
                         (unsigned long long)info->allocationSize, info->memoryTypeIndex,
@@ -297,7 +302,7 @@ int vkr_allocate_memory(struct vkr_call *c)
     }
     m->place = VKR_PLACE | id << VKR_PLACE_ID_SHIFT;
     m->made_seq = c->record->seq;
-    error = vkr_memory_keep(c->r, m, true);
+    error = vkr_memory_keep(c->r, m, !m->is_shared);
     if (!error)
         error = vkr_call_made(c);
     o = error ? NULL : vkr_object_find(c->r, VK_OBJECT_VkDeviceMemory, id);
@@ -345,6 +350,11 @@ int vkr_unmap_memory(struct vkr_call *c)
  * around the mapping. */
 struct vkr_memory *vkr_memory_written(const struct vkr *r, uint64_t address, uint64_t *offset)
 {
+    if (address & VKR_PLACE) {
+        struct vkr_memory *m = vkr_memory_find(r, address);
+        *offset = address & VKR_PLACE_OFFSET;
+        return m && *offset < m->size ? m : NULL;
+    }
     for (int round = 0; round < 2; round++)
         for (size_t i = r->memories.mapping_count; i > 0; i--) {
             const struct vkr_mapping *p = &r->memories.mappings[i - 1];

@@ -105,6 +105,9 @@ static int note_call(struct vkr *r, struct vkr_call *c)
     case TYPE_vkGetDeviceMemoryOpaqueCaptureAddress:
     case TYPE_vkGetDeviceMemoryOpaqueCaptureAddressKHR:
         return vkr_opaque_plan(r, c);
+    case TYPE_vkGetSemaphoreFdKHR:
+    case TYPE_vkImportSemaphoreFdKHR:
+        return vkr_share_plan(r, c);
     default:
         return vkr_address_plan(r, c);
     }
@@ -125,7 +128,8 @@ static bool is_looked_at(uint32_t type)
            type == TYPE_vkBindBufferMemory || type == TYPE_vkBindBufferMemory2 ||
            type == TYPE_vkBindBufferMemory2KHR || type == TYPE_vkCreateBuffer ||
            type == TYPE_vkGetBufferDeviceAddress || type == TYPE_vkGetBufferDeviceAddressKHR ||
-           type == TYPE_vkGetBufferDeviceAddressEXT || is_opaque(type);
+           type == TYPE_vkGetBufferDeviceAddressEXT || type == TYPE_vkGetSemaphoreFdKHR ||
+           type == TYPE_vkImportSemaphoreFdKHR || is_opaque(type);
 }
 
 int vkr_need_plan(struct vkr *r, const struct sbt_record *record)

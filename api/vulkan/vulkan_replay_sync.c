@@ -31,6 +31,10 @@ static bool is_gate(const struct vkr_semaphore *s)
 
 void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *s)
 {
+    if (s->more) { /* another object's, too */
+        s->more--;
+        return;
+    }
     r->gate_count -= is_gate(s);
     free(s);
 }
@@ -164,24 +168,49 @@ static uint64_t signal_value_of(const VkTimelineSemaphoreSubmitInfo *values, uin
                   : 0;
 }
 
-static void note_submit_info(struct vkr *r, const VkSubmitInfo *info)
+/* A submit to `queue` waits for it. */
+static int meet_wait(struct vkr_call *c, VkQueue queue, VkSemaphore raw, uint64_t value)
+{
+    int error = vkr_share_before_wait(c, queue, find_semaphore(c->r, raw), raw, value);
+
+    if (!error)
+        note_wait(c->r, raw, value);
+    return error;
+}
+
+static int meet_signal(struct vkr_call *c, VkQueue queue, VkSemaphore raw, uint64_t value)
+{
+    int error = vkr_share_before_signal(c, queue, find_semaphore(c->r, raw), raw);
+
+    if (!error)
+        note_signal(c->r, raw, value);
+    return error;
+}
+
+static int meet_submit(struct vkr_call *c, VkQueue queue, const VkSubmitInfo *info)
 {
     const VkTimelineSemaphoreSubmitInfo *values =
         vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+    int error = 0;
 
-    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
-        note_wait(r, info->pWaitSemaphores[i], wait_value_of(values, i));
-    for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
-        note_signal(r, info->pSignalSemaphores[i], signal_value_of(values, i));
+    for (uint32_t i = 0; i < info->waitSemaphoreCount && !error; i++)
+        error = meet_wait(c, queue, info->pWaitSemaphores[i], wait_value_of(values, i));
+    for (uint32_t i = 0; i < info->signalSemaphoreCount && !error; i++)
+        error = meet_signal(c, queue, info->pSignalSemaphores[i], signal_value_of(values, i));
+    return error;
 }
 
-static void note_submit_info2(struct vkr *r, const VkSubmitInfo2 *info)
+static int meet_submit2(struct vkr_call *c, VkQueue queue, const VkSubmitInfo2 *info)
 {
-    for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
-        note_wait(r, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
-    for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
-        note_signal(r, info->pSignalSemaphoreInfos[i].semaphore,
-                    info->pSignalSemaphoreInfos[i].value);
+    const VkSemaphoreSubmitInfo *waits = info->pWaitSemaphoreInfos,
+                                *signals = info->pSignalSemaphoreInfos;
+    int error = 0;
+
+    for (uint32_t i = 0; i < info->waitSemaphoreInfoCount && !error; i++)
+        error = meet_wait(c, queue, waits[i].semaphore, waits[i].value);
+    for (uint32_t i = 0; i < info->signalSemaphoreInfoCount && !error; i++)
+        error = meet_signal(c, queue, signals[i].semaphore, signals[i].value);
+    return error;
 }
 
 void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
@@ -204,8 +233,10 @@ int vkr_submit(struct vkr_call *c)
     struct vk_args_vkQueueSubmit *a = (void *)c->args;
     int error = c->r->is_early ? 0 : note_submit(c, a->queue);
 
-    for (uint32_t i = 0; i < a->submitCount; i++)
-        note_submit_info(c->r, &a->pSubmits[i]);
+    for (uint32_t i = 0; i < a->submitCount && c->r->is_hollow; i++)
+        ((VkSubmitInfo *)(uintptr_t)a->pSubmits)[i].commandBufferCount = 0; /* our arena */
+    for (uint32_t i = 0; i < a->submitCount && !error; i++)
+        error = meet_submit(c, a->queue, &a->pSubmits[i]);
     vkr_track_submit(c, a->submitCount, a->pSubmits, a->fence);
     return error ? error : send(c);
 }
@@ -215,8 +246,10 @@ int vkr_submit2(struct vkr_call *c)
     struct vk_args_vkQueueSubmit2 *a = (void *)c->args;
     int error = c->r->is_early ? 0 : note_submit(c, a->queue);
 
-    for (uint32_t i = 0; i < a->submitCount; i++)
-        note_submit_info2(c->r, &a->pSubmits[i]);
+    for (uint32_t i = 0; i < a->submitCount && c->r->is_hollow; i++)
+        ((VkSubmitInfo2 *)(uintptr_t)a->pSubmits)[i].commandBufferInfoCount = 0; /* our arena */
+    for (uint32_t i = 0; i < a->submitCount && !error; i++)
+        error = meet_submit2(c, a->queue, &a->pSubmits[i]);
     vkr_track_submit2(c, a->submitCount, a->pSubmits, a->fence);
     return error ? error : send(c);
 }
@@ -240,14 +273,14 @@ int vkr_bind_sparse(struct vkr_call *c)
         c->r->is_early ? vkr_call_take(c, (a->bindInfoCount + 1) * sizeof(*early)) : NULL;
     int error = note_submit(c, a->queue);
 
-    for (uint32_t i = 0; i < a->bindInfoCount; i++) {
-        const VkBindSparseInfo *info = &a->pBindInfo[i];
-        const VkTimelineSemaphoreSubmitInfo *values =
-            vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
-        for (uint32_t j = 0; j < info->waitSemaphoreCount; j++)
-            note_wait(c->r, info->pWaitSemaphores[j], wait_value_of(values, j));
-        for (uint32_t j = 0; j < info->signalSemaphoreCount; j++)
-            note_signal(c->r, info->pSignalSemaphores[j], signal_value_of(values, j));
+    for (uint32_t i = 0; i < a->bindInfoCount && !error; i++) {
+        const VkBindSparseInfo *b = &a->pBindInfo[i];
+        VkSubmitInfo info = {.pNext = b->pNext,
+                             .waitSemaphoreCount = b->waitSemaphoreCount,
+                             .pWaitSemaphores = b->pWaitSemaphores,
+                             .signalSemaphoreCount = b->signalSemaphoreCount,
+                             .pSignalSemaphores = b->pSignalSemaphores};
+        error = meet_submit(c, a->queue, &info);
     }
     vkr_track_fence(c->r, a->fence, true);
     if (c->r->is_early && !early)
@@ -323,8 +356,12 @@ static int wait_fence(struct vkr_call *c)
 {
     const struct vk_args_vkGetFenceStatus *a = (const void *)c->args;
     const struct vk_device_dispatch *d = &c->owner->device->dispatch;
-    VkResult result = d->f.vkWaitForFences(d->device, 1, &a->fence, VK_TRUE, FOREVER);
+    int error = vkr_share_before_fence(c, a->fence);
+    VkResult result;
 
+    if (error)
+        return error;
+    result = d->f.vkWaitForFences(d->device, 1, &a->fence, VK_TRUE, FOREVER);
     return result >= 0 ? 0 : fail_wait(c->r, "vkWaitForFences", result);
 }
 
@@ -340,9 +377,58 @@ static int wait_value(struct vkr_call *c)
                                 .semaphoreCount = 1,
                                 .pSemaphores = &a->semaphore,
                                 .pValues = &value};
-    VkResult result = wait ? wait(d->device, &info, FOREVER) : VK_SUCCESS;
+    int error = vkr_share_before_value(c, a->semaphore, value);
+    VkResult result;
 
+    if (error)
+        return error;
+    result = wait ? wait(d->device, &info, FOREVER) : VK_SUCCESS;
     return result >= 0 ? 0 : fail_wait(c->r, "vkWaitSemaphores", result);
+}
+
+static int wait_fences(struct vkr_call *c)
+{
+    struct vk_args_vkWaitForFences *a = (void *)c->args;
+    int error = 0;
+
+    for (uint32_t i = 0; i < a->fenceCount && !error; i++)
+        error = vkr_share_before_fence(c, a->pFences[i]);
+    a->timeout = FOREVER;
+    return error ? error : vkr_call_driver(c);
+}
+
+static int wait_values(struct vkr_call *c)
+{
+    struct vk_args_vkWaitSemaphores *a = (void *)c->args;
+    int error = 0;
+
+    for (uint32_t i = 0; i < a->pWaitInfo->semaphoreCount && !error; i++)
+        error = vkr_share_before_value(c, a->pWaitInfo->pSemaphores[i], a->pWaitInfo->pValues[i]);
+    a->timeout = FOREVER;
+    return error ? error : vkr_call_driver(c);
+}
+
+/* Those of a submit that was hollow never come. */
+static bool will_come(const struct vkr *r, const struct vk_args_vkGetQueryPoolResults *a)
+{
+    const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkQueryPool, VKR_RAW(a->queryPool));
+    const struct vkr_fact_queries *fact = o ? o->fact : NULL;
+
+    for (uint32_t i = 0; fact && i < a->queryCount && (uint64_t)a->firstQuery + i < fact->count;
+         i++)
+        if (fact->states[a->firstQuery + i] != VKR_QUERY_AVAILABLE)
+            return false;
+    return fact != NULL;
+}
+
+static int wait_queries(struct vkr_call *c)
+{
+    struct vk_args_vkGetQueryPoolResults *a = (void *)c->args;
+
+    if (c->r->has_hollow && !will_come(c->r, a))
+        return 0;
+    a->flags |= VK_QUERY_RESULT_WAIT_BIT;
+    return vkr_call_driver(c);
 }
 
 int vkr_sync(struct vkr_call *c)
@@ -357,20 +443,11 @@ int vkr_sync(struct vkr_call *c)
     case TYPE_vkGetSemaphoreCounterValue:
     case TYPE_vkGetSemaphoreCounterValueKHR:
         return wait_value(c);
-    case TYPE_vkGetQueryPoolResults: {
-        struct vk_args_vkGetQueryPoolResults *a = (void *)c->args;
-        a->flags |= VK_QUERY_RESULT_WAIT_BIT;
-        return vkr_call_driver(c);
+    case TYPE_vkGetQueryPoolResults:
+        return wait_queries(c);
+    case TYPE_vkWaitForFences:
+        return wait_fences(c);
+    default:
+        return wait_values(c);
     }
-    case TYPE_vkWaitForFences: {
-        struct vk_args_vkWaitForFences *a = (void *)c->args;
-        a->timeout = FOREVER;
-        break;
-    }
-    default: {
-        struct vk_args_vkWaitSemaphores *a = (void *)c->args;
-        a->timeout = FOREVER;
-    }
-    }
-    return vkr_call_driver(c);
 }

@@ -24,7 +24,7 @@ static int make_flag(struct vkr *r, uint32_t type, uint64_t raw, bool is_set, bo
 
     if (!fact)
         return o ? no_memory() : 0;
-    *fact = (struct vkr_fact_flag){is_set, device_only};
+    *fact = (struct vkr_fact_flag){is_set, device_only, false};
     free(o->fact);
     o->fact = fact;
     return 0;
@@ -222,10 +222,10 @@ int vkr_end_label(struct vkr_call *c)
 static bool carry_out(struct vkr_call *c, VkCommandBuffer commands)
 {
     const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkCommandBuffer, VKR_RAW(commands));
-    uint64_t last_seq = o ? vkr_cut_seq(c, o->id) : UINT64_MAX;
+    struct vkr_until until = vkr_cut_until(c, o ? o->id : 0);
 
-    vkr_effect_apply(c->r, commands, last_seq);
-    return last_seq == UINT64_MAX;
+    vkr_effect_apply(c->r, commands, &until);
+    return until.seq == UINT64_MAX;
 }
 
 void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *submits,

@@ -22,6 +22,7 @@
 struct vkr_fact_flag {
     bool is_set;
     bool device_only; /* an event that the host may not touch */
+    bool is_outside;  /* a fence that others signal */
 };
 
 /* VkImage. Layouts by level and layer; a second plane of them for stencil. */
@@ -76,8 +77,23 @@ VkImageAspectFlags vkr_plane_aspects(VkImageAspectFlags aspects, uint32_t plane)
 
 /* A vkCmd*, or a command buffer that begins or is reset. */
 int vkr_effect(struct vkr_call *c);
-/* It was submitted; what comes behind the command with that number is not carried out. */
-void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, uint64_t last_seq);
+struct vkr_until;
+/* It was submitted; what comes behind that command is not carried out. */
+void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_until *until);
+
+/* ---- times in memory (vulkan_replay_stamp.c) ---- */
+
+/* Times are written to a part of a buffer, or (`from` is no 0) spread with a copy. Ids of buffers. */
+struct vkr_spread {
+    uint64_t from, from_offset, to, to_offset, size;
+};
+struct vk_args_vkCmdCopyQueryPoolResults;
+/* False: these are no times. */
+bool vkr_stamp_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
+                       struct vkr_spread *out);
+void vkr_stamp_apply(struct vkr *r, const struct vkr_spread *s);
+/* Zeroes the times in what was read from `address`; are there any? */
+bool vkr_mask(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size);
 
 /* ---- making it so (vulkan_replay_restore.c) ---- */
 

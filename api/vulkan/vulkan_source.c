@@ -15,6 +15,7 @@ static void forked(void)
     vk_memory_forget();
     vk_time_forget();
     vk_checkpoint_forget();
+    vk_share_forget();
 }
 
 static void opening(const char *path)

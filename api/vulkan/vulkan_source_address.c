@@ -8,7 +8,7 @@
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
-#include "api/vulkan/vulkan_source_layer.h"
+#include "api/vulkan/vulkan_source_memory.h"
 
 #include <vulkan/vk_layer.h>
 
@@ -187,6 +187,8 @@ void vk_memory_made(struct tsm_call *call, const void *args, int64_t result)
         .sType = VK_STRUCTURE_TYPE_DEVICE_MEMORY_OPAQUE_CAPTURE_ADDRESS_INFO};
     struct vk_args_vkGetDeviceMemoryOpaqueCaptureAddress asked = {a->device, &info};
 
+    if (result >= 0)
+        vk_memory_named(state, *a->pMemory);
     if (result < 0 || !state->opaque_addresses || !ask || !address_flags(a->pAllocateInfo))
         return;
     info.memory = *a->pMemory;

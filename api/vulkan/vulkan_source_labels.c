@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program says of itself (names of objects, labels of a queue), and what it says that we
- * cannot know: state that comes from outside of it.
+ * What the program says of itself: names of objects, labels of a queue.
  */
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
@@ -65,23 +64,4 @@ void vk_label_put(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkQueueInsertDebugUtilsLabelEXT *a = args;
 
     mark(a->queue, a->pLabelInfo, POINT);
-}
-
-/* ---- from outside --------------------------------------------------------------------------- */
-
-/* Semaphores and fences behind a descriptor: who signals them is not in this trace. */
-void vk_imported(struct tsm_call *call, const void *args, int64_t result)
-{
-    tsm_call_flag(call, SBT_RECORD_TAINTS);
-}
-
-/* Memory behind one: what others write there is not in this trace. */
-void vk_memory_wanted(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkAllocateMemory *a = args;
-    const VkBaseInStructure *s = a->pAllocateInfo->pNext;
-
-    for (; s; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR)
-            tsm_call_flag(call, SBT_RECORD_TAINTS);
 }

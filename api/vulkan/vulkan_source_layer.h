@@ -112,6 +112,11 @@ void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 void vk_order_forget(void);
 void vk_order_device_gone(struct vk_device_state *device);
 
+/* ---- file descriptors: vulkan_source_share.c ---- */
+
+/* In the child of a fork. */
+void vk_share_forget(void);
+
 /* ---- checkpoints: vulkan_source_checkpoint.c ---- */
 
 bool vk_checkpoint_quiet(uint64_t until_ns);

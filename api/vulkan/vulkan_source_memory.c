@@ -13,6 +13,7 @@
 #include "api/vulkan/vulkan_source_memory.h"
 
 #include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/vulkan_source_share.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "capture/lock.h"
@@ -36,6 +37,9 @@ struct memory {
     bool looked_into;                  /* mapped by us */
     bool filled;                       /* somebody else may have written there before */
     uint64_t allocated;                /* `sends` at that time */
+    bool exported, fd_import;          /* others may have it, too */
+    bool shared;                       /* ... and the program works on the driver's mapping */
+    struct vk_origin from;             /* fd_import: whose it is */
     struct memory *next;               /* in its bucket; of those that are free */
     struct memory *next_shadow;        /* in the list of those that have one */
     struct memory *next_import;
@@ -152,8 +156,7 @@ static void look_into(struct memory *m, VkDevice device, uint32_t type)
     }
     if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
         return;
-    if (!m->filled) /* what nobody has written is to be the same in replay */
-        memset(real, 0, m->size);
+    memset(real, 0, m->size); /* what nobody has written is to be the same in replay */
     m->looked_into = shadow_of(m, real) != NULL;
 }
 
@@ -162,11 +165,17 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
                                                VkDeviceMemory *out)
 {
     const struct vk_device_state *state = vk_state_of(device);
-    VkResult result = state->below.vkAllocateMemory(device, info, allocator, out);
     const VkImportMemoryHostPointerInfoEXT *import =
         in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+    const VkImportMemoryFdInfoKHR *behind =
+        in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+    struct vk_origin from = {0};
     struct memory *m;
+    VkResult result;
 
+    if (behind)
+        from = vk_origin_of(behind->fd, VK_OBJECT_VkDeviceMemory);
+    result = state->below.vkAllocateMemory(device, info, allocator, out);
     if (result < 0)
         return result;
     tsm_lock_take(&lock);
@@ -177,14 +186,16 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
                              .size = info->allocationSize,
                              .type = info->memoryTypeIndex};
         m->imported = import ? VK_RAW(import->pHostPointer) : 0;
-        m->filled = import || in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+        m->filled = import || behind;
+        m->fd_import = behind != NULL;
+        m->from = from;
         m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
         m->next = *bucket(*out);
         *bucket(*out) = m;
         if (import) /* the program's own memory, mapped for as long as it is imported */
             track_import(m);
     }
-    if (m && !import && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
+    if (m && !m->filled && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
         look_into(m, device, info->memoryTypeIndex);
     tsm_lock_give(&lock);
     return result;
@@ -253,6 +264,17 @@ void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory
     tsm_lock_give(&lock);
 }
 
+/* The lock is held. */
+static void push(struct memory *m)
+{
+    if (m->shared) {
+        tsm_shadow_pull(m->shadow);
+        tsm_shadow_adopt(m->shadow);
+    } else if (m->mapped) {
+        tsm_shadow_push(m->shadow);
+    }
+}
+
 /* ---- mapping -------------------------------------------------------------------------------- */
 
 static enum tsm_vk_memory_mode mode(void)
@@ -284,6 +306,68 @@ static void *shadow_of(struct memory *m, void *real)
     return tsm_shadow_address(m->shadow);
 }
 
+/* The lock is held. Others may write to the memory, and the program may look there at any time: it
+ * works on the driver's mapping, and the shadow only tells what has changed. `fresh`: what is there
+ * is not in the trace. */
+static bool share(struct memory *m, bool fresh)
+{
+    VkDevice device = m->device->dispatch.device;
+    void *real;
+
+    if (m->shadow || !tsm_session_settings()->enabled)
+        return m->shared;
+    if (m->type >= m->device->memory.memoryTypeCount ||
+        !(m->device->memory.memoryTypes[m->type].propertyFlags &
+          VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
+        m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
+        return false;
+    m->shadow = tsm_shadow_create(real, m->size, false, fresh);
+    if (!m->shadow) {
+        m->device->below.vkUnmapMemory(device, m->handle);
+        return false;
+    }
+    tsm_shadow_share(m->shadow,
+                     (uint64_t)1 << 63 | vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle)) << 40);
+    m->next_shadow = shadows;
+    shadows = m;
+    m->shared = m->looked_into = true;
+    return true;
+}
+
+void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory)
+{
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(device, memory);
+    if (m && m->fd_import) {
+        vk_origin_describe(VK_OBJECT_VkDeviceMemory,
+                           vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(memory)), m->from);
+        if (!m->from.id && !share(m, true))
+            tsm_session_unmodelled("memory of others that cannot be mapped: what is in it is not "
+                                   "known",
+                                   true);
+        else if (!m->from.id)
+            tsm_shadow_adopt(m->shadow);
+    }
+    tsm_lock_give(&lock);
+}
+
+void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory)
+{
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(device, memory);
+    if (m)
+        m->exported = true;
+    if (m && m->shadow) {
+        tsm_shadow_push(m->shadow);
+        tsm_shadow_unwatch(m->shadow);
+    }
+    tsm_lock_give(&lock);
+}
+
 static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
                            VkMemoryMapFlags flags, void **data)
 {
@@ -311,7 +395,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
 
     tsm_lock_take(&lock);
     m = find(state, memory);
-    if (wants_shadow(m)) {
+    if (m && (m->fd_import || (m->exported && !m->shadow)) &&
+        share(m, !m->filled && m->allocated == sends)) {
+        *data = (uint8_t *)(uintptr_t)tsm_shadow_real(m->shadow) + offset;
+        result = VK_SUCCESS;
+    } else if (wants_shadow(m)) {
         result = map_shadow(m, device, offset, flags, data);
     } else {
         result = state->below.vkMapMemory(device, memory, offset, size, flags, data);
@@ -334,7 +422,7 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     tsm_lock_take(&lock);
     m = find(state, memory);
     if (m && m->shadow)
-        tsm_shadow_push(m->shadow);
+        push(m);
     if (m && m->tracked) {
         tsm_hostmem_publish();
         tsm_hostmem_untrack(m->tracked);
@@ -377,8 +465,7 @@ void vk_memory_push(void)
 {
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow)
-        if (m->mapped)
-            tsm_shadow_push(m->shadow);
+        push(m);
     tsm_lock_give(&lock);
 }
 
@@ -450,7 +537,10 @@ void vk_memory_report(const struct vk_device_state *device, uint32_t stream, uin
         r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
         r.from = m->results ? m->results_from : 0;
         r.to = m->results ? m->results_to : m->size;
-        tsm_shadow_changes(m->shadow, report_change, &r);
+        if (m->shared && m->mapped) /* the program may have written it */
+            tsm_shadow_adopt(m->shadow);
+        else
+            tsm_shadow_changes(m->shadow, report_change, &r);
     }
     tsm_lock_give(&lock);
 }

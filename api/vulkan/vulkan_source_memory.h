@@ -13,6 +13,12 @@
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size);
 
+/* Memory that was imported through a descriptor has got its id: what others have put there is
+ * recorded. */
+void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory);
+/* It has a descriptor: others may share it. */
+void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory);
+
 /* What is behind this may make the device read memory, or write it. */
 void vk_memory_push(void);
 /* Work is about to be sent to the device. */

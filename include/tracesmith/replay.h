@@ -111,6 +111,7 @@ struct tsm_replay_result {
     enum tsm_verdict verdict;
     char why[256];              /* one sentence when verdict is not SAME */
     uint64_t command_count;     /* submitted */
+    uint64_t hollow_count;      /* ... of them without their work, which no wanted stream needs */
     uint64_t skipped_count;     /* left out: filtered, failed in the recording */
     uint32_t checkpoint;        /* number of the one that it ran from; 0 none: from the beginning */
     uint64_t checkpoint_seq;    /* of its last record */
@@ -119,6 +120,7 @@ struct tsm_replay_result {
     uint64_t stream_count;
     uint64_t checksum_count; /* comparisons made */
     uint64_t difference_count;
+    uint64_t timed_count; /* comparisons that say nothing: the memory holds times of the GPU's */
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */

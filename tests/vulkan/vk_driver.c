@@ -10,6 +10,7 @@
  *   same       equal samplers have the same handle, which is destroyed as often as it was made
  *   sparse     sparse buffers, bound as a whole
  *   rays       acceleration structures that nobody builds
+ *   fds        semaphores and fences behind file descriptors, in one process
  *   lost=N     the Nth submit, and all after it, lose the device
  */
 #include <dlfcn.h>
@@ -21,6 +22,8 @@
 #include <sys/mman.h>
 #include <vulkan/vk_icd.h>
 #include <vulkan/vulkan.h>
+
+#include "tests/vulkan/vk_driver_fds.h"
 
 #define EXPORT    __attribute__((visibility("default")))
 #define REAL_NAME "libvulkan_lvp.so"
@@ -140,16 +143,30 @@ static void VKAPI_CALL features2(VkPhysicalDevice d, VkPhysicalDeviceFeatures2 *
     show(out, VK_TRUE);
 }
 
+static const char *const ray_names[] = {VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME,
+                                        VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME};
+static const char *const fd_names[] = {VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
+                                       VK_KHR_EXTERNAL_FENCE_FD_EXTENSION_NAME};
+
+/* One of those that we stand in for. */
+static bool is_ours(const char *name)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        if ((asked("rays") && strcmp(name, ray_names[i]) == 0) ||
+            (asked("fds") && strcmp(name, fd_names[i]) == 0))
+            return true;
+    return false;
+}
+
 static VkResult VKAPI_CALL extensions(VkPhysicalDevice d, const char *layer, uint32_t *count,
                                       VkExtensionProperties *out)
 {
-    static const char *const more[] = {VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME,
-                                       VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME};
+    const char *const *more = asked("rays") ? ray_names : fd_names;
     uint32_t room = *count, had = 0;
     VkResult result;
 
     REAL(vkEnumerateDeviceExtensionProperties)(d, layer, &had, NULL);
-    if (!asked("rays"))
+    if (!asked("rays") && !asked("fds"))
         return REAL(vkEnumerateDeviceExtensionProperties)(d, layer, count, out);
     *count = had + 2;
     if (!out)
@@ -181,8 +198,7 @@ static VkResult VKAPI_CALL create_device(VkPhysicalDevice d, const VkDeviceCreat
     show(info->pNext, VK_FALSE);
     own.enabledExtensionCount = 0;
     for (uint32_t i = 0; i < info->enabledExtensionCount && i < 64; i++)
-        if (!asked("rays") || (!strstr(info->ppEnabledExtensionNames[i], "acceleration") &&
-                               !strstr(info->ppEnabledExtensionNames[i], "deferred_host")))
+        if (!is_ours(info->ppEnabledExtensionNames[i]))
             names[own.enabledExtensionCount++] = info->ppEnabledExtensionNames[i];
     own.ppEnabledExtensionNames = names;
     enabled.sparseBinding = VK_FALSE;
@@ -298,6 +314,38 @@ static bool is_lost(uint32_t more)
     return at && *at == '=' && count >= (uint32_t)atoi(at + 1);
 }
 
+#define SEMAPHORES_MAX 16u
+
+/* What stands for them, without those of other processes. */
+static uint32_t translate(VkSemaphore *out, const VkSemaphore *semaphores, uint32_t count)
+{
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < count && i < SEMAPHORES_MAX; i++)
+        if (fds_semaphore(semaphores[i]))
+            out[used++] = fds_semaphore(semaphores[i]);
+    return used;
+}
+
+static VkResult submit_translated(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
+                                  VkFence fence)
+{
+    VkResult result = VK_SUCCESS;
+
+    for (uint32_t i = 0; (i < count || i == 0) && result >= 0; i++) {
+        VkSubmitInfo info = count ? infos[i] : (VkSubmitInfo){0};
+        VkSemaphore waits[SEMAPHORES_MAX], signals[SEMAPHORES_MAX];
+        info.waitSemaphoreCount = translate(waits, info.pWaitSemaphores, info.waitSemaphoreCount);
+        info.signalSemaphoreCount =
+            translate(signals, info.pSignalSemaphores, info.signalSemaphoreCount);
+        info.pWaitSemaphores = waits;
+        info.pSignalSemaphores = signals;
+        result = REAL(vkQueueSubmit)(queue, count > 0, &info,
+                                     i + 1 >= count && fence ? fds_fence(fence) : VK_NULL_HANDLE);
+    }
+    return result;
+}
+
 static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
                                   VkFence fence)
 {
@@ -306,7 +354,8 @@ static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitI
     if (is_lost(1))
         return VK_ERROR_DEVICE_LOST;
     pthread_mutex_lock(&lock);
-    result = REAL(vkQueueSubmit)(real_queue(queue), count, infos, fence);
+    result = asked("fds") ? submit_translated(real_queue(queue), count, infos, fence)
+                          : REAL(vkQueueSubmit)(real_queue(queue), count, infos, fence);
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -452,6 +501,60 @@ static uint64_t VKAPI_CALL memory_opaque(VkDevice device,
     return p ? (uint64_t)(uintptr_t)p->at : 0;
 }
 
+/* ---- fences and semaphores ------------------------------------------------------------------ */
+
+/* Those of other processes are signalled. */
+static VkResult VKAPI_CALL wait_fences(VkDevice device, uint32_t count, const VkFence *fences,
+                                       VkBool32 all, uint64_t timeout)
+{
+    VkResult result = VK_SUCCESS;
+
+    for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++) {
+        VkFence fence = fds_fence(fences[i]);
+        if (fence)
+            result = REAL(vkWaitForFences)(device, 1, &fence, all, timeout);
+    }
+    return result;
+}
+
+static VkResult VKAPI_CALL fence_status(VkDevice device, VkFence fence)
+{
+    return fds_fence(fence) ? REAL(vkGetFenceStatus)(device, fds_fence(fence)) : VK_SUCCESS;
+}
+
+/* Without what the driver knows nothing of. */
+static VkResult VKAPI_CALL create_semaphore(VkDevice device, const VkSemaphoreCreateInfo *info,
+                                            const VkAllocationCallbacks *a, VkSemaphore *out)
+{
+    VkSemaphoreCreateInfo own = *info;
+
+    if (in_chain(own.pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO))
+        own.pNext = NULL;
+    return REAL(vkCreateSemaphore)(device, &own, a, out);
+}
+
+static VkResult VKAPI_CALL create_fence(VkDevice device, const VkFenceCreateInfo *info,
+                                        const VkAllocationCallbacks *a, VkFence *out)
+{
+    VkFenceCreateInfo own = *info;
+
+    own.pNext = NULL;
+    return REAL(vkCreateFence)(device, &own, a, out);
+}
+
+static void VKAPI_CALL destroy_semaphore(VkDevice device, VkSemaphore semaphore,
+                                         const VkAllocationCallbacks *a)
+{
+    fds_forget((uint64_t)(uintptr_t)semaphore);
+    REAL(vkDestroySemaphore)(device, semaphore, a);
+}
+
+static void VKAPI_CALL destroy_fence(VkDevice device, VkFence fence, const VkAllocationCallbacks *a)
+{
+    fds_forget((uint64_t)(uintptr_t)fence);
+    REAL(vkDestroyFence)(device, fence, a);
+}
+
 /* ---- samplers ------------------------------------------------------------------------------- */
 
 static struct shared {
@@ -552,6 +655,16 @@ static const struct {
     {"vkGetDeviceMemoryOpaqueCaptureAddressKHR", "addresses", memory_opaque},
     {"vkCreateSampler", NULL, create_sampler},
     {"vkDestroySampler", NULL, destroy_sampler},
+    {"vkWaitForFences", "fds", wait_fences},
+    {"vkGetFenceStatus", "fds", fence_status},
+    {"vkCreateSemaphore", "fds", create_semaphore},
+    {"vkCreateFence", "fds", create_fence},
+    {"vkDestroySemaphore", "fds", destroy_semaphore},
+    {"vkDestroyFence", "fds", destroy_fence},
+    {"vkGetSemaphoreFdKHR", "fds", fds_get_semaphore},
+    {"vkImportSemaphoreFdKHR", "fds", fds_import_semaphore},
+    {"vkGetFenceFdKHR", "fds", fds_get_fence},
+    {"vkImportFenceFdKHR", "fds", fds_import_fence},
     {"vkCreateAccelerationStructureKHR", "rays", create_structure},
     {"vkDestroyAccelerationStructureKHR", "rays", destroy_structure},
     {"vkCmdBuildAccelerationStructuresKHR", "rays", build},

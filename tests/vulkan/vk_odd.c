@@ -140,6 +140,55 @@ static void in_turn(void)
     small_finish(&s);
 }
 
+/* Two queues work on words of their own; each waits, now and then, for the other one all the same.
+ * A query of the second is asked for. */
+static void apart(void)
+{
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = 1};
+    VkCommandBuffer commands[2];
+    VkSemaphore semaphore;
+    VkQueue queues[2];
+    VkQueryPool pool;
+    uint64_t when, step = 0;
+    struct words w[2];
+    struct small s;
+
+    small_device = with_queues;
+    small_init(&s, 0);
+    semaphore = make_timeline(&s);
+    TRY(vkCreateQueryPool(s.device, &info, NULL, &pool));
+    for (uint32_t i = 0; i < 2; i++) {
+        vkGetDeviceQueue(s.device, i, 0, &queues[i]);
+        words_init(&s, &w[i]);
+        fill(&w[i], 25 + i);
+        commands[i] = primary(&s);
+        small_begin(commands[i]);
+        if (i) {
+            vkCmdResetQueryPool(commands[i], pool, 0, 1);
+            vkCmdWriteTimestamp(commands[i], VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, pool, 0);
+        }
+        small_dispatch(&s, commands[i], small_set(&s, w[i].buffer), 9 + i);
+        TRY(vkEndCommandBuffer(commands[i]));
+    }
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            send_step(queues[i], commands[i], semaphore, step++);
+            await(&s, semaphore, step);
+            say(i ? "second" : "first", &w[i]);
+        }
+        TRY(vkGetQueryPoolResults(s.device, pool, 0, 1, sizeof(when), &when, 8,
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+    }
+    TRY(vkDeviceWaitIdle(s.device));
+    vkDestroyQueryPool(s.device, pool, NULL);
+    vkDestroySemaphore(s.device, semaphore, NULL);
+    for (uint32_t i = 0; i < 2; i++)
+        words_finish(&s, &w[i]);
+    small_finish(&s);
+}
+
 /* ---- several devices ------------------------------------------------------------------------ */
 
 /* A device's work is under way when another one is waited for; it is never waited for itself but by
@@ -301,6 +350,49 @@ static void queries(void)
     printf("later %d\n", times[1] >= times[0]);
     say("queries", &w);
     vkDestroyQueryPool(s.device, pool, NULL);
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
+/* Times that the device writes into memory, where the program reads them, and copies of them. */
+static void times(void)
+{
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = 2};
+    VkBufferCopy copy = {.srcOffset = 8, .dstOffset = 128, .size = 8};
+    VkCommandBuffer commands;
+    struct words w, own;
+    VkQueryPool pool;
+    struct small s;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    words_init(&s, &own);
+    TRY(vkCreateQueryPool(s.device, &info, NULL, &pool));
+    commands = primary(&s);
+    fill(&own, 72);
+    small_begin(commands);
+    vkCmdResetQueryPool(commands, pool, 0, 2);
+    vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool, 0);
+    small_dispatch(&s, commands, small_set(&s, own.buffer), 3);
+    vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, 1);
+    vkCmdCopyQueryPoolResults(commands, pool, 0, 2, w.buffer, 64, 16,
+                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    vkCmdCopyBuffer(commands, w.buffer, w.buffer, 1,
+                    &(VkBufferCopy){.srcOffset = 64, .dstOffset = 1024, .size = 24});
+    TRY(vkEndCommandBuffer(commands));
+    small_run(&s, commands);
+    printf("later %d\n", memcmp(&w.map[16], &w.map[20], 8) <= 0 || w.map[16] != w.map[20]);
+    copy.srcOffset = 1024;
+    small_begin(commands);
+    vkCmdCopyBuffer(commands, w.buffer, own.buffer, 1, &copy);
+    TRY(vkEndCommandBuffer(commands));
+    small_run(&s, commands);
+    memset(&own.map[32], 0, 8);
+    say("times", &own);
+    vkDestroyQueryPool(s.device, pool, NULL);
+    words_finish(&s, &own);
     words_finish(&s, &w);
     small_finish(&s);
 }
@@ -517,10 +609,12 @@ static const struct {
     const char *name;
     void (*run)(void);
 } modes[] = {{"queues", in_turn},
+             {"apart", apart},
              {"devices", devices},
              {"same", same},
              {"order", order},
              {"queries", queries},
+             {"times", times},
              {"lost", lost},
              {"many", many},
              {"named", named},

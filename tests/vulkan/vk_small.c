@@ -18,6 +18,7 @@ static void leave_wild(void *pointer)
 const char *const *small_extensions;
 void (*small_device)(VkDeviceCreateInfo *info);
 const void *small_features;
+const void *small_memory;
 
 static VkInstance make_instance(void)
 {
@@ -149,7 +150,8 @@ void words_init(const struct small *s, struct words *w)
                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                     .pNext = small_memory};
     VkMemoryRequirements needs;
 
     TRY(vkCreateBuffer(s->device, &info, NULL, &w->buffer));

@@ -48,6 +48,8 @@ extern const char *const *small_extensions;
 extern void (*small_device)(VkDeviceCreateInfo *info);
 /* The pNext of the next device; NULL: none. */
 extern const void *small_features;
+/* The pNext of memory that words are made in; NULL: none. */
+extern const void *small_memory;
 
 /* `push`: descriptors are pushed, so the set layout is for that. */
 void small_init(struct small *s, int push);

@@ -162,6 +162,32 @@ static void draw_pictures(const struct small *s)
     }
 }
 
+/* A picture in a secondary command buffer, between two others. */
+static void draw_within(const struct small *s)
+{
+    VkCommandBuffer primary = small_command_buffer(s, s->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer parts[3];
+    VkDeviceMemory memory;
+    VkImage image = make_image(s, pictures[0].format, &memory);
+
+    for (uint32_t i = 0; i < 3; i++) {
+        parts[i] = small_command_buffer(s, s->pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY);
+        small_begin_secondary(parts[i]);
+        if (i == 1)
+            clear(parts[i], image, &pictures[0]);
+        if (i == 2)
+            to_layout(parts[i], image, VK_IMAGE_ASPECT_COLOR_BIT, VK_IMAGE_LAYOUT_GENERAL,
+                      VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+        TRY(vkEndCommandBuffer(parts[i]));
+    }
+    small_begin(primary);
+    vkCmdExecuteCommands(primary, 3, parts);
+    TRY(vkEndCommandBuffer(primary));
+    small_run(s, primary);
+    vkDestroyImage(s->device, image, NULL);
+    vkFreeMemory(s->device, memory, NULL);
+}
+
 /* The same by vkQueueSubmit2, in the second of two batches. */
 static void run2(const struct small *s, VkCommandBuffer commands)
 {
@@ -190,7 +216,7 @@ static void want_synchronization2(VkDeviceCreateInfo *info)
     info->ppEnabledExtensionNames = names;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const char *const extensions[] = {"VK_EXT_debug_utils"};
     struct small s;
@@ -211,6 +237,8 @@ int main(void)
     run2(&s, commands);
     printf("%08x\n", words_sum(&w));
     draw_pictures(&s);
+    if (argc > 1) /* "within" */
+        draw_within(&s);
     words_finish(&s, &w);
     small_finish(&s);
     return 0;

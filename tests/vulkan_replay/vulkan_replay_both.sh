@@ -24,6 +24,17 @@ record_vulkan t.sbt "$TEST_BUILD/vk_both" >record.out
 cmp plain.out record.out || fail "recording changed what the program computes"
 both 25 16 t.sbt # 17 of CUDA, 8 of Vulkan; each round has a result of both
 
+# One API's streams only: the other one has nothing to say.
+status 0 tsreplay --json --streams=0 t.sbt
+[ "$(field out checksum_count)" = 8 ] && [ "$(field out hollow_count)" = 8 ] || fail "$(cat out)"
+status 0 tsreplay --json --streams=1 t.sbt
+[ "$(field out checksum_count)" = 8 ] || fail "$(cat out)"
+status 2 tsreplay --streams=7 t.sbt
+
+# Each API's arms, named.
+status 0 tsreplay --check=2 t.sbt
+grep -q '^cuda: repeat' out && grep -q '^vulkan: poison' out || fail "not the arms of both: $(cat out)"
+
 status 0 tracesmith trim --range submits:10: -o part.sbt t.sbt
 status 0 tracesmith check part.sbt
 whole=$(tsview --range submits:10: t.sbt | grep -c 'checksum(\|readback(')

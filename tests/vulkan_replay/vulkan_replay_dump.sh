@@ -71,6 +71,19 @@ grep -q 'there is none' err || fail "$(cat err)"
 status 2 tsreplay --range=0:10 --dump-resources="$2:none" look.sbt
 grep -q 'was not replayed' err || fail "$(cat err)"
 status 2 tsreplay --check --dump-resources="$2:none" look.sbt
+# A secondary command buffer that is cut off between two barriers, and those of one that comes behind.
+record_vulkan within.sbt "$TEST_BUILD/vk_look" within >within.out
+mv look.sbt first.sbt
+mv within.sbt look.sbt
+first=$(seqs vkCmdClearColorImage | tail -2 | head -1) # of level 0
+dump "$first"
+[ "$(grep -o '"layout":"[A-Z_]*"' dump/resources.json | sort -u)" = '"layout":"VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL"' ] ||
+    fail "layouts at the cut: $(grep -o '"layout":"[^"]*"' dump/resources.json)"
+[ "$(pixel "$(basename dump/image-*-level0-layer0-color.png)" rgba 4)" = ff0000ff ] || fail "within: level 0"
+rm -rf valid
+status 0 tsreplay --validate --json --dump-resources="$first:valid" look.sbt
+[ "$(field out validation_count)" = 0 ] || fail "$(cat err)"
+mv first.sbt look.sbt
 # From a checkpoint, without what comes before it.
 TS_CHECKPOINT=1 record_vulkan points.sbt "$TEST_BUILD/vk_look" >points.out
 mv points.sbt look.sbt
@@ -85,5 +98,5 @@ rm -rf dump
 status 0 tsreplay --dump-resources="$2:dump" look.sbt
 words_are dump/buffer-1.bin 27 68
 # The driver is told nothing wrong by it.
-status 0 tsreplay --validate --json --dump-resources="$2:valid" look.sbt
+status 0 tsreplay --validate --json --dump-resources="$2:valid2" look.sbt
 [ "$(field out validation_count)" = 0 ] || fail "$(cat err)"
