@@ -7,7 +7,8 @@ for form in dat6 dat7 dat7z perf; do
     make $form > whole
     for size in 9 40 300 1000 2000 5000; do
         head -c $size whole > $form.$size
-        merge --quiet t.sbt $form.$size | head -1
+        merge --quiet t.sbt $form.$size > report
+        head -1 report
     done
 done
 head -c 600 /dev/zero | tr '\0' x > nonsense
@@ -19,4 +20,5 @@ merge t.sbt .
 merge nonsense t.sbt
 merge
 merge --above=fast t.sbt
-merge t.sbt | head -2
+merge t.sbt > report
+head -2 report
