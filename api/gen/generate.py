@@ -12,10 +12,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import declarations
-import description
+import outputs
 import replay_calls
 import schema
-import traits
 import wrappers
 
 OUTPUTS = {
@@ -33,16 +32,5 @@ OUTPUTS = {
     'cuda_coverage.inc': schema.coverage_inc,
 }
 
-
-def main():
-    api_path, enums_path, *outputs = map(pathlib.Path, sys.argv[1:])
-    try:
-        api = traits.read(api_path, enums_path)
-    except description.Problems as problems:
-        sys.exit(str(problems))
-    for path in outputs:
-        path.write_text(OUTPUTS[path.name](api), encoding='utf-8')
-
-
 if __name__ == '__main__':
-    main()
+    outputs.run(OUTPUTS)

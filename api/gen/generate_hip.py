@@ -11,11 +11,10 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import description
 import doors
 import hip_calls
+import outputs
 import schema
-import traits
 
 OUTPUTS = {
     'hip_prototypes.h': hip_calls.prototypes_h,
@@ -27,17 +26,5 @@ OUTPUTS = {
     'hip_wrappers.c': hip_calls.wrappers_c,
 }
 
-
-def main():
-    api_path, enums_path, tables_path, *outputs = map(pathlib.Path, sys.argv[1:])
-    try:
-        api = traits.read(api_path, enums_path)
-        api.tables = doors.read_tables(tables_path)
-    except description.Problems as problems:
-        sys.exit(str(problems))
-    for path in outputs:
-        path.write_text(OUTPUTS[path.name](api), encoding='utf-8')
-
-
 if __name__ == '__main__':
-    main()
+    outputs.run(OUTPUTS)

@@ -11,11 +11,10 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import description
 import doors
 import hsa_calls
+import outputs
 import schema
-import traits
 
 OUTPUTS = {
     'hsa_prototypes.h': hsa_calls.prototypes_h,
@@ -32,17 +31,5 @@ OUTPUTS = {
     'hsa_replay_calls.c': hsa_calls.replay_calls_c,
 }
 
-
-def main():
-    api_path, enums_path, tables_path, *outputs = map(pathlib.Path, sys.argv[1:])
-    try:
-        api = traits.read(api_path, enums_path)
-        api.tables = doors.read_tables(tables_path)
-    except description.Problems as problems:
-        sys.exit(str(problems))
-    for path in outputs:
-        path.write_text(OUTPUTS[path.name](api), encoding='utf-8')
-
-
 if __name__ == '__main__':
-    main()
+    outputs.run(OUTPUTS)

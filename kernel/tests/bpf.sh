@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The eBPF backend beside the module: the same jobs of the mock driver, in the same order, paired in
 # the same way; losses counted; filters and limits; drivers that come later; refusals.
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 cd /tmp
 for name in grtrace tsrecord tracesmith; do ln -s /test/tools/tracesmith $name; done
 PATH=$PATH:/tmp

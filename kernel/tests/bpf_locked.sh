@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A kernel that is locked down, as under Secure Boot: it refuses the module, eBPF records all the same;
 # a real ring, QEMU's virtio-gpu, whose driver comes while the session runs.
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 cd /tmp
 ln -s /test/tools/tracesmith grtrace
 PATH=$PATH:/tmp

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Programs on QEMU's virtio-gpu: Mesa's GL through virgl, and page flips. Recorded, shown, joined with the
 # ring's jobs, sent again. Runs in the host's file system; what the host looks at is left in /out.
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 cd /tmp
 for name in grtrace tsrecord tsview tsreplay; do ln -s /test/tools/tracesmith $name; done
 ln -s /test/tools/tracesmith tracesmith

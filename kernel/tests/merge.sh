@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # GPU jobs and what the CPUs did meanwhile, on one time line: by trace-cmd, ftrace's own files, and our
 # collector, beside the module's records of the mock driver's jobs.
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 cd /tmp
 for name in tsrecord tsview tracesmith; do ln -s /test/tools/tracesmith $name; done
 ln -s /test/trace-cmd trace-cmd

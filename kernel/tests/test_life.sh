@@ -3,12 +3,7 @@
 # Nothing that root does to the module's files, to CPUs or to drivers makes the kernel complain:
 # traffic runs beside it. Expects grtrace.ko and mockgpu.ko in $MODULES, and test_traffic here.
 folder=/sys/kernel/debug/grtrace
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 here=$(dirname "$0")
 MODULES=${MODULES:-/modules}
 

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # What user space makes of the module's records: grtrace, tsrecord --kernel, tsview --kernel.
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 cd /tmp
 for name in grtrace tsrecord tsview; do ln -s /test/tools/tracesmith $name; done
 PATH=$PATH:/tmp

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # A real ring: QEMU's virtio-gpu. Loading its driver while a session runs sends commands.
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 folder=/sys/kernel/debug/grtrace
 number() { sed -n "s/^$1 //p" $folder/$2; }
 echo level 3 > $folder/config

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # In a virtual machine whose kernel has AMD's driver: AMD's own HSA runtime with its CPU's agent. What
 # programs do there is recorded, and replayed there and on the software GPU to the same bytes.
-count=0
-failed=0
-ok() { # STATUS TEXT
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=1; fi
-}
+. "$(dirname "$0")/tap.sh"
 cd /tmp
 tracesmith=/test/tools/tracesmith
 [ -e /dev/kfd ] || { echo "no /dev/kfd: no driver for it"; exit 77; }

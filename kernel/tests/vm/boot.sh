@@ -23,6 +23,7 @@ trap 'rm -rf "$root"' EXIT
 mkdir -p "$root"/{bin,dev,proc,sys,modules,test,tmp,etc,lib64}
 cp "$kernel/busybox" "$root/bin/busybox"
 cp "$script" "$root/test/main.sh"
+cp "$(dirname "$(readlink -f "$0")")/../tap.sh" "$root/test/"
 cp "$(dirname "$(readlink -f "$0")")/init" "$root/init"
 
 add_module() {
