@@ -3,10 +3,14 @@
 
 #include "base/bytes.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum {
     RM_FREE = 0x29,
     RM_CONTROL = 0x2a,
     RM_ALLOC = 0x2b,
+    CHECK_VERSION = 210,
     XFER_CMD = 211, /* carries another one, whose argument is too large for an ioctl's number */
 };
 
@@ -45,7 +49,7 @@ static const struct {
     {206, "NV_ESC_ALLOC_OS_EVENT"},
     {207, "NV_ESC_FREE_OS_EVENT"},
     {209, "NV_ESC_STATUS_CODE"},
-    {210, "NV_ESC_CHECK_VERSION_STR"},
+    {CHECK_VERSION, "NV_ESC_CHECK_VERSION_STR"},
     {XFER_CMD, "NV_ESC_IOCTL_XFER_CMD"},
     {212, "NV_ESC_ATTACH_GPUS_TO_FD"},
     {213, "NV_ESC_QUERY_DEVICE_INTR"},
@@ -67,6 +71,69 @@ const char *tsm_nvidia_name(uint32_t request)
     return (request >> 8 & 0xff) == 'F' ? name_of(request & 0xff) : NULL;
 }
 
+/* ---- controls
+ * ----------------------------------------------------------------------------------------
+ */
+
+struct control {
+    uint32_t number;
+    uint16_t first, last; /* branch of the driver */
+    const char *name;
+};
+
+/* By number; names of one number from the oldest to the newest. */
+static const struct control controls[] = {
+#include "tools/nvidia_controls.inc"
+};
+
+static size_t first_of(uint32_t number)
+{
+    size_t low = 0, high = sizeof(controls) / sizeof(controls[0]);
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (controls[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const char *tsm_nvidia_control(uint32_t number, unsigned branch, bool *sure)
+{
+    size_t begin = first_of(number), end = begin;
+
+    while (end < sizeof(controls) / sizeof(controls[0]) && controls[end].number == number)
+        end++;
+    if (begin == end)
+        return NULL;
+    *sure = end - begin == 1 || branch;
+    while (branch && end - begin > 1 && controls[end - 1].first > branch)
+        end--;
+    return controls[end - 1].name;
+}
+
+/* u32 command, u32 reply, then the version as text of 64 bytes. */
+enum { VERSION_SIZE = 72, VERSION_TEXT = 8 };
+
+unsigned tsm_nvidia_branch(const struct tsm_nvidia_call *call)
+{
+    const uint8_t *from = call->in_size == VERSION_SIZE && call->in[VERSION_TEXT] ? call->in : NULL;
+    char text[VERSION_SIZE - VERSION_TEXT + 1] = "";
+
+    if (!from && call->out_size == VERSION_SIZE)
+        from = call->out;
+    if ((call->request & 0xffff) != ('F' << 8 | CHECK_VERSION) || !from)
+        return 0;
+    memcpy(text, from + VERSION_TEXT, VERSION_SIZE - VERSION_TEXT);
+    return (unsigned)strtoul(text, NULL, 10);
+}
+
+/* ---- arguments
+ * ----------------------------------------------------------------------------------------
+ */
+
 /* Members of 32 bits, and where the status comes out; the names end with NULL. */
 struct layout {
     uint8_t number;
@@ -77,6 +144,8 @@ struct layout {
         uint8_t offset;
     } members[6];
 };
+
+enum { COMMAND_MEMBER = 2 }; /* of RM_CONTROL */
 
 static const struct layout layouts[] = {
     {RM_FREE, 16, 12, {{"client", 0}, {"parent", 4}, {"object", 8}}},
@@ -114,24 +183,45 @@ static void put_carried(struct tsm_line *line, const uint8_t *in)
     put_hex(line, " ", "size", tsm_get_u32(in + 4));
 }
 
-bool tsm_nvidia_put(struct tsm_line *line, uint32_t request, const uint8_t *in, size_t in_size,
-                    const uint8_t *out, size_t out_size)
+static void put_control(struct tsm_line *line, uint32_t number, unsigned branch)
 {
-    uint32_t number = request & 0xff;
+    bool sure;
+    const char *name = tsm_nvidia_control(number, branch, &sure);
 
-    if (number == XFER_CMD && in_size == 16) {
-        put_carried(line, in);
+    if (!name)
+        return;
+    tsm_line_text(line, " (");
+    tsm_line_text(line, name);
+    tsm_line_text(line, sure ? ")" : "?)");
+}
+
+static void put_members(struct tsm_line *line, const struct layout *l, const uint8_t *in,
+                        unsigned branch)
+{
+    for (size_t k = 0; k < 6 && l->members[k].name; k++) {
+        uint32_t value = tsm_get_u32(in + l->members[k].offset);
+
+        put_hex(line, k ? " " : ", ", l->members[k].name, value);
+        if (l->number == RM_CONTROL && k == COMMAND_MEMBER)
+            put_control(line, value, branch);
+    }
+}
+
+bool tsm_nvidia_put(struct tsm_line *line, const struct tsm_nvidia_call *call, unsigned branch)
+{
+    uint32_t number = call->request & 0xff;
+
+    if (number == XFER_CMD && call->in_size == 16) {
+        put_carried(line, call->in);
         return true;
     }
     for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
         const struct layout *l = &layouts[i];
-        if (l->number != number || l->size != in_size)
+        if (l->number != number || l->size != call->in_size)
             continue;
-        for (size_t k = 0; k < 6 && l->members[k].name; k++)
-            put_hex(line, k ? " " : ", ", l->members[k].name,
-                    tsm_get_u32(in + l->members[k].offset));
-        if (out_size == in_size)
-            put_hex(line, " => ", "status", tsm_get_u32(out + l->status));
+        put_members(line, l, call->in, branch);
+        if (call->out_size == call->in_size)
+            put_hex(line, " => ", "status", tsm_get_u32(call->out + l->status));
         return true;
     }
     return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ioctls of NVIDIA's resource manager, by name. Their structs are recorded as raw bytes; what is at
- * the same place in all versions of the driver is shown.
+ * the same place in all versions of the driver is shown. Numbers of controls have had several names:
+ * tools/nvidia.controls says in which branches of the driver.
  */
 #ifndef TOOLS_IOCTL_NVIDIA_H
 #define TOOLS_IOCTL_NVIDIA_H
@@ -14,9 +15,21 @@
 /* NULL: none of theirs, or not known. */
 const char *tsm_nvidia_name(uint32_t request);
 
-/* ", client=0x1 ... => status=0x0" of what went in and came out. False: nothing is known of this
- * one. */
-bool tsm_nvidia_put(struct tsm_line *line, uint32_t request, const uint8_t *in, size_t in_size,
-                    const uint8_t *out, size_t out_size);
+/* What one of these ioctls took and gave. */
+struct tsm_nvidia_call {
+    uint32_t request;
+    const uint8_t *in, *out;
+    size_t in_size, out_size;
+};
+
+/* The branch of the driver (580 of "580.65.06") that the call asks for or tells; 0: another call. */
+unsigned tsm_nvidia_branch(const struct tsm_nvidia_call *call);
+
+/* The control's name in that branch. Branch 0, not known: the newest name. `sure`: the number has
+ * had no other name, or the branch decides. NULL: not in the table. */
+const char *tsm_nvidia_control(uint32_t number, unsigned branch, bool *sure);
+
+/* ", client=0x1 ... => status=0x0". False: nothing is known of this one. */
+bool tsm_nvidia_put(struct tsm_line *line, const struct tsm_nvidia_call *call, unsigned branch);
 
 #endif

@@ -66,9 +66,27 @@ static bool add_file(struct tsm_ioctls *all, struct sbt_reader *reader,
     return true;
 }
 
+static bool get_nvidia(struct tsm_nvidia_call *call, const struct sbt_record *record)
+{
+    call->request = (uint32_t)slot(record, DRM_SLOT_REQUEST);
+    return sbt_record_bytes(record, DRM_SLOT_COMMON, &call->in, &call->in_size) &&
+           sbt_record_bytes(record, DRM_SLOT_COMMON + 1, &call->out, &call->out_size);
+}
+
+static void note_nvidia(struct tsm_ioctls *all, const struct sbt_record *record)
+{
+    struct tsm_nvidia_call call;
+    unsigned branch = get_nvidia(&call, record) ? tsm_nvidia_branch(&call) : 0;
+
+    if (branch)
+        all->nvidia_branch = branch;
+}
+
 bool tsm_ioctls_add(struct tsm_ioctls *all, struct sbt_reader *reader,
                     const struct sbt_record *record)
 {
+    if (IS(record, IOCTL))
+        note_nvidia(all, record);
     return (!IS(record, FILE) || add_file(all, reader, record)) &&
            tsm_ioctls_count(all, reader, record);
 }
@@ -168,15 +186,12 @@ static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record
     }
 }
 
-static bool put_nvidia(struct tsm_record_text *t, const struct sbt_record *record)
+static bool put_nvidia(struct tsm_record_text *t, const struct tsm_ioctls *all,
+                       const struct sbt_record *record)
 {
-    const uint8_t *in, *out;
-    size_t in_size, out_size;
+    struct tsm_nvidia_call call;
 
-    return sbt_record_bytes(record, DRM_SLOT_COMMON, &in, &in_size) &&
-           sbt_record_bytes(record, DRM_SLOT_COMMON + 1, &out, &out_size) &&
-           tsm_nvidia_put(&t->line, (uint32_t)slot(record, DRM_SLOT_REQUEST), in, in_size, out,
-                          out_size);
+    return get_nvidia(&call, record) && tsm_nvidia_put(&t->line, &call, all->nvidia_branch);
 }
 
 static void put_ioctl(struct tsm_record_text *t, const struct tsm_ioctls *all,
@@ -191,7 +206,7 @@ static void put_ioctl(struct tsm_record_text *t, const struct tsm_ioctls *all,
     tsm_line_text(&t->line, "(");
     put_fd(t, all, record);
     put_structs(t, record, schema);
-    if (!nvidia || !put_nvidia(t, record))
+    if (!nvidia || !put_nvidia(t, all, record))
         put_bytes(t, record, schema);
     if (!(request >> 16 & 0x3fff) && slot(record, DRM_SLOT_ARGUMENT)) {
         tsm_line_text(&t->line, ", ");

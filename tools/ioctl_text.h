@@ -18,6 +18,7 @@ struct tsm_ioctls {
         char name[32];      /* of its driver, or kind */
     } * files;
     uint32_t file_count;
+    unsigned nvidia_branch; /* of their driver, once a program has asked for it */
     struct tsm_ioctl_count {
         char name[64]; /* "": an ioctl that is not known */
         uint32_t type, request;

@@ -139,10 +139,19 @@ static void unknown(int fd)
 static void nvidia(int fd)
 {
     uint32_t control[8] = {0xc1d00001, 0x5c000003, 0x20800110, 0, 0, 0, 104, 0};
+    /* The number of a control that had another name before branch 555. */
+    uint32_t renamed[8] = {0xc1d00001, 0x5c000003, 0x00730108, 0, 0, 0, 0, 0};
     uint64_t carried[2] = {0x2b | 48ull << 32, 0};
+    struct {
+        uint32_t command, reply;
+        char text[64];
+    } version = {.text = "535.161.07"};
     int other = open("/dev/nvidiactl", O_RDWR);
 
     must(other, _IOWR('F', 0x2a, uint32_t[8]), control, "control");
+    must(other, _IOWR('F', 0x2a, uint32_t[8]), renamed, "control of a driver not known");
+    must(other, _IOWR('F', 210, version), &version, "version");
+    must(other, _IOWR('F', 0x2a, uint32_t[8]), renamed, "control of a driver that is known");
     must(other, _IOWR('F', 211, uint64_t[2]), carried, "transfer");
     close(other);
 }

@@ -252,8 +252,11 @@ def listing_nvidia():
     r = Recorded('nvidia')
     lines = lines_of(tool('ioctls', '-e', 'gpu_ioctl', r.trace).stdout)
     equal('control', lines[0], 'NV_ESC_RM_CONTROL(3<nvidia#2>, client=0xc1d00001 object=0x5c000003 command=0x20800110 '
-          'flags=0x0 parameters_size=0x68 => status=0x0) = 0'.replace('3<', '4<'))
-    equal('carried', lines[1], 'NV_ESC_IOCTL_XFER_CMD(4<nvidia#2>, NV_ESC_RM_ALLOC size=0x30) = 0')
+          '(NV2080_CTRL_CMD_GPU_GET_NAME_STRING) flags=0x0 parameters_size=0x68 => status=0x0) = 0'.replace('3<', '4<'))
+    equal('driver not known', 'NV0073_CTRL_CMD_SYSTEM_GET_CONNECT_STATE?)' in lines[1], True)
+    equal('version', lines[2].startswith('NV_ESC_CHECK_VERSION_STR('), True)
+    equal('driver known', '(NV0073_CTRL_CMD_SYSTEM_GET_SCANLINE)' in lines[3], True)
+    equal('carried', lines[4], 'NV_ESC_IOCTL_XFER_CMD(4<nvidia#2>, NV_ESC_RM_ALLOC size=0x30) = 0')
 
 
 def listing_commands():
