@@ -17,16 +17,18 @@ extern const struct tsm_backend hsa_backend; /* api/hsa/hsa_replay.c */
 extern const struct tsm_backend drm_backend; /* api/drm/drm_replay.c */
 #endif
 
+/* Where a trace has no commands of any of its APIs, the first of them is replayed: drivers' own
+ * ioctls come last. */
 const struct tsm_backend *const tsm_backends[] = {
     &cuda_backend,
 #ifdef TSM_VULKAN
     &vulkan_backend,
 #endif
-#ifdef TSM_DRM
-    &drm_backend,
-#endif
 #ifdef TSM_HSA
     &hsa_backend,
+#endif
+#ifdef TSM_DRM
+    &drm_backend,
 #endif
     NULL,
 };
