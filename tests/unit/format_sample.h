@@ -21,7 +21,7 @@ extern const struct sbt_session sample_session;
 struct sample_record {
     struct sbt_record record;
     uint64_t slots[SBT_FIELD_COUNT_MAX];
-    uint8_t data[64 + SBT_BLOB_ENCODED_SIZE(SAMPLE_BLOB_MAX)];
+    uint8_t data[64 + SBT_BLOB_ENCODED_MAX(SAMPLE_BLOB_MAX)];
 };
 
 /* Bytes of the blob of record `seq`; returns their number (0 to SAMPLE_BLOB_MAX). */
