@@ -204,7 +204,7 @@ static CUresult use_view_format(struct ptx_image *out, CUresourceViewFormat form
     out->channel = (uint8_t)channel;
     out->channel_count = (uint8_t)channel_count;
     uint32_t width = out->levels[0].width * side, height = out->levels[0].height * side;
-    for (uint32_t k = 0; k < out->level_count && side > 1; k++) {
+    for (uint32_t k = 0; k < PTX_MIP_LEVEL_MAX && k < out->level_count && side > 1; k++) {
         out->levels[k].width = width >> k ? width >> k : 1;
         out->levels[k].height = height >> k ? height >> k : 1;
     }
