@@ -11,8 +11,10 @@ for form in text dat6 dat7; do
 done
 make perf local > cpu
 merge t.sbt cpu
-merge --offset=-5s t.sbt cpu | head -2
-merge --clock=mono t.sbt cpu | head -2
+merge --offset=-5s t.sbt cpu > report
+head -2 report
+merge --clock=mono t.sbt cpu > report
+head -2 report
 for form in text dat6 dat7 dat7z perf; do
     make $form lost > cpu
     merge --list t.sbt cpu | grep -E 'CPU events|ctx 5 #1|ctx 5 #2'
