@@ -131,32 +131,28 @@ static void fill_fixed(uint8_t *p, const uint64_t *values, size_t count, uint64_
     }
 }
 
-static void put_fixed(struct tsm_buffer *out, const uint64_t *values, size_t count, uint64_t base,
-                      unsigned width)
-{
-    uint8_t *p;
-
-    tsm_buffer_add_u64(out, base);
-    p = tsm_buffer_reserve(out, count * width);
-    if (!p)
-        return;
-    fill_fixed(p, values, count, base, width);
-    out->size += count * width;
-}
-
 /* High bytes are much alike and low ones are not: side by side each compresses as it can. */
-static void put_planes(struct tsm_buffer *out, const uint64_t *values, size_t count, uint64_t base,
-                       unsigned width)
+static void fill_planes(uint8_t *p, const uint64_t *values, size_t count, uint64_t base,
+                        unsigned width)
 {
-    uint8_t *p;
-
-    tsm_buffer_add_u64(out, base);
-    p = tsm_buffer_reserve(out, count * width);
-    if (!p)
-        return;
     for (unsigned byte = 0; byte < width; byte++, p += count)
         for (size_t i = 0; i < count; i++)
             p[i] = (uint8_t)((values[i] - base) >> 8 * byte);
+}
+
+typedef void fill_function(uint8_t *p, const uint64_t *values, size_t count, uint64_t base,
+                           unsigned width);
+
+static void put_based(struct tsm_buffer *out, const uint64_t *values, size_t count, uint64_t base,
+                      unsigned width, fill_function *fill)
+{
+    uint8_t *p;
+
+    tsm_buffer_add_u64(out, base);
+    p = tsm_buffer_reserve(out, count * width);
+    if (!p)
+        return;
+    fill(p, values, count, base, width);
     out->size += count * width;
 }
 
@@ -245,7 +241,7 @@ static void put_body(struct tsm_buffer *out, const uint64_t *values, size_t coun
         return;
     if (hint == SBT_COLUMN_NOISE && width > 1) {
         tsm_buffer_add_u8(out, (uint8_t)(SBT_COLUMN_PLANES2 + width / 4));
-        put_planes(out, values, count, r.min, width);
+        put_based(out, values, count, r.min, width, fill_planes);
         /* Counters of objects and the like; others only lose by differences. */
     } else if (width > 1 && never_falls(values, count)) {
         tsm_buffer_add_u8(out, SBT_COLUMN_DELTA | SBT_COLUMN_VARINT);
@@ -255,7 +251,7 @@ static void put_body(struct tsm_buffer *out, const uint64_t *values, size_t coun
         put_varints(out, values, count);
     } else {
         tsm_buffer_add_u8(out, (uint8_t)(width == 8 ? SBT_COLUMN_FIXED8 : 1 + width / 2));
-        put_fixed(out, values, count, width == 8 ? 0 : r.min, width);
+        put_based(out, values, count, width == 8 ? 0 : r.min, width, fill_fixed);
     }
 }
 

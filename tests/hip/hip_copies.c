@@ -4,26 +4,12 @@
  * those of AMD's GPUs do not run on the software GPU. Exits with 77 where there is no HIP.
  */
 #include "api/hip/hip_prototypes.h"
+#include "tests/programs/opened.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *library;
-
-static void *function(const char *name)
-{
-    void *address = dlsym(library, name);
-
-    if (!address) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(1);
-    }
-    return address;
-}
-
-#define F(name) ((__typeof__(&name))function(#name))
 
 static void check(hipError_t error, const char *what)
 {

@@ -9,22 +9,8 @@
 
 #include "api/hsa/hsa_types.h"
 #include "tests/hsa/hsa_kernels.h"
+#include "tests/programs/opened.h"
 #include "tracesmith/hsa_kernel.h"
-
-static void *library;
-
-static void *function(const char *name)
-{
-    void *address = dlsym(library, name);
-
-    if (!address) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(1);
-    }
-    return address;
-}
-
-#define F(name) ((__typeof__(&name))function(#name))
 
 static void check(hsa_status_t status, const char *what)
 {
