@@ -115,7 +115,7 @@ struct grtrace_record {
 	__u16 cpu;
 	__u8 device;  /* of METADATA_DEVICE, 0 unknown */
 	__u8 engine;  /* enum grtrace_engine */
-	__u64 ts_ns;  /* CLOCK_MONOTONIC */
+	__u64 ts_ns;  /* CLOCK_MONOTONIC; on each CPU in the order of gseq, between CPUs nearly */
 	__u64 gseq;   /* place among all records of the session, from 0, without gaps */
 	__u32 ring;   /* of METADATA_RING, 0 none */
 	__u32 pid;    /* process that the job belongs to; where not known, the one that runs */
