@@ -129,7 +129,6 @@ struct grtrace_ring {
 /* Any context. Where there are too many: one of id 0. `name` and `dev` are looked at again. */
 struct grtrace_ring *grtrace_ring_find(const void *key, const char *name, struct device *dev);
 void grtrace_rings_forget(void); /* a driver has gone: addresses may come again */
-void grtrace_rings_finish(void);
 void grtrace_rings_metadata(void);
 int grtrace_rings_show(char *out, size_t size);
 u8 grtrace_engine_of(const char *name);

@@ -37,7 +37,6 @@ static void __exit grtrace_exit(void)
 	grtrace_attach_finish();
 	grtrace_close(); /* its files lie in the folder that goes next */
 	grtrace_files_finish();
-	grtrace_rings_finish();
 	grtrace_jobs_finish();
 	grtrace_config_finish();
 }

@@ -4,7 +4,6 @@
  * live until the module goes; a ring whose driver has gone keeps its id and name.
  */
 #include <linux/device.h>
-#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
@@ -13,7 +12,8 @@
 #define RING_MAX   256
 #define DEVICE_MAX 32
 
-static struct grtrace_ring *rings[RING_MAX]; /* ring of id i at place i - 1 */
+/* Ring of id i at place i - 1. No memory is taken when one comes: that may be in any context. */
+static struct grtrace_ring rings[RING_MAX];
 static unsigned int ring_count;
 static char devices[DEVICE_MAX][GRTRACE_TEXT_SIZE]; /* "driver name" of device i at place i - 1 */
 static unsigned int device_count;
@@ -72,9 +72,9 @@ static void tell_device(u8 device)
 static struct grtrace_ring *adopt(const char *name, u8 device)
 {
 	for (unsigned int i = 0; i < ring_count; i++) {
-		if (!rings[i]->key && rings[i]->device == device &&
-		    !strncmp(rings[i]->name, name, sizeof(rings[i]->name) - 1))
-			return rings[i];
+		if (!rings[i].key && rings[i].device == device &&
+		    !strncmp(rings[i].name, name, sizeof(rings[i].name) - 1))
+			return &rings[i];
 	}
 	return NULL;
 }
@@ -85,14 +85,11 @@ static struct grtrace_ring *make(const char *name, u8 device)
 
 	if (ring_count == RING_MAX)
 		return NULL;
-	ring = kzalloc(sizeof(*ring), GFP_ATOMIC);
-	if (!ring)
-		return NULL;
+	ring = &rings[ring_count];
 	strscpy(ring->name, name, sizeof(ring->name));
 	ring->device = device;
 	ring->engine = grtrace_engine_of(name);
 	ring->id = ring_count + 1;
-	rings[ring_count] = ring;
 	smp_store_release(&ring_count, ring_count + 1);
 	return ring;
 }
@@ -108,8 +105,8 @@ static struct grtrace_ring *look(const void *key, const char *name, struct devic
 	unsigned int count = smp_load_acquire(&ring_count);
 
 	for (unsigned int i = 0; i < count; i++) {
-		if (is(rings[i], key, name, dev))
-			return rings[i];
+		if (is(&rings[i], key, name, dev))
+			return &rings[i];
 	}
 	return NULL;
 }
@@ -149,7 +146,7 @@ void grtrace_rings_forget(void)
 
 	raw_spin_lock_irqsave(&lock, flags);
 	for (unsigned int i = 0; i < ring_count; i++)
-		WRITE_ONCE(rings[i]->key, NULL);
+		WRITE_ONCE(rings[i].key, NULL);
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -160,7 +157,7 @@ void grtrace_rings_metadata(void)
 	for (unsigned int i = 0; i < device_count; i++)
 		tell_device(i + 1);
 	for (unsigned int i = 0; i < count; i++)
-		tell_ring(rings[i]);
+		tell_ring(&rings[i]);
 }
 
 int grtrace_rings_show(char *out, size_t size)
@@ -170,13 +167,7 @@ int grtrace_rings_show(char *out, size_t size)
 
 	for (unsigned int i = 0; i < count; i++)
 		used += scnprintf(out + used, size - used, "ring %u device %u engine %u %s%s\n",
-				  rings[i]->id, rings[i]->device, rings[i]->engine, rings[i]->name,
-				  rings[i]->key ? "" : " gone");
+				  rings[i].id, rings[i].device, rings[i].engine, rings[i].name,
+				  rings[i].key ? "" : " gone");
 	return used;
-}
-
-void grtrace_rings_finish(void)
-{
-	for (unsigned int i = 0; i < ring_count; i++)
-		kfree(rings[i]);
 }
