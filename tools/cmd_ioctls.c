@@ -200,6 +200,8 @@ static void note_missing(const struct show *s, struct sbt_reader *reader)
                   "calls on GPU files were not recorded: the program uses another API "
                   "(TS_DRM=all records them)");
     note_metadata(reader, "drm.interrupted", "interrupted ioctls were not tried again");
+    note_metadata(reader, "drm.unknown_extensions",
+                  "extensions of ioctls' arguments are not known: of those only the head is shown");
     note_census(reader);
 }
 

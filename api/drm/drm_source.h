@@ -86,6 +86,9 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
 /* Interrupted calls that nobody tried again and that no record tells. */
 uint64_t drm_interrupted_count(void);
 
+/* Structs linked to arguments of which only the header is known. */
+uint64_t drm_unknown_extension_count(void);
+
 /* ---- mappings ---------------------------------------------------------------------------------
  */
 

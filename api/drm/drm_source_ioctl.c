@@ -115,6 +115,7 @@ struct run {
     const uint8_t *in; /* the value of `in`, where it was made before the call */
     size_t in_size;
     bool in_missing;
+    uint32_t unknown_count; /* extensions of the argument that the tables do not have */
     long result;
     int error;
     uint8_t *room_at; /* values of small structs need no memory of the lane's */
@@ -202,6 +203,7 @@ static void put_large_struct(struct run *r, uint32_t type, const uint8_t *bytes,
     }
     if (e.missing && r->result >= 0)
         tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
+    r->unknown_count += e.unknown;
     tsm_call_struct(r->call, e.out.start, sbt_out_size(&e.out));
 }
 
@@ -365,6 +367,13 @@ static void write_interrupted(struct local last)
  * ------------------------------------------------------------------------------
  */
 
+static _Atomic uint64_t unknown_extensions;
+
+uint64_t drm_unknown_extension_count(void)
+{
+    return atomic_load(&unknown_extensions);
+}
+
 static enum drm_node node_named(const char *object)
 {
     if (strcmp(object, "dmabuf") == 0)
@@ -402,6 +411,10 @@ static void note_effects(const struct run *r)
 
     if (row->flags & DRM_IOCTL_UNFOLLOWED)
         tsm_session_unmodelled(drm_text + row->name, true);
+    if (r->unknown_count) {
+        atomic_fetch_add_explicit(&unknown_extensions, r->unknown_count, memory_order_relaxed);
+        tsm_session_unmodelled("an extension of an ioctl's argument that is not known", true);
+    }
     if (row->map_offset.size)
         drm_map_offset(r->file.id, load_place(r->argument, r->size, row->map_offset),
                        (uint32_t)load_place(from, r->size, row->map_handle));
@@ -450,6 +463,7 @@ static void prepare(struct run *r)
             r->in = e.out.start;
             r->in_size = sbt_out_size(&e.out);
             r->in_missing = e.missing;
+            r->unknown_count = e.unknown;
         }
     }
 }
@@ -523,6 +537,7 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.by_number = by_number;
     r.before = NULL;
     r.in = NULL;
+    r.unknown_count = 0;
     r.room_at = r.room;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);

@@ -87,3 +87,22 @@ uint32_t drm_choose(const struct drm_struct *type, uint64_t selector)
             return drm_choices[type->choice_first + i].place;
     return type->otherwise;
 }
+
+static uint64_t at_most_u32(uint64_t value)
+{
+    return value > UINT32_MAX ? UINT32_MAX : value;
+}
+
+uint64_t drm_count(const struct drm_struct *type, const struct drm_member *m, const void *memory)
+{
+    uint64_t count = m->number;
+
+    if (m->count == DRM_COUNT_MEMBER) {
+        count = drm_load_member(type, m->number, memory);
+        count = at_most_u32(count < m->less ? 0 : count - m->less);
+        if (m->factor)
+            count = at_most_u32(count * at_most_u32(drm_load_member(type, m->factor - 1u, memory)));
+        count = count * m->scale / m->per;
+    }
+    return m->flags & DRM_MEMBER_ONCE && count > 1 ? 1 : count;
+}

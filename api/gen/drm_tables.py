@@ -51,8 +51,10 @@ class Tables:
             size = 0 if m.kind == 'STRUCT' else m.size
             self.members.append(
                 f'{self.texts.place(m.name)}, {m.number}, {m.offset}, {self.type(m)}, {m.per}, '
+                f'{m.around.place + 1 if m.around else 0}, '
                 f'DRM_KIND_{m.kind}, DRM_FORM_{m.form}, DRM_COUNT_{m.count}, {m.scale}, {size}, '
-                f'{self.flags("DRM_MEMBER", m.flags | ({"SIGNED"} if m.kind in SIGNED else set()))}')
+                f'{self.flags("DRM_MEMBER", m.flags | ({"SIGNED"} if m.kind in SIGNED else set()))}, '
+                f'{m.less}, {m.factor + 1}')
         self.choices += [f'{value:#x}, {place}' for value, place in struct.choices]
         place, mask = struct.selector or (NO_MEMBER, 0)
         flat = not struct.union and all(m.form == 'ONE' and m.kind not in ('STRUCT', 'NOTHING')
@@ -63,7 +65,8 @@ class Tables:
             f'{self.texts.place(struct.name)}, {struct.id}, {struct.size}, {first}, '
             f'{len(struct.members)}, {choice_first}, {len(struct.choices)}, '
             f'{self.flags("DRM_STRUCT", flags)}, {place}, '
-            f'{NO_MEMBER if struct.otherwise < 0 else struct.otherwise}, {mask:#x}')
+            f'{NO_MEMBER if struct.otherwise < 0 else struct.otherwise}, '
+            f'{NO_MEMBER if struct.next < 0 else struct.next}, {mask:#x}')
 
     def ioctl(self, i):
         gives = i.out and any(m.kind == 'FD' and m.form == 'ONE' for m in i.out.members)

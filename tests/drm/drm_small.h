@@ -76,4 +76,9 @@ void run_nouveau(int fd);
 void run_vgem(int fd);
 void run_virtgpu(int fd);
 
+/* drm_chains.c */
+void run_chains(int fd);
+void run_chain_unknown(int fd);
+void run_chain_wrong(int fd);
+
 #endif

@@ -205,6 +205,48 @@ def unfollowed():
     equal('refused', (status, 'DRM_IOCTL_I915_GEM_MMAP is not among the ioctls that are safe' in result['error']), (2, True))
 
 
+def chains():
+    """Linked extensions are followed, whatever they lead to, and passed to the device again."""
+    r = Recorded('chains', driver='i915')
+    create = one(r.calls('CONTEXT_CREATE_EXT'))['in']['extensions']['i915_context_create']
+    params = [e['drm_i915_gem_context_create_ext_setparam']['param'] for e in create]
+    equal('params', [p['param'].removeprefix('I915_CONTEXT_PARAM_') for p in params], ['PRIORITY', 'VM', 'ENGINES'])
+    equal('numbers', [params[0]['value'], params[1]['value']], [{'number': 2**64 - 5}, {'handle_vm': 'vm#1'}])
+    engines = params[2]['value']['i915_context_param_engines'][0]
+    equal('engines', [e['engine_class'] for e in engines['engines']], [0, 1, 2])
+    balance = engines['extensions'][0]['i915_context_engines_load_balance']
+    equal('in a chain', [e['engine_instance'] for e in balance['engines']], [0, 1])
+    regions = r.calls('GEM_CREATE_EXT')[0]['args']['in']['extensions'][0]['drm_i915_gem_create_ext_memory_regions']
+    equal('regions', [g['memory_class'] for g in regions['regions']], [1, 0])
+    fences = one(r.calls('EXECBUFFER2'))['in']['cliprects_ptr']['i915_execbuffer'][0]
+    fences = fences['drm_i915_gem_execbuffer_ext_timeline_fences']
+    equal('fences', (fences['values_ptr'], fences['handles_ptr'][1]['handle']), ([7, 0x100000008], 'syncobj#1'))
+    equal('known', unmodelled(r), [])
+    for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+        status, result = replay(r.trace, 'i915', **more)
+        equal('replayed', (status, result.get('error')), (0, None))
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
+
+
+def chain_unknown():
+    r = Recorded('chain_unknown', driver='i915')
+    create = one(r.calls('CONTEXT_CREATE_EXT'))['in']['extensions']['i915_context_create']
+    equal('head', create[1], {'i915_user_extension': {'name': 99, 'flags': 0, 'rsvd': [0, 0, 0, 0]}})
+    equal('and what follows it', create[2]['drm_i915_gem_context_create_ext_setparam']['param']['value'], {'number': 1})
+    equal('tainted', unmodelled(r), ['an extension of an ioctl\'s argument that is not known'])
+    status, result = replay(r.trace, 'i915')
+    equal('refused', (status, 'an extension of an ioctl' in result['error']), (2, True))
+    true('said', '1 extensions of ioctls\' arguments are not known' in tool('ioctls', r.trace).stderr)
+
+
+def chain_wrong():
+    r = Recorded('chain_wrong', driver='i915')
+    looped, unread = r.calls('CONTEXT_CREATE_EXT')
+    equal('bounded', (looped['result'], len(looped['args']['in']['extensions']['i915_context_create'])), ('E2BIG', 512))
+    equal('nobody reads it', (unread['result'], unread['args']['in']['extensions']), (0, {}))
+
+
 def checkpoint():
     """A checkpoint has nothing of DRM files, and says so."""
     r = Recorded('beside_cuda', TS_CHECKPOINT='2', TS_DRM='all', LD_LIBRARY_PATH=os.environ['TS_TEST_EMU'])

@@ -32,6 +32,7 @@ struct fake_file {
     uint32_t next_handle, next_context, next_syncobj, next_fence;
     uint64_t next_offset;
     uint64_t submit_count;
+    uint64_t digest;                             /* of what i915 has read of extensions */
     bool is_nvidia;                              /* /dev/nvidiactl */
     struct fake_object objects[FAKE_OBJECT_MAX]; /* by handle */
 };
