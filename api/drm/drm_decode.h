@@ -19,6 +19,9 @@ struct drm_decoder {
     /* What stands for a number of an object or a descriptor here; NULL: as recorded. False: it is
      * not known, tsm_fail() has said so. */
     bool (*translate)(void *user, const struct drm_member *m, uint64_t *value);
+    /* An address of the program's; NULL: as recorded. `size`: of the memory there that the device is
+     * going to use, 0 where that is not known. False: as above. */
+    bool (*address)(void *user, const struct drm_member *m, uint64_t size, uint64_t *value);
     void *user;
     bool keeps_targets; /* relocations name objects by their place in the list */
 

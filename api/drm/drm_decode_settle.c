@@ -132,6 +132,23 @@ static int settle_chain(struct drm_decoder *d, const struct place *place,
     return error;
 }
 
+/* Addresses that are no pointers to anything the kernel reads in this call. */
+static int settle_address(struct drm_decoder *d, const struct place *place,
+                          const struct drm_member *m)
+{
+    const struct place *counted = counted_in(place, m);
+    uint64_t value = drm_load(place->memory + m->offset, m->size), size = 0;
+
+    if (!value || !d->address)
+        return 0;
+    if (m->flags & DRM_MEMBER_USER && counted && m->count == DRM_COUNT_MEMBER)
+        size = drm_load_member(counted->type, m->number, counted->memory);
+    if (!d->address(d->user, m, size, &value))
+        return TSM_E_NOT_FOUND;
+    drm_store(place->memory + m->offset, value, m->size);
+    return 0;
+}
+
 static int settle_member(struct drm_decoder *d, const struct place *place,
                          const struct drm_member *m)
 {
@@ -140,6 +157,8 @@ static int settle_member(struct drm_decoder *d, const struct place *place,
 
     if (m->kind == DRM_KIND_NOTHING)
         return 0;
+    if (m->kind == DRM_KIND_HOSTPTR && m->form == DRM_FORM_ONE)
+        return settle_address(d, place, m);
     if (m->form == DRM_FORM_ONE || m->form == DRM_FORM_ARRAY)
         return settle_values(d, place, m, place->memory + m->offset,
                              m->form == DRM_FORM_ONE ? 1 : m->number);

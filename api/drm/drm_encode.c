@@ -78,10 +78,23 @@ static void put_number(struct drm_encoder *e, const struct drm_member *m, const 
         sbt_out_varint(&e->out, value);
 }
 
+/* `at` holds the address. */
+static void tell_shared(struct drm_encoder *e, const struct place *place,
+                        const struct drm_member *m, const uint8_t *at)
+{
+    const struct place *counted = counted_in(place, m);
+
+    if (counted && m->count == DRM_COUNT_MEMBER)
+        e->shared(e, drm_load(at, m->size), sibling(counted, m->number));
+}
+
 static void put_value(struct drm_encoder *e, const struct place *place, const struct drm_member *m,
                       const uint8_t *at, uint64_t address)
 {
     struct place inner = {&drm_structs[m->type], at, address, place, place->depth + 1};
+
+    if (m->flags & DRM_MEMBER_USER && e->shared && !e->is_out)
+        tell_shared(e, place, m, at);
 
     if (m->kind == DRM_KIND_STRUCT)
         put_struct(e, &inner);

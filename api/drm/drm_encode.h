@@ -20,6 +20,8 @@ struct drm_encoder {
                               kernel can have written */
     void *(*memory)(struct drm_encoder *e,
                     size_t size); /* lives until the value was used; NULL: none */
+    /* Memory of the program that the device is going to use; may be NULL. */
+    void (*shared)(struct drm_encoder *e, uint64_t address, uint64_t size);
     bool (*read)(void *out, uint64_t address, size_t size); /* memory that may not be there */
     void *user;
 };

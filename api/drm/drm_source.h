@@ -94,6 +94,16 @@ uint64_t drm_unknown_extension_count(void);
 
 void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, int prot, int flags,
                 uint64_t offset);
+/* Memory of the program that the device is going to use, as `object` (0: none); or a mapping of an
+ * object that a call has made by itself. */
+struct drm_shared {
+    uint64_t address, size;
+};
+void drm_shared(struct drm_file file, uint32_t object, struct drm_shared memory, bool is_user);
+/* The object is about to be freed, and with it what the device knows of the program's memory. */
+void drm_object_closing(uint32_t file, uint32_t object);
+bool drm_has_user_memory(void);
+
 /* [address, address + size) is about to be unmapped. */
 void drm_unmapping(const void *address, size_t size);
 

@@ -15,6 +15,7 @@
 #define PAGE                 4096u
 #define ROOM_FIRST           2048u
 #define FLAT_MAX             16u
+#define SHARED_MAX           16u
 #define SIZE_MAX_OF(request) ((request) >> 16 & 0x3fff)
 #define READS(request)       ((request) >> 30 & 1) /* the kernel reads the argument */
 #define WRITES(request)      ((request) >> 31 & 1)
@@ -115,6 +116,8 @@ struct run {
     const uint8_t *in; /* the value of `in`, where it was made before the call */
     size_t in_size;
     bool in_missing;
+    uint32_t shared_count;
+    struct drm_shared shared[SHARED_MAX]; /* memory that the argument gives to the device */
     uint32_t unknown_count; /* extensions of the argument that the tables do not have */
     long result;
     int error;
@@ -124,7 +127,16 @@ struct run {
 
 static void *memory_for(struct drm_encoder *e, size_t size)
 {
-    return tsm_call_scratch(e->user, size);
+    return tsm_call_scratch(((struct run *)e->user)->call, size);
+}
+
+static void note_shared(struct drm_encoder *e, uint64_t address, uint64_t size)
+{
+    struct run *r = e->user;
+
+    if (r->shared_count < SHARED_MAX)
+        r->shared[r->shared_count] = (struct drm_shared){address, size};
+    r->shared_count++;
 }
 
 static bool grow(struct sbt_out *out, size_t size)
@@ -183,7 +195,8 @@ static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const ui
     sbt_out_init(&e->out, room, ROOM_FIRST, grow, r->call);
     e->memory = memory_for;
     e->read = tsm_memory_read;
-    e->user = r->call;
+    e->shared = note_shared;
+    e->user = r;
     e->address = (uintptr_t)r->argument;
     drm_encode(e, type, bytes);
     return !e->out.overflow;
@@ -404,6 +417,36 @@ static uint64_t load_place(const uint8_t *bytes, size_t size, struct drm_place p
                : 0;
 }
 
+/* The object that the call has made. */
+static uint32_t made_object(const struct run *r)
+{
+    const struct drm_struct *out = r->row->out ? &drm_structs[r->row->out - 1] : NULL;
+
+    for (uint32_t i = 0; out && i < out->count; i++) {
+        const struct drm_member *m = &drm_members[out->first + i];
+        if (m->kind == DRM_KIND_HANDLE && m->flags & DRM_MEMBER_NEW && m->form == DRM_FORM_ONE)
+            return (uint32_t)load_place(r->argument, r->size,
+                                        (struct drm_place){m->offset, m->size});
+    }
+    return 0;
+}
+
+/* Memory that program and device share from now on. */
+static void note_memory(const struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
+
+    for (uint32_t i = 0; i < r->shared_count && i < SHARED_MAX; i++)
+        drm_shared(r->file, made_object(r), r->shared[i], true);
+    if (r->shared_count > SHARED_MAX)
+        tsm_session_unmodelled("more than 16 ranges of memory in one ioctl", true);
+    if (row->maps_size.size)
+        drm_shared(r->file, (uint32_t)load_place(r->argument, r->size, row->maps_handle),
+                   (struct drm_shared){load_place(r->argument, r->size, row->maps_address),
+                                       load_place(r->argument, r->size, row->maps_size)},
+                   false);
+}
+
 static void note_effects(const struct run *r)
 {
     const struct drm_ioctl *row = r->row;
@@ -418,6 +461,8 @@ static void note_effects(const struct run *r)
     if (row->map_offset.size)
         drm_map_offset(r->file.id, load_place(r->argument, r->size, row->map_offset),
                        (uint32_t)load_place(from, r->size, row->map_handle));
+    if (r->shared_count || row->maps_size.size)
+        note_memory(r);
     if (row->flags & DRM_IOCTL_GIVES_FD)
         note_files(r, &drm_structs[row->out - 1]);
 }
@@ -466,6 +511,17 @@ static void prepare(struct run *r)
             r->unknown_count = e.unknown;
         }
     }
+}
+
+/* The object goes, and with it what the device knows of the program's memory. That has records of
+ * its own, so before the call's. */
+static void note_closing(const struct run *r)
+{
+    uint32_t object;
+
+    if (drm_has_user_memory() &&
+        tsm_memory_read(&object, (uintptr_t)r->argument + r->row->gone.offset, sizeof(object)))
+        drm_object_closing(r->file.id, object);
 }
 
 static void call_and_record(struct run *r)
@@ -537,11 +593,13 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.by_number = by_number;
     r.before = NULL;
     r.in = NULL;
-    r.unknown_count = 0;
+    r.unknown_count = r.shared_count = 0;
     r.room_at = r.room;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
+    if (r.row && r.row->gone.size)
+        note_closing(&r);
     if (!begin(&r))
         return drm_libc_ioctl(fd, request, argument, by_number);
     call_and_record(&r);

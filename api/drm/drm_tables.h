@@ -79,6 +79,8 @@ enum drm_count {
 #define DRM_MEMBER_NEW  4u /* a handle that the call makes */
 #define DRM_MEMBER_GONE 8u /* ... frees */
 #define DRM_MEMBER_SIGNED 16u /* INT, FD, ENUM */
+#define DRM_MEMBER_USER 64u /* the address of memory of the program that the device is going to
+                               use; its size as a count */
 #define DRM_MEMBER_ONCE 32u /* one value at most: it has a tail, whose bytes the count has, too */
 
 struct drm_member {
@@ -150,6 +152,9 @@ struct drm_ioctl {
         struct drm_place place;
     } terms[DRM_TERM_MAX]; /* name the stream */
     struct drm_place map_handle, map_offset;
+    /* What comes out says what the call itself has mapped: which object, where, how many bytes. */
+    struct drm_place maps_handle, maps_address, maps_size;
+    struct drm_place gone; /* the buffer object that it frees */
 };
 
 #define DRM_DRIVER_MAX 3u

@@ -29,6 +29,7 @@ class IoctlRule:
     unfollowed: bool = False
     stream: list = None  # terms: (member path, mask or 0); or ['@hook']
     map: tuple = None  # (path of the handle, path of the offset)
+    maps: tuple = None  # (path of the handle, of the address, of the size)
 
 
 @dataclass
@@ -134,6 +135,8 @@ class Description:
                 rule.unfollowed = True
             elif key == 'stream':
                 rule.stream = [(a, b) for a, _, b in (term.partition('&') for term in value.split(','))]
+            elif key == 'maps' and value.count(':') == 2:
+                rule.maps = tuple(value.split(':'))
             elif key == 'map':
                 handle, _, offset = value.partition(':')
                 rule.map = (handle, offset)
@@ -166,7 +169,7 @@ class Description:
                 rule.type = rule.type if word == 'by' else 'choose'
                 rule.choices = [tuple(pair.split('=')) for pair in words]
                 words = []
-            elif word in ('bytes', 'text', 'hex', 'uint', 'int', 'bool', 'size', 'devptr', 'hostptr'):
+            elif word in ('bytes', 'text', 'hex', 'uint', 'int', 'bool', 'size', 'devptr', 'hostptr', 'user'):
                 rule.type = word
             else:
                 self.wrong(place, f'{word}?')

@@ -14,7 +14,7 @@ IOCTL_FIRST = 64  # below: records of ours, api/drm/drm_tables.h
 SCALARS = {'u8': (1, 'UINT'), 'u16': (2, 'UINT'), 'u32': (4, 'UINT'), 'u64': (8, 'UINT'),
            'hex32': (4, 'HEX'), 'hex64': (8, 'HEX'), 'i32': (4, 'INT')}
 KINDS = {'hex': 'HEX', 'uint': 'UINT', 'int': 'INT', 'bool': 'BOOL', 'size': 'SIZE',
-         'devptr': 'DEVPTR', 'hostptr': 'HOSTPTR', 'flags': 'FLAGS', 'enum': 'ENUM',
+         'devptr': 'DEVPTR', 'hostptr': 'HOSTPTR', 'user': 'HOSTPTR', 'flags': 'FLAGS', 'enum': 'ENUM',
          'handle': 'HANDLE', 'fd': 'FD'}
 
 
@@ -33,7 +33,7 @@ class Member:
     less: int = 0  # ... after this was taken off
     factor: int = -1  # place of a member that the count is multiplied with, too
     around: object = None  # Struct around this one, whose member the count is; None: its own struct
-    flags: set = field(default_factory=set)  # IN, OUT, NEW, GONE, ONCE
+    flags: set = field(default_factory=set)  # IN, OUT, NEW, GONE, ONCE, USER
 
 
 @dataclass
@@ -66,6 +66,8 @@ class Ioctl:
     stream: list = field(default_factory=list)  # (offset, size, mask)
     hook: str = ''
     map: tuple = ()  # (offset, size, is out) of the handle and of the offset
+    gone: tuple = (0, 0)  # (offset, size) of the handle of an object that it frees
+    maps: tuple = ()  # (offset, size) of the handle, of the address and of the size
     id: int = 0
 
 
@@ -123,6 +125,11 @@ class Model:
             is_out = rule.map[0].startswith('out.')
             handle = self.find(name, out if is_out else result.into, rule.map[0].removeprefix('out.'))
             result.map = (*handle, is_out, *self.find(name, out, rule.map[1]))
+        for member in result.into.members if result.into else ():
+            if member.kind == 'HANDLE' and member.type == 'bo' and 'GONE' in member.flags:
+                result.gone = (member.offset, member.size)
+        if rule.maps:
+            result.maps = tuple(self.find(name, result.out, path) for path in rule.maps)
 
     def has(self, struct, name):
         return any(member.name == name for member in struct.members)
@@ -226,6 +233,9 @@ class Model:
                 self.count(struct, member, rule)
         elif rule.type:
             self.refine(member, rule.type, rule.detail, rule)
+            if rule.type == 'user':
+                member.flags.add('USER')
+                self.count(struct, member, rule)
 
     def refine(self, member, kind, detail, rule):
         member.kind = KINDS[kind]
@@ -278,7 +288,7 @@ class Model:
 
     def count(self, struct, member, rule):
         """COUNT, as drm.api explains it."""
-        if member.form in ('ONE', 'CHAIN'):
+        if member.form == 'CHAIN' or (member.form == 'ONE' and 'USER' not in member.flags):
             return
         match = re.fullmatch(r'(?:(\w+)\.)?(\w+)(?:-(\d+))?(?:\*(\w+))?(?:/(\d+))?', rule.count or '1')
         if not match:

@@ -57,7 +57,7 @@ class Tables:
                 f'{m.less}, {m.factor + 1}')
         self.choices += [f'{value:#x}, {place}' for value, place in struct.choices]
         place, mask = struct.selector or (NO_MEMBER, 0)
-        flat = not struct.union and all(m.form == 'ONE' and m.kind not in ('STRUCT', 'NOTHING')
+        flat = not struct.union and all(m.form == 'ONE' and m.kind not in ('STRUCT', 'NOTHING', 'HOSTPTR')
                                         for m in struct.members)
         flags = {name for name, on in (('UNION', struct.union), ('BORROWED', struct.borrowed),
                                        ('FLAT', flat)) if on}
@@ -74,11 +74,13 @@ class Tables:
                                        ('MAP_OUT', i.map and i.map[2])) if on}
         terms = ', '.join(f'{{{mask}, {{{offset}, {size}}}}}' for offset, size, mask in i.stream[:TERM_MAX])
         handle, offset = (i.map[:2], i.map[3:]) if i.map else ((0, 0), (0, 0))
+        maps = ', '.join(f'{{{at}, {size}}}' for at, size in i.maps) or '{0, 0}, {0, 0}, {0, 0}'
         hook = f'DRM_HOOK_{i.hook.upper()}' if i.hook else 'DRM_HOOK_NONE'
         return (f'{self.texts.place(i.name)}, {i.request:#x}, {i.id}, {i.family}, '
                 f'{i.into.place + 1 if i.into else 0}, {i.out.place + 1 if i.out else 0}, {i.kind}, '
                 f'{self.flags("DRM_IOCTL", flags)}, {hook}, {len(i.stream)}, '
-                f'{{{terms or "{0}"}}}, {{{handle[0]}, {handle[1]}}}, {{{offset[0]}, {offset[1]}}}')
+                f'{{{terms or "{0}"}}}, {{{handle[0]}, {handle[1]}}}, {{{offset[0]}, {offset[1]}}}, {maps}, '
+                f'{{{i.gone[0]}, {i.gone[1]}}}')
 
     def families(self):
         for place, f in enumerate(self.model.description.families):

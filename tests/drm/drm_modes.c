@@ -285,6 +285,8 @@ int main(int argc, char **argv)
                  {"beside_cuda", beside_cuda},
                  {"i915", run_i915},
                  {"nouveau", run_nouveau},
+                 {"i915_memory", run_i915_memory},
+                 {"amdgpu_memory", run_amdgpu_memory},
                  {"chains", run_chains},
                  {"chain_unknown", run_chain_unknown},
                  {"chain_wrong", run_chain_wrong},

@@ -198,11 +198,27 @@ def unmodelled(r):
 
 def unfollowed():
     """Memory that is not followed is said, and a replay does not pretend."""
-    r = Recorded('unfollowed', driver='i915')
+    r = Recorded('unfollowed', driver='nouveau')
     equal('tainted', unmodelled(r),
-          ['DRM_IOCTL_I915_GEM_MMAP'])
-    status, result = replay(r.trace, 'i915')
-    equal('refused', (status, 'DRM_IOCTL_I915_GEM_MMAP is not among the ioctls that are safe' in result['error']), (2, True))
+          ['DRM_IOCTL_NOUVEAU_SVM_INIT'])
+    status, result = replay(r.trace, 'nouveau')
+    equal('refused', (status, 'DRM_IOCTL_NOUVEAU_SVM_INIT is not among the ioctls that are safe' in result['error']), (2, True))
+
+
+def memory():
+    """What the program gave to the device without mmap(): recorded, and in a replay memory of its own."""
+    for mode, driver in (('i915_memory', 'i915'), ('amdgpu_memory', 'amdgpu')):
+        r = Recorded(mode, driver=driver)
+        equal(f'{mode}: followed', unmodelled(r), [])
+        true(f'{mode}: contents', [w for w in r.records['t.sbt'] if w['call'] == 'host_write'])
+        for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+            status, result = replay(r.trace, driver, **more)
+            equal(f'{mode}: replayed', (status, result.get('error')), (0, None))
+        equal(f'{mode}: checksums', result['checksum_count'], 2)
+        status, result = replay(r.trace, driver, FAKE_DRM_WRONG='1')
+        equal(f'{mode}: wrong', (status, 'of file#1' in json.dumps(result)), (1, True))
+    gone = [c['call'] for c in r.calls() if c['call'] in ('gpu_munmap', 'DRM_IOCTL_GEM_CLOSE')]
+    equal('unmapped', gone, ['gpu_munmap', 'gpu_munmap'])
 
 
 def chains():

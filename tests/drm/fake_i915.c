@@ -91,14 +91,28 @@ static int map(struct fake_file *file, struct drm_i915_gem_mmap_offset *m)
     return 0;
 }
 
+static int map_here(struct fake_file *file, int fd, struct drm_i915_gem_mmap *m)
+{
+    m->addr_ptr = fake_object_map(fd, fake_object_of(file, m->handle), m->offset, m->size);
+    return m->addr_ptr ? 0 : -ENOENT;
+}
+
+static int use_memory(struct fake_file *file, struct drm_i915_gem_userptr *u)
+{
+    u->handle = fake_object_user(file, u->user_ptr, u->user_size);
+    return u->handle ? 0 : -EINVAL;
+}
+
 static int i915_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
 {
     switch (request) {
     case DRM_IOCTL_I915_GEM_EXECBUFFER2:
     case DRM_IOCTL_I915_GEM_EXECBUFFER2_WR:
         return submit(file, argument);
-    case DRM_IOCTL_I915_GEM_MMAP: /* nothing is mapped: what is recorded is the question */
-        return fake_object_of(file, ((struct drm_i915_gem_mmap *)argument)->handle) ? 0 : -ENOENT;
+    case DRM_IOCTL_I915_GEM_MMAP:
+        return map_here(file, fd, argument);
+    case DRM_IOCTL_I915_GEM_USERPTR:
+        return use_memory(file, argument);
     case DRM_IOCTL_I915_GEM_CREATE:
         return create(file, argument);
     case DRM_IOCTL_I915_GEM_MMAP_OFFSET:
