@@ -76,6 +76,9 @@ bool drm_begin(struct tsm_call *call, uint32_t record);
 /* Calls on GPU files that were not recorded because the program uses another API. */
 uint64_t drm_unrecorded_count(void);
 
+/* Ioctls of DRM's type that came here and were not recorded, whatever the reason. */
+uint64_t drm_seen_only_count(void);
+
 /* ---- ioctls -----------------------------------------------------------------------------------
  */
 

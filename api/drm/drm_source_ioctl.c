@@ -14,6 +14,7 @@
 
 #define PAGE                 4096u
 #define ROOM_FIRST           2048u
+#define DRM_TYPE             'd' /* of a request */
 #define FLAT_MAX             16u
 #define SHARED_MAX           16u
 #define SIZE_MAX_OF(request) ((request) >> 16 & 0x3fff)
@@ -23,7 +24,12 @@
 /* ---- whether ------------------------------------------------------------------------------------
  */
 
-static _Atomic uint64_t unrecorded;
+static _Atomic uint64_t unrecorded, seen_only;
+
+uint64_t drm_seen_only_count(void)
+{
+    return atomic_load(&seen_only);
+}
 
 uint64_t drm_unrecorded_count(void)
 {
@@ -600,8 +606,11 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
     if (r.row && r.row->gone.size)
         note_closing(&r);
-    if (!begin(&r))
+    if (!begin(&r)) {
+        if ((request >> 8 & 0xff) == DRM_TYPE)
+            atomic_fetch_add_explicit(&seen_only, 1, memory_order_relaxed);
         return drm_libc_ioctl(fd, request, argument, by_number);
+    }
     call_and_record(&r);
     errno = r.error;
     return (int)r.result;

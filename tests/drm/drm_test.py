@@ -323,6 +323,24 @@ def listing_commands():
     equal('commands', [line.strip() for line in lines[1:]], ['virgl RESOURCE_INLINE_WRITE words 75'])
 
 
+def census():
+    """What goes past libc is counted by the kernel, where it may, and said."""
+    with tempfile.TemporaryDirectory(prefix='ts-drm.') as folder:
+        trace = pathlib.Path(folder) / 't.sbt'
+        shown = run([TOOL, 'record', '--census', '-o', trace, '--', MODES, 'past'], [FAKE], FAKE_DRM='vgem')
+        head, _ = view(trace)
+        found = {k: v for k, v in head['metadata'].items() if k.startswith('drm.ioctls_')}
+        said = [line for line in shown.stderr.splitlines() if 'past libc' in line]
+        again = [line for line in tool('ioctls', '-c', trace).stderr.splitlines() if 'past libc' in line]
+        equal('said again', [line.partition(': ')[2] for line in again], [line.partition(': ')[2] for line in said])
+        if 'drm.ioctls_uncounted' in found:
+            equal('not known', (len(found), len(said)), (1, 1))
+            return
+        # One and the driver's version were recorded; those the stand-in answered, not the kernel.
+        equal('counted', found, {'drm.ioctls_counted': '20', 'drm.ioctls_recorded': '2'})
+        true('said', said and said[0].startswith('tsrecord: 18 of 20 ioctls on DRM files went past libc'))
+
+
 def summary():
     r = Recorded('interrupted', FAKE_DRM_EINTR='5')
     shown = json.loads(tool('ioctls', '-c', '--json', r.trace).stdout)
