@@ -260,10 +260,12 @@ uint8_t *drm_encode_flat(uint8_t *out, const struct drm_struct *type, const void
 
     for (; m < end; m++) {
         uint64_t value = drm_load((const uint8_t *)memory + m->offset, m->size);
-        if (is_signed(m))
+        if (__builtin_expect(is_signed(m), 0))
             value = tsm_zigzag(extended(m, value));
-        for (; value >= 0x80; value >>= 7)
+        while (__builtin_expect(value >= 0x80, 0)) {
             *out++ = (uint8_t)(value | 0x80);
+            value >>= 7;
+        }
         *out++ = (uint8_t)value;
     }
     return out;

@@ -38,15 +38,15 @@ void drm_tables_index(void)
 /* Exactly this one, or else the first with its number. */
 static const struct drm_ioctl *find_in(uint32_t family, uint32_t request)
 {
-    const struct drm_ioctl *end =
-        &drm_ioctls[drm_families[family].first + drm_families[family].count];
-    const struct drm_ioctl *row, *like = NULL;
     uint32_t place = first_rows[family][request & 0xff];
+    const struct drm_ioctl *row = &drm_ioctls[place - 1], *end, *like = NULL;
 
     if (!place)
         return NULL;
-    for (row = &drm_ioctls[place - 1]; row < end && (row->request & 0xff) == (request & 0xff);
-         row++) {
+    if (__builtin_expect(row->request == request, 1))
+        return row;
+    end = &drm_ioctls[drm_families[family].first + drm_families[family].count];
+    for (; row < end && (row->request & 0xff) == (request & 0xff); row++) {
         if (row->request == request)
             return row;
         if (!like && (row->request & NUMBER_AND_TYPE) == (request & NUMBER_AND_TYPE))

@@ -135,6 +135,8 @@ struct drm_place {
 #define DRM_IOCTL_GIVES_FD 8u /* what the kernel writes has descriptors in it */
 #define DRM_IOCTL_UNFOLLOWED 32u /* memory that it shares with the device is not followed */
 #define DRM_IOCTL_DISPLAY  16u /* the screen's: a replay leaves it out */
+#define DRM_IOCTL_SMALL    64u /* a struct of at most DRM_SMALL_MAX numbers, all that there is to it */
+#define DRM_SMALL_MAX      16u
 #define DRM_TERM_MAX       2u
 
 struct drm_ioctl {
