@@ -8,6 +8,7 @@
 # bpf: eBPF in place of the module, bpf_cost: its instructions,
 # bpf_locked: on a kernel that is locked down; nvidia: eBPF on a stand-in for NVIDIA's module
 # gl: programs of GL and of the screen on virtio-gpu, recorded and replayed
+# TS_KERNEL: another kernel than fetch.sh's, in a folder of the same layout (build_debug.sh makes one)
 set -euo pipefail
 series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -16,7 +17,7 @@ export PATH=$PATH:/sbin:/usr/sbin
 for tool in qemu-system-x86_64 cpio make gcc depmod pahole xz; do
     command -v $tool > /dev/null || { echo "no $tool: scripts/deps test installs it"; exit 77; }
 done
-kernel=$("$tests/vm/fetch.sh" "$series") || exit $?
+kernel=${TS_KERNEL:-$("$tests/vm/fetch.sh" "$series")} || exit $?
 
 mkdir -p "$build"
 exec 8> "$build/lock" # tests of one series share what is built
