@@ -64,8 +64,12 @@ if [ "$what" = nvidia ]; then
         -f "$build/tracesmith:tools/tracesmith" -f "$tests/nvidia.expected"
 fi
 if [ "$what" = virtio ]; then
-    exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m "$build/grtrace/grtrace.ko" \
-        -l virtio-gpu -- -vga none -device virtio-gpu-pci
+    others=() # drivers that this kernel has
+    for driver in amdgpu i915 xe nouveau radeon; do
+        [ -z "$(find "$kernel/lib" -name "$driver.ko*" -print -quit)" ] || others+=(-l $driver)
+    done
+    TS_VM_MEMORY=1G exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m gpu-sched \
+        -m "$build/grtrace/grtrace.ko" -l virtio-gpu "${others[@]}" -- -vga none -device virtio-gpu-pci
 fi
 if [ "$what" = gl ]; then
     gl=$("$tests/vm/gl.sh") || exit $?
