@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside the DRM source. It follows descriptors of GPU files (drm_source_file.c), records ioctls on
- * them (drm_source_ioctl.c), mappings of them (drm_source_map.c) and names streams
+ * them (drm_source_ioctl.c, drm_source_run.h), mappings of them (drm_source_map.c) and names streams
  * (drm_source_stream.c). The functions of libc that it replaces are in drm_source_hook.c.
  *
  * Everything here runs inside the traced program, perhaps before its constructors, in signal

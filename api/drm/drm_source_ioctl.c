@@ -3,23 +3,21 @@
  * An ioctl on a GPU file: what goes in is kept before the call when the kernel is going to write
  * over it, everything else is read afterwards, when the kernel has accepted it.
  */
-#include "api/drm/drm_source.h"
+#include "api/drm/drm_source_run.h"
 
 #include "api/drm/drm_encode.h"
-#include "api/drm/drm_source_nvidia.h"
 #include "capture/lock.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#define PAGE                 4096u
-#define ROOM_FIRST           2048u
-#define DRM_TYPE             'd' /* of a request */
-#define SHARED_MAX           16u
-#define SIZE_MAX_OF(request) ((request) >> 16 & 0x3fff)
-#define READS(request)       ((request) >> 30 & 1) /* the kernel reads the argument */
-#define WRITES(request)      ((request) >> 31 & 1)
+#define PAGE             4096u
+#define ROOM_FIRST       2048u
+#define DRM_TYPE         'd' /* of a request */
+#define SIZE_OF(request) ((request) >> 16 & 0x3fff)
+#define READS(request)   ((request) >> 30 & 1) /* the kernel reads the argument */
+#define WRITES(request)  ((request) >> 31 & 1)
 
 /* ---- whether ------------------------------------------------------------------------------------
  */
@@ -113,43 +111,9 @@ static bool copy_in(struct local *l, void *out, const void *address, size_t size
 /* ---- a call -------------------------------------------------------------------------------------
  */
 
-struct run {
-    struct tsm_call *call;
-    const struct drm_ioctl *row; /* NULL: unknown */
-    int fd;
-    struct drm_file file;
-    uint32_t request;
-    void *argument;
-    bool by_number;    /* by syscall() */
-    size_t size;       /* of the argument, as the request says */
-    uint8_t *before;   /* `size` bytes of it as they went in, with zeros up to the struct's; NULL:
-                          none kept */
-    const uint8_t *in; /* the value of `in`, where it was made before the call */
-    size_t in_size;
-    bool in_missing;
-    uint32_t shared_count;
-    struct drm_shared shared[SHARED_MAX]; /* memory that the argument gives to the device */
-    uint32_t unknown_count;           /* extensions of the argument that the tables do not have */
-    struct drm_parameters parameters; /* NVIDIA's; size 0: none */
-    uint8_t *parameters_in;           /* as they went in; NULL: they could not be read */
-    long result;
-    int error;
-    uint8_t *room_at; /* values of small structs need no memory of the lane's */
-    uint8_t room[2 * DRM_VALUE_SIZE_MAX * DRM_SMALL_MAX]; /* not zeroed */
-};
-
 static void *memory_for(struct drm_encoder *e, size_t size)
 {
-    return tsm_call_scratch(((struct run *)e->user)->call, size);
-}
-
-static void note_shared(struct drm_encoder *e, uint64_t address, uint64_t size)
-{
-    struct run *r = e->user;
-
-    if (r->shared_count < SHARED_MAX)
-        r->shared[r->shared_count] = (struct drm_shared){address, size};
-    r->shared_count++;
+    return tsm_call_scratch(((struct drm_run *)e->user)->call, size);
 }
 
 static bool grow(struct sbt_out *out, size_t size)
@@ -168,7 +132,7 @@ static bool grow(struct sbt_out *out, size_t size)
 
 /* The bytes of a struct of ours: those that the request has, and zeros. A driver takes them so,
  * too. */
-static const uint8_t *whole(struct run *r, const uint8_t *bytes, size_t wanted)
+static const uint8_t *whole(struct drm_run *r, const uint8_t *bytes, size_t wanted)
 {
     uint8_t *copy;
 
@@ -183,12 +147,12 @@ static const uint8_t *whole(struct run *r, const uint8_t *bytes, size_t wanted)
 }
 
 /* Most structs are a few numbers, and all of them are there. At most two a call, in and out. */
-static inline bool is_small(const struct run *r, const struct drm_struct *type)
+static inline bool is_small(const struct drm_run *r, const struct drm_struct *type)
 {
     return type->flags & DRM_STRUCT_FLAT && type->count <= DRM_SMALL_MAX && r->size >= type->size;
 }
 
-static inline const uint8_t *encode_small(struct run *r, const struct drm_struct *type,
+static inline const uint8_t *encode_small(struct drm_run *r, const struct drm_struct *type,
                                           const void *bytes, size_t *size)
 {
     uint8_t *start = r->room_at;
@@ -198,7 +162,7 @@ static inline const uint8_t *encode_small(struct run *r, const struct drm_struct
     return start;
 }
 
-static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const uint8_t *bytes)
+static bool encode(struct drm_run *r, struct drm_encoder *e, uint32_t type, const uint8_t *bytes)
 {
     uint8_t *room = tsm_call_scratch(r->call, ROOM_FIRST);
 
@@ -208,7 +172,7 @@ static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const ui
     sbt_out_init(&e->out, room, ROOM_FIRST, grow, r->call);
     e->memory = memory_for;
     e->read = tsm_memory_read;
-    e->shared = note_shared;
+    e->shared = drm_run_shared;
     e->user = r;
     e->address = (uintptr_t)r->argument;
     drm_encode(e, type, bytes);
@@ -216,7 +180,7 @@ static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const ui
 }
 
 /* Append a STRUCT field. */
-static void put_large_struct(struct run *r, uint32_t type, const uint8_t *bytes, bool is_out)
+static void put_large_struct(struct drm_run *r, uint32_t type, const uint8_t *bytes, bool is_out)
 {
     struct drm_encoder e = {.is_out = is_out, .careful = r->result < 0};
 
@@ -233,7 +197,7 @@ static void put_large_struct(struct run *r, uint32_t type, const uint8_t *bytes,
     tsm_call_struct(r->call, e.out.start, sbt_out_size(&e.out));
 }
 
-static inline void put_struct(struct run *r, uint32_t type, const uint8_t *bytes, bool is_out)
+static inline void put_struct(struct drm_run *r, uint32_t type, const uint8_t *bytes, bool is_out)
 {
     const uint8_t *value;
     size_t size;
@@ -247,7 +211,7 @@ static inline void put_struct(struct run *r, uint32_t type, const uint8_t *bytes
 }
 
 /* What went in: the copy, or what is still there. */
-static const uint8_t *bytes_in(struct run *r)
+static const uint8_t *bytes_in(struct drm_run *r)
 {
     uint8_t *copy;
 
@@ -259,7 +223,7 @@ static const uint8_t *bytes_in(struct run *r)
     return copy && copy_in(tsm_call_local(r->call), copy, r->argument, r->size) ? copy : NULL;
 }
 
-static void put_in(struct run *r)
+static void put_in(struct drm_run *r)
 {
     const uint8_t *bytes;
 
@@ -277,7 +241,7 @@ static void put_in(struct run *r)
 }
 
 /* Behind what the tables know: an argument of a newer version. */
-static void put_more(struct run *r, size_t known)
+static void put_more(struct drm_run *r, size_t known)
 {
     const uint8_t *bytes = NULL;
 
@@ -289,7 +253,7 @@ static void put_more(struct run *r, size_t known)
         tsm_call_slot(r->call, 0);
 }
 
-static void put_known(struct run *r)
+static void put_known(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
     size_t known = 0;
@@ -309,45 +273,17 @@ static void put_known(struct run *r)
     put_more(r, known);
 }
 
-/* At most so many bytes are recorded. */
-static size_t parameters_size(const struct run *r)
-{
-    return r->parameters.size > TSM_BYTES_MAX ? TSM_BYTES_MAX : r->parameters.size;
-}
-
-static uint8_t *read_parameters(struct run *r)
-{
-    size_t size = parameters_size(r);
-    uint8_t *copy = size ? tsm_call_scratch(r->call, size) : NULL;
-
-    return copy && tsm_memory_read(copy, r->parameters.address, size) ? copy : NULL;
-}
-
-/* What came out only where it is different. */
-static void put_parameters(struct run *r)
-{
-    size_t size = parameters_size(r);
-    uint8_t *out = r->result >= 0 ? read_parameters(r) : NULL;
-
-    if (out && r->parameters_in && !memcmp(out, r->parameters_in, size))
-        out = NULL;
-    tsm_call_bytes(r->call, r->parameters_in, r->parameters_in ? size : 0);
-    tsm_call_bytes(r->call, out, out ? size : 0);
-    if (r->parameters.size > size)
-        tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
-}
-
-static void put_raw(struct run *r)
+static void put_raw(struct drm_run *r)
 {
     const uint8_t *in = READS(r->request) ? bytes_in(r) : NULL;
     bool wrote = WRITES(r->request) && r->result >= 0;
 
     tsm_call_bytes(r->call, in, in ? r->size : 0);
     tsm_call_bytes(r->call, wrote ? r->argument : NULL, wrote ? r->size : 0);
-    put_parameters(r);
+    drm_run_parameters_put(r);
 }
 
-static void put_slots(struct run *r, uint32_t retries)
+static void put_slots(struct drm_run *r, uint32_t retries)
 {
     uint64_t *slots = tsm_call_slots(r->call, DRM_SLOT_COMMON);
 
@@ -369,12 +305,12 @@ uint64_t drm_interrupted_count(void)
     return atomic_load(&interrupted_count);
 }
 
-static bool is_retry(const struct local *l, const struct run *r)
+static bool is_retry(const struct local *l, const struct drm_run *r)
 {
     return l->fd == r->fd && l->request == r->request && l->argument == r->argument;
 }
 
-static void remember_interrupted(const struct run *r)
+static void remember_interrupted(const struct drm_run *r)
 {
     struct local *l = tsm_call_local(r->call);
 
@@ -405,11 +341,11 @@ static void write_interrupted(struct local last)
     const struct drm_ioctl *row = drm_ioctl_find((enum drm_node)(last.node_and_family & 0xff),
                                                  last.node_and_family >> 8, last.request);
     struct tsm_call call;
-    struct run r = {.call = &call,
-                    .fd = last.fd,
-                    .file = file,
-                    .request = last.request,
-                    .argument = (void *)(uintptr_t)last.argument};
+    struct drm_run r = {.call = &call,
+                        .fd = last.fd,
+                        .file = file,
+                        .request = last.request,
+                        .argument = (void *)(uintptr_t)last.argument};
 
     if (!drm_begin(&call, row ? row->id : DRM_RECORD_IOCTL))
         return;
@@ -425,103 +361,12 @@ static void write_interrupted(struct local last)
     tsm_call_commit(&call);
 }
 
-/* ---- what it changes
- * ------------------------------------------------------------------------------
- */
-
-static _Atomic uint64_t unknown_extensions;
-
-uint64_t drm_unknown_extension_count(void)
-{
-    return atomic_load(&unknown_extensions);
-}
-
-static enum drm_node node_named(const char *object)
-{
-    if (strcmp(object, "dmabuf") == 0)
-        return DRM_NODE_DMABUF;
-    return strcmp(object, "sync_file") == 0 ? DRM_NODE_SYNC_FILE : DRM_NODE_NONE;
-}
-
-/* Descriptors that the kernel gave. */
-static void note_files(const struct run *r, const struct drm_struct *type)
-{
-    for (uint32_t i = 0; i < type->count; i++) {
-        const struct drm_member *m = &drm_members[type->first + i];
-        const uint8_t *at = (const uint8_t *)r->argument + m->offset;
-        int fd;
-        if (m->kind != DRM_KIND_FD || m->form != DRM_FORM_ONE || m->offset + 4u > r->size)
-            continue;
-        memcpy(&fd, at, sizeof(fd));
-        if (fd > 2 && drm_file_known(fd).node == DRM_NODE_NONE &&
-            node_named(drm_text + drm_objects[m->type]))
-            drm_file_made(fd, node_named(drm_text + drm_objects[m->type]));
-    }
-}
-
-static uint64_t load_place(const uint8_t *bytes, size_t size, struct drm_place place)
-{
-    return bytes && place.size && place.offset + (size_t)place.size <= size
-               ? drm_load(bytes + place.offset, place.size)
-               : 0;
-}
-
-/* The object that the call has made. */
-static uint32_t made_object(const struct run *r)
-{
-    const struct drm_struct *out = r->row->out ? &drm_structs[r->row->out - 1] : NULL;
-
-    for (uint32_t i = 0; out && i < out->count; i++) {
-        const struct drm_member *m = &drm_members[out->first + i];
-        if (m->kind == DRM_KIND_HANDLE && m->flags & DRM_MEMBER_NEW && m->form == DRM_FORM_ONE)
-            return (uint32_t)load_place(r->argument, r->size,
-                                        (struct drm_place){m->offset, m->size});
-    }
-    return 0;
-}
-
-/* Memory that program and device share from now on. */
-static void note_memory(const struct run *r)
-{
-    const struct drm_ioctl *row = r->row;
-
-    for (uint32_t i = 0; i < r->shared_count && i < SHARED_MAX; i++)
-        drm_shared(r->file, made_object(r), r->shared[i], true);
-    if (r->shared_count > SHARED_MAX)
-        tsm_session_unmodelled("more than 16 ranges of memory in one ioctl", true);
-    if (row->maps_size.size)
-        drm_shared(r->file, (uint32_t)load_place(r->argument, r->size, row->maps_handle),
-                   (struct drm_shared){load_place(r->argument, r->size, row->maps_address),
-                                       load_place(r->argument, r->size, row->maps_size)},
-                   false);
-}
-
-static void note_effects(const struct run *r)
-{
-    const struct drm_ioctl *row = r->row;
-    const uint8_t *from = row->flags & DRM_IOCTL_MAP_OUT ? r->argument : r->before;
-
-    if (row->flags & DRM_IOCTL_UNFOLLOWED)
-        tsm_session_unmodelled(drm_text + row->name, true);
-    if (r->unknown_count) {
-        atomic_fetch_add_explicit(&unknown_extensions, r->unknown_count, memory_order_relaxed);
-        tsm_session_unmodelled("an extension of an ioctl's argument that is not known", true);
-    }
-    if (row->map_offset.size)
-        drm_map_offset(r->file.id, load_place(r->argument, r->size, row->map_offset),
-                       (uint32_t)load_place(from, r->size, row->map_handle));
-    if (r->shared_count || row->maps_size.size)
-        note_memory(r);
-    if (row->flags & DRM_IOCTL_GIVES_FD)
-        note_files(r, &drm_structs[row->out - 1]);
-}
-
 /* ---- the call
  * -------------------------------------------------------------------------------------
  */
 
 /* Keep what the kernel will write over, and what names the stream. */
-static void prepare(struct run *r)
+static void prepare(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
     size_t wanted = row && row->into ? drm_structs[row->into - 1].size : 0;
@@ -538,9 +383,8 @@ static void prepare(struct run *r)
         r->before = NULL;
     if (r->before)
         memset(r->before + r->size, 0, wanted - r->size);
-    if (r->before && r->file.node == DRM_NODE_NVIDIA &&
-        drm_nvidia_parameters(&r->parameters, r->request, r->before, r->size))
-        r->parameters_in = read_parameters(r);
+    if (r->before && r->file.node == DRM_NODE_NVIDIA)
+        drm_run_parameters_keep(r);
     if (r->before && row && row->flags & DRM_IOCTL_EARLY) {
         struct drm_encoder e = {.careful = true};
         if (encode(r, &e, row->into - 1u, r->before)) {
@@ -552,19 +396,8 @@ static void prepare(struct run *r)
     }
 }
 
-/* The object goes, and with it what the device knows of the program's memory. That has records of
- * its own, so before the call's. */
-static void note_closing(const struct run *r)
-{
-    uint32_t object;
-
-    if (drm_has_user_memory() &&
-        tsm_memory_read(&object, (uintptr_t)r->argument + r->row->gone.offset, sizeof(object)))
-        drm_object_closing(r->file.id, object);
-}
-
 /* The call itself. False: it was interrupted, and has no record so far. */
-static inline bool issue(struct run *r)
+static inline bool issue(struct drm_run *r)
 {
     r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
     r->error = errno;
@@ -578,14 +411,14 @@ static inline bool issue(struct run *r)
     return true;
 }
 
-static bool may_be_small(const struct run *r)
+static bool may_be_small(const struct drm_run *r)
 {
     return r->row && r->row->flags & DRM_IOCTL_SMALL && r->row->request == r->request &&
            is_on_stack(tsm_call_local(r->call), (uintptr_t)r->argument, r->size);
 }
 
 /* Most calls: numbers in, numbers out, and nobody needs the bytes that went in, but their value. */
-static void call_small(struct run *r)
+static void call_small(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
     const struct drm_struct *type = &drm_structs[row->into - 1];
@@ -604,7 +437,7 @@ static void call_small(struct run *r)
     tsm_call_commit(r->call);
 }
 
-static void call_large(struct run *r)
+static void call_large(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
 
@@ -625,24 +458,24 @@ static void call_large(struct run *r)
     tsm_call_commit(r->call);
 }
 
-static void call_and_record(struct run *r)
+static void call_and_record(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
 
-    r->size = SIZE_MAX_OF(r->request);
+    r->size = SIZE_OF(r->request);
     if (may_be_small(r))
         call_small(r);
     else
         call_large(r);
     if (!row || r->result < 0)
         return;
-    note_effects(r);
+    drm_run_effects(r);
     if (row->kind == SBT_KIND_SYNC)
         drm_maps_waited();
 }
 
 /* Begin the record of a call; before it comes that of one that was interrupted. */
-static bool begin(struct run *r)
+static bool begin(struct drm_run *r)
 {
     uint32_t type = r->row ? r->row->id : DRM_RECORD_IOCTL;
     struct local *l;
@@ -666,7 +499,7 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
                        bool by_number)
 {
     struct tsm_call call;
-    struct run r;
+    struct drm_run r;
 
     r.call = &call;
     r.fd = fd;
@@ -677,14 +510,13 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.before = NULL;
     r.in = NULL;
     r.unknown_count = r.shared_count = 0;
-    r.parameters.size = 0;
-    r.parameters_in = NULL;
+    r.parameters = (struct drm_parameters){0};
     r.room_at = r.room;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
     if (r.row && r.row->gone.size)
-        note_closing(&r);
+        drm_run_closing(&r);
     if (!begin(&r)) {
         if ((request >> 8 & 0xff) == DRM_TYPE)
             atomic_fetch_add_explicit(&seen_only, 1, memory_order_relaxed);

@@ -4,7 +4,9 @@
  * parameters, and their size. What is in those is another matter for each class and control, and
  * differs between versions: raw bytes.
  */
-#include "api/drm/drm_source_nvidia.h"
+#include "api/drm/drm_source_run.h"
+
+#include "capture/lock.h"
 
 #include <string.h>
 
@@ -22,8 +24,7 @@ static const struct {
     {XFER_CMD, 16, 8, 4},
 };
 
-bool drm_nvidia_parameters(struct drm_parameters *out, uint32_t request, const void *in,
-                           size_t size)
+static void find(struct drm_parameters *out, uint32_t request, const void *in, size_t size)
 {
     uint32_t found;
 
@@ -33,7 +34,40 @@ bool drm_nvidia_parameters(struct drm_parameters *out, uint32_t request, const v
         memcpy(&out->address, (const uint8_t *)in + places[i].address_at, sizeof(out->address));
         memcpy(&found, (const uint8_t *)in + places[i].size_at, sizeof(found));
         out->size = found;
-        return out->address && found;
+        return;
     }
-    return false;
+}
+
+/* At most so many bytes are recorded. */
+static size_t parameters_size(const struct drm_run *r)
+{
+    return r->parameters.size > TSM_BYTES_MAX ? TSM_BYTES_MAX : r->parameters.size;
+}
+
+static uint8_t *read_parameters(struct drm_run *r)
+{
+    size_t size = parameters_size(r);
+    uint8_t *copy = size ? tsm_call_scratch(r->call, size) : NULL;
+
+    return copy && tsm_memory_read(copy, r->parameters.address, size) ? copy : NULL;
+}
+
+void drm_run_parameters_keep(struct drm_run *r)
+{
+    find(&r->parameters, r->request, r->before, r->size);
+    r->parameters.in = read_parameters(r);
+}
+
+/* What came out only where it is different. */
+void drm_run_parameters_put(struct drm_run *r)
+{
+    size_t size = parameters_size(r);
+    uint8_t *out = r->result >= 0 ? read_parameters(r) : NULL;
+
+    if (out && r->parameters.in && !memcmp(out, r->parameters.in, size))
+        out = NULL;
+    tsm_call_bytes(r->call, r->parameters.in, r->parameters.in ? size : 0);
+    tsm_call_bytes(r->call, out, out ? size : 0);
+    if (r->parameters.size > size)
+        tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
 }
