@@ -206,7 +206,7 @@ static void put_into_trace(const char *part, const char *what,
     char path[PATH_MAX];
 
     if (!tsm_recording_find(path, sizeof(path), recording, pid)) {
-        tsm_note("%s: %s; the program left no trace to put them into", part, what);
+        tsm_note("%s: %s; the program left no trace of its own to put them into", part, what);
         return;
     }
     if (tsm_kernel_append(path, part) < 0) {
@@ -266,7 +266,7 @@ static void census_end(struct tsm_ioctl_census *census, const struct tsm_recordi
             tsm_note("ioctls were not counted: %s", census->why);
         else if (count)
             tsm_note("the kernel counted %" PRIu64
-                     " ioctls on DRM files; the program left no trace",
+                     " ioctls on DRM files; the program left no trace of its own",
                      count);
     } else if (tsm_ioctl_census_write(census, recording, path) < 0) {
         tsm_complain_error();

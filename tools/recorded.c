@@ -172,17 +172,19 @@ void tsm_recording_each(const struct tsm_recording *recording,
 
 bool tsm_recording_find(char *path, size_t size, const struct tsm_recording *recording, pid_t pid)
 {
+    size_t fresh = 0;
     glob_t found = {0};
-    bool any = false;
+    bool own = false;
 
     glob(recording->pattern, GLOB_NOSORT, NULL, &found);
     glob(recording->again, GLOB_NOSORT | GLOB_APPEND, NULL, &found);
-    for (size_t i = 0; i < found.gl_pathc && !any; i++) {
-        if (!is_fresh(found.gl_pathv[i], &recording->begin) || !is_of(found.gl_pathv[i], pid))
+    for (size_t i = 0; i < found.gl_pathc && !own; i++) {
+        if (!is_fresh(found.gl_pathv[i], &recording->begin))
             continue;
-        tsm_format(path, size, "%s", found.gl_pathv[i]);
-        any = true;
+        own = is_of(found.gl_pathv[i], pid);
+        if (own || fresh++ == 0)
+            tsm_format(path, size, "%s", found.gl_pathv[i]);
     }
     globfree(&found);
-    return any;
+    return own || fresh == 1;
 }

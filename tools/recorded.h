@@ -28,7 +28,8 @@ void tsm_recording_report(const struct tsm_recording *recording, pid_t pid);
 void tsm_recording_each(const struct tsm_recording *recording,
                         void (*look)(const char *path, void *user), void *user);
 
-/* A trace of process `pid` itself, into path. False: there is none. */
+/* A trace of process `pid` itself, into path, or the only one that the processes left which it started
+ * (a shell's, timeout's). False: there is none, or there are several. */
 bool tsm_recording_find(char *path, size_t size, const struct tsm_recording *recording, pid_t pid);
 
 #endif
