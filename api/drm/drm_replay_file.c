@@ -47,6 +47,7 @@ static void copy_string(const struct drm_replay *r, uint64_t id, char *out, size
 int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
 {
     struct drm_replay_file *f = realloc(r->files, (r->file_count + 1) * sizeof(*f));
+    char path[256];
 
     if (!f)
         return tsm_fail(TSM_E_MEMORY, "no memory for files");
@@ -64,11 +65,10 @@ int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
     r->file_count++;
     if (f->node == DRM_NODE_DRM || slot(record, FILE_HOW) == DRM_HOW_MADE)
         return 0;
-    return tsm_fail(
-        TSM_E_UNSUPPORTED,
-        "record %llu: a file of kind %llu (drm_node) is not opened again: only those of "
-        "DRM drivers are",
-        (unsigned long long)record->seq, (unsigned long long)f->node);
+    copy_string(r, slot(record, FILE_PATH), path, sizeof(path));
+    return tsm_fail(TSM_E_UNSUPPORTED,
+                    "record %llu: %s is not opened again: only files of DRM drivers are",
+                    (unsigned long long)record->seq, path);
 }
 
 /* ---- devices

@@ -302,6 +302,19 @@ static void maps(int fd)
     munmap(moved, 2 * create.size);
 }
 
+/* As libdrm: how much there is, then the lists. */
+static void property(int fd)
+{
+    struct drm_mode_property_enum names[2];
+    uint64_t values[2];
+    struct drm_mode_get_property p = {.prop_id = 8};
+
+    MUST(fd, DRM_IOCTL_MODE_GETPROPERTY, &p);
+    p.values_ptr = (uintptr_t)values;
+    p.enum_blob_ptr = (uintptr_t)names;
+    MUST(fd, DRM_IOCTL_MODE_GETPROPERTY, &p);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -328,6 +341,7 @@ int main(int argc, char **argv)
                  {"raw", raw},
                  {"interrupted", interrupted},
                  {"maps", maps},
+                 {"property", property},
                  {"past", past},
                  {"slow", slow},
                  {"nvidia", nvidia},

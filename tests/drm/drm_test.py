@@ -306,6 +306,13 @@ def listing_failed():
     equal('said', shown.stderr, 'tracesmith ioctls: 1 ioctls are not known: shown raw\n')
 
 
+def listing_property():
+    r = Recorded('property')
+    lines = lines_of(tool('ioctls', '-e', '*GETPROPERTY', r.trace).stdout)
+    true('its lists', lines[1].endswith('=> {values_ptr=[0 1] enum_blob_ptr=[{value=0 name="Overlay"} '
+         '{value=1 name="Primary"}]}) = 0'))
+
+
 def listing_nvidia():
     r = Recorded('nvidia')
     lines = lines_of(tool('ioctls', '-e', 'gpu_ioctl', r.trace).stdout)
@@ -333,13 +340,20 @@ def listing_commands():
     equal('commands', [line.strip() for line in lines[1:]], ['virgl RESOURCE_INLINE_WRITE words 75'])
 
 
+def counted_in(trace):
+    head, _ = view(trace)
+    return {k: v for k, v in head['metadata'].items() if k.startswith('drm.ioctls_')}
+
+
 def census():
     """What goes past libc is counted by the kernel, where it may, and said."""
     with tempfile.TemporaryDirectory(prefix='ts-drm.') as folder:
         trace = pathlib.Path(folder) / 't.sbt'
         shown = run([TOOL, 'record', '--census', '-o', trace, '--', MODES, 'past'], [FAKE], FAKE_DRM='vgem')
-        head, _ = view(trace)
-        found = {k: v for k, v in head['metadata'].items() if k.startswith('drm.ioctls_')}
+        found = counted_in(trace)
+        behind = pathlib.Path(folder) / 'behind.sbt'
+        run([TOOL, 'record', '--census', '-o', behind, '--', 'sh', '-c', f'{MODES} past; true'], [FAKE], FAKE_DRM='vgem')
+        equal('of a program that a shell starts', counted_in(behind).keys(), found.keys())
         said = [line for line in shown.stderr.splitlines() if 'past libc' in line]
         again = [line for line in tool('ioctls', '-c', trace).stderr.splitlines() if 'past libc' in line]
         equal('said again', [line.partition(': ')[2] for line in again], [line.partition(': ')[2] for line in said])

@@ -257,6 +257,22 @@ static int fd_to_handle(struct fake_file *file, struct drm_prime_handle *p)
     return fake_object_of(file, p->handle) ? 0 : -EINVAL;
 }
 
+/* Enumerated: both lists are filled in when there is room for them. */
+static int get_property(struct drm_mode_get_property *p)
+{
+    static const struct drm_mode_property_enum names[] = {{0, "Overlay"}, {1, "Primary"}};
+    static const uint64_t values[] = {0, 1};
+
+    if (p->count_values >= 2)
+        memcpy((void *)(uintptr_t)p->values_ptr, values, sizeof(values));
+    if (p->count_enum_blobs >= 2)
+        memcpy((void *)(uintptr_t)p->enum_blob_ptr, names, sizeof(names));
+    p->count_values = p->count_enum_blobs = 2;
+    p->flags = DRM_MODE_PROP_ENUM;
+    strcpy(p->name, "type");
+    return 0;
+}
+
 static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
 {
     switch (request) {
@@ -273,6 +289,8 @@ static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
         return map_dumb(file, argument);
     case DRM_IOCTL_MODE_DESTROY_DUMB:
         return close_object(file, ((struct drm_mode_destroy_dumb *)argument)->handle);
+    case DRM_IOCTL_MODE_GETPROPERTY:
+        return get_property(argument);
     case DRM_IOCTL_PRIME_HANDLE_TO_FD:
         return handle_to_fd(file, argument);
     case DRM_IOCTL_PRIME_FD_TO_HANDLE:
