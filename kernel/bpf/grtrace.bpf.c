@@ -324,21 +324,32 @@ ON(xe_exec_queue_reset, struct xe_exec_queue *queue)
 
 /* ---- the tool's own records -------------------------------------------------------------- */
 
+static long tell_one(__u32 number, void *user)
+{
+	struct grtrace_record *draft = user;
+
+	emit(draft);
+	draft->seqno++;
+	return 0;
+}
+
 SEC("syscall")
 int tell_record(struct grtrace_bpf_told *told)
 {
-	struct grtrace_record draft = { .type = told->type, .device = told->device,
-					.ring = told->ring, .engine = told->engine };
+	struct grtrace_record draft = { .type = told->type, .flags = told->flags,
+					.device = told->device, .ring = told->ring,
+					.engine = told->engine, .ctx = told->ctx,
+					.seqno = told->seqno, .value = told->value };
 
-	draft.pid = bpf_get_current_pid_tgid() >> 32;
+	draft.pid = told->pid ?: bpf_get_current_pid_tgid() >> 32;
 	draft.tid = bpf_get_current_pid_tgid();
 	if (told->body_size) {
 		char body[GRTRACE_BPF_BODY_MAX];
 
 		__builtin_memcpy(body, told->body, sizeof(body));
-		told->done = emit_body(&draft, body, sizeof(body));
+		emit_body(&draft, body, sizeof(body));
 	} else {
-		told->done = emit(&draft);
+		bpf_loop(told->count, tell_one, &draft, 0);
 	}
 	return 0;
 }

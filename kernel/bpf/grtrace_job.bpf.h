@@ -195,10 +195,15 @@ static __noinline int job_complete(__u64 ctx, __u64 seqno, int error)
 
 	if (number)
 		job_note(GRTRACE_ERROR, ctx, seqno, (__u64)GRTRACE_ERROR_JOB << 32 | number);
-	if (cpu && number)
+	if (cpu && number) {
+		__u64 slot = number < GRTRACE_ERRNO_MAX ? number : GRTRACE_ERRNO_MAX;
+
+		barrier_var(slot); /* the verifier wants to see a mask, the compiler none */
 		ADD(cpu->jobs_failed, 1);
-	else if (cpu)
+		ADD(cpu->jobs_by_errno[slot & (GRTRACE_BPF_ERRNOS - 1)], 1);
+	} else if (cpu) {
 		ADD(cpu->jobs_ok, 1);
+	}
 	return job_note(GRTRACE_COMPLETE, ctx, seqno, number);
 }
 

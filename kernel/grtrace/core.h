@@ -22,8 +22,6 @@
 
 extern const char *const grtrace_drop_names[GRTRACE_DROP_COUNT];
 
-#define GRTRACE_ERRNO_MAX 132
-
 /* Touched with interrupts off on its own CPU; read by anyone, racily. */
 struct grtrace_cpu {
 	struct rchan_buf *buf; /* of the session; one without room while none runs */
