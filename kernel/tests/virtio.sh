@@ -4,6 +4,7 @@
 folder=/sys/kernel/debug/grtrace
 number() { sed -n "s/^$1 //p" $folder/$2; }
 echo level 3 > $folder/config
+echo filter_engine_mask 0x40 > $folder/config # the control queue's: it passes whole
 echo start > $folder/control
 for module in $(cat /modules/later); do insmod /modules/$module || echo "# $module cannot be loaded"; done
 sleep 1
