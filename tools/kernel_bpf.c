@@ -225,20 +225,6 @@ static int collect_begin(struct tsm_collect *collect)
     return 0;
 }
 
-/* What a fence's table of functions stands for is known by its address, which another module may
- * have by now. */
-static void forget_classes(void)
-{
-    int fd = tsm_bpf_pin_open("classes", false);
-    uint64_t key;
-
-    while (fd >= 0 && bpf_map_get_next_key(fd, NULL, &key) == 0 &&
-           bpf_map_delete_elem(fd, &key) == 0)
-        ;
-    if (fd >= 0)
-        close(fd);
-}
-
 static unsigned loaded_modules(void)
 {
     unsigned bits = 0;
@@ -248,7 +234,8 @@ static unsigned loaded_modules(void)
     return bits;
 }
 
-/* Drivers may come while a session runs. They cannot go: an attachment holds them. */
+/* Drivers may come while a session runs. Those with tracepoints cannot go: an attachment holds
+ * them. */
 static int attend(void)
 {
     static unsigned turns, seen;
@@ -262,7 +249,6 @@ static int attend(void)
     now = loaded_modules();
     if (turns > 1 && now != seen && running() && (fd = tsm_bpf_config_open(&config)) >= 0) {
         close(fd);
-        forget_classes();
         if (tsm_bpf_probes_survey() == 0) {
             programs = tsm_bpf_load(config.level, NULL, false, 0);
             tsm_bpf_attach(programs, config.level, tell_probe);

@@ -76,10 +76,13 @@ static int compare_rings(const void *a, const void *b)
 {
     const struct grtrace_bpf_ring *x = a, *y = b;
 
-    return x->id < y->id ? -1 : x->id > y->id;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return x->unloads > y->unloads ? -1 : x->unloads < y->unloads;
 }
 
-static void show_rings(FILE *out)
+/* A ring whose driver went and came again has several objects: the last one counts. */
+static void show_rings(FILE *out, uint64_t unloads)
 {
     struct grtrace_bpf_ring rings[256];
     struct grtrace_bpf_ring_key key, next, *at = NULL;
@@ -94,9 +97,11 @@ static void show_rings(FILE *out)
     if (fd >= 0)
         close(fd);
     qsort(rings, count, sizeof(rings[0]), compare_rings);
-    for (size_t i = 0; i < count; i++)
-        fprintf(out, "ring %u device %u engine %u %.32s\n", rings[i].id, rings[i].device,
-                rings[i].engine, rings[i].name);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || rings[i].id != rings[i - 1].id)
+            fprintf(out, "ring %u device %u engine %u %.32s%s\n", rings[i].id, rings[i].device,
+                    rings[i].engine, rings[i].name, rings[i].unloads == unloads ? "" : " gone");
+    }
 }
 
 /* Each probe that this kernel has, and that does not fit it. */
@@ -144,7 +149,7 @@ static int show_stats(FILE *out, const struct counts *c)
     for (size_t i = 0; i < GRTRACE_DROP_COUNT; i++)
         fprintf(out, "%s %" PRIu64 "\n", drop_names[i], dropped_of(c, i));
     fprintf(out, "missed %" PRIu64 "\n", missed);
-    show_rings(out);
+    show_rings(out, c->state.unloads);
     show_probes(out);
     return error;
 }

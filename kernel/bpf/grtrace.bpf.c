@@ -352,6 +352,14 @@ ON(xe_exec_queue_reset, struct xe_exec_queue *queue)
 	return job_note(GRTRACE_ERROR, 0, 0, (__u64)GRTRACE_ERROR_RESET << 32);
 }
 
+/* ---- modules ----------------------------------------------------------------------------- */
+
+ON(module_free, void *module)
+{
+	ADD(state.unloads, 1);
+	return 0;
+}
+
 /* ---- the tool's own records -------------------------------------------------------------- */
 
 static long tell_one(__u32 number, void *user)

@@ -41,6 +41,7 @@ struct grtrace_bpf_state {
 	__u64 gseq;
 	__u64 start_ns;
 	__u64 ring_count, device_count;
+	__u64 unloads; /* of modules: addresses may come again, and have to be looked at anew */
 	__u64 window_start_ns, window_count; /* rate_limiter_mode 0 */
 	__u64 bucket_ns;                     /* 1: the time to which tokens are spent */
 	__u64 missed; /* set at the end: programs that were not run, being interrupted by themselves */
@@ -56,9 +57,22 @@ struct grtrace_bpf_ring {
 	__u8 device;
 	__u8 engine;
 	__u16 reserved;
-	char name[32];
+	char name[32]; /* zeroes behind it */
 	__u64 last_ctx;             /* that the ring ran */
 	__u64 submitted, responded; /* jobs without number, counted */
+	__u64 unloads;              /* when it was looked at last */
+};
+
+/* The ring of this name, whichever object it was last; by which a driver that comes again gets the same. */
+struct grtrace_bpf_ring_name {
+	char name[32];
+	__u64 device;
+};
+
+struct grtrace_bpf_class {
+	__u64 unloads;
+	__u32 class; /* enum grtrace_fence_class */
+	__u32 reserved;
 };
 
 struct grtrace_bpf_text {
