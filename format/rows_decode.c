@@ -36,6 +36,11 @@ static bool fail(struct decoder *d, const char *wrong)
     return false;
 }
 
+static bool take_column(struct decoder *d, size_t count)
+{
+    return sbt_column_get(&d->in, d->values, count, &d->rows->storages);
+}
+
 /* The table of groups. Everything that is allocated later is bounded by what is summed here. */
 static bool take_groups(struct decoder *d, uint64_t *slot_total)
 {
@@ -127,7 +132,7 @@ static bool take_order(struct decoder *d)
         return fail(d, "out of memory");
     for (uint32_t g = 0; g < d->group_count; start += d->groups[g++].count)
         next[g] = start;
-    if (!sbt_column_get(&d->in, d->values, d->chunk->count))
+    if (!take_column(d, d->chunk->count))
         goto out;
     start = 0;
     for (uint32_t i = 0; i < d->chunk->count; i++) {
@@ -190,7 +195,7 @@ static bool take_common(struct decoder *d)
         bool by_group =
             is_compact(d) && (column == SBT_COMMON_TIME || column == SBT_COMMON_DURATION);
 
-        if (!sbt_column_get(&d->in, d->values, d->chunk->count))
+        if (!take_column(d, d->chunk->count))
             return fail(d, "a common column is malformed");
         if (column == SBT_COMMON_POSITION && !add_positions(d))
             return false;
@@ -216,7 +221,7 @@ static bool take_group(struct decoder *d, const struct sbt_group *group, const u
     struct sbt_record *records = d->rows->records;
     uint64_t size = 0;
 
-    if (!sbt_column_get(&d->in, d->values, group->count))
+    if (!take_column(d, group->count))
         return fail(d, "a column of data sizes is malformed");
     for (uint32_t i = 0; i < group->count; i++) {
         struct sbt_record *record = &records[members[i]];
@@ -231,7 +236,7 @@ static bool take_group(struct decoder *d, const struct sbt_group *group, const u
     if (size != group->data_size)
         return fail(d, "a record type's data sizes do not add up");
     for (uint32_t slot = 0; slot < group->slot_count; slot++) {
-        if (!sbt_column_get(&d->in, d->values, group->count))
+        if (!take_column(d, group->count))
             return fail(d, "a column is malformed");
         for (uint32_t i = 0; i < group->count; i++)
             slots[(size_t)i * group->slot_count + slot] = d->values[i];
