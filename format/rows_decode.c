@@ -5,6 +5,7 @@
 #include "format/column.h"
 #include "format/limits.h"
 #include "format/position.h"
+#include "format/turn.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -260,21 +261,38 @@ static bool is_turned(const struct decoder *d, const struct sbt_group *group,
     return same;
 }
 
+/* Bytes [0, 8) of all data areas. */
+static void get_eight(const uint8_t *turned, size_t count, uint8_t *data, size_t size)
+{
+    uint64_t v[8];
+    size_t i = 0;
+
+    for (; count - i >= 8; i += 8) {
+        for (size_t j = 0; j < 8; j++)
+            v[j] = tsm_get_u64(turned + j * count + i);
+        sbt_turn_eight(v);
+        for (size_t j = 0; j < 8; j++)
+            tsm_put_u64(data + (i + j) * size, v[j]);
+    }
+    for (; i < count; i++)
+        for (size_t j = 0; j < 8; j++)
+            data[i * size + j] = turned[j * count + i];
+}
+
 /* Put the group's data areas, at `data`, one after the other. */
 static bool turn_back(struct decoder *d, const struct sbt_group *group, uint8_t *data)
 {
     uint8_t *turned = malloc(group->data_size);
-    size_t count = group->count, size = group->data_size / count;
+    size_t count = group->count, size = group->data_size / count, k = 0;
 
     if (!turned)
         return fail(d, "out of memory");
     memcpy(turned, data, group->data_size);
-    for (size_t k = 0; k < size; k++) {
-        const uint8_t *from = turned + k * count;
-        uint8_t *to = data + k;
-        for (size_t i = 0; i < count; i++, to += size)
-            *to = from[i];
-    }
+    for (; size - k >= 8; k += 8)
+        get_eight(turned + k * count, count, data + k, size);
+    for (; k < size; k++)
+        for (size_t i = 0; i < count; i++)
+            data[i * size + k] = turned[k * count + i];
     free(turned);
     return true;
 }
