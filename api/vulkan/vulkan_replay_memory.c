@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define CHECK_STEP 4096u
@@ -133,6 +134,17 @@ static void flush(const struct vkr_memory *m, bool to_device)
         d->f.vkInvalidateMappedMemoryRanges(d->device, 1, &range);
 }
 
+/* Looking at them one after the other would fault on each of them. Where that cannot be, it does.
+ */
+static void populate(uint8_t *from, uint64_t size)
+{
+#ifdef MADV_POPULATE_READ
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)from & -page;
+
+    madvise((void *)start, (uintptr_t)from + size - start, MADV_POPULATE_READ);
+#endif
+}
+
 /* What nobody has written is the same in every replay. Pages that hold it already stay untouched:
  * they may not be there yet. */
 static void fill(const struct vkr_memory *m, uint8_t value)
@@ -140,6 +152,7 @@ static void fill(const struct vkr_memory *m, uint8_t value)
     uint8_t pattern[CHECK_STEP];
 
     memset(pattern, value, sizeof(pattern));
+    populate(m->mapped, m->size);
     for (uint64_t at = 0; at < m->size; at += CHECK_STEP) {
         size_t size = m->size - at < CHECK_STEP ? (size_t)(m->size - at) : CHECK_STEP;
         if (memcmp(m->mapped + at, pattern, size) != 0)
