@@ -504,7 +504,8 @@ struct vkr {
     uint64_t validation_count; /* errors that the validation layer reported */
     struct vkr_ranges stamps; /* places that hold times; merged */
     bool has_stamps;          /* a command copies times into memory */
-    uint32_t gate_count;  /* semaphores that submits wait for in vain until the host signals them */
+    uint32_t gate_count;  /* semaphores and events that work waits for in vain until the host signals */
+    bool waits_each;      /* recorded with TS_CHECKSUM=submit: one submit was done before the next step */
     uint64_t next_window; /* raw handles of what stands for windows */
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */
