@@ -203,6 +203,7 @@ static int settle_options(struct run *run)
     };
     run->looks = tsm_look_settle(&run->look, &v->look);
     run->replay.look = run->looks ? &run->look : NULL;
+    run->replay.keep_going |= run->looks; /* a difference before it is no reason not to look */
     int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
     return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
 }

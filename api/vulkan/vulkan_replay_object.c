@@ -4,6 +4,7 @@
  * damaged trace that uses it is refused before a driver sees it.
  */
 #include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,8 @@ static void drop_content(struct vkr *r, struct vkr_object *o)
         vkr_semaphore_drop(r, o->user);
     else
         free(o->user);
+    if (o->type == VK_OBJECT_VkEvent)
+        vkr_track_event(r, o, true); /* nobody waits for it any more */
     free(o->label);
     free(o->fact);
 }
