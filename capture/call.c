@@ -524,20 +524,14 @@ void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box)
     add_span(call, empty, sizeof(empty), false);
 }
 
-void tsm_call_struct(struct tsm_call *call, const void *value, size_t size)
+/* By reference. */
+static __attribute__((noinline, cold)) void put_large_struct(struct tsm_call *call,
+                                                             const void *value, size_t size)
 {
     struct tsm_box box = {value, size, 1, 1, size, size};
     uint8_t *reference = NULL;
     uint32_t encoded;
 
-    if (!value) {
-        tsm_call_slot(call, 0);
-        return;
-    }
-    if (size <= TSM_BYTES_MAX) {
-        add_span(call, value, (uint32_t)size, true);
-        return;
-    }
     if (size <= SBT_VALUE_MAX)
         reference = store(call, &box, 1, &encoded);
     if (reference) {
@@ -547,6 +541,16 @@ void tsm_call_struct(struct tsm_call *call, const void *value, size_t size)
     }
     cut(call);
     tsm_call_slot(call, 0);
+}
+
+void tsm_call_struct(struct tsm_call *call, const void *value, size_t size)
+{
+    if (!value)
+        tsm_call_slot(call, 0);
+    else if (size <= TSM_BYTES_MAX)
+        add_span(call, value, (uint32_t)size, true);
+    else
+        put_large_struct(call, value, size);
 }
 
 void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)

@@ -10,7 +10,6 @@
 #include "tools/recorded.h"
 #include "tools/symbol.h"
 #include "tools/terminal.h"
-#include "tools/trace_extend.h"
 #include "tools/trace_open.h"
 
 #include <errno.h>
@@ -22,12 +21,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Of the program's own trace: ioctls on DRM files that the kernel counted, of it and of all that it
- * started, and how many of those were recorded; or why that is not known. */
-#define COUNTED   "drm.ioctls_counted"
-#define RECORDED  "drm.ioctls_recorded"
-#define UNCOUNTED "drm.ioctls_uncounted"
 
 #define LOOK_EVERY_US 200000u /* at the trace of a program that runs */
 #define STACK_COLUMN  14u
@@ -171,22 +164,6 @@ static void note_metadata(struct sbt_reader *reader, const char *name, const cha
         tsm_note("%s %s", value, what);
 }
 
-static void note_census(struct sbt_reader *reader)
-{
-    const char *counted = sbt_reader_metadata_find(reader, COUNTED);
-    const char *recorded = sbt_reader_metadata_find(reader, RECORDED);
-    const char *uncounted = sbt_reader_metadata_find(reader, UNCOUNTED);
-    uint64_t count = counted ? strtoull(counted, NULL, 10) : 0;
-    uint64_t known = recorded ? strtoull(recorded, NULL, 10) : 0;
-
-    if (count > known)
-        tsm_note("%" PRIu64 " of %" PRIu64 " ioctls on DRM files went past libc (inline system "
-                 "calls, static programs): not recorded",
-                 count - known, count);
-    else if (uncounted)
-        tsm_note("whether ioctls went past libc is not known: %s", uncounted);
-}
-
 /* What is not in the listing. */
 static void note_missing(const struct show *s, struct sbt_reader *reader)
 {
@@ -200,7 +177,9 @@ static void note_missing(const struct show *s, struct sbt_reader *reader)
                   "calls on GPU files were not recorded: the program uses another API "
                   "(TS_DRM=all records them)");
     note_metadata(reader, "drm.interrupted", "interrupted ioctls were not tried again");
-    note_census(reader);
+    note_metadata(reader, "drm.unknown_extensions",
+                  "extensions of ioctls' arguments are not known: of those only the head is shown");
+    tsm_ioctl_census_note(reader);
 }
 
 /* The last look, at a trace that nobody writes any more. */
@@ -269,65 +248,6 @@ static int prepare(const struct ioctls_values *v, const char *path)
     return error;
 }
 
-/* What the records of a trace, and those who record, made of ioctls. */
-static void count_recorded(const char *path, void *user)
-{
-    uint64_t *sum = user;
-    struct tsm_ioctls all = {0};
-    const struct sbt_record *record;
-    const struct sbt_filter everything = {0};
-    struct sbt_reader *reader = NULL;
-    struct sbt_cursor *cursor = NULL;
-    const char *asked;
-
-    if (sbt_reader_open(&reader, path) >= 0 &&
-        sbt_cursor_create(&cursor, reader, &everything, 1) >= 0)
-        while (sbt_cursor_next(cursor, &record) > 0)
-            if (SBT_TYPE_API(record->type) == SBT_API_DRM)
-                tsm_ioctls_count(&all, reader, record);
-    asked = reader ? sbt_reader_metadata_find(reader, "drm.asked") : NULL;
-    *sum += all.drm_count + (asked ? strtoull(asked, NULL, 10) : 0);
-    tsm_ioctls_finish(&all);
-    sbt_cursor_destroy(cursor);
-    sbt_reader_destroy(reader);
-}
-
-struct census {
-    const char *why; /* nobody counted; NULL: somebody did */
-    uint64_t counted, recorded;
-};
-
-static int put_count(struct sbt_writer *writer, const char *key, uint64_t value)
-{
-    char text[24];
-
-    tsm_format(text, sizeof(text), "%" PRIu64, value);
-    return sbt_writer_metadata(writer, key, text);
-}
-
-static int put_census(struct sbt_writer *writer, void *user)
-{
-    const struct census *c = user;
-    int error;
-
-    if (c->why)
-        return sbt_writer_metadata(writer, UNCOUNTED, c->why);
-    error = put_count(writer, COUNTED, c->counted);
-    return error ? error : put_count(writer, RECORDED, c->recorded);
-}
-
-/* Into the trace of the program itself. */
-static int write_census(struct tsm_ioctl_census *census, const struct tsm_recording *recording,
-                        const char *path)
-{
-    struct census c = {0};
-
-    if (!tsm_ioctl_census_end(census, &c.counted))
-        c.why = census->why;
-    tsm_recording_each(recording, count_recorded, &c.recorded);
-    return tsm_trace_extend(path, put_census, &c);
-}
-
 static int run_program(struct show *s, char *const *argv, const char *path)
 {
     struct follower f = {s, path, false};
@@ -349,7 +269,7 @@ static int run_program(struct show *s, char *const *argv, const char *path)
     __atomic_store_n(&f.stop, true, __ATOMIC_RELAXED);
     if (follows)
         pthread_join(thread, NULL);
-    if (ran && access(path, R_OK) == 0 && write_census(&census, &recording, path) < 0)
+    if (ran && access(path, R_OK) == 0 && tsm_ioctl_census_write(&census, &recording, path) < 0)
         tsm_complain_error();
     if (!ran)
         return end.status;

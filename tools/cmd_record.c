@@ -6,6 +6,7 @@
 #include "tools/locate.h"
 #include "tools/child.h"
 #include "tools/cpu_collect.h"
+#include "tools/ioctl_census.h"
 #include "tools/kernel_session.h"
 #include "tools/recorded.h"
 #include "tools/terminal.h"
@@ -22,7 +23,7 @@
 #define SETTING_COUNT_MAX 48
 
 struct record_values {
-    bool audit, emu, kernel;
+    bool audit, emu, kernel, census;
     struct tsm_cpu_wanted cpu;
     int kernel_backend;
     const char *settings[SETTING_COUNT_MAX]; /* by row of the settings table; NULL: not given */
@@ -40,6 +41,13 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(record_values, audit),
      .help = "Also load libts_audit.so (LD_AUDIT), for programs that find the driver in ways that "
              "LD_PRELOAD does not reach. Slows down program start."},
+    {.name = "census",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(record_values, census),
+     .help = "Have the kernel count the ioctls on DRM files of the program and of what it starts, "
+             "and say how many of them went past libc, where they are not recorded (as root). "
+             "Not by default: while it counts, each system call of every program takes longer, "
+             "and the traces are read once more at the end."},
     {.name = "cpu",
      .type = TSM_OPTION_PARSED,
      .offset = TSM_FIELD(record_values, cpu),
@@ -244,6 +252,30 @@ static void cpu_end(struct tsm_cpu_collect *cpu, const char *part,
         put_into_trace(part, "what the CPUs did; 'tracesmith merge' shows it", recording, pid);
 }
 
+/* ---- ioctls past libc ------------------------------------------------------------------------ */
+
+static void census_end(struct tsm_ioctl_census *census, const struct tsm_recording *recording,
+                       pid_t pid)
+{
+    struct sbt_reader *reader = NULL;
+    char path[PATH_MAX];
+    uint64_t count = 0;
+
+    if (!tsm_recording_find(path, sizeof(path), recording, pid)) {
+        if (!tsm_ioctl_census_end(census, &count))
+            tsm_note("ioctls were not counted: %s", census->why);
+        else if (count)
+            tsm_note("the kernel counted %" PRIu64
+                     " ioctls on DRM files; the program left no trace",
+                     count);
+    } else if (tsm_ioctl_census_write(census, recording, path) < 0) {
+        tsm_complain_error();
+    } else if (sbt_reader_open(&reader, path) >= 0) {
+        tsm_ioctl_census_note(reader);
+    }
+    sbt_reader_destroy(reader);
+}
+
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
     char output[PATH_MAX + 1], part[PATH_MAX + 32], cpu_part[PATH_MAX + 32];
@@ -251,6 +283,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     const struct record_values *v = values;
     struct tsm_recording recording;
     struct tsm_program_end end;
+    struct tsm_ioctl_census census;
     const char *unreachable = tsm_program_unreachable(words->words[0]);
 
     if (prepare(values, output, sizeof(output)) < 0) {
@@ -271,6 +304,8 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         return TSM_EXIT_OURS;
     }
     tsm_recording_begin(&recording, output);
+    if (v->census)
+        tsm_ioctl_census_begin(&census);
     if (!tsm_program_run(&end, words->words)) {
         if (cpu && tsm_cpu_collect_end(cpu) == 0)
             unlink(cpu_part);
@@ -285,6 +320,8 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     if (v->kernel)
         kernel_end(part, &recording, end.pid);
     cpu_end(cpu, cpu_part, &recording, end.pid);
+    if (v->census)
+        census_end(&census, &recording, end.pid);
     return end.status;
 }
 

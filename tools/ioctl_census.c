@@ -2,16 +2,25 @@
 #include "tools/ioctl_census.h"
 
 #include "base/text.h"
+#include "tools/ioctl_text.h"
+#include "tools/terminal.h"
+#include "tools/trace_extend.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define DRM_TYPE 'd' /* of the request's second byte; nobody else uses it */
+
+#define COUNTED   "drm.ioctls_counted"
+#define RECORDED  "drm.ioctls_recorded"
+#define UNCOUNTED "drm.ioctls_uncounted"
 
 static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
@@ -86,4 +95,86 @@ bool tsm_ioctl_census_end(struct tsm_ioctl_census *census, uint64_t *count)
         tsm_format(census->why, sizeof(census->why), "its count cannot be read");
     census->fd = -1;
     return known;
+}
+
+/* ---- in a trace ------------------------------------------------------------------------------ */
+
+static uint64_t metadata_number(const struct sbt_reader *reader, const char *name)
+{
+    const char *text = sbt_reader_metadata_find(reader, name);
+
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* What the records of a trace made of ioctls; and those that the recorder made itself, and that it
+ * has seen but was not to record. */
+static void count_recorded(const char *path, void *user)
+{
+    uint64_t *sum = user;
+    struct tsm_ioctls all = {0};
+    const struct sbt_record *record;
+    const struct sbt_filter everything = {0};
+    struct sbt_reader *reader = NULL;
+    struct sbt_cursor *cursor = NULL;
+
+    if (sbt_reader_open(&reader, path) >= 0 &&
+        sbt_cursor_create(&cursor, reader, &everything, 1) >= 0)
+        while (sbt_cursor_next(cursor, &record) > 0)
+            if (SBT_TYPE_API(record->type) == SBT_API_DRM)
+                tsm_ioctls_count(&all, reader, record);
+    if (reader)
+        *sum += all.drm_count + metadata_number(reader, "drm.asked") +
+                metadata_number(reader, "drm.seen_only");
+    tsm_ioctls_finish(&all);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+}
+
+struct result {
+    const char *why; /* nobody counted; NULL: somebody did */
+    uint64_t counted, recorded;
+};
+
+static int put_count(struct sbt_writer *writer, const char *key, uint64_t value)
+{
+    char text[24];
+
+    tsm_format(text, sizeof(text), "%" PRIu64, value);
+    return sbt_writer_metadata(writer, key, text);
+}
+
+static int put_result(struct sbt_writer *writer, void *user)
+{
+    const struct result *c = user;
+    int error;
+
+    if (c->why)
+        return sbt_writer_metadata(writer, UNCOUNTED, c->why);
+    error = put_count(writer, COUNTED, c->counted);
+    return error ? error : put_count(writer, RECORDED, c->recorded);
+}
+
+int tsm_ioctl_census_write(struct tsm_ioctl_census *census, const struct tsm_recording *recording,
+                           const char *path)
+{
+    struct result c = {0};
+
+    if (!tsm_ioctl_census_end(census, &c.counted))
+        c.why = census->why;
+    else
+        tsm_recording_each(recording, count_recorded, &c.recorded);
+    return tsm_trace_extend(path, put_result, &c);
+}
+
+void tsm_ioctl_census_note(struct sbt_reader *reader)
+{
+    const char *uncounted = sbt_reader_metadata_find(reader, UNCOUNTED);
+    uint64_t count = metadata_number(reader, COUNTED), known = metadata_number(reader, RECORDED);
+
+    if (count > known)
+        tsm_note("%" PRIu64 " of %" PRIu64 " ioctls on DRM files went past libc (inline system "
+                 "calls, static programs): not recorded",
+                 count - known, count);
+    else if (uncounted)
+        tsm_note("whether ioctls went past libc is not known: %s", uncounted);
 }

@@ -7,18 +7,9 @@
 
 #include "tracesmith/error.h"
 
-#define BLOCK_SEARCH_MAX 4096
-
-/* Memory of a value, given back all at once. */
-struct drm_block {
-    struct drm_block *next;
-    uint64_t size; /* of bytes */
-    uint8_t bytes[];
-};
-
 static int decode_struct(struct drm_decoder *d, uint32_t type, uint8_t *memory);
 
-static uint8_t *take(struct drm_decoder *d, uint64_t size)
+uint8_t *drm_decode_take(struct drm_decoder *d, const struct drm_member *of, uint64_t size)
 {
     struct drm_block *block;
 
@@ -34,6 +25,7 @@ static uint8_t *take(struct drm_decoder *d, uint64_t size)
     }
     d->used += size;
     block->next = d->blocks;
+    block->of = of;
     block->size = size;
     d->blocks = block;
     return block->bytes;
@@ -49,10 +41,19 @@ void drm_decode_finish(struct drm_decoder *d)
     d->used = 0;
 }
 
-static int malformed(void)
+int drm_decode_malformed(void)
 {
     return tsm_fail(TSM_E_FORMAT,
                     "an ioctl's argument is not what the tables of this build expect");
+}
+
+/* Bytes for the values at the end of a struct: each takes one byte of the trace, at least. */
+static uint64_t tail_room(const struct drm_decoder *d, const struct drm_struct *type)
+{
+    for (uint32_t i = 0; i < type->count; i++)
+        if (drm_members[type->first + i].form == DRM_FORM_TAIL)
+            return d->value_size * drm_value_size(&drm_members[type->first + i]);
+    return 0;
 }
 
 /* 1: a step; 0: the value is over. */
@@ -60,7 +61,7 @@ static int next(struct drm_decoder *d, struct sbt_step *step)
 {
     int got = sbt_walk_next(&d->walk, step);
 
-    return got < 0 ? malformed() : got;
+    return got < 0 ? drm_decode_malformed() : got;
 }
 
 /* What `step` has opened is over. */
@@ -74,7 +75,7 @@ static int skip(struct drm_decoder *d, const struct sbt_step *opened)
     while ((got = next(d, &step)) == 1)
         if (step.kind == SBT_STEP_CLOSE && step.depth == opened->depth)
             return 0;
-    return got < 0 ? got : malformed();
+    return got < 0 ? got : drm_decode_malformed();
 }
 
 /* ---- values -----------------------------------------------------------------------------------
@@ -100,8 +101,9 @@ static int put_value(struct drm_decoder *d, const struct drm_member *m, uint8_t 
     if (m->kind == DRM_KIND_STRUCT)
         return step->kind == SBT_STEP_OPEN && step->shape == SBT_SHAPE_STRUCT
                    ? decode_struct(d, m->type, at)
-                   : malformed();
-    return step->kind == SBT_STEP_VALUE ? put_number(d, m, at, step->number) : malformed();
+                   : drm_decode_malformed();
+    return step->kind == SBT_STEP_VALUE ? put_number(d, m, at, step->number)
+                                        : drm_decode_malformed();
 }
 
 /* A list that `opened` has opened; no more than `room` values are kept. */
@@ -118,7 +120,7 @@ static int put_items(struct drm_decoder *d, const struct drm_member *m, uint8_t 
         error =
             step.index < room ? put_value(d, m, values + step.index * size, &step) : skip(d, &step);
     }
-    return error ? error : malformed();
+    return error ? error : drm_decode_malformed();
 }
 
 static bool is_bytes(const struct drm_member *m)
@@ -126,27 +128,28 @@ static bool is_bytes(const struct drm_member *m)
     return m->kind == DRM_KIND_TEXT || m->kind == DRM_KIND_BYTES;
 }
 
-static int put_array(struct drm_decoder *d, const struct drm_member *m, uint8_t *at,
+/* `room`: for so many values. */
+static int put_array(struct drm_decoder *d, const struct drm_member *m, uint8_t *at, uint64_t room,
                      const struct sbt_step *step)
 {
     if (is_bytes(m)) {
-        size_t size = step->size < m->number ? step->size : m->number;
+        size_t size = step->size < room ? step->size : room;
         if (step->kind != SBT_STEP_VALUE)
-            return malformed();
+            return drm_decode_malformed();
         if (step->data)
             memcpy(at, step->data, size);
         return 0;
     }
     if (step->kind == SBT_STEP_OPEN && step->shape == SBT_SHAPE_LIST)
-        return put_items(d, m, at, m->number, step);
-    return step->none ? 0 : malformed();
+        return put_items(d, m, at, room, step);
+    return step->none ? 0 : drm_decode_malformed();
 }
 
 /* Addresses of `count` values, which lie at `values`. */
 static uint8_t *point_to(struct drm_decoder *d, const struct drm_member *m, uint8_t *values,
                          uint64_t count)
 {
-    uint8_t *pointers = take(d, 8 * count);
+    uint8_t *pointers = drm_decode_take(d, m, 8 * count);
 
     for (uint64_t i = 0; pointers && i < count; i++)
         drm_store(pointers + 8 * i, (uintptr_t)values + i * drm_value_size(m), 8);
@@ -157,145 +160,110 @@ static int put_list(struct drm_decoder *d, const struct drm_member *m, uint8_t *
                     const struct sbt_step *step)
 {
     uint8_t *values;
-    uint64_t count = is_bytes(m) ? step->size : step->number;
+    uint64_t count = is_bytes(m) ? step->size : step->number, size = count * drm_value_size(m);
     int error = 0;
 
-    if (m->form == DRM_FORM_TAIL)
-        return tsm_fail(TSM_E_UNSUPPORTED, "an ioctl's argument has values behind its end");
     if (step->kind == SBT_STEP_VALUE && step->none)
         return 0;
-    if (count > DRM_DECODE_MAX || !(values = take(d, count * drm_value_size(m))))
-        return count > DRM_DECODE_MAX ? malformed() : TSM_E_MEMORY;
+    if (count > DRM_DECODE_MAX)
+        return drm_decode_malformed();
+    if (m->kind == DRM_KIND_STRUCT)
+        size += tail_room(d, &drm_structs[m->type]);
+    values = drm_decode_take(d, m, size);
+    if (!values)
+        return TSM_E_MEMORY;
     if (is_bytes(m) && step->kind == SBT_STEP_VALUE)
         memcpy(values, step->data, count);
     else if (!is_bytes(m) && step->kind == SBT_STEP_OPEN && step->shape == SBT_SHAPE_LIST)
         error = put_items(d, m, values, count, step);
     else
-        error = malformed();
+        error = drm_decode_malformed();
     if (!error && m->form == DRM_FORM_POINTERS && !(values = point_to(d, m, values, count)))
         error = TSM_E_MEMORY;
     drm_store(at, (uintptr_t)values, 8);
     return error;
 }
 
-/* ---- structs ------------------------------------------------------------------------------------
+/* ---- chains -------------------------------------------------------------------------------------
  */
 
-static const struct drm_member *find_member(const struct drm_struct *type, const char *name)
+/* Place of the member that has this name; `count`: none. */
+static uint32_t place_named(const struct drm_struct *type, const char *name)
 {
-    for (uint32_t i = 0; i < type->count; i++)
-        if (!strcmp(drm_text + drm_members[type->first + i].name, name))
-            return &drm_members[type->first + i];
-    return NULL;
+    uint32_t i = 0;
+
+    while (i < type->count && strcmp(drm_text + drm_members[type->first + i].name, name))
+        i++;
+    return i;
 }
+
+/* One struct of a chain, whose first step is `step`; *link: where its address goes, and then where
+ * that of the next one does. */
+static int put_element(struct drm_decoder *d, const struct drm_member *m, uint8_t **link,
+                       const struct sbt_step *step)
+{
+    const struct drm_struct *chain = &drm_structs[m->type], *header = drm_chain_header(chain);
+    uint32_t one =
+        step->kind == SBT_STEP_OPEN ? place_named(chain, step->structure->name) : chain->otherwise;
+    uint32_t type;
+    uint8_t *memory;
+    int error;
+
+    if (one == chain->otherwise || one == chain->count)
+        return tsm_fail(TSM_E_UNSUPPORTED, "an extension of an ioctl's argument is not known: %s",
+                        drm_text + chain->name);
+    type = drm_members[chain->first + one].type;
+    memory = drm_decode_take(d, m, drm_structs[type].size + tail_room(d, &drm_structs[type]));
+    if (!memory)
+        return TSM_E_MEMORY;
+    drm_block_of(memory)->type = type;
+    drm_store(*link, (uintptr_t)memory, 8);
+    error = decode_struct(d, type, memory);
+    *link = memory + drm_members[header->first + chain->next].offset;
+    return error;
+}
+
+static int put_chain(struct drm_decoder *d, const struct drm_member *m, uint8_t *link,
+                     const struct sbt_step *opened)
+{
+    struct sbt_step step;
+    int got, error = 0;
+
+    if (opened->kind == SBT_STEP_VALUE && !opened->number)
+        return 0; /* a trace from before they were followed */
+    if (opened->kind != SBT_STEP_OPEN || opened->shape != SBT_SHAPE_CHAIN)
+        return drm_decode_malformed();
+    while (!error && (got = next(d, &step)) == 1) {
+        if (step.kind == SBT_STEP_CLOSE && step.depth == opened->depth)
+            return 0;
+        error = put_element(d, m, &link, &step);
+    }
+    return error ? error : drm_decode_malformed();
+}
+
+/* ---- structs ------------------------------------------------------------------------------------
+ */
 
 static int put_member(struct drm_decoder *d, const struct drm_struct *type, uint8_t *memory,
                       const struct sbt_step *step)
 {
-    const struct drm_member *m = step->member ? find_member(type, step->member->name) : NULL;
+    uint32_t place = step->member ? place_named(type, step->member->name) : type->count;
+    const struct drm_member *m = &drm_members[type->first + place];
 
-    if (!m || m->kind == DRM_KIND_NOTHING)
+    if (place == type->count || m->kind == DRM_KIND_NOTHING)
         return skip(d, step);
-    if (m->form == DRM_FORM_ONE)
+    switch (m->form) {
+    case DRM_FORM_ONE:
         return put_value(d, m, memory + m->offset, step);
-    return m->form == DRM_FORM_ARRAY ? put_array(d, m, memory + m->offset, step)
-                                     : put_list(d, m, memory + m->offset, step);
-}
-
-static uint64_t count_of(const struct drm_struct *type, const struct drm_member *m,
-                         const uint8_t *memory)
-{
-    const struct drm_member *counter;
-    uint64_t count;
-
-    if (m->count != DRM_COUNT_MEMBER)
-        return m->number;
-    counter = &drm_members[type->first + m->number];
-    count = drm_load(memory + counter->offset, counter->size);
-    return count > DRM_DECODE_MAX ? DRM_DECODE_MAX : count * m->scale / m->per;
-}
-
-static bool is_list(const struct drm_member *m)
-{
-    return m->form == DRM_FORM_LIST || m->form == DRM_FORM_POINTERS;
-}
-
-/* A list has as many values as the struct says: the kernel believes that. */
-static bool is_whole(const struct drm_member *m, const struct drm_block *block, uint64_t count)
-{
-    return block->size >= count * (m->form == DRM_FORM_POINTERS ? 8 : drm_value_size(m));
-}
-
-/* In a union there may be anything at the place of a list's address. */
-static const struct drm_block *find_block(const struct drm_decoder *d, uint64_t values)
-{
-    const struct drm_block *block = d->blocks;
-
-    for (int i = 0; block && i < BLOCK_SEARCH_MAX && (uintptr_t)block->bytes != values; i++)
-        block = block->next;
-    return block && (uintptr_t)block->bytes == values ? block : NULL;
-}
-
-/* A list of a union whose count and kind lie in the struct around it, as the kernel will see it. */
-static int check_borrowed(const struct drm_decoder *d, const struct drm_struct *type,
-                          const struct drm_member *m, const uint8_t *memory)
-{
-    const struct drm_struct *borrowed = &drm_structs[m->type];
-    uint32_t one = borrowed->otherwise;
-    const struct drm_block *block;
-    const struct drm_member *list, *selector;
-    uint64_t there;
-
-    if (borrowed->selector != DRM_NO_MEMBER) {
-        selector = &drm_members[type->first + borrowed->selector];
-        one = drm_choose(borrowed, drm_load(memory + selector->offset, selector->size));
+    case DRM_FORM_ARRAY:
+        return put_array(d, m, memory + m->offset, m->number, step);
+    case DRM_FORM_TAIL:
+        return put_array(d, m, memory + m->offset, d->value_size, step);
+    case DRM_FORM_CHAIN:
+        return put_chain(d, m, memory + m->offset, step);
+    default:
+        return put_list(d, m, memory + m->offset, step);
     }
-    list = one < borrowed->count ? &drm_members[borrowed->first + one] : NULL;
-    there = list && is_list(list) ? drm_load(memory + m->offset + list->offset, 8) : 0;
-    if (!there)
-        return 0;
-    block = find_block(d, there);
-    return block && is_whole(list, block, count_of(type, list, memory)) ? 0 : malformed();
-}
-
-/* The kernel is going to read `there`. */
-static int check_list(const struct drm_decoder *d, const struct drm_struct *type,
-                      const struct drm_member *m, uint64_t there, uint64_t count)
-{
-    const struct drm_block *block =
-        (const void *)(uintptr_t)(there - offsetof(struct drm_block, bytes));
-
-    if (type->flags & DRM_STRUCT_UNION)
-        block = find_block(d, there);
-    return block && is_whole(m, block, count) ? 0 : malformed();
-}
-
-/* What the kernel is going to write has to go somewhere. */
-static int make_room(struct drm_decoder *d, const struct drm_struct *type, uint8_t *memory)
-{
-    for (uint32_t i = 0; i < type->count; i++) {
-        const struct drm_member *m = &drm_members[type->first + i];
-        uint64_t count, there = is_list(m) ? drm_load(memory + m->offset, 8) : 0;
-        bool is_borrowed = m->kind == DRM_KIND_STRUCT && m->form == DRM_FORM_ONE &&
-                           drm_structs[m->type].flags & DRM_STRUCT_BORROWED;
-        uint8_t *values;
-        if (type->flags & DRM_STRUCT_BORROWED)
-            return 0;
-        if (is_borrowed && check_borrowed(d, type, m, memory))
-            return TSM_E_FORMAT;
-        if (!is_list(m))
-            continue;
-        count = count_of(type, m, memory);
-        if (there && check_list(d, type, m, there, count))
-            return TSM_E_FORMAT;
-        if (there || !(m->flags & DRM_MEMBER_OUT))
-            continue;
-        values = count ? take(d, count * drm_value_size(m)) : NULL;
-        if (count && !values)
-            return TSM_E_LIMIT;
-        drm_store(memory + m->offset, (uintptr_t)values, 8);
-    }
-    return 0;
 }
 
 /* Its OPEN was read; up to its CLOSE. */
@@ -307,10 +275,10 @@ static int decode_struct(struct drm_decoder *d, uint32_t type, uint8_t *memory)
 
     while (!error && (got = next(d, &step)) == 1) {
         if (step.kind == SBT_STEP_CLOSE)
-            return make_room(d, t, memory);
+            return 0;
         error = put_member(d, t, memory, &step);
     }
-    return error ? error : malformed();
+    return error ? error : drm_decode_malformed();
 }
 
 int drm_decode(struct drm_decoder *d, uint32_t type, const void *data, size_t size, uint8_t **out)
@@ -318,10 +286,14 @@ int drm_decode(struct drm_decoder *d, uint32_t type, const void *data, size_t si
     struct sbt_step step;
     int error = sbt_walk_begin(&d->walk, d->reader, drm_text + drm_structs[type].name, data, size);
 
-    *out = error < 0 ? NULL : take(d, drm_structs[type].size);
+    d->value_size = size;
+    *out = error < 0 ? NULL
+                     : drm_decode_take(d, NULL,
+                                       drm_structs[type].size + tail_room(d, &drm_structs[type]));
     if (!*out)
         return error < 0 ? error : TSM_E_MEMORY;
     if (next(d, &step) != 1 || step.kind != SBT_STEP_OPEN || step.shape != SBT_SHAPE_STRUCT)
-        return malformed();
-    return decode_struct(d, type, *out);
+        return drm_decode_malformed();
+    error = decode_struct(d, type, *out);
+    return error ? error : drm_decode_settle(d, type, *out);
 }

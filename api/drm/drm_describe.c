@@ -149,7 +149,7 @@ static const char *detail_of(const struct drm_member *m)
     case DRM_KIND_HANDLE:
         return drm_text + drm_objects[m->type];
     case DRM_KIND_STRUCT:
-        return drm_text + drm_structs[m->type].name;
+        return m->form == DRM_FORM_CHAIN ? "" : drm_text + drm_structs[m->type].name;
     default:
         return "";
     }
@@ -157,6 +157,8 @@ static const char *detail_of(const struct drm_member *m)
 
 static enum sbt_form form_of(const struct drm_member *m)
 {
+    if (m->form == DRM_FORM_CHAIN)
+        return SBT_FORM_CHAIN;
     return m->form == DRM_FORM_ONE || m->kind == DRM_KIND_TEXT || m->kind == DRM_KIND_BYTES
                ? SBT_FORM_ONE
                : SBT_FORM_LIST;

@@ -5,11 +5,13 @@
 
 #define LIST_SIZE_MAX SBT_VALUE_MAX
 #define DEPTH_MAX     8u
+#define CHAIN_MAX     512u /* i915 follows no more */
 
 /* A struct that is being encoded, and the one around it. */
 struct place {
     const struct drm_struct *type;
     const uint8_t *memory;
+    uint64_t address; /* of what `memory` may be a copy of */
     const struct place *around;
     uint32_t depth;
 };
@@ -19,21 +21,20 @@ static void put_struct(struct drm_encoder *e, const struct place *place);
 /* ---- counts -----------------------------------------------------------------------------------
  */
 
-static const struct place *siblings(const struct place *place)
+static uint64_t sibling(const struct place *place, uint32_t number)
 {
-    return place->type->flags & DRM_STRUCT_BORROWED ? place->around : place;
+    return drm_load_member(place->type, number, place->memory);
 }
 
-static uint64_t sibling(const struct place *place, uint32_t number, const uint8_t *memory)
+/* The struct whose members a count is made of. */
+static const struct place *counted_in(const struct place *place, const struct drm_member *m)
 {
-    const struct drm_member *m = &drm_members[place->type->first + number];
-
-    return drm_load(memory + m->offset, m->size);
-}
-
-static uint64_t scaled(const struct drm_member *m, uint64_t count)
-{
-    return count > UINT32_MAX ? UINT32_MAX : count * m->scale / m->per;
+    if (m->around)
+        while (place && place->type != &drm_structs[m->around - 1])
+            place = place->around;
+    else if (place->type->flags & DRM_STRUCT_BORROWED)
+        place = place->around;
+    return place;
 }
 
 /* The kernel may say that there is more than the program has room for. */
@@ -42,13 +43,13 @@ static uint64_t count_of(const struct drm_encoder *e, const struct place *place,
 {
     uint64_t count, room;
 
-    place = siblings(place);
-    if (m->count != DRM_COUNT_MEMBER)
-        return m->number;
-    count = scaled(m, sibling(place, m->number, place->memory));
+    place = counted_in(place, m);
+    if (!place)
+        return 0;
+    count = drm_count(place->type, m, place->memory);
     if (!e->is_out || !e->before || place->depth)
         return count;
-    room = scaled(m, sibling(place, m->number, e->before));
+    room = drm_count(place->type, m, e->before);
     return room < count ? room : count;
 }
 
@@ -77,10 +78,23 @@ static void put_number(struct drm_encoder *e, const struct drm_member *m, const 
         sbt_out_varint(&e->out, value);
 }
 
-static void put_value(struct drm_encoder *e, const struct place *place, const struct drm_member *m,
-                      const uint8_t *at)
+/* `at` holds the address. */
+static void tell_shared(struct drm_encoder *e, const struct place *place,
+                        const struct drm_member *m, const uint8_t *at)
 {
-    struct place inner = {&drm_structs[m->type], at, place, place->depth + 1};
+    const struct place *counted = counted_in(place, m);
+
+    if (counted && m->count == DRM_COUNT_MEMBER)
+        e->shared(e, drm_load(at, m->size), sibling(counted, m->number));
+}
+
+static void put_value(struct drm_encoder *e, const struct place *place, const struct drm_member *m,
+                      const uint8_t *at, uint64_t address)
+{
+    struct place inner = {&drm_structs[m->type], at, address, place, place->depth + 1};
+
+    if (m->flags & DRM_MEMBER_USER && e->shared && !e->is_out)
+        tell_shared(e, place, m, at);
 
     if (m->kind == DRM_KIND_STRUCT)
         put_struct(e, &inner);
@@ -89,7 +103,7 @@ static void put_value(struct drm_encoder *e, const struct place *place, const st
 }
 
 static void put_values(struct drm_encoder *e, const struct place *place, const struct drm_member *m,
-                       const uint8_t *values, uint64_t count)
+                       const uint8_t *values, uint64_t address, uint64_t count)
 {
     size_t size = drm_value_size(m);
 
@@ -100,7 +114,7 @@ static void put_values(struct drm_encoder *e, const struct place *place, const s
     }
     sbt_out_list(&e->out, count);
     for (uint64_t i = 0; i < count && !e->out.overflow; i++)
-        put_value(e, place, m, values + i * size);
+        put_value(e, place, m, values + i * size, address + i * size);
 }
 
 /* ---- what pointers lead to ----------------------------------------------------------------------
@@ -141,15 +155,15 @@ static void put_scattered(struct drm_encoder *e, const struct place *place,
         memcpy(copies + i * size, at, size);
     }
     if (copies)
-        put_values(e, place, m, copies, count);
+        put_values(e, place, m, copies, 0, count);
     else
         put_none(e, true);
 }
 
 static void put_list(struct drm_encoder *e, const struct place *place, const struct drm_member *m)
 {
-    uint64_t address =
-        m->form == DRM_FORM_TAIL ? e->address + m->offset : drm_load(place->memory + m->offset, 8);
+    uint64_t address = m->form == DRM_FORM_TAIL ? place->address + m->offset
+                                                : drm_load(place->memory + m->offset, 8);
     uint64_t count = count_of(e, place, m);
     size_t size = m->form == DRM_FORM_POINTERS ? 8 : drm_value_size(m);
     bool careful = e->careful || (e->is_out && place->depth > 0);
@@ -165,7 +179,50 @@ static void put_list(struct drm_encoder *e, const struct place *place, const str
     else if (m->form == DRM_FORM_POINTERS)
         put_scattered(e, place, m, values, count);
     else
-        put_values(e, place, m, values, count);
+        put_values(e, place, m, values, address, count);
+}
+
+/* ---- chains -------------------------------------------------------------------------------------
+ */
+
+/* One struct of a chain, read to `memory`. *next: address of the next one. */
+static bool put_element(struct drm_encoder *e, const struct place *place,
+                        const struct drm_struct *chain, uint8_t *memory, uint64_t *next)
+{
+    const struct drm_struct *header = drm_chain_header(chain);
+    struct place inner = {header, memory, *next, place, place->depth + 1};
+    uint32_t one;
+    size_t begun;
+
+    if (!e->read(memory, *next, header->size))
+        return false;
+    one = drm_choose(chain, drm_load_member(header, chain->selector, memory));
+    inner.type = &drm_structs[drm_members[chain->first + one].type];
+    if (!e->read(memory, *next, inner.type->size))
+        return false;
+    e->unknown += one == chain->otherwise;
+    begun = sbt_out_element(&e->out, SBT_TYPE(SBT_API_DRM, inner.type->id));
+    put_struct(e, &inner);
+    sbt_out_element_end(&e->out, begun);
+    *next = drm_load_member(header, chain->next, memory);
+    return true;
+}
+
+/* Nobody but the kernel knows whether it reads the chain at all: the address may be anything. */
+static void put_chain(struct drm_encoder *e, const struct place *place, const struct drm_member *m)
+{
+    const struct drm_struct *chain = &drm_structs[m->type];
+    uint64_t next = e->is_out ? 0 : drm_load(place->memory + m->offset, 8);
+    uint8_t *memory = next && place->depth <= DEPTH_MAX ? e->memory(e, chain->size) : NULL;
+    bool careful = e->careful;
+
+    e->careful = true;
+    for (uint32_t i = 0; memory && next && i < CHAIN_MAX && !e->out.overflow; i++)
+        if (!put_element(e, place, chain, memory, &next))
+            break;
+    e->careful = careful;
+    e->missing |= next != 0;
+    sbt_out_chain_end(&e->out);
 }
 
 /* ---- structs ------------------------------------------------------------------------------------
@@ -174,14 +231,17 @@ static void put_list(struct drm_encoder *e, const struct place *place, const str
 static void put_member(struct drm_encoder *e, const struct place *place, const struct drm_member *m)
 {
     const uint8_t *at = place->memory + m->offset;
+    uint64_t address = place->address + m->offset;
 
     if (m->kind == DRM_KIND_NOTHING) {
         if (place->type->flags & DRM_STRUCT_UNION)
             sbt_out_none(&e->out);
     } else if (m->form == DRM_FORM_ONE) {
-        put_value(e, place, m, at);
+        put_value(e, place, m, at, address);
     } else if (m->form == DRM_FORM_ARRAY) {
-        put_values(e, place, m, at, m->number);
+        put_values(e, place, m, at, address, m->number);
+    } else if (m->form == DRM_FORM_CHAIN) {
+        put_chain(e, place, m);
     } else {
         put_list(e, place, m);
     }
@@ -191,8 +251,7 @@ static uint32_t chosen(const struct place *place)
 {
     if (place->type->selector == DRM_NO_MEMBER || !place->around)
         return place->type->otherwise;
-    return drm_choose(place->type,
-                      sibling(place->around, place->type->selector, place->around->memory));
+    return drm_choose(place->type, sibling(place->around, place->type->selector));
 }
 
 uint8_t *drm_encode_flat(uint8_t *out, const struct drm_struct *type, const void *memory)
@@ -201,10 +260,12 @@ uint8_t *drm_encode_flat(uint8_t *out, const struct drm_struct *type, const void
 
     for (; m < end; m++) {
         uint64_t value = drm_load((const uint8_t *)memory + m->offset, m->size);
-        if (is_signed(m))
+        if (__builtin_expect(is_signed(m), 0))
             value = tsm_zigzag(extended(m, value));
-        for (; value >= 0x80; value >>= 7)
+        while (__builtin_expect(value >= 0x80, 0)) {
             *out++ = (uint8_t)(value | 0x80);
+            value >>= 7;
+        }
         *out++ = (uint8_t)value;
     }
     return out;
@@ -237,7 +298,7 @@ static void put_struct(struct drm_encoder *e, const struct place *place)
 
 void drm_encode(struct drm_encoder *e, uint32_t type, const void *memory)
 {
-    struct place place = {&drm_structs[type], memory, NULL, 0};
+    struct place place = {&drm_structs[type], memory, e->address, NULL, 0};
 
     put_struct(e, &place);
 }

@@ -14,11 +14,14 @@ struct drm_encoder {
     bool is_out;      /* what the kernel wrote; else what the program gave */
     bool careful;     /* the kernel has not accepted these addresses: they may be wrong */
     bool missing;     /* something could not be read or was too large: the record is truncated */
+    uint32_t unknown; /* structs of chains of which nothing but the header is known */
     uint64_t address; /* of the struct in the program, for values behind its end */
     const uint8_t *before; /* the struct as the program gave it; NULL: not known. Bounds what the
                               kernel can have written */
     void *(*memory)(struct drm_encoder *e,
                     size_t size); /* lives until the value was used; NULL: none */
+    /* Memory of the program that the device is going to use; may be NULL. */
+    void (*shared)(struct drm_encoder *e, uint64_t address, uint64_t size);
     bool (*read)(void *out, uint64_t address, size_t size); /* memory that may not be there */
     void *user;
 };

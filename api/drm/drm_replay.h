@@ -28,6 +28,7 @@ struct drm_mapping {
     uint32_t file, object;  /* as recorded */
     uint64_t made_seq;
     uint8_t *memory; /* here */
+    bool is_user;    /* no mapping of the file: the program's own memory */
     uint8_t *before; /* what was there when we looked last: the device changed what is different */
 };
 
@@ -95,6 +96,10 @@ int drm_virgl_translate(struct drm_replay *r, uint32_t file, const struct drm_io
 /* ---- memory (drm_replay_memory.c) ---------------------------------------------------------- */
 
 int drm_memory_map(struct drm_replay *r, const struct sbt_record *record);
+/* Memory for what was the program's own; *actual: where `recorded` is here. */
+int drm_memory_user(struct drm_replay *r, struct drm_mapping wanted, uint64_t *actual);
+/* An ioctl has mapped an object: `wanted` has the recorded place and the memory here. */
+int drm_memory_made(struct drm_replay *r, struct drm_mapping wanted);
 int drm_memory_unmap(struct drm_replay *r, const struct sbt_record *record);
 int drm_memory_written(struct drm_replay *r, const struct sbt_record *record,
                        const struct sbt_schema *schema);

@@ -17,8 +17,10 @@
 struct issue {
     struct drm_replay *r;
     const struct drm_ioctl *row;
-    uint32_t file;              /* as recorded */
-    int fd;                     /* here */
+    uint32_t file; /* as recorded */
+    int fd;        /* here */
+    uint64_t seq;
+    bool gave_memory;           /* some of the program's own */
     struct drm_decoder in, out; /* what is issued; what the recorded call gave */
     uint8_t *argument;
     uint8_t *recorded; /* NULL: nothing came out */
@@ -86,6 +88,56 @@ static int learn_number(const struct issue *i, const struct drm_member *m, uint6
     return drm_number_set(i->r, i->file, m->type, recorded, actual);
 }
 
+/* Where the program's memory is here. */
+static bool put_address(void *user, const struct drm_member *m, uint64_t size, uint64_t *value)
+{
+    struct issue *i = user;
+    const struct drm_mapping *known;
+
+    if (i->row->maps_size.size)
+        return true; /* comes out of the call */
+    if (m->flags & DRM_MEMBER_USER) {
+        struct drm_mapping wanted = {
+            .address = *value, .size = size, .file = i->file, .made_seq = i->seq};
+        i->gave_memory = true;
+        return drm_memory_user(i->r, wanted, value) == 0;
+    }
+    known = drm_memory_at(i->r, *value);
+    if (known)
+        *value = (uintptr_t)known->memory + (*value - known->address);
+    else
+        tsm_fail(TSM_E_UNSUPPORTED, "%s: the program's memory at 0x%llx is not in this trace",
+                 drm_text + i->row->name, (unsigned long long)*value);
+    return known;
+}
+
+static uint64_t load(const uint8_t *bytes, struct drm_place place)
+{
+    return drm_load(bytes + place.offset, place.size);
+}
+
+/* What the call has mapped; which object the memory is that it was given. */
+static int learn_memory(const struct issue *i)
+{
+    const struct drm_ioctl *row = i->row;
+    struct drm_mapping *last = i->r->map_count ? &i->r->maps[i->r->map_count - 1] : NULL;
+
+    if (!i->recorded)
+        return 0;
+    if (i->gave_memory && last && last->is_user && last->made_seq == i->seq)
+        last->object = (uint32_t)drm_member_get(i->recorded, &drm_structs[row->out - 1], "handle");
+    if (!row->maps_size.size)
+        return 0;
+    return drm_memory_made(
+        i->r,
+        (struct drm_mapping){.address = load(i->recorded, row->maps_address),
+                             .size = load(i->recorded, row->maps_size),
+                             .file = i->file,
+                             .object = (uint32_t)load(i->recorded, row->maps_handle),
+                             .made_seq = i->seq,
+                             .memory = (void *)(uintptr_t)load(i->argument, row->maps_address)});
+}
+
 static int learn(const struct issue *i, uint32_t type, const uint8_t *recorded,
                  const uint8_t *actual)
 {
@@ -140,7 +192,8 @@ static int prepare(struct issue *i, const struct sbt_record *record)
     uint32_t index = DRM_SLOT_COMMON;
     int error = 0;
 
-    i->in = (struct drm_decoder){.reader = i->r->reader, .translate = translate, .user = i};
+    i->in = (struct drm_decoder){
+        .reader = i->r->reader, .translate = translate, .address = put_address, .user = i};
     i->out = (struct drm_decoder){.reader = i->r->reader};
     if (row->into) {
         uint32_t type = row->into - 1u;
@@ -188,6 +241,8 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
         return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
     if (i->recorded && i->argument)
         error = learn(i, i->row->out - 1u, i->recorded, i->argument);
+    if (error >= 0)
+        error = learn_memory(i);
     return error < 0 ? error : learn_offset(i);
 }
 
@@ -202,6 +257,7 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
     if (!i.row || record->slot_count <= DRM_SLOT_COMMON || !(i.row->flags & DRM_IOCTL_SAFE))
         return tsm_fail(TSM_E_UNSUPPORTED, "record %llu: not issued again",
                         (unsigned long long)record->seq);
+    i.seq = record->seq;
     i.file = (uint32_t)record->slots[DRM_SLOT_FILE];
     i.fd = drm_number_fd(r, (int)record->slots[DRM_SLOT_FD]);
     if (i.fd < 0)

@@ -53,26 +53,71 @@ void drm_memory_finish(struct drm_replay *r)
     free(r->regions);
 }
 
-static int map_here(struct drm_mapping *m, int fd, uint64_t offset, int prot)
+static void *map_plainly(void *at, uint64_t size, int flags)
 {
-    void *memory = mmap(NULL, m->size, prot, MAP_SHARED, fd, (off_t)offset);
-    void *before = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
-    m->memory = memory == MAP_FAILED ? NULL : memory;
-    m->before = before == MAP_FAILED ? NULL : before;
-    if (!m->memory || !m->before)
-        return tsm_fail(TSM_E_DEVICE, "mmap of a GPU file: %s", strerror(errno));
-    if (prot & PROT_READ)
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Into the list, with a copy of what is there. What cannot be kept is given back. */
+static int keep(struct drm_replay *r, struct drm_mapping *m, bool readable)
+{
+    struct drm_mapping *more = realloc(r->maps, (r->map_count + 1) * sizeof(*more));
+
+    if (more)
+        r->maps = more;
+    m->before = more ? map_plainly(NULL, m->size, 0) : NULL;
+    if (!m->before) {
+        forget(m);
+        return tsm_fail(TSM_E_MEMORY, "no memory for mappings");
+    }
+    if (readable)
         memcpy(m->before, m->memory, m->size);
+    r->maps[r->map_count++] = *m;
     return 0;
+}
+
+int drm_memory_made(struct drm_replay *r, struct drm_mapping wanted)
+{
+    return keep(r, &wanted, true);
+}
+
+/* At the recorded place, if it can be had. */
+int drm_memory_user(struct drm_replay *r, struct drm_mapping wanted, uint64_t *actual)
+{
+    const struct drm_mapping *known = drm_memory_at(r, wanted.address);
+    uint64_t lead = wanted.address & 4095;
+    int error;
+
+    if (known && wanted.size <= known->size - (wanted.address - known->address)) {
+        *actual = (uintptr_t)known->memory + (wanted.address - known->address);
+        return 0;
+    }
+    if (!wanted.size || wanted.size > MAPPING_SIZE_MAX)
+        return tsm_fail(TSM_E_FORMAT, "memory of no size");
+    wanted.address -= lead;
+    wanted.size += lead;
+    wanted.is_user = true;
+    wanted.memory =
+        map_plainly((void *)(uintptr_t)wanted.address, wanted.size, MAP_FIXED_NOREPLACE);
+    if (!wanted.memory)
+        wanted.memory = map_plainly(NULL, wanted.size, 0);
+    if (!wanted.memory)
+        return tsm_fail(TSM_E_MEMORY, "no memory in place of the program's");
+    *actual = (uintptr_t)wanted.memory + lead;
+    error = keep(r, &wanted, true);
+    return error;
 }
 
 int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
-    struct drm_mapping *more, m;
+    struct drm_mapping m;
     uint64_t offset;
-    int fd, error = 0;
+    void *memory;
+    int fd, prot, error = 0;
 
     if (record->slot_count < SLOT_SLOTS || !s[SLOT_SIZE] || s[SLOT_SIZE] > MAPPING_SIZE_MAX)
         return tsm_fail(TSM_E_FORMAT, "a mapping of no size");
@@ -89,16 +134,12 @@ int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
         error = drm_number_find(r, m.file, DRM_NUMBER_OFFSET, offset, "offset", &offset);
     if (error)
         return error;
-    more = realloc(r->maps, (r->map_count + 1) * sizeof(*more));
-    if (!more)
-        return tsm_fail(TSM_E_MEMORY, "no memory for mappings");
-    r->maps = more;
-    error = map_here(&m, fd, offset, (int)s[SLOT_PROT] & (PROT_READ | PROT_WRITE));
-    if (error)
-        forget(&m);
-    else
-        r->maps[r->map_count++] = m;
-    return error;
+    prot = (int)s[SLOT_PROT] & (PROT_READ | PROT_WRITE);
+    memory = mmap(NULL, m.size, prot, MAP_SHARED, fd, (off_t)offset);
+    if (memory == MAP_FAILED)
+        return tsm_fail(TSM_E_DEVICE, "mmap of a GPU file: %s", strerror(errno));
+    m.memory = memory;
+    return keep(r, &m, prot & PROT_READ);
 }
 
 int drm_memory_unmap(struct drm_replay *r, const struct sbt_record *record)

@@ -39,6 +39,8 @@ static void ending(void)
     count("drm.not_recorded", drm_unrecorded_count());
     count("drm.interrupted", drm_interrupted_count());
     count("drm.asked", drm_asked_count());
+    count("drm.seen_only", drm_seen_only_count());
+    count("drm.unknown_extensions", drm_unknown_extension_count());
 }
 
 extern const struct tsm_source drm_source; /* interpose/sources.c */

@@ -76,6 +76,9 @@ bool drm_begin(struct tsm_call *call, uint32_t record);
 /* Calls on GPU files that were not recorded because the program uses another API. */
 uint64_t drm_unrecorded_count(void);
 
+/* Ioctls of DRM's type that came here and were not recorded, whatever the reason. */
+uint64_t drm_seen_only_count(void);
+
 /* ---- ioctls -----------------------------------------------------------------------------------
  */
 
@@ -86,11 +89,24 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
 /* Interrupted calls that nobody tried again and that no record tells. */
 uint64_t drm_interrupted_count(void);
 
+/* Structs linked to arguments of which only the header is known. */
+uint64_t drm_unknown_extension_count(void);
+
 /* ---- mappings ---------------------------------------------------------------------------------
  */
 
 void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, int prot, int flags,
                 uint64_t offset);
+/* Memory of the program that the device is going to use, as `object` (0: none); or a mapping of an
+ * object that a call has made by itself. */
+struct drm_shared {
+    uint64_t address, size;
+};
+void drm_shared(struct drm_file file, uint32_t object, struct drm_shared memory, bool is_user);
+/* The object is about to be freed, and with it what the device knows of the program's memory. */
+void drm_object_closing(uint32_t file, uint32_t object);
+bool drm_has_user_memory(void);
+
 /* [address, address + size) is about to be unmapped. */
 void drm_unmapping(const void *address, size_t size);
 

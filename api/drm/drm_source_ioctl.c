@@ -14,7 +14,8 @@
 
 #define PAGE                 4096u
 #define ROOM_FIRST           2048u
-#define FLAT_MAX             16u
+#define DRM_TYPE             'd' /* of a request */
+#define SHARED_MAX           16u
 #define SIZE_MAX_OF(request) ((request) >> 16 & 0x3fff)
 #define READS(request)       ((request) >> 30 & 1) /* the kernel reads the argument */
 #define WRITES(request)      ((request) >> 31 & 1)
@@ -22,22 +23,32 @@
 /* ---- whether ------------------------------------------------------------------------------------
  */
 
-static _Atomic uint64_t unrecorded;
+static _Atomic uint64_t unrecorded, seen_only;
+
+uint64_t drm_seen_only_count(void)
+{
+    return atomic_load(&seen_only);
+}
 
 uint64_t drm_unrecorded_count(void)
 {
     return atomic_load(&unrecorded);
 }
 
+/* TS_DRM + 1; 0: nobody has looked. It does not change while the program runs. */
+static _Atomic uint32_t known_mode;
+
 bool drm_begin(struct tsm_call *call, uint32_t record)
 {
-    const struct tsm_settings *settings;
+    uint32_t mode = atomic_load_explicit(&known_mode, memory_order_relaxed);
 
     if (!tsm_call_begin(call, SBT_TYPE(SBT_API_DRM, record)))
         return false;
-    settings = tsm_session_settings();
-    if (settings->drm >= TSM_DRM_ALL ||
-        (settings->drm == TSM_DRM_AUTO && !tsm_session_other(SBT_API_DRM)))
+    if (!mode) {
+        mode = 1 + (uint32_t)tsm_session_settings()->drm;
+        atomic_store_explicit(&known_mode, mode, memory_order_relaxed);
+    }
+    if (mode > TSM_DRM_ALL || (mode == 1 + TSM_DRM_AUTO && !tsm_session_other(SBT_API_DRM)))
         return true;
     tsm_call_drop(call);
     atomic_fetch_add_explicit(&unrecorded, 1, memory_order_relaxed);
@@ -115,15 +126,27 @@ struct run {
     const uint8_t *in; /* the value of `in`, where it was made before the call */
     size_t in_size;
     bool in_missing;
+    uint32_t shared_count;
+    struct drm_shared shared[SHARED_MAX]; /* memory that the argument gives to the device */
+    uint32_t unknown_count; /* extensions of the argument that the tables do not have */
     long result;
     int error;
     uint8_t *room_at; /* values of small structs need no memory of the lane's */
-    uint8_t room[2 * DRM_VALUE_SIZE_MAX * FLAT_MAX]; /* not zeroed */
+    uint8_t room[2 * DRM_VALUE_SIZE_MAX * DRM_SMALL_MAX]; /* not zeroed */
 };
 
 static void *memory_for(struct drm_encoder *e, size_t size)
 {
-    return tsm_call_scratch(e->user, size);
+    return tsm_call_scratch(((struct run *)e->user)->call, size);
+}
+
+static void note_shared(struct drm_encoder *e, uint64_t address, uint64_t size)
+{
+    struct run *r = e->user;
+
+    if (r->shared_count < SHARED_MAX)
+        r->shared[r->shared_count] = (struct drm_shared){address, size};
+    r->shared_count++;
 }
 
 static bool grow(struct sbt_out *out, size_t size)
@@ -159,7 +182,7 @@ static const uint8_t *whole(struct run *r, const uint8_t *bytes, size_t wanted)
 /* Most structs are a few numbers, and all of them are there. At most two a call, in and out. */
 static inline bool is_small(const struct run *r, const struct drm_struct *type)
 {
-    return type->flags & DRM_STRUCT_FLAT && type->count <= FLAT_MAX && r->size >= type->size;
+    return type->flags & DRM_STRUCT_FLAT && type->count <= DRM_SMALL_MAX && r->size >= type->size;
 }
 
 static inline const uint8_t *encode_small(struct run *r, const struct drm_struct *type,
@@ -182,7 +205,8 @@ static bool encode(struct run *r, struct drm_encoder *e, uint32_t type, const ui
     sbt_out_init(&e->out, room, ROOM_FIRST, grow, r->call);
     e->memory = memory_for;
     e->read = tsm_memory_read;
-    e->user = r->call;
+    e->shared = note_shared;
+    e->user = r;
     e->address = (uintptr_t)r->argument;
     drm_encode(e, type, bytes);
     return !e->out.overflow;
@@ -202,6 +226,7 @@ static void put_large_struct(struct run *r, uint32_t type, const uint8_t *bytes,
     }
     if (e.missing && r->result >= 0)
         tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
+    r->unknown_count += e.unknown;
     tsm_call_struct(r->call, e.out.start, sbt_out_size(&e.out));
 }
 
@@ -255,7 +280,10 @@ static void put_more(struct run *r, size_t known)
 
     if (__builtin_expect(r->size > known && r->result >= 0, 0))
         bytes = READS(r->request) ? bytes_in(r) : r->argument;
-    tsm_call_bytes(r->call, bytes ? bytes + known : NULL, bytes ? r->size - known : 0);
+    if (bytes)
+        tsm_call_bytes(r->call, bytes + known, r->size - known);
+    else
+        tsm_call_slot(r->call, 0);
 }
 
 static void put_known(struct run *r)
@@ -289,11 +317,13 @@ static void put_raw(struct run *r)
 
 static void put_slots(struct run *r, uint32_t retries)
 {
-    tsm_call_slot(r->call, (uint64_t)r->fd);
-    tsm_call_slot(r->call, r->file.id);
-    tsm_call_slot(r->call, r->request);
-    tsm_call_slot(r->call, retries);
-    tsm_call_slot(r->call, (uintptr_t)r->argument);
+    uint64_t *slots = tsm_call_slots(r->call, DRM_SLOT_COMMON);
+
+    slots[DRM_SLOT_FD] = (uint64_t)r->fd;
+    slots[DRM_SLOT_FILE] = r->file.id;
+    slots[DRM_SLOT_REQUEST] = r->request;
+    slots[DRM_SLOT_RETRIES] = retries;
+    slots[DRM_SLOT_ARGUMENT] = (uintptr_t)r->argument;
 }
 
 /* ---- calls that were interrupted
@@ -365,6 +395,13 @@ static void write_interrupted(struct local last)
  * ------------------------------------------------------------------------------
  */
 
+static _Atomic uint64_t unknown_extensions;
+
+uint64_t drm_unknown_extension_count(void)
+{
+    return atomic_load(&unknown_extensions);
+}
+
 static enum drm_node node_named(const char *object)
 {
     if (strcmp(object, "dmabuf") == 0)
@@ -395,6 +432,36 @@ static uint64_t load_place(const uint8_t *bytes, size_t size, struct drm_place p
                : 0;
 }
 
+/* The object that the call has made. */
+static uint32_t made_object(const struct run *r)
+{
+    const struct drm_struct *out = r->row->out ? &drm_structs[r->row->out - 1] : NULL;
+
+    for (uint32_t i = 0; out && i < out->count; i++) {
+        const struct drm_member *m = &drm_members[out->first + i];
+        if (m->kind == DRM_KIND_HANDLE && m->flags & DRM_MEMBER_NEW && m->form == DRM_FORM_ONE)
+            return (uint32_t)load_place(r->argument, r->size,
+                                        (struct drm_place){m->offset, m->size});
+    }
+    return 0;
+}
+
+/* Memory that program and device share from now on. */
+static void note_memory(const struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
+
+    for (uint32_t i = 0; i < r->shared_count && i < SHARED_MAX; i++)
+        drm_shared(r->file, made_object(r), r->shared[i], true);
+    if (r->shared_count > SHARED_MAX)
+        tsm_session_unmodelled("more than 16 ranges of memory in one ioctl", true);
+    if (row->maps_size.size)
+        drm_shared(r->file, (uint32_t)load_place(r->argument, r->size, row->maps_handle),
+                   (struct drm_shared){load_place(r->argument, r->size, row->maps_address),
+                                       load_place(r->argument, r->size, row->maps_size)},
+                   false);
+}
+
 static void note_effects(const struct run *r)
 {
     const struct drm_ioctl *row = r->row;
@@ -402,9 +469,15 @@ static void note_effects(const struct run *r)
 
     if (row->flags & DRM_IOCTL_UNFOLLOWED)
         tsm_session_unmodelled(drm_text + row->name, true);
+    if (r->unknown_count) {
+        atomic_fetch_add_explicit(&unknown_extensions, r->unknown_count, memory_order_relaxed);
+        tsm_session_unmodelled("an extension of an ioctl's argument that is not known", true);
+    }
     if (row->map_offset.size)
         drm_map_offset(r->file.id, load_place(r->argument, r->size, row->map_offset),
                        (uint32_t)load_place(from, r->size, row->map_handle));
+    if (r->shared_count || row->maps_size.size)
+        note_memory(r);
     if (row->flags & DRM_IOCTL_GIVES_FD)
         note_files(r, &drm_structs[row->out - 1]);
 }
@@ -413,18 +486,6 @@ static void note_effects(const struct run *r)
  * -------------------------------------------------------------------------------------
  */
 
-/* Nobody needs the bytes that went in, but their value. */
-static bool prepare_small(struct run *r, const struct drm_ioctl *row)
-{
-    if (!row->into || row->map_handle.size || (row->out && row->out != row->into) ||
-        !is_small(r, &drm_structs[row->into - 1]) || r->size != drm_structs[row->into - 1].size ||
-        !is_on_stack(tsm_call_local(r->call), (uintptr_t)r->argument, r->size))
-        return false;
-    r->in = encode_small(r, &drm_structs[row->into - 1], r->argument, &r->in_size);
-    r->in_missing = false;
-    return true;
-}
-
 /* Keep what the kernel will write over, and what names the stream. */
 static void prepare(struct run *r)
 {
@@ -432,8 +493,7 @@ static void prepare(struct run *r)
     size_t wanted = row && row->into ? drm_structs[row->into - 1].size : 0;
     bool is_wanted = row && (row->kind == SBT_KIND_COMMAND || row->flags & DRM_IOCTL_EARLY);
 
-    r->size = SIZE_MAX_OF(r->request);
-    if (!READS(r->request) || (row && !is_wanted && prepare_small(r, row)))
+    if (!READS(r->request))
         return;
     if (!WRITES(r->request) && !is_wanted)
         return;
@@ -450,14 +510,66 @@ static void prepare(struct run *r)
             r->in = e.out.start;
             r->in_size = sbt_out_size(&e.out);
             r->in_missing = e.missing;
+            r->unknown_count = e.unknown;
         }
     }
 }
 
-static void call_and_record(struct run *r)
+/* The object goes, and with it what the device knows of the program's memory. That has records of
+ * its own, so before the call's. */
+static void note_closing(const struct run *r)
+{
+    uint32_t object;
+
+    if (drm_has_user_memory() &&
+        tsm_memory_read(&object, (uintptr_t)r->argument + r->row->gone.offset, sizeof(object)))
+        drm_object_closing(r->file.id, object);
+}
+
+/* The call itself. False: it was interrupted, and has no record so far. */
+static inline bool issue(struct run *r)
+{
+    r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
+    r->error = errno;
+    tsm_call_returned(r->call, r->result < 0 ? -r->error : r->result, r->result < 0);
+    if (__builtin_expect(r->result < 0, 0) && (r->error == EINTR || r->error == EAGAIN)) {
+        tsm_call_drop(r->call);
+        remember_interrupted(r);
+        return false;
+    }
+    put_slots(r, forget_interrupted(tsm_call_local(r->call)));
+    return true;
+}
+
+static bool may_be_small(const struct run *r)
+{
+    return r->row && r->row->flags & DRM_IOCTL_SMALL && r->row->request == r->request &&
+           is_on_stack(tsm_call_local(r->call), (uintptr_t)r->argument, r->size);
+}
+
+/* Most calls: numbers in, numbers out, and nobody needs the bytes that went in, but their value. */
+static void call_small(struct run *r)
 {
     const struct drm_ioctl *row = r->row;
-    uint32_t retries;
+    const struct drm_struct *type = &drm_structs[row->into - 1];
+    uint8_t *end = drm_encode_flat(r->room, type, r->argument);
+
+    if (!issue(r))
+        return;
+    tsm_call_struct(r->call, r->room, (size_t)(end - r->room));
+    if (row->out && r->result >= 0) {
+        uint8_t *last = drm_encode_flat(end, type, r->argument);
+        tsm_call_struct(r->call, end, (size_t)(last - end));
+    } else if (row->out) {
+        tsm_call_slot(r->call, 0);
+    }
+    tsm_call_slot(r->call, 0); /* nothing more */
+    tsm_call_commit(r->call);
+}
+
+static void call_large(struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
 
     prepare(r);
     if (row && row->kind == SBT_KIND_COMMAND) {
@@ -467,24 +579,28 @@ static void call_and_record(struct run *r)
     }
     if (row && (row->kind == SBT_KIND_COMMAND || row->flags & DRM_IOCTL_EARLY))
         tsm_call_restart(r->call);
-    r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
-    r->error = errno;
-    tsm_call_returned(r->call, r->result < 0 ? -r->error : r->result, r->result < 0);
-    if (r->result < 0 && (r->error == EINTR || r->error == EAGAIN)) {
-        tsm_call_drop(r->call);
-        remember_interrupted(r);
+    if (!issue(r))
         return;
-    }
-    retries = forget_interrupted(tsm_call_local(r->call));
-    put_slots(r, retries);
     if (row)
         put_known(r);
     else
         put_raw(r);
     tsm_call_commit(r->call);
-    if (row && r->result >= 0)
-        note_effects(r);
-    if (row && row->kind == SBT_KIND_SYNC && r->result >= 0)
+}
+
+static void call_and_record(struct run *r)
+{
+    const struct drm_ioctl *row = r->row;
+
+    r->size = SIZE_MAX_OF(r->request);
+    if (may_be_small(r))
+        call_small(r);
+    else
+        call_large(r);
+    if (!row || r->result < 0)
+        return;
+    note_effects(r);
+    if (row->kind == SBT_KIND_SYNC)
         drm_maps_waited();
 }
 
@@ -523,12 +639,18 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.by_number = by_number;
     r.before = NULL;
     r.in = NULL;
+    r.unknown_count = r.shared_count = 0;
     r.room_at = r.room;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
-    if (!begin(&r))
+    if (r.row && r.row->gone.size)
+        note_closing(&r);
+    if (!begin(&r)) {
+        if ((request >> 8 & 0xff) == DRM_TYPE)
+            atomic_fetch_add_explicit(&seen_only, 1, memory_order_relaxed);
         return drm_libc_ioctl(fd, request, argument, by_number);
+    }
     call_and_record(&r);
     errno = r.error;
     return (int)r.result;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Mappings of GPU files. What the program writes there is host memory that the device can read:
- * capture/host_memory.c looks at it before each submit.
+ * Mappings of GPU files, and memory of the program that it gave to the device. What the program
+ * writes there is host memory that the device can read: capture/host_memory.c looks at it before
+ * each submit.
  */
 #include "api/drm/drm_source.h"
 
@@ -21,8 +22,10 @@ static struct mapping {
     uint32_t file, object;
     uint64_t offset;
     bool tracked;
+    bool is_user; /* no mapping of ours to look after: memory of the program */
 } maps[MAP_MAX];
 static uint32_t map_count;
+static _Atomic uint32_t user_count; /* of them is_user */
 /* All of them lie in [lowest, highest): nearly every munmap of a program is outside. */
 static _Atomic uintptr_t lowest = UINTPTR_MAX, highest;
 
@@ -52,6 +55,7 @@ void drm_maps_forked(void)
 {
     lock = (struct tsm_lock){0, 0};
     map_count = 0;
+    atomic_store(&user_count, 0);
     atomic_store(&lowest, UINTPTR_MAX);
     atomic_store(&highest, 0);
 }
@@ -86,6 +90,7 @@ static bool keep(const struct mapping *m)
     if (map_count == MAP_MAX)
         return false;
     maps[map_count++] = *m;
+    atomic_fetch_add(&user_count, m->is_user);
     if (m->start < atomic_load(&lowest))
         atomic_store(&lowest, m->start);
     if (m->end > atomic_load(&highest))
@@ -127,6 +132,10 @@ static void write_checksum(const struct mapping *m)
     struct sbt_key key;
     struct tsm_call call;
 
+    /* Nobody told us of a free() of the program's: is it still there? */
+    if (m->is_user &&
+        msync((void *)(m->start & ~4095ull), m->end - (m->start & ~4095ull), MS_ASYNC))
+        return;
     if (!m->tracked || !tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
         return;
     key = tsm_hash_key((const void *)m->start, size);
@@ -176,8 +185,11 @@ void drm_maps_waited(void)
 void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, int prot, int flags,
                 uint64_t offset)
 {
-    struct mapping m = {(uintptr_t)address,           (uintptr_t)address + size, file.id, 0, offset,
-                        is_tracked(file, prot, flags)};
+    struct mapping m = {.start = (uintptr_t)address,
+                        .end = (uintptr_t)address + size,
+                        .file = file.id,
+                        .offset = offset,
+                        .tracked = is_tracked(file, prot, flags)};
     int saved_errno = errno;
     bool kept;
 
@@ -213,6 +225,12 @@ static void write_unmap(const struct mapping *m)
     tsm_call_commit(&call);
 }
 
+static void remove_map(uint32_t i)
+{
+    atomic_fetch_sub(&user_count, maps[i].is_user);
+    maps[i] = maps[--map_count];
+}
+
 /* Take a mapping that overlaps out of the list. */
 static bool take(uintptr_t start, uintptr_t end, struct mapping *out)
 {
@@ -223,7 +241,7 @@ static bool take(uintptr_t start, uintptr_t end, struct mapping *out)
         if (maps[i].start >= end || maps[i].end <= start)
             continue;
         *out = maps[i];
-        maps[i] = maps[--map_count];
+        remove_map(i);
         found = true;
     }
     leave();
@@ -234,6 +252,72 @@ static bool may_hold(uintptr_t start, uintptr_t end)
 {
     return start < atomic_load_explicit(&highest, memory_order_relaxed) &&
            end > atomic_load_explicit(&lowest, memory_order_relaxed);
+}
+
+/* ---- memory that is shared otherwise
+ * -------------------------------------------------------------
+ */
+
+bool drm_has_user_memory(void)
+{
+    return atomic_load_explicit(&user_count, memory_order_relaxed);
+}
+
+/* Is it all of something that is followed, or nothing of it? A part would be two memories in a
+ * replay. */
+static bool is_whole(const struct mapping *m)
+{
+    bool whole = true;
+
+    enter();
+    for (uint32_t i = 0; i < map_count && whole; i++)
+        whole = maps[i].end <= m->start || maps[i].start >= m->end;
+    leave();
+    return whole;
+}
+
+void drm_shared(struct drm_file file, uint32_t object, struct drm_shared memory, bool is_user)
+{
+    struct mapping m = {.start = memory.address,
+                        .end = memory.address + memory.size,
+                        .file = file.id,
+                        .object = object,
+                        .tracked = true,
+                        .is_user = is_user};
+    bool kept;
+
+    if (!memory.size || m.end < m.start)
+        return;
+    if (!is_whole(&m))
+        tsm_session_unmodelled("memory that was given to a GPU twice", true);
+    enter();
+    kept = keep(&m);
+    leave();
+    if (!kept)
+        tsm_session_unmodelled("more than 1024 mappings of GPU files", true);
+    else if (tsm_session_settings()->drm != TSM_DRM_CALLS)
+        tsm_hostmem_track(m.start, memory.size);
+}
+
+void drm_object_closing(uint32_t file, uint32_t object)
+{
+    struct mapping m;
+    bool found;
+
+    do {
+        found = false;
+        enter();
+        for (uint32_t i = 0; i < map_count && !found; i++) {
+            found = maps[i].is_user && maps[i].file == file && maps[i].object == object;
+            if (found) {
+                m = maps[i];
+                remove_map(i);
+            }
+        }
+        leave();
+        if (found)
+            write_unmap(&m);
+    } while (found);
 }
 
 /* What is left of a mapping of which a part goes is mapped still, but followed no more. */
@@ -262,14 +346,20 @@ struct drm_moving drm_moving(const void *from, size_t size)
     if (may_hold(start, start + size) && !tsm_inside() &&
         take(start, start + (size ? size : 1), &m))
         write_unmap(&m);
+    if (m.is_user)
+        tsm_session_unmodelled("memory that was given to a GPU was moved", true);
     errno = saved_errno;
-    return (struct drm_moving){m.end != 0, {m.file, m.object}, m.offset, m.tracked};
+    return (struct drm_moving){m.end && !m.is_user, {m.file, m.object}, m.offset, m.tracked};
 }
 
 void drm_moved(const struct drm_moving *moving, const void *to, size_t size)
 {
-    struct mapping m = {(uintptr_t)to,  (uintptr_t)to + size, moving->ids[0],
-                        moving->ids[1], moving->offset,       moving->tracked};
+    struct mapping m = {.start = (uintptr_t)to,
+                        .end = (uintptr_t)to + size,
+                        .file = moving->ids[0],
+                        .object = moving->ids[1],
+                        .offset = moving->offset,
+                        .tracked = moving->tracked};
     int saved_errno = errno;
 
     if (!moving->is_one)

@@ -28,15 +28,34 @@ static uint64_t mix(uint64_t key, uint64_t value)
 /* ---- hooks ------------------------------------------------------------------------------------
  */
 
-/* struct drm_amdgpu_cs_in and what it leads to: the ring is in the first chunk of kind IB. */
+/* amdgpu's and radeon's submits have an array of addresses of chunks. */
+struct chunk {
+    uint32_t id, length_dw;
+    uint64_t data;
+};
+
+#define CHUNK_MAX 32u
+
+/* The first `size` bytes of the first chunk of kind `id`. */
+static bool read_chunk(uint64_t chunks, uint32_t count, uint32_t id, void *out, size_t size)
+{
+    struct chunk chunk;
+    uint64_t address;
+
+    for (uint32_t i = 0; i < count && i < CHUNK_MAX; i++) {
+        if (!tsm_memory_read(&address, chunks + 8 * i, 8) ||
+            !tsm_memory_read(&chunk, address, sizeof(chunk)))
+            break;
+        if (chunk.id == id && 4ull * chunk.length_dw >= size)
+            return tsm_memory_read(out, chunk.data, size);
+    }
+    return false;
+}
+
+/* struct drm_amdgpu_cs_in: the ring is in the first chunk of kind IB. */
 struct amdgpu_cs {
     uint32_t ctx_id, bo_list_handle, chunk_count, flags;
     uint64_t chunks;
-};
-
-struct amdgpu_chunk {
-    uint32_t id, length_dw;
-    uint64_t data;
 };
 
 struct amdgpu_ib {
@@ -45,26 +64,37 @@ struct amdgpu_ib {
     uint32_t ib_bytes, ip_type, ip_instance, ring;
 };
 
-#define AMDGPU_CHUNK_IB  1u
-#define AMDGPU_CHUNK_MAX 32u
+#define AMDGPU_CHUNK_IB 1u
 
 static uint64_t key_amdgpu(uint64_t key, const void *in)
 {
     struct amdgpu_cs cs;
-    struct amdgpu_chunk chunk;
     struct amdgpu_ib ib;
 
     memcpy(&cs, in, sizeof(cs));
     key = mix(key, cs.ctx_id);
-    for (uint32_t i = 0; i < cs.chunk_count && i < AMDGPU_CHUNK_MAX; i++) {
-        uint64_t address;
-        if (!tsm_memory_read(&address, cs.chunks + 8 * i, 8) ||
-            !tsm_memory_read(&chunk, address, sizeof(chunk)))
-            break;
-        if (chunk.id == AMDGPU_CHUNK_IB && tsm_memory_read(&ib, chunk.data, sizeof(ib)))
-            return mix(mix(mix(key, ib.ip_type), ib.ip_instance), ib.ring);
-    }
-    return key;
+    return read_chunk(cs.chunks, cs.chunk_count, AMDGPU_CHUNK_IB, &ib, sizeof(ib))
+               ? mix(mix(mix(key, ib.ip_type), ib.ip_instance), ib.ring)
+               : key;
+}
+
+/* struct drm_radeon_cs: the second word of the chunk of flags is the ring, else it is the first. */
+struct radeon_cs {
+    uint32_t chunk_count, cs_id;
+    uint64_t chunks;
+};
+
+#define RADEON_CHUNK_FLAGS 3u
+
+static uint64_t key_radeon(uint64_t key, const void *in)
+{
+    struct radeon_cs cs;
+    uint32_t words[2] = {0};
+
+    memcpy(&cs, in, sizeof(cs));
+    return read_chunk(cs.chunks, cs.chunk_count, RADEON_CHUNK_FLAGS, words, sizeof(words))
+               ? mix(key, words[1])
+               : mix(key, 0);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------
@@ -76,10 +106,15 @@ static uint64_t key_of(const struct drm_ioctl *row, uint32_t file, const void *i
 
     for (uint32_t i = 0; i < row->term_count; i++) {
         const struct drm_term *t = &row->terms[i];
-        key = mix(key, drm_load((const uint8_t *)in + t->place.offset, t->place.size) & t->mask);
+        uint64_t value = t->mask;
+        if (t->place.size)
+            value &= drm_load((const uint8_t *)in + t->place.offset, t->place.size);
+        key = mix(key, value);
     }
     if (row->hook == DRM_HOOK_AMDGPU)
         key = key_amdgpu(key, in);
+    else if (row->hook == DRM_HOOK_RADEON)
+        key = key_radeon(key, in);
     return key ? key : 1;
 }
 

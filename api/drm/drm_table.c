@@ -38,15 +38,15 @@ void drm_tables_index(void)
 /* Exactly this one, or else the first with its number. */
 static const struct drm_ioctl *find_in(uint32_t family, uint32_t request)
 {
-    const struct drm_ioctl *end =
-        &drm_ioctls[drm_families[family].first + drm_families[family].count];
-    const struct drm_ioctl *row, *like = NULL;
     uint32_t place = first_rows[family][request & 0xff];
+    const struct drm_ioctl *row = &drm_ioctls[place - 1], *end, *like = NULL;
 
     if (!place)
         return NULL;
-    for (row = &drm_ioctls[place - 1]; row < end && (row->request & 0xff) == (request & 0xff);
-         row++) {
+    if (__builtin_expect(row->request == request, 1))
+        return row;
+    end = &drm_ioctls[drm_families[family].first + drm_families[family].count];
+    for (; row < end && (row->request & 0xff) == (request & 0xff); row++) {
         if (row->request == request)
             return row;
         if (!like && (row->request & NUMBER_AND_TYPE) == (request & NUMBER_AND_TYPE))
@@ -86,4 +86,23 @@ uint32_t drm_choose(const struct drm_struct *type, uint64_t selector)
         if (drm_choices[type->choice_first + i].value == (selector & type->mask))
             return drm_choices[type->choice_first + i].place;
     return type->otherwise;
+}
+
+static uint64_t at_most_u32(uint64_t value)
+{
+    return value > UINT32_MAX ? UINT32_MAX : value;
+}
+
+uint64_t drm_count(const struct drm_struct *type, const struct drm_member *m, const void *memory)
+{
+    uint64_t count = m->number;
+
+    if (m->count == DRM_COUNT_MEMBER) {
+        count = drm_load_member(type, m->number, memory);
+        count = at_most_u32(count < m->less ? 0 : count - m->less);
+        if (m->factor)
+            count = at_most_u32(count * at_most_u32(drm_load_member(type, m->factor - 1u, memory)));
+        count = count * m->scale / m->per;
+    }
+    return m->flags & DRM_MEMBER_ONCE && count > 1 ? 1 : count;
 }

@@ -64,12 +64,14 @@ enum drm_form {
     DRM_FORM_LIST,     /* the member is the address of the values */
     DRM_FORM_POINTERS, /* ... of addresses of one value each */
     DRM_FORM_TAIL,     /* the values are at the struct's end */
+    DRM_FORM_CHAIN,    /* the member is the address of the first of linked structs; type: what they
+                          may be, a union with `next` */
 };
 
 enum drm_count {
     DRM_COUNT_NONE,
     DRM_COUNT_FIXED,  /* number */
-    DRM_COUNT_MEMBER, /* the member at place `number` of the same struct, * scale / per */
+    DRM_COUNT_MEMBER, /* the member at place `number` of the same struct, or of one around it */
 };
 
 #define DRM_MEMBER_IN   1u /* what is there is written by the program, */
@@ -77,16 +79,22 @@ enum drm_count {
 #define DRM_MEMBER_NEW  4u /* a handle that the call makes */
 #define DRM_MEMBER_GONE 8u /* ... frees */
 #define DRM_MEMBER_SIGNED 16u /* INT, FD, ENUM */
+#define DRM_MEMBER_USER 64u /* the address of memory of the program that the device is going to
+                               use; its size as a count */
+#define DRM_MEMBER_ONCE 32u /* one value at most: it has a tail, whose bytes the count has, too */
 
 struct drm_member {
     uint32_t name; /* place in drm_text */
     uint32_t number;
     uint16_t offset; /* bytes */
     uint16_t type;
-    uint16_t per;
+    uint16_t per;    /* a count is (member - less) * scale * factor / per */
+    uint16_t around; /* the member is of this struct, that it is in: place + 1; 0: of its own */
     uint8_t kind, form, count, scale;
     uint8_t size; /* bytes of a value that is no struct */
     uint8_t flags;
+    uint8_t less;
+    uint8_t factor; /* a member beside the other one: place + 1; 0: none */
 };
 
 #define DRM_STRUCT_UNION    1u
@@ -104,6 +112,9 @@ struct drm_struct {
     uint8_t selector; /* place of the member around it that chooses; DRM_NO_MEMBER: none */
     uint8_t
         otherwise; /* place of the member that is there when no choice fits; DRM_NO_MEMBER: none */
+    uint8_t next;  /* of a chain: its member `otherwise` is the header that all of them begin with;
+                      `selector` and `next`, which has the address of the next one, are places in
+                      that. DRM_NO_MEMBER: no chain */
     uint64_t mask; /* of the selector */
 };
 
@@ -124,6 +135,8 @@ struct drm_place {
 #define DRM_IOCTL_GIVES_FD 8u /* what the kernel writes has descriptors in it */
 #define DRM_IOCTL_UNFOLLOWED 32u /* memory that it shares with the device is not followed */
 #define DRM_IOCTL_DISPLAY  16u /* the screen's: a replay leaves it out */
+#define DRM_IOCTL_SMALL    64u /* a struct of at most DRM_SMALL_MAX numbers, all that there is to it */
+#define DRM_SMALL_MAX      16u
 #define DRM_TERM_MAX       2u
 
 struct drm_ioctl {
@@ -137,10 +150,13 @@ struct drm_ioctl {
     uint8_t hook; /* enum drm_hook: a function that names the stream */
     uint8_t term_count;
     struct drm_term {
-        uint64_t mask;
+        uint64_t mask; /* ... of what is at the place; nowhere: a number of its own */
         struct drm_place place;
     } terms[DRM_TERM_MAX]; /* name the stream */
     struct drm_place map_handle, map_offset;
+    /* What comes out says what the call itself has mapped: which object, where, how many bytes. */
+    struct drm_place maps_handle, maps_address, maps_size;
+    struct drm_place gone; /* the buffer object that it frees */
 };
 
 #define DRM_DRIVER_MAX 3u
@@ -197,6 +213,12 @@ uint32_t drm_struct_named(const char *name);
 /* Place of a union's member for this value of its selector, or DRM_NO_MEMBER. */
 uint32_t drm_choose(const struct drm_struct *type, uint64_t selector);
 
+/* The struct that all of a chain begin with. */
+static inline const struct drm_struct *drm_chain_header(const struct drm_struct *chain)
+{
+    return &drm_structs[drm_members[chain->first + chain->otherwise].type];
+}
+
 /* The little-endian number of `size` bytes, 1, 2, 4 or 8, at `at`. */
 static inline uint64_t drm_load(const void *at, size_t size)
 {
@@ -218,6 +240,18 @@ static inline uint64_t drm_load(const void *at, size_t size)
     __builtin_memcpy(&two, at, 2);
     return two;
 }
+
+static inline uint64_t drm_load_member(const struct drm_struct *type, uint32_t place,
+                                       const void *memory)
+{
+    const struct drm_member *m = &drm_members[type->first + place];
+
+    return drm_load((const uint8_t *)memory + m->offset, m->size);
+}
+
+/* How many values, by what the members in `memory` say: a struct of `type`, the member's own or
+ * the one around it. */
+uint64_t drm_count(const struct drm_struct *type, const struct drm_member *m, const void *memory);
 
 /* Bytes of one value. */
 static inline size_t drm_value_size(const struct drm_member *m)

@@ -29,6 +29,18 @@ class IoctlRule:
     unfollowed: bool = False
     stream: list = None  # terms: (member path, mask or 0); or ['@hook']
     map: tuple = None  # (path of the handle, path of the offset)
+    maps: tuple = None  # (path of the handle, of the address, of the size)
+
+
+@dataclass
+class Chain:
+    """Structs that are linked: each begins with a `header`, whose member `next` has the address of the next
+    one, and whose `selector` says which struct it is."""
+    place: str
+    header: str
+    next: str
+    selector: str
+    choices: list  # (value text, struct)
 
 
 @dataclass
@@ -50,6 +62,7 @@ class Description:
     def __init__(self, path):
         self.path, self.problems = path, []
         self.families, self.defines, self.ioctls, self.structs = [], {}, [], []
+        self.chains = {}
         self.read()
         if self.problems:
             raise Problems('\n'.join(self.problems))
@@ -69,6 +82,8 @@ class Description:
             elif line.startswith('define '):
                 _, name, text = line.split(None, 2)
                 self.defines[name] = text
+            elif line.startswith('chain '):
+                self.chain(place, line.split()[1:])
             elif line[0].isspace():
                 self.rule(place, names, line.strip())
             else:
@@ -86,6 +101,14 @@ class Description:
             else:
                 self.wrong(place, f'{word}?')
         self.families.append(family)
+
+    def chain(self, place, words):
+        if len(words) < 4 or words[2] != 'by':
+            self.wrong(place, 'chain NAME HEADER.NEXT by MEMBER VALUE=STRUCT...')
+            return
+        header, _, following = words[1].partition('.')
+        self.chains[words[0]] = Chain(place, header, following, words[3],
+                                      [tuple(pair.split('=')) for pair in words[4:]])
 
     def rule(self, place, names, text):
         if not names:
@@ -112,6 +135,8 @@ class Description:
                 rule.unfollowed = True
             elif key == 'stream':
                 rule.stream = [(a, b) for a, _, b in (term.partition('&') for term in value.split(','))]
+            elif key == 'maps' and value.count(':') == 2:
+                rule.maps = tuple(value.split(':'))
             elif key == 'map':
                 handle, _, offset = value.partition(':')
                 rule.map = (handle, offset)
@@ -144,7 +169,7 @@ class Description:
                 rule.type = rule.type if word == 'by' else 'choose'
                 rule.choices = [tuple(pair.split('=')) for pair in words]
                 words = []
-            elif word in ('bytes', 'text', 'hex', 'uint', 'int', 'bool', 'size', 'devptr', 'hostptr'):
+            elif word in ('bytes', 'text', 'hex', 'uint', 'int', 'bool', 'size', 'devptr', 'hostptr', 'user'):
                 rule.type = word
             else:
                 self.wrong(place, f'{word}?')
@@ -183,4 +208,7 @@ class Description:
             if rule.type in ('list', 'lists'):
                 names.add(rule.detail)
                 names.update(name for _, name in rule.choices)
-        return sorted(name for name in names if name.startswith(('drm_', 'kfd_', 'sync_', 'udmabuf_')))
+        for chain in self.chains.values():
+            names.add(chain.header)
+            names.update(name for _, name in chain.choices)
+        return sorted(name for name in names if name.startswith(('drm_', 'i915_', 'kfd_', 'sync_', 'udmabuf_')))

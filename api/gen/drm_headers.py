@@ -153,8 +153,8 @@ class Headers:
         return (self.folder / rest if first == 'drm' else pathlib.Path('/usr/include') / name).exists()
 
     def run(self, *arguments, text):
-        done = subprocess.run([self.compiler, f'-I{self.place}', '-D__user=', '-x', 'c', *arguments,
-                               '-'], input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run([self.compiler, f'-I{self.place}', '-D__user=',
+                               '-D__packed=__attribute__((packed))', '-x', 'c', *arguments, '-'], input=text, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Problems(f'{self.compiler} cannot read the headers in {self.folder}:\n{done.stderr}')
         return done.stdout

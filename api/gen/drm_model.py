@@ -2,6 +2,7 @@
 """Headers and description put together: structs with their members, ioctls, numbers of files."""
 
 import fnmatch
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ IOCTL_FIRST = 64  # below: records of ours, api/drm/drm_tables.h
 SCALARS = {'u8': (1, 'UINT'), 'u16': (2, 'UINT'), 'u32': (4, 'UINT'), 'u64': (8, 'UINT'),
            'hex32': (4, 'HEX'), 'hex64': (8, 'HEX'), 'i32': (4, 'INT')}
 KINDS = {'hex': 'HEX', 'uint': 'UINT', 'int': 'INT', 'bool': 'BOOL', 'size': 'SIZE',
-         'devptr': 'DEVPTR', 'hostptr': 'HOSTPTR', 'flags': 'FLAGS', 'enum': 'ENUM',
+         'devptr': 'DEVPTR', 'hostptr': 'HOSTPTR', 'user': 'HOSTPTR', 'flags': 'FLAGS', 'enum': 'ENUM',
          'handle': 'HANDLE', 'fd': 'FD'}
 
 
@@ -23,13 +24,16 @@ class Member:
     kind: str  # DRM_KIND_*
     offset: int = 0
     size: int = 0  # of one value that is no struct
-    form: str = 'ONE'  # ONE, ARRAY, LIST, POINTERS
+    form: str = 'ONE'  # ONE, ARRAY, LIST, POINTERS, TAIL, CHAIN
     type: object = None  # Struct, or the name of an object type or table
     count: str = 'NONE'  # NONE, FIXED, MEMBER
     number: int = 0  # FIXED: how many; MEMBER: the member's place
     scale: int = 1  # the count is to be multiplied with it ...
     per: int = 1  # ... and divided by that
-    flags: set = field(default_factory=set)  # IN, OUT, NEW, GONE
+    less: int = 0  # ... after this was taken off
+    factor: int = -1  # place of a member that the count is multiplied with, too
+    around: object = None  # Struct around this one, whose member the count is; None: its own struct
+    flags: set = field(default_factory=set)  # IN, OUT, NEW, GONE, ONCE, USER
 
 
 @dataclass
@@ -41,6 +45,7 @@ class Struct:
     members: list = field(default_factory=list)
     selector: tuple = None  # (place of the member in the struct around it, mask)
     choices: list = field(default_factory=list)  # (value, place)
+    next: int = -1  # of a chain: place of the header's member with the next one's address
     otherwise: int = 0  # place, where no choice fits; -1: none
     place: int = 0
     id: int = 0
@@ -61,6 +66,8 @@ class Ioctl:
     stream: list = field(default_factory=list)  # (offset, size, mask)
     hook: str = ''
     map: tuple = ()  # (offset, size, is out) of the handle and of the offset
+    gone: tuple = (0, 0)  # (offset, size) of the handle of an object that it frees
+    maps: tuple = ()  # (offset, size) of the handle, of the address and of the size
     id: int = 0
 
 
@@ -107,15 +114,22 @@ class Model:
         for path, mask in rule.stream or ():
             if path.startswith('@'):
                 result.hook = path[1:]
+            elif path.isdigit():
+                result.stream.append((0, 0, path))
             elif not path.endswith('?') or self.has(result.into, path[:-1]):
                 path = path.removesuffix('?')
                 offset, size = self.find(name, result.into, path)
-                result.stream.append((offset, size, mask or '0xffffffffffffffff'))
+                result.stream.append((offset, size, self.headers.constants.get(mask, mask) or '0xffffffffffffffff'))
         if rule.map:
             out = result.out or result.into
             is_out = rule.map[0].startswith('out.')
             handle = self.find(name, out if is_out else result.into, rule.map[0].removeprefix('out.'))
             result.map = (*handle, is_out, *self.find(name, out, rule.map[1]))
+        for member in result.into.members if result.into else ():
+            if member.kind == 'HANDLE' and member.type == 'bo' and 'GONE' in member.flags:
+                result.gone = (member.offset, member.size)
+        if rule.maps:
+            result.maps = tuple(self.find(name, result.out, path) for path in rule.maps)
 
     def has(self, struct, name):
         return any(member.name == name for member in struct.members)
@@ -133,9 +147,11 @@ class Model:
                 return 0, 0
         return offset, size
 
-    def has_inout(self, struct):
-        return any({'IN', 'OUT'} <= m.flags or
-                   (isinstance(m.type, Struct) and self.has_inout(m.type)) for m in struct.members)
+    def has_inout(self, struct, seen=()):
+        return struct.name not in seen and any(
+            {'IN', 'OUT'} <= m.flags or
+            (isinstance(m.type, Struct) and self.has_inout(m.type, (*seen, struct.name)))
+            for m in struct.members)
 
     # ---- structs -------------------------------------------------------------------------------
 
@@ -217,6 +233,9 @@ class Model:
                 self.count(struct, member, rule)
         elif rule.type:
             self.refine(member, rule.type, rule.detail, rule)
+            if rule.type == 'user':
+                member.flags.add('USER')
+                self.count(struct, member, rule)
 
     def refine(self, member, kind, detail, rule):
         member.kind = KINDS[kind]
@@ -255,26 +274,38 @@ class Model:
         elif detail.startswith('handle '):
             member.size = 4
             self.refine(member, 'handle', detail.split()[1], rule)
+        elif detail in self.description.chains and self.chain(detail):
+            member.kind, member.form, member.type = 'STRUCT', 'CHAIN', self.chain(detail)
+            member.size = member.type.size
         elif detail in self.by_name or detail in self.headers.structs:
             member.kind = 'STRUCT'
             member.type = self.by_name.get(detail) or self.struct(self.headers.structs[detail])
             member.size = member.type.size
+            if any(m.form == 'TAIL' for m in member.type.members):
+                member.flags.add('ONCE')
         else:  # not in these headers
             member.kind, member.form, member.size, member.flags = 'HOSTPTR', 'ONE', 8, set()
 
     def count(self, struct, member, rule):
-        """COUNT: a number, a member, either with *N, /N."""
-        if member.form == 'ONE':
+        """COUNT, as drm.api explains it."""
+        if member.form == 'CHAIN' or (member.form == 'ONE' and 'USER' not in member.flags):
             return
-        match = re.fullmatch(r'(\w+)(?:\*(\d+))?(?:/(\d+))?', rule.count or '1')
+        match = re.fullmatch(r'(?:(\w+)\.)?(\w+)(?:-(\d+))?(?:\*(\w+))?(?:/(\d+))?', rule.count or '1')
         if not match:
             self.wrong(rule.place, f'[{rule.count}]?')
             return
-        member.scale, member.per = int(match[2] or 1), int(match[3] or 1)
-        if match[1].isdigit():
-            member.count, member.number = 'FIXED', int(match[1])
+        _, name, less, factor, per = match.groups()
+        if name.isdigit():
+            member.count, member.number = 'FIXED', int(name)
             return
-        member.count, member.number = 'MEMBER', self.sibling(struct, rule, match[1])
+        member.less, member.per = int(less or 0), int(per or 1)
+        if match[1]:
+            struct = member.around = self.by_name.get(match[1]) or self.struct(self.headers.structs[match[1]])
+        member.count, member.number = 'MEMBER', self.sibling(struct, rule, name)
+        if factor and factor.isdigit():
+            member.scale = int(factor)
+        elif factor:
+            member.factor = self.sibling(struct, rule, factor)
 
     def sibling(self, struct, rule, name):
         for place, other in enumerate(struct.members):
@@ -283,7 +314,33 @@ class Model:
         self.wrong(rule.place, f'{struct.name} has no member {name}')
         return 0
 
+    def chain(self, name):
+        """The structs of a chain, as a union of them all: the last one is their header alone. None: these
+        headers lack it."""
+        chain = self.description.chains[name]
+        if name in self.by_name or chain.header not in self.headers.structs:
+            return self.by_name.get(name)
+        header = self.by_name.get(chain.header) or self.struct(self.headers.structs[chain.header])
+        result = self.add(Struct(name, header.size, union=True))
+        result.next, selector = (self.sibling(header, chain, member) for member in (chain.next, chain.selector))
+        result.selector = (selector, 0xffffffffffffffff)
+        header.members[result.next].kind = 'NOTHING'  # the order of a chain says it
+        for value, struct in chain.choices:
+            number = self.value(chain, value)
+            if struct not in self.headers.structs or number is None:
+                continue
+            of = self.by_name.get(struct) or self.struct(self.headers.structs[struct])
+            result.choices.append((number, len(result.members)))
+            result.members.append(Member(struct, 'STRUCT', 0, of.size, type=of))
+        result.otherwise = len(result.members)
+        result.members.append(Member(chain.header, 'STRUCT', 0, header.size, type=header))
+        result.size = max(member.size for member in result.members)
+        return result
+
     def value(self, rule, text):
+        if '|' in text:
+            parts = [self.value(rule, part) for part in text.split('|')]
+            return None if None in parts else functools.reduce(int.__or__, parts)
         if text in self.headers.constants:
             return self.headers.constants[text]
         try:
@@ -304,6 +361,8 @@ class Model:
         for value, name in rule.choices:
             if name not in places:
                 self.wrong(rule.place, f'{union.name} has no member {name}')
+            elif value == 'else':
+                union.otherwise = places[name]
             elif self.value(rule, value) is not None:
                 union.choices.append((self.value(rule, value), places[name]))
 
@@ -313,15 +372,10 @@ class Model:
         union.selector = (self.sibling(struct, rule, rule.selector), self.mask(rule))
         union.otherwise = -1
         for value, name in rule.choices:
-            choice = Member(name.replace(' ', '_'), 'UINT', 0, 8)
-            self.listed(choice, 'bytes' if name == 'bytes' else 'list', name, rule)
-            if choice.form == 'ONE':
-                continue
+            choice = self.alternative(struct, rule, name)
             number = None if value == 'else' else self.value(rule, value)
-            if value != 'else' and number is None:
+            if not choice or (value != 'else' and number is None):
                 continue
-            self.count(struct, choice, rule)
-            choice.per *= choice.size  # the count is of bytes
             places = [place for place, m in enumerate(union.members) if m.name == choice.name]
             if not places:
                 places = [len(union.members)]
@@ -331,6 +385,21 @@ class Model:
             else:
                 union.choices.append((number, places[0]))
         member.kind, member.type, member.form, member.size = 'STRUCT', union, 'ONE', 8
+
+    def alternative(self, struct, rule, name):
+        """One of the types that the value of a member may be, or lead to."""
+        kind, _, object_kind = name.partition(':')
+        result = Member(name.replace(' ', '_').replace(':', '_'), 'UINT', 0, 8)
+        if kind in ('number', 'handle'):
+            if object_kind:
+                self.refine(result, kind, object_kind, rule)
+            return result
+        self.listed(result, 'bytes' if name == 'bytes' else 'list', name, rule)
+        if result.form == 'ONE':
+            return None  # these headers lack it
+        self.count(struct, result, rule)
+        result.per *= result.size  # the count is of bytes
+        return result
 
     # ---- numbers -------------------------------------------------------------------------------
 

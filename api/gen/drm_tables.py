@@ -7,6 +7,7 @@ from text import HEAD, guarded
 NODES = {'drm': 'DRM', 'kfd': 'KFD', 'dmabuf': 'DMABUF', 'sync_file': 'SYNC_FILE',
          'udmabuf': 'UDMABUF', 'dma_heap': 'DMA_HEAP', 'nvidia': 'NVIDIA', 'nvidia_uvm': 'NVIDIA_UVM'}
 DRIVER_MAX, TERM_MAX, NO_MEMBER = 3, 2, 255
+SMALL_MAX = 16  # DRM_SMALL_MAX
 SIGNED = ('INT', 'FD', 'ENUM')
 
 
@@ -51,31 +52,44 @@ class Tables:
             size = 0 if m.kind == 'STRUCT' else m.size
             self.members.append(
                 f'{self.texts.place(m.name)}, {m.number}, {m.offset}, {self.type(m)}, {m.per}, '
+                f'{m.around.place + 1 if m.around else 0}, '
                 f'DRM_KIND_{m.kind}, DRM_FORM_{m.form}, DRM_COUNT_{m.count}, {m.scale}, {size}, '
-                f'{self.flags("DRM_MEMBER", m.flags | ({"SIGNED"} if m.kind in SIGNED else set()))}')
+                f'{self.flags("DRM_MEMBER", m.flags | ({"SIGNED"} if m.kind in SIGNED else set()))}, '
+                f'{m.less}, {m.factor + 1}')
         self.choices += [f'{value:#x}, {place}' for value, place in struct.choices]
         place, mask = struct.selector or (NO_MEMBER, 0)
-        flat = not struct.union and all(m.form == 'ONE' and m.kind not in ('STRUCT', 'NOTHING')
-                                        for m in struct.members)
         flags = {name for name, on in (('UNION', struct.union), ('BORROWED', struct.borrowed),
-                                       ('FLAT', flat)) if on}
+                                       ('FLAT', self.is_flat(struct))) if on}
         self.structs.append(
             f'{self.texts.place(struct.name)}, {struct.id}, {struct.size}, {first}, '
             f'{len(struct.members)}, {choice_first}, {len(struct.choices)}, '
             f'{self.flags("DRM_STRUCT", flags)}, {place}, '
-            f'{NO_MEMBER if struct.otherwise < 0 else struct.otherwise}, {mask:#x}')
+            f'{NO_MEMBER if struct.otherwise < 0 else struct.otherwise}, '
+            f'{NO_MEMBER if struct.next < 0 else struct.next}, {mask:#x}')
+
+    def is_flat(self, struct):
+        return not struct.union and all(m.form == 'ONE' and m.kind not in ('STRUCT', 'NOTHING', 'HOSTPTR')
+                                        for m in struct.members)
+
+    def is_small(self, i):
+        """A few numbers, of which none names a stream or has to be kept for later."""
+        return (i.into and i.out in (None, i.into) and self.is_flat(i.into) and not i.map and
+                len(i.into.members) <= SMALL_MAX and i.into.size == i.request >> 16 & 0x3fff and
+                i.kind != 'SBT_KIND_COMMAND' and not i.early)
 
     def ioctl(self, i):
         gives = i.out and any(m.kind == 'FD' and m.form == 'ONE' for m in i.out.members)
         flags = {name for name, on in (('SAFE', i.safe), ('DISPLAY', i.display), ('UNFOLLOWED', i.unfollowed), ('EARLY', i.early), ('GIVES_FD', gives),
-                                       ('MAP_OUT', i.map and i.map[2])) if on}
+                                       ('SMALL', self.is_small(i)), ('MAP_OUT', i.map and i.map[2])) if on}
         terms = ', '.join(f'{{{mask}, {{{offset}, {size}}}}}' for offset, size, mask in i.stream[:TERM_MAX])
         handle, offset = (i.map[:2], i.map[3:]) if i.map else ((0, 0), (0, 0))
+        maps = ', '.join(f'{{{at}, {size}}}' for at, size in i.maps) or '{0, 0}, {0, 0}, {0, 0}'
         hook = f'DRM_HOOK_{i.hook.upper()}' if i.hook else 'DRM_HOOK_NONE'
         return (f'{self.texts.place(i.name)}, {i.request:#x}, {i.id}, {i.family}, '
                 f'{i.into.place + 1 if i.into else 0}, {i.out.place + 1 if i.out else 0}, {i.kind}, '
                 f'{self.flags("DRM_IOCTL", flags)}, {hook}, {len(i.stream)}, '
-                f'{{{terms or "{0}"}}}, {{{handle[0]}, {handle[1]}}}, {{{offset[0]}, {offset[1]}}}')
+                f'{{{terms or "{0}"}}}, {{{handle[0]}, {handle[1]}}}, {{{offset[0]}, {offset[1]}}}, {maps}, '
+                f'{{{i.gone[0]}, {i.gone[1]}}}')
 
     def families(self):
         for place, f in enumerate(self.model.description.families):

@@ -259,6 +259,21 @@ static void beside_cuda(int fd)
     }
 }
 
+/* Past libc; it goes to the kernel, past the library that stands in for a GPU. */
+static void past(int fd)
+{
+    struct drm_get_cap c = {.capability = 1};
+    long result;
+
+    cap(fd);
+    for (int i = 0; i < 20; i++)
+        __asm__ volatile("syscall"
+                         : "=a"(result)
+                         : "0"((long)SYS_ioctl), "D"((long)fd), "S"((long)DRM_IOCTL_GET_CAP),
+                           "d"(&c)
+                         : "rcx", "r11", "memory");
+}
+
 static void maps(int fd)
 {
     struct drm_mode_create_dumb create = {.width = 64, .height = 64, .bpp = 32};
@@ -285,6 +300,11 @@ int main(int argc, char **argv)
                  {"beside_cuda", beside_cuda},
                  {"i915", run_i915},
                  {"nouveau", run_nouveau},
+                 {"i915_memory", run_i915_memory},
+                 {"amdgpu_memory", run_amdgpu_memory},
+                 {"chains", run_chains},
+                 {"chain_unknown", run_chain_unknown},
+                 {"chain_wrong", run_chain_wrong},
                  {"vgem", run_vgem},
                  {"virtgpu", run_virtgpu},
                  {"duplicates", duplicates},
@@ -294,6 +314,7 @@ int main(int argc, char **argv)
                  {"raw", raw},
                  {"interrupted", interrupted},
                  {"maps", maps},
+                 {"past", past},
                  {"slow", slow},
                  {"nvidia", nvidia},
                  {"unsafe", unsafe},

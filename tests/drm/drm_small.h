@@ -72,8 +72,15 @@ static inline uint64_t hash_of(const void *data, size_t size)
 void run_amdgpu(int fd);
 void run_i915(int fd);
 void run_unfollowed(int fd);
+void run_i915_memory(int fd);
+void run_amdgpu_memory(int fd);
 void run_nouveau(int fd);
 void run_vgem(int fd);
 void run_virtgpu(int fd);
+
+/* drm_chains.c */
+void run_chains(int fd);
+void run_chain_unknown(int fd);
+void run_chain_wrong(int fd);
 
 #endif

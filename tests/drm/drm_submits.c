@@ -65,6 +65,31 @@ static void amdgpu_submit(int fd, uint32_t context, uint32_t *ib, uint64_t targe
     MUST(fd, DRM_IOCTL_AMDGPU_WAIT_CS, &wait);
 }
 
+/* The target is memory of the program. */
+void run_amdgpu_memory(int fd)
+{
+    union drm_amdgpu_ctx context = {.in = {.op = AMDGPU_CTX_OP_ALLOC_CTX}};
+    char *own = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct drm_amdgpu_gem_userptr user = {.addr = (uintptr_t)own, .size = SIZE};
+    struct drm_amdgpu_gem_va va = {.operation = AMDGPU_VA_OP_MAP,
+                                   .flags = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE,
+                                   .va_address = 0x7f0000200000,
+                                   .map_size = SIZE};
+    void *ib;
+
+    amdgpu_object(fd, 0x100000, &ib);
+    MUST(fd, DRM_IOCTL_AMDGPU_GEM_USERPTR, &user);
+    va.handle = user.handle;
+    MUST(fd, DRM_IOCTL_AMDGPU_GEM_VA, &va);
+    MUST(fd, DRM_IOCTL_AMDGPU_CTX, &context);
+    strcpy(own + 4096, "what the program writes");
+    for (uint32_t round = 0; round < 4; round++)
+        amdgpu_submit(fd, context.out.alloc.ctx_id, ib, 0x7f0000200000, round);
+    show("amdgpu_memory", own);
+    munmap(ib, SIZE);
+    munmap(own, SIZE); /* before the object goes */
+}
+
 void run_amdgpu(int fd)
 {
     union drm_amdgpu_ctx context = {.in = {.op = AMDGPU_CTX_OP_ALLOC_CTX}};
@@ -101,12 +126,12 @@ static uint32_t i915_object(int fd, void **memory)
     return create.handle;
 }
 
+/* All of the program's memory is the device's from now on. */
 void run_unfollowed(int fd)
 {
-    void *memory;
-    struct drm_i915_gem_mmap map = {.handle = i915_object(fd, &memory), .size = SIZE};
+    struct drm_nouveau_svm_init init = {.unmanaged_addr = 0x100000000, .unmanaged_size = SIZE};
 
-    MUST(fd, DRM_IOCTL_I915_GEM_MMAP, &map);
+    MUST(fd, DRM_IOWR(DRM_COMMAND_BASE + DRM_NOUVEAU_SVM_INIT, struct drm_nouveau_svm_init), &init);
 }
 
 static void i915_batch(uint32_t *batch, uint64_t target, uint32_t value)
@@ -158,6 +183,40 @@ void run_i915(int fd)
     show("i915", target);
     munmap(batch, SIZE);
     munmap(target, SIZE);
+}
+
+/* The batch mapped by an ioctl, the target of the program's own memory: once submitted with an
+ * object, then again after the program has written over what the device wrote. */
+void run_i915_memory(int fd)
+{
+    struct drm_i915_gem_create create = {.size = SIZE};
+    struct drm_i915_gem_mmap map = {.size = SIZE};
+    char *own = mmap(NULL, 4 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct drm_i915_gem_userptr user = {.user_ptr = (uintptr_t)own + SIZE, .user_size = SIZE};
+    struct drm_i915_gem_exec_object2 objects[2] = {
+        {.offset = 0x400000, .flags = EXEC_OBJECT_PINNED | EXEC_OBJECT_WRITE},
+        {.offset = 0x800000, .flags = EXEC_OBJECT_PINNED}};
+    struct drm_i915_gem_execbuffer2 e = {
+        .buffers_ptr = (uintptr_t)objects, .buffer_count = 2, .flags = I915_EXEC_RENDER};
+    struct drm_i915_gem_wait wait = {.timeout_ns = -1};
+    struct drm_gem_close close = {0};
+
+    MUST(fd, DRM_IOCTL_I915_GEM_CREATE, &create);
+    map.handle = objects[1].handle = create.handle;
+    MUST(fd, DRM_IOCTL_I915_GEM_MMAP, &map);
+    memset(own + SIZE, 0x11, SIZE);
+    MUST(fd, DRM_IOCTL_I915_GEM_USERPTR, &user);
+    wait.bo_handle = objects[0].handle = close.handle = user.handle;
+    for (uint32_t round = 0; round < 2; round++) {
+        i915_batch((void *)(uintptr_t)map.addr_ptr, 0x400000, 5000 + 100 * round);
+        own[SIZE + 64 + round] = (char)round;
+        MUST(fd, DRM_IOCTL_I915_GEM_EXECBUFFER2, &e);
+        MUST(fd, DRM_IOCTL_I915_GEM_WAIT, &wait);
+        show("i915_memory", own + SIZE);
+    }
+    MUST(fd, DRM_IOCTL_GEM_CLOSE, &close);
+    munmap((void *)(uintptr_t)map.addr_ptr, SIZE);
+    munmap(own, 4 * SIZE);
 }
 
 /* ---- nouveau

@@ -198,11 +198,69 @@ def unmodelled(r):
 
 def unfollowed():
     """Memory that is not followed is said, and a replay does not pretend."""
-    r = Recorded('unfollowed', driver='i915')
+    r = Recorded('unfollowed', driver='nouveau')
     equal('tainted', unmodelled(r),
-          ['DRM_IOCTL_I915_GEM_MMAP'])
+          ['DRM_IOCTL_NOUVEAU_SVM_INIT'])
+    status, result = replay(r.trace, 'nouveau')
+    equal('refused', (status, 'DRM_IOCTL_NOUVEAU_SVM_INIT is not among the ioctls that are safe' in result['error']), (2, True))
+
+
+def memory():
+    """What the program gave to the device without mmap(): recorded, and in a replay memory of its own."""
+    for mode, driver in (('i915_memory', 'i915'), ('amdgpu_memory', 'amdgpu')):
+        r = Recorded(mode, driver=driver)
+        equal(f'{mode}: followed', unmodelled(r), [])
+        true(f'{mode}: contents', [w for w in r.records['t.sbt'] if w['call'] == 'host_write'])
+        for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+            status, result = replay(r.trace, driver, **more)
+            equal(f'{mode}: replayed', (status, result.get('error')), (0, None))
+        equal(f'{mode}: checksums', result['checksum_count'], 2)
+        status, result = replay(r.trace, driver, FAKE_DRM_WRONG='1')
+        equal(f'{mode}: wrong', (status, 'of file#1' in json.dumps(result)), (1, True))
+    gone = [c['call'] for c in r.calls() if c['call'] in ('gpu_munmap', 'DRM_IOCTL_GEM_CLOSE')]
+    equal('unmapped', gone, ['gpu_munmap', 'gpu_munmap'])
+
+
+def chains():
+    """Linked extensions are followed, whatever they lead to, and passed to the device again."""
+    r = Recorded('chains', driver='i915')
+    create = one(r.calls('CONTEXT_CREATE_EXT'))['in']['extensions']['i915_context_create']
+    params = [e['drm_i915_gem_context_create_ext_setparam']['param'] for e in create]
+    equal('params', [p['param'].removeprefix('I915_CONTEXT_PARAM_') for p in params], ['PRIORITY', 'VM', 'ENGINES'])
+    equal('numbers', [params[0]['value'], params[1]['value']], [{'number': 2**64 - 5}, {'handle_vm': 'vm#1'}])
+    engines = params[2]['value']['i915_context_param_engines'][0]
+    equal('engines', [e['engine_class'] for e in engines['engines']], [0, 1, 2])
+    balance = engines['extensions'][0]['i915_context_engines_load_balance']
+    equal('in a chain', [e['engine_instance'] for e in balance['engines']], [0, 1])
+    regions = r.calls('GEM_CREATE_EXT')[0]['args']['in']['extensions'][0]['drm_i915_gem_create_ext_memory_regions']
+    equal('regions', [g['memory_class'] for g in regions['regions']], [1, 0])
+    fences = one(r.calls('EXECBUFFER2'))['in']['cliprects_ptr']['i915_execbuffer'][0]
+    fences = fences['drm_i915_gem_execbuffer_ext_timeline_fences']
+    equal('fences', (fences['values_ptr'], fences['handles_ptr'][1]['handle']), ([7, 0x100000008], 'syncobj#1'))
+    equal('known', unmodelled(r), [])
+    for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+        status, result = replay(r.trace, 'i915', **more)
+        equal('replayed', (status, result.get('error')), (0, None))
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
+
+
+def chain_unknown():
+    r = Recorded('chain_unknown', driver='i915')
+    create = one(r.calls('CONTEXT_CREATE_EXT'))['in']['extensions']['i915_context_create']
+    equal('head', create[1], {'i915_user_extension': {'name': 99, 'flags': 0, 'rsvd': [0, 0, 0, 0]}})
+    equal('and what follows it', create[2]['drm_i915_gem_context_create_ext_setparam']['param']['value'], {'number': 1})
+    equal('tainted', unmodelled(r), ['an extension of an ioctl\'s argument that is not known'])
     status, result = replay(r.trace, 'i915')
-    equal('refused', (status, 'DRM_IOCTL_I915_GEM_MMAP is not among the ioctls that are safe' in result['error']), (2, True))
+    equal('refused', (status, 'an extension of an ioctl' in result['error']), (2, True))
+    true('said', '1 extensions of ioctls\' arguments are not known' in tool('ioctls', r.trace).stderr)
+
+
+def chain_wrong():
+    r = Recorded('chain_wrong', driver='i915')
+    looped, unread = r.calls('CONTEXT_CREATE_EXT')
+    equal('bounded', (looped['result'], len(looped['args']['in']['extensions']['i915_context_create'])), ('E2BIG', 512))
+    equal('nobody reads it', (unread['result'], unread['args']['in']['extensions']), (0, {}))
 
 
 def checkpoint():
@@ -263,6 +321,24 @@ def listing_commands():
     r = Recorded('virtgpu', driver='virtio_gpu')
     lines = lines_of(tool('ioctls', '--commands', '-e', '*EXECBUFFER', r.trace).stdout)
     equal('commands', [line.strip() for line in lines[1:]], ['virgl RESOURCE_INLINE_WRITE words 75'])
+
+
+def census():
+    """What goes past libc is counted by the kernel, where it may, and said."""
+    with tempfile.TemporaryDirectory(prefix='ts-drm.') as folder:
+        trace = pathlib.Path(folder) / 't.sbt'
+        shown = run([TOOL, 'record', '--census', '-o', trace, '--', MODES, 'past'], [FAKE], FAKE_DRM='vgem')
+        head, _ = view(trace)
+        found = {k: v for k, v in head['metadata'].items() if k.startswith('drm.ioctls_')}
+        said = [line for line in shown.stderr.splitlines() if 'past libc' in line]
+        again = [line for line in tool('ioctls', '-c', trace).stderr.splitlines() if 'past libc' in line]
+        equal('said again', [line.partition(': ')[2] for line in again], [line.partition(': ')[2] for line in said])
+        if 'drm.ioctls_uncounted' in found:
+            equal('not known', (len(found), len(said)), (1, 1))
+            return
+        # One and the driver's version were recorded; those the stand-in answered, not the kernel.
+        equal('counted', found, {'drm.ioctls_counted': '20', 'drm.ioctls_recorded': '2'})
+        true('said', said and said[0].startswith('tsrecord: 18 of 20 ioctls on DRM files went past libc'))
 
 
 def summary():

@@ -74,6 +74,12 @@ static int map(struct fake_file *file, union drm_amdgpu_gem_mmap *m)
     return 0;
 }
 
+static int use_memory(struct fake_file *file, struct drm_amdgpu_gem_userptr *u)
+{
+    u->handle = fake_object_user(file, u->addr, u->size);
+    return u->handle ? 0 : -EINVAL;
+}
+
 static int place(struct fake_file *file, const struct drm_amdgpu_gem_va *va)
 {
     struct fake_object *object = fake_object_of(file, va->handle);
@@ -105,6 +111,8 @@ static int amdgpu_ioctl(struct fake_file *file, int fd, uint32_t request, void *
         return submit(file, argument);
     case DRM_IOCTL_AMDGPU_GEM_CREATE:
         return create(file, argument);
+    case DRM_IOCTL_AMDGPU_GEM_USERPTR:
+        return use_memory(file, argument);
     case DRM_IOCTL_AMDGPU_GEM_MMAP:
         return map(file, argument);
     case DRM_IOCTL_AMDGPU_GEM_VA:

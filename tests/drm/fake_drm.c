@@ -129,8 +129,27 @@ uint32_t fake_object_make(struct fake_file *file, uint64_t size)
     size = (size + 4095) & ~(uint64_t)4095;
     object = &file->objects[handle];
     *object = (struct fake_object){
-        1, 0, size, __atomic_fetch_add(&file->next_offset, size, __ATOMIC_RELAXED), 0};
+        1, 0, size, __atomic_fetch_add(&file->next_offset, size, __ATOMIC_RELAXED), 0, NULL};
     return handle;
+}
+
+uint32_t fake_object_user(struct fake_file *file, uint64_t address, uint64_t size)
+{
+    uint32_t handle = address & 4095 || size & 4095 ? 0 : fake_object_make(file, size);
+
+    if (handle)
+        file->objects[handle].user = (void *)(uintptr_t)address;
+    return handle;
+}
+
+uint64_t fake_object_map(int fd, const struct fake_object *object, uint64_t offset, uint64_t size)
+{
+    long result = object && offset <= object->size && size <= object->size - offset
+                      ? syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                                object->offset + offset)
+                      : -1;
+
+    return result < 0 ? 0 : (uint64_t)result;
 }
 
 struct fake_object *fake_object_of(struct fake_file *file, uint32_t handle)
@@ -144,7 +163,7 @@ void *fake_in_object(struct fake_file *file, const struct fake_object *object, u
 {
     if (!object || offset > object->size || size > object->size - offset)
         return NULL;
-    return (char *)file + object->offset + offset;
+    return object->user ? (char *)object->user + offset : (char *)file + object->offset + offset;
 }
 
 void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size)

@@ -25,6 +25,7 @@ struct fake_object {
     uint64_t size;
     uint64_t offset;  /* in the file */
     uint64_t address; /* for the device; 0 none */
+    void *user;       /* the program's memory, in place of the file's; of the process that gave it */
 };
 
 /* At the start of the file. */
@@ -32,6 +33,7 @@ struct fake_file {
     uint32_t next_handle, next_context, next_syncobj, next_fence;
     uint64_t next_offset;
     uint64_t submit_count;
+    uint64_t digest;                             /* of what i915 has read of extensions */
     bool is_nvidia;                              /* /dev/nvidiactl */
     struct fake_object objects[FAKE_OBJECT_MAX]; /* by handle */
 };
@@ -47,6 +49,10 @@ extern const struct fake_driver fake_amdgpu, fake_i915, fake_nouveau, fake_vgem,
 
 /* A new object; 0: no room. */
 uint32_t fake_object_make(struct fake_file *file, uint64_t size);
+/* ... whose memory is the program's. */
+uint32_t fake_object_user(struct fake_file *file, uint64_t address, uint64_t size);
+/* Maps `size` bytes of an object, as mmap() does; 0: not possible. */
+uint64_t fake_object_map(int fd, const struct fake_object *object, uint64_t offset, uint64_t size);
 struct fake_object *fake_object_of(struct fake_file *file, uint32_t handle);
 
 /* `size` bytes at an address of the device, which must lie in one object; NULL: nothing is there.

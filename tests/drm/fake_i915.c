@@ -4,12 +4,10 @@
  * where they are pinned, or else at an address of the device's own, which relocations are corrected
  * for.
  */
-#include "tests/drm/fake_drm.h"
+#include "tests/drm/fake_i915.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include <i915_drm.h>
 
 #define STORE_DWORD 0x10000002u
 #define BATCH_END   0x0a000000u
@@ -57,7 +55,7 @@ static int run_batch(struct fake_file *file, const struct fake_object *batch, ui
 static int submit(struct fake_file *file, struct drm_i915_gem_execbuffer2 *e)
 {
     struct drm_i915_gem_exec_object2 *objects = (void *)(uintptr_t)e->buffers_ptr;
-    int result = 0;
+    int result = fake_i915_submit_chain(file, e);
 
     for (uint32_t i = 0; i < e->buffer_count; i++) {
         struct fake_object *object = fake_object_of(file, objects[i].handle);
@@ -93,18 +91,42 @@ static int map(struct fake_file *file, struct drm_i915_gem_mmap_offset *m)
     return 0;
 }
 
+static int map_here(struct fake_file *file, int fd, struct drm_i915_gem_mmap *m)
+{
+    m->addr_ptr = fake_object_map(fd, fake_object_of(file, m->handle), m->offset, m->size);
+    return m->addr_ptr ? 0 : -ENOENT;
+}
+
+static int use_memory(struct fake_file *file, struct drm_i915_gem_userptr *u)
+{
+    u->handle = fake_object_user(file, u->user_ptr, u->user_size);
+    return u->handle ? 0 : -EINVAL;
+}
+
 static int i915_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
 {
     switch (request) {
     case DRM_IOCTL_I915_GEM_EXECBUFFER2:
     case DRM_IOCTL_I915_GEM_EXECBUFFER2_WR:
         return submit(file, argument);
-    case DRM_IOCTL_I915_GEM_MMAP: /* nothing is mapped: what is recorded is the question */
-        return fake_object_of(file, ((struct drm_i915_gem_mmap *)argument)->handle) ? 0 : -ENOENT;
+    case DRM_IOCTL_I915_GEM_MMAP:
+        return map_here(file, fd, argument);
+    case DRM_IOCTL_I915_GEM_USERPTR:
+        return use_memory(file, argument);
     case DRM_IOCTL_I915_GEM_CREATE:
         return create(file, argument);
     case DRM_IOCTL_I915_GEM_MMAP_OFFSET:
         return map(file, argument);
+    case DRM_IOCTL_I915_GEM_CREATE_EXT:
+        return fake_i915_object(file, argument);
+    case DRM_IOCTL_I915_GEM_CONTEXT_CREATE_EXT:
+        return fake_i915_context(file, argument);
+    case DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM:
+        return fake_i915_set_param(file, argument);
+    case DRM_IOCTL_I915_GEM_VM_CREATE:
+        ((struct drm_i915_gem_vm_control *)argument)->vm_id =
+            __atomic_add_fetch(&file->next_context, 1, __ATOMIC_RELAXED);
+        return 0;
     case DRM_IOCTL_I915_GEM_CONTEXT_CREATE:
         ((struct drm_i915_gem_context_create *)argument)->ctx_id =
             __atomic_add_fetch(&file->next_context, 1, __ATOMIC_RELAXED);

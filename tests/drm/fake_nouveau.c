@@ -55,6 +55,7 @@ static int nouveau_ioctl(struct fake_file *file, int fd, uint32_t request, void 
         return push(file, argument);
     case DRM_COMMAND_BASE + DRM_NOUVEAU_GEM_CPU_PREP:
     case DRM_COMMAND_BASE + DRM_NOUVEAU_GEM_CPU_FINI:
+    case DRM_COMMAND_BASE + DRM_NOUVEAU_SVM_INIT:
         return 0;
     default:
         return -EINVAL;
