@@ -60,19 +60,39 @@ static bool section_of(const struct hsa_code *code, uint32_t type, Elf64_Shdr *o
     return false;
 }
 
+static bool segment_at(const struct hsa_code *code, uint32_t index, Elf64_Phdr *out)
+{
+    Elf64_Ehdr header;
+    const void *at;
+
+    memcpy(&header, code->data, sizeof(header));
+    if (index >= header.e_phnum || header.e_phentsize != sizeof(*out))
+        return false;
+    at = part(code, header.e_phoff + (uint64_t)index * sizeof(*out), sizeof(*out));
+    if (at)
+        memcpy(out, at, sizeof(*out));
+    return at != NULL;
+}
+
+/* Is what lies at an address of the loaded file only to be read? */
+static bool is_constant(const struct hsa_code *code, uint64_t address)
+{
+    Elf64_Phdr segment;
+    bool constant = false;
+
+    for (uint32_t i = 0; segment_at(code, i, &segment); i++)
+        if (address - segment.p_vaddr < segment.p_memsz)
+            constant |= segment.p_type == PT_GNU_RELRO ||
+                        (segment.p_type == PT_LOAD && !(segment.p_flags & PF_W));
+    return constant;
+}
+
 /* The bytes that lie at an address of the loaded file. */
 static const void *at_address(const struct hsa_code *code, uint64_t address, uint64_t size)
 {
-    Elf64_Ehdr header;
     Elf64_Phdr segment;
 
-    memcpy(&header, code->data, sizeof(header));
-    for (uint32_t i = 0; i < header.e_phnum && header.e_phentsize == sizeof(segment); i++) {
-        const void *at =
-            part(code, header.e_phoff + (uint64_t)i * sizeof(segment), sizeof(segment));
-        if (!at)
-            return NULL;
-        memcpy(&segment, at, sizeof(segment));
+    for (uint32_t i = 0; segment_at(code, i, &segment); i++) {
         uint64_t offset = address - segment.p_vaddr;
         if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && offset < segment.p_filesz &&
             size <= segment.p_filesz - offset)
@@ -195,8 +215,10 @@ bool hsa_code_each(const struct hsa_code *code,
         memcpy(&symbol, table + i, sizeof(symbol));
         if (!is_listed(&symbol) || symbol.st_name >= names.sh_size)
             continue;
-        struct hsa_code_symbol found = {
-            .name = text + symbol.st_name, .address = symbol.st_value, .size = symbol.st_size};
+        struct hsa_code_symbol found = {.name = text + symbol.st_name,
+                                        .address = symbol.st_value,
+                                        .size = symbol.st_size,
+                                        .is_constant = is_constant(code, symbol.st_value)};
         if (read_kernel(code, &symbol, found.name, &kernel))
             found.kernel = &kernel;
         if (!visit(user, &found))

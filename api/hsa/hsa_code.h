@@ -50,6 +50,7 @@ bool hsa_code_open(struct hsa_code *out, const void *data, size_t size);
 struct hsa_code_symbol {
     const char *name; /* inside the file */
     uint64_t address, size;
+    bool is_constant; /* kernels may not write there */
     const struct hsa_code_kernel *kernel;
 };
 bool hsa_code_each(const struct hsa_code *code,

@@ -306,6 +306,7 @@ int replay_hsa_variable(struct hsa_replay *replay, const struct sbt_record *reco
 {
     hsa_executable_symbol_t symbol;
     uint64_t address = 0;
+    bool is_const = false;
     int error = find_symbol(replay, hsa_slot(record, SLOT_hsa_variable_executable),
                             hsa_slot(record, SLOT_hsa_variable_agent),
                             text(replay, record, SLOT_hsa_variable_name), &symbol);
@@ -314,8 +315,10 @@ int replay_hsa_variable(struct hsa_replay *replay, const struct sbt_record *reco
         return error;
     replay->calls.hsa_executable_symbol_get_info(
         symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &address);
+    replay->calls.hsa_executable_symbol_get_info(
+        symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST, &is_const);
     return hsa_memory_variable(replay, hsa_slot(record, SLOT_hsa_variable_address), address,
-                               hsa_slot(record, SLOT_hsa_variable_size), record->seq);
+                               hsa_slot(record, SLOT_hsa_variable_size), is_const, record->seq);
 }
 
 void hsa_code_finish(struct hsa_replay *replay)

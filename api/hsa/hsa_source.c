@@ -50,6 +50,7 @@ static void forked(void)
     hsa_queues_forked();
     hsa_copies_forked();
     hsa_memory_forked();
+    hsa_variables_forked();
 }
 
 static const char *const sonames[] = {"libhsa-runtime64.so.1", "libhsa-runtime64.so", NULL};
@@ -61,6 +62,8 @@ const struct tsm_source hsa_source = {
     .owns_name = owns_name,
     .bind = bind_library,
     .forked = forked,
+    .quiet = hsa_checkpoint_quiet,
+    .save = hsa_checkpoint_save,
     .opening = hsa_opening,
     .tables = hsa_tables,
 };

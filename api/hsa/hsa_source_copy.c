@@ -49,7 +49,7 @@ static struct tsm_stream *copy_stream(void)
     tsm_lock_take(&streams.lock);
     at = choose();
     stream = streams.all[at];
-    streams.expected[at]++;
+    streams.expected[at] += !tsm_session_waiting(); /* then nothing takes a place there */
     tsm_lock_give(&streams.lock);
     return stream;
 }
@@ -63,6 +63,43 @@ bool hsa_copies_idle(void)
         idle = is_idle(i);
     tsm_lock_give(&streams.lock);
     return idle;
+}
+
+/* ---- for checkpoints: those that may be under way
+ * --------------------------------------------------
+ */
+
+#define HAS_COPY ((void *)1) /* of a signal's handle: a copy was sent that counts it down */
+
+static void note_copy(hsa_signal_t signal, void *copy)
+{
+    struct tsm_handle *handle =
+        tsm_checkpoint_possible() ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
+
+    if (handle)
+        __atomic_store_n(&handle->user, copy, __ATOMIC_RELEASE);
+}
+
+void hsa_copy_over(hsa_signal_t signal)
+{
+    note_copy(signal, NULL);
+}
+
+static bool has_landed(void *user, const struct tsm_handle *handle)
+{
+    const uint64_t *until_ns = user;
+
+    if (__atomic_load_n(&handle->user, __ATOMIC_ACQUIRE) != HAS_COPY)
+        return true;
+    while (hsa_runtime.hsa_signal_load_scacquire((hsa_signal_t){handle->raw}) > 0)
+        if (!hsa_napped(*until_ns))
+            return false;
+    return true;
+}
+
+bool hsa_copies_quiet(uint64_t until_ns)
+{
+    return tsm_handle_each(SBT_API_HSA, HSA_OBJECT_SIGNAL, has_landed, &until_ns);
 }
 
 void hsa_copies_forked(void)
@@ -105,6 +142,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
         gives_back(&call, dst, size, true);
     tsm_call_commit(&call);
     tsm_stream_complete(stream, call.position);
+    tsm_checkpoint_point(true);
     return status;
 }
 
@@ -126,6 +164,7 @@ hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
     tsm_call_slot(&call, count);
     tsm_call_commit(&call);
     tsm_stream_complete(stream, call.position);
+    tsm_checkpoint_point(true);
     return status;
 }
 
@@ -170,6 +209,7 @@ WRAPPED bool record(uint32_t type, const struct copy *copy)
 
     if (!tsm_call_begin(&call, type))
         return false;
+    note_copy(copy->completion, HAS_COPY);
     hsa_memory_reveal(&copy->src, sizeof(copy->src));
     tsm_hostmem_publish();
     stream = copy_stream();
@@ -190,10 +230,13 @@ WRAPPED bool record(uint32_t type, const struct copy *copy)
     return true;
 }
 
-static hsa_status_t sent(hsa_status_t status, bool recorded)
+static hsa_status_t sent(hsa_status_t status, bool recorded, hsa_signal_t completion)
 {
+    if (status != HSA_STATUS_SUCCESS)
+        hsa_copy_over(completion);
     if (recorded && status != HSA_STATUS_SUCCESS)
         tsm_session_unmodelled("an asynchronous copy that the runtime refused", true);
+    tsm_checkpoint_point(false);
     return status;
 }
 
@@ -210,7 +253,7 @@ hsa_status_t hook_hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst_agent, co
     return sent(hsa_runtime.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, size,
                                                       num_dep_signals, dep_signals,
                                                       completion_signal),
-                recorded);
+                recorded, completion_signal);
 }
 
 hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst_agent,
@@ -227,5 +270,5 @@ hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst
     return sent(hsa_runtime.hsa_amd_memory_async_copy_on_engine(
                     dst, dst_agent, src, src_agent, size, num_dep_signals, dep_signals,
                     completion_signal, engine_id, force_copy_on_sdma),
-                recorded);
+                recorded, completion_signal);
 }

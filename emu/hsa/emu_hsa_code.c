@@ -31,7 +31,7 @@ struct symbol {
     void *address; /* of a kernel its descriptor */
     void *owned;   /* the same, of another instruction set */
     uint64_t size;
-    bool is_kernel;
+    bool is_kernel, is_constant;
 };
 
 struct library {
@@ -249,6 +249,7 @@ static bool list_symbol(void *user, const struct hsa_code_symbol *found)
     symbol->address = listing->library ? dlsym(listing->library, found->name) : symbol->owned;
     symbol->size = found->size;
     symbol->is_kernel = found->kernel != NULL;
+    symbol->is_constant = found->is_constant && listing->library;
     symbol->executable = listing->executable;
     symbol->next = listing->executable->symbols;
     listing->executable->symbols = symbol;
@@ -451,6 +452,9 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_symbol_get_info(
         return HSA_STATUS_SUCCESS;
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
         EMU_HSA_GIVE(uint32_t, (uint32_t)symbol->size);
+        return HSA_STATUS_SUCCESS;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
+        EMU_HSA_GIVE(bool, symbol->is_constant);
         return HSA_STATUS_SUCCESS;
     default:
         return symbol->is_kernel && give_of_kernel(symbol, attribute, out)

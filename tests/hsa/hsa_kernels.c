@@ -42,6 +42,30 @@ static void add_bias(const void *arguments, const struct tracesmith_work_item *i
     a->data[item->global[0]] += bias;
 }
 
+/* A variable that kernels change, and one that nobody can. */
+__attribute__((visibility("default"))) uint32_t rounds = 3;
+__attribute__((visibility("default"))) extern const uint32_t factor;
+const uint32_t factor = 5;
+
+static void count_up(const void *arguments, const struct tracesmith_work_item *item)
+{
+    rounds += item->global[0] == 0;
+}
+
+static void mix(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct mix_arguments *a = arguments;
+    uint32_t i = item->global[0];
+
+    a->data[i] = a->data[i] * factor + a->hosts[i] + rounds;
+}
+
+TRACESMITH_HSA_KERNEL(count_up, struct mix_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, data),
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));
+TRACESMITH_HSA_KERNEL(mix, struct mix_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, data),
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));
 TRACESMITH_HSA_KERNEL(scale, struct scale_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct scale_arguments, data),
                       TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
