@@ -60,6 +60,33 @@ static void mix(const void *arguments, const struct tracesmith_work_item *item)
     a->data[i] = a->data[i] * factor + a->hosts[i] + rounds;
 }
 
+/* A tree of sums in group memory, which needs all work-items to have come as far. */
+static void tree_sum(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct group_sum_arguments *a = arguments;
+    uint64_t *sums = item->group_memory;
+    uint32_t at = item->local[0];
+
+    sums[at] = a->in[item->global[0]];
+    for (uint32_t half = item->group_size[0] / 2; half > 0; half /= 2) {
+        tracesmith_hsa_barrier(item);
+        if (at < half)
+            sums[at] += sums[at + half];
+    }
+    if (at == 0)
+        a->out[item->group[0]] = sums[0];
+}
+
+static void no_stack(const void *arguments, const struct tracesmith_work_item *item)
+{
+    tracesmith_hsa_barrier(item);
+}
+
+TRACESMITH_HSA_BARRIER_KERNEL(tree_sum, struct group_sum_arguments, 64 * 8, 16384,
+                              TRACESMITH_HSA_POINTER(struct group_sum_arguments, in),
+                              TRACESMITH_HSA_POINTER(struct group_sum_arguments, out));
+TRACESMITH_HSA_KERNEL(no_stack, struct group_sum_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct group_sum_arguments, in));
 TRACESMITH_HSA_KERNEL(count_up, struct mix_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct mix_arguments, data),
                       TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));
