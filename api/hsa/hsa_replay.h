@@ -183,6 +183,7 @@ void hsa_streams_finish(struct hsa_replay *replay);
 struct hsa_kernel_state {
     uint64_t object;
     bool has_info;
+    bool was_told; /* of a hidden argument that cannot be made */
     struct hsa_code_kernel info;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Barriers in work-groups: sums by a tree in group memory. A barrier in a kernel that has not asked for
- * stacks is an error of its queue.
+ * Barriers in work-groups: sums by a tree in group memory. A barrier in a kernel that has not asked
+ * for stacks is an error of its queue.
  */
 #include "tests/hsa/hsa_helper.h"
 #include "tests/hsa/hsa_kernels.h"

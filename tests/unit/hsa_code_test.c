@@ -47,8 +47,8 @@ static void test_own(const char *path)
     CHECK(hsa_code_open(&code, bytes, size));
     CHECK(!code.is_amdgpu);
     CHECK(hsa_code_each(&code, count, &listing));
-    CHECK_EQ_INT(listing.kernels, 4);
-    CHECK_EQ_INT(listing.variables, 1);
+    CHECK_EQ_INT(listing.kernels, 8);
+    CHECK_EQ_INT(listing.variables, 3);
     CHECK(hsa_code_kernel_find(&code, "scale.kd", &kernel));
     CHECK_EQ_INT(kernel.arguments_size, 16);
     CHECK_EQ_INT(kernel.argument_count, 2);
