@@ -12,6 +12,7 @@ struct reader_state {
     hsa_code_object_reader_t raw;
     uint8_t *data;
     uint64_t size;
+    struct hsa_code_kernels kernels; /* what its bytes say of them, if they are understood */
 };
 
 #define LOADED_MAX 16u
@@ -47,10 +48,20 @@ static const char *text(struct hsa_replay *replay, const struct sbt_record *reco
 /* ---- readers -----------------------------------------------------------------------------------
  */
 
+static void free_reader(struct reader_state *reader)
+{
+    if (!reader)
+        return;
+    hsa_code_kernels_finish(&reader->kernels);
+    free(reader->data);
+    free(reader);
+}
+
 static int make_reader(struct hsa_replay *replay, const struct sbt_record *record, uint64_t id,
                        uint32_t code_slot)
 {
     struct reader_state *reader = calloc(1, sizeof(*reader));
+    struct hsa_code code;
     hsa_status_t status = HSA_STATUS_SUCCESS;
     int error = reader ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for code");
 
@@ -62,12 +73,13 @@ static int make_reader(struct hsa_replay *replay, const struct sbt_record *recor
         if (status != HSA_STATUS_SUCCESS)
             error = hsa_fail(replay, "hsa_code_object_reader_create_from_memory", status);
     }
+    if (!error && hsa_code_open(&code, reader->data, reader->size) &&
+        !hsa_code_kernels_init(&reader->kernels, &code))
+        error = tsm_fail(TSM_E_MEMORY, "no memory for what code says");
     if (!error)
         error = hsa_object_add(replay, HSA_OBJECT_READER, id, (uint64_t)(uintptr_t)reader);
-    if (error && reader) {
-        free(reader->data);
-        free(reader);
-    }
+    if (error)
+        free_reader(reader);
     return error;
 }
 
@@ -271,11 +283,13 @@ static int find_symbol(struct hsa_replay *replay, uint64_t executable_id, uint64
 static void find_info(const struct executable_state *executable, const char *name,
                       struct hsa_kernel_state *kernel)
 {
-    struct hsa_code code;
-
-    for (uint32_t i = 0; i < LOADED_MAX && i < executable->loaded_count && !kernel->has_info; i++)
-        if (hsa_code_open(&code, executable->loaded[i]->data, executable->loaded[i]->size))
-            kernel->has_info = hsa_code_kernel_find(&code, name, &kernel->info);
+    for (uint32_t i = 0; i < LOADED_MAX && i < executable->loaded_count && !kernel->has_info; i++) {
+        const struct hsa_code_kernel *found =
+            hsa_code_kernels_find(&executable->loaded[i]->kernels, name, strlen(name));
+        kernel->has_info = found != NULL;
+        if (found)
+            kernel->info = *found;
+    }
 }
 
 int replay_hsa_kernel(struct hsa_replay *replay, const struct sbt_record *record)
@@ -333,8 +347,7 @@ void hsa_code_finish(struct hsa_replay *replay)
             free(state);
         } else if (slot->key >> 32 == HSA_OBJECT_READER) {
             replay->calls.hsa_code_object_reader_destroy(((struct reader_state *)state)->raw);
-            free(((struct reader_state *)state)->data);
-            free(state);
+            free_reader(state);
         } else if (slot->key >> 32 == HSA_OBJECT_KERNEL) {
             free(state);
         }

@@ -27,11 +27,11 @@ struct reader {
 struct symbol {
     struct symbol *next;
     struct executable *executable;
-    char name[HSA_CODE_NAME_MAX];
     void *address; /* of a kernel its descriptor */
     void *owned;   /* the same, of another instruction set */
     uint64_t size;
     bool is_kernel, is_constant;
+    char name[];
 };
 
 struct library {
@@ -236,7 +236,8 @@ static void *stand_in(const struct hsa_code_symbol *found)
 static bool list_symbol(void *user, const struct hsa_code_symbol *found)
 {
     struct listing *listing = user;
-    struct symbol *symbol = calloc(1, sizeof(*symbol));
+    size_t length = strlen(found->name) + 1;
+    struct symbol *symbol = calloc(1, sizeof(*symbol) + length);
 
     if (symbol && !listing->library)
         symbol->owned = stand_in(found);
@@ -245,7 +246,7 @@ static bool list_symbol(void *user, const struct hsa_code_symbol *found)
         free(symbol);
         return false;
     }
-    tsm_format(symbol->name, sizeof(symbol->name), "%s", found->name);
+    memcpy(symbol->name, found->name, length);
     symbol->address = listing->library ? dlsym(listing->library, found->name) : symbol->owned;
     symbol->size = found->size;
     symbol->is_kernel = found->kernel != NULL;

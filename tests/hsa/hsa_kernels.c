@@ -82,6 +82,16 @@ static void no_stack(const void *arguments, const struct tracesmith_work_item *i
     tracesmith_hsa_barrier(item);
 }
 
+/* With a name of 639 letters, as C++ makes them. */
+#define JOIN(a)     a##_##a##_##a##_##a
+#define FOURFOLD(a) JOIN(a)
+#define LONG_NAME   FOURFOLD(FOURFOLD(FOURFOLD(long_name)))
+#define KERNEL(...) TRACESMITH_HSA_KERNEL(__VA_ARGS__)
+
+static void LONG_NAME(const void *arguments, const struct tracesmith_work_item *item) {}
+
+KERNEL(LONG_NAME, struct bias_arguments, 0, TRACESMITH_HSA_POINTER(struct bias_arguments, data));
+
 TRACESMITH_HSA_BARRIER_KERNEL(tree_sum, struct group_sum_arguments, 64 * 8, 16384,
                               TRACESMITH_HSA_POINTER(struct group_sum_arguments, in),
                               TRACESMITH_HSA_POINTER(struct group_sum_arguments, out));

@@ -173,9 +173,10 @@ static void test_short(const struct hsa_code_kernel *kernel)
 int main(void)
 {
     struct hsa_code_kernel kernel = {.name = "all.kd"};
+    const struct hsa_code_kernels kernels = {&kernel, 1, 1};
 
     make_metadata();
-    hsa_code_metadata(pack, pack_size, &kernel);
+    hsa_code_metadata(pack, pack_size, &kernels);
     CHECK(kernel.has_arguments);
     CHECK_EQ_INT(kernel.argument_count, KIND_COUNT);
     CHECK(hsa_hidden_has(&kernel, "hidden_heap_v1"));
