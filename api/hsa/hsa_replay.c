@@ -290,14 +290,18 @@ static int backend_save(struct tsm_backend_state *state, const struct tsm_saver 
 static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
 {
     struct hsa_replay *replay = &state->replay;
-    char name[65] = "no agent";
+    char name[65] = "no agent", product[65] = "";
 
     for (uint32_t i = 0; i < replay->here.agent_count; i++) {
         const struct hsa_part *agent = &replay->here.agents[i];
-        if (i == 0 || agent->type == HSA_DEVICE_TYPE_GPU)
-            replay->calls.hsa_agent_get_info((hsa_agent_t){agent->raw}, HSA_AGENT_INFO_NAME, name);
+        if (i && agent->type != HSA_DEVICE_TYPE_GPU)
+            continue;
+        replay->calls.hsa_agent_get_info((hsa_agent_t){agent->raw}, HSA_AGENT_INFO_NAME, name);
+        replay->calls.hsa_agent_get_info(
+            (hsa_agent_t){agent->raw}, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME, product);
     }
-    tsm_format(out, size, "%s, HSA%s", name,
+    tsm_format(out, size, "%s%s%s, HSA%s", name, strcmp(name, product) && *product ? " " : "",
+               strcmp(name, product) ? product : "",
                replay->is_emu && !replay->options->device ? " (there is no GPU here)" : "");
 }
 

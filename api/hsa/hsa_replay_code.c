@@ -57,8 +57,8 @@ static void free_reader(struct reader_state *reader)
     free(reader);
 }
 
-static int make_reader(struct hsa_replay *replay, const struct sbt_record *record, uint64_t id,
-                       uint32_t code_slot)
+static int make_reader(struct hsa_replay *replay, const struct sbt_record *record,
+                       enum hsa_object object, uint64_t id, uint32_t code_slot)
 {
     struct reader_state *reader = calloc(1, sizeof(*reader));
     struct hsa_code code;
@@ -77,7 +77,7 @@ static int make_reader(struct hsa_replay *replay, const struct sbt_record *recor
         !hsa_code_kernels_init(&reader->kernels, &code))
         error = tsm_fail(TSM_E_MEMORY, "no memory for what code says");
     if (!error)
-        error = hsa_object_add(replay, HSA_OBJECT_READER, id, (uint64_t)(uintptr_t)reader);
+        error = hsa_object_add(replay, object, id, (uint64_t)(uintptr_t)reader);
     if (error)
         free_reader(reader);
     return error;
@@ -87,7 +87,7 @@ int replay_hsa_code_object_reader_create_from_memory(struct hsa_replay *replay,
                                                      const struct sbt_record *record)
 {
     return make_reader(
-        replay, record,
+        replay, record, HSA_OBJECT_READER,
         hsa_slot(record, SLOT_hsa_code_object_reader_create_from_memory_code_object_reader),
         SLOT_hsa_code_object_reader_create_from_memory_code_object);
 }
@@ -96,13 +96,26 @@ int replay_hsa_code_object_reader_create_from_file(struct hsa_replay *replay,
                                                    const struct sbt_record *record)
 {
     return make_reader(
-        replay, record,
+        replay, record, HSA_OBJECT_READER,
         hsa_slot(record, SLOT_hsa_code_object_reader_create_from_file_code_object_reader),
         SLOT_hsa_code_object_reader_create_from_file_code);
 }
 
 int replay_hsa_code_object_reader_destroy(struct hsa_replay *replay,
                                           const struct sbt_record *record)
+{
+    return 0; /* at the end */
+}
+
+/* HSA 1.0's code objects are readers here: runtimes have that way, too. */
+int replay_hsa_code_object_deserialize(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return make_reader(replay, record, HSA_OBJECT_CODE,
+                       hsa_slot(record, SLOT_hsa_code_object_deserialize_code_object),
+                       SLOT_hsa_code_object_deserialize_serialized_code_object);
+}
+
+int replay_hsa_code_object_destroy(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return 0; /* at the end */
 }
@@ -156,24 +169,42 @@ static int loaded(const struct hsa_replay *replay, struct executable_state *exec
     return 0;
 }
 
-int replay_hsa_executable_load_agent_code_object(struct hsa_replay *replay,
-                                                 const struct sbt_record *record)
+static int load(struct hsa_replay *replay, struct executable_state *executable,
+                const struct reader_state *reader, uint64_t agent, const char *options)
 {
-    struct executable_state *executable = executable_find(
-        replay, hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_executable));
-    const struct reader_state *reader = reader_find(
-        replay, hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_code_object_reader));
-
     if (!executable || !reader)
         return tsm_fail(TSM_E_FORMAT, "loads code that was never made");
     return loaded(
         replay, executable, reader,
         replay->calls.hsa_executable_load_agent_code_object(
-            executable->raw,
-            hsa_machine_agent(replay,
-                              hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_agent)),
-            reader->raw, text(replay, record, SLOT_hsa_executable_load_agent_code_object_options),
-            NULL));
+            executable->raw, hsa_machine_agent(replay, agent), reader->raw, options, NULL));
+}
+
+int replay_hsa_executable_load_agent_code_object(struct hsa_replay *replay,
+                                                 const struct sbt_record *record)
+{
+    return load(
+        replay,
+        executable_find(replay,
+                        hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_executable)),
+        reader_find(
+            replay,
+            hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_code_object_reader)),
+        hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_agent),
+        text(replay, record, SLOT_hsa_executable_load_agent_code_object_options));
+}
+
+int replay_hsa_executable_load_code_object(struct hsa_replay *replay,
+                                           const struct sbt_record *record)
+{
+    return load(
+        replay,
+        executable_find(replay, hsa_slot(record, SLOT_hsa_executable_load_code_object_executable)),
+        (void *)(uintptr_t)hsa_object_find(
+            replay, HSA_OBJECT_CODE,
+            hsa_slot(record, SLOT_hsa_executable_load_code_object_code_object)),
+        hsa_slot(record, SLOT_hsa_executable_load_code_object_agent),
+        text(replay, record, SLOT_hsa_executable_load_code_object_options));
 }
 
 int replay_hsa_executable_load_program_code_object(struct hsa_replay *replay,
@@ -345,7 +376,7 @@ void hsa_code_finish(struct hsa_replay *replay)
         if (slot->key >> 32 == HSA_OBJECT_EXECUTABLE) {
             replay->calls.hsa_executable_destroy(((struct executable_state *)state)->raw);
             free(state);
-        } else if (slot->key >> 32 == HSA_OBJECT_READER) {
+        } else if (slot->key >> 32 == HSA_OBJECT_READER || slot->key >> 32 == HSA_OBJECT_CODE) {
             replay->calls.hsa_code_object_reader_destroy(((struct reader_state *)state)->raw);
             free_reader(state);
         } else if (slot->key >> 32 == HSA_OBJECT_KERNEL) {

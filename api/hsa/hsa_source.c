@@ -50,7 +50,6 @@ static void forked(void)
     hsa_queues_forked();
     hsa_copies_forked();
     hsa_memory_forked();
-    hsa_variables_forked();
 }
 
 static const char *const sonames[] = {"libhsa-runtime64.so.1", "libhsa-runtime64.so", NULL};

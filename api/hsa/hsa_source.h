@@ -69,10 +69,10 @@ void hsa_memory_gone(uint64_t address);
 void hsa_memory_reveal(const void *arguments, size_t size);
 /* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false. */
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
-/* The same for variables of executables that kernels may write; hsa_source_code.c. */
-bool hsa_variables_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
 void hsa_memory_forked(void);
-void hsa_variables_forked(void);
+/* A variable of an executable is there, as long as that is. Constant ones are in no memory_each(). */
+void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
+                         bool is_constant);
 
 /* ---- signals and completion --------------------------------------------------------------------
  */

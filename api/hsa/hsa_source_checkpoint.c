@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a checkpoint saves of an HSA program: the values of its signals, memory that the host's
- * tracking does not save, variables of executables. Its threads are held back while quiet() and
+ * What a checkpoint saves of an HSA program: the values of its signals, and memory that the host's
+ * tracking does not save. Its threads are held back while quiet() and
  * save() run, so objects neither come nor go.
  */
 #include "api/hsa/hsa_source.h"
@@ -63,5 +63,5 @@ static bool save_memory(uint64_t start, uint64_t size, enum hsa_memory_kind kind
 bool hsa_checkpoint_save(void)
 {
     return tsm_handle_each(SBT_API_HSA, HSA_OBJECT_SIGNAL, save_signal, NULL) &&
-           hsa_memory_each(save_memory) && hsa_variables_each(save_memory);
+           hsa_memory_each(save_memory);
 }

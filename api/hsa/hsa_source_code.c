@@ -11,7 +11,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -35,49 +34,6 @@ void hsa_after_file(struct tsm_call *call, bool ok, hsa_file_t file)
             tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
     }
     errno = saved_errno;
-}
-
-/* ---- variables, for checkpoints ----------------------------------------------------------------
- */
-
-struct variable {
-    struct variable *next;
-    uint64_t executable; /* its handle, and id: another may get the handle later */
-    uint32_t id;
-    uint64_t start, size;
-};
-
-static _Atomic(struct variable *) variables;
-
-static void keep_variable(hsa_executable_t executable, uint64_t start, uint64_t size)
-{
-    struct variable *kept = tsm_checkpoint_possible() ? hsa_keep(sizeof(*kept)) : NULL;
-
-    if (!kept)
-        return;
-    kept->executable = executable.handle;
-    kept->id = (uint32_t)hsa_id(HSA_OBJECT_EXECUTABLE, executable.handle);
-    kept->start = start;
-    kept->size = size;
-    kept->next = atomic_load(&variables);
-    while (!atomic_compare_exchange_weak(&variables, &kept->next, kept))
-        ;
-}
-
-bool hsa_variables_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind))
-{
-    for (const struct variable *v = atomic_load(&variables); v; v = v->next) {
-        const struct tsm_handle *handle = hsa_find(HSA_OBJECT_EXECUTABLE, v->executable);
-
-        if (handle && handle->id == v->id && !visit(v->start, v->size, HSA_MEMORY_DEVICE))
-            return false;
-    }
-    return true;
-}
-
-void hsa_variables_forked(void)
-{
-    atomic_store(&variables, NULL);
 }
 
 /* ---- symbols -----------------------------------------------------------------------------------
@@ -129,8 +85,8 @@ static void record_variable(hsa_executable_t executable, hsa_agent_t agent,
                                                &size);
     hsa_runtime.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST,
                                                &is_const);
-    if (!is_const && address && size)
-        keep_variable(executable, address, size);
+    if (address && size)
+        hsa_memory_variable(address, size, executable, is_const);
     if (!tsm_call_begin(&call, TYPE_hsa_variable))
         return;
     tsm_call_returned(&call, 0, false);

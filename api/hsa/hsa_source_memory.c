@@ -20,6 +20,8 @@ struct allocation {
     bool is_tracked;
     bool waits;    /* mapped memory: nobody can reach it yet */
     bool is_hosts; /* of what waits: the host will */
+    bool is_constant;
+    uint64_t owner; /* of a variable: its executable's handle */
 };
 
 static struct {
@@ -72,17 +74,23 @@ static bool insert(const struct allocation *allocation)
 
 /* ---- */
 
-static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+static void add_whole(const struct allocation *allocation)
 {
-    struct allocation allocation = {.start = start, .size = size, .kind = kind};
     bool ok;
 
-    allocation.is_tracked = kind == HSA_MEMORY_HOST;
     tsm_lock_take(&table.lock);
-    ok = insert(&allocation);
+    ok = insert(allocation);
     tsm_lock_give(&table.lock);
     if (!ok)
         tsm_session_unmodelled("more than 65536 allocations of HSA memory", true);
+}
+
+static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+{
+    const struct allocation allocation = {
+        .start = start, .size = size, .kind = kind, .is_tracked = kind == HSA_MEMORY_HOST};
+
+    add_whole(&allocation);
     if (kind == HSA_MEMORY_HOST)
         tsm_hostmem_track(start, size);
 }
@@ -162,7 +170,7 @@ bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memor
         tsm_lock_give(&table.lock);
         if (!next.size)
             return true;
-        if (!next.waits &&
+        if (!next.waits && !next.is_constant &&
             !visit(next.start, next.size, next.is_tracked ? HSA_MEMORY_HOST : next.kind))
             return false;
         from = next.start;
@@ -214,6 +222,34 @@ void hsa_after_register(struct tsm_call *call, bool ok, void *ptr, size_t size)
 {
     if (ok)
         add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
+}
+
+/* ---- variables of executables ------------------------------------------------------------------
+ */
+
+void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
+                         bool is_constant)
+{
+    const struct allocation allocation = {.start = address,
+                                          .size = size,
+                                          .kind = HSA_MEMORY_DEVICE,
+                                          .is_constant = is_constant,
+                                          .owner = executable.handle};
+
+    add_whole(&allocation);
+}
+
+void hsa_after_unload(struct tsm_call *call, bool ok, hsa_executable_t executable)
+{
+    uint32_t kept = 0;
+
+    tsm_lock_take(&table.lock);
+    for (uint32_t i = 0; ok && i < table.count; i++)
+        if (!table.all[i].owner || table.all[i].owner != executable.handle)
+            table.all[kept++] = table.all[i];
+    if (ok)
+        table.count = kept;
+    tsm_lock_give(&table.lock);
 }
 
 /* ---- virtual memory ----------------------------------------------------------------------------

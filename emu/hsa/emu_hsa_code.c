@@ -322,6 +322,41 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(
     return status;
 }
 
+/* ---- the same as HSA 1.0 has it ----------------------------------------------------------------
+ */
+
+EMU_HSA_EXPORT hsa_status_t hsa_code_object_deserialize(void *serialized_code_object,
+                                                        size_t serialized_code_object_size,
+                                                        const char *options,
+                                                        hsa_code_object_t *code_object)
+{
+    hsa_code_object_reader_t reader = {0};
+    hsa_status_t status;
+
+    if (!code_object)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    status = hsa_code_object_reader_create_from_memory(serialized_code_object,
+                                                       serialized_code_object_size, &reader);
+    code_object->handle = reader.handle;
+    return status;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_code_object_destroy(hsa_code_object_t code_object)
+{
+    return code_object.handle
+               ? hsa_code_object_reader_destroy((hsa_code_object_reader_t){code_object.handle})
+               : HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_executable_load_code_object(hsa_executable_t executable,
+                                                            hsa_agent_t agent,
+                                                            hsa_code_object_t code_object,
+                                                            const char *options)
+{
+    return hsa_executable_load_agent_code_object(
+        executable, agent, (hsa_code_object_reader_t){code_object.handle}, options, NULL);
+}
+
 /* ---- symbols -----------------------------------------------------------------------------------
  */
 
