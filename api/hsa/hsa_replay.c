@@ -248,7 +248,7 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
                             uint64_t address, const uint8_t **data, uint64_t *size)
 {
-    const struct hsa_stream *found = hsa_stream_of(&state->replay, stream);
+    struct hsa_stream *found = hsa_stream_of(&state->replay, stream);
 
     return found ? hsa_stream_received(found, position, data, size) : TSM_E_NOT_FOUND;
 }

@@ -157,9 +157,12 @@ struct hsa_stream {
     struct hsa_received {
         uint64_t position, size;
         const uint8_t *data;
+        /* `height` rows in each of `depth` planes; 0: the bytes lie one behind the other */
+        uint64_t width, height, depth, pitch, plane;
     } received[HSA_FLIGHT_MAX];
     uint64_t received_count;
     uint8_t *own; /* the newest one's, when it is memory of ours */
+    uint8_t *packed; /* rows of the one that was asked for last */
 };
 
 struct hsa_stream *hsa_stream_of(struct hsa_replay *replay, uint32_t number);
@@ -172,8 +175,10 @@ int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream);
  * the stream's until the next of that kind. */
 void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uint8_t *data,
                          uint64_t size, uint8_t *own);
+/* ... and writes a box, into memory that is not the stream's. */
+void hsa_stream_receives_box(struct hsa_stream *stream, const struct hsa_received *box);
 /* TSM_E_NOT_FOUND: that command gives no bytes back. */
-int hsa_stream_received(const struct hsa_stream *stream, uint64_t position, const uint8_t **data,
+int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint8_t **data,
                         uint64_t *size);
 void hsa_streams_finish(struct hsa_replay *replay);
 

@@ -36,6 +36,13 @@ status 0 replay t.sbt
 grep -q 'all 10 checksums equal' out || fail "hsa_host: not all copies were compared"
 rm t.sbt
 
+same_output hsa_boxes
+tracesmith check t.sbt
+tsview t.sbt | grep taints && fail "hsa_boxes: tainted"
+status 0 replay t.sbt
+grep -q 'all 1 checksums equal' out || fail "hsa_boxes: what came back was not compared"
+rm t.sbt
+
 # A soft queue of the program's: its packets are there, and what it does for them.
 same_output hsa_soft
 tracesmith check t.sbt
