@@ -409,6 +409,8 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
     const char *apis[TSM_REPLAY_API_MAX];
     int count = tsm_replay_apis(run->reader, apis, TSM_REPLAY_API_MAX), error = 0;
 
+    if (count == 1)
+        run->replay.backend = apis[0];
     if (count <= 1)
         return count < 0 ? count : replay_api(run, result);
     for (int i = 0; i < count && !error; i++) {
