@@ -66,33 +66,41 @@ static const char *name_of(uint32_t number)
     return NULL;
 }
 
-const char *tsm_nvidia_name(uint32_t request)
-{
-    return (request >> 8 & 0xff) == 'F' ? name_of(request & 0xff) : NULL;
-}
+/* ---- names by branch of the driver ----------------------------------------------------------- */
 
-/* ---- controls
- * ----------------------------------------------------------------------------------------
- */
-
-struct control {
+struct named {
     uint32_t number;
     uint16_t first, last; /* branch of the driver */
     const char *name;
 };
 
 /* By number; names of one number from the oldest to the newest. */
-static const struct control controls[] = {
+static const struct named controls[] = {
 #include "tools/nvidia_controls.inc"
 };
+static const struct named classes[] = {
+#include "tools/nvidia_classes.inc"
+};
+static const struct named uvm[] = {
+#include "tools/nvidia_uvm.inc"
+};
 
-static size_t first_of(uint32_t number)
+static const struct {
+    const struct named *rows;
+    size_t count;
+} tables[] = {
+    [TSM_NVIDIA_CONTROL] = {controls, sizeof(controls) / sizeof(controls[0])},
+    [TSM_NVIDIA_CLASS] = {classes, sizeof(classes) / sizeof(classes[0])},
+    [TSM_NVIDIA_UVM] = {uvm, sizeof(uvm) / sizeof(uvm[0])},
+};
+
+static size_t first_of(const struct named *rows, size_t count, uint32_t number)
 {
-    size_t low = 0, high = sizeof(controls) / sizeof(controls[0]);
+    size_t low = 0, high = count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (controls[middle].number < number)
+        if (rows[middle].number < number)
             low = middle + 1;
         else
             high = middle;
@@ -100,18 +108,29 @@ static size_t first_of(uint32_t number)
     return low;
 }
 
-const char *tsm_nvidia_control(uint32_t number, unsigned branch, bool *sure)
+const char *tsm_nvidia_named(enum tsm_nvidia_what what, uint32_t number, unsigned branch,
+                             bool *sure)
 {
-    size_t begin = first_of(number), end = begin;
+    const struct named *rows = tables[what].rows;
+    size_t count = tables[what].count, begin = first_of(rows, count, number), end = begin;
 
-    while (end < sizeof(controls) / sizeof(controls[0]) && controls[end].number == number)
+    while (end < count && rows[end].number == number)
         end++;
     if (begin == end)
         return NULL;
     *sure = end - begin == 1 || branch;
-    while (branch && end - begin > 1 && controls[end - 1].first > branch)
+    while (branch && end - begin > 1 && rows[end - 1].first > branch)
         end--;
-    return controls[end - 1].name;
+    return rows[end - 1].name;
+}
+
+const char *tsm_nvidia_name(uint32_t request, bool is_uvm)
+{
+    bool sure;
+
+    if (is_uvm)
+        return tsm_nvidia_named(TSM_NVIDIA_UVM, request, 0, &sure);
+    return (request >> 8 & 0xff) == 'F' ? name_of(request & 0xff) : NULL;
 }
 
 /* u32 command, u32 reply, then the version as text of 64 bytes. */
@@ -145,7 +164,7 @@ struct layout {
     } members[6];
 };
 
-enum { COMMAND_MEMBER = 2 }; /* of RM_CONTROL */
+enum { COMMAND_MEMBER = 2, CLASS_MEMBER = 3 }; /* of RM_CONTROL, of RM_ALLOC */
 
 static const struct layout layouts[] = {
     {RM_FREE, 16, 12, {{"client", 0}, {"parent", 4}, {"object", 8}}},
@@ -183,10 +202,11 @@ static void put_carried(struct tsm_line *line, const uint8_t *in)
     put_hex(line, " ", "size", tsm_get_u32(in + 4));
 }
 
-static void put_control(struct tsm_line *line, uint32_t number, unsigned branch)
+static void put_named(struct tsm_line *line, enum tsm_nvidia_what what, uint32_t number,
+                      unsigned branch)
 {
     bool sure;
-    const char *name = tsm_nvidia_control(number, branch, &sure);
+    const char *name = tsm_nvidia_named(what, number, branch, &sure);
 
     if (!name)
         return;
@@ -203,7 +223,9 @@ static void put_members(struct tsm_line *line, const struct layout *l, const uin
 
         put_hex(line, k ? " " : ", ", l->members[k].name, value);
         if (l->number == RM_CONTROL && k == COMMAND_MEMBER)
-            put_control(line, value, branch);
+            put_named(line, TSM_NVIDIA_CONTROL, value, branch);
+        if (l->number == RM_ALLOC && k == CLASS_MEMBER)
+            put_named(line, TSM_NVIDIA_CLASS, value, branch);
     }
 }
 

@@ -7,7 +7,6 @@
 #include "api/drm/drm_describe.h"
 #include "api/drm/drm_tables.h"
 #include "base/text.h"
-#include "tools/ioctl_nvidia.h"
 #include "tools/json_out.h"
 
 #include <inttypes.h>
@@ -44,7 +43,7 @@ bool tsm_ioctls_count(struct tsm_ioctls *all, struct sbt_reader *reader,
     if (SBT_TYPE_CALL(record->type) < DRM_RECORD_IOCTL || record->slot_count < DRM_SLOT_COMMON)
         return true;
     if (!name)
-        name = tsm_nvidia_name((uint32_t)record->slots[DRM_SLOT_REQUEST]);
+        name = tsm_ioctls_raw_name(all, record);
     c = count_of(all, record->type, (uint32_t)record->slots[DRM_SLOT_REQUEST], name ? name : "");
     if (!c)
         return false;

@@ -63,7 +63,16 @@ static bool add_file(struct tsm_ioctls *all, struct sbt_reader *reader,
         driver = sbt_reader_enum_name(reader, "drm_node", (int64_t)slot(record, FILE_NODE));
     tsm_format(all->files[id - 1].name, sizeof(all->files[id - 1].name), "%s",
                driver ? driver : "file");
+    all->files[id - 1].is_uvm = slot(record, FILE_NODE) == DRM_NODE_NVIDIA_UVM;
     return true;
+}
+
+const char *tsm_ioctls_raw_name(const struct tsm_ioctls *all, const struct sbt_record *record)
+{
+    uint32_t id = (uint32_t)slot(record, DRM_SLOT_FILE);
+    bool is_uvm = id && id <= all->file_count && all->files[id - 1].is_uvm;
+
+    return tsm_nvidia_name((uint32_t)slot(record, DRM_SLOT_REQUEST), is_uvm);
 }
 
 static bool get_nvidia(struct tsm_nvidia_call *call, const struct sbt_record *record)
@@ -170,18 +179,24 @@ static void put_structs(struct tsm_record_text *t, const struct sbt_record *reco
     }
 }
 
+/* Those from slot `first` on. */
 static void put_bytes(struct tsm_record_text *t, const struct sbt_record *record,
-                      const struct sbt_schema *schema)
+                      const struct sbt_schema *schema, uint32_t first)
 {
     for (uint32_t i = DRM_SLOT_COMMON; i < schema->field_count; i++) {
         const struct sbt_field *f = &schema->fields[i];
         const uint8_t *data;
         size_t size;
-        if (f->type != SBT_FIELD_BYTES || !sbt_record_bytes(record, i, &data, &size) || !size)
+        if (f->type != SBT_FIELD_BYTES || !sbt_record_bytes(record, i, &data, &size) || !size ||
+            i < first)
             continue;
-        tsm_line_text(&t->line, !strcmp(f->name, "out") ? " => " : ", ");
-        if (!strcmp(f->name, "more"))
-            tsm_line_text(&t->line, "more=");
+        tsm_line_text(&t->line, !strcmp(f->name, "out") || !strcmp(f->name, "parameters_out")
+                                    ? " => "
+                                    : ", ");
+        if (!strcmp(f->name, "more") || !strcmp(f->name, "parameters")) {
+            tsm_line_text(&t->line, f->name);
+            tsm_line_text(&t->line, "=");
+        }
         tsm_record_text_bytes(t, data, size);
     }
 }
@@ -201,13 +216,13 @@ static void put_ioctl(struct tsm_record_text *t, const struct tsm_ioctls *all,
     uint32_t request = (uint32_t)slot(record, DRM_SLOT_REQUEST);
 
     tsm_format(unknown, sizeof(unknown), "ioctl 0x%08x", request);
-    const char *nvidia = IS(record, IOCTL) ? tsm_nvidia_name(request) : NULL;
+    const char *nvidia = IS(record, IOCTL) ? tsm_ioctls_raw_name(all, record) : NULL;
     tsm_line_clean(&t->line, nvidia ? nvidia : IS(record, IOCTL) ? unknown : schema->name);
     tsm_line_text(&t->line, "(");
     put_fd(t, all, record);
     put_structs(t, record, schema);
-    if (!nvidia || !put_nvidia(t, all, record))
-        put_bytes(t, record, schema);
+    put_bytes(t, record, schema,
+              nvidia && put_nvidia(t, all, record) ? DRM_SLOT_COMMON + 2 : DRM_SLOT_COMMON);
     if (!(request >> 16 & 0x3fff) && slot(record, DRM_SLOT_ARGUMENT)) {
         tsm_line_text(&t->line, ", ");
         tsm_line_hex(&t->line, slot(record, DRM_SLOT_ARGUMENT));

@@ -16,6 +16,7 @@
 struct tsm_ioctls {
     struct tsm_ioctl_file { /* by id - 1 */
         char name[32];      /* of its driver, or kind */
+        bool is_uvm;        /* NVIDIA's unified memory */
     } * files;
     uint32_t file_count;
     unsigned nvidia_branch; /* of their driver, once a program has asked for it */
@@ -38,6 +39,9 @@ bool tsm_ioctls_add(struct tsm_ioctls *all, struct sbt_reader *reader,
 /* ... for the summary. */
 bool tsm_ioctls_count(struct tsm_ioctls *all, struct sbt_reader *reader,
                       const struct sbt_record *record);
+
+/* The name of an ioctl that the trace does not describe; NULL: not known. */
+const char *tsm_ioctls_raw_name(const struct tsm_ioctls *all, const struct sbt_record *record);
 
 /* Put the record into t->line. */
 void tsm_ioctl_put(struct tsm_record_text *t, const struct tsm_ioctls *all,

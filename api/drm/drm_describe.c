@@ -61,7 +61,8 @@ static const struct sbt_field unmap_fields[] = {
     FIELD("fd", INT), THE_FILE, FIELD("request", HEX), FIELD("retries", UINT),                     \
         FIELD("argument", HOSTPTR)
 static const struct sbt_field ioctl_fields[] = {COMMON_FIELDS, FIELD("in", BYTES),
-                                                FIELD("out", BYTES)};
+                                                FIELD("out", BYTES), FIELD("parameters", BYTES),
+                                                FIELD("parameters_out", BYTES)};
 #define OWN(call, text, what, fields)                                                              \
     {                                                                                              \
         SBT_TYPE(SBT_API_DRM, call), text, SBT_KIND_##what, SBT_SCHEMA_RESULT_ENUM, ERRORS,        \

@@ -84,7 +84,7 @@ static int rewrite_all(struct drm_replay *r, uint32_t device, uint8_t *bytes, si
 {
     int error = 0;
 
-    for (size_t at = 0; at + 4 <= size && !error;) {
+    for (size_t at = 0; bytes && at + 4 <= size && !error;) {
         uint32_t length = tsm_get_u16(bytes + at + 2);
         if (length > (size - at) / 4 - 1)
             return tsm_fail(TSM_E_FORMAT, "a virgl command of %u words is cut off", length);

@@ -6,6 +6,7 @@
 #include "api/drm/drm_source.h"
 
 #include "api/drm/drm_encode.h"
+#include "api/drm/drm_source_nvidia.h"
 #include "capture/lock.h"
 
 #include <errno.h>
@@ -128,7 +129,9 @@ struct run {
     bool in_missing;
     uint32_t shared_count;
     struct drm_shared shared[SHARED_MAX]; /* memory that the argument gives to the device */
-    uint32_t unknown_count; /* extensions of the argument that the tables do not have */
+    uint32_t unknown_count;           /* extensions of the argument that the tables do not have */
+    struct drm_parameters parameters; /* NVIDIA's; size 0: none */
+    uint8_t *parameters_in;           /* as they went in; NULL: they could not be read */
     long result;
     int error;
     uint8_t *room_at; /* values of small structs need no memory of the lane's */
@@ -306,6 +309,34 @@ static void put_known(struct run *r)
     put_more(r, known);
 }
 
+/* At most so many bytes are recorded. */
+static size_t parameters_size(const struct run *r)
+{
+    return r->parameters.size > TSM_BYTES_MAX ? TSM_BYTES_MAX : r->parameters.size;
+}
+
+static uint8_t *read_parameters(struct run *r)
+{
+    size_t size = parameters_size(r);
+    uint8_t *copy = size ? tsm_call_scratch(r->call, size) : NULL;
+
+    return copy && tsm_memory_read(copy, r->parameters.address, size) ? copy : NULL;
+}
+
+/* What came out only where it is different. */
+static void put_parameters(struct run *r)
+{
+    size_t size = parameters_size(r);
+    uint8_t *out = r->result >= 0 ? read_parameters(r) : NULL;
+
+    if (out && r->parameters_in && !memcmp(out, r->parameters_in, size))
+        out = NULL;
+    tsm_call_bytes(r->call, r->parameters_in, r->parameters_in ? size : 0);
+    tsm_call_bytes(r->call, out, out ? size : 0);
+    if (r->parameters.size > size)
+        tsm_call_flag(r->call, SBT_RECORD_TRUNCATED);
+}
+
 static void put_raw(struct run *r)
 {
     const uint8_t *in = READS(r->request) ? bytes_in(r) : NULL;
@@ -313,6 +344,7 @@ static void put_raw(struct run *r)
 
     tsm_call_bytes(r->call, in, in ? r->size : 0);
     tsm_call_bytes(r->call, wrote ? r->argument : NULL, wrote ? r->size : 0);
+    put_parameters(r);
 }
 
 static void put_slots(struct run *r, uint32_t retries)
@@ -384,7 +416,9 @@ static void write_interrupted(struct local last)
     tsm_call_returned(&call, -(int64_t)last.error, true);
     put_slots(&r, last.count - 1);
     tsm_call_slot(&call, 0);
-    if (!row || (row->into && row->out))
+    for (int i = 0; i < 3 && !row; i++)
+        tsm_call_slot(&call, 0);
+    if (row && row->into && row->out)
         tsm_call_slot(&call, 0);
     if (row && (row->into || row->out))
         tsm_call_slot(&call, 0);
@@ -504,6 +538,9 @@ static void prepare(struct run *r)
         r->before = NULL;
     if (r->before)
         memset(r->before + r->size, 0, wanted - r->size);
+    if (r->before && r->file.node == DRM_NODE_NVIDIA &&
+        drm_nvidia_parameters(&r->parameters, r->request, r->before, r->size))
+        r->parameters_in = read_parameters(r);
     if (r->before && row && row->flags & DRM_IOCTL_EARLY) {
         struct drm_encoder e = {.careful = true};
         if (encode(r, &e, row->into - 1u, r->before)) {
@@ -640,6 +677,8 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.before = NULL;
     r.in = NULL;
     r.unknown_count = r.shared_count = 0;
+    r.parameters.size = 0;
+    r.parameters_in = NULL;
     r.room_at = r.room;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);

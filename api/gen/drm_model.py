@@ -75,7 +75,11 @@ class Model:
     def __init__(self, description, headers, ids):
         self.description, self.headers, self.problems = description, headers, []
         self.structs, self.by_name, self.tables, self.objects = [], {}, {}, []
+        self.around = []  # (name of the struct, then as counted() takes it)
         self.ioctls = [self.ioctl(h) for h in sorted(headers.ioctls.values(), key=lambda i: i.name)]
+        for name, member, *count in self.around:
+            member.around = self.by_name[name]
+            self.counted(member.around, member, *count)
         self.ioctls.sort(key=lambda i: (i.family, i.request & 0xff, i.request, i.name))
         for patterns, name, rule in description.structs:
             if not rule.used and any(p in self.by_name for p in patterns):
@@ -299,12 +303,18 @@ class Model:
             member.count, member.number = 'FIXED', int(name)
             return
         member.less, member.per = int(less or 0), int(per or 1)
-        if match[1]:
-            struct = member.around = self.by_name.get(match[1]) or self.struct(self.headers.structs[match[1]])
-        member.count, member.number = 'MEMBER', self.sibling(struct, rule, name)
+        member.count = 'MEMBER'
         if factor and factor.isdigit():
-            member.scale = int(factor)
-        elif factor:
+            member.scale, factor = int(factor), None
+        if match[1]:  # it is being made, and has not all of its members
+            self.around.append((match[1], member, rule, name, factor))
+        else:
+            self.counted(struct, member, rule, name, factor)
+
+    def counted(self, struct, member, rule, name, factor):
+        """The members that a count is made of."""
+        member.number = self.sibling(struct, rule, name)
+        if factor:
             member.factor = self.sibling(struct, rule, factor)
 
     def sibling(self, struct, rule, name):

@@ -79,6 +79,8 @@ grep -o '"counted":[0-9]*,"recorded":[0-9]*' counted | tr ':,' '  ' | awk '$2 > 
 ok $? "the kernel counts as many ioctls as are recorded"
 tracesmith ioctls -c -- /test/tests/kernel/page_flips 1 7 2>&1 > /dev/null | grep '^tracesmith ioctls: 7 of [0-9]* ioctls on DRM files went past libc' > said
 ok $? "and tells what is not: $(cat said)"
+tsrecord --census --drm=all -o counted.sbt -- /test/tests/kernel/page_flips 1 7 2>&1 > /dev/null | grep '^tsrecord: 7 of [0-9]* ioctls on DRM files went past libc' > said
+ok $? "and so does tsrecord: $(cat said)"
 
 # It stops when there is something to read, and looks for plugins, by a process of its own.
 export GST_PLUGIN_SYSTEM_PATH=/nowhere

@@ -49,6 +49,7 @@ static void check_same(struct sbt_reader *reader, uint32_t type, const uint8_t *
         fprintf(stderr, "%s: not decoded\n", drm_text + drm_structs[type].name);
         failures++;
     } else {
+        e.address = (uintptr_t)memory;
         sbt_out_init(&e.out, room, sizeof(room), NULL, NULL);
         drm_encode(&e, type, memory);
         if (sbt_out_size(&e.out) != size || memcmp(room, data, size)) {

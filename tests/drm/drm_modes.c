@@ -138,7 +138,15 @@ static void unknown(int fd)
 
 static void nvidia(int fd)
 {
-    uint32_t control[8] = {0xc1d00001, 0x5c000003, 0x20800110, 0, 0, 0, 104, 0};
+    static uint8_t parameters[104] = {1, 2, 3};
+    uint64_t there = (uintptr_t)parameters;
+    uint32_t control[8] = {
+        0xc1d00001, 0x5c000003, 0x20800110, 0, (uint32_t)there, (uint32_t)(there >> 32), 104, 0};
+    /* A GPFIFO channel; parameters that are not there. */
+    uint32_t alloc[12] = {0xc1d00001, 0x5c000003, 0x5c000009, 0xc86f, 16, 0, 0, 0, 8, 0};
+    struct {
+        uint32_t status;
+    } uvm = {0};
     /* The number of a control that had another name before branch 555. */
     uint32_t renamed[8] = {0xc1d00001, 0x5c000003, 0x00730108, 0, 0, 0, 0, 0};
     uint64_t carried[2] = {0x2b | 48ull << 32, 0};
@@ -153,6 +161,12 @@ static void nvidia(int fd)
     must(other, _IOWR('F', 210, version), &version, "version");
     must(other, _IOWR('F', 0x2a, uint32_t[8]), renamed, "control of a driver that is known");
     must(other, _IOWR('F', 211, uint64_t[2]), carried, "transfer");
+    must(other, _IOWR('F', 0x2b, uint32_t[12]), alloc, "allocation");
+    close(other);
+    other = open("/dev/nvidia-uvm", O_RDWR);
+    must(other, 27, &uvm, "an ioctl of UVM");
+    must(other, 0x30000001, &uvm, "its first");
+    must(other, 250, &uvm, "one that nobody knows");
     close(other);
 }
 

@@ -309,12 +309,22 @@ def listing_failed():
 def listing_nvidia():
     r = Recorded('nvidia')
     lines = lines_of(tool('ioctls', '-e', 'gpu_ioctl', r.trace).stdout)
-    equal('control', lines[0], 'NV_ESC_RM_CONTROL(3<nvidia#2>, client=0xc1d00001 object=0x5c000003 command=0x20800110 '
-          '(NV2080_CTRL_CMD_GPU_GET_NAME_STRING) flags=0x0 parameters_size=0x68 => status=0x0) = 0'.replace('3<', '4<'))
+    parameters = one(r.calls('gpu_ioctl')[:1])
+    equal('parameters', (parameters['parameters'], parameters['parameters_out']),
+          ('010203' + 101 * '00', '020203' + 101 * '00'))
+    equal('control', lines[0].partition(', parameters=')[0], 'NV_ESC_RM_CONTROL(4<nvidia#2>, client=0xc1d00001 '
+          'object=0x5c000003 command=0x20800110 (NV2080_CTRL_CMD_GPU_GET_NAME_STRING) flags=0x0 parameters_size=0x68 '
+          '=> status=0x0')
+    true('both', re.search(r', parameters=\[010203.*\] => \[020203.*\]\) = 0', lines[0]))
     equal('driver not known', 'NV0073_CTRL_CMD_SYSTEM_GET_CONNECT_STATE?)' in lines[1], True)
     equal('version', lines[2].startswith('NV_ESC_CHECK_VERSION_STR('), True)
     equal('driver known', '(NV0073_CTRL_CMD_SYSTEM_GET_SCANLINE)' in lines[3], True)
     equal('carried', lines[4], 'NV_ESC_IOCTL_XFER_CMD(4<nvidia#2>, NV_ESC_RM_ALLOC size=0x30) = 0')
+    equal('class', lines[5], 'NV_ESC_RM_ALLOC(4<nvidia#2>, client=0xc1d00001 parent=0x5c000003 object=0x5c000009 '
+          'class=0xc86f (HOPPER_CHANNEL_GPFIFO_A) parameters_size=0x8 => status=0x0) = 0')
+    equal('uvm', [re.sub('>.*', '', line) for line in lines[6:]],
+          ['UVM_REGISTER_CHANNEL(4<nvidia_uvm#3', 'UVM_INITIALIZE(4<nvidia_uvm#3', 'ioctl 0x000000fa(4<nvidia_uvm#3'])
+    true('unnamed are counted', '1 ioctls are not known' in tool('ioctls', r.trace).stderr)
 
 
 def listing_commands():

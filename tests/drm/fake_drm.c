@@ -22,6 +22,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NODE   "/dev/dri/renderD128"
 #define NVIDIA "/dev/nvidiactl"
+#define UVM    "/dev/nvidia-uvm"
 #define NAME   "fake-drm"
 
 EXPORT int ioctl(int fd, unsigned long request, ...);
@@ -31,6 +32,7 @@ EXPORT int __fxstat64(int version, int fd, struct stat *out);
 int open(const char *path, int flags, ...);
 int openat(int folder, const char *path, int flags, ...);
 int fstat(int fd, struct stat *out);
+ssize_t readlink(const char *path, char *out, size_t size);
 #pragma GCC visibility pop
 
 static const struct fake_driver *driver(void)
@@ -55,16 +57,17 @@ static struct fake_file *map_file(int fd)
                            0);
 }
 
-static int open_node(bool is_nvidia)
+static int open_node(const char *path)
 {
-    int fd = memfd_create(NAME, 0);
+    int fd = memfd_create(strcmp(path, UVM) ? NAME : NAME "-uvm", 0);
     struct fake_file *file;
 
     if (fd < 0 || ftruncate(fd, (off_t)FAKE_FILE_SIZE) != 0)
         return -1;
     file = map_file(fd);
     file->next_offset = FAKE_MEMORY;
-    file->is_nvidia = is_nvidia;
+    file->is_nvidia = strcmp(path, NVIDIA) == 0;
+    file->is_uvm = strcmp(path, UVM) == 0;
     /* FAKE_DRM_TAKEN: the first handle is not to be had. */
     file->objects[1].used = getenv("FAKE_DRM_TAKEN") != NULL;
     file->next_handle = file->objects[1].used;
@@ -74,7 +77,7 @@ static int open_node(bool is_nvidia)
 
 static bool is_node(const char *path)
 {
-    return strcmp(path, NODE) == 0 || strcmp(path, NVIDIA) == 0;
+    return strcmp(path, NODE) == 0 || strcmp(path, NVIDIA) == 0 || strcmp(path, UVM) == 0;
 }
 
 /* Files of this process, by their inode: mapped once. */
@@ -96,7 +99,7 @@ static struct fake_file *file_of(int fd)
         if (files[i].inode == st.st_ino && files[i].device == st.st_dev)
             return files[i].file;
     snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
-    length = readlink(link, path, sizeof(path) - 1);
+    length = readlinkat(AT_FDCWD, link, path, sizeof(path) - 1);
     path[length > 0 ? length : 0] = '\0';
     if (strncmp(path, "/memfd:" NAME, strlen("/memfd:" NAME)) != 0)
         return NULL;
@@ -300,12 +303,25 @@ static bool is_interrupted(void)
     return n && __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED) % n == 0;
 }
 
+/* Takes everything, and says so; a control adds one to the first byte of its parameters. */
+static int nvidia(uint32_t request, const uint32_t *argument)
+{
+    uint64_t parameters;
+
+    memcpy(&parameters, argument + 4, request == _IOWR('F', 0x2a, uint32_t[8]) ? 8 : 0);
+    if (request == _IOWR('F', 0x2a, uint32_t[8]) && parameters)
+        ++*(uint8_t *)(uintptr_t)parameters;
+    return (request >> 8 & 0xff) == 'F' ? 0 : -EINVAL;
+}
+
 static int do_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
 {
     int result;
 
-    if (file->is_nvidia) /* takes everything, and says so */
-        return (request >> 8 & 0xff) == 'F' ? 0 : -EINVAL;
+    if (file->is_uvm)
+        return 0;
+    if (file->is_nvidia)
+        return nvidia(request, argument);
     if ((request >> 8 & 0xff) != DRM_IOCTL_BASE)
         return -ENOTTY;
     if (!argument && request >> 16 & 0x3fff)
@@ -345,7 +361,7 @@ int ioctl(int fd, unsigned long request, ...)
         va_start(rest_, flags);                                                                    \
         mode_ = va_arg(rest_, mode_t);                                                             \
         va_end(rest_);                                                                             \
-        return is_node(path) ? open_node(path[5] == 'n')                                           \
+        return is_node(path) ? open_node(path)                                                     \
                              : (int)syscall(SYS_openat, folder, path, flags, mode_);               \
     } while (0)
 
@@ -370,9 +386,24 @@ int fstat(int fd, struct stat *out)
 
     if (result == 0 && file_of(fd)) {
         out->st_mode = S_IFCHR | 0666;
-        out->st_rdev = file_of(fd)->is_nvidia ? makedev(195, 255) : makedev(226, 128);
+        out->st_rdev = file_of(fd)->is_nvidia ? makedev(195, 255)
+                       : file_of(fd)->is_uvm  ? makedev(510, 0)
+                                              : makedev(226, 128);
     }
     return result;
+}
+
+/* Unified memory is known by its path, which a memfd has not. */
+ssize_t readlink(const char *path, char *out, size_t size)
+{
+    ssize_t length = readlinkat(AT_FDCWD, path, out, size);
+
+    if (length > 0 && size >= sizeof(UVM) &&
+        strncmp(out, "/memfd:" NAME "-uvm", strlen("/memfd:" NAME "-uvm")) == 0) {
+        memcpy(out, UVM, sizeof(UVM));
+        return sizeof(UVM) - 1;
+    }
+    return length;
 }
 
 int __fxstat64(int version, int fd, struct stat *out)

@@ -79,7 +79,8 @@ static void encode_again(uint32_t type, const uint8_t *memory)
 {
     static uint8_t room[1 << 20];
     void *blocks = NULL;
-    struct drm_encoder e = {.memory = memory_for, .read = read_plainly, .user = &blocks};
+    struct drm_encoder e = {
+        .memory = memory_for, .read = read_plainly, .address = (uintptr_t)memory, .user = &blocks};
 
     sbt_out_init(&e.out, room, sizeof(room), NULL, NULL);
     drm_encode(&e, type, memory);
