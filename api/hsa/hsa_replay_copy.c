@@ -210,3 +210,32 @@ int replay_hsa_amd_memory_async_copy_rect(struct hsa_replay *replay,
                ? 0
                : hsa_fail(replay, "hsa_amd_memory_async_copy_rect", status);
 }
+
+/* Memory that was shared is locked here, and nothing is to be moved: a copy of nobody's bytes waits
+ * for the same signals, and counts down the same. Without a signal nobody knows of it. */
+int replay_hsa_amd_svm_prefetch_async(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    struct hsa_signal_state *completion = hsa_signal_find(
+        replay, hsa_slot(record, SLOT_hsa_amd_svm_prefetch_async_completion_signal));
+    hsa_agent_t agent =
+        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_svm_prefetch_async_agent));
+    struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
+    uint8_t *bytes = stream && completion ? hsa_stream_arguments(replay, stream, 128) : NULL;
+    hsa_signal_t *deps;
+    hsa_status_t status;
+    uint32_t dep_count;
+
+    if (!completion)
+        return 0;
+    deps = bytes
+               ? read_deps(replay, record, SLOT_hsa_amd_svm_prefetch_async_dep_signals, &dep_count)
+               : NULL;
+    if (!deps)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a prefetch");
+    hsa_signal_sent(completion);
+    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+    status = replay->calls.hsa_amd_memory_async_copy(bytes, agent, bytes + 64, agent, 4, dep_count,
+                                                     dep_count ? deps : NULL, completion->raw);
+    free(deps);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_async_copy", status);
+}

@@ -440,6 +440,21 @@ int replay_hsa_amd_memory_lock_to_pool(struct hsa_replay *replay, const struct s
                            hsa_slot(record, SLOT_hsa_amd_memory_lock_to_pool_size), record->seq);
 }
 
+/* Such memory is locked here: the same to whoever reads and writes it. */
+int replay_hsa_amd_svm_attributes_set(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    uint64_t address = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_ptr);
+    uint64_t size = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_size);
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+    int error = 0;
+
+    if (region && size <= region->size - (address - region->address))
+        return 0;
+    if (region)
+        error = hsa_memory_release(replay, address);
+    return error ? error : hsa_memory_lock(replay, address, size, record->seq);
+}
+
 int replay_hsa_amd_memory_unlock(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_amd_memory_unlock_host_ptr));

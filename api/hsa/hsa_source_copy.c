@@ -347,3 +347,31 @@ hook_hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t *dst, const hsa_dim3
                                                            dep_signals, completion_signal),
                 recorded, completion_signal);
 }
+
+/* ---- shared virtual memory: moves no bytes that anybody could see, but its signals count -------
+ */
+
+hsa_status_t hook_hsa_amd_svm_prefetch_async(void *ptr, size_t size, hsa_agent_t agent,
+                                             uint32_t num_dep_signals,
+                                             const hsa_signal_t *dep_signals,
+                                             hsa_signal_t completion_signal)
+{
+    const void *nothing = NULL;
+    struct tsm_call call;
+    bool recorded = begin_copy(&call, TYPE_hsa_amd_svm_prefetch_async, &nothing, num_dep_signals,
+                               dep_signals, completion_signal);
+
+    if (recorded) {
+        tsm_call_slot(&call, HSA_SLOT(ptr));
+        tsm_call_slot(&call, size);
+        tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, agent.handle));
+        tsm_call_slot(&call, num_dep_signals);
+        append_deps(&call, num_dep_signals, dep_signals);
+        tsm_call_slot(&call, hsa_signal_id(completion_signal));
+        hsa_completes(&call, completion_signal, true);
+        tsm_call_commit(&call);
+    }
+    return sent(hsa_runtime.hsa_amd_svm_prefetch_async(ptr, size, agent, num_dep_signals,
+                                                       dep_signals, completion_signal),
+                recorded, completion_signal);
+}

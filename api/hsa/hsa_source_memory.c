@@ -224,6 +224,26 @@ void hsa_after_register(struct tsm_call *call, bool ok, void *ptr, size_t size)
         add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
 }
 
+/* ---- shared virtual memory ---------------------------------------------------------------------
+ */
+
+/* Nothing tells when such memory goes: what comes to the same address is watched, too. */
+void hsa_after_svm(struct tsm_call *call, bool ok, void *ptr, size_t size)
+{
+    struct allocation *found;
+    bool is_known;
+
+    tsm_lock_take(&table.lock);
+    found = find(HSA_SLOT(ptr));
+    is_known = found && found->size - (HSA_SLOT(ptr) - found->start) >= size;
+    tsm_lock_give(&table.lock);
+    if (!ok || is_known)
+        return;
+    if (found)
+        hsa_memory_gone(HSA_SLOT(ptr)); /* it has grown */
+    add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
+}
+
 /* ---- variables of executables ------------------------------------------------------------------
  */
 

@@ -155,6 +155,18 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst
     return start(dst, src, &shape, num_dep_signals, dep_signals, completion_signal);
 }
 
+EMU_HSA_EXPORT hsa_status_t hsa_amd_svm_prefetch_async(void *ptr, size_t size, hsa_agent_t agent,
+                                                       uint32_t num_dep_signals,
+                                                       const hsa_signal_t *dep_signals,
+                                                       hsa_signal_t completion_signal)
+{
+    const struct shape nothing = {0};
+
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    return start(ptr, ptr, &nothing, num_dep_signals, dep_signals, completion_signal);
+}
+
 static void *box_at(const hsa_pitched_ptr_t *memory, const hsa_dim3_t *offset)
 {
     return (char *)memory->base + offset->x + offset->y * memory->pitch + offset->z * memory->slice;

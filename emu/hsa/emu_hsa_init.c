@@ -155,6 +155,10 @@ EMU_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, voi
     case HSA_SYSTEM_INFO_EXTENSIONS:
         memset(out, 0, 128);
         break;
+    case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
+    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
+        EMU_HSA_GIVE(bool, attribute == (hsa_system_info_t)HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED);
+        break;
     default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
