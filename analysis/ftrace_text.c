@@ -64,9 +64,8 @@ static const char *find_cpu(uint16_t *cpu, const char *line)
     return found;
 }
 
-/* "name-123 " (ftrace) or "name 123 " or "name 123/124 " (perf) in front of the CPU; ftrace may
- * have
- * "(  122) " behind it. */
+/* "name-123 " (ftrace) or "name 123 " or "name 123/124 " (perf) in front of the CPU; behind it
+ * ftrace may have "(  122) ". */
 static uint32_t find_tid(const char *line, const char *end)
 {
     const char *at = end;

@@ -10,7 +10,7 @@
 #   -f  a file, with the libraries that it needs; PLACE as in /test/PLACE
 #   -r  the script runs in the host's file system: what it writes there is gone afterwards
 #   -o  with -r: /out is this folder of the host's
-# TS_VM_CPUS (2), TS_VM_TIMEOUT (480 s) and TS_VM_THREADS (single; multi is no faster on two cores, and
+# TS_VM_CPUS (2), TS_VM_MEMORY (512M), TS_VM_TIMEOUT (480 s) and TS_VM_THREADS (single; multi is no faster on two cores, and
 # with it QEMU 7.2 trips over code that patches itself) change the machine. TS_VM_STRIP=no keeps modules as they
 # are, with their signatures.
 # Never with KVM: what a test measures must not depend on where it runs.
@@ -54,7 +54,7 @@ add_file() {
 }
 
 append=
-machine=(-m 512M)
+machine=(-m "${TS_VM_MEMORY:-512M}")
 share=local,security_model=none
 while [ $# -gt 0 ]; do
     case $1 in
@@ -78,9 +78,11 @@ done
 (cd "$root" && find . | cpio -o -H newc --quiet -R 0:0) | gzip -1 > "$root.img"
 trap 'rm -rf "$root" "$root.img"' EXIT
 
+image=$kernel/bzImage # boots more slowly, where there is one it is needed
+[ -e "$image" ] || image=$kernel/vmlinux
 status=0
 timeout "${TS_VM_TIMEOUT:-480}" qemu-system-x86_64 -accel "tcg,thread=${TS_VM_THREADS:-single}" -cpu qemu64 -M pc -smp "${TS_VM_CPUS:-2}" "${machine[@]}" \
-    -kernel "$kernel/vmlinux" -initrd "$root.img" -nodefaults -display none -serial stdio -no-reboot \
+    -kernel "$image" -initrd "$root.img" -nodefaults -display none -serial stdio -no-reboot \
     -device isa-debug-exit,iobase=0xf4,iosize=4 \
     -append "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable no_timer_check cryptomgr.notests $append" \
     "$@" < /dev/null | tr -d '\r' || status=$?

@@ -8,6 +8,7 @@
 # bpf: eBPF in place of the module, bpf_cost: its instructions,
 # bpf_locked: on a kernel that is locked down; nvidia: eBPF on a stand-in for NVIDIA's module
 # gl: programs of GL and of the screen on virtio-gpu, recorded and replayed
+# TS_KERNEL: another kernel than fetch.sh's, in a folder of the same layout (build_debug.sh makes one)
 set -euo pipefail
 series=$1 build=$(realpath -m "$2")/kernel-$1 what=${3:-suite}
 tests=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -16,7 +17,7 @@ export PATH=$PATH:/sbin:/usr/sbin
 for tool in qemu-system-x86_64 cpio make gcc depmod pahole xz; do
     command -v $tool > /dev/null || { echo "no $tool: scripts/deps test installs it"; exit 77; }
 done
-kernel=$("$tests/vm/fetch.sh" "$series") || exit $?
+kernel=${TS_KERNEL:-$("$tests/vm/fetch.sh" "$series")} || exit $?
 
 mkdir -p "$build"
 exec 8> "$build/lock" # tests of one series share what is built
@@ -63,8 +64,12 @@ if [ "$what" = nvidia ]; then
         -f "$build/tracesmith:tools/tracesmith" -f "$tests/nvidia.expected"
 fi
 if [ "$what" = virtio ]; then
-    exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m "$build/grtrace/grtrace.ko" \
-        -l virtio-gpu -- -vga none -device virtio-gpu-pci
+    others=() # drivers that this kernel has
+    for driver in amdgpu i915 xe nouveau radeon; do
+        [ -z "$(find "$kernel/lib" -name "$driver.ko*" -print -quit)" ] || others+=(-l $driver)
+    done
+    TS_VM_MEMORY=1G exec "$tests/vm/boot.sh" "$kernel" "$tests/virtio.sh" -m drm -m virtio_pci -m gpu-sched \
+        -m "$build/grtrace/grtrace.ko" -l virtio-gpu "${others[@]}" -- -vga none -device virtio-gpu-pci
 fi
 if [ "$what" = gl ]; then
     gl=$("$tests/vm/gl.sh") || exit $?
