@@ -166,6 +166,7 @@ struct vkr_memory {
     void *imported;              /* memory of ours that stands for the program's; not its own */
     uint64_t imported_address;   /* where that was; 0: it is placed, and not the program's */
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
+    uint64_t fresh_at; /* 1 + sent_count when it got what fresh memory has; 0: not, or no more */
     bool is_shared; /* with other memory of the trace, which it was imported from */
     int shared_fd;
 };
@@ -507,6 +508,7 @@ struct vkr {
     uint64_t validation_count; /* errors that the validation layer reported */
     struct vkr_ranges stamps; /* places that hold times; merged */
     bool has_stamps;          /* a command copies times into memory */
+    uint64_t sent_count;  /* submits */
     uint32_t gate_count;  /* semaphores and events that work waits for in vain until the host signals */
     bool waits_each;      /* recorded with TS_CHECKSUM=submit: one submit was done before the next step */
     uint64_t next_window; /* raw handles of what stands for windows */

@@ -168,9 +168,11 @@ int vkr_memory_keep(struct vkr *r, struct vkr_memory *m, bool is_fresh)
     map(m);
     if (!m->mapped)
         vkr_copy_prepare(m);
-    if (is_fresh && m->mapped && !m->imported_address)
+    if (is_fresh && m->mapped && !m->imported_address) {
         fill(m, r->options->fresh_memory);
-    else if (is_fresh && !m->mapped)
+        m->fresh_at = 1 + r->sent_count;
+    }
+    if (is_fresh && !m->mapped)
         error = vkr_copy_fill(m, r->options->fresh_memory);
     if (!error)
         error = insert(&r->memories, m);
@@ -335,6 +337,16 @@ int vkr_free_memory(struct vkr_call *c)
 
 /* ---- mappings of the program ------------------------------------------------------------- */
 
+/* Zeros that the program writes where there were zeros are not recorded: what it maps before work
+ * was sent that may have written there begins with zeros, whatever --check fills fresh memory with.
+ */
+static void begin_with_zeros(const struct vkr *r, struct vkr_memory *m)
+{
+    if (r->options->fresh_memory && m->fresh_at == 1 + r->sent_count)
+        fill(m, 0);
+    m->fresh_at = 0;
+}
+
 int vkr_map_memory(struct vkr_call *c)
 {
     const struct vk_args_vkMapMemory *a = (const void *)c->args;
@@ -348,6 +360,7 @@ int vkr_map_memory(struct vkr_call *c)
         return tsm_fail(TSM_E_FORMAT, "maps what is behind its memory");
     if (size > m->size - a->offset)
         size = m->size - a->offset;
+    begin_with_zeros(c->r, m);
     return add_mapping(&c->r->memories,
                        (struct vkr_mapping){c->record->slots[5], size, a->offset, m->place});
 }
@@ -419,6 +432,7 @@ int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob 
     uint64_t size = blob->size < m->size - offset ? blob->size : m->size - offset;
     int error;
 
+    m->fresh_at = 0;
     if (!m->mapped)
         return write_staged(r, m, blob, offset, size);
     error = write_mapped(r, m, blob, offset, size);

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 
+/* Of an id below 2^48: a larger one would reach into the type. */
 static uint64_t key_of(uint32_t type, uint64_t id)
 {
     return (uint64_t)type << 48 | id;
@@ -18,7 +19,7 @@ static uint64_t key_of(uint32_t type, uint64_t id)
 
 struct vkr_object *vkr_object_find(const struct vkr *r, uint32_t type, uint64_t id)
 {
-    const uint64_t *place = sbt_map_find(&r->objects.places, key_of(type, id));
+    const uint64_t *place = id >> 48 ? NULL : sbt_map_find(&r->objects.places, key_of(type, id));
 
     return place ? (struct vkr_object *)(uintptr_t)*place : NULL;
 }

@@ -118,6 +118,7 @@ static int note_submit(struct vkr_call *c, VkQueue queue)
 
     if (!s)
         return tsm_fail(TSM_E_MEMORY, "no memory for stream %u", c->record->stream);
+    c->r->sent_count++;
     s->queue = queue;
     s->device = c->owner ? c->owner->device : NULL;
     s->last_seq = c->record->seq;

@@ -3,6 +3,7 @@
  * What the host does while work is under way: `vk_host event` sets an event that work waits for,
  * `vk_host write` changes memory that work reads. Each prints what came of it; of the second that
  * is a matter of luck, unless each submit is waited for.
+ * `vk_host zeros` writes zeros where there may have been zeros, and computes with them.
  */
 #include "tests/vulkan/vk_small.h"
 
@@ -137,12 +138,28 @@ static void write_meanwhile(void)
     small_finish(&s);
 }
 
+static void zeros(void)
+{
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    memset(w.map, 0, WORDS * 4);
+    finish(&s, send(&s, dispatching(&s, &w)));
+    printf("zeros %08x\n", words_sum(&w));
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "event") == 0)
         event();
     else if (argc == 2 && strcmp(argv[1], "write") == 0)
         write_meanwhile();
+    else if (argc == 2 && strcmp(argv[1], "zeros") == 0)
+        zeros();
     else
         return 2;
     return 0;

@@ -14,6 +14,10 @@ for option in --grain=readback --grain=command --pace=stepped; do
 done
 status 0 tsreplay --check=2 --timeout=30 event.sbt
 
+# Zeros that the program wrote are no memory that nobody wrote.
+record_vulkan zeros.sbt "$TEST_VULKAN/vk_host" zeros >zeros.out
+status 0 tsreplay --check=2 zeros.sbt
+
 record_vulkan write.sbt "$TEST_VULKAN/vk_host" write >write.out
 for round in 1 2 3; do
     all_equal 1 write.sbt
