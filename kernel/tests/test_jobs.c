@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is recorded of jobs: order, pairs, times, owners, errors, preemption, dependencies. */
 #include "mock_client.h"
-#include "session.h"
+#include "grtrace_session.h"
 #include "tap.h"
 
 #include <errno.h>
