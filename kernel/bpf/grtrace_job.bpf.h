@@ -182,8 +182,15 @@ static __noinline int job_tell(const struct grtrace_bpf_ring *ring, __u32 type, 
 		draft.ring = owner->ring;
 		draft.device = owner->device;
 		draft.engine = owner->engine;
+		draft.pid = owner->pid;
 	}
-	draft_ring(&draft, ring);
+	if (ring) {
+		draft.ring = ring->id;
+		draft.device = ring->device;
+		draft.engine = ring->engine;
+	}
+	if (!draft.pid)
+		draft.pid = bpf_get_current_pid_tgid() >> 32;
 	return emit(&draft);
 }
 

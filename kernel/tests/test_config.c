@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The file `config` takes what it should, as a whole, and refuses the rest without a change. */
-#include "session.h"
+#include "grtrace_session.h"
 #include "tap.h"
 
 #include <errno.h>

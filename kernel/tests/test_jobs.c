@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What is recorded of jobs: order, pairs, times, owners, errors, preemption, dependencies. */
 #include "mock_client.h"
-#include "session.h"
+#include "grtrace_session.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -166,7 +166,7 @@ static void test_preemption(int fd)
 	const struct records *records;
 
 	session_start();
-	mock_submit(fd, &low, 1, 300000, 0, -1);
+	mock_submit(fd, &low, 1, 1000000, 0, -1);
 	usleep(50000);
 	mock_submit(fd, &high, 1, 1000, MOCKGPU_HIGH, -1);
 	tap_ok(mock_wait(&high, 20000) && mock_wait(&low, 20000), "both complete");

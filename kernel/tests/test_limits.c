@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Whatever is left out is counted, by its reason; what is lost shows as gaps in cseq. */
 #include "mock_client.h"
-#include "session.h"
+#include "grtrace_session.h"
 #include "tap.h"
 
 #include <sched.h>

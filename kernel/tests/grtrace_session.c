@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "session.h"
+#include "grtrace_session.h"
 #include "session_files.h"
 
 #include <stdio.h>
