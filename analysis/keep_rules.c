@@ -8,6 +8,9 @@ static const struct {
     struct tsm_keep_rule rule;
 } rules[] = {
     /* What a checkpoint's STATE records say. */
+    {"hsa_signal_create", {TSM_KEEP_MADE, NULL}},
+    {"hsa_signal_destroy", {TSM_KEEP_GONE, NULL}},
+    {"hsa_signal_*", {TSM_KEEP_NEVER, NULL}},
     {"vkAcquireNextImage*", {TSM_KEEP_NEVER, NULL}},
     {"vkResetFences", {TSM_KEEP_NEVER, NULL}},
     {"vkSetEvent", {TSM_KEEP_NEVER, NULL}},
@@ -97,8 +100,9 @@ static bool is_among(const char *type, const char *const *list)
 
 bool tsm_keep_is_ground(const char *type)
 {
-    static const char *const ground[] = {"VkInstance", "VkPhysicalDevice", "VkDevice", "VkQueue",
-                                         "context",    "device",           NULL};
+    static const char *const ground[] = {
+        "VkInstance", "VkPhysicalDevice", "VkDevice", "VkQueue", "context", "device", "agent",
+        "pool",       "region",           NULL};
 
     return is_among(type, ground);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/request.h"
 
-#include "analysis/ring_join.h"
+#include "analysis/submit_jobs.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -17,6 +17,7 @@ struct building {
     const struct tsm_ring_jobs *jobs;
     const struct tsm_cpu_time *time;
     struct sbt_reader *reader;
+    struct tsm_buffer asked;    /* struct tsm_ring_submit, of each command */
     struct tsm_buffer waits;    /* struct wait, in order of begin */
     struct sbt_map of_position; /* {stream, position} -> place of its request + 1 */
 };
@@ -56,6 +57,7 @@ static void add_command(struct building *b, const struct sbt_schema *schema,
                         const struct sbt_record *record)
 {
     uint64_t begin_ns = b->out->start_ns + record->time_ns;
+    struct tsm_ring_submit ask;
     const struct tsm_request request = {.seq = record->seq,
                                         .name = schema->name,
                                         .pid = b->out->pid,
@@ -68,6 +70,8 @@ static void add_command(struct building *b, const struct sbt_schema *schema,
     uint64_t *place =
         sbt_map_insert(&b->of_position, position_key(record->stream, record->position), &added);
 
+    tsm_submit_ask(&ask, b->reader, record, schema);
+    tsm_buffer_add(&b->asked, &ask, sizeof(ask));
     tsm_buffer_add(&b->out->all, &request, sizeof(request));
     if (place)
         *place = tsm_requests_count(b->out);
@@ -132,7 +136,7 @@ static int read_records(struct building *b)
     while ((error = sbt_cursor_next(cursor, &record)) > 0)
         note_record(b, record);
     sbt_cursor_destroy(cursor);
-    if (!error && (b->out->all.failed || b->waits.failed))
+    if (!error && (b->out->all.failed || b->asked.failed || b->waits.failed))
         error = tsm_fail(TSM_E_MEMORY, "out of memory for the trace's commands");
     return error;
 }
@@ -155,16 +159,8 @@ static void set_job(struct tsm_request *request, const struct tsm_ring_job *job)
 static int join(struct building *b, size_t *job_of, bool *has_request)
 {
     size_t count = tsm_requests_count(b->out);
-    struct tsm_ring_submit *submits = calloc(count + 1, sizeof(*submits));
-    int error = submits ? 0 : tsm_fail(TSM_E_MEMORY, "out of memory for %zu commands", count);
+    int error = tsm_ring_join(job_of, b->jobs, (const void *)b->asked.data, count);
 
-    for (size_t i = 0; i < count && !error; i++) {
-        const struct tsm_request *r = tsm_requests_at(b->out, i);
-        submits[i] = (struct tsm_ring_submit){
-            .pid = r->pid, .begin_ns = r->call_begin_ns, .end_ns = r->call_end_ns};
-    }
-    if (!error)
-        error = tsm_ring_join(job_of, b->jobs, submits, count);
     for (size_t i = 0; i < count && !error; i++) {
         if (job_of[i] == TSM_RING_JOIN_NONE)
             continue;
@@ -172,7 +168,6 @@ static int join(struct building *b, size_t *job_of, bool *has_request)
         set_job(tsm_requests_at(b->out, i), tsm_ring_jobs_at(b->jobs, job_of[i]));
         b->out->joined_count++;
     }
-    free(submits);
     return error;
 }
 
@@ -323,6 +318,7 @@ int tsm_requests_build(struct tsm_requests *requests, struct sbt_reader *reader,
     if (!error && tsm_requests_count(requests))
         qsort(requests->all.data, tsm_requests_count(requests), sizeof(struct tsm_request),
               by_begin);
+    tsm_buffer_finish(&b.asked);
     tsm_buffer_finish(&b.waits);
     sbt_map_finish(&b.of_position);
     return error;

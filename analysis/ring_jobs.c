@@ -86,9 +86,12 @@ static size_t record_count(const struct tsm_ring_jobs *jobs)
     return jobs->records.size / sizeof(struct tsm_ring_record);
 }
 
+/* The order of gseq is nearly that of a CPU's cseq: eBPF's records of an interrupt may have come
+ * between another's two numbers. So gaps are added up with their signs. */
 static void count_lost(struct tsm_ring_jobs *jobs)
 {
     uint32_t next[CPU_MAX];
+    int64_t lost = 0;
     uint32_t session = UINT32_MAX; /* there is no such */
 
     for (size_t i = 0; i < record_count(jobs); i++) {
@@ -99,9 +102,10 @@ static void count_lost(struct tsm_ring_jobs *jobs)
         session = r->session;
         if (r->cpu >= CPU_MAX || r->of_cpus)
             continue;
-        jobs->lost_count += (uint32_t)(r->cseq - next[r->cpu]);
+        lost += (int32_t)(r->cseq - next[r->cpu]);
         next[r->cpu] = r->cseq + 1;
     }
+    jobs->lost_count = lost > 0 ? (uint64_t)lost : 0;
 }
 
 /* ---- rings ---- */

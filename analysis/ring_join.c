@@ -117,6 +117,14 @@ static size_t join_by_time(const struct entry *entries, size_t count, const bool
     return found;
 }
 
+/* The more a submit tells, the earlier it chooses: a call that made an ioctl encloses that one. */
+enum { ROUND_NUMBER, ROUND_THREAD, ROUND_REST, ROUNDS };
+
+static int round_of(const struct tsm_ring_submit *submit)
+{
+    return submit->seqno ? ROUND_NUMBER : submit->tid ? ROUND_THREAD : ROUND_REST;
+}
+
 int tsm_ring_join(size_t *out, const struct tsm_ring_jobs *jobs,
                   const struct tsm_ring_submit *submits, size_t count)
 {
@@ -139,11 +147,14 @@ int tsm_ring_join(size_t *out, const struct tsm_ring_jobs *jobs,
             taken[out[i]] = true;
     }
     qsort(entries, job_count, sizeof(*entries), by_time);
-    for (size_t i = 0; i < count; i++) {
-        if (!has_number(&submits[i]))
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < count; i++) {
+            if (has_number(&submits[i]) || round_of(&submits[i]) != round)
+                continue;
             out[i] = join_by_time(entries, job_count, taken, &submits[i]);
-        if (out[i] != TSM_RING_JOIN_NONE)
-            taken[out[i]] = true;
+            if (out[i] != TSM_RING_JOIN_NONE)
+                taken[out[i]] = true;
+        }
     }
 out:
     free(entries);

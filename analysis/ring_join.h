@@ -24,7 +24,8 @@ struct tsm_ring_submit {
 /* out[i]: place of submits[i]'s job, or TSM_RING_JOIN_NONE. A job belongs to one submit at most.
  * What is joined by number, ctx and seqno, is certain. Others take the free job of their process,
  * thread and ring that was submitted during the call, has a fence, and the seqno if that is known, if
- * there is only one such. */
+ * there is only one such: first those who know a seqno, then those who know their thread, then the
+ * rest, each in their order. */
 int tsm_ring_join(size_t *out, const struct tsm_ring_jobs *jobs,
                   const struct tsm_ring_submit *submits, size_t count);
 

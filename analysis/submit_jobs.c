@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/submit_jobs.h"
 
-#include "analysis/ring_join.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -50,19 +49,30 @@ static uint64_t fence_of(struct sbt_reader *reader, const struct sbt_record *rec
     return number;
 }
 
-static bool is_submit(const struct sbt_record *record, const struct sbt_schema *schema)
+static bool is_drm(const struct sbt_record *record)
 {
-    return SBT_TYPE_API(record->type) == SBT_API_DRM && schema &&
-           schema->kind == SBT_KIND_COMMAND && !(record->flags & SBT_RECORD_FAILED);
+    return SBT_TYPE_API(record->type) == SBT_API_DRM;
+}
+
+void tsm_submit_ask(struct tsm_ring_submit *ask, struct sbt_reader *reader,
+                    const struct sbt_record *record, const struct sbt_schema *schema)
+{
+    const char *pid = sbt_reader_metadata_find(reader, "process.pid");
+
+    memset(ask, 0, sizeof(*ask));
+    ask->pid = pid ? (uint32_t)strtoul(pid, NULL, 10) : 0;
+    ask->begin_ns = sbt_reader_session(reader)->start_monotonic_ns + record->time_ns;
+    ask->end_ns = ask->begin_ns + record->duration_ns;
+    if (is_drm(record)) {
+        ask->tid = record->thread;
+        ask->seqno = fence_of(reader, record, schema);
+    }
 }
 
 static int collect(struct tsm_submit_jobs *submits, struct tsm_buffer *asked,
                    struct sbt_reader *reader)
 {
     const struct sbt_filter all = {0};
-    const char *pid = sbt_reader_metadata_find(reader, "process.pid");
-    uint64_t start_ns = sbt_reader_session(reader)->start_monotonic_ns;
-    struct tsm_ring_submit ask = {.pid = pid ? (uint32_t)strtoul(pid, NULL, 10) : 0};
     const struct sbt_record *record;
     struct sbt_cursor *cursor = NULL;
     int more = sbt_cursor_create(&cursor, reader, &all, 1);
@@ -70,12 +80,13 @@ static int collect(struct tsm_submit_jobs *submits, struct tsm_buffer *asked,
     while (more >= 0 && (more = sbt_cursor_next(cursor, &record)) > 0) {
         const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
         struct tsm_submit_job submit = {.seq = record->seq};
-        if (!is_submit(record, schema))
+        struct tsm_ring_submit ask;
+        if (!is_drm(record) || !schema || schema->kind != SBT_KIND_COMMAND ||
+            record->flags & SBT_RECORD_FAILED)
             continue;
-        submit.call_ns = ask.begin_ns = start_ns + record->time_ns;
-        submit.return_ns = ask.end_ns = submit.call_ns + record->duration_ns;
-        ask.tid = record->thread;
-        ask.seqno = fence_of(reader, record, schema);
+        tsm_submit_ask(&ask, reader, record, schema);
+        submit.call_ns = ask.begin_ns;
+        submit.return_ns = ask.end_ns;
         tsm_buffer_add(&submits->list, &submit, sizeof(submit));
         tsm_buffer_add(asked, &ask, sizeof(ask));
     }

@@ -6,7 +6,7 @@
 #ifndef ANALYSIS_SUBMIT_JOBS_H
 #define ANALYSIS_SUBMIT_JOBS_H
 
-#include "analysis/ring_jobs.h"
+#include "analysis/ring_join.h"
 #include "tracesmith/reader.h"
 
 /* Times are on CLOCK_MONOTONIC in ns. */
@@ -20,6 +20,12 @@ struct tsm_submit_jobs {
     struct tsm_buffer list; /* struct tsm_submit_job, by seq */
     size_t joined_count;
 };
+
+/* What the command `record` tells of the ring job that it becomes, for tsm_ring_join(): an ioctl, its
+ * thread and the number that it returned; a call of another API, when. Its driver may submit from
+ * threads of its own. */
+void tsm_submit_ask(struct tsm_ring_submit *ask, struct sbt_reader *reader,
+                    const struct sbt_record *record, const struct sbt_schema *schema);
 
 /* `submits` is zeroed; it refers to `jobs`, which must live as long. Reads all records of the
  * trace. */

@@ -330,6 +330,8 @@ struct tsm_memory {
 
 /* From a source's save(): false when it could not be read or kept; then save() gives up. */
 bool tsm_checkpoint_memory(const struct tsm_memory *memory);
+/* The same for what is no memory: `kind` says what `value` means of the object. Before all memory. */
+bool tsm_checkpoint_state(enum sbt_state kind, uint32_t object, uint64_t value);
 
 /* ---- functions of the program that the GPU calls --------------------------------------------- */
 

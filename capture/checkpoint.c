@@ -187,6 +187,21 @@ bool tsm_checkpoint_memory(const struct tsm_memory *m)
     return run != NULL;
 }
 
+bool tsm_checkpoint_state(enum sbt_state kind, uint32_t object, uint64_t value)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_checkpoint_run *run = s ? s->checkpoint_run : NULL;
+    struct tsm_note note = {.call = SBT_CORE_STATE, .stream = SBT_STREAM_NONE, .slot_count = 9};
+
+    if (!run)
+        return false;
+    note.slots[0] = run->number;
+    note.slots[1] = kind;
+    note.slots[2] = object;
+    note.slots[3] = value;
+    return tsm_note_write(run->lane, &note);
+}
+
 /* The program's own memory; it may have unmapped it without a word to the driver. */
 static bool read_host(const struct tsm_memory *m, uint64_t offset, void *out, size_t size)
 {

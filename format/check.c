@@ -102,7 +102,7 @@ static void check_order(struct sbt_checker *c)
     c->next_number = h->number + 1;
 }
 
-static bool is_compact(const struct sbt_checker *c)
+bool sbt_check_is_compact(const struct sbt_checker *c)
 {
     return (c->header.required_features & SBT_FEATURE_COMPACT) != 0;
 }
@@ -118,12 +118,13 @@ static void check_fields(struct sbt_checker *c, const uint8_t *header)
         sbt_check_say(c, "a %s chunk is not marked critical", sbt_chunk_type_name(h->type));
     if (h->flags & ~(SBT_CHUNK_CRITICAL | SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT) ||
         ((h->flags & (SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT)) && h->type != SBT_CHUNK_EVENTS) ||
-        ((h->flags & SBT_CHUNK_COMPACT) && !is_compact(c)))
+        ((h->flags & SBT_CHUNK_COMPACT) && !sbt_check_is_compact(c)))
         sbt_check_say(c, "the chunk has flags %#x", h->flags);
     if (tsm_get_u32(header + 36) != 0)
         sbt_check_say(c, "reserved bytes of the chunk header are not zero");
     if (h->codec > SBT_CODEC_ZSTD_PAIRS || (h->type == SBT_CHUNK_TRAILER && h->codec) ||
-        (h->codec == SBT_CODEC_ZSTD_PAIRS && (h->type != SBT_CHUNK_BLOBS || !is_compact(c))))
+        (h->codec == SBT_CODEC_ZSTD_PAIRS &&
+         (h->type != SBT_CHUNK_BLOBS || !sbt_check_is_compact(c))))
         sbt_check_say(c, "the chunk has codec %u", h->codec);
     if (h->type < SBT_CHUNK_TYPE_END && h->type != SBT_CHUNK_EVENTS &&
         ((!has_ids && (h->first_seq | h->last_seq)) || h->first_time || h->last_time ||

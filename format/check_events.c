@@ -2,6 +2,7 @@
 #include "format/check_state.h"
 
 #include "base/hash.h"
+#include "format/column.h"
 #include "format/rows.h"
 #include "format/table.h"
 
@@ -12,7 +13,7 @@ static void check_pieces(struct sbt_checker *c, const struct sbt_record *r, uint
 {
     struct sbt_key key;
 
-    if (blob->bytes && !(c->header.required_features & SBT_FEATURE_COMPACT))
+    if (blob->bytes && !sbt_check_is_compact(c))
         sbt_check_say(c, "record %llu: slot %u holds its bytes, which takes feature 1",
                       (unsigned long long)r->seq, slot);
     for (uint64_t i = 0; i < blob->piece_count; i++) {
@@ -225,6 +226,8 @@ int sbt_check_events(struct sbt_checker *c)
     if (rows.unknown_columns && c->header.minor == 0)
         sbt_check_say(c, "there are %u common columns that this version does not have",
                       rows.unknown_columns);
+    if ((rows.storages & SBT_COLUMNS_COMPACT) && !sbt_check_is_compact(c))
+        sbt_check_say(c, "EVENTS chunk: a column is stored in planes, which takes feature 1");
     for (size_t i = 0; i < rows.count; i++)
         check_record(c, &rows.records[i], &span);
     check_span(c, &span);

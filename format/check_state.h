@@ -67,6 +67,9 @@ struct sbt_checker {
 void sbt_check_say(struct sbt_checker *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Has the session feature 1? */
+bool sbt_check_is_compact(const struct sbt_checker *c);
+
 /* The payload of the chunk at hand. 0, or an error that ends the check. */
 int sbt_check_content(struct sbt_checker *c);
 int sbt_check_events(struct sbt_checker *c);

@@ -219,6 +219,8 @@ static void join_pairs(uint8_t *out, const uint8_t *in, size_t size)
 #define SLICE_COUNT 4u
 #define SAMPLE_SIZE (SLICE_SIZE * SLICE_COUNT)
 
+#define BLOBS_GAIN_MIN 64u /* what is gained by less than this part of the bytes is no gain */
+
 /* zstd has one set of codes for each 128 KiB: halves that share it gain nothing. */
 #define PAIRS_MIN (256u << 10)
 
@@ -290,6 +292,9 @@ static size_t compress(struct sbt_packer *p, struct sbt_chunk *c, int level,
     size =
         ZSTD_compressCCtx(p->compress, out, capacity, split ? split : raw->data, raw->size, level);
     if (ZSTD_isError(size) || size >= raw->size)
+        return 0;
+    /* Pieces of a chunk that is stored as it is are read without the rest of it. */
+    if (c->type == SBT_CHUNK_BLOBS && raw->size - size < raw->size / BLOBS_GAIN_MIN)
         return 0;
     if (sbt_chunk_is_table(c->type) &&
         raw->size > SBT_TABLE_RATIO_MAX * (size + SBT_CHUNK_HEADER_SIZE))

@@ -353,7 +353,7 @@ static void get_body(struct tsm_view *in, unsigned storage, uint64_t *values, si
     }
 }
 
-bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count)
+bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count, uint32_t *storages)
 {
     uint32_t size = tsm_view_u32(in);
     const uint8_t *bytes = tsm_view_take(in, size);
@@ -368,6 +368,7 @@ bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count)
     encoding = tsm_view_u8(&body);
     if (encoding & ~(SBT_COLUMN_DELTA | 0x0fu))
         return false;
+    *storages |= 1u << (encoding & 0x0fu);
     get_body(&body, encoding & 0x0fu, values, count);
     if (body.failed || tsm_view_left(&body) != 0)
         return false;

@@ -26,6 +26,10 @@ enum sbt_column_storage {
     SBT_COLUMN_PLANES8 = 9,
 };
 
+/* Bit s for storage s: those that take SBT_FEATURE_COMPACT. */
+#define SBT_COLUMNS_COMPACT                                                                            \
+    (1u << SBT_COLUMN_PLANES2 | 1u << SBT_COLUMN_PLANES4 | 1u << SBT_COLUMN_PLANES8)
+
 /* What was done to the values first: bit 4 of the encoding byte. */
 #define SBT_COLUMN_DELTA 0x10u /* zigzag difference to the value before, the first one to 0 */
 
@@ -43,8 +47,9 @@ void sbt_column_put(struct tsm_buffer *out, const uint64_t *values, size_t count
 /* Append a column of at least one value, all of them `value`. */
 void sbt_column_put_constant(struct tsm_buffer *out, uint64_t value);
 
-/* Take one column from `in`. False when it is malformed; `values` is undefined then. */
-bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count);
+/* Take one column from `in`, and set the bit of its storage in *storages. False when it is malformed;
+ * `values` is undefined then. */
+bool sbt_column_get(struct tsm_view *in, uint64_t *values, size_t count, uint32_t *storages);
 
 /* Take one column from `in` without looking at it. */
 bool sbt_column_skip(struct tsm_view *in);

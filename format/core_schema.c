@@ -140,6 +140,7 @@ static const struct sbt_enum_value state_values[] = {
     {"fence", SBT_STATE_FENCE},       {"semaphore", SBT_STATE_SEMAPHORE},
     {"timeline", SBT_STATE_TIMELINE}, {"event", SBT_STATE_EVENT},
     {"query", SBT_STATE_QUERY},       {"layout", SBT_STATE_LAYOUT},
+    {"signal", SBT_STATE_SIGNAL},
 };
 
 static const struct sbt_enum_value checkpoint_values[] = {

@@ -33,6 +33,8 @@ struct sbt_cursor {
     size_t selected_count;
     /* next() gives record i of chunk k; previous() the one before. */
     size_t k, i;
+    const struct sbt_rows *rows; /* of chunk rows_k, from the last look at the slots; NULL: none */
+    size_t rows_k;
     size_t near; /* k when the threads were last given work; under lock */
 
     struct slot *slots;
@@ -199,17 +201,13 @@ static void queue_ahead(struct sbt_cursor *c, bool forward)
     }
 }
 
-/* Rows of chunk c->k; *out is NULL when it is damaged. */
-static int cursor_rows(struct sbt_cursor *c, bool forward, const struct sbt_rows **out)
+/* Rows of chunk c->k, kept in its slot until threads are given work around another one; *out is
+ * NULL when it is damaged. */
+static int find_rows(struct sbt_cursor *c, bool forward, const struct sbt_rows **out)
 {
     struct slot *s = &c->slots[c->k % c->slot_count];
     int error = 0;
 
-    /* Without threads nobody else touches the slots. */
-    if (c->thread_count == 0 && s->state == SLOT_READY && s->k == c->k) {
-        *out = &s->rows;
-        return 0;
-    }
     pthread_mutex_lock(&c->lock);
     while (s->state == SLOT_BUSY && s->k != c->k)
         pthread_cond_wait(&c->done, &c->lock);
@@ -228,6 +226,18 @@ static int cursor_rows(struct sbt_cursor *c, bool forward, const struct sbt_rows
         s->state = SLOT_EMPTY; /* it may work next time */
     }
     pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
+static int cursor_rows(struct sbt_cursor *c, bool forward, const struct sbt_rows **out)
+{
+    int error = 0;
+
+    if (!c->rows || c->rows_k != c->k) {
+        error = find_rows(c, forward, &c->rows);
+        c->rows_k = c->k;
+    }
+    *out = c->rows;
     return error;
 }
 

@@ -96,9 +96,14 @@ void sbt_keyset_finish(struct sbt_keyset *s)
     *s = (struct sbt_keyset){0};
 }
 
+uint64_t sbt_key_hash(const struct sbt_key *key)
+{
+    return mix(mix(tsm_get_u64(key->bytes)) ^ tsm_get_u64(key->bytes + 8));
+}
+
 static struct sbt_key *keyset_place(const struct sbt_keyset *s, const struct sbt_key *key)
 {
-    size_t i = mix(mix(tsm_get_u64(key->bytes)) ^ tsm_get_u64(key->bytes + 8)) & (s->capacity - 1);
+    size_t i = sbt_key_hash(key) & (s->capacity - 1);
 
     while (!tsm_key_is_zero(&s->slots[i]) && !tsm_key_equal(&s->slots[i], key))
         i = (i + 1) & (s->capacity - 1);

@@ -30,6 +30,9 @@ uint64_t *sbt_map_find(const struct sbt_map *m, uint64_t key);
 /* The value's place, made (as 0) when absent; *added tells. NULL when out of memory. */
 uint64_t *sbt_map_insert(struct sbt_map *m, uint64_t key, bool *added);
 
+/* The hash of a piece's key for tables of others' own. */
+uint64_t sbt_key_hash(const struct sbt_key *key);
+
 /* A set of piece keys. A zeroed struct is an empty set; the zero key is never in it. */
 struct sbt_keyset {
     struct sbt_key *slots;

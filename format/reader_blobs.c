@@ -106,10 +106,34 @@ static int load_unlisted(struct sbt_reader *r, size_t place)
     return 0;
 }
 
-static int compare_pieces(const void *a, const void *b)
+/* The slot of the piece with this key, or the free one where it would be. */
+static uint32_t *find_slot(const struct sbt_reader *r, const struct sbt_key *key)
 {
-    return memcmp(((const struct sbt_piece_place *)a)->key.bytes,
-                  ((const struct sbt_piece_place *)b)->key.bytes, sizeof(struct sbt_key));
+    size_t i = sbt_key_hash(key) & (r->piece_slot_count - 1);
+
+    while (r->piece_slots[i] && !tsm_key_equal(&r->pieces[r->piece_slots[i] - 1].key, key))
+        i = (i + 1) & (r->piece_slot_count - 1);
+    return &r->piece_slots[i];
+}
+
+/* Of pieces that are stored twice the first one counts. */
+static int index_pieces(struct sbt_reader *r)
+{
+    size_t count = 64;
+
+    while (count < 2 * r->piece_count)
+        count *= 2;
+    free(r->piece_slots);
+    r->piece_slots = r->piece_count < UINT32_MAX ? calloc(count, sizeof(*r->piece_slots)) : NULL;
+    if (!r->piece_slots)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory for %zu pieces", r->name, r->piece_count);
+    r->piece_slot_count = count;
+    for (size_t i = 0; i < r->piece_count; i++) {
+        uint32_t *slot = find_slot(r, &r->pieces[i].key);
+        if (!*slot)
+            *slot = (uint32_t)i + 1;
+    }
+    return 0;
 }
 
 int sbt_reader_pieces(struct sbt_reader *r)
@@ -131,12 +155,10 @@ int sbt_reader_pieces(struct sbt_reader *r)
         if (r->entries[i].head.type == SBT_CHUNK_BLOBS && !r->listed_by[i])
             error = load_unlisted(r, i);
     }
-    if (error)
-        return error;
-    if (r->piece_count)
-        qsort(r->pieces, r->piece_count, sizeof(*r->pieces), compare_pieces);
-    r->pieces_loaded = true;
-    return 0;
+    if (!error)
+        error = index_pieces(r);
+    r->pieces_loaded = !error;
+    return error;
 }
 
 void sbt_reader_blobs_finish(struct sbt_reader *r)
@@ -144,17 +166,21 @@ void sbt_reader_blobs_finish(struct sbt_reader *r)
     for (size_t i = 0; i < SBT_BLOB_CACHE_COUNT; i++)
         free(r->blob_cache[i].payload);
     free(r->pieces);
+    free(r->piece_slots);
     free(r->listed_by);
+    free(r->ahead.bytes);
 }
 
-static const struct sbt_piece_place *find_piece(const struct sbt_reader *r,
-                                                const struct sbt_key *key)
+static const struct sbt_piece_place *find_piece(struct sbt_reader *r, const struct sbt_key *key)
 {
-    struct sbt_piece_place wanted = {.key = *key};
+    size_t place = r->piece_next; /* mostly: they are stored as they are needed */
 
-    return r->piece_count
-               ? bsearch(&wanted, r->pieces, r->piece_count, sizeof(*r->pieces), compare_pieces)
-               : NULL;
+    if (place >= r->piece_count || !tsm_key_equal(&r->pieces[place].key, key))
+        place = *find_slot(r, key) - (size_t)1;
+    if (place >= r->piece_count)
+        return NULL;
+    r->piece_next = place + 1;
+    return &r->pieces[place];
 }
 
 /* Payload of a BLOBS chunk, from the cache. */
@@ -190,7 +216,37 @@ static bool is_stored_raw(const struct sbt_reader *r, uint32_t entry)
     return r->entries[entry].head.codec == SBT_CODEC_RAW;
 }
 
-/* Where the key's piece lies; bytes of a compressed chunk are copied to `out` already. */
+static uint64_t piece_offset(const struct sbt_reader *r, const struct sbt_piece_place *place)
+{
+    return r->entries[place->entry].info.offset + SBT_CHUNK_HEADER_SIZE + place->offset;
+}
+
+/* Of small pieces that are read one after the other many are read at once. True: it is in `out`. */
+static bool read_ahead(struct sbt_reader *r, const struct sbt_piece_place *place, uint8_t *out)
+{
+    struct sbt_ahead *a = &r->ahead;
+    uint64_t at = piece_offset(r, place), left;
+    bool follows = at == a->next;
+
+    a->next = at + place->size;
+    if (place->size > SBT_AHEAD_SIZE / 4)
+        return false;
+    if (at < a->start || a->next > a->end) {
+        if (!follows || (!a->bytes && !(a->bytes = malloc(SBT_AHEAD_SIZE))))
+            return false;
+        left = r->entries[place->entry].head.stored_size - place->offset;
+        left = left < SBT_AHEAD_SIZE ? left : SBT_AHEAD_SIZE;
+        a->start = a->end = 0;
+        if (sbt_reader_read(r, at, a->bytes, (size_t)left) < 0)
+            return false; /* the piece alone may be there */
+        a->start = at;
+        a->end = at + left;
+    }
+    memcpy(out, a->bytes + (at - a->start), place->size);
+    return true;
+}
+
+/* Where the key's piece lies. 1: its bytes are in `out` already. */
 static int piece_locked(struct sbt_reader *r, const struct sbt_key *key,
                         struct sbt_piece_place *place, uint8_t *out)
 {
@@ -208,11 +264,12 @@ static int piece_locked(struct sbt_reader *r, const struct sbt_key *key,
     }
     *place = *found;
     if (is_stored_raw(r, place->entry))
-        return 0;
+        return read_ahead(r, place, out);
     error = blob_payload(r, place->entry, &payload);
-    if (!error)
-        memcpy(out, payload + place->offset, place->size);
-    return error;
+    if (error)
+        return error;
+    memcpy(out, payload + place->offset, place->size);
+    return 1;
 }
 
 int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out)
@@ -229,11 +286,9 @@ int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *o
     pthread_mutex_lock(&r->lock);
     error = piece_locked(r, key, &place, out);
     pthread_mutex_unlock(&r->lock);
-    if (!error && is_stored_raw(r, place.entry))
-        error = sbt_reader_read(
-            r, r->entries[place.entry].info.offset + SBT_CHUNK_HEADER_SIZE + place.offset, out,
-            place.size);
-    if (error)
+    if (!error)
+        error = sbt_reader_read(r, piece_offset(r, &place), out, place.size);
+    if (error < 0)
         return error;
     got = tsm_hash_key(out, place.size);
     if (tsm_key_equal(&got, key))

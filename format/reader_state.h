@@ -18,6 +18,7 @@
 
 #define SBT_DAMAGE_LINES_MAX 1000u
 #define SBT_BLOB_CACHE_COUNT 8u
+#define SBT_AHEAD_SIZE       65536u
 
 struct sbt_entry {
     struct sbt_chunk_info info; /* what callers see */
@@ -102,8 +103,11 @@ struct sbt_reader {
     size_t checkpoint_count, checkpoint_capacity;
     bool checkpoints_loaded;
 
-    struct sbt_piece_place *pieces; /* by key */
+    struct sbt_piece_place *pieces; /* in order of the file */
     size_t piece_count, piece_capacity;
+    uint32_t *piece_slots; /* by hash of the key: place in `pieces` + 1; 0: free */
+    size_t piece_slot_count; /* a power of two */
+    size_t piece_next;       /* behind the one that was found last */
     bool pieces_loaded;
     uint32_t *listed_by; /* for each entry: place + 1 of the PIECES chunk that lists it */
     struct sbt_blob_slot {
@@ -112,6 +116,11 @@ struct sbt_reader {
         uint8_t *payload;
     } blob_cache[SBT_BLOB_CACHE_COUNT];
     uint64_t blob_clock;
+    struct sbt_ahead {
+        uint8_t *bytes; /* of the file, from `start` to `end` */
+        uint64_t start, end;
+        uint64_t next; /* behind the last piece that was read as it is stored */
+    } ahead;
 };
 
 /* ---- reader.c ---- */

@@ -72,6 +72,7 @@ struct sbt_rows {
     uint8_t *payload; /* data areas point into it */
     size_t count;
     uint32_t unknown_columns; /* common columns of a newer minor version that were skipped */
+    uint32_t storages;        /* bit s: a column has storage s (format/column.h) */
 };
 
 void sbt_rows_finish(struct sbt_rows *r);

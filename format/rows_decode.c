@@ -5,7 +5,9 @@
 #include "format/column.h"
 #include "format/limits.h"
 #include "format/position.h"
+#include "format/turn.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +36,11 @@ static bool fail(struct decoder *d, const char *wrong)
     if (!d->wrong)
         d->wrong = wrong;
     return false;
+}
+
+static bool take_column(struct decoder *d, size_t count)
+{
+    return sbt_column_get(&d->in, d->values, count, &d->rows->storages);
 }
 
 /* The table of groups. Everything that is allocated later is bounded by what is summed here. */
@@ -82,38 +89,36 @@ static bool allocate(struct decoder *d, uint64_t slot_total)
     return (r->records && r->slots && d->values && d->members) || fail(d, "out of memory");
 }
 
-static bool set_common(struct sbt_record *record, unsigned column, uint64_t value)
+/* Where the values of a common column go: to a field of 4 bytes, or of 8. */
+static const struct {
+    size_t offset;
+    bool is_small;
+} common[SBT_COMMON_COUNT] = {
+    [SBT_COMMON_TIME] = {offsetof(struct sbt_record, time_ns), false},
+    [SBT_COMMON_DURATION] = {offsetof(struct sbt_record, duration_ns), false},
+    [SBT_COMMON_THREAD] = {offsetof(struct sbt_record, thread), true},
+    [SBT_COMMON_STREAM] = {offsetof(struct sbt_record, stream), true},
+    [SBT_COMMON_POSITION] = {offsetof(struct sbt_record, position), false},
+    [SBT_COMMON_RESULT] = {offsetof(struct sbt_record, result), false},
+    [SBT_COMMON_FLAGS] = {offsetof(struct sbt_record, flags), true},
+    [SBT_COMMON_STACK] = {offsetof(struct sbt_record, stack), true},
+};
+
+/* Value i is that of record places[i]; NULL: of record i. False: one is out of range. */
+static bool set_common(struct decoder *d, unsigned column, const uint32_t *places)
 {
-    switch ((enum sbt_common_column)column) {
-    case SBT_COMMON_TIME:
-        record->time_ns = value;
-        return true;
-    case SBT_COMMON_DURATION:
-        record->duration_ns = value;
-        return true;
-    case SBT_COMMON_THREAD:
-        record->thread = (uint32_t)value;
-        return value <= UINT32_MAX;
-    case SBT_COMMON_STREAM:
-        record->stream = (uint32_t)value;
-        return value <= UINT32_MAX;
-    case SBT_COMMON_POSITION:
-        record->position = value;
-        return true;
-    case SBT_COMMON_RESULT:
-        record->result = tsm_unzigzag(value);
-        return true;
-    case SBT_COMMON_FLAGS:
-        record->flags = (uint32_t)value;
-        return value <= UINT32_MAX;
-    case SBT_COMMON_STACK:
-        record->stack = (uint32_t)value;
-        return value <= UINT32_MAX;
-    case SBT_COMMON_GROUP:
-    case SBT_COMMON_COUNT:
-        break;
+    uint8_t *first = (uint8_t *)d->rows->records + common[column].offset;
+    uint64_t all = 0;
+
+    for (uint32_t i = 0; i < d->chunk->count; i++) {
+        uint8_t *at = first + sizeof(struct sbt_record) * (places ? places[i] : i);
+        all |= d->values[i];
+        if (common[column].is_small)
+            *(uint32_t *)(void *)at = (uint32_t)d->values[i];
+        else
+            *(uint64_t *)(void *)at = d->values[i];
     }
-    return false;
+    return !common[column].is_small || all <= UINT32_MAX;
 }
 
 /* The first column says which type each record is; members[] is its inverse. */
@@ -127,7 +132,7 @@ static bool take_order(struct decoder *d)
         return fail(d, "out of memory");
     for (uint32_t g = 0; g < d->group_count; start += d->groups[g++].count)
         next[g] = start;
-    if (!sbt_column_get(&d->in, d->values, d->chunk->count))
+    if (!take_column(d, d->chunk->count))
         goto out;
     start = 0;
     for (uint32_t i = 0; i < d->chunk->count; i++) {
@@ -182,22 +187,26 @@ static void add_gaps(struct decoder *d)
     }
 }
 
+static void from_zigzag(uint64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = (uint64_t)tsm_unzigzag(values[i]);
+}
+
 static bool take_common(struct decoder *d)
 {
-    struct sbt_record *records = d->rows->records;
-
     for (unsigned column = SBT_COMMON_TIME; column < SBT_COMMON_COUNT; column++) {
         bool by_group =
             is_compact(d) && (column == SBT_COMMON_TIME || column == SBT_COMMON_DURATION);
 
-        if (!sbt_column_get(&d->in, d->values, d->chunk->count))
+        if (!take_column(d, d->chunk->count))
             return fail(d, "a common column is malformed");
         if (column == SBT_COMMON_POSITION && !add_positions(d))
             return false;
-        for (uint32_t i = 0; i < d->chunk->count; i++) {
-            if (!set_common(&records[by_group ? d->members[i] : i], column, d->values[i]))
-                return fail(d, "a common column has a value out of range");
-        }
+        if (column == SBT_COMMON_RESULT)
+            from_zigzag(d->values, d->chunk->count);
+        if (!set_common(d, column, by_group ? d->members : NULL))
+            return fail(d, "a common column has a value out of range");
     }
     if (is_compact(d))
         add_gaps(d);
@@ -216,7 +225,7 @@ static bool take_group(struct decoder *d, const struct sbt_group *group, const u
     struct sbt_record *records = d->rows->records;
     uint64_t size = 0;
 
-    if (!sbt_column_get(&d->in, d->values, group->count))
+    if (!take_column(d, group->count))
         return fail(d, "a column of data sizes is malformed");
     for (uint32_t i = 0; i < group->count; i++) {
         struct sbt_record *record = &records[members[i]];
@@ -231,7 +240,7 @@ static bool take_group(struct decoder *d, const struct sbt_group *group, const u
     if (size != group->data_size)
         return fail(d, "a record type's data sizes do not add up");
     for (uint32_t slot = 0; slot < group->slot_count; slot++) {
-        if (!sbt_column_get(&d->in, d->values, group->count))
+        if (!take_column(d, group->count))
             return fail(d, "a column is malformed");
         for (uint32_t i = 0; i < group->count; i++)
             slots[(size_t)i * group->slot_count + slot] = d->values[i];
@@ -252,17 +261,37 @@ static bool is_turned(const struct decoder *d, const struct sbt_group *group,
     return same;
 }
 
+/* Bytes [0, 8) of all data areas. */
+static void get_eight(const uint8_t *turned, size_t count, uint8_t *data, size_t size)
+{
+    uint64_t v[8];
+    size_t i = 0;
+
+    for (; count - i >= 8; i += 8) {
+        for (size_t j = 0; j < 8; j++)
+            v[j] = tsm_get_u64(turned + j * count + i);
+        sbt_turn_eight(v);
+        for (size_t j = 0; j < 8; j++)
+            tsm_put_u64(data + (i + j) * size, v[j]);
+    }
+    for (; i < count; i++)
+        for (size_t j = 0; j < 8; j++)
+            data[i * size + j] = turned[j * count + i];
+}
+
 /* Put the group's data areas, at `data`, one after the other. */
 static bool turn_back(struct decoder *d, const struct sbt_group *group, uint8_t *data)
 {
     uint8_t *turned = malloc(group->data_size);
-    size_t count = group->count, size = group->data_size / count;
+    size_t count = group->count, size = group->data_size / count, k = 0;
 
     if (!turned)
         return fail(d, "out of memory");
     memcpy(turned, data, group->data_size);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < size; k++)
+    for (; size - k >= 8; k += 8)
+        get_eight(turned + k * count, count, data + k, size);
+    for (; k < size; k++)
+        for (size_t i = 0; i < count; i++)
             data[i * size + k] = turned[k * count + i];
     free(turned);
     return true;

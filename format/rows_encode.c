@@ -5,6 +5,7 @@
 #include "format/column.h"
 #include "format/limits.h"
 #include "format/position.h"
+#include "format/turn.h"
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
@@ -318,18 +319,41 @@ static void encode_group(const struct sbt_batch *b, const struct sbt_group *grou
     }
 }
 
-/* Byte k of all records side by side. Eight at a time, so that each cache line is read once. */
+static const uint8_t *data_of(const struct sbt_batch *b, uint32_t record)
+{
+    return b->data.data + b->data_at[record];
+}
+
+/* Bytes [k, k + 8) of all records. */
+static void put_eight(const struct sbt_batch *b, const uint32_t *members, uint32_t count,
+                      uint32_t k, uint8_t *to)
+{
+    uint64_t v[8];
+    uint32_t i = 0;
+
+    for (; count - i >= 8; i += 8) {
+        for (uint32_t j = 0; j < 8; j++)
+            v[j] = tsm_get_u64(data_of(b, members[i + j]) + k);
+        sbt_turn_eight(v);
+        for (uint32_t j = 0; j < 8; j++)
+            tsm_put_u64(to + (size_t)j * count + i, v[j]);
+    }
+    for (; i < count; i++)
+        for (uint32_t j = 0; j < 8; j++)
+            to[(size_t)j * count + i] = data_of(b, members[i])[k + j];
+}
+
+/* Byte k of all records side by side. */
 static void put_turned(const struct sbt_batch *b, const uint32_t *members, uint32_t count,
                        uint32_t size, uint8_t *to)
 {
-    for (uint32_t k = 0; k < size; k += 8) {
-        uint32_t width = size - k < 8 ? size - k : 8;
-        for (uint32_t i = 0; i < count; i++) {
-            const uint8_t *from = b->data.data + b->data_at[members[i]] + k;
-            for (uint32_t j = 0; j < width; j++)
-                to[(size_t)(k + j) * count + i] = from[j];
-        }
-    }
+    uint32_t k = 0;
+
+    for (; size - k >= 8; k += 8, to += 8 * (size_t)count)
+        put_eight(b, members, count, k, to);
+    for (; k < size; k++, to += count)
+        for (uint32_t i = 0; i < count; i++)
+            to[i] = data_of(b, members[i])[k];
 }
 
 static bool have_size(const struct sbt_batch *b, const uint32_t *members, uint32_t count,
@@ -358,7 +382,7 @@ static void encode_data(const struct sbt_batch *b, const struct sbt_group *group
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t size = b->data_size[members[i]];
         if (size)
-            memcpy(to, b->data.data + b->data_at[members[i]], size);
+            memcpy(to, data_of(b, members[i]), size);
         to += size;
     }
 }

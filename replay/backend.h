@@ -6,8 +6,9 @@
  *
  * Threads: open, plan, prepare, readback, regions, read, describe and close are called from the
  * engine's main thread; submit and wait from the thread of the stream that they name, several at
- * once for different streams; host, sync and wait for the whole device from one more thread. While
- * host, regions or read run, nothing else does.
+ * once for different streams; host, sync and wait for the whole device from one more thread, from which
+ * everything is called where host_runs_behind and there is one stream only. While host, regions or
+ * read run, nothing else does.
  */
 #ifndef REPLAY_BACKEND_H
 #define REPLAY_BACKEND_H
@@ -60,9 +61,9 @@ struct tsm_backend {
     int (*early)(struct tsm_backend_state *state, const struct sbt_record *record,
                  const struct sbt_schema *schema);
 
-    /* May the engine go on reading while host() runs? It is still called in recorded order, and
-     * everything else waits for it; only an error is seen later. For APIs with many small records
-     * that are no commands. */
+    /* May the engine go on reading while host() and sync() run? They are still called in recorded
+     * order, and everything else waits for them; only an error is seen later. For APIs with many
+     * small records that are no commands. */
     bool host_runs_behind;
 
     /* Submit a command, signal or wait on its stream. Must not wait for the GPU, except for a call

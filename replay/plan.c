@@ -225,6 +225,7 @@ static int note_position(struct scan *scan, const struct sbt_record *record, boo
     if (error || !record->position)
         return error;
     stream = &scan->streams[record->stream];
+    scan->plan->sending_count += stream->position == 0;
     if (record->position < stream->position)
         return is_command ? note_late(scan, stream, record) : 0;
     if (record->position > stream->position + 1)

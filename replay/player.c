@@ -44,6 +44,8 @@ static int begin_run(struct tsm_replay *p)
     p->start_ns = tsm_monotonic_ns();
     p->first_submit_ns = 0;
     tsm_crew_init(p->crew);
+    /* Of one stream and the host that runs behind, each would wait for the other all the time. */
+    p->is_alone = p->backend->host_runs_behind && p->plan.sending_count <= 1 && !p->options.permute;
     return tsm_worker_create(&p->host, p->crew, SBT_STREAM_NONE);
 }
 

@@ -33,6 +33,7 @@ struct tsm_replay {
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_worker *host;
     bool is_host_behind; /* the host's worker may have jobs that nobody has waited for */
+    bool is_alone;       /* the host's worker is that of the streams, too */
     struct tsm_order order;
     struct tsm_verify verify;
     struct tsm_replay_result result;

@@ -36,7 +36,7 @@ static int settle_host(struct tsm_replay *p)
 static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
-    struct tsm_job job = {.kind = TSM_JOB_WAIT};
+    struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = stream};
     int error = settle_host(p);
 
     if (error || !track->worker || track->complete_position == track->position)
@@ -53,27 +53,44 @@ static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 }
 
 /* Stream by stream first: when one hangs, its own worker is the one that does not come back. */
-static int wait_for_device(struct tsm_replay *p)
+static int wait_for_streams(struct tsm_replay *p)
 {
-    struct tsm_job job = {.kind = TSM_JOB_WAIT};
-    int error = settle_host(p);
+    int error = 0;
 
     for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
         struct tsm_track *track = &p->order.tracks[i];
+        struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = i};
         if (track->worker && track->complete_position != track->position)
             error = tsm_worker_add(track->worker, &job, NULL);
     }
     for (uint32_t i = 0; i < p->order.track_count && !error; i++) {
         struct tsm_track *track = &p->order.tracks[i];
-        if (!track->worker || (error = await_last(p, track->worker)))
+        if (!track->worker || (!p->is_alone && (error = await_last(p, track->worker))))
             continue;
         track->complete_position = track->position;
         track->may_stay = false;
     }
+    return error;
+}
+
+/* Alone, this thread goes on: what follows has its place behind. */
+static int wait_in_order(struct tsm_replay *p, bool is_whole)
+{
+    struct tsm_job job = {.kind = TSM_JOB_WAIT, .stream = SBT_STREAM_NONE};
+    int error = wait_for_streams(p);
+
+    p->is_host_behind = true;
+    return error || !is_whole ? error : tsm_worker_add(p->host, &job, NULL);
+}
+
+static int wait_for_device(struct tsm_replay *p)
+{
+    int error = p->is_alone ? 0 : settle_host(p);
+
     if (!error)
-        error = tsm_worker_add(p->host, &job, NULL);
+        error = wait_in_order(p, true);
     if (!error)
-        error = await_last(p, p->host);
+        error = settle_host(p);
     p->last_complete_ns = tsm_monotonic_ns();
     return error;
 }
@@ -149,22 +166,26 @@ static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
 static int do_host(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema, enum tsm_job_kind kind)
 {
-    int error = tsm_order_before_host(&p->order);
-    struct tsm_job job = {kind, record, schema, p->order.after, p->order.after_count};
+    struct tsm_job job = {.kind = kind, .record = record, .schema = schema};
+    int error = p->is_alone ? 0 : tsm_order_before_host(&p->order);
 
+    if (!p->is_alone) {
+        job.after = p->order.after;
+        job.after_count = p->order.after_count;
+    }
     if (!error)
         error = tsm_worker_add(p->host, &job, NULL);
     if (error)
         return error;
     p->is_host_behind = true;
-    return kind != TSM_JOB_SYNC && p->backend->host_runs_behind ? 0 : settle_host(p);
+    return p->backend->host_runs_behind ? 0 : settle_host(p);
 }
 
 static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
                       const struct sbt_schema *schema, const struct tsm_signal *signal)
 {
     struct tsm_track *track = &p->order.tracks[signal->stream];
-    struct tsm_job job = {TSM_JOB_SYNC, record, schema, &signal->place, 1};
+    struct tsm_job job = {TSM_JOB_SYNC, record, schema, &signal->place, 1, SBT_STREAM_NONE};
     int error;
 
     if (!p->backend->sync)
@@ -202,6 +223,8 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
 
     if (owns_sync(p, record))
         error = record->seq < p->sync_until ? do_host(p, record, schema, TSM_JOB_SYNC) : 0;
+    else if (p->is_alone)
+        error = wait_in_order(p, record->stream == SBT_STREAM_NONE);
     else if (record->stream != SBT_STREAM_NONE)
         error = record->stream < p->order.track_count ? wait_for_stream(p, record->stream) : 0;
     else if (is_event_sync(schema) && tsm_order_signal(&p->order, record, schema, &signal))
@@ -238,17 +261,23 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     struct tsm_track *track = &p->order.tracks[record->stream];
     int error = 0;
 
-    if (!track->worker)
+    if (!track->worker && p->is_alone)
+        track->worker = p->host;
+    else if (!track->worker)
         error = tsm_worker_create(&track->worker, p->crew, record->stream);
     if (!error)
         error = tsm_order_before(&p->order, record, schema);
-    if (!error && p->is_host_behind)
+    if (!error && p->is_host_behind && !p->is_alone)
         error = tsm_order_add(&p->order, tsm_worker_last(p->host));
     if (error)
         return error;
     bool is_hollow = tsm_connected_is_apart(&p->connected, record->seq);
-    struct tsm_job job = {is_hollow ? TSM_JOB_HOLLOW : TSM_JOB_SUBMIT, record, schema,
-                          p->order.after, p->order.after_count};
+    struct tsm_job job = {is_hollow ? TSM_JOB_HOLLOW : TSM_JOB_SUBMIT,
+                          record,
+                          schema,
+                          p->order.after,
+                          p->order.after_count,
+                          SBT_STREAM_NONE};
     p->result.hollow_count += is_hollow;
     if (!p->first_submit_ns && record->seq >= p->part_first)
         p->first_submit_ns = tsm_monotonic_ns();

@@ -14,6 +14,7 @@
 struct job {
     enum tsm_job_kind kind;
     bool has_record;
+    uint32_t stream; /* SBT_STREAM_NONE: none, or the whole device */
     struct sbt_record record;
     const struct sbt_schema *schema;
     size_t after_count;
@@ -76,6 +77,7 @@ static struct job *copy_job(const struct tsm_job *from)
         return NULL;
     at += -(uintptr_t)at & 15;
     job->kind = from->kind;
+    job->stream = r ? r->stream : from->stream;
     job->schema = from->schema;
     job->after_count = from->after_count;
     job->after = append(&at, from->after, after);
@@ -99,7 +101,7 @@ static int carry_out(struct tsm_worker *w, struct job *job)
     case TSM_JOB_HOLLOW:
         return backend->hollow(state, &job->record, job->schema);
     case TSM_JOB_WAIT:
-        return backend->wait(state, w->stream);
+        return backend->wait(state, job->stream);
     case TSM_JOB_HOST:
         return backend->host(state, &job->record, job->schema);
     case TSM_JOB_EARLY:
@@ -427,24 +429,25 @@ static int fail_hung(struct tsm_crew *crew)
     struct tsm_worker *w = find_stuck(crew);
     double seconds = (double)crew->timeout_ns / 1e9;
     char what[320] = "", last[320] = "";
+    uint32_t stream;
 
     crew->hung = true;
     if (!w)
         return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s", seconds);
     pthread_mutex_lock(&w->lock);
-    if (w->unfinished.count)
+    stream = w->running ? w->running->stream : w->stream;
+    if (w->unfinished.count && stream != SBT_STREAM_NONE)
         describe_unfinished(crew, w, what, sizeof(what));
     else if (w->running && w->running->has_record)
         tsm_format(what, sizeof(what), "record %llu, %s, has not returned",
                    (unsigned long long)w->running->record.seq, w->running->schema->name);
     pthread_mutex_unlock(&w->lock);
-    if (w->stream == SBT_STREAM_NONE && crew->backend->describe_last)
+    if (stream == SBT_STREAM_NONE && crew->backend->describe_last)
         crew->backend->describe_last(crew->state, last, sizeof(last));
-    if (w->stream == SBT_STREAM_NONE)
+    if (stream == SBT_STREAM_NONE)
         return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s%s%s", seconds, what,
                         *last ? "; " : "", last);
-    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s", seconds, w->stream,
-                    what);
+    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s", seconds, stream, what);
 }
 
 /* True when the place was reached within one slice of time. */

@@ -33,7 +33,7 @@ struct tsm_place {
 enum tsm_job_kind {
     TSM_JOB_SUBMIT, /* backend->submit */
     TSM_JOB_HOLLOW, /* backend->hollow */
-    TSM_JOB_WAIT,   /* backend->wait */
+    TSM_JOB_WAIT,   /* backend->wait for `stream` */
     TSM_JOB_HOST,   /* backend->host */
     TSM_JOB_EARLY,  /* backend->early */
     TSM_JOB_SYNC,   /* backend->sync */
@@ -63,7 +63,8 @@ bool tsm_crew_finish(struct tsm_crew *crew);
 /* The crew's first error as this thread's, 0 when there is none. */
 int tsm_crew_error(struct tsm_crew *crew);
 
-/* A worker of `stream`; SBT_STREAM_NONE for the host's. Belongs to the crew. */
+/* A worker of `stream`; SBT_STREAM_NONE for the host's, which may carry out streams' jobs, too.
+ * Belongs to the crew. */
 int tsm_worker_create(struct tsm_worker **out, struct tsm_crew *crew, uint32_t stream);
 
 struct tsm_job {
@@ -72,6 +73,7 @@ struct tsm_job {
     const struct sbt_schema *schema;
     const struct tsm_place *after; /* copied */
     size_t after_count;
+    uint32_t stream; /* of WAIT */
 };
 
 /* Queue a job; *place is reached when it is done. Waits while the queue is full. */

@@ -91,8 +91,9 @@ static int run_apis(struct telling *t, struct tsm_check_result *all,
     for (int i = 0; i < count && !error; i++) {
         struct tsm_replay_options own = *options;
         struct tsm_check_result one = {0};
+        own.backend = apis[i];
         if (count > 1)
-            own.backend = t->api = apis[i];
+            t->api = apis[i];
         error = tsm_check_run(&one, t->reader, &own, repeat_count, tell_arm, t);
         if (i > 0 && !is_worse(one.verdict, all->verdict))
             continue;

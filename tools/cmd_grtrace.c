@@ -132,7 +132,7 @@ static const struct tsm_option options[] = {
 static const struct tsm_kernel_backend *backend;
 
 /* All words in one write: the kernel takes all or none. */
-static int configure(char **words)
+static int write_words(const char *file, char **words)
 {
     struct tsm_buffer text = {0};
     int error = 0;
@@ -147,9 +147,14 @@ static int configure(char **words)
     if (!error && text.failed)
         error = tsm_fail(TSM_E_MEMORY, "out of memory");
     if (!error && text.size > 1)
-        error = backend->write("config", (const char *)text.data);
+        error = backend->write(file, (const char *)text.data);
     tsm_buffer_finish(&text);
     return error;
+}
+
+static int configure(char **words)
+{
+    return write_words("config", words);
 }
 
 /* Lines of a file that begin with one of two words; all of them when `first` is NULL. */
@@ -180,9 +185,20 @@ static int run_stop(const struct grtrace_values *v, char **words)
     return backend->write("control", "stop");
 }
 
+/* Files by name, or what is asked for most. */
 static int run_status(const struct grtrace_values *v, char **words)
 {
-    int error = show_lines("stats", NULL, NULL);
+    int error = 0;
+
+    for (size_t i = 0; words[i] && !error; i++)
+        error = strchr(words[i], '/') ? tsm_fail(TSM_E_ARGUMENT,
+                                                 "'%s' is no name of a file of "
+                                                 "grtrace",
+                                                 words[i])
+                                      : show_lines(words[i], NULL, NULL);
+    if (words[0])
+        return error;
+    error = show_lines("stats", NULL, NULL);
 
     return error ? error : show_lines("events_by_type", NULL, NULL);
 }
@@ -190,6 +206,12 @@ static int run_status(const struct grtrace_values *v, char **words)
 static int run_config(const struct grtrace_values *v, char **words)
 {
     return *words ? configure(words) : show_lines("config", NULL, NULL);
+}
+
+static int run_emit(const struct grtrace_values *v, char **words)
+{
+    return *words ? write_words("emit", words)
+                  : tsm_fail(TSM_E_ARGUMENT, "emit takes at least type=NUMBER");
 }
 
 static int run_list(const struct grtrace_values *v, char **words)
@@ -340,7 +362,7 @@ static const struct action {
 } actions[] = {
     {"start", false, run_start},   {"stop", false, run_stop},     {"status", false, run_status},
     {"config", false, run_config}, {"record", false, run_record}, {"report", true, run_report},
-    {"list", false, run_list},     {"nvidia", true, run_nvidia},
+    {"list", false, run_list},     {"emit", false, run_emit},     {"nvidia", true, run_nvidia},
 };
 
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
@@ -357,7 +379,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         return error ? tsm_complain_error() : TSM_EXIT_OK;
     }
     return tsm_complain("'%s' is none of start, stop, status, config, record, report, list, "
-                        "nvidia",
+                        "emit, nvidia",
                         words->words[0]);
 }
 
@@ -366,7 +388,9 @@ const struct tsm_command tsm_command_grtrace = {
     .alias = "grtrace",
     .summary = "times at which the kernel's GPU rings took and completed jobs",
     .synopsis = "start|config [KEY=VALUE]...\n"
-                "stop|status|list\n"
+                "stop|list\n"
+                "status [FILE]...\n"
+                "emit type=NUMBER [KEY=VALUE]...\n"
                 "record [-o FILE] [-s SECONDS] [KEY=VALUE]...\n"
                 "report [OPTION]... TRACE\n"
                 "nvidia record [-o FILE] [-s SECONDS] [--layout=FILE]\n"
@@ -377,7 +401,12 @@ const struct tsm_command tsm_command_grtrace = {
         "session and collects it into a trace, 'tsrecord --kernel' does so beside a program; "
         "'report' needs neither the module nor root. 'start' and 'stop' leave the reading to "
         "others. 'config' shows or changes settings, which kernel/README.md explains; 'list' shows "
-        "rings and tracepoints, and which of them are attached.\n\n"
+        "rings and tracepoints, and which of them are attached. 'status' shows the counters, or, "
+        "of "
+        "both backends alike, the files that are named: stats, events_by_type, latency_hist, "
+        "result_hist, size_hist, sec_stats, pc_stats, pc_cseq. 'emit' injects records, to try "
+        "settings: of type (a number of kernel/include/grtrace.h), ring, engine, pid, ctx, seqno, "
+        "value, and count of them.\n\n"
         "A job's times: t_submit_host from being made to being queued, t_queue until its ring took "
         "it, t_exec until the ring was done, t_complete until those who wait were told; t_gpu_wait "
         "is how long threads waited for it. NA: a record is missing. Labels: failed, unfinished, "
@@ -398,7 +427,7 @@ const struct tsm_command tsm_command_grtrace = {
                    "2|not done; the message says why",
     .options = options,
     .values_size = sizeof(struct grtrace_values),
-    .operand = "start|stop|status|config|record|report|list|nvidia",
+    .operand = "start|stop|status|config|record|report|list|emit|nvidia",
     .word_min = 1,
     .word_max = -1,
     .run = run,

@@ -203,6 +203,7 @@ static int settle_options(struct run *run)
     };
     run->looks = tsm_look_settle(&run->look, &v->look);
     run->replay.look = run->looks ? &run->look : NULL;
+    run->replay.keep_going |= run->looks; /* a difference before it is no reason not to look */
     int error = tsm_selection_filter(&run->replay.filter, run->reader, &v->streams, &v->range);
     return error ? error : tsm_selection_seqs(&run->replay.filter, run->reader);
 }
@@ -408,6 +409,8 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
     const char *apis[TSM_REPLAY_API_MAX];
     int count = tsm_replay_apis(run->reader, apis, TSM_REPLAY_API_MAX), error = 0;
 
+    if (count == 1)
+        run->replay.backend = apis[0];
     if (count <= 1)
         return count < 0 ? count : replay_api(run, result);
     for (int i = 0; i < count && !error; i++) {

@@ -13,7 +13,6 @@
 #include "replay/save.h"
 #include "tools/json_out.h"
 #include "tools/kernel_copy.h"
-#include "tools/locate.h"
 #include "tools/selection.h"
 #include "tools/still.h"
 #include "tools/terminal.h"
@@ -21,7 +20,6 @@
 #include "tools/trace_open.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -194,7 +192,6 @@ static int run_before(struct trim *t, const struct tsm_replay_options *replay)
 static int replay_before(struct trim *t)
 {
     const struct trim_values *v = t->values;
-    char library[PATH_MAX];
     struct tsm_replay_options replay = {
         .device = v->device,
         .library = v->library,
@@ -205,15 +202,9 @@ static int replay_before(struct trim *t)
         .timeout_ns = v->timeout_s * 1000000000u,
         .progress = progress,
     };
-    int error = 0;
-
-    if (v->device && strcmp(v->device, "emu") == 0 && !v->library) {
-        error = tsm_locate(library, sizeof(library), TSM_PLACE_EMU);
-        replay.library = library;
-    }
     const char *apis[TSM_REPLAY_API_MAX];
-    int count = error ? error : tsm_replay_apis(t->reader, apis, TSM_REPLAY_API_MAX);
-    error = count < 0 ? count : 0;
+    int count = tsm_replay_apis(t->reader, apis, TSM_REPLAY_API_MAX);
+    int error = count < 0 ? count : 0;
     for (int i = 0; i < count && !error; i++) {
         replay.backend = apis[i];
         error = run_before(t, &replay);

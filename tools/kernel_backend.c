@@ -39,7 +39,7 @@ const struct tsm_kernel_backend *tsm_kernel_backend(int choice)
 {
     const char *folder =
         getenv("TS_GRTRACE_FOLDER"); /* whoever says where the module is means it */
-    char why[512];
+    char why[512], why_not_bpf[512];
 
     if (choice == TSM_KERNEL_BPF)
         return check_bpf() ? NULL : bpf();
@@ -47,12 +47,10 @@ const struct tsm_kernel_backend *tsm_kernel_backend(int choice)
         return &tsm_kernel_module;
     if (choice == TSM_KERNEL_MODULE || (folder && *folder))
         return NULL;
+    tsm_format(why, sizeof(why), "%s", tsm_error_message());
     if (check_bpf() == 0)
         return bpf();
-    tsm_format(why, sizeof(why), "%s", tsm_error_message());
-    tsm_fail(TSM_E_NOT_FOUND,
-             "the module is not there ('modprobe grtrace'; see kernel/README.md), and eBPF cannot "
-             "take its place: %s",
-             why);
+    tsm_format(why_not_bpf, sizeof(why_not_bpf), "%s", tsm_error_message());
+    tsm_fail(TSM_E_NOT_FOUND, "%s; and eBPF cannot take its place: %s", why, why_not_bpf);
     return NULL;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sessions of the eBPF backend: loading, attaching, what the stream begins and ends with.
+ * Sessions of the eBPF backend: loading, attaching, collecting.
  */
 #include "kernel/include/grtrace_bpf.h"
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "format/kernel_events.h"
 #include "tools/kernel_backend.h"
 #include "tools/kernel_bpf_config.h"
 #include "tools/kernel_bpf_load.h"
 #include "tools/kernel_bpf_pins.h"
 #include "tools/kernel_bpf_probes.h"
+#include "tools/kernel_bpf_tell.h"
 #include "tools/kernel_bpf_text.h"
 #include "tools/kernel_collect.h"
 #include "tracesmith/error.h"
@@ -19,93 +19,24 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TURNS_A_LOOK 20 /* of a collector, between two looks for drivers that came */
 
-enum { STOPPED, RUNNING, ENDING /* only what we tell */ };
-/* ---- records of our own ---- */
-
-static int tell(const struct grtrace_bpf_told *what)
-{
-    struct grtrace_bpf_told told = *what;
-    LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &told, .ctx_size_in = sizeof(told));
-    int fd = tsm_bpf_pin_open(TSM_BPF_TELL_PIN, false);
-    int error = fd < 0 ? -errno : bpf_prog_test_run_opts(fd, &options);
-
-    if (fd >= 0)
-        close(fd);
-    if (error)
-        return tsm_fail(TSM_E_IO, "eBPF: a record cannot be written: %s", strerror(-error));
-    return 0;
-}
-
-static int tell_text(enum grtrace_metadata_kind kind, const char *text)
-{
-    struct grtrace_bpf_told told = {.type = GRTRACE_METADATA, .body_size = sizeof(told.body)};
-    struct grtrace_metadata *body = (struct grtrace_metadata *)told.body;
-
-    _Static_assert(sizeof(*body) == sizeof(told.body), "bodies have one size");
-    body->kind = kind;
-    tsm_format(body->text, sizeof(body->text), "%s", text);
-    return tell(&told);
-}
-
-static int tell_setting(const char *text)
-{
-    return tell_text(GRTRACE_METADATA_CONFIG, text);
-}
-
-static int tell_stream_info(const struct grtrace_config *config, uint64_t start_ns)
-{
-    struct grtrace_bpf_told told = {.type = GRTRACE_STREAM_INFO, .body_size = sizeof(told.body)};
-    struct grtrace_stream_info *info = (struct grtrace_stream_info *)told.body;
-
-    _Static_assert(sizeof(*info) == sizeof(told.body), "bodies have one size");
-    info->magic = GRTRACE_MAGIC;
-    info->major = GRTRACE_VERSION_MAJOR;
-    info->minor = GRTRACE_VERSION_MINOR;
-    if (getrandom(info->session, sizeof(info->session), 0) != (ssize_t)sizeof(info->session))
-        return tsm_fail(TSM_E_IO, "getrandom: %s", strerror(errno));
-    info->features =
-        GRTRACE_FEATURE_BPF | (grtrace_config_leaves_out(config) ? GRTRACE_FEATURE_FILTERED : 0);
-    info->start_monotonic_ns = start_ns;
-    info->start_realtime_ns = tsm_clock_ns(CLOCK_REALTIME);
-    info->clock = GRTRACE_CLOCK_MONOTONIC;
-    info->cpu_count = (uint32_t)libbpf_num_possible_cpus();
-    return tell(&told);
-}
+/* ---- control ---- */
 
 static void tell_probe(const char *point)
 {
-    tell_text(GRTRACE_METADATA_PROBE, point);
+    tsm_bpf_tell_text(GRTRACE_METADATA_PROBE, point);
 }
-
-static int describe(const struct grtrace_config *config, uint64_t start_ns)
-{
-    struct utsname name;
-    int error = tell_stream_info(config, start_ns);
-
-    uname(&name);
-    if (!error)
-        error = tell_text(GRTRACE_METADATA_KERNEL, name.release);
-    if (!error)
-        error = tell_text(GRTRACE_METADATA_MODULE, GRTRACE_BPF_VERSION);
-    return error ? error : tsm_bpf_config_changes(config, tell_setting);
-}
-/* ---- control ---- */
 
 static bool running(void)
 {
     const struct grtrace_bpf_state *state = tsm_bpf_state();
 
-    return state && state->running != STOPPED;
+    return state && state->running != GRTRACE_BPF_STOPPED;
 }
 
 /* The module's buffers of all CPUs together; a power of two, as the kernel wants it. */
@@ -132,8 +63,8 @@ static int begin(const struct grtrace_config *config, struct grtrace_bpf *progra
         return tsm_fail(TSM_E_IO, "eBPF: the session's state cannot be mapped");
     state->start_ns = tsm_monotonic_ns();
     state->leaves_out = (uint64_t)grtrace_config_leaves_out(config);
-    state->running = RUNNING;
-    return describe(config, state->start_ns);
+    state->running = GRTRACE_BPF_RUNNING;
+    return tsm_bpf_tell_begin(config, state->start_ns);
 }
 
 /* One at least has to be. */
@@ -184,39 +115,18 @@ static int start(void)
     return error;
 }
 
-/* How often a program was not run because it was running on that CPU already. */
-static uint64_t missed_by(const char *program)
-{
-    struct bpf_link_info link = {0};
-    struct bpf_prog_info info = {0};
-    uint32_t size = sizeof(link);
-    int link_fd = tsm_bpf_pin_open(program, true), fd = -1;
-
-    if (link_fd >= 0 && bpf_obj_get_info_by_fd(link_fd, &link, &size) == 0)
-        fd = bpf_prog_get_fd_by_id(link.prog_id);
-    size = sizeof(info);
-    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size))
-        info.recursion_misses = 0;
-    if (fd >= 0)
-        close(fd);
-    if (link_fd >= 0)
-        close(link_fd);
-    return info.recursion_misses;
-}
-
 static int stop(void)
 {
     struct grtrace_bpf_state *state = tsm_bpf_state();
 
     if (!running())
         return 0;
-    state->running = ENDING;
-    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
-        state->missed += missed_by(tsm_bpf_probes[i].program);
+    state->running = GRTRACE_BPF_ENDING;
+    state->missed = tsm_bpf_missed();
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++)
         tsm_bpf_pin_remove(tsm_bpf_probes[i].program, true);
-    }
-    tell_text(GRTRACE_METADATA_STOP, "");
-    state->running = STOPPED;
+    tsm_bpf_tell_text(GRTRACE_METADATA_STOP, "");
+    state->running = GRTRACE_BPF_STOPPED;
     return 0;
 }
 
@@ -268,6 +178,8 @@ static int write_file(const char *file, const char *text)
         return start();
     if (strcmp(file, "control") == 0 && strcmp(text, "stop") == 0)
         return stop();
+    if (strcmp(file, "emit") == 0)
+        return tsm_bpf_tell_emit(text);
     return tsm_fail(TSM_E_ARGUMENT, "eBPF refuses '%s' for %s", text, file);
 }
 
@@ -313,20 +225,6 @@ static int collect_begin(struct tsm_collect *collect)
     return 0;
 }
 
-/* What a fence's table of functions stands for is known by its address, which another module may
- * have by now. */
-static void forget_classes(void)
-{
-    int fd = tsm_bpf_pin_open("classes", false);
-    uint64_t key;
-
-    while (fd >= 0 && bpf_map_get_next_key(fd, NULL, &key) == 0 &&
-           bpf_map_delete_elem(fd, &key) == 0)
-        ;
-    if (fd >= 0)
-        close(fd);
-}
-
 static unsigned loaded_modules(void)
 {
     unsigned bits = 0;
@@ -336,7 +234,8 @@ static unsigned loaded_modules(void)
     return bits;
 }
 
-/* Drivers may come while a session runs. They cannot go: an attachment holds them. */
+/* Drivers may come while a session runs. Those with tracepoints cannot go: an attachment holds
+ * them. */
 static int attend(void)
 {
     static unsigned turns, seen;
@@ -350,7 +249,6 @@ static int attend(void)
     now = loaded_modules();
     if (turns > 1 && now != seen && running() && (fd = tsm_bpf_config_open(&config)) >= 0) {
         close(fd);
-        forget_classes();
         if (tsm_bpf_probes_survey() == 0) {
             programs = tsm_bpf_load(config.level, NULL, false, 0);
             tsm_bpf_attach(programs, config.level, tell_probe);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "tools/kernel_bpf_pins.h"
+#include "tools/kernel_bpf_tell.h"
 #include "tools/kernel_nvidia.h"
 #include "tracesmith/error.h"
 
@@ -196,4 +197,35 @@ int tsm_bpf_pin_maps(struct grtrace_bpf *programs)
     if (bpf_obj_pin(bpf_program__fd(programs->progs.tell_record), path))
         return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
     return 0;
+}
+
+/* ---- what is attached ---- */
+
+/* How often a program was not run because it was running on that CPU already. */
+static uint64_t missed_by(const char *program)
+{
+    struct bpf_link_info link = {0};
+    struct bpf_prog_info info = {0};
+    uint32_t size = sizeof(link);
+    int link_fd = tsm_bpf_pin_open(program, true), fd = -1;
+
+    if (link_fd >= 0 && bpf_obj_get_info_by_fd(link_fd, &link, &size) == 0)
+        fd = bpf_prog_get_fd_by_id(link.prog_id);
+    size = sizeof(info);
+    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size))
+        info.recursion_misses = 0;
+    if (fd >= 0)
+        close(fd);
+    if (link_fd >= 0)
+        close(link_fd);
+    return info.recursion_misses;
+}
+
+uint64_t tsm_bpf_missed(void)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++)
+        sum += missed_by(tsm_bpf_probes[i].program);
+    return sum;
 }

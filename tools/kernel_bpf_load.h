@@ -11,8 +11,6 @@
 
 struct grtrace_bpf; /* the loaded programs, as bpftool's header has them */
 
-#define TSM_BPF_TELL_PIN "tell_record" /* the program that writes records of our own */
-
 /* Keep what libbpf and the kernel's verifier say, for tsm_bpf_refusal(). Once. */
 void tsm_bpf_listen(void);
 
@@ -32,5 +30,8 @@ int tsm_bpf_pin_maps(struct grtrace_bpf *programs);
 /* Attach what was loaded, and call `attached` with each one's tracepoint. `programs` NULL: all
  * together were refused, so each gets its own try, that one does not spoil the others. */
 void tsm_bpf_attach(struct grtrace_bpf *programs, uint64_t level, void (*attached)(const char *));
+
+/* How often a program that is attached was not run, because it was running on that CPU already. */
+uint64_t tsm_bpf_missed(void);
 
 #endif

@@ -69,6 +69,7 @@ struct tsm_bpf_probe tsm_bpf_probes[] = {
     POINT("i915_request_wait_end", I915, 2),
     POINT("xe_sched_job_timedout", "struct xe_sched_job *", 1),
     POINT("xe_exec_queue_reset", "struct xe_exec_queue *", 1),
+    POINT("module_free", "struct module *", 1),
     FUNCTION("nvidia_init", "kchangrpInit_IMPL"),
     FUNCTION("nvidia_init_done", "kchangrpInit_IMPL"),
     FUNCTION("nvidia_destroy", "kchangrpDestroy_IMPL"),

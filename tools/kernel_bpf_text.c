@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "tools/kernel_bpf_config.h"
+#include "tools/kernel_bpf_load.h"
 #include "tools/kernel_bpf_pins.h"
 #include "tools/kernel_bpf_probes.h"
 #include "tracesmith/error.h"
@@ -60,16 +61,28 @@ static uint64_t dropped_of(const struct counts *c, size_t drop)
     return sum(c, offsetof(struct grtrace_bpf_cpu, dropped) + drop * sizeof(uint64_t));
 }
 
+static uint64_t written(const struct counts *c)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 1; i < GRTRACE_TYPE_END; i++)
+        total += count_of(c, i);
+    return total;
+}
+
 /* ---- stats ---- */
 
 static int compare_rings(const void *a, const void *b)
 {
     const struct grtrace_bpf_ring *x = a, *y = b;
 
-    return x->id < y->id ? -1 : x->id > y->id;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return x->unloads > y->unloads ? -1 : x->unloads < y->unloads;
 }
 
-static void show_rings(FILE *out)
+/* A ring whose driver went and came again has several objects: the last one counts. */
+static void show_rings(FILE *out, uint64_t unloads)
 {
     struct grtrace_bpf_ring rings[256];
     struct grtrace_bpf_ring_key key, next, *at = NULL;
@@ -84,9 +97,11 @@ static void show_rings(FILE *out)
     if (fd >= 0)
         close(fd);
     qsort(rings, count, sizeof(rings[0]), compare_rings);
-    for (size_t i = 0; i < count; i++)
-        fprintf(out, "ring %u device %u engine %u %.32s\n", rings[i].id, rings[i].device,
-                rings[i].engine, rings[i].name);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || rings[i].id != rings[i - 1].id)
+            fprintf(out, "ring %u device %u engine %u %.32s%s\n", rings[i].id, rings[i].device,
+                    rings[i].engine, rings[i].name, rings[i].unloads == unloads ? "" : " gone");
+    }
 }
 
 /* Each probe that this kernel has, and that does not fit it. */
@@ -121,22 +136,20 @@ static int survey_once(void)
 
 static int show_stats(FILE *out, const struct counts *c)
 {
-    uint64_t written = 0, lost = c->state.missed;
+    uint64_t missed = c->state.running ? tsm_bpf_missed() : c->state.missed, lost = missed;
     int error = survey_once();
 
-    for (size_t i = 1; i < GRTRACE_TYPE_END; i++)
-        written += count_of(c, i);
     for (size_t i = GRTRACE_LOST_FIRST; i < GRTRACE_DROP_COUNT; i++)
         lost += dropped_of(c, i);
     fprintf(out, "version %s\nrunning %d\n", GRTRACE_BPF_VERSION, c->state.running != 0);
     fprintf(out, "start_ns %" PRIu64 "\nnow_ns %" PRIu64 "\n", (uint64_t)c->state.start_ns,
             tsm_monotonic_ns());
-    fprintf(out, "written %" PRIu64 "\ngseq %" PRIu64 "\nlost %" PRIu64 "\n", written,
+    fprintf(out, "written %" PRIu64 "\ngseq %" PRIu64 "\nlost %" PRIu64 "\n", written(c),
             (uint64_t)c->state.gseq, lost);
     for (size_t i = 0; i < GRTRACE_DROP_COUNT; i++)
         fprintf(out, "%s %" PRIu64 "\n", drop_names[i], dropped_of(c, i));
-    fprintf(out, "missed %" PRIu64 "\n", (uint64_t)c->state.missed);
-    show_rings(out);
+    fprintf(out, "missed %" PRIu64 "\n", missed);
+    show_rings(out, c->state.unloads);
     show_probes(out);
     return error;
 }
@@ -171,12 +184,54 @@ static int show_latency(FILE *out, const struct counts *c)
     return 0;
 }
 
+#define SUM(c, member) sum(c, offsetof(struct grtrace_bpf_cpu, member))
+
 static int show_results(FILE *out, const struct counts *c)
 {
-    fprintf(out, "ok %" PRIu64 "\nfailed %" PRIu64 "\nuntracked %" PRIu64 "\n",
-            sum(c, offsetof(struct grtrace_bpf_cpu, jobs_ok)),
-            sum(c, offsetof(struct grtrace_bpf_cpu, jobs_failed)),
-            sum(c, offsetof(struct grtrace_bpf_cpu, jobs_untracked)));
+    fprintf(out, "ok %" PRIu64 "\nfailed %" PRIu64 "\nuntracked %" PRIu64 "\n", SUM(c, jobs_ok),
+            SUM(c, jobs_failed), SUM(c, jobs_untracked));
+    for (size_t i = 0; i <= GRTRACE_ERRNO_MAX; i++) {
+        uint64_t count =
+            sum(c, offsetof(struct grtrace_bpf_cpu, jobs_by_errno) + i * sizeof(uint64_t));
+
+        if (count)
+            fprintf(out, "errno %zu %" PRIu64 "\n", i, count);
+    }
+    return 0;
+}
+
+static int show_sizes(FILE *out, const struct counts *c)
+{
+    uint64_t with_body = SUM(c, long_count);
+
+    fprintf(out, "%u %" PRIu64 "\nlarger %" PRIu64 " bytes %" PRIu64 "\n", GRTRACE_RECORD_SIZE,
+            written(c) - with_body, with_body, SUM(c, long_bytes));
+    return 0;
+}
+
+static int show_cpus(FILE *out, const struct counts *c)
+{
+    for (int i = 0; i < c->cpu_count; i++) {
+        const struct counts one = {.cpu_count = 1, .cpus = &c->cpus[i]};
+
+        fprintf(out, "cpu %d written %" PRIu64, i, written(&one));
+        for (size_t k = 0; k < GRTRACE_DROP_COUNT; k++)
+            fprintf(out, " %s %" PRIu64, drop_names[k], dropped_of(&one, k));
+        fprintf(out, "\n");
+    }
+    return 0;
+}
+
+/* Rates since the session began. */
+static int show_seconds(FILE *out, const struct counts *c)
+{
+    uint64_t ms = (tsm_monotonic_ns() - (uint64_t)c->state.start_ns) / 1000000, dropped = 0;
+
+    for (size_t i = 0; i < GRTRACE_DROP_COUNT; i++)
+        dropped += dropped_of(c, i);
+    ms = ms ? ms : 1;
+    fprintf(out, "ms %" PRIu64 "\nwritten_per_sec %" PRIu64 "\ndropped_per_sec %" PRIu64 "\n", ms,
+            written(c) * 1000 / ms, dropped * 1000 / ms);
     return 0;
 }
 
@@ -207,7 +262,9 @@ int tsm_bpf_read(struct tsm_buffer *out, const char *file)
     } files[] = {
         {"stats", show_stats},          {"events_by_type", show_types},
         {"latency_hist", show_latency}, {"result_hist", show_results},
-        {"pc_cseq", show_cseqs},        {"config", show_config},
+        {"size_hist", show_sizes},      {"sec_stats", show_seconds},
+        {"pc_stats", show_cpus},        {"pc_cseq", show_cseqs},
+        {"config", show_config},
     };
     struct counts counts;
     char *text = NULL;

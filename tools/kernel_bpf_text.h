@@ -7,8 +7,8 @@
 
 #include "base/buffer.h"
 
-/* Append `stats`, `events_by_type`, `latency_hist`, `pc_stats`, `pc_cseq` or `config`, and a
- * terminating zero, which is not counted. */
+/* Append one of the module's files that can be read, but for `rules` and `control`, and a terminating
+ * zero, which is not counted. */
 int tsm_bpf_read(struct tsm_buffer *out, const char *file);
 
 #endif

@@ -33,10 +33,13 @@ int tsm_kernel_check(void)
     if (errno == EACCES || errno == EPERM)
         return tsm_fail(TSM_E_UNSUPPORTED, "%s: %s: only root controls the kernel module", path,
                         strerror(errno));
+    if (access("/sys/module/grtrace", F_OK) == 0)
+        return tsm_fail(TSM_E_NOT_FOUND,
+                        "%s: the module is loaded, but debugfs is not mounted: "
+                        "mount -t debugfs debugfs /sys/kernel/debug",
+                        path);
     return tsm_fail(TSM_E_NOT_FOUND,
-                    "%s: %s: load the module with 'modprobe grtrace', and mount debugfs; "
-                    "see kernel/README.md",
-                    path, strerror(errno));
+                    "%s: the module is not there: 'modprobe grtrace'; see kernel/README.md", path);
 }
 
 int tsm_kernel_write(const char *file, const char *text)
@@ -55,11 +58,14 @@ int tsm_kernel_write(const char *file, const char *text)
     if (size == (ssize_t)strlen(text))
         return 0;
     if (size < 0 && why == EINVAL)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: the module refuses '%s'", path, text);
+        return tsm_fail(TSM_E_ARGUMENT,
+                        "%s: no such setting, or no such value: '%.*s'; see kernel/README.md", path,
+                        (int)strcspn(text, "\n"), text);
     if (size < 0 && why == EALREADY)
         return tsm_fail(TSM_E_STATE, "%s: a session runs already; 'grtrace stop' ends it", path);
     if (size < 0 && why == EBUSY)
-        return tsm_fail(TSM_E_STATE, "%s: '%s' cannot change while a session runs", path, text);
+        return tsm_fail(TSM_E_STATE, "%s: '%.*s' cannot change while a session runs", path,
+                        (int)strcspn(text, "\n"), text);
     return tsm_fail(TSM_E_IO, "%s: %s", path, size < 0 ? strerror(why) : "cut short");
 }
 

@@ -12,6 +12,15 @@
 
 #define SLOW_NS 10000000u
 
+/* What the backend counted itself: also what was lost behind a CPU's last record. */
+static uint64_t counted_lost(const struct sbt_reader *reader)
+{
+    const char *stats = sbt_reader_metadata_find(reader, "kernel.stats");
+    const char *lost = stats ? strstr(stats, "\nlost ") : NULL;
+
+    return lost ? strtoull(lost + strlen("\nlost "), NULL, 10) : 0;
+}
+
 int tsm_report_load(struct tsm_ring_jobs *jobs, struct sbt_reader *reader)
 {
     uint8_t *records;
@@ -25,7 +34,10 @@ int tsm_report_load(struct tsm_ring_jobs *jobs, struct sbt_reader *reader)
     }
     if (error != TSM_E_NOT_FOUND)
         return error;
-    return tsm_ring_jobs_build(jobs);
+    error = tsm_ring_jobs_build(jobs);
+    if (!error && counted_lost(reader) > jobs->lost_count)
+        jobs->lost_count = counted_lost(reader);
+    return error;
 }
 
 const char *tsm_report_engine(uint8_t engine)

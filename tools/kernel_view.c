@@ -113,6 +113,8 @@ static void show_json(const struct tsm_kernel_view *view, const struct tsm_ring_
     tsm_json_put_u64(&j, "type", r->type);
     tsm_json_put_u64(&j, "monotonic_ns", r->ts_ns);
     tsm_json_put_u64(&j, "gseq", r->gseq);
+    tsm_json_put_u64(&j, "cseq", r->cseq);
+    tsm_json_put_u64(&j, "flags", r->flags);
     tsm_json_put_u64(&j, "cpu", r->cpu);
     tsm_json_put_u64(&j, "pid", r->pid);
     tsm_json_put_u64(&j, "tid", r->tid);

@@ -10,8 +10,29 @@
 
 static _Atomic(void *) library;
 
+/* ---- names of kernels --------------------------------------------------------------------------
+ */
+
+static const char *(*name_by_pointer)(const void *host_function, hipStream_t stream);
+static const char *(*name_of_function)(hipFunction_t function);
+
+const char *hip_kernel_name(const void *host_function)
+{
+    return host_function && name_by_pointer ? name_by_pointer(host_function, NULL) : NULL;
+}
+
+const char *hip_function_name(hipFunction_t function)
+{
+    return function && name_of_function ? name_of_function(function) : NULL;
+}
+
+/* ---- */
+
 static void bind_library(void *handle)
 {
+    name_by_pointer = (const char *(*)(const void *, hipStream_t))tsm_real_symbol(
+        handle, "hipKernelNameRefByPtr");
+    name_of_function = (const char *(*)(hipFunction_t))tsm_real_symbol(handle, "hipKernelNameRef");
     tsm_exports_bind(&hip_exports, handle);
     atomic_store(&library, handle);
 }

@@ -21,6 +21,11 @@ extern const struct tsm_source hip_source;
 /* Find the real functions. False: this process has no libamdhip64. */
 bool hip_bind(void);
 
+/* What the library calls the kernel of a host function, or of a hipFunction_t. NULL: it says nothing. The
+ * text lives as long as the code does. */
+const char *hip_kernel_name(const void *host_function);
+const char *hip_function_name(hipFunction_t function);
+
 static inline uint64_t hip_float_bits(float value)
 {
     uint32_t bits;

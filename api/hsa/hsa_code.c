@@ -2,6 +2,7 @@
 #include "api/hsa/hsa_code.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -60,19 +61,39 @@ static bool section_of(const struct hsa_code *code, uint32_t type, Elf64_Shdr *o
     return false;
 }
 
+static bool segment_at(const struct hsa_code *code, uint32_t index, Elf64_Phdr *out)
+{
+    Elf64_Ehdr header;
+    const void *at;
+
+    memcpy(&header, code->data, sizeof(header));
+    if (index >= header.e_phnum || header.e_phentsize != sizeof(*out))
+        return false;
+    at = part(code, header.e_phoff + (uint64_t)index * sizeof(*out), sizeof(*out));
+    if (at)
+        memcpy(out, at, sizeof(*out));
+    return at != NULL;
+}
+
+/* Is what lies at an address of the loaded file only to be read? */
+static bool is_constant(const struct hsa_code *code, uint64_t address)
+{
+    Elf64_Phdr segment;
+    bool constant = false;
+
+    for (uint32_t i = 0; segment_at(code, i, &segment); i++)
+        if (address - segment.p_vaddr < segment.p_memsz)
+            constant |= segment.p_type == PT_GNU_RELRO ||
+                        (segment.p_type == PT_LOAD && !(segment.p_flags & PF_W));
+    return constant;
+}
+
 /* The bytes that lie at an address of the loaded file. */
 static const void *at_address(const struct hsa_code *code, uint64_t address, uint64_t size)
 {
-    Elf64_Ehdr header;
     Elf64_Phdr segment;
 
-    memcpy(&header, code->data, sizeof(header));
-    for (uint32_t i = 0; i < header.e_phnum && header.e_phentsize == sizeof(segment); i++) {
-        const void *at =
-            part(code, header.e_phoff + (uint64_t)i * sizeof(segment), sizeof(segment));
-        if (!at)
-            return NULL;
-        memcpy(&segment, at, sizeof(segment));
+    for (uint32_t i = 0; segment_at(code, i, &segment); i++) {
         uint64_t offset = address - segment.p_vaddr;
         if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && offset < segment.p_filesz &&
             size <= segment.p_filesz - offset)
@@ -85,7 +106,7 @@ static const void *at_address(const struct hsa_code *code, uint64_t address, uin
  */
 
 /* AMD's metadata are a note. */
-static void add_metadata(const struct hsa_code *code, struct hsa_code_kernel *kernel)
+static void add_metadata(const struct hsa_code *code, const struct hsa_code_kernels *kernels)
 {
     Elf64_Shdr notes;
     Elf64_Nhdr note;
@@ -102,20 +123,18 @@ static void add_metadata(const struct hsa_code *code, struct hsa_code_kernel *ke
             if (whole > left)
                 break;
             if (note.n_type == NT_AMDGPU_METADATA)
-                hsa_code_metadata(at + sizeof(note) + name, note.n_descsz, kernel);
+                hsa_code_metadata(at + sizeof(note) + name, note.n_descsz, kernels);
             at += whole;
             left -= whole;
         }
     }
 }
 
-static void read_amd(const struct hsa_code *code, const uint8_t *descriptor,
-                     struct hsa_code_kernel *out)
+static void read_amd(const uint8_t *descriptor, struct hsa_code_kernel *out)
 {
     memcpy(&out->group_size, descriptor, 4);
     memcpy(&out->private_size, descriptor + 4, 4);
     memcpy(&out->arguments_size, descriptor + 8, 4);
-    add_metadata(code, out);
 }
 
 static bool read_own(const void *descriptor, struct hsa_code_kernel *out)
@@ -156,12 +175,12 @@ static bool read_kernel(const struct hsa_code *code, const Elf64_Sym *symbol, co
     const void *descriptor = at_address(code, symbol->st_value, size);
 
     memset(out, 0, sizeof(*out));
-    if (!is_kernel_name(name) || !descriptor || strlen(name) >= sizeof(out->name))
+    if (!is_kernel_name(name) || !descriptor)
         return false;
-    memcpy(out->name, name, strlen(name) + 1);
+    out->name = name;
     if (!code->is_amdgpu)
         return read_own(descriptor, out);
-    read_amd(code, descriptor, out);
+    read_amd(descriptor, out);
     return true;
 }
 
@@ -176,54 +195,134 @@ static bool is_listed(const Elf64_Sym *symbol)
            (binding == STB_GLOBAL || binding == STB_WEAK);
 }
 
-bool hsa_code_each(const struct hsa_code *code,
-                   bool (*visit)(void *user, const struct hsa_code_symbol *symbol), void *user)
-{
-    struct hsa_code_kernel kernel;
-    Elf64_Shdr symbols, names;
+/* Its dynamic symbols and the texts of their names. */
+struct symbols {
     const uint8_t *table;
-    const char *text;
+    uint64_t count;
+    const char *names;
+    uint64_t names_size;
+};
+
+static bool open_symbols(const struct hsa_code *code, struct symbols *out)
+{
+    Elf64_Shdr symbols, names;
 
     if (!section_of(code, SHT_DYNSYM, &symbols) || !section(code, symbols.sh_link, &names))
-        return true;
-    table = part(code, symbols.sh_offset, symbols.sh_size);
-    text = part(code, names.sh_offset, names.sh_size);
-    if (!table || !text || !names.sh_size || text[names.sh_size - 1] != '\0')
-        return true;
-    for (uint64_t i = 0; i + sizeof(Elf64_Sym) <= symbols.sh_size; i += sizeof(Elf64_Sym)) {
-        Elf64_Sym symbol;
-        memcpy(&symbol, table + i, sizeof(symbol));
-        if (!is_listed(&symbol) || symbol.st_name >= names.sh_size)
-            continue;
-        struct hsa_code_symbol found = {
-            .name = text + symbol.st_name, .address = symbol.st_value, .size = symbol.st_size};
-        if (read_kernel(code, &symbol, found.name, &kernel))
-            found.kernel = &kernel;
-        if (!visit(user, &found))
-            return false;
-    }
+        return false;
+    out->table = part(code, symbols.sh_offset, symbols.sh_size);
+    out->count = symbols.sh_size / sizeof(Elf64_Sym);
+    out->names = (const char *)part(code, names.sh_offset, names.sh_size);
+    out->names_size = names.sh_size;
+    return out->table && out->names && names.sh_size && out->names[names.sh_size - 1] == '\0';
+}
+
+/* False: that is none to look up. */
+static bool symbol_at(const struct symbols *symbols, uint64_t at, Elf64_Sym *out, const char **name)
+{
+    memcpy(out, symbols->table + at * sizeof(*out), sizeof(*out));
+    if (!is_listed(out) || out->st_name >= symbols->names_size)
+        return false;
+    *name = symbols->names + out->st_name;
     return true;
 }
 
-struct search {
-    const char *name;
-    struct hsa_code_kernel *out;
-};
+/* ---- all kernels -------------------------------------------------------------------------------
+ */
 
-static bool is_other(void *user, const struct hsa_code_symbol *symbol)
+static int by_name(const void *a, const void *b)
 {
-    const struct search *search = user;
+    const struct hsa_code_kernel *x = a, *y = b;
 
-    if (!symbol->kernel || strcmp(symbol->name, search->name) != 0)
-        return true;
-    *search->out = *symbol->kernel;
-    return false;
+    return strcmp(x->name, y->name);
 }
 
-bool hsa_code_kernel_find(const struct hsa_code *code, const char *name,
-                          struct hsa_code_kernel *out)
+static bool add(struct hsa_code_kernels *kernels, const struct hsa_code_kernel *kernel)
 {
-    struct search search = {name, out};
+    if (kernels->count == kernels->capacity) {
+        size_t more = kernels->capacity ? kernels->capacity * 2 : 16;
+        struct hsa_code_kernel *grown = realloc(kernels->all, more * sizeof(*grown));
+        if (!grown)
+            return false;
+        kernels->all = grown;
+        kernels->capacity = more;
+    }
+    kernels->all[kernels->count++] = *kernel;
+    return true;
+}
 
-    return !hsa_code_each(code, is_other, &search);
+bool hsa_code_kernels_init(struct hsa_code_kernels *out, const struct hsa_code *code)
+{
+    struct hsa_code_kernel kernel;
+    struct symbols symbols;
+    Elf64_Sym symbol;
+    const char *name;
+
+    memset(out, 0, sizeof(*out));
+    if (!open_symbols(code, &symbols))
+        return true;
+    for (uint64_t i = 0; i < symbols.count; i++) {
+        if (!symbol_at(&symbols, i, &symbol, &name) || !read_kernel(code, &symbol, name, &kernel))
+            continue;
+        if (!add(out, &kernel)) {
+            hsa_code_kernels_finish(out);
+            return false;
+        }
+    }
+    if (out->count)
+        qsort(out->all, out->count, sizeof(*out->all), by_name);
+    if (code->is_amdgpu)
+        add_metadata(code, out);
+    return true;
+}
+
+void hsa_code_kernels_finish(struct hsa_code_kernels *kernels)
+{
+    free(kernels->all);
+    memset(kernels, 0, sizeof(*kernels));
+}
+
+struct hsa_code_kernel *hsa_code_kernels_find(const struct hsa_code_kernels *kernels,
+                                              const char *name, size_t size)
+{
+    size_t low = 0, high = kernels->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strncmp(kernels->all[middle].name, name, size);
+        if (!order)
+            order = kernels->all[middle].name[size] != '\0';
+        if (!order)
+            return &kernels->all[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+bool hsa_code_each(const struct hsa_code *code,
+                   bool (*visit)(void *user, const struct hsa_code_symbol *symbol), void *user)
+{
+    struct hsa_code_kernels kernels;
+    struct symbols symbols;
+    Elf64_Sym symbol;
+    bool goes_on = true;
+
+    if (!open_symbols(code, &symbols))
+        return true;
+    if (!hsa_code_kernels_init(&kernels, code))
+        return false;
+    for (uint64_t i = 0; i < symbols.count && goes_on; i++) {
+        struct hsa_code_symbol found = {0};
+        if (!symbol_at(&symbols, i, &symbol, &found.name))
+            continue;
+        found.address = symbol.st_value;
+        found.size = symbol.st_size;
+        found.is_constant = is_constant(code, symbol.st_value);
+        found.kernel = hsa_code_kernels_find(&kernels, found.name, strlen(found.name));
+        goes_on = visit(user, &found);
+    }
+    hsa_code_kernels_finish(&kernels);
+    return goes_on;
 }

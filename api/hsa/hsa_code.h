@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #define HSA_CODE_ARGUMENT_MAX 64u
-#define HSA_CODE_NAME_MAX     256u
 
 struct hsa_code {
     const uint8_t *data; /* the caller's */
@@ -35,7 +34,7 @@ struct hsa_code_argument {
 };
 
 struct hsa_code_kernel {
-    char name[HSA_CODE_NAME_MAX];                      /* of the symbol: "vector_add.kd" */
+    const char *name; /* of the symbol, inside the file: "vector_add.kd" */
     uint32_t arguments_size, group_size, private_size; /* bytes */
     bool has_arguments; /* the list below is what the file says; else it says nothing */
     uint32_t argument_count;
@@ -50,16 +49,25 @@ bool hsa_code_open(struct hsa_code *out, const void *data, size_t size);
 struct hsa_code_symbol {
     const char *name; /* inside the file */
     uint64_t address, size;
+    bool is_constant; /* kernels may not write there */
     const struct hsa_code_kernel *kernel;
 };
 bool hsa_code_each(const struct hsa_code *code,
                    bool (*visit)(void *user, const struct hsa_code_symbol *symbol), void *user);
 
-/* The kernel of that symbol's name. False: none. */
-bool hsa_code_kernel_find(const struct hsa_code *code, const char *name,
-                          struct hsa_code_kernel *out);
+/* All kernels, by name. Read once: libraries have thousands. */
+struct hsa_code_kernels {
+    struct hsa_code_kernel *all; /* sorted by name */
+    size_t count, capacity;
+};
+/* False: no memory; then there are none. */
+bool hsa_code_kernels_init(struct hsa_code_kernels *out, const struct hsa_code *code);
+void hsa_code_kernels_finish(struct hsa_code_kernels *kernels);
+/* The kernel of that symbol's name, of `size` bytes. NULL: none. */
+struct hsa_code_kernel *hsa_code_kernels_find(const struct hsa_code_kernels *kernels,
+                                              const char *name, size_t size);
 
-/* AMD's metadata: add to `kernel` what they say of its arguments. */
-void hsa_code_metadata(const uint8_t *data, size_t size, struct hsa_code_kernel *kernel);
+/* AMD's metadata: add to kernels what they say of their arguments. */
+void hsa_code_metadata(const uint8_t *data, size_t size, const struct hsa_code_kernels *kernels);
 
 #endif

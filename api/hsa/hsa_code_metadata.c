@@ -170,12 +170,10 @@ static void read_arguments(struct pack *p, struct item array, struct hsa_code_ke
     out->has_arguments = !p->is_bad && array.number <= HSA_CODE_ARGUMENT_MAX;
 }
 
-/* One kernel: it may be another one than `out`. */
-static void read_kernel(struct pack *p, struct hsa_code_kernel *out)
+static void read_kernel(struct pack *p, const struct hsa_code_kernels *kernels)
 {
     struct item map = next(p);
-    struct hsa_code_kernel found = {0};
-    bool is_it = false;
+    struct hsa_code_kernel found = {0}, *out = NULL;
 
     for (uint64_t i = 0; map.type == ITEM_MAP && i < map.number && !p->is_bad; i++) {
         struct item key = next(p), value = next(p);
@@ -184,12 +182,13 @@ static void read_kernel(struct pack *p, struct hsa_code_kernel *out)
             continue;
         }
         if (is_text(key, ".symbol"))
-            is_it = is_text(value, out->name);
+            out = value.type == ITEM_TEXT ? hsa_code_kernels_find(kernels, value.text, value.number)
+                                          : NULL; /* the file has no such symbol */
         else if (is_text(key, ".kernarg_segment_size") && value.type == ITEM_NUMBER)
             found.arguments_size = (uint32_t)value.number;
         skip(p, value, 0);
     }
-    if (!is_it || p->is_bad)
+    if (!out || p->is_bad)
         return;
     if (found.arguments_size) /* the descriptor has it from version 4 on only */
         out->arguments_size = found.arguments_size;
@@ -198,7 +197,7 @@ static void read_kernel(struct pack *p, struct hsa_code_kernel *out)
     memcpy(out->arguments, found.arguments, sizeof(out->arguments));
 }
 
-void hsa_code_metadata(const uint8_t *data, size_t size, struct hsa_code_kernel *kernel)
+void hsa_code_metadata(const uint8_t *data, size_t size, const struct hsa_code_kernels *kernels)
 {
     struct pack p = {data, data + size, false};
     struct item map = next(&p);
@@ -210,6 +209,6 @@ void hsa_code_metadata(const uint8_t *data, size_t size, struct hsa_code_kernel 
             continue;
         }
         for (uint64_t k = 0; k < value.number && !p.is_bad; k++)
-            read_kernel(&p, kernel);
+            read_kernel(&p, kernels);
     }
 }

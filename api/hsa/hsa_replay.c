@@ -178,12 +178,34 @@ static int write_host(struct hsa_replay *replay, const struct sbt_record *record
     return got < 0 ? got : 0;
 }
 
+static int core(struct hsa_replay *replay, const struct sbt_record *record,
+                const struct sbt_schema *schema)
+{
+    switch (SBT_TYPE_CALL(record->type)) {
+    case SBT_CORE_HOST_WRITE:
+        return write_host(replay, record, schema);
+    case SBT_CORE_MEMORY:
+        return hsa_checkpoint_memory(replay, record);
+    case SBT_CORE_STATE:
+        return hsa_checkpoint_state(replay, record);
+    default:
+        return 0;
+    }
+}
+
 static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
-    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
-        return write_host(&state->replay, record, schema);
+    if (SBT_TYPE_API(record->type) == SBT_API_CORE)
+        return core(&state->replay, record, schema);
     return carry_out(&state->replay, record);
+}
+
+/* Commands leave nothing but memory and signals, of which the checkpoint tells. */
+static int backend_early(struct tsm_backend_state *state, const struct sbt_record *record,
+                         const struct sbt_schema *schema)
+{
+    return schema->kind == SBT_KIND_COMMAND ? 0 : backend_host(state, record, schema);
 }
 
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -226,7 +248,7 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
 static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
                             uint64_t address, const uint8_t **data, uint64_t *size)
 {
-    const struct hsa_stream *found = hsa_stream_of(&state->replay, stream);
+    struct hsa_stream *found = hsa_stream_of(&state->replay, stream);
 
     return found ? hsa_stream_received(found, position, data, size) : TSM_E_NOT_FOUND;
 }
@@ -239,9 +261,8 @@ static int backend_regions(struct tsm_backend_state *state, const struct tsm_reg
     return 0;
 }
 
-static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size)
 {
-    struct hsa_replay *replay = &state->replay;
     const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
     const void *from = (const void *)(uintptr_t)hsa_memory_translate(&replay->memory, address);
     hsa_status_t status;
@@ -256,17 +277,31 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "reading memory", status);
 }
 
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    return hsa_memory_read(&state->replay, address, out, size);
+}
+
+static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
+{
+    return hsa_checkpoint_save(&state->replay, saver);
+}
+
 static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
 {
     struct hsa_replay *replay = &state->replay;
-    char name[65] = "no agent";
+    char name[65] = "no agent", product[65] = "";
 
     for (uint32_t i = 0; i < replay->here.agent_count; i++) {
         const struct hsa_part *agent = &replay->here.agents[i];
-        if (i == 0 || agent->type == HSA_DEVICE_TYPE_GPU)
-            replay->calls.hsa_agent_get_info((hsa_agent_t){agent->raw}, HSA_AGENT_INFO_NAME, name);
+        if (i && agent->type != HSA_DEVICE_TYPE_GPU)
+            continue;
+        replay->calls.hsa_agent_get_info((hsa_agent_t){agent->raw}, HSA_AGENT_INFO_NAME, name);
+        replay->calls.hsa_agent_get_info(
+            (hsa_agent_t){agent->raw}, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME, product);
     }
-    tsm_format(out, size, "%s, HSA%s", name,
+    tsm_format(out, size, "%s%s%s, HSA%s", name, strcmp(name, product) && *product ? " " : "",
+               strcmp(name, product) ? product : "",
                replay->is_emu && !replay->options->device ? " (there is no GPU here)" : "");
 }
 
@@ -283,6 +318,7 @@ const struct tsm_backend hsa_backend = {
     .prepare = backend_prepare,
     .translated = backend_translated,
     .host = backend_host,
+    .early = backend_early,
     .submit = backend_submit,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
@@ -290,6 +326,7 @@ const struct tsm_backend hsa_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .save = backend_save,
     .is_software = backend_is_software,
     .describe = backend_describe,
 };

@@ -70,6 +70,7 @@ enum hsa_how {
     HSA_HOW_POOL,     /* where the runtime put it */
     HSA_HOW_HOST,     /* the process's own pages, locked; at its address if they could be had */
     HSA_HOW_VARIABLE, /* of an executable */
+    HSA_HOW_CONSTANT, /* ... that nobody may write */
 };
 
 struct hsa_placed {
@@ -103,12 +104,16 @@ int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uin
                      uint64_t size, uint64_t seq);
 int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
 int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
-                        uint64_t seq);
+                        bool is_const, uint64_t seq);
 int hsa_memory_release(struct hsa_replay *replay, uint64_t address);
 /* NULL: nothing of the recording is there. */
 const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address);
 /* Where a recorded address is now; itself when nothing was there. */
 uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address);
+/* May the region not be written? */
+bool hsa_memory_is_constant(const struct hsa_memory *m, const struct tsm_region *region);
+/* `size` bytes of the region that `address`, as recorded, lies in. */
+int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size);
 void hsa_memory_finish(struct hsa_replay *replay);
 
 /* ---- signals (hsa_replay_signal.c) -------------------------------------------------------------
@@ -127,6 +132,9 @@ struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64
 hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
 /* A command was sent that will count it down. */
 void hsa_signal_sent(struct hsa_signal_state *signal);
+/* It has this value, and nothing is under way that changes it. */
+void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal,
+                    int64_t value);
 /* Wait until what was sent is complete, as far as that is known. */
 void hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal);
 void hsa_signals_finish(struct hsa_replay *replay);
@@ -149,9 +157,12 @@ struct hsa_stream {
     struct hsa_received {
         uint64_t position, size;
         const uint8_t *data;
+        /* `height` rows in each of `depth` planes; 0: the bytes lie one behind the other */
+        uint64_t width, height, depth, pitch, plane;
     } received[HSA_FLIGHT_MAX];
     uint64_t received_count;
     uint8_t *own; /* the newest one's, when it is memory of ours */
+    uint8_t *packed; /* rows of the one that was asked for last */
 };
 
 struct hsa_stream *hsa_stream_of(struct hsa_replay *replay, uint32_t number);
@@ -164,8 +175,10 @@ int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream);
  * the stream's until the next of that kind. */
 void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uint8_t *data,
                          uint64_t size, uint8_t *own);
+/* ... and writes a box, into memory that is not the stream's. */
+void hsa_stream_receives_box(struct hsa_stream *stream, const struct hsa_received *box);
 /* TSM_E_NOT_FOUND: that command gives no bytes back. */
-int hsa_stream_received(const struct hsa_stream *stream, uint64_t position, const uint8_t **data,
+int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint8_t **data,
                         uint64_t *size);
 void hsa_streams_finish(struct hsa_replay *replay);
 
@@ -175,11 +188,21 @@ void hsa_streams_finish(struct hsa_replay *replay);
 struct hsa_kernel_state {
     uint64_t object;
     bool has_info;
+    bool was_told; /* of a hidden argument that cannot be made */
     struct hsa_code_kernel info;
 };
 
 struct hsa_kernel_state *hsa_kernel_find(const struct hsa_replay *replay, uint64_t id);
 void hsa_code_finish(struct hsa_replay *replay);
+
+/* ---- checkpoints (hsa_replay_checkpoint.c) -----------------------------------------------------
+ */
+
+/* Make what a checkpoint's MEMORY or STATE record says. */
+int hsa_checkpoint_memory(struct hsa_replay *replay, const struct sbt_record *record);
+int hsa_checkpoint_state(struct hsa_replay *replay, const struct sbt_record *record);
+/* As struct tsm_backend says. */
+int hsa_checkpoint_save(struct hsa_replay *replay, const struct tsm_saver *saver);
 
 /* ---- all ---------------------------------------------------------------------------------------
  */

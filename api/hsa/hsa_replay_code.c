@@ -12,6 +12,7 @@ struct reader_state {
     hsa_code_object_reader_t raw;
     uint8_t *data;
     uint64_t size;
+    struct hsa_code_kernels kernels; /* what its bytes say of them, if they are understood */
 };
 
 #define LOADED_MAX 16u
@@ -47,10 +48,20 @@ static const char *text(struct hsa_replay *replay, const struct sbt_record *reco
 /* ---- readers -----------------------------------------------------------------------------------
  */
 
-static int make_reader(struct hsa_replay *replay, const struct sbt_record *record, uint64_t id,
-                       uint32_t code_slot)
+static void free_reader(struct reader_state *reader)
+{
+    if (!reader)
+        return;
+    hsa_code_kernels_finish(&reader->kernels);
+    free(reader->data);
+    free(reader);
+}
+
+static int make_reader(struct hsa_replay *replay, const struct sbt_record *record,
+                       enum hsa_object object, uint64_t id, uint32_t code_slot)
 {
     struct reader_state *reader = calloc(1, sizeof(*reader));
+    struct hsa_code code;
     hsa_status_t status = HSA_STATUS_SUCCESS;
     int error = reader ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for code");
 
@@ -62,12 +73,13 @@ static int make_reader(struct hsa_replay *replay, const struct sbt_record *recor
         if (status != HSA_STATUS_SUCCESS)
             error = hsa_fail(replay, "hsa_code_object_reader_create_from_memory", status);
     }
+    if (!error && hsa_code_open(&code, reader->data, reader->size) &&
+        !hsa_code_kernels_init(&reader->kernels, &code))
+        error = tsm_fail(TSM_E_MEMORY, "no memory for what code says");
     if (!error)
-        error = hsa_object_add(replay, HSA_OBJECT_READER, id, (uint64_t)(uintptr_t)reader);
-    if (error && reader) {
-        free(reader->data);
-        free(reader);
-    }
+        error = hsa_object_add(replay, object, id, (uint64_t)(uintptr_t)reader);
+    if (error)
+        free_reader(reader);
     return error;
 }
 
@@ -75,7 +87,7 @@ int replay_hsa_code_object_reader_create_from_memory(struct hsa_replay *replay,
                                                      const struct sbt_record *record)
 {
     return make_reader(
-        replay, record,
+        replay, record, HSA_OBJECT_READER,
         hsa_slot(record, SLOT_hsa_code_object_reader_create_from_memory_code_object_reader),
         SLOT_hsa_code_object_reader_create_from_memory_code_object);
 }
@@ -84,13 +96,26 @@ int replay_hsa_code_object_reader_create_from_file(struct hsa_replay *replay,
                                                    const struct sbt_record *record)
 {
     return make_reader(
-        replay, record,
+        replay, record, HSA_OBJECT_READER,
         hsa_slot(record, SLOT_hsa_code_object_reader_create_from_file_code_object_reader),
         SLOT_hsa_code_object_reader_create_from_file_code);
 }
 
 int replay_hsa_code_object_reader_destroy(struct hsa_replay *replay,
                                           const struct sbt_record *record)
+{
+    return 0; /* at the end */
+}
+
+/* HSA 1.0's code objects are readers here: runtimes have that way, too. */
+int replay_hsa_code_object_deserialize(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return make_reader(replay, record, HSA_OBJECT_CODE,
+                       hsa_slot(record, SLOT_hsa_code_object_deserialize_code_object),
+                       SLOT_hsa_code_object_deserialize_serialized_code_object);
+}
+
+int replay_hsa_code_object_destroy(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return 0; /* at the end */
 }
@@ -144,24 +169,42 @@ static int loaded(const struct hsa_replay *replay, struct executable_state *exec
     return 0;
 }
 
-int replay_hsa_executable_load_agent_code_object(struct hsa_replay *replay,
-                                                 const struct sbt_record *record)
+static int load(struct hsa_replay *replay, struct executable_state *executable,
+                const struct reader_state *reader, uint64_t agent, const char *options)
 {
-    struct executable_state *executable = executable_find(
-        replay, hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_executable));
-    const struct reader_state *reader = reader_find(
-        replay, hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_code_object_reader));
-
     if (!executable || !reader)
         return tsm_fail(TSM_E_FORMAT, "loads code that was never made");
     return loaded(
         replay, executable, reader,
         replay->calls.hsa_executable_load_agent_code_object(
-            executable->raw,
-            hsa_machine_agent(replay,
-                              hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_agent)),
-            reader->raw, text(replay, record, SLOT_hsa_executable_load_agent_code_object_options),
-            NULL));
+            executable->raw, hsa_machine_agent(replay, agent), reader->raw, options, NULL));
+}
+
+int replay_hsa_executable_load_agent_code_object(struct hsa_replay *replay,
+                                                 const struct sbt_record *record)
+{
+    return load(
+        replay,
+        executable_find(replay,
+                        hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_executable)),
+        reader_find(
+            replay,
+            hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_code_object_reader)),
+        hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_agent),
+        text(replay, record, SLOT_hsa_executable_load_agent_code_object_options));
+}
+
+int replay_hsa_executable_load_code_object(struct hsa_replay *replay,
+                                           const struct sbt_record *record)
+{
+    return load(
+        replay,
+        executable_find(replay, hsa_slot(record, SLOT_hsa_executable_load_code_object_executable)),
+        (void *)(uintptr_t)hsa_object_find(
+            replay, HSA_OBJECT_CODE,
+            hsa_slot(record, SLOT_hsa_executable_load_code_object_code_object)),
+        hsa_slot(record, SLOT_hsa_executable_load_code_object_agent),
+        text(replay, record, SLOT_hsa_executable_load_code_object_options));
 }
 
 int replay_hsa_executable_load_program_code_object(struct hsa_replay *replay,
@@ -271,11 +314,13 @@ static int find_symbol(struct hsa_replay *replay, uint64_t executable_id, uint64
 static void find_info(const struct executable_state *executable, const char *name,
                       struct hsa_kernel_state *kernel)
 {
-    struct hsa_code code;
-
-    for (uint32_t i = 0; i < LOADED_MAX && i < executable->loaded_count && !kernel->has_info; i++)
-        if (hsa_code_open(&code, executable->loaded[i]->data, executable->loaded[i]->size))
-            kernel->has_info = hsa_code_kernel_find(&code, name, &kernel->info);
+    for (uint32_t i = 0; i < LOADED_MAX && i < executable->loaded_count && !kernel->has_info; i++) {
+        const struct hsa_code_kernel *found =
+            hsa_code_kernels_find(&executable->loaded[i]->kernels, name, strlen(name));
+        kernel->has_info = found != NULL;
+        if (found)
+            kernel->info = *found;
+    }
 }
 
 int replay_hsa_kernel(struct hsa_replay *replay, const struct sbt_record *record)
@@ -306,6 +351,7 @@ int replay_hsa_variable(struct hsa_replay *replay, const struct sbt_record *reco
 {
     hsa_executable_symbol_t symbol;
     uint64_t address = 0;
+    bool is_const = false;
     int error = find_symbol(replay, hsa_slot(record, SLOT_hsa_variable_executable),
                             hsa_slot(record, SLOT_hsa_variable_agent),
                             text(replay, record, SLOT_hsa_variable_name), &symbol);
@@ -314,8 +360,10 @@ int replay_hsa_variable(struct hsa_replay *replay, const struct sbt_record *reco
         return error;
     replay->calls.hsa_executable_symbol_get_info(
         symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &address);
+    replay->calls.hsa_executable_symbol_get_info(
+        symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST, &is_const);
     return hsa_memory_variable(replay, hsa_slot(record, SLOT_hsa_variable_address), address,
-                               hsa_slot(record, SLOT_hsa_variable_size), record->seq);
+                               hsa_slot(record, SLOT_hsa_variable_size), is_const, record->seq);
 }
 
 void hsa_code_finish(struct hsa_replay *replay)
@@ -328,10 +376,9 @@ void hsa_code_finish(struct hsa_replay *replay)
         if (slot->key >> 32 == HSA_OBJECT_EXECUTABLE) {
             replay->calls.hsa_executable_destroy(((struct executable_state *)state)->raw);
             free(state);
-        } else if (slot->key >> 32 == HSA_OBJECT_READER) {
+        } else if (slot->key >> 32 == HSA_OBJECT_READER || slot->key >> 32 == HSA_OBJECT_CODE) {
             replay->calls.hsa_code_object_reader_destroy(((struct reader_state *)state)->raw);
-            free(((struct reader_state *)state)->data);
-            free(state);
+            free_reader(state);
         } else if (slot->key >> 32 == HSA_OBJECT_KERNEL) {
             free(state);
         }

@@ -81,14 +81,14 @@ int replay_hsa_amd_memory_fill(struct hsa_replay *replay, const struct sbt_recor
  */
 
 static hsa_signal_t *read_deps(const struct hsa_replay *replay, const struct sbt_record *record,
-                               uint32_t *count)
+                               uint32_t slot, uint32_t *count)
 {
     const uint8_t *bytes;
     hsa_signal_t *deps;
     size_t size;
 
     *count = 0;
-    if (!sbt_record_bytes(record, SLOT_hsa_amd_memory_async_copy_dep_signals, &bytes, &size))
+    if (!sbt_record_bytes(record, slot, &bytes, &size))
         return NULL;
     deps = malloc(size + sizeof(*deps));
     for (size_t i = 0; deps && i < size / sizeof(uint64_t); i++) {
@@ -121,7 +121,7 @@ int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt
     error = destination(replay, record, dst, size, &to);
     if (error)
         return error;
-    deps = read_deps(replay, record, &dep_count);
+    deps = read_deps(replay, record, SLOT_hsa_amd_memory_async_copy_dep_signals, &dep_count);
     if (!deps)
         return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
     hsa_signal_sent(completion);
@@ -131,6 +131,111 @@ int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt
         pointer(hsa_memory_translate(&replay->memory, src)),
         hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_src_agent)), size,
         dep_count, dep_count ? deps : NULL, completion->raw);
+    free(deps);
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_async_copy", status);
+}
+
+/* ---- boxes -------------------------------------------------------------------------------------
+ */
+
+/* A side of the copy: `first` is the slot of its address, its pitches follow. False: it does not
+ * lie in one piece of memory of the recording. */
+static bool side(const struct hsa_replay *replay, const struct sbt_record *record, uint32_t first,
+                 const hsa_dim3_t *range, hsa_pitched_ptr_t *out, const struct tsm_region **region)
+{
+    uint64_t address = hsa_slot(record, first);
+    uint64_t last;
+
+    out->pitch = hsa_slot(record, first + 1);
+    out->slice = hsa_slot(record, first + 2);
+    *region = hsa_memory_find(&replay->memory, address);
+    if (!*region || !range->x || !range->y || !range->z || out->pitch > (*region)->size ||
+        out->slice > (*region)->size)
+        return false;
+    last = (range->z - 1) * out->slice + (range->y - 1) * out->pitch + range->x;
+    out->base = pointer(hsa_memory_translate(&replay->memory, address));
+    return last <= (*region)->size - (address - (*region)->address);
+}
+
+static void receive_box(struct hsa_stream *stream, uint64_t position, const hsa_pitched_ptr_t *to,
+                        const hsa_dim3_t *range)
+{
+    const struct hsa_received box = {.position = position,
+                                     .size = (uint64_t)range->x * range->y * range->z,
+                                     .data = to->base,
+                                     .width = range->x,
+                                     .height = range->y,
+                                     .depth = range->z,
+                                     .pitch = to->pitch,
+                                     .plane = to->slice};
+
+    hsa_stream_receives_box(stream, &box);
+}
+
+int replay_hsa_amd_memory_async_copy_rect(struct hsa_replay *replay,
+                                          const struct sbt_record *record)
+{
+    const hsa_dim3_t none = {0, 0, 0},
+                     range = {
+                         (uint32_t)hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_width),
+                         (uint32_t)hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_height),
+                         (uint32_t)hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_depth)};
+    struct hsa_signal_state *completion = hsa_signal_find(
+        replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_completion_signal));
+    struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
+    const struct tsm_region *to_region, *from_region;
+    hsa_pitched_ptr_t to, from;
+    hsa_signal_t *deps;
+    hsa_status_t status;
+    uint32_t dep_count;
+
+    if (!stream || !completion ||
+        !side(replay, record, SLOT_hsa_amd_memory_async_copy_rect_dst, &range, &to, &to_region) ||
+        !side(replay, record, SLOT_hsa_amd_memory_async_copy_rect_src, &range, &from, &from_region))
+        return tsm_fail(TSM_E_FORMAT, "a copy of memory that was never made, or without a signal");
+    if (to_region->is_host)
+        receive_box(stream, record->position, &to, &range);
+    deps = read_deps(replay, record, SLOT_hsa_amd_memory_async_copy_rect_dep_signals, &dep_count);
+    if (!deps)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
+    hsa_signal_sent(completion);
+    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+    status = replay->calls.hsa_amd_memory_async_copy_rect(
+        &to, &none, &from, &none, &range,
+        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_copy_agent)),
+        (hsa_amd_copy_direction_t)hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_dir),
+        dep_count, dep_count ? deps : NULL, completion->raw);
+    free(deps);
+    return status == HSA_STATUS_SUCCESS
+               ? 0
+               : hsa_fail(replay, "hsa_amd_memory_async_copy_rect", status);
+}
+
+/* Memory that was shared is locked here, and nothing is to be moved: a copy of nobody's bytes waits
+ * for the same signals, and counts down the same. Without a signal nobody knows of it. */
+int replay_hsa_amd_svm_prefetch_async(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    struct hsa_signal_state *completion = hsa_signal_find(
+        replay, hsa_slot(record, SLOT_hsa_amd_svm_prefetch_async_completion_signal));
+    hsa_agent_t agent =
+        hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_svm_prefetch_async_agent));
+    struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
+    uint8_t *bytes = stream && completion ? hsa_stream_arguments(replay, stream, 128) : NULL;
+    hsa_signal_t *deps;
+    hsa_status_t status;
+    uint32_t dep_count;
+
+    if (!completion)
+        return 0;
+    deps = bytes
+               ? read_deps(replay, record, SLOT_hsa_amd_svm_prefetch_async_dep_signals, &dep_count)
+               : NULL;
+    if (!deps)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a prefetch");
+    hsa_signal_sent(completion);
+    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+    status = replay->calls.hsa_amd_memory_async_copy(bytes, agent, bytes + 64, agent, 4, dep_count,
+                                                     dep_count ? deps : NULL, completion->raw);
     free(deps);
     return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_async_copy", status);
 }

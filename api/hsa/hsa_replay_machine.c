@@ -99,6 +99,10 @@ int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
         use(r->agents, r->agent_count,
             hsa_slot(record, SLOT_hsa_executable_load_agent_code_object_agent));
         return 0;
+    case TYPE_hsa_executable_load_code_object:
+        use(r->agents, r->agent_count,
+            hsa_slot(record, SLOT_hsa_executable_load_code_object_agent));
+        return 0;
     case TYPE_hsa_amd_memory_pool_allocate:
         use(r->pools, r->pool_count,
             hsa_slot(record, SLOT_hsa_amd_memory_pool_allocate_memory_pool));

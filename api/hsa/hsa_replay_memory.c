@@ -151,6 +151,11 @@ uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address)
     return region ? region->actual + (address - region->address) : address;
 }
 
+bool hsa_memory_is_constant(const struct hsa_memory *m, const struct tsm_region *region)
+{
+    return m->placed[region - m->regions].how == HSA_HOW_CONSTANT;
+}
+
 static int grow(struct hsa_memory *m)
 {
     size_t more = m->region_capacity ? m->region_capacity * 2 : 64;
@@ -182,7 +187,8 @@ static int add_region(struct hsa_memory *m, const struct tsm_region *region,
     m->regions[at] = *region;
     m->placed[at] = *placed;
     m->region_count++;
-    m->moved_count += region->actual != region->address && placed->how != HSA_HOW_VARIABLE;
+    m->moved_count += region->actual != region->address && placed->how != HSA_HOW_VARIABLE &&
+                      placed->how != HSA_HOW_CONSTANT;
     return 0;
 }
 
@@ -304,10 +310,10 @@ int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, 
 }
 
 int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
-                        uint64_t seq)
+                        bool is_const, uint64_t seq)
 {
     struct tsm_region region = {address, actual, size, seq, false};
-    struct hsa_placed placed = {HSA_HOW_VARIABLE, 0, 0};
+    struct hsa_placed placed = {is_const ? HSA_HOW_CONSTANT : HSA_HOW_VARIABLE, 0, 0};
 
     return size ? add_region(&replay->memory, &region, &placed) : 0;
 }
@@ -331,6 +337,7 @@ static hsa_status_t release(struct hsa_replay *replay, const struct tsm_region *
     case HSA_HOW_HOST: /* the pages stay: others may share them */
         return calls->hsa_amd_memory_unlock(pointer(region->actual));
     case HSA_HOW_VARIABLE:
+    case HSA_HOW_CONSTANT:
         break;
     }
     return HSA_STATUS_SUCCESS;
@@ -431,6 +438,21 @@ int replay_hsa_amd_memory_lock_to_pool(struct hsa_replay *replay, const struct s
 {
     return hsa_memory_lock(replay, hsa_slot(record, SLOT_hsa_amd_memory_lock_to_pool_host_ptr),
                            hsa_slot(record, SLOT_hsa_amd_memory_lock_to_pool_size), record->seq);
+}
+
+/* Such memory is locked here: the same to whoever reads and writes it. */
+int replay_hsa_amd_svm_attributes_set(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    uint64_t address = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_ptr);
+    uint64_t size = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_size);
+    const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
+    int error = 0;
+
+    if (region && size <= region->size - (address - region->address))
+        return 0;
+    if (region)
+        error = hsa_memory_release(replay, address);
+    return error ? error : hsa_memory_lock(replay, address, size, record->seq);
 }
 
 int replay_hsa_amd_memory_unlock(struct hsa_replay *replay, const struct sbt_record *record)

@@ -5,7 +5,13 @@
  */
 #include "api/hsa/hsa_replay_calls.h"
 
+#include <hsa/amd_hsa_queue.h>
 #include <string.h>
+
+#include "api/hsa/hsa_replay_hidden.h"
+#include "base/log.h"
+
+#define PRINTF_SIZE 64u
 
 static void set_head(void *packet, uint64_t header, uint64_t setup)
 {
@@ -30,49 +36,67 @@ static void translate(const struct hsa_replay *replay, const struct hsa_kernel_s
     }
 }
 
-/* Addresses that the language's runtime put there belong to its own objects (a buffer for printf, a
- * heap, the queue): they mean nothing here. Sizes and offsets are kept. */
-static void clear_hidden(const struct hsa_kernel_state *kernel, uint8_t *arguments, size_t size)
+/* Arguments that the language's runtime has put there, for this dispatch. False: no memory. */
+static bool make_hidden(struct hsa_replay *replay, struct hsa_stream *stream,
+                        struct hsa_kernel_state *kernel, const hsa_kernel_dispatch_packet_t *packet,
+                        uint8_t *arguments, size_t size)
 {
-    static const char *const pointers[] = {
-        "hidden_printf_buffer",     "hidden_hostcall_buffer",    "hidden_default_queue",
-        "hidden_completion_action", "hidden_multigrid_sync_arg", "hidden_heap_v1",
-        "hidden_queue_ptr",
-    };
+    const amd_queue_t *queue = (const void *)stream->queue;
+    struct hsa_hidden here = {
+        .grid = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+        .group = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
+        .dimensions =
+            packet->setup & ((1u << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1),
+        .queue = (uintptr_t)queue,
+        .private_base = queue ? queue->private_segment_aperture_base_hi : 0,
+        .shared_base = queue ? queue->group_segment_aperture_base_hi : 0};
+    const char *missing;
 
-    for (uint32_t i = 0; i < kernel->info.argument_count; i++) {
-        const struct hsa_code_argument *argument = &kernel->info.arguments[i];
-        for (size_t k = 0; k < sizeof(pointers) / sizeof(pointers[0]); k++)
-            if (!strcmp(argument->value_kind, pointers[k]) && argument->offset <= size &&
-                argument->size <= size - argument->offset)
-                memset(arguments + argument->offset, 0, argument->size);
+    for (unsigned i = 0; i < 3; i++)
+        here.group[i] += !here.group[i];
+    if (packet->group_segment_size > kernel->info.group_size)
+        here.dynamic_size = packet->group_segment_size - kernel->info.group_size;
+    if (hsa_hidden_has(&kernel->info, "hidden_printf_buffer")) {
+        void *buffer = hsa_stream_arguments(replay, stream, PRINTF_SIZE);
+        if (!buffer)
+            return false;
+        memset(buffer, 0, PRINTF_SIZE);
+        here.printf_buffer = (uintptr_t)buffer;
     }
+    missing = hsa_hidden_make(&kernel->info, &here, arguments, size);
+    if (missing && !kernel->was_told)
+        tsm_log(TSM_LOG_WARN, "%s was given a %s, which a replay cannot make: 0 in its place",
+                kernel->info.name, missing);
+    kernel->was_told |= missing != NULL;
+    return true;
 }
 
 static int put_arguments(struct hsa_replay *replay, struct hsa_stream *stream,
-                         const struct hsa_kernel_state *kernel, const struct sbt_record *record,
-                         void **out)
+                         struct hsa_kernel_state *kernel, const struct sbt_record *record,
+                         hsa_kernel_dispatch_packet_t *packet)
 {
     const uint8_t *bytes;
+    uint8_t *out;
     size_t size;
 
-    *out = NULL;
     if (!sbt_record_bytes(record, SLOT_aql_kernel_dispatch_arguments, &bytes, &size))
         return tsm_fail(TSM_E_FORMAT, "a dispatch without its arguments");
     if (!size)
         return 0;
-    *out = hsa_stream_arguments(replay, stream, size);
-    if (!*out)
+    out = hsa_stream_arguments(replay, stream, size);
+    if (!out)
         return tsm_fail(TSM_E_MEMORY, "no memory for a kernel's arguments");
-    memcpy(*out, bytes, size);
-    translate(replay, kernel, *out, size);
-    clear_hidden(kernel, *out, size);
+    memcpy(out, bytes, size);
+    translate(replay, kernel, out, size);
+    if (!make_hidden(replay, stream, kernel, packet, out, size))
+        return tsm_fail(TSM_E_MEMORY, "no memory for a kernel's hidden arguments");
+    packet->kernarg_address = out;
     return 0;
 }
 
 int replay_aql_kernel_dispatch(struct hsa_replay *replay, const struct sbt_record *record)
 {
-    const struct hsa_kernel_state *kernel =
+    struct hsa_kernel_state *kernel =
         hsa_kernel_find(replay, hsa_slot(record, SLOT_aql_kernel_dispatch_kernel));
     struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
     struct hsa_signal_state *completion =
@@ -93,11 +117,11 @@ int replay_aql_kernel_dispatch(struct hsa_replay *replay, const struct sbt_recor
         return tsm_fail(TSM_E_FORMAT, "a dispatch of a kernel that was never made");
     packet.kernel_object = kernel->object;
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
-    error = put_arguments(replay, stream, kernel, record, &packet.kernarg_address);
-    if (error)
-        return error;
     set_head(&packet, hsa_slot(record, SLOT_aql_kernel_dispatch_header),
              hsa_slot(record, SLOT_aql_kernel_dispatch_setup));
+    error = put_arguments(replay, stream, kernel, record, &packet);
+    if (error)
+        return error;
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }

@@ -159,19 +159,41 @@ void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uin
         stream->own = own;
     }
     stream->received[stream->received_count++ % HSA_FLIGHT_MAX] =
-        (struct hsa_received){position, size, data};
+        (struct hsa_received){.position = position, .size = size, .data = data};
 }
 
-int hsa_stream_received(const struct hsa_stream *stream, uint64_t position, const uint8_t **data,
+void hsa_stream_receives_box(struct hsa_stream *stream, const struct hsa_received *box)
+{
+    stream->received[stream->received_count++ % HSA_FLIGHT_MAX] = *box;
+}
+
+/* Rows without the gaps between them. */
+static int pack(struct hsa_stream *stream, const struct hsa_received *box)
+{
+    uint8_t *grown = realloc(stream->packed, box->size + 1), *to = grown;
+
+    if (!grown)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes", (unsigned long long)box->size);
+    stream->packed = grown;
+    for (uint64_t z = 0; z < box->depth; z++)
+        for (uint64_t y = 0; y < box->height; y++, to += box->width)
+            memcpy(to, box->data + z * box->plane + y * box->pitch, box->width);
+    return 0;
+}
+
+int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint8_t **data,
                         uint64_t *size)
 {
     for (uint32_t i = 0; i < HSA_FLIGHT_MAX; i++) {
         const struct hsa_received *received = &stream->received[i];
+        int error = 0;
         if (received->position != position || !received->data)
             continue;
-        *data = received->data;
+        if (received->height)
+            error = pack(stream, received);
+        *data = received->height ? stream->packed : received->data;
         *size = received->size;
-        return 0;
+        return error;
     }
     return TSM_E_NOT_FOUND;
 }
@@ -206,6 +228,7 @@ static void end_queue(struct hsa_replay *replay, struct hsa_stream *stream)
         replay->calls.hsa_signal_destroy(stream->fence);
     drop_arguments(replay, stream, true);
     free(stream->own);
+    free(stream->packed);
     memset(stream, 0, sizeof(*stream));
 }
 

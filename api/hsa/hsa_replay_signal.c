@@ -103,16 +103,20 @@ static struct hsa_signal_state *changed(struct hsa_replay *replay, const struct 
     return hsa_signal_find(replay, hsa_slot(record, SLOT_hsa_signal_store_screlease_signal));
 }
 
+void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal, int64_t value)
+{
+    __atomic_store_n(&signal->expected, value, __ATOMIC_SEQ_CST);
+    signal->is_known = true;
+    replay->calls.hsa_signal_store_screlease(signal->raw, value);
+}
+
 int replay_hsa_signal_store_screlease(struct hsa_replay *replay, const struct sbt_record *record)
 {
     int64_t value;
     struct hsa_signal_state *signal = changed(replay, record, &value);
 
-    if (!signal)
-        return 0; /* of something that is not replayed */
-    __atomic_store_n(&signal->expected, value, __ATOMIC_SEQ_CST);
-    signal->is_known = true;
-    replay->calls.hsa_signal_store_screlease(signal->raw, value);
+    if (signal) /* else: of something that is not replayed */
+        hsa_signal_set(replay, signal, value);
     return 0;
 }
 

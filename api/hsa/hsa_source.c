@@ -61,6 +61,8 @@ const struct tsm_source hsa_source = {
     .owns_name = owns_name,
     .bind = bind_library,
     .forked = forked,
+    .quiet = hsa_checkpoint_quiet,
+    .save = hsa_checkpoint_save,
     .opening = hsa_opening,
     .tables = hsa_tables,
 };

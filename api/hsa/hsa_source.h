@@ -67,9 +67,12 @@ void hsa_memory_gone(uint64_t address);
 /* `size` bytes of a kernel's arguments: memory for arguments is not looked at before each command,
  * because the arguments themselves are recorded, unless something in it is pointed to. */
 void hsa_memory_reveal(const void *arguments, size_t size);
-/* Each allocation. False when `visit` gave false. */
+/* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false. */
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
 void hsa_memory_forked(void);
+/* A variable of an executable is there, as long as that is. Constant ones are in no memory_each(). */
+void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
+                         bool is_constant);
 
 /* ---- signals and completion --------------------------------------------------------------------
  */
@@ -81,6 +84,12 @@ void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_ord
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
 /* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
 void hsa_checksum_sync(void);
+
+/* ---- checkpoints (hsa_source_checkpoint.c): what struct tsm_source says --------------------------
+ */
+
+bool hsa_checkpoint_quiet(uint64_t until_ns);
+bool hsa_checkpoint_save(void);
 
 /* ---- queues ------------------------------------------------------------------------------------
  */
@@ -97,7 +106,14 @@ void hsa_soft_gone(const hsa_queue_t *queue);
 /* Everything rung for is known to be complete. */
 bool hsa_queues_idle(void);
 void hsa_queues_forked(void);
+/* For checkpoints: the same, but asked of the runtime; false when it takes until `until_ns`. */
+bool hsa_queues_quiet(uint64_t until_ns);
 bool hsa_copies_idle(void);
+bool hsa_copies_quiet(uint64_t until_ns);
+/* The program gives the signal a new value: no copy is counting it down. */
+void hsa_copy_over(hsa_signal_t signal);
+/* Some microseconds have passed; false: it is `until_ns`. */
+bool hsa_napped(uint64_t until_ns);
 void hsa_copies_forked(void);
 
 /* Record a packet of `stream`. */

@@ -76,12 +76,17 @@ static void record_variable(hsa_executable_t executable, hsa_agent_t agent,
 {
     uint64_t address = 0;
     uint32_t size = 0;
+    bool is_const = false;
     struct tsm_call call;
 
     hsa_runtime.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS,
                                                &address);
     hsa_runtime.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE,
                                                &size);
+    hsa_runtime.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST,
+                                               &is_const);
+    if (address && size)
+        hsa_memory_variable(address, size, executable, is_const);
     if (!tsm_call_begin(&call, TYPE_hsa_variable))
         return;
     tsm_call_returned(&call, 0, false);

@@ -49,7 +49,7 @@ static struct tsm_stream *copy_stream(void)
     tsm_lock_take(&streams.lock);
     at = choose();
     stream = streams.all[at];
-    streams.expected[at]++;
+    streams.expected[at] += !tsm_session_waiting(); /* then nothing takes a place there */
     tsm_lock_give(&streams.lock);
     return stream;
 }
@@ -65,6 +65,43 @@ bool hsa_copies_idle(void)
     return idle;
 }
 
+/* ---- for checkpoints: those that may be under way
+ * --------------------------------------------------
+ */
+
+#define HAS_COPY ((void *)1) /* of a signal's handle: a copy was sent that counts it down */
+
+static void note_copy(hsa_signal_t signal, void *copy)
+{
+    struct tsm_handle *handle =
+        tsm_checkpoint_possible() ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
+
+    if (handle)
+        __atomic_store_n(&handle->user, copy, __ATOMIC_RELEASE);
+}
+
+void hsa_copy_over(hsa_signal_t signal)
+{
+    note_copy(signal, NULL);
+}
+
+static bool has_landed(void *user, const struct tsm_handle *handle)
+{
+    const uint64_t *until_ns = user;
+
+    if (__atomic_load_n(&handle->user, __ATOMIC_ACQUIRE) != HAS_COPY)
+        return true;
+    while (hsa_runtime.hsa_signal_load_scacquire((hsa_signal_t){handle->raw}) > 0)
+        if (!hsa_napped(*until_ns))
+            return false;
+    return true;
+}
+
+bool hsa_copies_quiet(uint64_t until_ns)
+{
+    return tsm_handle_each(SBT_API_HSA, HSA_OBJECT_SIGNAL, has_landed, &until_ns);
+}
+
 void hsa_copies_forked(void)
 {
     memset(&streams, 0, sizeof(streams));
@@ -72,13 +109,18 @@ void hsa_copies_forked(void)
 
 /* ---- */
 
+static void gives_back_box(struct tsm_call *call, const struct tsm_box *box, bool complete)
+{
+    if (hsa_memory_kind_of(HSA_SLOT(box->data)) != HSA_MEMORY_DEVICE)
+        tsm_readback(call, box, complete);
+}
+
 static void gives_back(struct tsm_call *call, const void *dst, uint64_t size, bool complete)
 {
     const struct tsm_box box = {
         .data = dst, .width = size, .height = 1, .depth = 1, .pitch = size, .plane = size};
 
-    if (hsa_memory_kind_of(HSA_SLOT(dst)) != HSA_MEMORY_DEVICE)
-        tsm_readback(call, &box, complete);
+    gives_back_box(call, &box, complete);
 }
 
 hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
@@ -105,6 +147,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
         gives_back(&call, dst, size, true);
     tsm_call_commit(&call);
     tsm_stream_complete(stream, call.position);
+    tsm_checkpoint_point(true);
     return status;
 }
 
@@ -126,6 +169,7 @@ hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
     tsm_call_slot(&call, count);
     tsm_call_commit(&call);
     tsm_stream_complete(stream, call.position);
+    tsm_checkpoint_point(true);
     return status;
 }
 
@@ -144,45 +188,55 @@ struct copy {
 };
 
 /* What the copy will wait for: before it takes its place. */
-static void note_deps(struct tsm_stream *stream, const struct copy *copy)
+static void note_deps(struct tsm_stream *stream, uint32_t count, const hsa_signal_t *deps)
 {
-    for (uint32_t i = 0; copy->deps && i < copy->dep_count; i++)
-        tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, copy->deps[i].handle));
+    for (uint32_t i = 0; deps && i < count; i++)
+        tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, deps[i].handle));
 }
 
-static void append_deps(struct tsm_call *call, const struct copy *copy)
+static void append_deps(struct tsm_call *call, uint32_t given, const hsa_signal_t *deps)
 {
-    uint32_t count = copy->deps ? copy->dep_count : 0;
+    uint32_t count = deps ? given : 0;
     uint64_t *ids = count <= DEP_MAX ? tsm_call_scratch(call, (count + 1) * sizeof(*ids)) : NULL;
 
     for (uint32_t i = 0; ids && i < count; i++)
-        ids[i] = hsa_signal_id(copy->deps[i]);
+        ids[i] = hsa_signal_id(deps[i]);
     tsm_call_bytes(call, ids, ids ? count * sizeof(*ids) : 0);
     if (!ids)
         tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
 }
 
 /* Recorded before it is sent: see "Order" in hsa_source.h. False: not recorded. */
-WRAPPED bool record(uint32_t type, const struct copy *copy)
+WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const *src,
+                        uint32_t dep_count, const hsa_signal_t *deps, hsa_signal_t completion)
 {
     struct tsm_stream *stream;
-    struct tsm_call call;
 
-    if (!tsm_call_begin(&call, type))
+    note_copy(completion, HAS_COPY);
+    if (!tsm_call_begin(call, type))
         return false;
-    hsa_memory_reveal(&copy->src, sizeof(copy->src));
+    hsa_memory_reveal(src, sizeof(*src));
     tsm_hostmem_publish();
     stream = copy_stream();
-    note_deps(stream, copy);
-    tsm_call_on_stream(&call, stream, TSM_ENQUEUES);
-    tsm_call_returned(&call, HSA_STATUS_SUCCESS, false);
+    note_deps(stream, dep_count, deps);
+    tsm_call_on_stream(call, stream, TSM_ENQUEUES);
+    tsm_call_returned(call, HSA_STATUS_SUCCESS, false);
+    return true;
+}
+
+WRAPPED bool record(uint32_t type, const struct copy *copy)
+{
+    struct tsm_call call;
+
+    if (!begin_copy(&call, type, &copy->src, copy->dep_count, copy->deps, copy->completion))
+        return false;
     tsm_call_slot(&call, HSA_SLOT(copy->dst));
     tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, copy->dst_agent.handle));
     tsm_call_slot(&call, HSA_SLOT(copy->src));
     tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, copy->src_agent.handle));
     tsm_call_slot(&call, copy->size);
     tsm_call_slot(&call, copy->dep_count);
-    append_deps(&call, copy);
+    append_deps(&call, copy->dep_count, copy->deps);
     tsm_call_slot(&call, hsa_signal_id(copy->completion));
     gives_back(&call, copy->dst, copy->size, false);
     hsa_completes(&call, copy->completion, true);
@@ -190,10 +244,13 @@ WRAPPED bool record(uint32_t type, const struct copy *copy)
     return true;
 }
 
-static hsa_status_t sent(hsa_status_t status, bool recorded)
+static hsa_status_t sent(hsa_status_t status, bool recorded, hsa_signal_t completion)
 {
+    if (status != HSA_STATUS_SUCCESS)
+        hsa_copy_over(completion);
     if (recorded && status != HSA_STATUS_SUCCESS)
         tsm_session_unmodelled("an asynchronous copy that the runtime refused", true);
+    tsm_checkpoint_point(false);
     return status;
 }
 
@@ -210,7 +267,7 @@ hsa_status_t hook_hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst_agent, co
     return sent(hsa_runtime.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, size,
                                                       num_dep_signals, dep_signals,
                                                       completion_signal),
-                recorded);
+                recorded, completion_signal);
 }
 
 hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst_agent,
@@ -227,5 +284,94 @@ hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst
     return sent(hsa_runtime.hsa_amd_memory_async_copy_on_engine(
                     dst, dst_agent, src, src_agent, size, num_dep_signals, dep_signals,
                     completion_signal, engine_id, force_copy_on_sdma),
-                recorded);
+                recorded, completion_signal);
+}
+
+/* ---- boxes -------------------------------------------------------------------------------------
+ */
+
+/* Where the box begins. */
+static struct tsm_box box_at(const hsa_pitched_ptr_t *memory, const hsa_dim3_t *offset,
+                             const hsa_dim3_t *range)
+{
+    return (struct tsm_box){.data = (const char *)memory->base + offset->x +
+                                    offset->y * memory->pitch + offset->z * memory->slice,
+                            .width = range->x,
+                            .height = range->y,
+                            .depth = range->z,
+                            .pitch = memory->pitch,
+                            .plane = memory->slice};
+}
+
+static void append_box(struct tsm_call *call, const struct tsm_box *box)
+{
+    tsm_call_slot(call, HSA_SLOT(box->data));
+    tsm_call_slot(call, box->pitch);
+    tsm_call_slot(call, box->plane);
+}
+
+hsa_status_t
+hook_hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t *dst, const hsa_dim3_t *dst_offset,
+                                    const hsa_pitched_ptr_t *src, const hsa_dim3_t *src_offset,
+                                    const hsa_dim3_t *range, hsa_agent_t copy_agent,
+                                    hsa_amd_copy_direction_t dir, uint32_t num_dep_signals,
+                                    const hsa_signal_t *dep_signals, hsa_signal_t completion_signal)
+{
+    bool recorded = dst && dst_offset && src && src_offset && range;
+    struct tsm_box to, from;
+    struct tsm_call call;
+
+    if (recorded) {
+        to = box_at(dst, dst_offset, range);
+        from = box_at(src, src_offset, range);
+        recorded = begin_copy(&call, TYPE_hsa_amd_memory_async_copy_rect, &from.data,
+                              num_dep_signals, dep_signals, completion_signal);
+    }
+    if (recorded) {
+        tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, copy_agent.handle));
+        tsm_call_slot(&call, dir);
+        tsm_call_slot(&call, num_dep_signals);
+        append_deps(&call, num_dep_signals, dep_signals);
+        tsm_call_slot(&call, hsa_signal_id(completion_signal));
+        append_box(&call, &to);
+        append_box(&call, &from);
+        tsm_call_slot(&call, range->x);
+        tsm_call_slot(&call, range->y);
+        tsm_call_slot(&call, range->z);
+        gives_back_box(&call, &to, false);
+        hsa_completes(&call, completion_signal, true);
+        tsm_call_commit(&call);
+    }
+    return sent(hsa_runtime.hsa_amd_memory_async_copy_rect(dst, dst_offset, src, src_offset, range,
+                                                           copy_agent, dir, num_dep_signals,
+                                                           dep_signals, completion_signal),
+                recorded, completion_signal);
+}
+
+/* ---- shared virtual memory: moves no bytes that anybody could see, but its signals count -------
+ */
+
+hsa_status_t hook_hsa_amd_svm_prefetch_async(void *ptr, size_t size, hsa_agent_t agent,
+                                             uint32_t num_dep_signals,
+                                             const hsa_signal_t *dep_signals,
+                                             hsa_signal_t completion_signal)
+{
+    const void *nothing = NULL;
+    struct tsm_call call;
+    bool recorded = begin_copy(&call, TYPE_hsa_amd_svm_prefetch_async, &nothing, num_dep_signals,
+                               dep_signals, completion_signal);
+
+    if (recorded) {
+        tsm_call_slot(&call, HSA_SLOT(ptr));
+        tsm_call_slot(&call, size);
+        tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, agent.handle));
+        tsm_call_slot(&call, num_dep_signals);
+        append_deps(&call, num_dep_signals, dep_signals);
+        tsm_call_slot(&call, hsa_signal_id(completion_signal));
+        hsa_completes(&call, completion_signal, true);
+        tsm_call_commit(&call);
+    }
+    return sent(hsa_runtime.hsa_amd_svm_prefetch_async(ptr, size, agent, num_dep_signals,
+                                                       dep_signals, completion_signal),
+                recorded, completion_signal);
 }

@@ -156,6 +156,17 @@ static void record_region(hsa_agent_t agent, uint64_t raw)
     record_facts(&f);
 }
 
+/* A GPU's regions are also those of the host: what is known keeps what is known of it. */
+static void record_regions(hsa_agent_t agent)
+{
+    struct pools regions = {0};
+
+    hsa_runtime.hsa_agent_iterate_regions(agent, note_region, &regions);
+    for (uint32_t k = 0; k < regions.count; k++)
+        if (!hsa_find(HSA_OBJECT_REGION, regions.all[k]))
+            record_region(agent, regions.all[k]);
+}
+
 static bool is_described;
 
 void hsa_then_init(void)
@@ -168,14 +179,13 @@ void hsa_then_init(void)
         return; /* not the first hsa_init() */
     for (uint32_t i = 0; i < agents.count; i++)
         record_agent(agents.all[i], i);
+    record_regions(cpu);
     for (uint32_t i = 0; i < agents.count; i++) {
-        struct pools pools = {0}, regions = {0};
+        struct pools pools = {0};
         hsa_runtime.hsa_amd_agent_iterate_memory_pools(agents.all[i], note_pool, &pools);
         for (uint32_t k = 0; k < pools.count; k++)
             record_pool(agents.all[i], pools.all[k]);
-        hsa_runtime.hsa_agent_iterate_regions(agents.all[i], note_region, &regions);
-        for (uint32_t k = 0; k < regions.count; k++)
-            record_region(agents.all[i], regions.all[k]);
+        record_regions(agents.all[i]);
     }
 }
 

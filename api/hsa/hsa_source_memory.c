@@ -18,7 +18,10 @@ struct allocation {
     uint64_t start, size;
     enum hsa_memory_kind kind;
     bool is_tracked;
-    bool waits; /* mapped memory of the host: nobody can reach it yet */
+    bool waits;    /* mapped memory: nobody can reach it yet */
+    bool is_hosts; /* of what waits: the host will */
+    bool is_constant;
+    uint64_t owner; /* of a variable: its executable's handle */
 };
 
 static struct {
@@ -71,16 +74,23 @@ static bool insert(const struct allocation *allocation)
 
 /* ---- */
 
-static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+static void add_whole(const struct allocation *allocation)
 {
-    struct allocation allocation = {start, size, kind, kind == HSA_MEMORY_HOST, false};
     bool ok;
 
     tsm_lock_take(&table.lock);
-    ok = insert(&allocation);
+    ok = insert(allocation);
     tsm_lock_give(&table.lock);
     if (!ok)
         tsm_session_unmodelled("more than 65536 allocations of HSA memory", true);
+}
+
+static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+{
+    const struct allocation allocation = {
+        .start = start, .size = size, .kind = kind, .is_tracked = kind == HSA_MEMORY_HOST};
+
+    add_whole(&allocation);
     if (kind == HSA_MEMORY_HOST)
         tsm_hostmem_track(start, size);
 }
@@ -160,7 +170,8 @@ bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memor
         tsm_lock_give(&table.lock);
         if (!next.size)
             return true;
-        if (!visit(next.start, next.size, next.kind))
+        if (!next.waits && !next.is_constant &&
+            !visit(next.start, next.size, next.is_tracked ? HSA_MEMORY_HOST : next.kind))
             return false;
         from = next.start;
     }
@@ -213,6 +224,54 @@ void hsa_after_register(struct tsm_call *call, bool ok, void *ptr, size_t size)
         add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
 }
 
+/* ---- shared virtual memory ---------------------------------------------------------------------
+ */
+
+/* Nothing tells when such memory goes: what comes to the same address is watched, too. */
+void hsa_after_svm(struct tsm_call *call, bool ok, void *ptr, size_t size)
+{
+    struct allocation *found;
+    bool is_known;
+
+    tsm_lock_take(&table.lock);
+    found = find(HSA_SLOT(ptr));
+    is_known = found && found->size - (HSA_SLOT(ptr) - found->start) >= size;
+    tsm_lock_give(&table.lock);
+    if (!ok || is_known)
+        return;
+    if (found)
+        hsa_memory_gone(HSA_SLOT(ptr)); /* it has grown */
+    add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
+}
+
+/* ---- variables of executables ------------------------------------------------------------------
+ */
+
+void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
+                         bool is_constant)
+{
+    const struct allocation allocation = {.start = address,
+                                          .size = size,
+                                          .kind = HSA_MEMORY_DEVICE,
+                                          .is_constant = is_constant,
+                                          .owner = executable.handle};
+
+    add_whole(&allocation);
+}
+
+void hsa_after_unload(struct tsm_call *call, bool ok, hsa_executable_t executable)
+{
+    uint32_t kept = 0;
+
+    tsm_lock_take(&table.lock);
+    for (uint32_t i = 0; ok && i < table.count; i++)
+        if (!table.all[i].owner || table.all[i].owner != executable.handle)
+            table.all[kept++] = table.all[i];
+    if (ok)
+        table.count = kept;
+    tsm_lock_give(&table.lock);
+}
+
 /* ---- virtual memory ----------------------------------------------------------------------------
  */
 
@@ -236,6 +295,7 @@ void hsa_after_map(struct tsm_call *call, bool ok, void *va, size_t size,
 {
     struct tsm_handle *handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle.handle) : NULL;
     uintptr_t facts = handle ? (uintptr_t)handle->user : 0;
+    struct allocation *found;
 
     if (!ok)
         return;
@@ -244,18 +304,16 @@ void hsa_after_map(struct tsm_call *call, bool ok, void *va, size_t size,
     else
         handle->user = (void *)(facts | WAS_MAPPED);
     add(HSA_SLOT(va), size, HSA_MEMORY_DEVICE);
-    if (facts & HSA_POOL_HOST_ACCESS) {
-        struct allocation *found;
-
-        tsm_lock_take(&table.lock);
-        found = find(HSA_SLOT(va));
-        if (found)
-            found->waits = true;
-        tsm_lock_give(&table.lock);
+    tsm_lock_take(&table.lock);
+    found = find(HSA_SLOT(va));
+    if (found) {
+        found->waits = true;
+        found->is_hosts = facts & HSA_POOL_HOST_ACCESS;
     }
+    tsm_lock_give(&table.lock);
 }
 
-/* The next mapping in [*start, end) that waits, now the host's. */
+/* The next mapping in [*start, end) that waits: it can be reached now. */
 static bool awake(uint64_t *start, uint64_t end, struct allocation *out)
 {
     bool found = false;
@@ -269,8 +327,9 @@ static bool awake(uint64_t *start, uint64_t end, struct allocation *out)
         if (!next->waits)
             continue;
         next->waits = false;
-        next->kind = HSA_MEMORY_HOST;
-        next->is_tracked = true;
+        if (next->is_hosts)
+            next->kind = HSA_MEMORY_HOST;
+        next->is_tracked = next->is_hosts;
         *out = *next;
         *start = next->start + next->size;
         found = true;
@@ -285,5 +344,6 @@ void hsa_after_access(struct tsm_call *call, bool ok, void *va, size_t size)
     struct allocation now;
 
     while (ok && start < end && awake(&start, end, &now))
-        tsm_hostmem_track(now.start, now.size);
+        if (now.is_tracked)
+            tsm_hostmem_track(now.start, now.size);
 }

@@ -2,7 +2,9 @@
  *
  * Queues: hsa_source.h says how packets come to be recorded. A packet has the same index in the
  * program's ring and in the runtime's, which are of one size; so there is room in one when there is
- * room in the other, and the runtime's read index is true for both.
+ * room in the other, and the runtime's read index is true for both. But for checkpoints: to know
+ * that a queue is idle, a barrier of ours is put into the runtime's, and from there on indices
+ * there are one higher.
  */
 #include "api/hsa/hsa_source.h"
 
@@ -12,6 +14,7 @@
 #include "capture/lock.h"
 #include "capture/streams.h"
 
+#include <sched.h>
 #include <string.h>
 
 #define QUEUE_MAX   4096u
@@ -24,6 +27,12 @@ struct hsa_queue_state {
     hsa_queue_t *real;
     struct tsm_stream *stream;
     uint64_t next; /* index of the first packet that was not passed on */
+    /* Barriers of ours in `real`, how many << 44 | index there of the newest: changed with the
+     * lock. */
+    uint64_t barriers;
+    uint64_t barrier_next; /* `next` when the newest was put there */
+    bool barrier_waits;    /* its end was not seen */
+    hsa_signal_t fence;    /* what it counts down */
     hsa_queue_callback_t callback;
     void *data;
 };
@@ -73,6 +82,32 @@ void hsa_queues_forked(void)
     count = 0;
 }
 
+/* ---- indices -----------------------------------------------------------------------------------
+ */
+
+#define BARRIER_BITS 44u
+#define BARRIER_MAX  (1u << 20) /* of ours in a queue: then it counts as never idle */
+
+static uint64_t barriers_of(const struct hsa_queue_state *queue)
+{
+    return __atomic_load_n(&queue->barriers, __ATOMIC_ACQUIRE);
+}
+
+/* Of the program's packet `index` in the runtime's ring: behind all barriers. */
+static uint64_t real_index(const struct hsa_queue_state *queue, uint64_t index)
+{
+    return index + (barriers_of(queue) >> BARRIER_BITS);
+}
+
+/* A read index of the runtime's as one of the program's. Barriers but the newest have been read. */
+static uint64_t given_index(const struct hsa_queue_state *queue, uint64_t real)
+{
+    uint64_t barriers = barriers_of(queue), count_there = barriers >> BARRIER_BITS;
+    uint64_t newest = barriers & (((uint64_t)1 << BARRIER_BITS) - 1);
+
+    return real - count_there + (count_there && real <= newest);
+}
+
 /* ---- packets -----------------------------------------------------------------------------------
  */
 
@@ -80,6 +115,20 @@ static uint32_t *place(const hsa_queue_t *queue, uint64_t index)
 {
     return (uint32_t *)(void *)((uint8_t *)queue->base_address +
                                 (index & (queue->size - 1)) * PACKET_SIZE);
+}
+
+/* Only a barrier of ours can be in the way, and waits for what was sent before. */
+static void await_room(const hsa_queue_t *real_queue, uint64_t index)
+{
+    while (index - hsa_runtime.hsa_queue_load_read_index_scacquire(real_queue) >= real_queue->size)
+        sched_yield();
+}
+
+static void ring_real(const hsa_queue_t *real_queue, uint64_t next)
+{
+    hsa_runtime.hsa_queue_store_write_index_screlease(real_queue, next);
+    hsa_runtime.hsa_signal_store_screlease(real_queue->doorbell_signal,
+                                           (hsa_signal_value_t)(next - 1));
 }
 
 /* All packets that are ready, up to the first that is not: its writer will ring, too. */
@@ -92,22 +141,95 @@ __attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue)
     tsm_hostmem_publish();
     tsm_lock_take(&queue->lock);
     for (first = queue->next;; queue->next++) {
-        uint32_t *from = place(queue->given, queue->next), *to = place(real_queue, queue->next);
+        uint64_t index = real_index(queue, queue->next);
+        uint32_t *from = place(queue->given, queue->next), *to = place(real_queue, index);
         uint32_t head = __atomic_load_n(from, __ATOMIC_ACQUIRE);
 
         if ((head & TYPE_MASK) == HSA_PACKET_TYPE_INVALID)
             break;
         hsa_packet_record(queue->stream, &origin, from);
+        if (queue->barrier_waits)
+            await_room(real_queue, index);
         memcpy(to + 1, from + 1, PACKET_SIZE - sizeof(*to));
         __atomic_store_n(from, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
         __atomic_store_n(to, head, __ATOMIC_RELEASE);
     }
-    if (queue->next != first) {
-        hsa_runtime.hsa_queue_store_write_index_screlease(real_queue, queue->next);
-        hsa_runtime.hsa_signal_store_screlease(real_queue->doorbell_signal,
-                                               (hsa_signal_value_t)(queue->next - 1));
-    }
+    if (queue->next != first)
+        ring_real(real_queue, real_index(queue, queue->next));
     tsm_lock_give(&queue->lock);
+    tsm_checkpoint_point(false);
+}
+
+/* ---- idle? -------------------------------------------------------------------------------------
+ */
+
+/* The ring is empty: a barrier packet that ends when all before it has ended. */
+static bool send_barrier(struct hsa_queue_state *queue)
+{
+    const uint32_t head = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE |
+                          1u << HSA_PACKET_HEADER_BARRIER |
+                          HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                          HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+    uint64_t index = real_index(queue, queue->next), number = barriers_of(queue) >> BARRIER_BITS;
+    hsa_barrier_and_packet_t packet = {0};
+    uint32_t *to = place(queue->real, index);
+
+    if (number + 1 >= BARRIER_MAX ||
+        (!queue->fence.handle &&
+         hsa_runtime.hsa_signal_create(1, 0, NULL, &queue->fence) != HSA_STATUS_SUCCESS))
+        return false;
+    hsa_runtime.hsa_signal_store_screlease(queue->fence, 1);
+    packet.completion_signal = queue->fence;
+    memcpy(to + 1, (const uint32_t *)(const void *)&packet + 1, PACKET_SIZE - sizeof(*to));
+    __atomic_store_n(&queue->barriers, (number + 1) << BARRIER_BITS | index, __ATOMIC_RELEASE);
+    queue->barrier_next = queue->next;
+    queue->barrier_waits = true;
+    __atomic_store_n(to, head, __ATOMIC_RELEASE);
+    ring_real(queue->real, index + 1);
+    return true;
+}
+
+static bool await_barrier(struct hsa_queue_state *queue, uint64_t until_ns)
+{
+    while (queue->barrier_waits && hsa_runtime.hsa_signal_load_scacquire(queue->fence) > 0)
+        if (!hsa_napped(until_ns))
+            return false;
+    queue->barrier_waits = false;
+    return true;
+}
+
+/* The lock is held. A barrier that is still to end when time is over is waited for the next time.
+ */
+static bool settle(struct hsa_queue_state *queue, uint64_t until_ns)
+{
+    if (!await_barrier(queue, until_ns))
+        return false;
+    if (queue->barrier_next == queue->next)
+        return true; /* nothing came since */
+    while (hsa_runtime.hsa_queue_load_read_index_scacquire(queue->real) !=
+           real_index(queue, queue->next))
+        if (!hsa_napped(until_ns))
+            return false;
+    return send_barrier(queue) && await_barrier(queue, until_ns);
+}
+
+/* A thread that is just ringing holds the lock and may itself be held back. */
+bool hsa_queues_quiet(uint64_t until_ns)
+{
+    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+    bool quiet = there <= QUEUE_MAX;
+
+    for (uint32_t i = 0; i < there && quiet; i++) {
+        struct hsa_queue_state *queue = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
+        if (!queue || !queue->given)
+            continue;
+        quiet = tsm_lock_try(&queue->lock);
+        if (!quiet)
+            break;
+        quiet = settle(queue, until_ns);
+        tsm_lock_give(&queue->lock);
+    }
+    return quiet;
 }
 
 /* ---- making ------------------------------------------------------------------------------------
@@ -230,6 +352,8 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
     }
     status = hsa_runtime.hsa_queue_destroy(state->real);
     state->given = NULL;
+    if (state->fence.handle)
+        hsa_runtime.hsa_signal_destroy(state->fence);
     hsa_runtime.hsa_queue_destroy(queue);
     hsa_runtime.hsa_signal_destroy(doorbell);
     if (begun) {
@@ -250,7 +374,10 @@ hsa_status_t hook_hsa_queue_inactivate(hsa_queue_pointer_t queue)
 #define READ_INDEX(order)                                                                          \
     uint64_t hook_hsa_queue_load_read_index_##order(hsa_queue_const_t queue)                       \
     {                                                                                              \
-        return hsa_runtime.hsa_queue_load_read_index_##order(behind(queue));                       \
+        const struct hsa_queue_state *state = by_queue(queue);                                     \
+        if (!state)                                                                                \
+            return hsa_runtime.hsa_queue_load_read_index_##order(queue);                           \
+        return given_index(state, hsa_runtime.hsa_queue_load_read_index_##order(state->real));     \
     }
 READ_INDEX(scacquire)
 READ_INDEX(acquire)

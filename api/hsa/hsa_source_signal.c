@@ -2,9 +2,10 @@
  *
  * Signals: what the host does to them, what it learns from them, and TS_CHECKSUM.
  *
- * A change is recorded before it is made, so that a wait that it ends comes after it in the trace.
- * A value that was read is recorded only where it tells something: that commands are complete of
- * which this was not known.
+ * A change has its place in the trace before it is made, so that a wait that it ends comes after
+ * it; and its call is over when it is made, so that a checkpoint finds both or neither. A value
+ * that was read is recorded only where it tells something: that commands are complete of which this
+ * was not known.
  */
 #include "api/hsa/hsa_source.h"
 
@@ -52,6 +53,7 @@ void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value)
         return;
     tsm_synchronised_event(handle);
     hsa_checksum_sync();
+    tsm_checkpoint_point(true);
 }
 
 /* ---- TS_CHECKSUM -------------------------------------------------------------------------------
@@ -118,38 +120,57 @@ void hsa_checksum_sync(void)
 /* ---- changes by the host -----------------------------------------------------------------------
  */
 
-/* True: it was the doorbell of a queue, and all is done. */
-WRAPPED bool changes(uint32_t type, hsa_signal_t signal, hsa_signal_value_t value)
+struct change {
+    struct tsm_call call;
+    bool has_begun;
+};
+
+WRAPPED void changed(struct change *change)
+{
+    if (change->has_begun)
+        tsm_call_commit(&change->call);
+}
+
+/* False: it was the doorbell of a queue, and all is done. `sets`: what it held is gone. */
+WRAPPED bool changes(struct change *change, bool sets, uint32_t type, hsa_signal_t signal,
+                     hsa_signal_value_t value)
 {
     struct hsa_queue_state *queue = hsa_queue_by_doorbell(signal);
-    struct tsm_call call;
 
     if (queue) {
         hsa_queue_ring(queue);
         __asm__ volatile(""); /* a call, no jump: the hook's frame has to be there */
-        return true;
+        return false;
     }
     hsa_soft_ring(signal);
-    if (!tsm_call_begin(&call, type))
-        return false;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, hsa_signal_id(signal));
-    tsm_call_slot(&call, (uint64_t)value);
-    tsm_call_commit(&call);
-    return false;
+    if (sets)
+        hsa_copy_over(signal);
+    change->has_begun = tsm_call_begin(&change->call, type);
+    if (!change->has_begun)
+        return true;
+    tsm_call_returned(&change->call, 0, false);
+    tsm_call_slot(&change->call, hsa_signal_id(signal));
+    tsm_call_slot(&change->call, (uint64_t)value);
+    return true;
 }
 
-#define CHANGE(name)                                                                               \
+#define CHANGE_(name, sets)                                                                        \
     void hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value)                     \
     {                                                                                              \
-        if (!changes(TYPE_hsa_signal_##name, signal, value))                                       \
-            hsa_runtime.hsa_signal_##name(signal, value);                                          \
+        struct change change;                                                                      \
+        if (!changes(&change, sets, TYPE_hsa_signal_##name, signal, value))                        \
+            return;                                                                                \
+        hsa_runtime.hsa_signal_##name(signal, value);                                              \
+        changed(&change);                                                                          \
     }
-CHANGE(store_screlease)
-CHANGE(store_release)
-CHANGE(store_relaxed)
-CHANGE(silent_store_screlease)
-CHANGE(silent_store_relaxed)
+#define SET(name)    CHANGE_(name, true)
+#define CHANGE(name) CHANGE_(name, false)
+
+SET(store_screlease)
+SET(store_release)
+SET(store_relaxed)
+SET(silent_store_screlease)
+SET(silent_store_relaxed)
 
 #define EACH_ORDER(DEFINE, name)                                                                   \
     DEFINE(name##_acq_rel)                                                                         \
@@ -169,32 +190,36 @@ EACH_ORDER(CHANGE, xor)
 #define EXCHANGE(name)                                                                             \
     hsa_signal_value_t hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value)       \
     {                                                                                              \
-        if (changes(TYPE_hsa_signal_##name, signal, value))                                        \
+        struct change change;                                                                      \
+        if (!changes(&change, true, TYPE_hsa_signal_##name, signal, value))                        \
             return 0;                                                                              \
-        return hsa_runtime.hsa_signal_##name(signal, value);                                       \
+        value = hsa_runtime.hsa_signal_##name(signal, value);                                      \
+        changed(&change);                                                                          \
+        return value;                                                                              \
     }
 EACH_ORDER(EXCHANGE, exchange)
 
-WRAPPED void compares(uint32_t type, hsa_signal_t signal, hsa_signal_value_t expected,
-                      hsa_signal_value_t value)
+WRAPPED void compares(struct change *change, uint32_t type, hsa_signal_t signal,
+                      hsa_signal_value_t expected, hsa_signal_value_t value)
 {
-    struct tsm_call call;
-
-    if (!tsm_call_begin(&call, type))
+    change->has_begun = tsm_call_begin(&change->call, type);
+    if (!change->has_begun)
         return;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, hsa_signal_id(signal));
-    tsm_call_slot(&call, (uint64_t)expected);
-    tsm_call_slot(&call, (uint64_t)value);
-    tsm_call_commit(&call);
+    tsm_call_returned(&change->call, 0, false);
+    tsm_call_slot(&change->call, hsa_signal_id(signal));
+    tsm_call_slot(&change->call, (uint64_t)expected);
+    tsm_call_slot(&change->call, (uint64_t)value);
 }
 
 #define COMPARE(name)                                                                              \
     hsa_signal_value_t hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t expected,    \
                                               hsa_signal_value_t value)                            \
     {                                                                                              \
-        compares(TYPE_hsa_signal_##name, signal, expected, value);                                 \
-        return hsa_runtime.hsa_signal_##name(signal, expected, value);                             \
+        struct change change;                                                                      \
+        compares(&change, TYPE_hsa_signal_##name, signal, expected, value);                        \
+        value = hsa_runtime.hsa_signal_##name(signal, expected, value);                            \
+        changed(&change);                                                                          \
+        return value;                                                                              \
     }
 EACH_ORDER(COMPARE, cas)
 

@@ -40,6 +40,15 @@ static void backend_close(struct tsm_backend_state *state)
     free(state);
 }
 
+/* Arms of --check that send in another order are there to show what does not wait. */
+static bool waited_each(const struct sbt_reader *reader, const struct tsm_replay_options *options)
+{
+    const char *mode = sbt_reader_metadata_find(reader, "setting.TS_CHECKSUM");
+
+    return mode && (strcmp(mode, "submit") == 0 || strcmp(mode, "command") == 0) &&
+           !options->permute && !options->delay;
+}
+
 static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reader,
                         const struct tsm_replay_options *options)
 {
@@ -50,6 +59,7 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
         return tsm_fail(TSM_E_MEMORY, "no memory for the Vulkan backend");
     state->replay.reader = reader;
     state->replay.options = options;
+    state->replay.waits_each = waited_each(reader, options);
     pthread_mutex_init(&state->replay.lock, NULL);
     vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
     vk_arena_init(&state->replay.needs.arena, VK_ARENA_LIMIT);

@@ -111,6 +111,7 @@ struct vkr_device {
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceLimits limits;
     uint64_t id;
+    bool is_recorded; /* the device and driver version of the recording: what it took, it takes */
     bool can_place;               /* memory at chosen addresses */
     bool can_choose;              /* the driver chooses addresses again */
     uint32_t recorded_type_count; /* 0: not in the trace */
@@ -124,6 +125,8 @@ struct vkr_device {
 int vkr_devices_prepare(struct vkr *r);
 /* What the trace says of a device, "vulkan.device.ID.NAME"; NULL: nothing. */
 const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *name);
+/* Is it the device, with the same version of its driver, that the trace says VkDevice `device` was of? */
+bool vkr_is_recorded(const struct vkr *r, uint64_t device, const VkPhysicalDeviceProperties *here);
 void vkr_devices_finish(struct vkr *r);
 /* The place among this machine's devices that stands for a recorded VkPhysicalDevice. */
 uint32_t vkr_physical_place(struct vkr *r, uint64_t id);
@@ -163,6 +166,7 @@ struct vkr_memory {
     void *imported;              /* memory of ours that stands for the program's; not its own */
     uint64_t imported_address;   /* where that was; 0: it is placed, and not the program's */
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
+    uint64_t fresh_at; /* 1 + sent_count when it got what fresh memory has; 0: not, or no more */
     bool is_shared; /* with other memory of the trace, which it was imported from */
     int shared_fd;
 };
@@ -504,7 +508,9 @@ struct vkr {
     uint64_t validation_count; /* errors that the validation layer reported */
     struct vkr_ranges stamps; /* places that hold times; merged */
     bool has_stamps;          /* a command copies times into memory */
-    uint32_t gate_count;  /* semaphores that submits wait for in vain until the host signals them */
+    uint64_t sent_count;  /* submits */
+    uint32_t gate_count;  /* semaphores and events that work waits for in vain until the host signals */
+    bool waits_each;      /* recorded with TS_CHECKSUM=submit: one submit was done before the next step */
     uint64_t next_window; /* raw handles of what stands for windows */
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */

@@ -37,7 +37,7 @@ static int check(const struct binding *b)
         return refuse(b, "lies behind its end,", m->size);
     if (!b->needs.size)
         return 0;
-    if (b->offset % b->needs.alignment)
+    if (b->offset % b->needs.alignment && !b->object->device->is_recorded)
         return refuse(b, "must be aligned to", b->needs.alignment);
     if (b->needs.size > m->size - b->offset)
         return refuse(b, "needs so many bytes:", b->needs.size);

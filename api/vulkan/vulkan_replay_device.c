@@ -41,6 +41,7 @@ static void fill_device(struct vkr_call *c, struct vkr_device *d, const VkDevice
     instance->f.vkGetPhysicalDeviceMemoryProperties(a->physicalDevice, &d->memory);
     instance->f.vkGetPhysicalDeviceProperties(a->physicalDevice, &properties);
     d->limits = properties.limits;
+    d->is_recorded = vkr_is_recorded(c->r, d->id, &properties);
     d->dispatch.physical_device = a->physicalDevice;
     d->dispatch.instance = instance;
     read_types(c->r, d);

@@ -12,6 +12,7 @@
 enum effect_kind {
     EFFECT_LAYOUT,
     EFFECT_EVENT,
+    EFFECT_WAIT, /* for an event */
     EFFECT_QUERY,
     EFFECT_SPREAD,
     EFFECT_EXECUTED, /* nothing more of `within`; noted where somebody may look there */
@@ -23,8 +24,7 @@ struct effect {
     enum effect_kind kind;
     uint32_t value;
     union {
-        struct vkr_part
-            part; /* LAYOUT; of EVENT and QUERY `image` is the object, levels are queries */
+        struct vkr_part part; /* LAYOUT; of the others `image` is the object, levels are queries */
         struct vkr_spread spread;
     };
 };
@@ -94,6 +94,23 @@ static int add_layout(struct vkr_call *c, uint64_t image, const VkImageSubresour
     return o && from != to ? add(c, &effect) : 0;
 }
 
+static int add_event(struct vkr_call *c, VkEvent event, enum effect_kind kind, bool is_set)
+{
+    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(event));
+    struct effect effect = {.kind = kind, .value = is_set, .part.image = o ? o->id : 0};
+
+    return o ? add(c, &effect) : 0;
+}
+
+static int add_waits(struct vkr_call *c, uint32_t count, const VkEvent *events)
+{
+    int error = 0;
+
+    for (uint32_t i = 0; i < count && !error; i++)
+        error = add_event(c, events[i], EFFECT_WAIT, false);
+    return error;
+}
+
 static int barriers(struct vkr_call *c, uint32_t count, const VkImageMemoryBarrier *list)
 {
     int error = 0;
@@ -118,7 +135,7 @@ static int dependency(struct vkr_call *c, const VkDependencyInfo *info)
 static int wait_events2(struct vkr_call *c)
 {
     const struct vk_args_vkCmdWaitEvents2 *a = (const void *)c->args;
-    int error = 0;
+    int error = add_waits(c, a->eventCount, a->pEvents);
 
     for (uint32_t i = 0; i < a->eventCount && !error; i++)
         error = dependency(c, &a->pDependencyInfos[i]);
@@ -227,15 +244,7 @@ static int begin_pass(struct vkr_call *c, const VkRenderPassBeginInfo *info)
     return error;
 }
 
-/* ---- events, queries, secondary command buffers ------------------------------------------ */
-
-static int add_event(struct vkr_call *c, VkEvent event, bool is_set)
-{
-    const struct vkr_object *o = vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(event));
-    struct effect effect = {.kind = EFFECT_EVENT, .value = is_set, .part.image = o ? o->id : 0};
-
-    return o ? add(c, &effect) : 0;
-}
+/* ---- queries, secondary command buffers -------------------------------------------------- */
 
 static int add_queries(struct vkr_call *c, VkQueryPool pool, uint32_t first, uint32_t count,
                        enum vkr_query state)
@@ -354,12 +363,14 @@ static int barrier(struct vkr_call *c)
     const struct vk_args_vkCmdPipelineBarrier *p = (const void *)c->args;
     const struct vk_args_vkCmdWaitEvents *w = (const void *)c->args;
     const struct vk_args_vkCmdPipelineBarrier2 *p2 = (const void *)c->args;
+    int error;
 
     switch (c->record->type) {
     case TYPE_vkCmdPipelineBarrier:
         return barriers(c, p->imageMemoryBarrierCount, p->pImageMemoryBarriers);
     case TYPE_vkCmdWaitEvents:
-        return barriers(c, w->imageMemoryBarrierCount, w->pImageMemoryBarriers);
+        error = add_waits(c, w->eventCount, w->pEvents);
+        return error ? error : barriers(c, w->imageMemoryBarrierCount, w->pImageMemoryBarriers);
     case TYPE_vkCmdPipelineBarrier2:
     case TYPE_vkCmdPipelineBarrier2KHR:
         return dependency(c, p2->pDependencyInfo);
@@ -415,11 +426,11 @@ int vkr_effect(struct vkr_call *c)
     case TYPE_vkCmdSetEvent:
     case TYPE_vkCmdSetEvent2:
     case TYPE_vkCmdSetEvent2KHR:
-        return add_event(c, event->event, true);
+        return add_event(c, event->event, EFFECT_EVENT, true);
     case TYPE_vkCmdResetEvent:
     case TYPE_vkCmdResetEvent2:
     case TYPE_vkCmdResetEvent2KHR:
-        return add_event(c, event->event, false);
+        return add_event(c, event->event, EFFECT_EVENT, false);
     case TYPE_vkCmdResetQueryPool:
     case TYPE_vkCmdEndQuery:
     case TYPE_vkCmdEndQueryIndexedEXT:
@@ -444,16 +455,16 @@ int vkr_effect(struct vkr_call *c)
 
 static void apply(struct vkr *r, const struct effect *e)
 {
-    const struct vkr_object *o;
+    struct vkr_object *o;
 
     if (e->kind == EFFECT_SPREAD) {
         vkr_stamp_apply(r, &e->spread);
     } else if (e->kind == EFFECT_LAYOUT) {
         vkr_track_layout(r, &e->part, (VkImageLayout)e->value);
     } else if (e->kind == EFFECT_EVENT) {
-        o = vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image);
-        if (o && o->fact)
-            ((struct vkr_fact_flag *)o->fact)->is_set = e->value;
+        vkr_track_event(r, vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image), e->value);
+    } else if (e->kind == EFFECT_WAIT) {
+        vkr_track_wait(r, vkr_object_find(r, VK_OBJECT_VkEvent, e->part.image));
     } else if (e->kind == EFFECT_QUERY) {
         o = vkr_object_find(r, VK_OBJECT_VkQueryPool, e->part.image);
         struct vkr_fact_queries *fact = o ? o->fact : NULL;

@@ -23,6 +23,24 @@ const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *
     return sbt_reader_metadata_find(r->reader, full);
 }
 
+static bool is_fact(const struct vkr *r, uint64_t device, const char *name, uint32_t number)
+{
+    const char *fact = vkr_recorded_fact(r, device, name);
+
+    return fact && strtoul(fact, NULL, 0) == number;
+}
+
+bool vkr_is_recorded(const struct vkr *r, uint64_t device, const VkPhysicalDeviceProperties *here)
+{
+    const char *name = vkr_recorded_fact(r, device, "name");
+
+    return name && strcmp(name, here->deviceName) == 0 &&
+           is_fact(r, device, "driver_version", here->driverVersion) &&
+           is_fact(r, device, "vendor", here->vendorID) &&
+           is_fact(r, device, "device", here->deviceID) &&
+           is_fact(r, device, "type", (uint32_t)here->deviceType);
+}
+
 static void look(struct vkr_instance *i)
 {
     i->physical_count = VKR_PHYSICAL_MAX;

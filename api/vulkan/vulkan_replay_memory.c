@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define CHECK_STEP 4096u
@@ -133,6 +134,17 @@ static void flush(const struct vkr_memory *m, bool to_device)
         d->f.vkInvalidateMappedMemoryRanges(d->device, 1, &range);
 }
 
+/* Looking at them one after the other would fault on each of them. Where that cannot be, it does.
+ */
+static void populate(uint8_t *from, uint64_t size)
+{
+#ifdef MADV_POPULATE_READ
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)from & -page;
+
+    madvise((void *)start, (uintptr_t)from + size - start, MADV_POPULATE_READ);
+#endif
+}
+
 /* What nobody has written is the same in every replay. Pages that hold it already stay untouched:
  * they may not be there yet. */
 static void fill(const struct vkr_memory *m, uint8_t value)
@@ -140,6 +152,7 @@ static void fill(const struct vkr_memory *m, uint8_t value)
     uint8_t pattern[CHECK_STEP];
 
     memset(pattern, value, sizeof(pattern));
+    populate(m->mapped, m->size);
     for (uint64_t at = 0; at < m->size; at += CHECK_STEP) {
         size_t size = m->size - at < CHECK_STEP ? (size_t)(m->size - at) : CHECK_STEP;
         if (memcmp(m->mapped + at, pattern, size) != 0)
@@ -155,9 +168,11 @@ int vkr_memory_keep(struct vkr *r, struct vkr_memory *m, bool is_fresh)
     map(m);
     if (!m->mapped)
         vkr_copy_prepare(m);
-    if (is_fresh && m->mapped && !m->imported_address)
+    if (is_fresh && m->mapped && !m->imported_address) {
         fill(m, r->options->fresh_memory);
-    else if (is_fresh && !m->mapped)
+        m->fresh_at = 1 + r->sent_count;
+    }
+    if (is_fresh && !m->mapped)
         error = vkr_copy_fill(m, r->options->fresh_memory);
     if (!error)
         error = insert(&r->memories, m);
@@ -322,6 +337,16 @@ int vkr_free_memory(struct vkr_call *c)
 
 /* ---- mappings of the program ------------------------------------------------------------- */
 
+/* Zeros that the program writes where there were zeros are not recorded: what it maps before work
+ * was sent that may have written there begins with zeros, whatever --check fills fresh memory with.
+ */
+static void begin_with_zeros(const struct vkr *r, struct vkr_memory *m)
+{
+    if (r->options->fresh_memory && m->fresh_at == 1 + r->sent_count)
+        fill(m, 0);
+    m->fresh_at = 0;
+}
+
 int vkr_map_memory(struct vkr_call *c)
 {
     const struct vk_args_vkMapMemory *a = (const void *)c->args;
@@ -335,6 +360,7 @@ int vkr_map_memory(struct vkr_call *c)
         return tsm_fail(TSM_E_FORMAT, "maps what is behind its memory");
     if (size > m->size - a->offset)
         size = m->size - a->offset;
+    begin_with_zeros(c->r, m);
     return add_mapping(&c->r->memories,
                        (struct vkr_mapping){c->record->slots[5], size, a->offset, m->place});
 }
@@ -406,6 +432,7 @@ int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob 
     uint64_t size = blob->size < m->size - offset ? blob->size : m->size - offset;
     int error;
 
+    m->fresh_at = 0;
     if (!m->mapped)
         return write_staged(r, m, blob, offset, size);
     error = write_mapped(r, m, blob, offset, size);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/text.h"
 
 /* ---- gathering --------------------------------------------------------------------------- */
@@ -293,7 +294,9 @@ static const char *format_name(VkFormat format)
     return "an unknown format";
 }
 
-static void check_images(struct vkr *r, struct list *l, uint64_t device, VkPhysicalDevice physical)
+/* `odd`: the device says that it cannot, but perhaps it did. */
+static void check_images(struct vkr *r, struct list *l, struct list *odd, uint64_t device,
+                         VkPhysicalDevice physical)
 {
     for (const struct vkr_need_image *n = r->needs.images; n; n = n->next) {
         const VkImageCreateInfo *i = &n->info;
@@ -302,14 +305,14 @@ static void check_images(struct vkr *r, struct list *l, uint64_t device, VkPhysi
             continue;
         if (r->probe->dispatch.f.vkGetPhysicalDeviceImageFormatProperties(
                 physical, i->format, i->imageType, i->tiling, i->usage, i->flags, &here) < 0)
-            miss(l, "images of %s with usage 0x%x", format_name(i->format), (unsigned)i->usage);
+            miss(odd, "images of %s with usage 0x%x", format_name(i->format), (unsigned)i->usage);
         else if (i->extent.width > here.maxExtent.width ||
                  i->extent.height > here.maxExtent.height || i->extent.depth > here.maxExtent.depth)
             miss(l, "images of %ux%ux%u", i->extent.width, i->extent.height, i->extent.depth);
         else if (i->mipLevels > here.maxMipLevels || i->arrayLayers > here.maxArrayLayers)
             miss(l, "images of %u levels and %u layers", i->mipLevels, i->arrayLayers);
         else if (!(i->samples & here.sampleCounts))
-            miss(l, "images of %s with %u samples", format_name(i->format), (unsigned)i->samples);
+            miss(odd, "images of %s with %u samples", format_name(i->format), (unsigned)i->samples);
     }
 }
 
@@ -335,16 +338,19 @@ int vkr_need_check(struct vkr *r)
     for (const struct vkr_need_device *d = r->needs.devices; d; d = d->next) {
         VkPhysicalDevice physical = r->probe->physicals[vkr_physical_place(r, d->physical)];
         VkPhysicalDeviceProperties p;
-        struct list l = {0};
+        struct list l = {0}, odd = {0};
 
+        r->probe->dispatch.f.vkGetPhysicalDeviceProperties(physical, &p);
         check_extensions(r, &l, d->info, physical);
         check_features(r, &l, d->info, physical);
         check_families(r, &l, d->info, physical);
-        check_images(r, &l, d->id, physical);
+        check_images(r, &l, vkr_is_recorded(r, d->id, &p) ? &odd : &l, d->id, physical);
         check_limits(r, &l, physical);
+        if (odd.count)
+            tsm_log(TSM_LOG_WARN, "the program used what %s says it cannot do: %s", p.deviceName,
+                    odd.text);
         if (!l.count)
             continue;
-        r->probe->dispatch.f.vkGetPhysicalDeviceProperties(physical, &p);
         return tsm_fail(TSM_E_UNSUPPORTED, "%s lacks what the trace needs: %s", p.deviceName,
                         l.text);
     }

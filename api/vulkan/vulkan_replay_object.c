@@ -4,12 +4,14 @@
  * damaged trace that uses it is refused before a driver sees it.
  */
 #include "api/vulkan/vulkan_replay_look.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
+/* Of an id below 2^48: a larger one would reach into the type. */
 static uint64_t key_of(uint32_t type, uint64_t id)
 {
     return (uint64_t)type << 48 | id;
@@ -17,7 +19,7 @@ static uint64_t key_of(uint32_t type, uint64_t id)
 
 struct vkr_object *vkr_object_find(const struct vkr *r, uint32_t type, uint64_t id)
 {
-    const uint64_t *place = sbt_map_find(&r->objects.places, key_of(type, id));
+    const uint64_t *place = id >> 48 ? NULL : sbt_map_find(&r->objects.places, key_of(type, id));
 
     return place ? (struct vkr_object *)(uintptr_t)*place : NULL;
 }
@@ -96,6 +98,8 @@ static void drop_content(struct vkr *r, struct vkr_object *o)
         vkr_semaphore_drop(r, o->user);
     else
         free(o->user);
+    if (o->type == VK_OBJECT_VkEvent)
+        vkr_track_event(r, o, true); /* nobody waits for it any more */
     free(o->label);
     free(o->fact);
 }

@@ -10,7 +10,8 @@
 
 struct vkr_made *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id)
 {
-    const uint64_t *place = sbt_map_find(&scene->places, (uint64_t)type << 48 | id);
+    const uint64_t *place =
+        id >> 48 ? NULL : sbt_map_find(&scene->places, (uint64_t)type << 48 | id);
 
     return place ? (struct vkr_made *)(uintptr_t)*place : NULL;
 }

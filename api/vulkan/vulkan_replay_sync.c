@@ -118,6 +118,7 @@ static int note_submit(struct vkr_call *c, VkQueue queue)
 
     if (!s)
         return tsm_fail(TSM_E_MEMORY, "no memory for stream %u", c->record->stream);
+    c->r->sent_count++;
     s->queue = queue;
     s->device = c->owner ? c->owner->device : NULL;
     s->last_seq = c->record->seq;
@@ -220,12 +221,16 @@ void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
     vkr_track_fence(r, fence, true);
 }
 
-/* Send work: whole, up to the command that is looked for, or, early, not at all. */
+/* Send work: whole, up to the command that is looked for, or, early, not at all. Where the
+ * recording waited for each submit, so do we: what the program did next it did behind it. */
 static int send(struct vkr_call *c)
 {
+    int error;
+
     if (c->r->is_early)
         return 0;
-    return vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
+    error = vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
+    return error || !c->r->waits_each ? error : vkr_wait_stream(c->r, c->record->stream);
 }
 
 int vkr_submit(struct vkr_call *c)

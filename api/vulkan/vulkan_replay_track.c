@@ -24,7 +24,7 @@ static int make_flag(struct vkr *r, uint32_t type, uint64_t raw, bool is_set, bo
 
     if (!fact)
         return o ? no_memory() : 0;
-    *fact = (struct vkr_fact_flag){is_set, device_only, false};
+    *fact = (struct vkr_fact_flag){.is_set = is_set, .device_only = device_only};
     free(o->fact);
     o->fact = fact;
     return 0;
@@ -69,11 +69,38 @@ static int create_event(struct vkr_call *c)
                      a->pCreateInfo->flags & VK_EVENT_CREATE_DEVICE_ONLY_BIT);
 }
 
+static void set_gate(struct vkr *r, struct vkr_fact_flag *fact, bool is_gate)
+{
+    r->gate_count += is_gate;
+    r->gate_count -= fact->is_gate;
+    fact->is_gate = is_gate;
+}
+
+void vkr_track_event(struct vkr *r, struct vkr_object *event, bool is_set)
+{
+    struct vkr_fact_flag *fact = event ? event->fact : NULL;
+
+    if (!fact)
+        return;
+    fact->is_set = is_set;
+    if (is_set)
+        set_gate(r, fact, false);
+}
+
+void vkr_track_wait(struct vkr *r, const struct vkr_object *event)
+{
+    struct vkr_fact_flag *fact = event ? event->fact : NULL;
+
+    if (fact && !fact->is_set)
+        set_gate(r, fact, true);
+}
+
 static int set_event(struct vkr_call *c)
 {
     const struct vk_args_vkSetEvent *a = (const void *)c->args;
 
-    set_flag(c->r, VK_OBJECT_VkEvent, VKR_RAW(a->event), c->record->type == TYPE_vkSetEvent);
+    vkr_track_event(c->r, vkr_object_of(c->r, VK_OBJECT_VkEvent, VKR_RAW(a->event)),
+                    c->record->type == TYPE_vkSetEvent);
     return 0;
 }
 

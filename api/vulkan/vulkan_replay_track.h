@@ -23,6 +23,7 @@ struct vkr_fact_flag {
     bool is_set;
     bool device_only; /* an event that the host may not touch */
     bool is_outside;  /* a fence that others signal */
+    bool is_gate;     /* an event that work waits for, and that the host has yet to set */
 };
 
 /* VkImage. Layouts by level and layer; a second plane of them for stencil. */
@@ -63,6 +64,9 @@ void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *su
 void vkr_track_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
                        VkFence fence);
 void vkr_track_fence(struct vkr *r, VkFence fence, bool is_signalled);
+/* The event is set or reset; or (vkr_track_wait) what was sent waits for it. Of struct vkr_object. */
+void vkr_track_event(struct vkr *r, struct vkr_object *event, bool is_set);
+void vkr_track_wait(struct vkr *r, const struct vkr_object *event);
 int vkr_track_image(struct vkr_object *image, const VkImageCreateInfo *info);
 void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout);
 /* Of a queue. Drivers do not check that a label which ends has begun: part of a trace may not have its

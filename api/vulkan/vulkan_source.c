@@ -14,7 +14,7 @@ static void forked(void)
     vk_order_forget();
     vk_memory_forget();
     vk_time_forget();
-    vk_checkpoint_forget();
+    vk_pending_forget();
     vk_share_forget();
 }
 

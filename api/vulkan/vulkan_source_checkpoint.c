@@ -15,79 +15,20 @@
 
 #include <string.h>
 
-#define PENDING_MAX 64u
-#define STAGE_SIZE  ((uint64_t)4 << 20)
+#define STAGE_SIZE ((uint64_t)4 << 20)
 
 /* ---- idle? ---------------------------------------------------------------------------------- */
 
-/* Fences of ours behind work that did not end in time. */
-static struct pending {
-    const struct vk_device_state *device;
-    VkFence fence;
-} pending[PENDING_MAX];
-static uint32_t pending_count;
-
-void vk_checkpoint_forget(void)
-{
-    pending_count = 0;
-}
-
-static void end_pending(uint32_t i)
-{
-    const struct vk_device_state *d = pending[i].device;
-
-    d->below.vkDestroyFence(d->dispatch.device, pending[i].fence, NULL);
-    pending[i] = pending[--pending_count];
-}
-
-/* A device is destroyed when nothing of it is under way. */
-void vk_checkpoint_device_gone(const struct vk_device_state *device)
-{
-    for (uint32_t i = pending_count; i > 0; i--)
-        if (pending[i - 1].device == device)
-            end_pending(i - 1);
-}
-
-static bool wait_pending(uint64_t until_ns)
-{
-    while (pending_count > 0) {
-        const struct pending *p = &pending[pending_count - 1];
-        uint64_t now = tsm_monotonic_ns();
-        VkResult result = p->device->below.vkWaitForFences(
-            p->device->dispatch.device, 1, &p->fence, VK_TRUE, until_ns > now ? until_ns - now : 0);
-        if (result != VK_SUCCESS)
-            return false;
-        end_pending(pending_count - 1);
-    }
-    return true;
-}
-
-/* A fence is signalled when all that was sent before is done. vkQueueWaitIdle() might never come
- * back: the queue may wait for a thread that is held back. */
 static bool send_fence(void *user, const struct tsm_handle *handle)
 {
-    VkQueue queue = (VkQueue)(uintptr_t)handle->raw;
-    const struct vk_device_state *d = vk_state_of(queue);
-    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    struct pending *p = &pending[pending_count];
-
-    if (!d || pending_count == PENDING_MAX)
-        return false;
-    *p = (struct pending){.device = d};
-    if (d->below.vkCreateFence(d->dispatch.device, &info, NULL, &p->fence) < 0)
-        return false;
-    pending_count++;
-    if (d->below.vkQueueSubmit(queue, 0, NULL, p->fence) >= 0)
-        return true;
-    end_pending(pending_count - 1);
-    return false;
+    return vk_pending_send((VkQueue)(uintptr_t)handle->raw);
 }
 
 bool vk_checkpoint_quiet(uint64_t until_ns)
 {
-    return wait_pending(until_ns) &&
+    return vk_pending_wait(until_ns) &&
            tsm_handle_each(SBT_API_VULKAN, VK_OBJECT_VkQueue, send_fence, NULL) &&
-           wait_pending(until_ns) && vk_memory_idle(until_ns);
+           vk_pending_wait(until_ns) && vk_memory_idle(until_ns);
 }
 
 /* ---- memory that the host cannot map -------------------------------------------------------- */

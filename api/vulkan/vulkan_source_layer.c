@@ -325,7 +325,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkDestroyDevice);
     if (recorded)
         vk_record(&call, VK_COMMAND_vkDestroyDevice, &args, true);
-    vk_checkpoint_device_gone(state);
+    vk_pending_device_gone(state);
     vk_memory_device_gone(state);
     vk_order_device_gone(state);
     vk_device_remove(&state->dispatch);

@@ -121,9 +121,20 @@ void vk_share_forget(void);
 
 bool vk_checkpoint_quiet(uint64_t until_ns);
 bool vk_checkpoint_save(void);
-void vk_checkpoint_device_gone(const struct vk_device_state *device);
+
+/* ---- fences of ours behind what was sent: vulkan_source_pending.c ---- */
+
+/* At a checkpoint, while the program's threads are held back. False: no fence could be sent. */
+bool vk_pending_send(VkQueue queue);
+/* For all that were sent. False: not in time; they stay, and are waited for the next time. */
+bool vk_pending_wait(uint64_t until_ns);
+/* TS_CHECKSUM=submit: wait for what was just sent to the queue. False: it waits, as far as one can
+ * see, for what the program does next. */
+bool vk_pending_look(VkQueue queue);
+/* A device is destroyed when nothing of it is under way. */
+void vk_pending_device_gone(const struct vk_device_state *device);
 /* In the child of a fork. */
-void vk_checkpoint_forget(void);
+void vk_pending_forget(void);
 
 /* ---- the environment: vulkan_source_environment.c ---- */
 

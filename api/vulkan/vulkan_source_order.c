@@ -153,7 +153,8 @@ static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
     return (const void *)s;
 }
 
-/* Sent: with TS_CHECKSUM=submit it is complete by now. */
+/* Sent: with TS_CHECKSUM=submit the device is not given the next work before this was looked at, if
+ * it can end. */
 static void check_each(VkQueue queue);
 
 void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
@@ -423,8 +424,9 @@ void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
 
 static void check_each(VkQueue queue)
 {
-    if (tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND)
+    if (tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND || !vk_pending_look(queue))
         return;
+    vk_memory_pull();
     all_complete(vk_state_of(queue));
     report(vk_state_of(queue));
 }

@@ -27,21 +27,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice device, uint32_t count
     return result;
 }
 
-/* TS_CHECKSUM=submit: the device is not given the next work before this was looked at. */
-static VkResult look_at_each(VkQueue queue, VkResult result)
-{
-    if (result >= 0 && tsm_session_settings()->checksum == TSM_CHECKSUM_COMMAND) {
-        vk_state_of(queue)->below.vkQueueWaitIdle(queue);
-        vk_memory_pull();
-    }
-    return result;
-}
-
 static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
                                              const VkSubmitInfo *submits, VkFence fence)
 {
     vk_memory_push_work(vk_state_of(queue));
-    return look_at_each(queue, vk_time_submit(queue, count, submits, fence));
+    return vk_time_submit(queue, count, submits, fence);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
@@ -51,7 +41,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
 
     vk_memory_push_work(vk_state_of(queue));
     next = next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR;
-    return look_at_each(queue, vk_time_submit2(queue, count, submits, fence, next));
+    return vk_time_submit2(queue, count, submits, fence, next);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)

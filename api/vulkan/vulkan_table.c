@@ -45,6 +45,9 @@ const struct vk_command *vk_command_of(uint32_t id)
 {
     uint32_t low = 0, high = vk_command_count;
 
+    /* Numbers have few gaps. */
+    if (id - 1 < high && vk_commands[id - 1].id == id)
+        return &vk_commands[id - 1];
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         if (vk_commands[middle].id < id)

@@ -27,11 +27,11 @@ struct reader {
 struct symbol {
     struct symbol *next;
     struct executable *executable;
-    char name[HSA_CODE_NAME_MAX];
     void *address; /* of a kernel its descriptor */
     void *owned;   /* the same, of another instruction set */
     uint64_t size;
-    bool is_kernel;
+    bool is_kernel, is_constant;
+    char name[];
 };
 
 struct library {
@@ -236,7 +236,8 @@ static void *stand_in(const struct hsa_code_symbol *found)
 static bool list_symbol(void *user, const struct hsa_code_symbol *found)
 {
     struct listing *listing = user;
-    struct symbol *symbol = calloc(1, sizeof(*symbol));
+    size_t length = strlen(found->name) + 1;
+    struct symbol *symbol = calloc(1, sizeof(*symbol) + length);
 
     if (symbol && !listing->library)
         symbol->owned = stand_in(found);
@@ -245,10 +246,11 @@ static bool list_symbol(void *user, const struct hsa_code_symbol *found)
         free(symbol);
         return false;
     }
-    tsm_format(symbol->name, sizeof(symbol->name), "%s", found->name);
+    memcpy(symbol->name, found->name, length);
     symbol->address = listing->library ? dlsym(listing->library, found->name) : symbol->owned;
     symbol->size = found->size;
     symbol->is_kernel = found->kernel != NULL;
+    symbol->is_constant = found->is_constant && listing->library;
     symbol->executable = listing->executable;
     symbol->next = listing->executable->symbols;
     listing->executable->symbols = symbol;
@@ -318,6 +320,41 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(
         loaded_code_object->handle =
             (uint64_t)(uintptr_t)(code.is_amdgpu ? (void *)found : (void *)found->libraries);
     return status;
+}
+
+/* ---- the same as HSA 1.0 has it ----------------------------------------------------------------
+ */
+
+EMU_HSA_EXPORT hsa_status_t hsa_code_object_deserialize(void *serialized_code_object,
+                                                        size_t serialized_code_object_size,
+                                                        const char *options,
+                                                        hsa_code_object_t *code_object)
+{
+    hsa_code_object_reader_t reader = {0};
+    hsa_status_t status;
+
+    if (!code_object)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    status = hsa_code_object_reader_create_from_memory(serialized_code_object,
+                                                       serialized_code_object_size, &reader);
+    code_object->handle = reader.handle;
+    return status;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_code_object_destroy(hsa_code_object_t code_object)
+{
+    return code_object.handle
+               ? hsa_code_object_reader_destroy((hsa_code_object_reader_t){code_object.handle})
+               : HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_executable_load_code_object(hsa_executable_t executable,
+                                                            hsa_agent_t agent,
+                                                            hsa_code_object_t code_object,
+                                                            const char *options)
+{
+    return hsa_executable_load_agent_code_object(
+        executable, agent, (hsa_code_object_reader_t){code_object.handle}, options, NULL);
 }
 
 /* ---- symbols -----------------------------------------------------------------------------------
@@ -451,6 +488,9 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_symbol_get_info(
         return HSA_STATUS_SUCCESS;
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
         EMU_HSA_GIVE(uint32_t, (uint32_t)symbol->size);
+        return HSA_STATUS_SUCCESS;
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
+        EMU_HSA_GIVE(bool, symbol->is_constant);
         return HSA_STATUS_SUCCESS;
     default:
         return symbol->is_kernel && give_of_kernel(symbol, attribute, out)

@@ -11,11 +11,17 @@
 
 #define NAP_NS 100000000u
 
+/* `width` bytes of each row. */
+struct shape {
+    size_t width, height, depth;
+    size_t dst_pitch, dst_slice, src_pitch, src_slice;
+};
+
 struct copy {
     struct copy *next;
-    void *dst;
-    const void *src;
-    size_t size;
+    uint8_t *dst;
+    const uint8_t *src;
+    struct shape shape;
     hsa_signal_t completion;
     uint32_t dep_count;
     hsa_signal_t deps[];
@@ -65,6 +71,16 @@ static struct copy *take_ready(void)
     return found;
 }
 
+static void carry_out(const struct copy *copy)
+{
+    const struct shape *s = &copy->shape;
+
+    for (size_t z = 0; z < s->depth; z++)
+        for (size_t y = 0; y < s->height; y++)
+            memmove(copy->dst + z * s->dst_slice + y * s->dst_pitch,
+                    copy->src + z * s->src_slice + y * s->src_pitch, s->width);
+}
+
 static void *run_copies(void *unused)
 {
     for (;;) {
@@ -76,7 +92,7 @@ static void *run_copies(void *unused)
             emu_hsa_await(now, NAP_NS);
             continue;
         }
-        memmove(copy->dst, copy->src, copy->size);
+        carry_out(copy);
         emu_hsa_signal_times(copy->completion, start, emu_hsa_time());
         emu_hsa_signal_decrement(copy->completion);
         free(copy);
@@ -102,23 +118,19 @@ static bool add(struct copy *copy)
     return true;
 }
 
-EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst_agent,
-                                                      const void *src, hsa_agent_t src_agent,
-                                                      size_t size, uint32_t num_dep_signals,
-                                                      const hsa_signal_t *dep_signals,
-                                                      hsa_signal_t completion_signal)
+static hsa_status_t start(void *dst, const void *src, const struct shape *shape,
+                          uint32_t num_dep_signals, const hsa_signal_t *dep_signals,
+                          hsa_signal_t completion_signal)
 {
     struct copy *copy;
     bool ok;
 
     if (!dst || !src || !completion_signal.handle || (num_dep_signals > 0) != (dep_signals != NULL))
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (!emu_hsa_is_agent(dst_agent) || !emu_hsa_is_agent(src_agent))
-        return HSA_STATUS_ERROR_INVALID_AGENT;
     copy = malloc(sizeof(*copy) + num_dep_signals * sizeof(copy->deps[0]));
     if (!copy)
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    *copy = (struct copy){NULL, dst, src, size, completion_signal, num_dep_signals};
+    *copy = (struct copy){NULL, dst, src, *shape, completion_signal, num_dep_signals};
     if (num_dep_signals)
         memcpy(copy->deps, dep_signals, num_dep_signals * sizeof(copy->deps[0]));
     pthread_mutex_lock(&lock);
@@ -128,6 +140,60 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst
         free(copy);
     emu_hsa_changed();
     return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst_agent,
+                                                      const void *src, hsa_agent_t src_agent,
+                                                      size_t size, uint32_t num_dep_signals,
+                                                      const hsa_signal_t *dep_signals,
+                                                      hsa_signal_t completion_signal)
+{
+    const struct shape shape = {.width = size, .height = 1, .depth = 1};
+
+    if (!emu_hsa_is_agent(dst_agent) || !emu_hsa_is_agent(src_agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    return start(dst, src, &shape, num_dep_signals, dep_signals, completion_signal);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_svm_prefetch_async(void *ptr, size_t size, hsa_agent_t agent,
+                                                       uint32_t num_dep_signals,
+                                                       const hsa_signal_t *dep_signals,
+                                                       hsa_signal_t completion_signal)
+{
+    const struct shape nothing = {0};
+
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    return start(ptr, ptr, &nothing, num_dep_signals, dep_signals, completion_signal);
+}
+
+static void *box_at(const hsa_pitched_ptr_t *memory, const hsa_dim3_t *offset)
+{
+    return (char *)memory->base + offset->x + offset->y * memory->pitch + offset->z * memory->slice;
+}
+
+static bool is_pitched(const hsa_pitched_ptr_t *memory, const hsa_dim3_t *offset)
+{
+    return memory && offset && memory->base && (uintptr_t)memory->base % 4 == 0 &&
+           memory->pitch % 4 == 0 && memory->slice % 4 == 0;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_rect(
+    const hsa_pitched_ptr_t *dst, const hsa_dim3_t *dst_offset, const hsa_pitched_ptr_t *src,
+    const hsa_dim3_t *src_offset, const hsa_dim3_t *range, hsa_agent_t copy_agent,
+    hsa_amd_copy_direction_t dir, uint32_t num_dep_signals, const hsa_signal_t *dep_signals,
+    hsa_signal_t completion_signal)
+{
+    struct shape shape;
+
+    if (!is_pitched(dst, dst_offset) || !is_pitched(src, src_offset) || !range)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (!emu_hsa_is_agent(copy_agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    shape = (struct shape){range->x,   range->y,   range->z,  dst->pitch,
+                           dst->slice, src->pitch, src->slice};
+    return start(box_at(dst, dst_offset), box_at(src, src_offset), &shape, num_dep_signals,
+                 dep_signals, completion_signal);
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_on_engine(

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running a grid: work-item after work-item, in order.
+ * Running a grid: work-item after work-item, in order; those of a kernel with barriers in turns,
+ * each on a stack of its own (emu_hsa_group.c).
  */
-#include "emu/hsa/emu_hsa.h"
+#include "emu/hsa/emu_hsa_group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,40 +26,83 @@ static uint32_t groups(uint32_t size, uint32_t group_size)
     return (uint32_t)(((uint64_t)size + group_size - 1) / group_size);
 }
 
-static void run_group(const struct tracesmith_hsa_kernel *kernel, const void *arguments,
-                      struct tracesmith_work_item *item)
+/* Called by a kernel that has not asked for stacks. */
+static void no_barrier(const struct tracesmith_work_item *item)
 {
-    uint32_t first[3], count[3];
+    __atomic_store_n(&((struct emu_hsa_group *)(uintptr_t)item)->is_wrong, true, __ATOMIC_RELAXED);
+}
 
+/* The group's part of the grid, which may be smaller than others. */
+static void place_group(struct emu_hsa_group *group)
+{
     for (unsigned i = 0; i < 3; i++) {
         uint32_t left;
-        first[i] = item->group[i] * item->group_size[i];
-        left = item->grid_size[i] - first[i];
-        count[i] = left < item->group_size[i] ? left : item->group_size[i];
+        group->first[i] = group->item.group[i] * group->item.group_size[i];
+        left = group->item.grid_size[i] - group->first[i];
+        group->count[i] = left < group->item.group_size[i] ? left : group->item.group_size[i];
     }
-    for (uint32_t z = 0; z < count[2]; z++)
-        for (uint32_t y = 0; y < count[1]; y++)
-            for (uint32_t x = 0; x < count[0]; x++) {
-                item->local[0] = x, item->local[1] = y, item->local[2] = z;
-                for (unsigned i = 0; i < 3; i++)
-                    item->global[i] = first[i] + item->local[i];
-                kernel->entry(arguments, item);
+}
+
+void emu_hsa_group_item(const struct emu_hsa_group *group, const uint32_t local[3],
+                        struct tracesmith_work_item *out)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        out->local[i] = local[i];
+        out->global[i] = group->first[i] + local[i];
+    }
+}
+
+static void run_in_order(struct emu_hsa_group *group)
+{
+    for (uint32_t z = 0; z < group->count[2]; z++)
+        for (uint32_t y = 0; y < group->count[1]; y++)
+            for (uint32_t x = 0; x < group->count[0]; x++) {
+                emu_hsa_group_item(group, (uint32_t[3]){x, y, z}, &group->item);
+                group->kernel->entry(group->arguments, &group->item);
             }
 }
 
-static void run_grid(const struct tracesmith_hsa_kernel *kernel, const void *arguments,
-                     struct tracesmith_work_item *item, uint32_t group_memory)
+static void run_group(struct emu_hsa_group *group, uint32_t group_memory)
 {
-    for (item->group[2] = 0; item->group[2] < groups(item->grid_size[2], item->group_size[2]);
-         item->group[2]++)
-        for (item->group[1] = 0; item->group[1] < groups(item->grid_size[1], item->group_size[1]);
-             item->group[1]++)
-            for (item->group[0] = 0;
-                 item->group[0] < groups(item->grid_size[0], item->group_size[0]);
-                 item->group[0]++) {
-                memset(item->group_memory, 0, group_memory);
-                run_group(kernel, arguments, item);
+    memset(group->item.group_memory, 0, group_memory);
+    place_group(group);
+    if (group->stacks)
+        emu_hsa_group_run(group);
+    else
+        run_in_order(group);
+}
+
+static hsa_status_t run_grid(struct emu_hsa_group *group, uint32_t group_memory)
+{
+    struct tracesmith_work_item *item = &group->item;
+    uint32_t count[3];
+
+    for (unsigned i = 0; i < 3; i++)
+        count[i] = groups(item->grid_size[i], item->group_size[i]);
+    for (uint32_t z = 0; z < count[2]; z++)
+        for (uint32_t y = 0; y < count[1]; y++)
+            for (uint32_t x = 0; x < count[0] && !group->is_wrong; x++) {
+                item->group[0] = x, item->group[1] = y, item->group[2] = z;
+                run_group(group, group_memory);
             }
+    if (!group->is_wrong)
+        return HSA_STATUS_SUCCESS;
+    tsm_log(TSM_LOG_ERROR, "a kernel called a barrier that was not made with "
+                           "TRACESMITH_HSA_BARRIER_KERNEL");
+    return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+}
+
+static hsa_status_t run(struct emu_hsa_group *group, uint32_t group_memory)
+{
+    hsa_status_t status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+
+    group->item.barrier = no_barrier;
+    group->item.group_memory = malloc(group_memory + 1);
+    if (group->item.group_memory && (!group->kernel->private_size || emu_hsa_group_init(group)))
+        status = run_grid(group, group_memory);
+    emu_hsa_group_finish(group);
+    free(group->item.group_memory);
+    return status;
 }
 
 static hsa_status_t run_foreign(void)
@@ -77,11 +121,14 @@ hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet)
     const struct tracesmith_hsa_kernel *kernel = (const void *)(uintptr_t)packet->kernel_object;
     unsigned dimensions =
         packet->setup & ((1u << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
-    struct tracesmith_work_item item = {
-        .grid_size = {packet->grid_size_x, dimensions > 1 ? packet->grid_size_y : 1,
-                      dimensions > 2 ? packet->grid_size_z : 1},
-        .group_size = {packet->workgroup_size_x, dimensions > 1 ? packet->workgroup_size_y : 1,
-                       dimensions > 2 ? packet->workgroup_size_z : 1},
+    struct emu_hsa_group group = {
+        .item = {.grid_size = {packet->grid_size_x, dimensions > 1 ? packet->grid_size_y : 1,
+                               dimensions > 2 ? packet->grid_size_z : 1},
+                 .group_size = {packet->workgroup_size_x,
+                                dimensions > 1 ? packet->workgroup_size_y : 1,
+                                dimensions > 2 ? packet->workgroup_size_z : 1}},
+        .kernel = kernel,
+        .arguments = packet->kernarg_address,
     };
 
     if (kernel && kernel->magic == EMU_HSA_KERNEL_FOREIGN)
@@ -91,14 +138,7 @@ hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet)
     if (!dimensions || dimensions > 3 || packet->group_segment_size > GROUP_SIZE_MAX)
         return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
     for (unsigned i = 0; i < 3; i++)
-        if (!item.group_size[i] || !item.grid_size[i])
+        if (!group.item.group_size[i] || !group.item.grid_size[i])
             return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
-    if (is_noop())
-        return HSA_STATUS_SUCCESS;
-    item.group_memory = malloc(packet->group_segment_size + 1);
-    if (!item.group_memory)
-        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    run_grid(kernel, packet->kernarg_address, &item, packet->group_segment_size);
-    free(item.group_memory);
-    return HSA_STATUS_SUCCESS;
+    return is_noop() ? HSA_STATUS_SUCCESS : run(&group, packet->group_segment_size);
 }

@@ -155,6 +155,10 @@ EMU_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, voi
     case HSA_SYSTEM_INFO_EXTENSIONS:
         memset(out, 0, 128);
         break;
+    case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
+    case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
+        EMU_HSA_GIVE(bool, attribute == (hsa_system_info_t)HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED);
+        break;
     default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
@@ -275,12 +279,27 @@ static void give_name(bool is_gpu, void *out)
     tsm_format(out, 64, "%s", is_gpu ? GPU_NAME : CPU_NAME);
 }
 
+/* Libraries look for the processor's name here, too: that of "amdgcn-amd-amdhsa--gfx906:xnack-". */
+static void give_processor(bool is_gpu, void *out)
+{
+    const char *said = is_gpu ? strstr(emu_hsa_isa(), "--") : NULL;
+    char name[ISA_SIZE];
+
+    give_name(is_gpu, out);
+    if (!said || !said[2])
+        return;
+    tsm_format(name, sizeof(name), "%s", said + 2);
+    name[strcspn(name, ":")] = '\0';
+    memset(out, 0, 64);
+    tsm_format(out, 64, "%s", name);
+}
+
 /* What the HSA specification asks of any agent. */
 static bool give_standard(bool is_gpu, hsa_agent_info_t attribute, void *out)
 {
     switch ((int)attribute) {
     case HSA_AGENT_INFO_NAME:
-        give_name(is_gpu, out);
+        give_processor(is_gpu, out);
         break;
     case HSA_AGENT_INFO_VENDOR_NAME:
         memset(out, 0, 64);
@@ -499,15 +518,17 @@ EMU_HSA_EXPORT hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_is
 /* ---- pools and regions -------------------------------------------------------------------------
  */
 
-static hsa_status_t each_pool(hsa_agent_t agent, hsa_status_t (*give)(uint64_t, void *),
-                              void *context)
+/* `hosts_too`: those of the CPU as well. */
+static hsa_status_t each_pool(hsa_agent_t agent, bool hosts_too,
+                              hsa_status_t (*give)(uint64_t, void *), void *context)
 {
     hsa_status_t status = HSA_STATUS_SUCCESS;
 
     if (!emu_hsa_is_agent(agent))
         return HSA_STATUS_ERROR_INVALID_AGENT;
     for (unsigned i = 0; i < POOL_COUNT && status == HSA_STATUS_SUCCESS; i++)
-        if (pools[i].agent.handle == agent.handle)
+        if (pools[i].agent.handle == agent.handle ||
+            (hosts_too && pools[i].agent.handle == CPU_HANDLE))
             status = give((uint64_t)(uintptr_t)&pools[i], context);
     return status;
 }
@@ -538,15 +559,18 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent
 {
     struct pool_visit visit = {.pool = callback, .data = data};
 
-    return callback ? each_pool(agent, give_pool, &visit) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return callback ? each_pool(agent, false, give_pool, &visit)
+                    : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
+/* As AMD's runtime does it: a GPU's regions are also those of the host. */
 EMU_HSA_EXPORT hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent,
                                                       hsa_region_callback_t callback, void *data)
 {
     struct pool_visit visit = {.region = callback, .data = data};
 
-    return callback ? each_pool(agent, give_region, &visit) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return callback ? each_pool(agent, true, give_region, &visit)
+                    : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t memory_pool,

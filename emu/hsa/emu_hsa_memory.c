@@ -425,3 +425,30 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size,
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     return mprotect(va, size, PROT_READ | PROT_WRITE) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
 }
+
+/* ---- shared virtual memory: all memory is ------------------------------------------------------
+ */
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_svm_attributes_set(void *ptr, size_t size,
+                                                       hsa_amd_svm_attribute_pair_t *attribute_list,
+                                                       size_t attribute_count)
+{
+    return ptr && size && (attribute_list || !attribute_count) ? HSA_STATUS_SUCCESS
+                                                               : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+/* Nothing is kept: each agent may use everything, and nothing is anywhere else. */
+EMU_HSA_EXPORT hsa_status_t hsa_amd_svm_attributes_get(void *ptr, size_t size,
+                                                       hsa_amd_svm_attribute_pair_t *attribute_list,
+                                                       size_t attribute_count)
+{
+    if (!ptr || !size || !attribute_list)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (size_t i = 0; i < attribute_count; i++) {
+        if (attribute_list[i].attribute == HSA_AMD_SVM_ATTRIB_ACCESS_QUERY)
+            attribute_list[i].attribute = HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE;
+        else
+            attribute_list[i].value = 0;
+    }
+    return HSA_STATUS_SUCCESS;
+}

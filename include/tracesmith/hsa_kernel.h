@@ -23,8 +23,13 @@
  *                           TRACESMITH_HSA_POINTER(struct scale_arguments, data),
  *                           TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
  *
- * Work-items of a grid run one after the other, in order; there is no barrier. Other exported data
- * of the shared object are the executable's variables. A kernel may use the C library; it should
+ * Work-items of a grid run one after the other, in order, on the stack of the queue's thread. A kernel
+ * with TRACESMITH_HSA_BARRIER_KERNEL gives each a stack of its own, and may call
+ *
+ *     tracesmith_hsa_barrier(item);
+ *
+ * behind which all work-items of the work-group have come that far (or have ended). Other exported
+ * data of the shared object are the executable's variables. A kernel may use the C library; it should
  * not, because what it does there is no part of a trace.
  *
  * Code objects for other instruction sets (gfx906, ...) are not run: loading one fails, or, with
@@ -49,7 +54,15 @@ struct tracesmith_work_item {
     uint32_t group_size[3]; /* as dispatched; a grid's last work-groups may be smaller */
     uint32_t reserved;
     void *group_memory; /* of its work-group: as many bytes as the dispatch asked for */
+    void (*barrier)(const struct tracesmith_work_item *item); /* see tracesmith_hsa_barrier() */
 };
+
+/* Wait for the other work-items of the work-group. Without a stack of its own for each that is an
+ * error, which ends the queue. */
+static inline void tracesmith_hsa_barrier(const struct tracesmith_work_item *item)
+{
+    item->barrier(item);
+}
 
 typedef void (*tracesmith_hsa_entry)(const void *arguments,
                                      const struct tracesmith_work_item *item);
@@ -71,7 +84,7 @@ struct tracesmith_hsa_kernel {
     uint32_t magic;          /* TRACESMITH_HSA_KERNEL_MAGIC */
     uint32_t arguments_size; /* of the argument block, bytes */
     uint32_t group_size;     /* group memory that the kernel itself needs, bytes */
-    uint32_t private_size;   /* 0: work-items run on the processor's own stack */
+    uint32_t private_size;   /* bytes of each work-item's own stack, at most 1 MiB; 0: it has none */
     tracesmith_hsa_entry entry;
     struct tracesmith_hsa_argument arguments[TRACESMITH_HSA_ARGUMENT_MAX]; /* up to an END */
 };
@@ -87,8 +100,12 @@ struct tracesmith_hsa_kernel {
 
 /* A descriptor of the kernel `name`; `type` is that of its arguments. */
 #define TRACESMITH_HSA_KERNEL(name, type, group_size, ...)                                         \
+    TRACESMITH_HSA_BARRIER_KERNEL(name, type, group_size, 0, __VA_ARGS__)
+
+/* The same for one that calls tracesmith_hsa_barrier(), with stacks of `stack_size` bytes. */
+#define TRACESMITH_HSA_BARRIER_KERNEL(name, type, group_size, stack_size, ...)                     \
     extern const struct tracesmith_hsa_kernel name##_kd __asm__(#name ".kd");                      \
     __attribute__((visibility("default"), used)) const struct tracesmith_hsa_kernel name##_kd = {  \
-        TRACESMITH_HSA_KERNEL_MAGIC, sizeof(type), group_size, 0, name, {__VA_ARGS__}}
+        TRACESMITH_HSA_KERNEL_MAGIC, sizeof(type), group_size, stack_size, name, {__VA_ARGS__}}
 
 #endif

@@ -70,7 +70,8 @@ enum sbt_memory {
     SBT_MEMORY_PHYSICAL = 6, /* memory without an address, by the number that records name it with */
 };
 
-/* What a STATE record says of an object. Vulkan; the object's type goes with the kind. */
+/* What a STATE record says of an object. Vulkan and, from SIGNAL on, HSA; the object's type goes with
+ * the kind. */
 enum sbt_state {
     SBT_STATE_FENCE = 1,     /* value 1: signalled */
     SBT_STATE_SEMAPHORE = 2, /* value 1: a binary semaphore is signalled */
@@ -79,6 +80,7 @@ enum sbt_state {
     SBT_STATE_QUERY = 5,     /* queries [first, first + count): value 0 reset, 1 available */
     SBT_STATE_LAYOUT = 6,    /* an image's levels [first, first + count), layers [layer, layer +
                                 layers), aspects `part`: value, a VkImageLayout */
+    SBT_STATE_SIGNAL = 7,    /* value: the signal's, modulo 2^64 */
 };
 
 /* flags of a checkpoint */

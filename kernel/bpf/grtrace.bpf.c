@@ -165,7 +165,7 @@ ON(dma_fence_signaled, struct dma_fence *fence)
 		return 0;
 	class = class_of(fence);
 	if (class == GRTRACE_CLASS_JOB || class == GRTRACE_CLASS_ALONE)
-		return job_complete(fence->context, fence->seqno, fence->error);
+		return job_complete(NULL, fence->context, fence->seqno, fence->error);
 	if (config.level >= 2)
 		return job_note(GRTRACE_FENCE, fence->context, fence->seqno,
 				GRTRACE_FENCE_SIGNALED);
@@ -192,9 +192,27 @@ static __always_inline struct grtrace_bpf_ring *ring_of_queue(struct virtqueue *
 			 (void *)queue->vdev + bpf_core_field_offset(struct virtio_device, dev));
 }
 
+/* The host repeats the context in answers to fenced commands only: that of others is kept. */
+struct command {
+	__u64 number;
+	__u64 ring;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct command);
+	__type(value, __u32); /* ctx */
+} unfenced SEC(".maps");
+
+static __always_inline int is_fenced(struct virtio_gpu_ctrl_hdr *head)
+{
+	return head->flags & VIRTIO_GPU_FLAG_FENCE;
+}
+
 static __always_inline __u64 number_of(struct virtio_gpu_ctrl_hdr *head, __u64 *counter, __u64 own)
 {
-	if (head->flags & VIRTIO_GPU_FLAG_FENCE)
+	if (is_fenced(head))
 		return head->fence_id;
 	if (own)
 		return COUNTED | own;
@@ -205,29 +223,41 @@ static __always_inline int queued(struct virtqueue *queue, struct virtio_gpu_ctr
 				  __u64 own)
 {
 	struct grtrace_bpf_ring *ring;
-	__u64 number;
+	struct command command = { 0 };
+	__u32 ctx;
 
 	if (!queue || !head)
 		return 0;
 	ring = ring_of_queue(queue);
-	number = number_of(head, ring ? &ring->submitted : NULL, own);
-	return job_submit(ring, head->ctx_id, number, head->type | (__u64)head->flags << 32);
+	command.number = number_of(head, ring ? &ring->submitted : NULL, own);
+	command.ring = ring ? ring->id : 0;
+	ctx = head->ctx_id;
+	if (!is_fenced(head) && ctx)
+		bpf_map_update_elem(&unfenced, &command, &ctx, BPF_ANY);
+	return job_submit(ring, ctx, command.number, head->type | (__u64)head->flags << 32);
 }
 
 static __always_inline int answered(struct virtqueue *queue, struct virtio_gpu_ctrl_hdr *head,
 				    __u64 own)
 {
 	struct grtrace_bpf_ring *ring;
-	__u64 number;
-	__u32 ctx;
+	struct command command = { 0 };
+	__u32 ctx, *kept;
 
 	if (!queue || !head)
 		return 0;
 	ring = ring_of_queue(queue);
-	number = number_of(head, ring ? &ring->responded : NULL, own);
+	command.number = number_of(head, ring ? &ring->responded : NULL, own);
+	command.ring = ring ? ring->id : 0;
 	ctx = head->ctx_id;
-	job_end(ring, ctx, number, 0);
-	return job_complete(ctx, number, head->type >= VIRTIO_GPU_RESP_ERR_UNSPEC ? 5 /* EIO */ : 0);
+	if (!is_fenced(head)) {
+		kept = bpf_map_lookup_elem(&unfenced, &command);
+		ctx = kept ? *kept : 0;
+		bpf_map_delete_elem(&unfenced, &command);
+	}
+	job_end(ring, ctx, command.number, 0);
+	return job_complete(ring, ctx, command.number,
+			    head->type >= VIRTIO_GPU_RESP_ERR_UNSPEC ? 5 /* EIO */ : 0);
 }
 
 /* Two programs for each: kernels differ in whether the tracepoint has a number of its own. */
@@ -322,23 +352,42 @@ ON(xe_exec_queue_reset, struct xe_exec_queue *queue)
 	return job_note(GRTRACE_ERROR, 0, 0, (__u64)GRTRACE_ERROR_RESET << 32);
 }
 
+/* ---- modules ----------------------------------------------------------------------------- */
+
+ON(module_free, void *module)
+{
+	ADD(state.unloads, 1);
+	return 0;
+}
+
 /* ---- the tool's own records -------------------------------------------------------------- */
+
+static long tell_one(__u32 number, void *user)
+{
+	struct grtrace_record *draft = user;
+
+	emit(draft);
+	draft->seqno++;
+	return 0;
+}
 
 SEC("syscall")
 int tell_record(struct grtrace_bpf_told *told)
 {
-	struct grtrace_record draft = { .type = told->type, .device = told->device,
-					.ring = told->ring, .engine = told->engine };
+	struct grtrace_record draft = { .type = told->type, .flags = told->flags,
+					.device = told->device, .ring = told->ring,
+					.engine = told->engine, .ctx = told->ctx,
+					.seqno = told->seqno, .value = told->value };
 
-	draft.pid = bpf_get_current_pid_tgid() >> 32;
+	draft.pid = told->pid ?: bpf_get_current_pid_tgid() >> 32;
 	draft.tid = bpf_get_current_pid_tgid();
 	if (told->body_size) {
 		char body[GRTRACE_BPF_BODY_MAX];
 
 		__builtin_memcpy(body, told->body, sizeof(body));
-		told->done = emit_body(&draft, body, sizeof(body));
+		emit_body(&draft, body, sizeof(body));
 	} else {
-		told->done = emit(&draft);
+		bpf_loop(told->count, tell_one, &draft, 0);
 	}
 	return 0;
 }

@@ -170,7 +170,8 @@ static __always_inline struct grtrace_bpf_cpu *begin(const struct grtrace_record
 
 	if (!cpu)
 		return NULL;
-	if (!state.running)
+	if (!state.running ||
+	    (state.running == GRTRACE_BPF_ENDING && draft->type != GRTRACE_METADATA))
 		drop = GRTRACE_DROP_DISABLED;
 	else if (state.leaves_out && draft->type > GRTRACE_METADATA)
 		drop = gate(draft, cpu);
@@ -240,6 +241,8 @@ static __always_inline int emit_body(const struct grtrace_record *draft, const v
 	complete(to, draft, sizeof(*to) + size, cseq, cpu);
 	__builtin_memcpy(to + 1, body, size);
 	bpf_ringbuf_submit(to, BPF_RB_NO_WAKEUP);
+	ADD(cpu->long_bytes, sizeof(*to) + size);
+	ADD(cpu->long_count, 1);
 	return 1;
 }
 

@@ -170,8 +170,9 @@ static __noinline int job_end(const struct grtrace_bpf_ring *ring, __u64 ctx, __
 	return emit(&draft);
 }
 
-/* Any other record about {ctx, seqno}, with what is known of ctx. */
-static __noinline int job_note(__u32 type, __u64 ctx, __u64 seqno, __u64 value)
+/* Any other record about {ctx, seqno}, with what is known of ctx; of `ring`, if that is not NULL. */
+static __noinline int job_tell(const struct grtrace_bpf_ring *ring, __u32 type, __u64 ctx,
+			       __u64 seqno, __u64 value)
 {
 	const struct owner *owner = bpf_map_lookup_elem(&owners, &ctx);
 	struct grtrace_record draft;
@@ -183,23 +184,40 @@ static __noinline int job_note(__u32 type, __u64 ctx, __u64 seqno, __u64 value)
 		draft.engine = owner->engine;
 		draft.pid = owner->pid;
 	}
+	if (ring) {
+		draft.ring = ring->id;
+		draft.device = ring->device;
+		draft.engine = ring->engine;
+	}
 	if (!draft.pid)
 		draft.pid = bpf_get_current_pid_tgid() >> 32;
 	return emit(&draft);
 }
 
-static __noinline int job_complete(__u64 ctx, __u64 seqno, int error)
+static __always_inline int job_note(__u32 type, __u64 ctx, __u64 seqno, __u64 value)
+{
+	return job_tell(NULL, type, ctx, seqno, value);
+}
+
+static __noinline int job_complete(const struct grtrace_bpf_ring *ring, __u64 ctx, __u64 seqno,
+				   int error)
 {
 	__u32 number = error < 0 ? -error : error;
 	struct grtrace_bpf_cpu *cpu = this_cpu();
 
 	if (number)
-		job_note(GRTRACE_ERROR, ctx, seqno, (__u64)GRTRACE_ERROR_JOB << 32 | number);
-	if (cpu && number)
+		job_tell(ring, GRTRACE_ERROR, ctx, seqno,
+			 (__u64)GRTRACE_ERROR_JOB << 32 | number);
+	if (cpu && number) {
+		__u64 slot = number < GRTRACE_ERRNO_MAX ? number : GRTRACE_ERRNO_MAX;
+
+		barrier_var(slot); /* the verifier wants to see a mask, the compiler none */
 		ADD(cpu->jobs_failed, 1);
-	else if (cpu)
+		ADD(cpu->jobs_by_errno[slot & (GRTRACE_BPF_ERRNOS - 1)], 1);
+	} else if (cpu) {
 		ADD(cpu->jobs_ok, 1);
-	return job_note(GRTRACE_COMPLETE, ctx, seqno, number);
+	}
+	return job_tell(ring, GRTRACE_COMPLETE, ctx, seqno, number);
 }
 
 #endif

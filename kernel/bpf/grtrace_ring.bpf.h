@@ -22,6 +22,14 @@ struct {
 	__type(value, struct grtrace_bpf_ring);
 } rings SEC(".maps");
 
+/* Of each name the ring that came last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, RING_MAX);
+	__type(key, struct grtrace_bpf_ring_name);
+	__type(value, struct grtrace_bpf_ring);
+} ring_names SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, DEVICE_MAX);
@@ -29,12 +37,12 @@ struct {
 	__type(value, __u8);
 } devices SEC(".maps");
 
-/* By the address of a fence's table of functions. The tool empties it when modules come and go. */
+/* By the address of a fence's table of functions. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CLASS_MAX);
 	__type(key, __u64);
-	__type(value, __u32); /* enum grtrace_fence_class */
+	__type(value, struct grtrace_bpf_class);
 } classes SEC(".maps");
 
 /* Words as numbers, to be compared under a mask; a power of two of them, for the verifier. */
@@ -128,20 +136,50 @@ static __noinline __u32 device_find(struct device *device)
 
 /* ---- rings ------------------------------------------------------------------------------- */
 
+/* The ring of a name whose driver has gone gives its number to the one that came, as in the module. */
+static __noinline __u32 ring_number(const struct grtrace_bpf_ring_name *name)
+{
+	struct grtrace_bpf_ring *before = bpf_map_lookup_elem(&ring_names, name);
+
+	if (before && before->unloads != state.unloads)
+		return before->id;
+	return state.ring_count < RING_MAX ? ADD(state.ring_count, 1) + 1 : 0;
+}
+
+static __always_inline int same_name(const char *a, const char *b)
+{
+	const __u64 *x = (const void *)a, *y = (const void *)b;
+
+	return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
+}
+
+/* `key` is new, or was not looked at since a module went: its object may be another's by now. */
 static __noinline struct grtrace_bpf_ring *ring_make(const struct grtrace_bpf_ring_key *key)
 {
-	struct grtrace_bpf_ring ring = { 0 };
+	struct grtrace_bpf_ring ring = { 0 }, *before = bpf_map_lookup_elem(&rings, key);
+	struct grtrace_bpf_ring_name name = { 0 };
 
 	if (bpf_probe_read_kernel_str(ring.name, sizeof(ring.name), (const void *)key->name) <= 0)
 		ring.name[0] = '?';
 	ring.device = device_find((struct device *)key->device);
-	ring.engine = engine_of(ring.name);
-	if (state.ring_count >= RING_MAX)
-		return NULL;
-	ring.id = ADD(state.ring_count, 1) + 1;
-	if (!bpf_map_update_elem(&rings, key, &ring, BPF_NOEXIST))
-		tell(GRTRACE_METADATA_RING, ring.device, ring.id, ring.engine, ring.name);
-	return bpf_map_lookup_elem(&rings, key);
+	ring.unloads = state.unloads;
+	name.device = ring.device;
+	__builtin_memcpy(name.name, ring.name, sizeof(name.name));
+	if (before && before->device == ring.device &&
+	    same_name(before->name, ring.name)) {
+		before->unloads = ring.unloads;
+	} else {
+		ring.engine = engine_of(ring.name);
+		ring.id = ring_number(&name);
+		if (!ring.id)
+			return NULL;
+		if (!bpf_map_update_elem(&rings, key, &ring, before ? BPF_ANY : BPF_NOEXIST))
+			tell(GRTRACE_METADATA_RING, ring.device, ring.id, ring.engine, ring.name);
+		before = bpf_map_lookup_elem(&rings, key); /* another CPU may have been quicker */
+	}
+	if (before)
+		bpf_map_update_elem(&ring_names, &name, before, BPF_ANY);
+	return before;
 }
 
 /* NULL: there are too many. */
@@ -151,13 +189,14 @@ static __always_inline struct grtrace_bpf_ring *ring_find(const void *object, co
 	struct grtrace_bpf_ring_key key = { (__u64)object, (__u64)name, (__u64)device };
 	struct grtrace_bpf_ring *ring = bpf_map_lookup_elem(&rings, &key);
 
-	return ring ?: ring_make(&key);
+	return ring && ring->unloads == state.unloads ? ring : ring_make(&key);
 }
 
 /* ---- fences ------------------------------------------------------------------------------ */
 
 static __noinline __u32 class_ask(__u64 ops)
 {
+	struct grtrace_bpf_class known = { .unloads = state.unloads };
 	__u32 class = GRTRACE_CLASS_OTHER;
 	char symbol[64] = { 0 };
 
@@ -169,16 +208,17 @@ static __noinline __u32 class_ask(__u64 ops)
 		class = GRTRACE_CLASS_##class_;
 	GRTRACE_FENCE_CLASSES(ROW)
 #undef ROW
-	bpf_map_update_elem(&classes, &ops, &class, BPF_ANY);
+	known.class = class;
+	bpf_map_update_elem(&classes, &ops, &known, BPF_ANY);
 	return class;
 }
 
 static __always_inline __u32 class_of(const struct dma_fence *fence)
 {
 	__u64 ops = (__u64)fence->ops;
-	__u32 *class = bpf_map_lookup_elem(&classes, &ops);
+	struct grtrace_bpf_class *known = bpf_map_lookup_elem(&classes, &ops);
 
-	return class ? *class : class_ask(ops);
+	return known && known->unloads == state.unloads ? known->class : class_ask(ops);
 }
 
 #endif

@@ -22,8 +22,6 @@
 
 extern const char *const grtrace_drop_names[GRTRACE_DROP_COUNT];
 
-#define GRTRACE_ERRNO_MAX 132
-
 /* Touched with interrupts off on its own CPU; read by anyone, racily. */
 struct grtrace_cpu {
 	struct rchan_buf *buf; /* of the session; one without room while none runs */
@@ -149,7 +147,8 @@ void grtrace_owner_set(u64 ctx, struct grtrace_owner owner);
 void grtrace_job_submit(struct grtrace_ring *ring, u64 ctx, u64 seqno, u64 value);
 void grtrace_job_start(struct grtrace_ring *ring, u64 ctx, u64 seqno);
 void grtrace_job_end(struct grtrace_ring *ring, u64 ctx, u64 seqno, u64 hardware_ns);
-void grtrace_job_complete(u64 ctx, u64 seqno, int error);
+/* `ring` NULL: that of ctx. */
+void grtrace_job_complete(const struct grtrace_ring *ring, u64 ctx, u64 seqno, int error);
 /* Any other record about {ctx, seqno}, with what is known of ctx. */
 void grtrace_job_note(enum grtrace_type type, u64 ctx, u64 seqno, u64 value);
 int grtrace_jobs_init(void);

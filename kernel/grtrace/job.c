@@ -255,25 +255,36 @@ void grtrace_job_end(struct grtrace_ring *ring, u64 ctx, u64 seqno, u64 hardware
 	emit(ring, GRTRACE_END, marks, grtrace_owner_find(ctx).pid, ctx, seqno, hardware_ns);
 }
 
+static void note(const struct grtrace_owner *owner, enum grtrace_type type, u64 ctx, u64 seqno,
+		 u64 value)
+{
+	grtrace_emit(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, type, irq_flag(), owner->device,
+				  owner->engine),
+		     GRTRACE_PLACE(owner->ring, owner->pid ?: current->tgid), ctx, seqno, value);
+}
+
 void grtrace_job_note(enum grtrace_type type, u64 ctx, u64 seqno, u64 value)
 {
 	struct grtrace_owner owner = grtrace_owner_find(ctx);
 
-	grtrace_emit(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, type, irq_flag(), owner.device,
-				  owner.engine),
-		     GRTRACE_PLACE(owner.ring, owner.pid ?: current->tgid), ctx, seqno, value);
+	note(&owner, type, ctx, seqno, value);
 }
 
-void grtrace_job_complete(u64 ctx, u64 seqno, int error)
+void grtrace_job_complete(const struct grtrace_ring *ring, u64 ctx, u64 seqno, int error)
 {
+	struct grtrace_owner owner = grtrace_owner_find(ctx);
 	u32 number = error < 0 ? -error : error;
 	struct grtrace_cpu *cpu;
 	unsigned long flags;
 
+	if (ring) {
+		owner.ring = ring->id;
+		owner.device = ring->device;
+		owner.engine = ring->engine;
+	}
 	if (number)
-		grtrace_job_note(GRTRACE_ERROR, ctx, seqno,
-				 (u64)GRTRACE_ERROR_JOB << 32 | number);
-	grtrace_job_note(GRTRACE_COMPLETE, ctx, seqno, number);
+		note(&owner, GRTRACE_ERROR, ctx, seqno, (u64)GRTRACE_ERROR_JOB << 32 | number);
+	note(&owner, GRTRACE_COMPLETE, ctx, seqno, number);
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&grtrace_cpus);
 	if (number) {

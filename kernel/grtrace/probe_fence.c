@@ -105,7 +105,7 @@ static void on_signaled(void *data, struct dma_fence *fence)
 	switch (class_of(fence->ops)) {
 	case GRTRACE_CLASS_JOB:
 	case GRTRACE_CLASS_ALONE:
-		grtrace_job_complete(fence->context, fence->seqno, fence->error);
+		grtrace_job_complete(NULL, fence->context, fence->seqno, fence->error);
 		break;
 	default:
 		if (grtrace_level() >= 2)

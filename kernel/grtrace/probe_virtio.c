@@ -4,6 +4,7 @@
  * The others are numbered here, with bit 63: by the tracepoint's own number where it has one, else
  * by counting, which holds as long as the host answers unfenced commands in order.
  */
+#include <linux/spinlock.h>
 #include <linux/virtio.h>
 #include <linux/virtio_gpu.h>
 
@@ -16,17 +17,49 @@ static struct grtrace_ring *ring_of(struct virtqueue *queue)
 	return grtrace_ring_find(queue, queue->name, &queue->vdev->dev);
 }
 
+static bool is_fenced(const struct virtio_gpu_ctrl_hdr *head)
+{
+	return le32_to_cpu(head->flags) & VIRTIO_GPU_FLAG_FENCE;
+}
+
 static u64 number_of(const struct virtio_gpu_ctrl_hdr *head, u64 *counter, u64 own)
 {
-	if (le32_to_cpu(head->flags) & VIRTIO_GPU_FLAG_FENCE)
+	if (is_fenced(head))
 		return le64_to_cpu(head->fence_id);
 	return COUNTED | (own ?: ++*counter);
 }
 
-/* The host repeats the context in answers to fenced commands only. */
-static u64 context_of(const struct virtio_gpu_ctrl_hdr *head)
+/* The host repeats the context in answers to fenced commands only: that of others is kept, for as many
+ * as a queue may hold. */
+#define KEPT_MAX 1024
+
+static struct {
+	u64 number;
+	u32 ring, ctx;
+} kept[KEPT_MAX];
+static DEFINE_RAW_SPINLOCK(kept_lock);
+
+static void keep(u32 ring, u64 number, u32 ctx)
 {
-	return le32_to_cpu(head->flags) & VIRTIO_GPU_FLAG_FENCE ? le32_to_cpu(head->ctx_id) : 0;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&kept_lock, flags);
+	kept[number % KEPT_MAX].number = number;
+	kept[number % KEPT_MAX].ring = ring;
+	kept[number % KEPT_MAX].ctx = ctx;
+	raw_spin_unlock_irqrestore(&kept_lock, flags);
+}
+
+static u32 kept_of(u32 ring, u64 number)
+{
+	unsigned long flags;
+	u32 ctx = 0;
+
+	raw_spin_lock_irqsave(&kept_lock, flags);
+	if (kept[number % KEPT_MAX].number == number && kept[number % KEPT_MAX].ring == ring)
+		ctx = kept[number % KEPT_MAX].ctx;
+	raw_spin_unlock_irqrestore(&kept_lock, flags);
+	return ctx;
 }
 
 static void queued(struct virtqueue *queue, const struct virtio_gpu_ctrl_hdr *head, u64 own)
@@ -35,7 +68,9 @@ static void queued(struct virtqueue *queue, const struct virtio_gpu_ctrl_hdr *he
 	u64 number = number_of(head, &ring->submitted, own);
 	u64 kind = le32_to_cpu(head->type) | (u64)le32_to_cpu(head->flags) << 32;
 
-	grtrace_job_submit(ring, context_of(head), number, kind);
+	if (!is_fenced(head))
+		keep(ring->id, number, le32_to_cpu(head->ctx_id));
+	grtrace_job_submit(ring, le32_to_cpu(head->ctx_id), number, kind);
 }
 
 /* The host's answer repeats flags and fence of the command. */
@@ -43,9 +78,10 @@ static void answered(struct virtqueue *queue, const struct virtio_gpu_ctrl_hdr *
 {
 	struct grtrace_ring *ring = ring_of(queue);
 	u64 number = number_of(head, &ring->responded, own);
+	u32 ctx = is_fenced(head) ? le32_to_cpu(head->ctx_id) : kept_of(ring->id, number);
 
-	grtrace_job_end(ring, context_of(head), number, 0);
-	grtrace_job_complete(context_of(head), number,
+	grtrace_job_end(ring, ctx, number, 0);
+	grtrace_job_complete(ring, ctx, number,
 			     le32_to_cpu(head->type) >= VIRTIO_GPU_RESP_ERR_UNSPEC ? EIO : 0);
 }
 

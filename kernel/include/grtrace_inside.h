@@ -25,6 +25,8 @@ enum grtrace_drop {
 #define GRTRACE_DROP_NAMES                                                                        \
 	"disabled", "filtered", "sampled", "rate_limited", "backpressure", "short_write", "oversize"
 
+#define GRTRACE_ERRNO_MAX 132
+
 #define GRTRACE_HIST_BUCKETS 40 /* bucket i: [2^(i-1), 2^i) ns; the last takes the rest */
 
 struct grtrace_hist {

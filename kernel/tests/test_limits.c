@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Whatever is left out is counted, by its reason; what is lost shows as gaps in cseq. */
 #include "mock_client.h"
-#include "module_session.h"
+#include "grtrace_session.h"
 #include "tap.h"
 
 #include <sched.h>
@@ -32,11 +32,10 @@ static size_t injected(const struct records *records)
 /* A session with `config`, in which `what` is injected. */
 static const struct records *session(const char *config, const char *what)
 {
-	session_defaults();
-	if (session_write("config", config) || session_start())
+	if (session_renew(config))
 		tap_note("no session with %s", config);
 	emit(what);
-	session_stop();
+	session_rest();
 	return session_records();
 }
 
@@ -94,10 +93,34 @@ static void test_filters(void)
 	tap_ok(injected(r) == 10, "others pass");
 	r = session("level 0", "type=12 count=10");
 	tap_ok(injected(r) == 0 && counted("disabled") >= 10, "level 0 records nothing");
+}
+
+static void test_stopped(void)
+{
 	session_defaults();
 	session_write("config", "reset_stats 1");
 	emit("type=12 count=10");
 	tap_ok(counted("disabled") == 10, "nor does a stopped module");
+}
+
+/* The fuller the buffer, the fewer are kept; then none is lost. */
+static void test_adaptive(void)
+{
+	const struct records *r = session("adaptive_sampling 1\nsubbuf_size 4096\nsubbuf_count 8",
+					  "type=12 ctx=3 seqno=1 count=1000");
+	uint64_t kept = injected(r), dense = 0, sparse = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (!(r->at[i]->flags & GRTRACE_FLAG_INJECTED))
+			continue;
+		dense += r->at[i]->seqno <= 100;
+		sparse += r->at[i]->seqno > 900;
+	}
+	tap_ok(dense == 100 && sparse > 0 && sparse <= 13,
+	       "adaptive sampling: of the first 100 %llu, of the last 100 %llu",
+	       (unsigned long long)dense, (unsigned long long)sparse);
+	tap_ok(kept + counted("sampled") == 1000 && session_gaps(r) == 0 && counted("lost") == 0,
+	       "%llu left out of 1000, which is no loss", (unsigned long long)counted("sampled"));
 }
 
 static void test_sampling(void)
@@ -173,14 +196,18 @@ int main(void)
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	test_full();
-	test_overwrite();
+	if (session_of_module())
+		test_overwrite();
 	test_filters();
 	test_sampling();
 	test_rate("window", 300); /* two windows at most, and a slow machine's third */
 	test_rate("token_bucket", 300);
 	test_backpressure();
-	test_oversize();
-	if (tap_ok(fd >= 0, "the mock driver is there"))
+	test_adaptive();
+	test_stopped();
+	if (session_of_module())
+		test_oversize();
+	if (tap_ok(fd >= 0, "the mock driver is there") && session_of_module())
 		test_rules(fd);
 	return tap_finish();
 }

@@ -9,7 +9,11 @@ export LD_LIBRARY_PATH=/test/emu
 grtrace list > list; ok $? "grtrace list"
 grep -q '^probe drm_run_job gpu_sched verified' list; ok $? "names the tracepoints"
 grtrace config sample=0 2> refused; [ $? = 2 ]; ok $? "a bad setting is refused"
-grep -q refuses refused; ok $? "with a sentence"
+grep -q "no such value: 'sample=0'" refused; ok $? "with a sentence"
+umount /sys/kernel/debug
+grtrace --backend=module status 2> refused
+grep -q 'the module is loaded, but debugfs is not mounted' refused; ok $? "files that are not mounted are told"
+mount -t debugfs debugfs /sys/kernel/debug
 grtrace config level=2 sample=1; ok $? "good ones are taken"
 
 # ---- record, report

@@ -5,6 +5,7 @@
 folder=/sys/kernel/debug/grtrace
 number() { sed -n "s/^$1 //p" $folder/$2; }
 echo level 3 > $folder/config
+echo filter_engine_mask 0x40 > $folder/config # the control queue's: it passes whole
 echo start > $folder/control
 load() { for module in $*; do insmod /modules/$module || echo "# $module cannot be loaded"; done; }
 load $(sed '/^virtio-gpu/q' /modules/later)

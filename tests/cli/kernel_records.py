@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel records to stdout, as docs/FORMAT.md 10.2 has them: a ring with three jobs, one of which
 fails, one of which is put aside for another; one record is lost. With "joined": one job, which the
-trace's own program submits."""
+trace's own program submits. With "ioctls": four, by two threads of it."""
 import struct
 import sys
 
@@ -10,9 +10,10 @@ STREAM_INFO, METADATA, COMMIT, SUBMIT, START, END, COMPLETE = range(1, 8)
 WAIT_ENTER, WAIT_EXIT = 10, 11
 START_NS = 1000  # as the trace that make_trace writes
 joined = "joined" in sys.argv
-SLOWER = int(sys.argv[1]) if len(sys.argv) > 1 and not joined else 1000
+ioctls = "ioctls" in sys.argv
+SLOWER = int(sys.argv[1]) if len(sys.argv) > 1 and not joined and not ioctls else 1000
 count = [0, 0]
-pid, tid = (4711, 4711) if joined else (77, 78)
+pid, tid = (4711, 4711) if joined or ioctls else (77, 78)
 
 
 def record(kind, us, ctx=0, seqno=0, value=0, body=b"", lost=0):
@@ -42,6 +43,14 @@ if joined:
     record(START, 1005, 5, 1)
     record(END, 1009, 5, 1)
     record(COMPLETE, 1009.2, 5, 1)
+    sys.exit()
+if ioctls:
+    record(SUBMIT, 1003.1, 5, 7)
+    record(SUBMIT, 1003.2, 5, 8)
+    tid = 4712
+    record(SUBMIT, 1004.6, 6, 1)
+    tid = 4711
+    record(SUBMIT, 1004.7, 6, 2)
     sys.exit()
 record(COMMIT, 1000, 5, 1)
 record(SUBMIT, 1010, 5, 1)

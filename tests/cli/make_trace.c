@@ -72,6 +72,7 @@ struct scene {
     struct sbt_writer *writer;
     uint64_t seq;
     uint64_t positions[4];
+    uint64_t duration_ns; /* of the next call; 0: as usual */
 };
 
 static void check(int error)
@@ -86,7 +87,7 @@ static void put(struct scene *s, struct sbt_record r)
 {
     r.seq = s->seq;
     r.time_ns = 1000000 + s->seq * 1500;
-    r.duration_ns = 400;
+    r.duration_ns = s->duration_ns ? s->duration_ns : 400;
     r.thread = 4711;
     if (r.stream != SBT_STREAM_NONE)
         r.position = ++s->positions[r.stream];
@@ -291,6 +292,49 @@ static void put_structs(struct scene *s, bool other)
     put_submit(s, 1, 0x1000, 0, true);
 }
 
+/* ---- ioctls that submit ---- */
+
+static const struct sbt_member returned_members[] = {
+    {"handle", SBT_FIELD_HANDLE, SBT_FORM_ONE, "fence"}};
+static const struct sbt_struct returned_struct = {SBT_TYPE(SBT_API_DRM, 900), 0, "toy_returned", 1,
+                                                  returned_members};
+static const struct sbt_field ioctl_fields[] = {
+    {"out", SBT_FIELD_STRUCT, SBT_ROLE_NONE, "toy_returned"}};
+static const struct sbt_schema ioctl_schema = {.type = SBT_TYPE(SBT_API_DRM, 900),
+                                               .name = "DRM_IOCTL_TOY_SUBMIT",
+                                               .kind = SBT_KIND_COMMAND,
+                                               .field_count = 1,
+                                               .fields = ioctl_fields};
+
+static void put_ioctl(struct scene *s, uint64_t number)
+{
+    uint8_t data[64] = {0};
+    struct sbt_out out;
+    uint64_t slot;
+
+    sbt_out_init(&out, data + 1, sizeof(data) - 1, NULL, NULL);
+    sbt_out_varint(&out, number);
+    slot = sbt_out_size(&out) + 1; /* with its byte 0 */
+    put(s, (struct sbt_record){.type = ioctl_schema.type,
+                               .stream = 1,
+                               .slot_count = 1,
+                               .slots = &slot,
+                               .data = data,
+                               .data_size = sbt_out_size(&out) + 1});
+}
+
+/* A call that makes an ioctl, which returns a number, and one that returns none. */
+static void put_ioctls(struct scene *s)
+{
+    check(sbt_writer_struct(s->writer, &returned_struct));
+    check(sbt_writer_schema(s->writer, &ioctl_schema));
+    s->duration_ns = 3000;
+    put_send(s, 0, 0x1000, "payload");
+    s->duration_ns = 0;
+    put_ioctl(s, 8);
+    put_ioctl(s, 0);
+}
+
 static void put_many(struct scene *s, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
@@ -316,7 +360,8 @@ int main(int argc, char **argv)
 
     if (argc < 3) {
         fprintf(stderr, "usage: make_trace "
-                        "whole|other|torn|lossy|many|self|stranger|structs|structs_other|kernel "
+                        "whole|other|torn|lossy|many|self|stranger|structs|structs_other|kernel|"
+                        "ioctls "
                         "PATH [COUNT|RECORDS]\n");
         return 2;
     }
@@ -326,11 +371,13 @@ int main(int argc, char **argv)
         put_many(&s, argc > 3 ? strtoull(argv[3], NULL, 10) : 1000);
     else if (strcmp(scene, "structs") == 0 || strcmp(scene, "structs_other") == 0)
         put_structs(&s, strcmp(scene, "structs_other") == 0);
+    else if (strcmp(scene, "ioctls") == 0)
+        put_ioctls(&s);
     else if (strcmp(scene, "self") == 0 || strcmp(scene, "stranger") == 0)
         put_self(&s, strcmp(scene, "stranger") == 0);
     else
         put_program(&s, 0x5000000000, strcmp(scene, "other") == 0 ? "other text" : "payload text");
-    if (strcmp(scene, "kernel") == 0 && argc > 3)
+    if ((strcmp(scene, "kernel") == 0 || strcmp(scene, "ioctls") == 0) && argc > 3)
         put_kernel(&s, argv[3]);
     totals.lost_count = strcmp(scene, "lossy") == 0 ? 3 : 0;
     if (strcmp(scene, "torn") == 0)

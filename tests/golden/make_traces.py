@@ -377,8 +377,17 @@ def compact(required=1, flags=5):
     return t.finish()
 
 
+def planes_alone(required):
+    t = Trace(required=required).metadata(kind="planes")
+    t.table(SCHEMA, [schema(0x10001, "call", [("x", 1, "")])])
+    payload, count = events([(0x10001, [[7], [1000]], [b"", b""])])
+    slots = fixed8([7, 1000])
+    return t.events(payload[:-len(slots)] + planes(7, 2, [7, 1000]), count).finish()
+
+
 def broken_compact():
     yield "compact_feature", compact(required=0)
+    yield "planes_feature", planes_alone(required=0)
     rows = [(name, inline(b"ab") + tail) for name, tail in (("inline_long", b"c"), ("inline_short", b""))]
     rows += [("inline_empty", struct.pack("<Q", 1 << 63)), ("inline_large", inline(bytes(257)))]
     for name, data in rows:

@@ -50,8 +50,9 @@ int main(int argc, char **argv)
     CHECK(hipStreamCreate(&stream));
     launch(module, "scale", stream, &(struct scale_arguments){data, 2},
            sizeof(struct scale_arguments));
-    launch(module, "add", stream, &(struct add_arguments){data, data, sum},
-           sizeof(struct add_arguments));
+    CHECK(hipLaunchKernel("add", (dim3){COUNT / 64, 1, 1}, (dim3){64, 1, 1},
+                          (void *[]){&(struct add_arguments){data, data, sum}},
+                          sizeof(struct add_arguments), stream));
     CHECK(hipStreamSynchronize(stream));
     CHECK(hipMemcpy(back, sum, sizeof(back), 2));
     for (unsigned i = 0; i < COUNT; i++)

@@ -30,9 +30,11 @@ for rows in '' 462 200 700; do
     [ -e plain_rest ] || cp rest.txt plain_rest
     cmp -s plain_rest rest.txt || fail "table of $rows: $(diff plain_rest rest.txt)"
 done
-[ "$(awk '{n += $1} END {print n}' plain)" = 16 ] || fail "not 16 calls: $(cat plain)"
+[ "$(awk '{n += $1} END {print n}' plain)" = 15 ] || fail "not 15 calls: $(cat plain)"
 
 grep -q 'hipModuleLaunchKernel(.*blockDimX=64' view.txt || fail "no arguments: $(cat view.txt)"
+grep -q 'hipModuleLaunchKernel(.*kernel="scale"' view.txt || fail "no name of a function's kernel"
+grep -q 'hipLaunchKernel(.*kernel="add"' view.txt || fail "no name of a host function's kernel"
 grep -q 'hipModuleGetFunction(.*kname="scale"' view.txt || fail "no name: $(cat view.txt)"
 grep -q 'hipMemcpy(.*kind=hipMemcpyHostToDevice' view.txt || fail "no kind"
 grep -q 'hipFree(.*hipErrorInvalidDevicePointer' view.txt || fail "no error"

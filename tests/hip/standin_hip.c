@@ -22,6 +22,10 @@ static struct {
     void *functions[ROW_MAX];
 } dispatch;
 
+#define EXPORTED __attribute__((visibility("default")))
+EXPORTED const char *hipKernelNameRef(hipFunction_t f);
+EXPORTED const char *hipKernelNameRefByPtr(const void *hostFunction, hipStream_t stream);
+
 /* ---- HIP, as far as it is here ------------------------------------------------------------------
  */
 
@@ -82,15 +86,32 @@ static hipError_t do_module_load(hipModule_t *module, const char *fname)
     return 0;
 }
 
-static hipError_t do_get_function(hipFunction_t *function, hipModule_t module, const char *kname)
+struct function {
+    struct hsa_found_kernel kernel; /* first */
+    char name[128];
+};
+
+static hipError_t do_get_function(hipFunction_t *out, hipModule_t module, const char *kname)
 {
-    struct hsa_found_kernel *kernel = malloc(sizeof(*kernel));
+    struct function *function = malloc(sizeof(*function));
     char name[128];
 
     snprintf(name, sizeof(name), "%s.kd", kname);
-    *kernel = hsa_kernel_find(module, name);
-    *function = kernel;
+    function->kernel = hsa_kernel_find(module, name);
+    snprintf(function->name, sizeof(function->name), "%s", kname);
+    *out = function;
     return 0;
+}
+
+const char *hipKernelNameRef(hipFunction_t f)
+{
+    return ((const struct function *)f)->name;
+}
+
+/* What stands for a kernel in the program is its name here. */
+const char *hipKernelNameRefByPtr(const void *hostFunction, hipStream_t stream)
+{
+    return hostFunction;
 }
 
 /* Arguments by the third of the ways: {1, buffer, 2, size, 3}. */
@@ -106,6 +127,19 @@ static hipError_t do_launch(hipFunction_t f, unsigned int gridDimX, unsigned int
     memcpy(arguments, extra[1], *(size_t *)extra[3]);
     hsa_ring(stream, hsa_dispatch(stream, f, grid, group, arguments, (hsa_signal_t){0}));
     return 0;
+}
+
+/* The kernels of the test take one block of arguments. */
+static hipError_t do_launch_host(const void *function_address, dim3 numBlocks, dim3 dimBlocks,
+                                 void **args, size_t sharedMemBytes, hipStream_t stream)
+{
+    size_t size = sharedMemBytes;
+    void *extra[] = {(void *)1, args[0], (void *)2, &size, (void *)3};
+    hipFunction_t function;
+
+    do_get_function(&function, &machine, function_address);
+    return do_launch(function, numBlocks.x, numBlocks.y, numBlocks.z, dimBlocks.x, dimBlocks.y,
+                     dimBlocks.z, 0, stream, NULL, extra);
 }
 
 static hipError_t do_last_error(void)
@@ -127,6 +161,7 @@ static hipError_t do_last_error(void)
     F(hipStreamSynchronize, do_stream_synchronize)                                                 \
     F(hipModuleLoad, do_module_load)                                                               \
     F(hipModuleGetFunction, do_get_function)                                                       \
+    F(hipLaunchKernel, do_launch_host)                                                             \
     F(hipModuleLaunchKernel, do_launch)                                                            \
     F(hipGetLastError, do_last_error)
 

@@ -42,6 +42,67 @@ static void add_bias(const void *arguments, const struct tracesmith_work_item *i
     a->data[item->global[0]] += bias;
 }
 
+/* A variable that kernels change, and one that nobody can. */
+__attribute__((visibility("default"))) uint32_t rounds = 3;
+__attribute__((visibility("default"))) extern const uint32_t factor;
+const uint32_t factor = 5;
+
+static void count_up(const void *arguments, const struct tracesmith_work_item *item)
+{
+    rounds += item->global[0] == 0;
+}
+
+static void mix(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct mix_arguments *a = arguments;
+    uint32_t i = item->global[0];
+
+    a->data[i] = a->data[i] * factor + a->hosts[i] + rounds;
+}
+
+/* A tree of sums in group memory, which needs all work-items to have come as far. */
+static void tree_sum(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct group_sum_arguments *a = arguments;
+    uint64_t *sums = item->group_memory;
+    uint32_t at = item->local[0];
+
+    sums[at] = a->in[item->global[0]];
+    for (uint32_t half = item->group_size[0] / 2; half > 0; half /= 2) {
+        tracesmith_hsa_barrier(item);
+        if (at < half)
+            sums[at] += sums[at + half];
+    }
+    if (at == 0)
+        a->out[item->group[0]] = sums[0];
+}
+
+static void no_stack(const void *arguments, const struct tracesmith_work_item *item)
+{
+    tracesmith_hsa_barrier(item);
+}
+
+/* With a name of 639 letters, as C++ makes them. */
+#define JOIN(a)     a##_##a##_##a##_##a
+#define FOURFOLD(a) JOIN(a)
+#define LONG_NAME   FOURFOLD(FOURFOLD(FOURFOLD(long_name)))
+#define KERNEL(...) TRACESMITH_HSA_KERNEL(__VA_ARGS__)
+
+static void LONG_NAME(const void *arguments, const struct tracesmith_work_item *item) {}
+
+KERNEL(LONG_NAME, struct bias_arguments, 0, TRACESMITH_HSA_POINTER(struct bias_arguments, data));
+
+TRACESMITH_HSA_BARRIER_KERNEL(tree_sum, struct group_sum_arguments, 64 * 8, 16384,
+                              TRACESMITH_HSA_POINTER(struct group_sum_arguments, in),
+                              TRACESMITH_HSA_POINTER(struct group_sum_arguments, out));
+TRACESMITH_HSA_KERNEL(no_stack, struct group_sum_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct group_sum_arguments, in));
+TRACESMITH_HSA_KERNEL(count_up, struct mix_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, data),
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));
+TRACESMITH_HSA_KERNEL(mix, struct mix_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, data),
+                      TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));
 TRACESMITH_HSA_KERNEL(scale, struct scale_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct scale_arguments, data),
                       TRACESMITH_HSA_VALUE(struct scale_arguments, factor));

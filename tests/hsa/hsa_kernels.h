@@ -23,4 +23,8 @@ struct bias_arguments {
     uint32_t *data;
 };
 
+struct mix_arguments {
+    uint32_t *data, *hosts;
+};
+
 #endif

@@ -3,7 +3,7 @@
 # Programs that use HSA are recorded on the software GPU without a change, and their replay gives the
 # same bytes, on one queue and on several, by linking and by dlopen.
 . "$(dirname "$0")/../e2e/util.sh"
-for program in hsa_dispatch hsa_queues hsa_opened hsa_threads hsa_virtual; do
+for program in hsa_barriers hsa_dispatch hsa_queues hsa_opened hsa_shared hsa_threads hsa_virtual; do
     same_output $program "$TEST_PROGRAMS/hsa_kernels.hsaco"
     tracesmith check t.sbt
     status 0 replay t.sbt
@@ -34,6 +34,13 @@ same_output hsa_host
 tracesmith check t.sbt
 status 0 replay t.sbt
 grep -q 'all 10 checksums equal' out || fail "hsa_host: not all copies were compared"
+rm t.sbt
+
+same_output hsa_boxes
+tracesmith check t.sbt
+tsview t.sbt | grep taints && fail "hsa_boxes: tainted"
+status 0 replay t.sbt
+grep -q 'all 1 checksums equal' out || fail "hsa_boxes: what came back was not compared"
 rm t.sbt
 
 # A soft queue of the program's: its packets are there, and what it does for them.

@@ -2,6 +2,7 @@
  *
  * What a writer refuses, what it counts, and that it says why it cannot go on.
  */
+#include "format/chunk.h"
 #include "tests/unit/format_sample_check.h"
 
 #include <fcntl.h>
@@ -119,6 +120,31 @@ static void test_halves_apart(void)
     free(bytes);
 }
 
+/* Pieces that hardly become smaller are stored as they are: each is read without the others. */
+static void test_hardly_smaller(void)
+{
+    enum { SIZE = 3 * SBT_PIECE_SIZE };
+    uint8_t *bytes = calloc(1, SIZE), reference[SBT_BLOB_ENCODED_SIZE(SIZE)];
+    struct sbt_writer *w = create("hardly.sbt");
+    const struct sbt_chunk_info *chunk = NULL;
+    struct sbt_reader *r;
+    uint64_t random = 1;
+
+    for (size_t i = SIZE / 100; i < SIZE; i++) /* one in a hundred is zero */
+        bytes[i] = (uint8_t)((random = random * 6364136223846793005u + 1442695040888963407u) >> 56);
+    CHECK_EQ_INT(sbt_writer_metadata(w, "a", "b"), 0);
+    CHECK_EQ_INT(sbt_writer_blob(w, bytes, SIZE, reference), 0);
+    CHECK_EQ_INT(sbt_writer_finish(w, NULL, SBT_END_FINISHED), 0);
+    sbt_writer_destroy(w);
+    r = sample_open(sample_path("hardly.sbt"));
+    for (size_t i = 0; i < sbt_reader_chunk_count(r); i++)
+        if (sbt_reader_chunk(r, i)->type == SBT_CHUNK_BLOBS)
+            chunk = sbt_reader_chunk(r, i);
+    CHECK(chunk && chunk->codec == SBT_CODEC_RAW && chunk->raw_size > SIZE);
+    sbt_reader_destroy(r);
+    free(bytes);
+}
+
 static void test_totals(void)
 {
     const struct sbt_totals totals = {.lost_count = 5, .filtered_count = 6};
@@ -213,6 +239,7 @@ int main(void)
     test_order_of_calls();
     test_repetitions();
     test_pieces_are_stored_once();
+    test_hardly_smaller();
     test_halves_apart();
     test_totals();
     test_full_disk(0);

@@ -6,6 +6,7 @@
 #include "tests/unit/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/hsa/hsa_code.h"
 
@@ -21,8 +22,23 @@ static uint8_t *read_file(const char *path, size_t *size)
     return bytes;
 }
 
+/* Its name is not looked at: it lives as long as the bytes. */
+static bool kernel_find(const struct hsa_code *code, const char *name, struct hsa_code_kernel *out)
+{
+    const struct hsa_code_kernel *found;
+    struct hsa_code_kernels kernels;
+
+    CHECK(hsa_code_kernels_init(&kernels, code));
+    found = hsa_code_kernels_find(&kernels, name, strlen(name));
+    if (found)
+        *out = *found;
+    hsa_code_kernels_finish(&kernels);
+    return found != NULL;
+}
+
 struct listing {
     unsigned kernels, variables;
+    size_t longest; /* name of a kernel */
 };
 
 static bool count(void *user, const struct hsa_code_symbol *symbol)
@@ -31,7 +47,9 @@ static bool count(void *user, const struct hsa_code_symbol *symbol)
 
     if (symbol->kernel)
         listing->kernels++;
-    else
+    if (symbol->kernel && strlen(symbol->name) > listing->longest)
+        listing->longest = strlen(symbol->name);
+    if (!symbol->kernel)
         listing->variables++;
     return true;
 }
@@ -47,16 +65,19 @@ static void test_own(const char *path)
     CHECK(hsa_code_open(&code, bytes, size));
     CHECK(!code.is_amdgpu);
     CHECK(hsa_code_each(&code, count, &listing));
-    CHECK_EQ_INT(listing.kernels, 4);
-    CHECK_EQ_INT(listing.variables, 1);
-    CHECK(hsa_code_kernel_find(&code, "scale.kd", &kernel));
+    CHECK_EQ_INT(listing.kernels, 9);
+    CHECK_EQ_INT(listing.variables, 3);
+    CHECK_EQ_INT(listing.longest, 639 + 3);
+    CHECK(kernel_find(&code, "scale.kd", &kernel));
     CHECK_EQ_INT(kernel.arguments_size, 16);
     CHECK_EQ_INT(kernel.argument_count, 2);
     CHECK_EQ_INT(kernel.arguments[0].kind, HSA_CODE_ARGUMENT_POINTER);
     CHECK_EQ_INT(kernel.arguments[1].kind, HSA_CODE_ARGUMENT_VALUE);
     CHECK_EQ_INT(kernel.arguments[1].offset, 8);
     CHECK_EQ_INT(kernel.arguments[1].size, 4);
-    CHECK(!hsa_code_kernel_find(&code, "bias", &kernel));
+    CHECK(!kernel_find(&code, "bias", &kernel));
+    CHECK(!kernel_find(&code, "scale", &kernel));
+    CHECK(!kernel_find(&code, "scale.kd2", &kernel));
     free(bytes);
 }
 
@@ -72,7 +93,7 @@ static void test_amd(const char *path)
     CHECK(hsa_code_open(&code, bytes, size));
     CHECK(code.is_amdgpu);
     CHECK_EQ_INT(code.flags & 0xff, 0x2f); /* gfx906 */
-    CHECK(hsa_code_kernel_find(&code, "step.kd", &kernel));
+    CHECK(kernel_find(&code, "step.kd", &kernel));
     CHECK(kernel.has_arguments);
     CHECK(kernel.argument_count >= 4);
     CHECK_EQ_STR(kernel.arguments[0].value_kind, "by_value");
@@ -98,9 +119,9 @@ static void test_damaged(const char *path)
         memcpy(copy, bytes, size);
         copy[at] ^= 0xff;
         if (hsa_code_open(&code, copy, size))
-            hsa_code_kernel_find(&code, "scale.kd", &kernel);
+            kernel_find(&code, "scale.kd", &kernel);
         if (hsa_code_open(&code, bytes, at))
-            hsa_code_kernel_find(&code, "scale.kd", &kernel);
+            kernel_find(&code, "scale.kd", &kernel);
     }
     free(copy);
     free(bytes);

@@ -261,7 +261,36 @@ static void pauses_keep_the_order(void)
     CHECK_EQ_INT((long long)result.command_count, 40);
 }
 
-int main(void)
+/* Where each would wait for the other all the time, one thread does it all, in order. */
+static void one_stream_and_the_host_share_a_thread(void)
+{
+    const struct tsm_replay_options permuted = {.permute = 1};
+
+    for (int i = 0; i < 2; i++) {
+        begin("share");
+        sample_call(&s, SIGNAL, 1, 6, 0, 0);
+        sample_call(&s, SYNC_STREAM, 1, 0, 0, 0);
+        sample_call(&s, FREE, SBT_STREAM_NONE, SAMPLE_BASE, 0, 0);
+        sample_call(&s, SIGNAL, 1, 7, 0, 0);
+        sample_call(&s, SYNC_DEVICE, SBT_STREAM_NONE, 0, 0, 0);
+        sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, 4, 4, 0);
+        CHECK_EQ_INT(replay(i ? &permuted : NULL), 0);
+        CHECK_EQ_STR(sample_log(), "h h h h 1:1 w1 h 1:3 w1 device h device ");
+        CHECK_EQ_INT(sample_thread_count(), i ? 2 : 1);
+        CHECK_EQ_INT(result.stream_count, 1);
+    }
+}
+
+static void two_streams_have_threads_of_their_own(void)
+{
+    begin("own");
+    for (uint32_t i = 1; i <= 2; i++)
+        sample_call(&s, SIGNAL, i, 6 + i, 0, 0);
+    CHECK_EQ_INT(replay(NULL), 0);
+    CHECK_EQ_INT(sample_thread_count(), 3);
+}
+
+static void check_orders(void)
 {
     a_wait_comes_after_its_signal();
     a_new_signal_comes_after_waits_for_the_old_one();
@@ -279,5 +308,14 @@ int main(void)
     a_loop_runs_it_again();
     a_seed_is_a_legal_order_of_its_own();
     pauses_keep_the_order();
+}
+
+int main(void)
+{
+    check_orders();
+    sample_run_behind(true);
+    check_orders();
+    one_stream_and_the_host_share_a_thread();
+    two_streams_have_threads_of_their_own();
     return check_result();
 }

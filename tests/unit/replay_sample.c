@@ -218,6 +218,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char log_text[16384];
 static uint32_t slow_stream = SBT_STREAM_NONE;
 static enum sample_mistake made_mistake;
+static pthread_t threads[32];
+static unsigned thread_count;
 
 void sample_slow(uint32_t stream)
 {
@@ -237,6 +239,23 @@ const char *sample_log(void)
 void sample_log_clear(void)
 {
     log_text[0] = '\0';
+    thread_count = 0;
+}
+
+unsigned sample_thread_count(void)
+{
+    return thread_count;
+}
+
+/* The lock is held. */
+static void note_thread(void)
+{
+    unsigned i = 0;
+
+    while (i < thread_count && !pthread_equal(threads[i], pthread_self()))
+        i++;
+    if (i == thread_count && i < sizeof(threads) / sizeof(threads[0]))
+        threads[thread_count++] = pthread_self();
 }
 
 static void note(const char *what, unsigned long long a)
@@ -273,6 +292,7 @@ static int sample_backend_host(struct tsm_backend_state *state, const struct sbt
                                const struct sbt_schema *schema)
 {
     pthread_mutex_lock(&lock);
+    note_thread();
     note("h ", 0);
     if (record->type == TYPE(ALLOCATE))
         state->regions[state->region_count++] = (struct tsm_region){
@@ -332,6 +352,7 @@ static int sample_backend_submit(struct tsm_backend_state *state, const struct s
     if (record->stream == slow_stream)
         nap(20);
     pthread_mutex_lock(&lock);
+    note_thread();
     note("%llu:", record->stream);
     note("%llu ", record->position);
     if (record->type == TYPE(WRITE))
@@ -349,6 +370,7 @@ static int sample_backend_submit(struct tsm_backend_state *state, const struct s
 static int sample_backend_wait(struct tsm_backend_state *state, uint32_t stream)
 {
     pthread_mutex_lock(&lock);
+    note_thread();
     note(stream == SBT_STREAM_NONE ? "device " : "w%llu ", stream);
     bool hangs = state->hangs;
     pthread_mutex_unlock(&lock);
@@ -400,7 +422,7 @@ static bool sample_backend_is_software(struct tsm_backend_state *state)
     return true;
 }
 
-const struct tsm_backend sample_backend = {
+static struct tsm_backend sample_backend = {
     .description = &description,
     .open = sample_backend_open,
     .close = sample_backend_close,
@@ -413,5 +435,10 @@ const struct tsm_backend sample_backend = {
     .read = sample_backend_read,
     .is_software = sample_backend_is_software,
 };
+
+void sample_run_behind(bool behind)
+{
+    sample_backend.host_runs_behind = behind;
+}
 
 const struct tsm_backend *const tsm_backends[] = {&sample_backend, NULL};

@@ -148,11 +148,13 @@ static void a_lossy_trace_is_refused(void)
     sbt_reader_destroy(reader);
 }
 
-static void a_command_that_hangs_is_named(void)
+/* Also by the host's thread, when it is the stream's, too. */
+static void a_command_that_hangs_is_named(bool behind)
 {
     struct tsm_replay_options options = {.timeout_ns = 100000000};
     struct sbt_reader *reader;
 
+    sample_run_behind(behind);
     sample_begin(&s, "hang");
     sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, 1, 1, 0);
     sample_call(&s, HANG, 1, 0, 0, 0);
@@ -192,6 +194,7 @@ int main(void)
     a_tainted_trace_cannot_tell();
     a_lossy_trace_is_refused();
     digests_tell_runs_apart();
-    a_command_that_hangs_is_named();
+    a_command_that_hangs_is_named(false);
+    a_command_that_hangs_is_named(true);
     return check_result();
 }

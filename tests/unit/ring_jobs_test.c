@@ -96,6 +96,24 @@ static void test_disorder(void)
     tsm_ring_jobs_finish(&jobs);
 }
 
+/* An interrupt's record came between another's two numbers. */
+static void test_nested(void)
+{
+    struct made m = {0};
+    struct tsm_ring_jobs jobs = {0};
+
+    add(&m, GRTRACE_SUBMIT, 100, 5, 1);
+    m.cseq = 4; /* two were lost */
+    add(&m, GRTRACE_END, 120, 5, 1);
+    m.cseq = 3;
+    add(&m, GRTRACE_SUBMIT, 110, 5, 2);
+    m.cseq = 5;
+    add(&m, GRTRACE_END, 130, 5, 2);
+    build(&jobs, &m);
+    CHECK_EQ_INT(jobs.lost_count, 2);
+    tsm_ring_jobs_finish(&jobs);
+}
+
 static void test_preemption(void)
 {
     struct made m = {0};
@@ -196,6 +214,7 @@ int main(void)
 {
     test_spans();
     test_disorder();
+    test_nested();
     test_preemption();
     test_again();
     test_malformed();

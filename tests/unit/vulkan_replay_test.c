@@ -430,6 +430,14 @@ static void test_handles(void)
     bind(&t, 4711, 1, 0);
     CHECK(refused(&t, TSM_E_FORMAT, "names VkBuffer #4711, which was not made, or is gone"));
 
+    /* Bits of a type in an id: VkCommandPool #1 is no buffer. */
+    trace_begin(&t, "far");
+    trace_device(&t, NULL);
+    allocate(&t, 1, 0, 4096);
+    commands(&t);
+    bind(&t, (uint64_t)(VK_OBJECT_VkCommandPool - VK_OBJECT_VkBuffer) << 48 | 1, 1, 0);
+    CHECK(refused(&t, TSM_E_FORMAT, "names VkBuffer #1125899906842625, which was not made"));
+
     trace_begin(&t, "gone");
     trace_device(&t, NULL);
     allocate(&t, 1, 0, 4096);

@@ -605,22 +605,55 @@ static void descriptors(void)
     puts("descriptors");
 }
 
+/* What the specification forbids and the driver lets pass: a buffer that is bound askew, an image
+ * with samples that the driver says it has not. */
+static void liberties(void)
+{
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = WORDS * 2,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo samples = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                 .imageType = VK_IMAGE_TYPE_2D,
+                                 .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                 .extent = {16, 16, 1},
+                                 .mipLevels = 1,
+                                 .arrayLayers = 1,
+                                 .samples = VK_SAMPLE_COUNT_2_BIT,
+                                 .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT};
+    VkCommandBuffer commands;
+    VkBuffer buffer;
+    VkImage image;
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    fill(&w, 3);
+    TRY(vkCreateImage(s.device, &samples, NULL, &image));
+    TRY(vkCreateBuffer(s.device, &info, NULL, &buffer));
+    TRY(vkBindBufferMemory(s.device, buffer, w.memory, 4));
+    commands = primary(&s);
+    small_begin(commands);
+    vkCmdFillBuffer(commands, buffer, 0, VK_WHOLE_SIZE, 11);
+    TRY(vkEndCommandBuffer(commands));
+    small_run(&s, commands);
+    say("liberties", &w);
+    vkDestroyImage(s.device, image, NULL);
+    vkDestroyBuffer(s.device, buffer, NULL);
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"queues", in_turn},
-             {"apart", apart},
-             {"devices", devices},
-             {"same", same},
-             {"order", order},
-             {"queries", queries},
-             {"times", times},
-             {"lost", lost},
-             {"many", many},
-             {"named", named},
-             {"sparse", sparse},
-             {"rays", rays},
-             {"descriptors", descriptors}};
+} modes[] = {{"queues", in_turn},      {"apart", apart},
+             {"devices", devices},     {"same", same},
+             {"order", order},         {"queries", queries},
+             {"times", times},         {"lost", lost},
+             {"many", many},           {"named", named},
+             {"sparse", sparse},       {"rays", rays},
+             {"liberties", liberties}, {"descriptors", descriptors}};
 
 int main(int argc, char **argv)
 {

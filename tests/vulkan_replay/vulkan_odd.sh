@@ -51,6 +51,12 @@ status 0 tsreplay --check=2 times.sbt
 status 0 tsreplay times.sbt
 grep -q 'timestamps of the GPU' err || fail "$(cat err)"
 odd sparse sparse 1
+# What the recorded driver let pass passes on it again, with a word of warning; elsewhere it is refused.
+odd liberties '' 1
+grep -q 'says it cannot do: images of VK_FORMAT_R8G8B8A8_UNORM with 2 samples' err || fail "$(cat err)"
+export TS_TEST_DRIVER=discrete
+status 2 tsreplay liberties.sbt
+grep -q 'lacks what the trace needs: images' err || fail "$(cat err)"
 odd lost lost=2 1 # the submits that were refused are not sent again
 export TS_TEST_DRIVER=rays
 record_vulkan rays.sbt "$TEST_VULKAN/vk_odd" rays >rays.out

@@ -35,6 +35,10 @@ sed 's/\* 3/* 5/' "$TEST_SOURCE/tests/vulkan/vk_triple.comp" >other.comp
 ! cmp -s other.comp "$TEST_SOURCE/tests/vulkan/vk_triple.comp" || fail "nothing was changed"
 glslangValidator -V -o other.spv other.comp >/dev/null
 status 1 tsreplay --replace-shader="$hash=other.spv" plain.sbt
+# Who looks at what comes of it sees that, whatever differed before.
+last=$(tsview plain.sbt | grep ' vkQueueSubmit(' | tail -n 1 | awk '{print $1}')
+status 1 tsreplay --replace-shader="$hash=other.spv" --dump-resources="$last:looked" plain.sbt
+[ -f looked/resources.json ] || fail "it ended at the first difference: $(cat out err)"
 status 2 tsreplay --replace-shader=0123456789=triple.spv plain.sbt
 grep -q 'no shader with hash 0123456789' err || fail "$(cat err)"
 status 2 tsreplay --replace-shader="$hash=other.comp" plain.sbt

@@ -91,10 +91,9 @@ files=(-f "$tests/test_life.sh")
 for program in "$build"/tests/test_*.c; do files+=(-f "${program%.c}"); done
 script=$tests/suite.sh
 if [ "$what" = bpf ]; then
-    script=$tests/bpf.sh
-    files+=(-f "$build/tracesmith:tools/tracesmith")
+    files+=(-f "$build/tests/bench/grtrace_nested.ko")
 fi
-if [ "$what" = tools ] || [ "$what" = merge ]; then
+if [ "$what" = tools ] || [ "$what" = merge ] || [ "$what" = bpf ]; then
     script=$tests/$what.sh
     files+=(-f "$build/tracesmith:tools/tracesmith")
     for file in interpose/libts_capture.so interpose/shim/libcuda.so.1 \

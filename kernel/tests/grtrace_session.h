@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The module's files, and the records of a session. */
+/* The module's files, or those of eBPF where $GRTRACE_BACKEND is "bpf", and the records of a session. */
 #ifndef GRTRACE_TESTS_SESSION_H
 #define GRTRACE_TESTS_SESSION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../include/grtrace.h"
 
-/* Write `text` to a file of the module: 0 or -errno. */
+/* Else eBPF's: it has no rules, no overwriting, no bodies to inject. */
+bool session_of_module(void);
+
+/* Write `text` to a file: 0 or -errno. */
 int session_write(const char *file, const char *text);
 /* Its whole text, in a buffer that the next call reuses. */
 const char *session_read(const char *file);
@@ -20,7 +24,13 @@ int session_stop(void);
 /* All settings as after loading. */
 void session_defaults(void);
 
-/* The records of all CPUs in order of gseq. They live until the next call. */
+/* No records, and all settings as after loading but for `config`: a new session, or where that is dear
+ * and `config` does not name buffers the one that runs, of which nothing counts that was before. */
+int session_renew(const char *config);
+/* Records can be read now; the session has stopped if it does not go on. */
+void session_rest(void);
+
+/* The records of all CPUs that were not read yet, in order of gseq. They live until the next call. */
 struct records {
 	size_t count;
 	const struct grtrace_record **at;

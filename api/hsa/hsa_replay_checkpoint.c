@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory and signals get what a checkpoint saved of them, and what one would hold now.
+ */
+#include "api/hsa/hsa_replay_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_SIZE ((uint64_t)4 << 20)
+
+/* ---- load --------------------------------------------------------------------------------------
+ */
+
+/* To memory that the host may not reach. */
+static int send(struct hsa_replay *replay, const struct sbt_blob *bytes, uint64_t to)
+{
+    uint64_t part = bytes->size < PART_SIZE ? bytes->size : PART_SIZE;
+    void *buffer = malloc(part);
+    int error = buffer ? 0 : tsm_fail(TSM_E_MEMORY, "no memory to load a checkpoint");
+
+    for (uint64_t at = 0; at < bytes->size && !error; at += part) {
+        uint64_t size = bytes->size - at < part ? bytes->size - at : part;
+        hsa_status_t status = HSA_STATUS_SUCCESS;
+        int got = sbt_reader_blob(replay->reader, bytes, at, buffer, size);
+        if (got >= 0)
+            status = replay->calls.hsa_memory_copy((void *)(uintptr_t)(to + at), buffer, size);
+        error = got < 0                        ? got
+                : status == HSA_STATUS_SUCCESS ? 0
+                                               : hsa_fail(replay, "loading memory", status);
+    }
+    free(buffer);
+    return error;
+}
+
+int hsa_checkpoint_memory(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    const uint64_t *s = record->slots;
+    const struct tsm_region *region;
+    struct sbt_blob bytes;
+    uint64_t address, inside, to;
+    int got;
+
+    if (record->slot_count < 8 || !sbt_record_blob(record, 7, &bytes) || bytes.size != s[6] ||
+        !bytes.size)
+        return tsm_fail(TSM_E_FORMAT, "is malformed");
+    address = s[4] + s[5];
+    region = s[1] == SBT_MEMORY_DEVICE || s[1] == SBT_MEMORY_HOST
+                 ? hsa_memory_find(&replay->memory, address)
+                 : NULL;
+    if (!region)
+        return 0; /* of another API; released meanwhile */
+    inside = address - region->address;
+    if (bytes.size > region->size - inside)
+        return tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
+                        (unsigned long long)address);
+    if (hsa_memory_is_constant(&replay->memory, region))
+        return 0;
+    to = region->actual + inside;
+    if (!region->is_host)
+        return send(replay, &bytes, to);
+    got = sbt_reader_blob(replay->reader, &bytes, 0, (void *)(uintptr_t)to, bytes.size);
+    return got < 0 ? got : 0;
+}
+
+int hsa_checkpoint_state(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    const uint64_t *s = record->slots;
+    struct hsa_signal_state *signal;
+
+    if (record->slot_count < 9)
+        return tsm_fail(TSM_E_FORMAT, "is malformed");
+    if (s[1] != SBT_STATE_SIGNAL)
+        return 0; /* of another API */
+    signal = hsa_signal_find(replay, s[2]);
+    if (!signal)
+        return 0; /* made before recording began: the trace is tainted */
+    hsa_signal_set(replay, signal, (int64_t)s[3]);
+    return 0;
+}
+
+/* ---- save --------------------------------------------------------------------------------------
+ */
+
+static int read_region(const struct tsm_saved *saved, uint64_t offset, void *out, uint64_t size)
+{
+    return hsa_memory_read((struct hsa_replay *)saved->user, saved->address + offset, out, size);
+}
+
+static int save_regions(struct hsa_replay *replay, const struct tsm_saver *saver)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < replay->memory.region_count && !error; i++) {
+        const struct tsm_region *region = &replay->memory.regions[i];
+        const struct tsm_saved saved = {.kind =
+                                            region->is_host ? SBT_MEMORY_HOST : SBT_MEMORY_DEVICE,
+                                        .address = region->address,
+                                        .size = region->size,
+                                        .read = read_region,
+                                        .user = replay};
+        if (!hsa_memory_is_constant(&replay->memory, region))
+            error = saver->memory(saver->user, &saved);
+    }
+    return error;
+}
+
+int hsa_checkpoint_save(struct hsa_replay *replay, const struct tsm_saver *saver)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < replay->objects.capacity && !error; i++) {
+        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        const struct hsa_signal_state *signal = (const void *)(uintptr_t)slot->value;
+        if (!slot->used || slot->key >> 32 != HSA_OBJECT_SIGNAL)
+            continue;
+        const uint64_t slots[8] = {SBT_STATE_SIGNAL, (uint32_t)slot->key,
+                                   (uint64_t)replay->calls.hsa_signal_load_scacquire(signal->raw)};
+        error = saver->state(saver->user, "signal", slots);
+    }
+    return error ? error : save_regions(replay, saver);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the host does while work is under way: `vk_host event` sets an event that work waits for,
+ * `vk_host write` changes memory that work reads. Each prints what came of it; of the second that
+ * is a matter of luck, unless each submit is waited for.
+ * `vk_host zeros` writes zeros where there may have been zeros, and computes with them.
+ */
+#include "tests/vulkan/vk_small.h"
+
+#include <string.h>
+
+#define LONG_SIZE ((VkDeviceSize)256 << 20) /* to fill it takes longer than to go on */
+
+static VkCommandBuffer primary(const struct small *s)
+{
+    return small_command_buffer(s, s->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+}
+
+static VkFence send(const struct small *s, VkCommandBuffer commands)
+{
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &commands};
+    VkFence fence;
+
+    TRY(vkCreateFence(s->device, &info, NULL, &fence));
+    TRY(vkQueueSubmit(s->queue, 1, &submit, fence));
+    return fence;
+}
+
+static void finish(const struct small *s, VkFence fence)
+{
+    TRY(vkWaitForFences(s->device, 1, &fence, VK_TRUE, UINT64_MAX));
+    vkDestroyFence(s->device, fence, NULL);
+}
+
+static void event(void)
+{
+    VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+    VkCommandBuffer commands;
+    VkEvent event;
+    VkFence fence;
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    TRY(vkCreateEvent(s.device, &info, NULL, &event));
+    commands = primary(&s);
+    small_begin(commands);
+    vkCmdWaitEvents(commands, 1, &event, VK_PIPELINE_STAGE_HOST_BIT,
+                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, NULL, 0, NULL, 0, NULL);
+    small_dispatch(&s, commands, small_set(&s, w.buffer), 7);
+    TRY(vkEndCommandBuffer(commands));
+    for (uint32_t round = 0; round < 2; round++) {
+        fence = send(&s, commands);
+        for (uint32_t i = 0; i < WORDS; i++)
+            w.map[i] = i * (91 + round);
+        TRY(vkSetEvent(s.device, event));
+        finish(&s, fence);
+        TRY(vkResetEvent(s.device, event));
+        printf("event %08x\n", words_sum(&w));
+    }
+    vkDestroyEvent(s.device, event, NULL);
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static VkBuffer make_long(const struct small *s, VkDeviceMemory *memory)
+{
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = LONG_SIZE,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    VkMemoryRequirements needs;
+    VkBuffer buffer;
+
+    TRY(vkCreateBuffer(s->device, &info, NULL, &buffer));
+    vkGetBufferMemoryRequirements(s->device, buffer, &needs);
+    allocate.allocationSize = needs.size;
+    TRY(vkAllocateMemory(s->device, &allocate, NULL, memory));
+    TRY(vkBindBufferMemory(s->device, buffer, *memory, 0));
+    return buffer;
+}
+
+static VkCommandBuffer copying(const struct small *s, VkBuffer first, const struct words *from,
+                               const struct words *to)
+{
+    VkCommandBuffer commands = primary(s);
+    VkBufferCopy all = {.size = WORDS * 4};
+
+    small_begin(commands);
+    vkCmdFillBuffer(commands, first, 0, LONG_SIZE, 0);
+    vkCmdCopyBuffer(commands, from->buffer, to->buffer, 1, &all);
+    TRY(vkEndCommandBuffer(commands));
+    return commands;
+}
+
+static VkCommandBuffer dispatching(const struct small *s, const struct words *w)
+{
+    VkCommandBuffer commands = primary(s);
+
+    small_begin(commands);
+    small_dispatch(s, commands, small_set(s, w->buffer), 7);
+    TRY(vkEndCommandBuffer(commands));
+    return commands;
+}
+
+/* The first submit puts zeros where there are zeros: there is nothing to compare behind it. */
+static void write_meanwhile(void)
+{
+    struct words from, to;
+    VkDeviceMemory memory;
+    VkFence fences[2];
+    VkBuffer buffer;
+    struct small s;
+
+    small_init(&s, 0);
+    words_init(&s, &from);
+    words_init(&s, &to);
+    buffer = make_long(&s, &memory);
+    memset(from.map, 0, WORDS * 4);
+    memset(to.map, 0, WORDS * 4);
+    fences[0] = send(&s, copying(&s, buffer, &from, &to));
+    for (uint32_t i = 0; i < WORDS; i++)
+        from.map[i] = i * 5;
+    fences[1] = send(&s, dispatching(&s, &to));
+    finish(&s, fences[0]);
+    finish(&s, fences[1]);
+    printf("write %08x\n", words_sum(&to));
+    vkDestroyBuffer(s.device, buffer, NULL);
+    vkFreeMemory(s.device, memory, NULL);
+    words_finish(&s, &to);
+    words_finish(&s, &from);
+    small_finish(&s);
+}
+
+static void zeros(void)
+{
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    memset(w.map, 0, WORDS * 4);
+    finish(&s, send(&s, dispatching(&s, &w)));
+    printf("zeros %08x\n", words_sum(&w));
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "event") == 0)
+        event();
+    else if (argc == 2 && strcmp(argv[1], "write") == 0)
+        write_meanwhile();
+    else if (argc == 2 && strcmp(argv[1], "zeros") == 0)
+        zeros();
+    else
+        return 2;
+    return 0;
+}
