@@ -7,6 +7,7 @@
 #include "api/vulkan/vulkan_codec.h"
 #include "api/vulkan/vulkan_describe.h"
 #include "api/vulkan/vulkan_hooks.h"
+#include "api/vulkan/vulkan_source_layer.h"
 #include "tests/unit/check.h"
 #include "tracesmith/reader.h"
 
@@ -29,7 +30,7 @@ static struct object {
 #define DEVICE ((VkDevice)&device)
 #define QUEUE  ((VkQueue)&queue)
 
-static struct vk_device_dispatch dispatch;
+static struct vk_device_state state;
 static VkResult fence_answer = VK_SUCCESS, create_answer = VK_SUCCESS;
 static uint64_t next_handle = 0x1000;
 
@@ -102,19 +103,19 @@ static VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice d, VkQueryPool p, u
 
 static void driver(void)
 {
-    dispatch.f.vkGetQueryPoolResults = query_results;
-    dispatch.f.vkCreateBuffer = create_buffer;
-    dispatch.f.vkDestroyBuffer = destroy_buffer;
-    dispatch.f.vkAllocateCommandBuffers = allocate;
-    dispatch.f.vkGetDeviceQueue = get_queue;
-    dispatch.f.vkBeginCommandBuffer = begin;
-    dispatch.f.vkCmdFillBuffer = fill;
-    dispatch.f.vkCmdPushConstants = push;
-    dispatch.f.vkQueueSubmit = submit;
-    dispatch.f.vkGetFenceStatus = fence_status;
-    dispatch.f.vkFreeCommandBuffers = free_buffers;
-    CHECK(vk_device_add(&dispatch, DEVICE));
-    CHECK(vk_device_of(QUEUE) == &dispatch);
+    state.dispatch.f.vkGetQueryPoolResults = query_results;
+    state.dispatch.f.vkCreateBuffer = create_buffer;
+    state.dispatch.f.vkDestroyBuffer = destroy_buffer;
+    state.dispatch.f.vkAllocateCommandBuffers = allocate;
+    state.dispatch.f.vkGetDeviceQueue = get_queue;
+    state.dispatch.f.vkBeginCommandBuffer = begin;
+    state.dispatch.f.vkCmdFillBuffer = fill;
+    state.dispatch.f.vkCmdPushConstants = push;
+    state.dispatch.f.vkQueueSubmit = submit;
+    state.dispatch.f.vkGetFenceStatus = fence_status;
+    state.dispatch.f.vkFreeCommandBuffers = free_buffers;
+    CHECK(vk_device_add(&state.dispatch, DEVICE));
+    CHECK(vk_device_of(QUEUE) == &state.dispatch);
 }
 
 /* ---- a program
