@@ -9,7 +9,6 @@
 #include "tracesmith/error.h"
 
 #define BLOCK_SEARCH_MAX 4096
-#define CHAIN_MAX        512
 
 /* A struct, and the one around it. */
 struct place {
@@ -120,7 +119,7 @@ static int settle_chain(struct drm_decoder *d, const struct place *place,
         struct drm_block *block = find_block(d, place, m, there);
         struct place inner = {NULL, block ? block->bytes : NULL, place, place->unsure};
         uint32_t one;
-        if (!block || i == CHAIN_MAX)
+        if (!block || i == DRM_CHAIN_MAX)
             return drm_decode_malformed();
         one = drm_choose(chain, drm_load_member(header, chain->selector, block->bytes));
         if (one == chain->otherwise || drm_members[chain->first + one].type != block->type)

@@ -5,7 +5,6 @@
 
 #define LIST_SIZE_MAX SBT_VALUE_MAX
 #define DEPTH_MAX     8u
-#define CHAIN_MAX     512u /* i915 follows no more */
 
 /* A struct that is being encoded, and the one around it. */
 struct place {
@@ -217,7 +216,7 @@ static void put_chain(struct drm_encoder *e, const struct place *place, const st
     bool careful = e->careful;
 
     e->careful = true;
-    for (uint32_t i = 0; memory && next && i < CHAIN_MAX && !e->out.overflow; i++)
+    for (uint32_t i = 0; memory && next && i < DRM_CHAIN_MAX && !e->out.overflow; i++)
         if (!put_element(e, place, chain, memory, &next))
             break;
     e->careful = careful;

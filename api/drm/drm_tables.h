@@ -213,6 +213,9 @@ uint32_t drm_struct_named(const char *name);
 /* Place of a union's member for this value of its selector, or DRM_NO_MEMBER. */
 uint32_t drm_choose(const struct drm_struct *type, uint64_t selector);
 
+/* Structs of a chain at most, when it is recorded and when it is made again: i915 follows no more. */
+#define DRM_CHAIN_MAX 512u
+
 /* The struct that all of a chain begin with. */
 static inline const struct drm_struct *drm_chain_header(const struct drm_struct *chain)
 {

@@ -16,25 +16,6 @@ static VkCommandBuffer primary(const struct small *s)
     return small_command_buffer(s, s->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
 }
 
-static VkFence send(const struct small *s, VkCommandBuffer commands)
-{
-    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                           .commandBufferCount = 1,
-                           .pCommandBuffers = &commands};
-    VkFence fence;
-
-    TRY(vkCreateFence(s->device, &info, NULL, &fence));
-    TRY(vkQueueSubmit(s->queue, 1, &submit, fence));
-    return fence;
-}
-
-static void finish(const struct small *s, VkFence fence)
-{
-    TRY(vkWaitForFences(s->device, 1, &fence, VK_TRUE, UINT64_MAX));
-    vkDestroyFence(s->device, fence, NULL);
-}
-
 static void event(void)
 {
     VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
@@ -54,11 +35,11 @@ static void event(void)
     small_dispatch(&s, commands, small_set(&s, w.buffer), 7);
     TRY(vkEndCommandBuffer(commands));
     for (uint32_t round = 0; round < 2; round++) {
-        fence = send(&s, commands);
+        fence = small_send(&s, commands);
         for (uint32_t i = 0; i < WORDS; i++)
             w.map[i] = i * (91 + round);
         TRY(vkSetEvent(s.device, event));
-        finish(&s, fence);
+        small_await(&s, fence);
         TRY(vkResetEvent(s.device, event));
         printf("event %08x\n", words_sum(&w));
     }
@@ -124,12 +105,12 @@ static void write_meanwhile(void)
     buffer = make_long(&s, &memory);
     memset(from.map, 0, WORDS * 4);
     memset(to.map, 0, WORDS * 4);
-    fences[0] = send(&s, copying(&s, buffer, &from, &to));
+    fences[0] = small_send(&s, copying(&s, buffer, &from, &to));
     for (uint32_t i = 0; i < WORDS; i++)
         from.map[i] = i * 5;
-    fences[1] = send(&s, dispatching(&s, &to));
-    finish(&s, fences[0]);
-    finish(&s, fences[1]);
+    fences[1] = small_send(&s, dispatching(&s, &to));
+    small_await(&s, fences[0]);
+    small_await(&s, fences[1]);
     printf("write %08x\n", words_sum(&to));
     vkDestroyBuffer(s.device, buffer, NULL);
     vkFreeMemory(s.device, memory, NULL);
@@ -146,7 +127,7 @@ static void zeros(void)
     small_init(&s, 0);
     words_init(&s, &w);
     memset(w.map, 0, WORDS * 4);
-    finish(&s, send(&s, dispatching(&s, &w)));
+    small_run(&s, dispatching(&s, &w));
     printf("zeros %08x\n", words_sum(&w));
     words_finish(&s, &w);
     small_finish(&s);

@@ -242,7 +242,7 @@ void small_dispatch(const struct small *s, VkCommandBuffer commands, VkDescripto
                          &barrier, 0, NULL, 0, NULL);
 }
 
-void small_run(const struct small *s, VkCommandBuffer commands)
+VkFence small_send(const struct small *s, VkCommandBuffer commands)
 {
     VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
@@ -252,8 +252,18 @@ void small_run(const struct small *s, VkCommandBuffer commands)
 
     TRY(vkCreateFence(s->device, &info, NULL, &fence));
     TRY(vkQueueSubmit(s->queue, 1, &submit, fence));
+    return fence;
+}
+
+void small_await(const struct small *s, VkFence fence)
+{
     TRY(vkWaitForFences(s->device, 1, &fence, VK_TRUE, UINT64_MAX));
     vkDestroyFence(s->device, fence, NULL);
+}
+
+void small_run(const struct small *s, VkCommandBuffer commands)
+{
+    small_await(s, small_send(s, commands));
 }
 
 uint32_t words_sum(const struct words *w)

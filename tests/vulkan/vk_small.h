@@ -70,7 +70,10 @@ VkDescriptorSet small_set(const struct small *s, VkBuffer buffer);
 void small_dispatch(const struct small *s, VkCommandBuffer commands, VkDescriptorSet set,
                     uint32_t constant);
 
-/* Submit and wait for a fence. */
+/* Submit, with a fence; wait for it, and destroy it. */
+VkFence small_send(const struct small *s, VkCommandBuffer commands);
+void small_await(const struct small *s, VkFence fence);
+/* Both. */
 void small_run(const struct small *s, VkCommandBuffer commands);
 
 /* A number that says what is there. */
