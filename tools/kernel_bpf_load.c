@@ -201,8 +201,8 @@ int tsm_bpf_pin_maps(struct grtrace_bpf *programs)
 
 /* ---- what is attached ---- */
 
-/* How often a program was not run because it was running on that CPU already. */
-static uint64_t missed_by(const char *program)
+/* What the kernel knows of an attached program: all 0 where it is not. */
+static struct bpf_prog_info info_of(const char *program)
 {
     struct bpf_link_info link = {0};
     struct bpf_prog_info info = {0};
@@ -213,12 +213,12 @@ static uint64_t missed_by(const char *program)
         fd = bpf_prog_get_fd_by_id(link.prog_id);
     size = sizeof(info);
     if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size))
-        info.recursion_misses = 0;
+        memset(&info, 0, sizeof(info));
     if (fd >= 0)
         close(fd);
     if (link_fd >= 0)
         close(link_fd);
-    return info.recursion_misses;
+    return info;
 }
 
 uint64_t tsm_bpf_missed(void)
@@ -226,6 +226,18 @@ uint64_t tsm_bpf_missed(void)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < tsm_bpf_probe_count; i++)
-        sum += missed_by(tsm_bpf_probes[i].program);
+        sum += info_of(tsm_bpf_probes[i].program).recursion_misses;
     return sum;
+}
+
+uint32_t tsm_bpf_verified(void)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < tsm_bpf_probe_count; i++) {
+        uint32_t steps = info_of(tsm_bpf_probes[i].program).verified_insns;
+
+        most = steps > most ? steps : most;
+    }
+    return most;
 }

@@ -34,4 +34,8 @@ void tsm_bpf_attach(struct grtrace_bpf *programs, uint64_t level, void (*attache
 /* How often a program that is attached was not run, because it was running on that CPU already. */
 uint64_t tsm_bpf_missed(void);
 
+/* Instructions that the verifier went through for the program that is attached and took it the most; a
+ * kernel gives up at 1,000,000. */
+uint32_t tsm_bpf_verified(void);
+
 #endif

@@ -148,7 +148,7 @@ static int show_stats(FILE *out, const struct counts *c)
             (uint64_t)c->state.gseq, lost);
     for (size_t i = 0; i < GRTRACE_DROP_COUNT; i++)
         fprintf(out, "%s %" PRIu64 "\n", drop_names[i], dropped_of(c, i));
-    fprintf(out, "missed %" PRIu64 "\n", missed);
+    fprintf(out, "missed %" PRIu64 "\nverified_insns %u\n", missed, tsm_bpf_verified());
     show_rings(out, c->state.unloads);
     show_probes(out);
     return error;

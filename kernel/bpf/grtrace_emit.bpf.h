@@ -200,13 +200,17 @@ static __always_inline __u64 complete(struct grtrace_record *to, const struct gr
 	return to->ts_ns;
 }
 
-static __noinline int emit(const struct grtrace_record *draft)
+/* Global: verified once, by itself. A static function is verified again from each state in which it is
+ * called, and kernels before 6.4 tell states apart by every number in them. */
+__noinline int emit(const struct grtrace_record *draft)
 {
 	struct grtrace_record *to;
 	struct grtrace_bpf_cpu *cpu;
 	__u64 ts_ns;
 	__u32 cseq;
 
+	if (!draft)
+		return 0;
 	cpu = begin(draft, &cseq);
 	if (!cpu)
 		return 0;

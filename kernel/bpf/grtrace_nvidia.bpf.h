@@ -59,10 +59,14 @@ static __noinline int member(__u64 *out, __u64 object, __u32 which)
 #define MEMBER(out, object, structure, name)                                                      \
 	member(out, object, GRTRACE_NVIDIA_##structure##_##name)
 
-static __always_inline void read_group(struct grtrace_channel_group *g, __u64 group)
+/* What the group's members say. Global, as emit() is: six members, known or not in any combination, would
+ * multiply with all that follows, up to what a kernel is willing to verify. */
+__noinline int read_group(struct grtrace_channel_group *g, __u64 group)
 {
 	__u64 value;
 
+	if (!g)
+		return 0;
 	if (MEMBER(&value, group, KernelChannelGroup, grpID)) {
 		g->tsg = value;
 		g->known |= GRTRACE_GROUP_HAS_TSG;
@@ -87,6 +91,7 @@ static __always_inline void read_group(struct grtrace_channel_group *g, __u64 gr
 	if (MEMBER(&value, group, KernelChannelGroup, pInterleaveLevel) && value &&
 	    !bpf_probe_read_kernel(&g->interleave, sizeof(g->interleave), (const void *)value))
 		g->known |= GRTRACE_GROUP_HAS_INTERLEAVE;
+	return 1;
 }
 
 static __noinline __u32 generation_of(__u64 group, __u64 place, __u32 kind)

@@ -11,6 +11,7 @@ record() { # FILE OPTION...: a session around one run of the stand-in
     grtrace nvidia record -o "$file" "$@" 2> said &
     recorder=$!
     until [ -e /sys/fs/bpf/grtrace/link_nvidia_timeslice ] || ! kill -0 $recorder 2> /dev/null; do sleep 0.2; done
+    grtrace status --backend=bpf > stats
     sh -c 'echo 1 > /sys/module/nvidia/parameters/run'
     kill -TERM $recorder
     wait $recorder
@@ -22,6 +23,8 @@ for module in $(cat /modules/later); do insmod /modules/$module; done
 
 record a.sbt; ok $? "grtrace nvidia record"
 sed 's/^/# /' said
+insns=$(sed -n 's/^verified_insns //p' stats)
+[ "$insns" -gt 1000 ] && [ "$insns" -lt 100000 ]; ok $? "its programs are verified in $insns steps at most, far from a kernel's limit"
 tracesmith check a.sbt > /dev/null; ok $? "its trace is sound"
 grtrace nvidia report --format=csv a.sbt | cut -d, -f2,3,6- > report
 diff /test/nvidia.expected report > differences; ok $? "each event with its numbers, as expected"

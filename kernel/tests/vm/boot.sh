@@ -47,6 +47,8 @@ add_file() {
     [ "$place" != "$1" ] || place=${1##*/}
     mkdir -p "$(dirname "$root/test/$place")"
     cp -L "$file" "$root/test/$place"
+    # Debug information would be most of what the machine unpacks.
+    [ "${TS_VM_STRIP:-yes}" = no ] || strip -g "$root/test/$place" 2> /dev/null || true
     { ldd "$file" 2>/dev/null | grep -o '/[^ ]*' || true; } | while read -r library; do
         mkdir -p "$root$(dirname "$library")"
         cp -Ln "$library" "$root$library"

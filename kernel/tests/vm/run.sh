@@ -23,16 +23,23 @@ mkdir -p "$build"
 exec 8> "$build/lock" # tests of one series share what is built
 flock 8
 cp -ru "$tests/../include" "$tests/../grtrace" "$tests" "$build/"
-symbols= # of grtrace.ko, once it is made
-for folder in grtrace tests/mockgpu tests/bench tests/nvidia; do
-    make -s -C "$kernel/headers" "M=$build/$folder" "KBUILD_EXTRA_SYMBOLS=$symbols" modules 2>&1 |
-        { grep -v '^Skipping BTF' || true; }
-    symbols=$build/grtrace/Module.symvers
-done
+# Asking kbuild whether there is something to do takes seconds each time.
+made=$build/made # which kernel's headers it was made with, and when
+sources=(-name '*.[ch]' -o -name Kbuild -o -name Makefile)
+if [ "$(cat "$made" 2> /dev/null)" != "$kernel" ] ||
+    [ -n "$(find "$build" \( "${sources[@]}" \) -newer "$made" -print -quit)" ]; then
+    symbols= # of grtrace.ko, once it is made
+    for folder in grtrace tests/mockgpu tests/bench tests/nvidia; do
+        make -s -C "$kernel/headers" "M=$build/$folder" "KBUILD_EXTRA_SYMBOLS=$symbols" modules 2>&1 |
+            { grep -v '^Skipping BTF' || true; }
+        symbols=$build/grtrace/Module.symvers
+    done
+    make -s -C "$build/tests"
+    echo "$kernel" > "$made"
+fi
 # With its types, as nothing else of ours needs them: kbuild leaves them out without a vmlinux.
 standin=$build/tests/nvidia/nvidia.ko
 [ "$what" != nvidia ] || LLVM_OBJCOPY=objcopy pahole -J --btf_base "$kernel/vmlinux" "$standin"
-make -s -C "$build/tests"
 # Without debug information, which a virtual machine has no room for. Another test may be reading it.
 if [ -n "${4-}" ] && [ "$4/tools/tracesmith" -nt "$build/tracesmith" ]; then
     strip -o "$build/tracesmith.new" "$4/tools/tracesmith"
