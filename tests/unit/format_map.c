@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whoever writes a file chooses its keys. With keys that collide in one process, found by trying, a
+ * table takes a step for each pair of them; in any other process the same keys take as few as any:
+ * counted, not timed.
+ */
+#include "format/map.h"
+
+#include "base/hash.h"
+#include "tests/unit/check.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KEY_COUNT  1024u
+#define SLOT_COUNT (4 * KEY_COUNT)
+
+/* Steps that a table of open addressing takes for all of `keys`: the reader's of pieces is one. */
+static uint64_t steps_for(const struct sbt_key *keys)
+{
+    static bool used[SLOT_COUNT];
+    uint64_t steps = 0;
+
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        size_t slot = sbt_key_hash(&keys[i]) % SLOT_COUNT;
+
+        for (steps++; used[slot]; steps++)
+            slot = (slot + 1) % SLOT_COUNT;
+        used[slot] = true;
+    }
+    return steps;
+}
+
+/* Keys of contents that this process puts into the same slot. */
+static void find_colliding(struct sbt_key *keys)
+{
+    size_t count = 0;
+
+    for (uint64_t content = 0; count < KEY_COUNT; content++) {
+        keys[count] = tsm_hash_key(&content, sizeof(content));
+        count += sbt_key_hash(&keys[count]) % SLOT_COUNT == 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct sbt_key keys[KEY_COUNT];
+    uint64_t many = (uint64_t)KEY_COUNT * KEY_COUNT / 2, steps;
+    int file, status = -1;
+    pid_t child;
+
+    if (argc > 1) { /* the other process: it begins anew, as a program that opens a file does */
+        CHECK_EQ_INT(read(0, keys, sizeof(keys)), sizeof(keys));
+        steps = steps_for(keys);
+        if (!CHECK(steps < 2 * KEY_COUNT))
+            fprintf(stderr, "%llu steps\n", (unsigned long long)steps);
+        return check_result();
+    }
+    find_colliding(keys);
+    CHECK(steps_for(keys) > many);
+    file = memfd_create("keys", 0);
+    CHECK_EQ_INT(pwrite(file, keys, sizeof(keys), 0), sizeof(keys));
+    child = fork();
+    if (child == 0) {
+        dup2(file, 0);
+        execl("/proc/self/exe", argv[0], "other", (char *)NULL);
+        _exit(127);
+    }
+    CHECK_EQ_INT(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return check_result();
+}
