@@ -339,6 +339,7 @@ int sbt_reader_open_source(struct sbt_reader **out, const struct sbt_source *sou
     }
     r->source = *source;
     pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->blob_moved, NULL);
     error = reader_begin(r, name);
     if (error) {
         sbt_reader_destroy(r);
@@ -372,6 +373,7 @@ void sbt_reader_destroy(struct sbt_reader *r)
     free(r->events);
     free(r->name);
     sbt_packer_finish(&r->packer);
+    pthread_cond_destroy(&r->blob_moved);
     pthread_mutex_destroy(&r->lock);
     if (r->source.close)
         r->source.close(r->source.user);

@@ -3,7 +3,8 @@
  * What a reader consists of. Private to format/.
  *
  * Fixed once open: source, session, chunks, metadata, schemas, enums. What is loaded on demand
- * (strings, stacks, mappings, pieces) and the damage list are under `lock`.
+ * (strings, stacks, mappings, pieces) and the damage list are under `lock`; where pieces lie, until
+ * pieces_loaded.
  */
 #ifndef FORMAT_READER_STATE_H
 #define FORMAT_READER_STATE_H
@@ -15,6 +16,7 @@
 #include "tracesmith/reader.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define SBT_DAMAGE_LINES_MAX 1000u
 #define SBT_BLOB_CACHE_COUNT 8u
@@ -107,15 +109,18 @@ struct sbt_reader {
     size_t piece_count, piece_capacity;
     uint32_t *piece_slots; /* by hash of the key: place in `pieces` + 1; 0: free */
     size_t piece_slot_count; /* a power of two */
-    size_t piece_next;       /* behind the one that was found last */
-    bool pieces_loaded;
+    _Atomic size_t piece_next; /* behind the one that was fetched last: a guess */
+    _Atomic bool pieces_loaded; /* from then on the above is fixed */
     uint32_t *listed_by; /* for each entry: place + 1 of the PIECES chunk that lists it */
     struct sbt_blob_slot {
         uint32_t entry;
-        uint64_t used; /* 0: free */
+        uint64_t used;    /* 0: free */
+        unsigned readers; /* threads that look at the payload */
+        bool is_loading;  /* by a thread that does not hold the lock */
         uint8_t *payload;
     } blob_cache[SBT_BLOB_CACHE_COUNT];
     uint64_t blob_clock;
+    pthread_cond_t blob_moved; /* a slot is loaded, or has lost its last reader */
     struct sbt_ahead {
         uint8_t *bytes; /* of the file, from `start` to `end` */
         uint64_t start, end;
@@ -173,5 +178,14 @@ void sbt_reader_tables_finish(struct sbt_reader *r);
 /* Load the table of pieces if it is not there yet. With the lock held. */
 int sbt_reader_pieces(struct sbt_reader *r);
 void sbt_reader_blobs_finish(struct sbt_reader *r);
+
+/* Where the piece with this key lies, without the lock held. Looked for at *next first, which is then
+ * the place behind it. TSM_E_NOT_FOUND: there is none. */
+int sbt_reader_find(struct sbt_reader *r, const struct sbt_key *key, size_t *next,
+                    const struct sbt_piece_place **out);
+
+/* ---- reader_fetch.c ---- */
+
+void sbt_reader_fetch_finish(struct sbt_reader *r);
 
 #endif

@@ -33,6 +33,19 @@ static int64_t file_read_at(void *user, uint64_t offset, void *out, size_t size)
     return n < 0 ? tsm_fail(TSM_E_IO, "cannot read: %s", strerror(errno)) : n;
 }
 
+static int64_t file_read_scattered(void *user, uint64_t offset, const struct iovec *to, int count)
+{
+    const struct file_source *f = user;
+    ssize_t n;
+
+    if (offset > INT64_MAX)
+        return 0;
+    do {
+        n = preadv(f->fd, to, count, (off_t)offset);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? tsm_fail(TSM_E_IO, "cannot read: %s", strerror(errno)) : n;
+}
+
 static uint64_t file_size(void *user)
 {
     return ((const struct file_source *)user)->size;
@@ -59,7 +72,7 @@ int sbt_source_fd(struct sbt_source *out, int fd, const char *name)
     if (!f)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory", name);
     *f = (struct file_source){.fd = fd, .size = (uint64_t)st.st_size};
-    *out = (struct sbt_source){file_read_at, file_size, file_close, f};
+    *out = (struct sbt_source){file_read_at, file_size, file_close, f, file_read_scattered};
     return 0;
 }
 

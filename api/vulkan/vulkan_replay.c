@@ -19,12 +19,12 @@ static void backend_close(struct tsm_backend_state *state)
 {
     struct vkr *r = &state->replay;
 
+    vkr_writes_finish(r);
     vkr_look_finish(r->look);
     vkr_shaders_finish(r);
     vkr_hold_finish(r);
     vkr_objects_finish(r);
     vkr_show_finish(r);
-    vkr_half_finish(r);
     vkr_memories_finish(r);
     vkr_places_finish(r);
     vkr_share_finish(r);
@@ -112,8 +112,10 @@ static uint64_t backend_validation(struct tsm_backend_state *state)
 
 static int carry_out(struct vkr *r, const struct sbt_record *record)
 {
-    int error;
+    int error = vkr_writes_settle(r);
 
+    if (error)
+        return error;
     pthread_mutex_lock(&r->lock);
     error = vkr_carry_out(r, record);
     pthread_mutex_unlock(&r->lock);
@@ -123,11 +125,14 @@ static int carry_out(struct vkr *r, const struct sbt_record *record)
 static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
+    int error;
+
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return vkr_host_write(&state->replay, record, schema);
-    if (SBT_TYPE_API(record->type) == SBT_API_CORE)
-        return vkr_checkpoint(&state->replay, record);
-    return carry_out(&state->replay, record);
+    if (SBT_TYPE_API(record->type) != SBT_API_CORE)
+        return carry_out(&state->replay, record);
+    error = vkr_writes_settle(&state->replay);
+    return error ? error : vkr_checkpoint(&state->replay, record);
 }
 
 static int backend_early(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -151,8 +156,10 @@ static int backend_hollow(struct tsm_backend_state *state, const struct sbt_reco
                           const struct sbt_schema *schema)
 {
     struct vkr *r = &state->replay;
-    int error;
+    int error = vkr_writes_settle(r);
 
+    if (error)
+        return error;
     pthread_mutex_lock(&r->lock);
     r->is_hollow = r->has_hollow = true;
     error = vkr_carry_out(r, record);
@@ -174,6 +181,10 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
 
 static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 {
+    int error = vkr_writes_settle(&state->replay);
+
+    if (error)
+        return error;
     return stream == SBT_STREAM_NONE ? vkr_wait_all(&state->replay)
                                      : vkr_wait_stream(&state->replay, stream);
 }

@@ -202,12 +202,10 @@ int vkr_allocate_memory(struct vkr_call *c);
 int vkr_free_memory(struct vkr_call *c);
 int vkr_map_memory(struct vkr_call *c);
 int vkr_unmap_memory(struct vkr_call *c);
-/* The first `size` bytes of a blob, much of it by two threads. One caller at a time. */
-int vkr_read_blob(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uint64_t size);
-void vkr_half_finish(struct vkr *r);
-/* Bytes of the trace into memory. */
+/* Bytes of the trace, of record `seq`, into memory. They may be there only when vkr_writes_settle() has
+ * returned, which before anything but another write must be called. */
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
-                     uint64_t offset);
+                     uint64_t offset, uint64_t seq);
 /* All of it, of ours; it can be mapped. */
 void vkr_memory_put(const struct vkr_memory *m, const uint8_t *bytes);
 /* Memory in which an address of the program's lies; NULL: none. */
@@ -228,6 +226,19 @@ int vkr_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryProp
  * is in *memory all the same: the caller's. (vulkan_replay_copy.c) */
 VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMemory *memory,
                          uint8_t **mapped);
+
+/* Makes all bytes of mapped memory this one; zeros that are there already stay as they are.
+ * (vulkan_replay_fresh.c) */
+void vkr_fill_fresh(uint8_t *out, uint64_t size, uint8_t value);
+
+/* The first `size` bytes of a blob will be at `out` when they are settled; one thread at a time adds, and
+ * none settles meanwhile. (vulkan_replay_write.c) */
+int vkr_writes_add(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uint64_t size,
+                   uint64_t seq);
+/* All that was added is there, or the error of what is not. */
+int vkr_writes_settle(struct vkr *r);
+/* What is not there yet stays away. */
+void vkr_writes_finish(struct vkr *r);
 
 /* From what other systems memory is imported; NULL: from none. */
 const char *vkr_import_foreign(const void *chain);
@@ -515,7 +526,7 @@ struct vkr {
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */
     struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
-    struct vkr_half *half;      /* vulkan_replay_half.c; NULL: not yet needed */
+    struct vkr_writes *writes;  /* vulkan_replay_write.c; NULL: none yet */
 };
 
 #endif

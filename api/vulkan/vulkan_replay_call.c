@@ -344,60 +344,62 @@ static int skip(struct vkr_call *c)
     return 0;
 }
 
+#define AT(command) [SBT_TYPE_CALL(TYPE_##command)]
+
+/* By the number of the command. */
 static const struct hook {
-    uint32_t type;
-    int (*function)(struct vkr_call *c);
-    bool takes_windows; /* may name what stands for a window's */
+    int (*function)(struct vkr_call *c); /* NULL: there is none */
+    bool takes_windows;                  /* may name what stands for a window's */
 } hooks[] = {
-    {TYPE_vkCreateInstance, vkr_create_instance, false},
-    {TYPE_vkDestroyInstance, vkr_destroy_instance, false},
-    {TYPE_vkCreateDevice, vkr_create_device, false},
-    {TYPE_vkDestroyDevice, vkr_destroy_device, false},
-    {TYPE_vkEnumeratePhysicalDevices, vkr_enumerate_physical, false},
-    {TYPE_vkEnumeratePhysicalDeviceGroups, skip, false},
-    {TYPE_vkEnumeratePhysicalDeviceGroupsKHR, skip, false},
-    {TYPE_vkGetDeviceQueue, vkr_get_queue, false},
-    {TYPE_vkGetDeviceQueue2, vkr_get_queue, false},
-    {TYPE_vkAllocateMemory, vkr_allocate_memory, false},
-    {TYPE_vkFreeMemory, vkr_free_memory, false},
-    {TYPE_vkMapMemory, vkr_map_memory, false},
-    {TYPE_vkUnmapMemory, vkr_unmap_memory, false},
-    {TYPE_vkFlushMappedMemoryRanges, skip, false},
-    {TYPE_vkInvalidateMappedMemoryRanges, skip, false},
-    {TYPE_vkCreateBuffer, vkr_create_buffer, false},
-    {TYPE_vkCreateImage, vkr_create_image, false},
-    {TYPE_vkBindBufferMemory, vkr_bind_buffer, false},
-    {TYPE_vkBindBufferMemory2, vkr_bind_buffer2, false},
-    {TYPE_vkBindBufferMemory2KHR, vkr_bind_buffer2, false},
-    {TYPE_vkBindImageMemory, vkr_bind_image, false},
-    {TYPE_vkBindImageMemory2, vkr_bind_image2, false},
-    {TYPE_vkBindImageMemory2KHR, vkr_bind_image2, false},
-    {TYPE_vkCreateShaderModule, vkr_create_shader_module, false},
-    {TYPE_vkCreateGraphicsPipelines, vkr_create_graphics_pipelines, false},
-    {TYPE_vkCreateComputePipelines, vkr_create_compute_pipelines, false},
-    {TYPE_vkResetDescriptorPool, reset_descriptor_pool, false},
-    {TYPE_vkSetDebugUtilsObjectNameEXT, set_name, false},
-    {TYPE_vkQueueBeginDebugUtilsLabelEXT, vkr_begin_label, false},
-    {TYPE_vkQueueEndDebugUtilsLabelEXT, vkr_end_label, false},
-    {TYPE_vkCreateSemaphore, vkr_create_semaphore, false},
-    {TYPE_vkGetMemoryFdKHR, vkr_get_memory_fd, false},
-    {TYPE_vkGetSemaphoreFdKHR, vkr_get_semaphore_fd, false},
-    {TYPE_vkGetFenceFdKHR, vkr_get_fence_fd, false},
-    {TYPE_vkImportSemaphoreFdKHR, vkr_import_semaphore_fd, false},
-    {TYPE_vkImportFenceFdKHR, vkr_import_fence_fd, false},
-    {TYPE_vkSignalSemaphore, vkr_signal_semaphore, false},
-    {TYPE_vkSignalSemaphoreKHR, vkr_signal_semaphore, false},
-    {TYPE_vkQueueSubmit, vkr_submit, false},
-    {TYPE_vkQueueSubmit2, vkr_submit2, false},
-    {TYPE_vkQueueSubmit2KHR, vkr_submit2, false},
-    {TYPE_vkQueueBindSparse, vkr_bind_sparse, false},
-    {TYPE_vkDestroySurfaceKHR, vkr_destroy_surface, true},
-    {TYPE_vkCreateSwapchainKHR, vkr_create_swapchain, true},
-    {TYPE_vkDestroySwapchainKHR, vkr_destroy_swapchain, true},
-    {TYPE_vkGetSwapchainImagesKHR, vkr_get_swapchain_images, true},
-    {TYPE_vkAcquireNextImageKHR, vkr_acquire_image, true},
-    {TYPE_vkAcquireNextImage2KHR, vkr_acquire_image2, true},
-    {TYPE_vkQueuePresentKHR, vkr_present, true},
+    AT(vkCreateInstance) = {vkr_create_instance, false},
+    AT(vkDestroyInstance) = {vkr_destroy_instance, false},
+    AT(vkCreateDevice) = {vkr_create_device, false},
+    AT(vkDestroyDevice) = {vkr_destroy_device, false},
+    AT(vkEnumeratePhysicalDevices) = {vkr_enumerate_physical, false},
+    AT(vkEnumeratePhysicalDeviceGroups) = {skip, false},
+    AT(vkEnumeratePhysicalDeviceGroupsKHR) = {skip, false},
+    AT(vkGetDeviceQueue) = {vkr_get_queue, false},
+    AT(vkGetDeviceQueue2) = {vkr_get_queue, false},
+    AT(vkAllocateMemory) = {vkr_allocate_memory, false},
+    AT(vkFreeMemory) = {vkr_free_memory, false},
+    AT(vkMapMemory) = {vkr_map_memory, false},
+    AT(vkUnmapMemory) = {vkr_unmap_memory, false},
+    AT(vkFlushMappedMemoryRanges) = {skip, false},
+    AT(vkInvalidateMappedMemoryRanges) = {skip, false},
+    AT(vkCreateBuffer) = {vkr_create_buffer, false},
+    AT(vkCreateImage) = {vkr_create_image, false},
+    AT(vkBindBufferMemory) = {vkr_bind_buffer, false},
+    AT(vkBindBufferMemory2) = {vkr_bind_buffer2, false},
+    AT(vkBindBufferMemory2KHR) = {vkr_bind_buffer2, false},
+    AT(vkBindImageMemory) = {vkr_bind_image, false},
+    AT(vkBindImageMemory2) = {vkr_bind_image2, false},
+    AT(vkBindImageMemory2KHR) = {vkr_bind_image2, false},
+    AT(vkCreateShaderModule) = {vkr_create_shader_module, false},
+    AT(vkCreateGraphicsPipelines) = {vkr_create_graphics_pipelines, false},
+    AT(vkCreateComputePipelines) = {vkr_create_compute_pipelines, false},
+    AT(vkResetDescriptorPool) = {reset_descriptor_pool, false},
+    AT(vkSetDebugUtilsObjectNameEXT) = {set_name, false},
+    AT(vkQueueBeginDebugUtilsLabelEXT) = {vkr_begin_label, false},
+    AT(vkQueueEndDebugUtilsLabelEXT) = {vkr_end_label, false},
+    AT(vkCreateSemaphore) = {vkr_create_semaphore, false},
+    AT(vkGetMemoryFdKHR) = {vkr_get_memory_fd, false},
+    AT(vkGetSemaphoreFdKHR) = {vkr_get_semaphore_fd, false},
+    AT(vkGetFenceFdKHR) = {vkr_get_fence_fd, false},
+    AT(vkImportSemaphoreFdKHR) = {vkr_import_semaphore_fd, false},
+    AT(vkImportFenceFdKHR) = {vkr_import_fence_fd, false},
+    AT(vkSignalSemaphore) = {vkr_signal_semaphore, false},
+    AT(vkSignalSemaphoreKHR) = {vkr_signal_semaphore, false},
+    AT(vkQueueSubmit) = {vkr_submit, false},
+    AT(vkQueueSubmit2) = {vkr_submit2, false},
+    AT(vkQueueSubmit2KHR) = {vkr_submit2, false},
+    AT(vkQueueBindSparse) = {vkr_bind_sparse, false},
+    AT(vkDestroySurfaceKHR) = {vkr_destroy_surface, true},
+    AT(vkCreateSwapchainKHR) = {vkr_create_swapchain, true},
+    AT(vkDestroySwapchainKHR) = {vkr_destroy_swapchain, true},
+    AT(vkGetSwapchainImagesKHR) = {vkr_get_swapchain_images, true},
+    AT(vkAcquireNextImageKHR) = {vkr_acquire_image, true},
+    AT(vkAcquireNextImage2KHR) = {vkr_acquire_image2, true},
+    AT(vkQueuePresentKHR) = {vkr_present, true},
 };
 
 /* vkCreate*Surface*, one for each window system: their last argument is a VkSurfaceKHR. */
@@ -411,11 +413,13 @@ static bool makes_surface(const struct vk_command *command)
 
 static int dispatch(struct vkr_call *c)
 {
+    uint32_t call = SBT_TYPE_CALL(c->record->type);
+    const struct hook *hook = call < sizeof(hooks) / sizeof(hooks[0]) ? &hooks[call] : NULL;
+
     if (makes_surface(c->command))
         return vkr_create_surface(c);
-    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
-        if (hooks[i].type == c->record->type)
-            return c->is_window && !hooks[i].takes_windows ? 0 : hooks[i].function(c);
+    if (hook && hook->function)
+        return c->is_window && !hook->takes_windows ? 0 : hook->function(c);
     if (c->is_window || c->command->replay == VK_REPLAY_NONE)
         return 0;
     if (c->command->replay == VK_REPLAY_HOOK)

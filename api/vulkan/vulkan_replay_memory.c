@@ -7,10 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-#define CHECK_STEP 4096u
 
 /* ---- types ------------------------------------------------------------------------------- */
 
@@ -134,30 +131,9 @@ static void flush(const struct vkr_memory *m, bool to_device)
         d->f.vkInvalidateMappedMemoryRanges(d->device, 1, &range);
 }
 
-/* Looking at them one after the other would fault on each of them. Where that cannot be, it does.
- */
-static void populate(uint8_t *from, uint64_t size)
-{
-#ifdef MADV_POPULATE_READ
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)from & -page;
-
-    madvise((void *)start, (uintptr_t)from + size - start, MADV_POPULATE_READ);
-#endif
-}
-
-/* What nobody has written is the same in every replay. Pages that hold it already stay untouched:
- * they may not be there yet. */
 static void fill(const struct vkr_memory *m, uint8_t value)
 {
-    uint8_t pattern[CHECK_STEP];
-
-    memset(pattern, value, sizeof(pattern));
-    populate(m->mapped, m->size);
-    for (uint64_t at = 0; at < m->size; at += CHECK_STEP) {
-        size_t size = m->size - at < CHECK_STEP ? (size_t)(m->size - at) : CHECK_STEP;
-        if (memcmp(m->mapped + at, pattern, size) != 0)
-            memcpy(m->mapped + at, pattern, size);
-    }
+    vkr_fill_fresh(m->mapped, m->size, value);
     flush(m, true);
 }
 
@@ -409,14 +385,12 @@ static int write_staged(struct vkr *r, struct vkr_memory *m, const struct sbt_bl
 
 /* Bytes are looked at where they are put, to compare them with their key: not where that is slow.
  */
-static int write_mapped(struct vkr *r, const struct vkr_memory *m, const struct sbt_blob *blob,
-                        uint64_t offset, uint64_t size)
+static int write_uncached(struct vkr *r, const struct vkr_memory *m, const struct sbt_blob *blob,
+                          uint64_t offset, uint64_t size)
 {
     uint8_t piece[SBT_PIECE_SIZE];
     int error = 0;
 
-    if (m->imported || (m->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT))
-        return vkr_read_blob(r, blob, m->mapped + offset, size);
     for (uint64_t at = 0; at < size && !error; at += sizeof(piece)) {
         size_t part = size - at < sizeof(piece) ? (size_t)(size - at) : sizeof(piece);
         error = sbt_reader_blob(r->reader, blob, at, piece, part);
@@ -427,15 +401,23 @@ static int write_mapped(struct vkr *r, const struct vkr_memory *m, const struct 
 }
 
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
-                     uint64_t offset)
+                     uint64_t offset, uint64_t seq)
 {
     uint64_t size = blob->size < m->size - offset ? blob->size : m->size - offset;
+    bool is_cached = m->imported || (m->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+    bool is_coherent = m->imported || (m->flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     int error;
 
     m->fresh_at = 0;
+    if (m->mapped && is_cached && is_coherent)
+        return vkr_writes_add(r, blob, m->mapped + offset, size, seq);
+    error = vkr_writes_settle(r);
+    if (error)
+        return error;
     if (!m->mapped)
         return write_staged(r, m, blob, offset, size);
-    error = write_mapped(r, m, blob, offset, size);
+    error = is_cached ? sbt_reader_blob(r->reader, blob, 0, m->mapped + offset, size)
+                      : write_uncached(r, m, blob, offset, size);
     flush(m, true);
     return error < 0 ? error : 0;
 }
@@ -457,7 +439,7 @@ int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct 
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
     m = vkr_memory_written(r, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0), &offset);
-    return m ? vkr_memory_write(r, m, &blob, offset) : 0; /* 0: freed meanwhile */
+    return m ? vkr_memory_write(r, m, &blob, offset, record->seq) : 0; /* 0: freed meanwhile */
 }
 
 /* ---- looking ----------------------------------------------------------------------------- */

@@ -247,7 +247,7 @@ static int load_memory(struct vkr *r, const struct sbt_record *record)
                    : tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
                               (unsigned long long)s[4]);
     int error = settle(r);
-    return error ? error : vkr_memory_write(r, m, &blob, offset);
+    return error ? error : vkr_memory_write(r, m, &blob, offset, record->seq);
 }
 
 static const uint32_t types_of_states[] = {

@@ -14,6 +14,8 @@
 #include "tracesmith/error.h"
 #include "tracesmith/trace.h"
 
+#include <sys/uio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,6 +33,9 @@ struct sbt_source {
     uint64_t (*size)(void *user);
     void (*close)(void *user); /* may be NULL */
     void *user;
+    /* As read_at, into `count` places one after the other, without a break in the source. NULL: they
+     * are read one by one. */
+    int64_t (*read_scattered)(void *user, uint64_t offset, const struct iovec *to, int count);
 };
 
 /* Open: reads header, trailer and index only; without a trailer it scans the chunk headers and
@@ -92,6 +97,19 @@ int sbt_reader_kernel_events(struct sbt_reader *r, size_t index, uint8_t **out, 
 
 /* The bytes of a piece into out[SBT_PIECE_SIZE], checked against the key. Returns their count. */
 int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out);
+
+/* A piece, and where its first `size` bytes (at most SBT_PIECE_SIZE) are to go. */
+struct sbt_fetch {
+    struct sbt_key key;
+    uint8_t *out;
+    uint32_t size;
+};
+
+/* Many pieces, each checked against its key; those that lie side by side in the file are read at once,
+ * each to its own place. Those places must not overlap. On failure *failed is the place in the list of
+ * the piece that the error is about, and others may not have been read. */
+int sbt_reader_fetch(struct sbt_reader *r, const struct sbt_fetch *list, size_t count,
+                     size_t *failed);
 
 /* `size` bytes from `offset` of a blob; both must lie inside it. */
 int sbt_reader_blob(struct sbt_reader *r, const struct sbt_blob *blob, uint64_t offset, void *out,
