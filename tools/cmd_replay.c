@@ -76,7 +76,13 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(replay_values, device),
      .argument = "DEVICE",
      .help = "Where to: a device's number (0, 1, ...), or emu for the software GPU. Default: the "
-             "first device that the trace fits."},
+             "first device that the trace fits. Vulkan: also part of its name, or its UUID, as "
+             "vulkaninfo has them."},
+    {.name = "gpu",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(replay_values, device),
+     .argument = "DEVICE",
+     .help = "The same as --device."},
     {.name = "library",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, library),
