@@ -89,6 +89,8 @@ static enum vkr_touch_kind kind_of(VkAttachmentLoadOp op, bool is_covered, bool 
 {
     if (op == VK_ATTACHMENT_LOAD_OP_CLEAR && is_covered)
         return VKR_TOUCH_WRITE;
+    if (op == VK_ATTACHMENT_LOAD_OP_LOAD)
+        return VKR_TOUCH_USE; /* whoever says so from an undefined layout means it */
     return is_void || (op == VK_ATTACHMENT_LOAD_OP_DONT_CARE && is_covered) ? VKR_TOUCH_VOID
                                                                             : VKR_TOUCH_USE;
 }
