@@ -245,8 +245,12 @@ static void print_counts(const struct tsm_replay_result *r)
 static void print_looked(const struct tsm_replay_result *r)
 {
     print_counts(r);
-    printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
-           plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
+    if (r->look_count)
+        printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
+               plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
+    else
+        printf(", %sshown what was presented%s\n", tsm_paint(TSM_PAINT_GOOD),
+               tsm_paint(TSM_PAINT_NONE));
 }
 
 static void tell_loops(const struct tsm_replay_result *r)
