@@ -14,10 +14,22 @@ struct find {
     uint64_t count;      /* frames or submits that were met; labels of that name */
     uint64_t first, end; /* NEVER: not found yet; `end` is what must be reached, see settle() */
     uint64_t after;      /* behind the last submit: what is recorded for the next begins there */
-    uint64_t queue;      /* whose label has begun */
+    uint64_t queue;      /* whose label has begun: its id, or for one in a command buffer ... */
+    uint32_t stream;     /* ... its number; SBT_STREAM_NONE: none */
     unsigned depth;      /* of labels in it */
-    struct sbt_map labelled; /* command buffers that hold the label: id -> 1 */
+    bool is_met;         /* by this submit, so that it counts once */
+    const struct sbt_record *submit;
+    struct sbt_map buffers; /* id of a command buffer -> struct buffer */
 };
+
+/* A command buffer's labels; they may begin in one and end in another. */
+struct buffer {
+    uint16_t holds; /* the label that is looked for, or executes what holds it */
+    uint16_t ends;  /* how many end that have not begun in it */
+    uint16_t open;  /* how many have not ended in it */
+    uint16_t left;  /* of these, from the one that is looked for on */
+};
+_Static_assert(sizeof(struct buffer) == sizeof(uint64_t), "it is a value of a map");
 
 static bool is_command(const struct sbt_schema *schema, const struct sbt_record *record)
 {
@@ -79,7 +91,7 @@ static void visit_mark(struct find *f, const struct sbt_record *record)
         begin_label(f, name, record->seq);
         f->queue = s[2];
         f->depth = 1;
-    } else if (f->first != NEVER && s[2] == f->queue) {
+    } else if (f->first != NEVER && f->stream == SBT_STREAM_NONE && s[2] == f->queue) {
         f->depth += s[1] == 1;
         f->depth -= s[1] == 2;
         if (f->depth == 0)
@@ -87,45 +99,104 @@ static void visit_mark(struct find *f, const struct sbt_record *record)
     }
 }
 
-static int is_labelled(void *user, const struct tsm_handle_name *name)
-{
-    const struct find *f = user;
-    const uint64_t *known = name->member && strcmp(name->type, "VkCommandBuffer") == 0
-                                ? sbt_map_find(&f->labelled, name->id)
-                                : NULL;
+/* ---- labels in command buffers --------------------------------------------------------------- */
 
-    return known && *known;
+static struct buffer buffer_of(const struct find *f, const struct tsm_handle_name *name)
+{
+    const uint64_t *known = name->member && strcmp(name->type, "VkCommandBuffer") == 0
+                                ? sbt_map_find(&f->buffers, name->id)
+                                : NULL;
+    struct buffer out = {0};
+
+    if (known)
+        memcpy(&out, known, sizeof(out));
+    return out;
 }
 
-static int visit_command_buffer(struct find *f, const struct sbt_record *record,
-                                const struct sbt_schema *schema, bool begins)
+static int holds_label(void *user, const struct tsm_handle_name *name)
+{
+    return buffer_of(user, name).holds;
+}
+
+static void change_buffer(struct find *f, struct buffer *b, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
 {
     char text[256];
+
+    if (strcmp(schema->name, "vkBeginCommandBuffer") == 0) {
+        *b = (struct buffer){0};
+    } else if (strcmp(schema->name, "vkCmdBeginDebugUtilsLabelEXT") == 0) {
+        tsm_handles_text(f->reader, record, schema, text, sizeof(text));
+        bool is_wanted = strcmp(text, f->range->label) == 0;
+        b->open++;
+        b->holds |= is_wanted;
+        b->left = (uint16_t)(b->left || is_wanted ? b->left + 1 : 0);
+    } else if (strcmp(schema->name, "vkCmdEndDebugUtilsLabelEXT") == 0) {
+        b->ends += b->open == 0;
+        b->open -= b->open > 0;
+        b->left -= b->left > 0;
+    } else if (tsm_handles_each(f->reader, record, schema, holds_label, f)) {
+        b->holds = 1;
+    }
+}
+
+static int visit_buffer(struct find *f, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
     bool added;
-    uint64_t *known = sbt_map_insert(&f->labelled, record->slots[0], &added);
+    uint64_t *known = sbt_map_insert(&f->buffers, record->slots[0], &added);
+    struct buffer b;
 
     if (!known)
         return tsm_fail(TSM_E_MEMORY, "no memory for labels");
-    tsm_handles_text(f->reader, record, schema, text, sizeof(text));
-    *known = !begins && strcmp(text, f->range->label) == 0 ? 1 : begins ? 0 : *known;
+    memcpy(&b, known, sizeof(b));
+    change_buffer(f, &b, record, schema);
+    memcpy(known, &b, sizeof(b));
     return 0;
+}
+
+static bool is_of_buffers(const struct sbt_schema *schema)
+{
+    return strcmp(schema->name, "vkBeginCommandBuffer") == 0 ||
+           strcmp(schema->name, "vkCmdBeginDebugUtilsLabelEXT") == 0 ||
+           strcmp(schema->name, "vkCmdEndDebugUtilsLabelEXT") == 0 ||
+           strcmp(schema->name, "vkCmdExecuteCommands") == 0;
+}
+
+/* A command buffer that is submitted. */
+static int visit_submitted(void *user, const struct tsm_handle_name *name)
+{
+    struct find *f = user;
+    struct buffer b = buffer_of(f, name);
+
+    if (f->first == NEVER && b.holds && !f->is_met) {
+        f->is_met = true;
+        begin_label(f, f->range->label, f->submit->seq);
+        if (f->first == NEVER)
+            return 0;
+        f->stream = f->submit->stream;
+        f->depth = b.left;
+    } else if (f->first != NEVER && f->stream == f->submit->stream) {
+        f->depth = b.ends < f->depth ? f->depth - b.ends + b.open : 0;
+    } else {
+        return 0;
+    }
+    if (f->depth == 0)
+        f->end = f->submit->seq + 1;
+    return f->end != NEVER;
 }
 
 static int visit_label(struct find *f, const struct sbt_record *record,
                        const struct sbt_schema *schema)
 {
-    bool begins = strcmp(schema->name, "vkBeginCommandBuffer") == 0;
-
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MARK)) {
         visit_mark(f, record);
-    } else if (record->slot_count > 0 &&
-               (begins || strcmp(schema->name, "vkCmdBeginDebugUtilsLabelEXT") == 0)) {
-        return visit_command_buffer(f, record, schema, begins);
-    } else if (f->first == NEVER && is_command(schema, record) &&
-               tsm_handles_each(f->reader, record, schema, is_labelled, f)) {
-        begin_label(f, f->range->label, record->seq);
-        if (f->first != NEVER)
-            f->end = record->seq + 1;
+    } else if (record->slot_count > 0 && is_of_buffers(schema)) {
+        return visit_buffer(f, record, schema);
+    } else if (is_command(schema, record)) {
+        f->is_met = false;
+        f->submit = record;
+        tsm_handles_each(f->reader, record, schema, visit_submitted, f);
     }
     return 0;
 }
@@ -161,7 +232,8 @@ static int not_found(const struct find *f)
         [TSM_RANGE_FRAMES] = "frames", [TSM_RANGE_SUBMITS] = "submits"};
 
     if (f->range->unit == TSM_RANGE_LABEL)
-        return tsm_fail(TSM_E_NOT_FOUND, "%s: there are %llu labels \"%s\"",
+        return tsm_fail(TSM_E_NOT_FOUND,
+                        "%s: there are %llu labels \"%s\"; 'tsview --tree' shows which there are",
                         sbt_reader_name(f->reader), (unsigned long long)f->count, f->range->label);
     return tsm_fail(TSM_E_NOT_FOUND, "%s: there are %llu %s", sbt_reader_name(f->reader),
                     (unsigned long long)f->count, names[f->range->unit]);
@@ -170,7 +242,8 @@ static int not_found(const struct find *f)
 int tsm_range_find(const struct tsm_range *range, struct sbt_reader *reader, uint64_t *seq_first,
                    uint64_t *seq_end)
 {
-    struct find f = {.range = range, .reader = reader, .first = NEVER, .end = NEVER};
+    struct find f = {
+        .range = range, .reader = reader, .first = NEVER, .end = NEVER, .stream = SBT_STREAM_NONE};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     uint64_t settled = 0;
@@ -181,7 +254,7 @@ int tsm_range_find(const struct tsm_range *range, struct sbt_reader *reader, uin
     while (!error && !settled && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = visit(&f, record, &settled);
     sbt_cursor_destroy(cursor);
-    sbt_map_finish(&f.labelled);
+    sbt_map_finish(&f.buffers);
     if (error < 0)
         return error;
     if (f.first == NEVER || (range->end && f.end == NEVER && f.count < range->end) ||

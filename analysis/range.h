@@ -22,7 +22,8 @@ struct tsm_range {
 };
 
 /* *seq_first and *seq_end (0: the trace's end), so that what follows the last command without being
- * one, results first of all, is in. A label in a command buffer stands for the submits of it.
+ * one, results first of all, is in. A label in a command buffer, or in one that it executes, stands for
+ * the submits of it, and of those behind it on the same queue until it ends.
  * TSM_E_NOT_FOUND with a message when there is no such. */
 int tsm_range_find(const struct tsm_range *range, struct sbt_reader *reader, uint64_t *seq_first,
                    uint64_t *seq_end);

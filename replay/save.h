@@ -15,9 +15,9 @@ struct tsm_saved {
     const char *name;    /* of a variable; NULL: none */
     const char *owner;   /* type of the object that it is, or belongs to; NULL: it is always needed */
     uint64_t owner_id;
-    uint64_t address, size;
+    uint64_t address, offset, size; /* `size` bytes from `offset` on */
     int (*read)(const struct tsm_saved *saved, uint64_t offset, void *out, uint64_t size);
-    const void *user, *user_state; /* read()'s */
+    const void *user, *user_state; /* read()'s; its offset is one of all the memory */
 };
 
 /* Who wants all that a checkpoint holds. Functions give 0 or a negative error, which ends it. */
@@ -26,6 +26,9 @@ struct tsm_saver {
     /* kind to layers of a STATE record; `type` is the object's */
     int (*state)(void *user, const char *type, const uint64_t slots[8]);
     void *user;
+    /* Of the records that go on from there: what these do not look at may be left out. part_first 0:
+     * nothing is; part_end 0: to the trace's end. */
+    uint64_t part_first, part_end;
 };
 
 /* After tsm_replay_run(), before the replay is destroyed. */

@@ -76,7 +76,13 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(replay_values, device),
      .argument = "DEVICE",
      .help = "Where to: a device's number (0, 1, ...), or emu for the software GPU. Default: the "
-             "first device that the trace fits."},
+             "first device that the trace fits. Vulkan: also part of its name, or its UUID, as "
+             "vulkaninfo has them."},
+    {.name = "gpu",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(replay_values, device),
+     .argument = "DEVICE",
+     .help = "The same as --device."},
     {.name = "library",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(replay_values, library),
@@ -239,8 +245,12 @@ static void print_counts(const struct tsm_replay_result *r)
 static void print_looked(const struct tsm_replay_result *r)
 {
     print_counts(r);
-    printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
-           plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
+    if (r->look_count)
+        printf(", %s%" PRIu64 " file%s written%s\n", tsm_paint(TSM_PAINT_GOOD), r->look_count,
+               plural(r->look_count), tsm_paint(TSM_PAINT_NONE));
+    else
+        printf(", %sshown what was presented%s\n", tsm_paint(TSM_PAINT_GOOD),
+               tsm_paint(TSM_PAINT_NONE));
 }
 
 static void tell_loops(const struct tsm_replay_result *r)

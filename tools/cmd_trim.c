@@ -56,6 +56,11 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(trim_values, device),
      .argument = "DEVICE",
      .help = "On which GPU what comes before the range is replayed: as in tsreplay."},
+    {.name = "gpu",
+     .type = TSM_OPTION_TEXT,
+     .offset = TSM_FIELD(trim_values, device),
+     .argument = "DEVICE",
+     .help = "The same as --device."},
     {.name = "library",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(trim_values, library),
@@ -271,8 +276,8 @@ static int save_memory(void *user, const struct tsm_saved *saved)
     if (!is_needed(t, saved->owner, saved->owner_id))
         return 0;
     for (uint64_t at = 0; at < saved->size && !error; at += ITEM_SIZE)
-        error =
-            put_memory(t, saved, at, saved->size - at < ITEM_SIZE ? saved->size - at : ITEM_SIZE);
+        error = put_memory(t, saved, saved->offset + at,
+                           saved->size - at < ITEM_SIZE ? saved->size - at : ITEM_SIZE);
     return error;
 }
 
@@ -287,7 +292,11 @@ static int save_state(void *user, const char *type, const uint64_t slots[8])
 
 static int write_checkpoint(struct trim *t)
 {
-    const struct tsm_saver saver = {save_memory, save_state, t};
+    const struct tsm_saver saver = {.memory = save_memory,
+                                    .state = save_state,
+                                    .user = t,
+                                    .part_first = t->values->whole ? 0 : t->range.seq_first,
+                                    .part_end = t->range.seq_end};
     uint64_t flags = t->values->whole ? 0 : SBT_CHECKPOINT_START;
     const uint64_t begin[] = {t->number, flags};
     int error = put_core(t, SBT_CORE_CHECKPOINT_BEGIN, begin, 2, NULL, 0);

@@ -95,7 +95,10 @@ static int backend_prepare(struct tsm_backend_state *state)
     error = vkr_loader_open(&r->loader, r->options->library);
     if (!error)
         error = vkr_devices_prepare(r);
-    return error ? error : vkr_need_check(r);
+    if (error)
+        return error;
+    vkr_choose_devices(r);
+    return vkr_need_check(r);
 }
 
 static uint64_t backend_translated(struct tsm_backend_state *state)

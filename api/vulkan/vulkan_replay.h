@@ -128,6 +128,13 @@ const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *
 /* Is it the device, with the same version of its driver, that the trace says VkDevice `device` was of? */
 bool vkr_is_recorded(const struct vkr *r, uint64_t device, const VkPhysicalDeviceProperties *here);
 void vkr_devices_finish(struct vkr *r);
+
+/* ---- which device (vulkan_replay_choice.c) ---- */
+
+/* By number, part of its name (any case), or UUID. TSM_E_NOT_FOUND with a list of those here. */
+int vkr_choose_device(struct vkr *r, const char *text);
+/* For each that the trace needs. */
+void vkr_choose_devices(struct vkr *r);
 /* The place among this machine's devices that stands for a recorded VkPhysicalDevice. */
 uint32_t vkr_physical_place(struct vkr *r, uint64_t id);
 
@@ -432,6 +439,8 @@ struct vkr_needs {
         struct vkr_need_device *next;
         uint64_t id, physical;          /* of the VkDevice, of its VkPhysicalDevice */
         const VkDeviceCreateInfo *info; /* in the arena */
+        bool is_placed;
+        uint32_t place; /* of the device here that stands for it */
     } * devices;
     struct vkr_need_image {
         struct vkr_need_image *next;
@@ -446,6 +455,8 @@ struct vkr_needs {
 };
 
 int vkr_need_plan(struct vkr *r, const struct sbt_record *record);
+/* How much of it the device at `place` lacks. */
+uint32_t vkr_need_misses(struct vkr *r, const struct vkr_need_device *d, uint32_t place);
 /* TSM_E_UNSUPPORTED with what is not here. */
 int vkr_need_check(struct vkr *r);
 void vkr_needs_finish(struct vkr *r);

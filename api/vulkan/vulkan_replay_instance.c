@@ -79,22 +79,9 @@ static int make_probe(struct vkr *r)
 
 int vkr_devices_prepare(struct vkr *r)
 {
-    const char *device = r->options->device;
-    char *end = NULL;
-    unsigned long number;
     int error = make_probe(r);
 
-    if (error || !device)
-        return error;
-    number = strtoul(device, &end, 10);
-    if (end == device || *end)
-        return tsm_fail(TSM_E_ARGUMENT, "no device \"%s\": a number", device);
-    if (number >= r->probe->physical_count)
-        return tsm_fail(TSM_E_NOT_FOUND, "no device %lu: %s has %u", number, r->loader.path,
-                        r->probe->physical_count);
-    r->chosen = (uint32_t)number;
-    r->is_chosen = true;
-    return 0;
+    return error || !r->options->device ? error : vkr_choose_device(r, r->options->device);
 }
 
 void vkr_devices_finish(struct vkr *r)
@@ -103,27 +90,6 @@ void vkr_devices_finish(struct vkr *r)
         r->probe->dispatch.f.vkDestroyInstance(r->probe->dispatch.instance, NULL);
     free(r->probe);
     r->probe = NULL;
-}
-
-static bool has_name(const struct vkr *r, uint32_t place, const char *name)
-{
-    VkPhysicalDeviceProperties p;
-
-    r->probe->dispatch.f.vkGetPhysicalDeviceProperties(r->probe->physicals[place], &p);
-    return strcmp(p.deviceName, name) == 0;
-}
-
-uint32_t vkr_physical_place(struct vkr *r, uint64_t id)
-{
-    const char *name = NULL;
-
-    for (struct vkr_need_device *d = r->needs.devices; d && !name; d = d->next)
-        if (d->physical == id)
-            name = vkr_recorded_fact(r, d->id, "name");
-    for (uint32_t i = 0; name && !r->is_chosen && i < r->probe->physical_count; i++)
-        if (has_name(r, i, name))
-            return i;
-    return r->chosen;
 }
 
 /* ---- extensions -------------------------------------------------------------------------- */

@@ -164,9 +164,10 @@ void vkr_needs_finish(struct vkr *r)
 /* ---- the list ---------------------------------------------------------------------------- */
 
 struct list {
-    char text[420];
+    char text[300];
     size_t used;
-    unsigned count;
+    unsigned count, left_out; /* from the text */
+    bool is_told;             /* each in a line of its own */
 };
 
 static void miss(struct list *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -182,9 +183,19 @@ static void miss(struct list *l, const char *format, ...)
     if (strstr(l->text, text))
         return;
     l->count++;
-    if (l->used + strlen(text) + 3 < sizeof(l->text))
+    if (l->is_told)
+        tsm_log(TSM_LOG_WARN, "missing: %s", text);
+    l->left_out += l->used + strlen(text) + 20 > sizeof(l->text);
+    if (!l->left_out)
         l->used += tsm_format(l->text + l->used, sizeof(l->text) - l->used, "%s%s",
                               l->used ? ", " : "", text);
+}
+
+static const char *end_of(struct list *l)
+{
+    if (l->left_out)
+        tsm_format(l->text + l->used, sizeof(l->text) - l->used, ", %u more", l->left_out);
+    return l->text;
 }
 
 /* ---- features ---------------------------------------------------------------------------- */
@@ -333,26 +344,44 @@ static void check_limits(struct vkr *r, struct list *l, VkPhysicalDevice physica
                  "xyz"[i], p.limits.maxComputeWorkGroupCount[i]);
 }
 
+static void check_all(struct vkr *r, const struct vkr_need_device *d, uint32_t place,
+                      struct list *l, struct list *odd)
+{
+    VkPhysicalDevice physical = r->probe->physicals[place];
+    VkPhysicalDeviceProperties p;
+
+    r->probe->dispatch.f.vkGetPhysicalDeviceProperties(physical, &p);
+    check_extensions(r, l, d->info, physical);
+    check_features(r, l, d->info, physical);
+    check_families(r, l, d->info, physical);
+    check_images(r, l, vkr_is_recorded(r, d->id, &p) ? odd : l, d->id, physical);
+    check_limits(r, l, physical);
+}
+
+uint32_t vkr_need_misses(struct vkr *r, const struct vkr_need_device *d, uint32_t place)
+{
+    struct list l = {0}, odd = {0};
+
+    check_all(r, d, place, &l, &odd);
+    return l.count;
+}
+
 int vkr_need_check(struct vkr *r)
 {
     for (const struct vkr_need_device *d = r->needs.devices; d; d = d->next) {
-        VkPhysicalDevice physical = r->probe->physicals[vkr_physical_place(r, d->physical)];
-        VkPhysicalDeviceProperties p;
         struct list l = {0}, odd = {0};
+        VkPhysicalDeviceProperties p;
 
-        r->probe->dispatch.f.vkGetPhysicalDeviceProperties(physical, &p);
-        check_extensions(r, &l, d->info, physical);
-        check_features(r, &l, d->info, physical);
-        check_families(r, &l, d->info, physical);
-        check_images(r, &l, vkr_is_recorded(r, d->id, &p) ? &odd : &l, d->id, physical);
-        check_limits(r, &l, physical);
+        r->probe->dispatch.f.vkGetPhysicalDeviceProperties(r->probe->physicals[d->place], &p);
+        check_all(r, d, d->place, &l, &odd);
         if (odd.count)
             tsm_log(TSM_LOG_WARN, "the program used what %s says it cannot do: %s", p.deviceName,
-                    odd.text);
-        if (!l.count)
-            continue;
-        return tsm_fail(TSM_E_UNSUPPORTED, "%s lacks what the trace needs: %s", p.deviceName,
-                        l.text);
+                    end_of(&odd));
+        if (l.left_out)
+            check_all(r, d, d->place, &(struct list){.is_told = true}, &(struct list){0});
+        if (l.count)
+            return tsm_fail(TSM_E_UNSUPPORTED, "%s lacks what the trace needs: %s", p.deviceName,
+                            end_of(&l));
     }
     return 0;
 }

@@ -24,17 +24,18 @@ static int read_place(const struct tsm_saved *saved, uint64_t offset, void *out,
     return vkr_read(place->r, place->address + offset, out, size);
 }
 
-static int save_memory(struct vkr *r, const struct tsm_saver *saver, const struct vkr_memory *m)
+static int save_bytes(struct vkr *r, const struct tsm_saver *saver, const struct vkr_memory *m,
+                      uint64_t offset, uint64_t size)
 {
     const struct place place = {r, m->place};
-    uint64_t id = m->place >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX;
     struct tsm_saved saved = {
         .kind = SBT_MEMORY_DEVICE,
         .owner = vk_name(
             vk_objects[m->place & VKR_PLACE_WINDOW ? VK_OBJECT_VkImage : VK_OBJECT_VkDeviceMemory]),
-        .owner_id = id,
+        .owner_id = m->place >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX,
         .address = m->place,
-        .size = m->size,
+        .offset = offset,
+        .size = size,
         .read = read_place,
         .user = &place};
 
@@ -42,8 +43,22 @@ static int save_memory(struct vkr *r, const struct tsm_saver *saver, const struc
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "VkDeviceMemory #%llu can neither be mapped nor copied, so that it cannot "
                         "be saved",
-                        (unsigned long long)id);
-    return saver->memory(saver->user, &saved);
+                        (unsigned long long)saved.owner_id);
+    return size ? saver->memory(saver->user, &saved) : 0;
+}
+
+/* What lies around images that nobody looks at. NULL `stale`: all. */
+static int save_memory(struct vkr *r, const struct tsm_saver *saver, const struct vkr_memory *m,
+                       const struct vkr_stale *stale)
+{
+    uint64_t from = 0, offset = 0, size;
+    int error = 0;
+
+    while (stale && !error && vkr_stale_next(stale, m, &offset, &size)) {
+        error = save_bytes(r, saver, m, from, offset - from);
+        from = offset += size;
+    }
+    return error ? error : save_bytes(r, saver, m, from, m->size - from);
 }
 
 /* ---- what is followed -------------------------------------------------------------------- */
@@ -117,15 +132,19 @@ static int save_object(const struct tsm_saver *saver, const struct vkr_object *o
 
 int vkr_save(struct vkr *r, const struct tsm_saver *saver)
 {
+    struct vkr_stale *stale = NULL;
     int error = 0;
 
     if (r->gate_count)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "work is under way there that waits for a signal of the host; a submit "
                         "earlier or later it may not");
+    if (saver->part_first)
+        error = vkr_stale_find(&stale, r, saver->part_first, saver->part_end);
     for (const struct vkr_object *o = r->objects.first; o && !error; o = o->next)
         error = save_object(saver, o);
     for (size_t i = 0; i < r->memories.count && !error; i++)
-        error = save_memory(r, saver, r->memories.list[i]);
+        error = save_memory(r, saver, r->memories.list[i], stale);
+    vkr_stale_destroy(stale);
     return error;
 }

@@ -123,7 +123,7 @@ static int note_changed_by(struct vkr_scene *scene, const struct sbt_record *rec
     return error < 0 ? error : 0;
 }
 
-static int note_record(struct vkr_scene *scene, const struct sbt_record *record)
+int vkr_scene_note(struct vkr_scene *scene, const struct sbt_record *record)
 {
     const struct vk_command *command = SBT_TYPE_API(record->type) == SBT_API_VULKAN
                                            ? vk_command_of(SBT_TYPE_CALL(record->type))
@@ -144,13 +144,13 @@ static int note_record(struct vkr_scene *scene, const struct sbt_record *record)
 
 static int read_all(struct vkr_scene *scene, uint64_t until)
 {
-    const struct sbt_filter filter = {.seq_end = until ? until : 1};
+    const struct sbt_filter filter = {.seq_end = until};
     const struct sbt_record *record;
     struct sbt_cursor *cursor = NULL;
-    int error = sbt_cursor_create(&cursor, scene->r->reader, &filter, 1), more = 0;
+    int error = until ? sbt_cursor_create(&cursor, scene->r->reader, &filter, 1) : 0, more = 0;
 
-    while (!error && (more = sbt_cursor_next(cursor, &record)) == 1)
-        error = note_record(scene, record);
+    while (!error && until && (more = sbt_cursor_next(cursor, &record)) == 1)
+        error = vkr_scene_note(scene, record);
     sbt_cursor_destroy(cursor);
     return error ? error : more;
 }

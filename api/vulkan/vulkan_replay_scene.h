@@ -56,6 +56,8 @@ struct vkr_scene {
 /* Up to the record `until` without it. */
 int vkr_scene_create(struct vkr_scene **out, struct vkr *r, uint64_t until);
 void vkr_scene_destroy(struct vkr_scene *scene);
+/* The next record. */
+int vkr_scene_note(struct vkr_scene *scene, const struct sbt_record *record);
 /* NULL: there was none. */
 struct vkr_made *vkr_scene_find(const struct vkr_scene *scene, uint32_t type, uint64_t id);
 /* Of a decoded handle of a call whose handles are ids. */

@@ -11,6 +11,7 @@
 
 #include "api/vulkan/spirv.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/text.h"
 
 #define SHADER_SIZE_MAX (64u << 20)
@@ -84,7 +85,72 @@ int vkr_shaders_check(const struct vkr *r)
 
 /* ---- modules ----------------------------------------------------------------------------- */
 
-static void replace(struct vkr *r, VkShaderModuleCreateInfo *info)
+static bool has_entry(const struct spirv_module *m, const struct spirv_entry *like)
+{
+    for (uint32_t i = 0; i < m->entry_count; i++)
+        if (m->entries[i].model == like->model && strcmp(m->entries[i].name, like->name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_binding(const struct spirv_module *m, const struct spirv_binding *like)
+{
+    for (uint32_t i = 0; i < m->binding_count; i++)
+        if (m->bindings[i].set == like->set && m->bindings[i].binding == like->binding &&
+            strcmp(m->bindings[i].type, like->type) == 0)
+            return true;
+    return false;
+}
+
+static uint64_t push_end(const struct spirv_module *m)
+{
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; i < m->push_count; i++)
+        end = m->pushes[i].size > end ? m->pushes[i].size : end;
+    return end;
+}
+
+/* Drivers do not check what a pipeline's layout lacks: they crash. It may have more than the first
+ * shader used, so that this is said, and not refused. */
+static int compare(const struct spirv_module *was, const struct spirv_module *is, const char *path)
+{
+    bool has_any = was->entry_count == 0;
+
+    for (uint32_t i = 0; i < was->entry_count; i++)
+        has_any |= has_entry(is, &was->entries[i]);
+    if (!has_any)
+        return tsm_fail(TSM_E_ARGUMENT,
+                        "%s: has no entry point \"%s\" (%s), which it is to replace", path,
+                        was->entries[0].name, spirv_model_name(was->entries[0].model));
+    for (uint32_t i = 0; i < is->binding_count; i++)
+        if (!has_binding(was, &is->bindings[i]))
+            tsm_log(TSM_LOG_WARN,
+                    "%s: uses set %u, binding %u as %s, and the shader that it replaces does not: "
+                    "unless pipelines' layouts have it, the driver may crash",
+                    path, is->bindings[i].set, is->bindings[i].binding, is->bindings[i].type);
+    if (push_end(is) > push_end(was))
+        tsm_log(TSM_LOG_WARN,
+                "%s: uses %llu bytes of push constants, and the shader that it replaces %llu: "
+                "unless pipelines' layouts have them, the driver may crash",
+                path, (unsigned long long)push_end(is), (unsigned long long)push_end(was));
+    return 0;
+}
+
+static int compare_interfaces(const VkShaderModuleCreateInfo *was, const struct vkr_shader *is,
+                              const char *path)
+{
+    struct spirv_module *modules = calloc(2, sizeof(*modules));
+    int error = 0;
+
+    if (modules && spirv_reflect(&modules[0], was->pCode, was->codeSize) &&
+        spirv_reflect(&modules[1], is->words, is->size))
+        error = compare(&modules[0], &modules[1], path);
+    free(modules);
+    return error;
+}
+
+static int replace(struct vkr *r, VkShaderModuleCreateInfo *info)
 {
     struct sbt_key key = tsm_hash_key(info->pCode, info->codeSize);
     char hash[33];
@@ -92,13 +158,16 @@ static void replace(struct vkr *r, VkShaderModuleCreateInfo *info)
     tsm_key_text(hash, &key);
     for (size_t i = 0; i < r->options->shader_count; i++) {
         const char *wanted = r->options->shaders[i].hash;
+        struct vkr_shader *shader = &r->shaders[i];
         if (strncmp(hash, wanted, strlen(wanted)) != 0)
             continue;
-        info->pCode = r->shaders[i].words;
-        info->codeSize = r->shaders[i].size;
-        r->shaders[i].count++;
-        return;
+        int error =
+            shader->count++ ? 0 : compare_interfaces(info, shader, r->options->shaders[i].path);
+        info->pCode = shader->words;
+        info->codeSize = shader->size;
+        return error;
     }
+    return 0;
 }
 
 /* `info` lies in our arena. */
@@ -106,9 +175,7 @@ static int prepare(struct vkr *r, VkShaderModuleCreateInfo *info)
 {
     if (!info->pCode || !spirv_is_module(info->pCode, info->codeSize))
         return tsm_fail(TSM_E_FORMAT, "its %zu bytes are no SPIR-V", info->codeSize);
-    if (r->shaders)
-        replace(r, info);
-    return 0;
+    return r->shaders ? replace(r, info) : 0;
 }
 
 int vkr_create_shader_module(struct vkr_call *c)

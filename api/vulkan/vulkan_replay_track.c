@@ -180,23 +180,38 @@ static uint32_t clip(uint32_t count, uint32_t first, uint32_t end)
     return count < end - first ? count : end - first;
 }
 
-void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout)
+void vkr_each_of_part(struct vkr_fact_image *fact, const struct vkr_part *part,
+                      void (*visit)(void *user, uint32_t *value), void *user)
 {
-    struct vkr_object *o = vkr_object_find(r, VK_OBJECT_VkImage, part->image);
-    struct vkr_fact_image *fact = o ? o->fact : NULL;
-    uint32_t levels = fact ? clip(part->level_count, part->level, fact->levels) : 0;
-    uint32_t layers = fact ? clip(part->layer_count, part->layer, fact->layers) : 0;
+    uint32_t levels = clip(part->level_count, part->level, fact->levels);
+    uint32_t layers = clip(part->layer_count, part->layer, fact->layers);
 
-    for (uint32_t plane = 0; fact && plane < vkr_plane_count(fact->aspects); plane++) {
+    for (uint32_t plane = 0; plane < vkr_plane_count(fact->aspects); plane++) {
         /* Planes of one image of several share their layout here. */
         if (vkr_plane_count(fact->aspects) > 1 &&
             !(part->aspects & vkr_plane_aspects(fact->aspects, plane)))
             continue;
         for (uint32_t i = 0; i < levels; i++)
             for (uint32_t j = 0; j < layers; j++)
-                fact->layouts[((size_t)plane * fact->levels + part->level + i) * fact->layers +
-                              part->layer + j] = (uint32_t)layout;
+                visit(
+                    user,
+                    &fact->layouts[((size_t)plane * fact->levels + part->level + i) * fact->layers +
+                                   part->layer + j]);
     }
+}
+
+static void set_layout(void *user, uint32_t *layout)
+{
+    *layout = *(const uint32_t *)user;
+}
+
+void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout)
+{
+    struct vkr_object *o = vkr_object_find(r, VK_OBJECT_VkImage, part->image);
+    uint32_t value = (uint32_t)layout;
+
+    if (o && o->fact)
+        vkr_each_of_part(o->fact, part, set_layout, &value);
 }
 
 static int create_view(struct vkr_call *c)

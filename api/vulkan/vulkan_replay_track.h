@@ -69,6 +69,9 @@ void vkr_track_event(struct vkr *r, struct vkr_object *event, bool is_set);
 void vkr_track_wait(struct vkr *r, const struct vkr_object *event);
 int vkr_track_image(struct vkr_object *image, const VkImageCreateInfo *info);
 void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout layout);
+/* Each layout of a part of an image, by plane, level, layer. */
+void vkr_each_of_part(struct vkr_fact_image *fact, const struct vkr_part *part,
+                      void (*visit)(void *user, uint32_t *value), void *user);
 /* Of a queue. Drivers do not check that a label which ends has begun: part of a trace may not have its
  * begin. */
 int vkr_begin_label(struct vkr_call *c);
@@ -110,6 +113,16 @@ int vkr_restore(struct vkr *r);
 void vkr_each_layout(const struct vkr_fact_image *fact,
                      void (*visit)(void *user, const struct vkr_part *part, VkImageLayout layout),
                      void *user);
+
+/* ---- what need not be written down (vulkan_replay_stale.c) ---- */
+
+/* Images whose content at the record `first` nothing of [first, end) looks at; `end` 0: of all behind. */
+struct vkr_stale;
+int vkr_stale_find(struct vkr_stale **out, struct vkr *r, uint64_t first, uint64_t end);
+void vkr_stale_destroy(struct vkr_stale *stale);
+/* The next bytes of memory from *offset on that are such an image's. False: there are no more. */
+bool vkr_stale_next(const struct vkr_stale *stale, const struct vkr_memory *m, uint64_t *offset,
+                    uint64_t *size);
 
 /* ---- writing it down (vulkan_replay_save.c) ---- */
 

@@ -56,5 +56,7 @@ LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=submit.sbt TS_CHECKSUM=submit vkcube --c 5 --
 all_equal 5 submit.sbt --present --validate
 [ "$(field out validation_count)" = 0 ] || fail "$(cat err)"
 # Without a screen it is refused, with the reason.
+status 0 tsreplay --present cube.sbt
+grep -q ', shown what was presented' out || fail "$(cat out)"
 DISPLAY=:77777 status 2 tsreplay --present cube.sbt
 grep -q 'no X server' err || fail "$(cat err)"

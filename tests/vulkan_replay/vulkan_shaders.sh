@@ -44,3 +44,13 @@ grep -q 'no shader with hash 0123456789' err || fail "$(cat err)"
 status 2 tsreplay --replace-shader="$hash=other.comp" plain.sbt
 grep -q 'no SPIR-V' err || fail "$(cat err)"
 status 2 tsreplay --replace-shader=12=triple.spv plain.sbt
+
+# Another interface: said, since drivers do not check. Another entry point: refused.
+sed 's/uint added;/& uint more[8];/' "$TEST_SOURCE/tests/vulkan/vk_triple.comp" >wide.comp
+glslangValidator -V -o wide.spv wide.comp >/dev/null
+all_equal 4 plain.sbt --replace-shader="$hash=wide.spv"
+grep -q 'wide.spv: uses 36 bytes of push constants, .* replaces 4' err || fail "$(cat err)"
+printf '#version 450\nlayout(location = 0) out vec4 o;\nvoid main() { o = vec4(1); }\n' >red.frag
+glslangValidator -V -o red.spv red.frag >/dev/null
+status 2 tsreplay --replace-shader="$hash=red.spv" plain.sbt
+grep -q 'red.spv: has no entry point "main" (compute)' err || fail "$(cat err)"
