@@ -365,6 +365,16 @@ static void write_interrupted(struct local last)
  * -------------------------------------------------------------------------------------
  */
 
+/* The `size` bytes that the kernel is going to read first: at the argument, or the argument itself.
+ */
+static bool copy_argument(const struct drm_run *r, void *out)
+{
+    if (!r->row || !(r->row->flags & DRM_IOCTL_TEXT))
+        return copy_in(tsm_call_local(r->call), out, r->argument, r->size);
+    memcpy(out, &r->argument, sizeof(r->argument));
+    return true;
+}
+
 /* Keep what the kernel will write over, and what names the stream. */
 static void prepare(struct drm_run *r)
 {
@@ -379,7 +389,7 @@ static void prepare(struct drm_run *r)
     if (wanted < r->size)
         wanted = r->size;
     r->before = tsm_call_scratch(r->call, wanted);
-    if (r->before && !copy_in(tsm_call_local(r->call), r->before, r->argument, r->size))
+    if (r->before && !copy_argument(r, r->before))
         r->before = NULL;
     if (r->before)
         memset(r->before + r->size, 0, wanted - r->size);
@@ -462,7 +472,7 @@ static void call_and_record(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
 
-    r->size = SIZE_OF(r->request);
+    r->size = row && row->flags & DRM_IOCTL_TEXT ? sizeof(r->argument) : SIZE_OF(r->request);
     if (may_be_small(r))
         call_small(r);
     else

@@ -79,7 +79,7 @@ class Tables:
 
     def ioctl(self, i):
         gives = i.out and any(m.kind == 'FD' and m.form == 'ONE' for m in i.out.members)
-        flags = {name for name, on in (('SAFE', i.safe), ('DISPLAY', i.display), ('UNFOLLOWED', i.unfollowed), ('EARLY', i.early), ('GIVES_FD', gives),
+        flags = {name for name, on in (('SAFE', i.safe), ('DISPLAY', i.display), ('UNFOLLOWED', i.unfollowed), ('EARLY', i.early), ('TEXT', i.text), ('GIVES_FD', gives),
                                        ('SMALL', self.is_small(i)), ('MAP_OUT', i.map and i.map[2])) if on}
         terms = ', '.join(f'{{{mask}, {{{offset}, {size}}}}}' for offset, size, mask in i.stream[:TERM_MAX])
         handle, offset = (i.map[:2], i.map[3:]) if i.map else ((0, 0), (0, 0))
