@@ -30,6 +30,7 @@ struct drm_file {
     uint8_t node;   /* enum drm_node */
     uint8_t family; /* of its own ioctls: place in drm_families, DRM_FAMILY_COUNT none */
     bool told;      /* the trace has its DRM_RECORD_FILE */
+    bool known;     /* somebody has looked */
     uint32_t id;    /* stable id of the file; shared by its duplicates. 0: no GPU file */
 };
 

@@ -29,19 +29,23 @@ static _Atomic int highest_fd; /* that something was known of */
 static struct tsm_lock lock;   /* of those who look */
 static _Atomic pid_t owner;    /* of the table */
 
-#define KNOWN_BIT (1u << 17)
-#define TOLD_BIT  (1u << 16)
+_Static_assert(sizeof(struct drm_file) == sizeof(uint64_t), "a word");
 
 static uint64_t pack(struct drm_file f)
 {
-    return f.node | (uint64_t)f.family << 8 | (f.told ? TOLD_BIT : 0) | KNOWN_BIT |
-           (uint64_t)f.id << 32;
+    uint64_t word;
+
+    f.known = true;
+    memcpy(&word, &f, sizeof(word));
+    return word;
 }
 
-static struct drm_file unpack(uint64_t word)
+static inline struct drm_file unpack(uint64_t word)
 {
-    return (struct drm_file){(uint8_t)word, (uint8_t)(word >> 8), word & TOLD_BIT,
-                             (uint32_t)(word >> 32)};
+    struct drm_file f;
+
+    memcpy(&f, &word, sizeof(f));
+    return f;
 }
 
 uint32_t drm_file_count(void)

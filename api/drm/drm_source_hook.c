@@ -53,20 +53,27 @@ int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct
 
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 
-/* NULL: this thread is looking for one already. */
-static void *libc(_Atomic(void *) *function, const char *name)
+static __attribute__((noinline)) void *look_for(_Atomic(void *) *function, const char *name)
 {
-    void *address = atomic_load_explicit(function, memory_order_relaxed);
     int saved_errno = errno;
+    void *address;
 
-    if (__builtin_expect(address != NULL, 1) || looking)
-        return address;
+    if (looking)
+        return NULL;
     looking = true;
     address = tsm_libc_function(name);
     looking = false;
     atomic_store_explicit(function, address, memory_order_relaxed);
     errno = saved_errno;
     return address;
+}
+
+/* NULL: this thread is looking for one already. */
+static inline void *libc(_Atomic(void *) *function, const char *name)
+{
+    void *address = atomic_load_explicit(function, memory_order_relaxed);
+
+    return __builtin_expect(address != NULL, 1) ? address : look_for(function, name);
 }
 
 /* What libc's syscall() does. */
@@ -155,7 +162,8 @@ static bool is_gpu_type(uint32_t request)
 }
 
 /* musl's programs pass the request as an int: only its low half means anything. */
-static int do_ioctl(int fd, unsigned long request, void *argument, bool by_number)
+static inline __attribute__((always_inline)) int do_ioctl(int fd, unsigned long request,
+                                                          void *argument, bool by_number)
 {
     struct drm_file file;
 
