@@ -440,12 +440,16 @@ static inline bool begin(struct drm_run *r)
     return drm_begin(r->call, type);
 }
 
-/* Not recorded: the call alone. */
+int drm_ioctl_passed(int fd, uint32_t request, void *argument, bool by_number)
+{
+    if ((request >> 8 & 0xff) == DRM_TYPE)
+        atomic_fetch_add_explicit(&seen_only, 1, memory_order_relaxed);
+    return drm_libc_ioctl(fd, request, argument, by_number);
+}
+
 static int pass(const struct drm_run *r)
 {
-    if ((r->request >> 8 & 0xff) == DRM_TYPE)
-        atomic_fetch_add_explicit(&seen_only, 1, memory_order_relaxed);
-    return drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
+    return drm_ioctl_passed(r->fd, r->request, r->argument, r->by_number);
 }
 
 static int record_large(struct drm_run *r)

@@ -166,6 +166,22 @@ def forked():
     equal('both use it', (len(r.calls('GET_CAP')), len(r.calls('GET_CAP', child))), (1, 1))
 
 
+def forked_maps():
+    """What the parent had mapped is not followed in the child, and said."""
+    r = Recorded('forked_maps')
+    child = [t.name for t in r.traces if t.name != 't.sbt'][0]
+    equal('child', [c['args']['what'] for c in r.records[child] if c['call'] == 'unmodelled'],
+          ['memory of a GPU that was mapped before a fork'])
+    equal('parent', unmodelled(r), [])
+
+
+def closed():
+    """A number that was closed past close() is another file's."""
+    r = Recorded('closed')
+    equal('closed', len(r.calls('gpu_close')), 1)
+    equal('no mappings of the others', r.calls('gpu_mmap'), [])
+
+
 def executed():
     r = Recorded('executed')
     equal('traces', len(r.traces), 2)
@@ -415,8 +431,8 @@ def census():
             equal('not known', (len(found), len(said)), (1, 1))
             return
         # One and the driver's version were recorded; those the stand-in answered, not the kernel.
-        equal('counted', found, {'drm.ioctls_counted': '20', 'drm.ioctls_recorded': '2'})
-        true('said', said and said[0].startswith('tsrecord: 18 of 20 ioctls on DRM files went past libc'))
+        equal('counted', found, {'drm.ioctls_counted': '21', 'drm.ioctls_recorded': '3'})
+        true('said', said and said[0].startswith('tsrecord: 18 of 21 ioctls on DRM files went past libc'))
 
 
 def summary():
@@ -458,6 +474,8 @@ def replayed():
         true(f'{mode}: checksums', result['checksum_count'] > 0)
         status, result = replay(r.trace, driver, FAKE_DRM_TAKEN='1')
         equal(f'{mode}: other numbers', status, 0)
+    status, result = replay(r.trace, driver, FAKE_DRM_BUSY='3')
+    equal('a device that takes longer', (status, result.get('error')), (0, None))
 
 
 def replayed_wrongly():
@@ -485,7 +503,7 @@ def refused():
     equal('driver', (status, result['error']), (2, 'no device in /dev/dri has the driver amdgpu'))
     r = Recorded('unsafe')
     status, result = replay(r.trace, 'vgem')
-    equal('unsafe', (status, 'DRM_IOCTL_AUTH_MAGIC is not among the ioctls that are safe' in result['error']), (2, True))
+    equal('unsafe', (status, 'DRM_IOCTL_GEM_FLINK is not among the ioctls that are safe' in result['error']), (2, True))
     r = Recorded('unknown')
     status, result = replay(r.trace, 'vgem')
     equal('unknown', (status, 'ioctl 0xc010647d is not known' in result['error']), (2, True))

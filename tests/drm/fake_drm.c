@@ -309,7 +309,7 @@ static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
         ((struct drm_syncobj_create *)argument)->handle =
             __atomic_add_fetch(&file->next_syncobj, 1, __ATOMIC_RELAXED);
         return 0;
-    case DRM_IOCTL_AUTH_MAGIC:
+    case DRM_IOCTL_GEM_FLINK:
     case DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]): /* no driver's */
     case DRM_IOCTL_SYNCOBJ_DESTROY:
     case DRM_IOCTL_SYNCOBJ_WAIT:
