@@ -479,6 +479,11 @@ void *tsm_call_scratch(struct tsm_call *call, size_t size)
     return tsm_scratch_take(call->lane, size);
 }
 
+bool tsm_call_beside_other(const struct tsm_call *call, enum sbt_api api)
+{
+    return __atomic_load_n(&call->lane->session->apis_used, __ATOMIC_RELAXED) & ~(1u << api);
+}
+
 _Static_assert(sizeof(((struct tsm_lane *)0)->local) == TSM_LOCAL_SIZE, "tsm_call_local");
 
 void *tsm_call_local(const struct tsm_call *call)
@@ -697,19 +702,35 @@ static __attribute__((noinline)) void commit_fully(struct tsm_call *call)
     tsm_thread.call = NULL;
 }
 
+/* The record is where it stays, and nothing comes between. */
+static inline bool goes_straight(const struct tsm_call *call, uint32_t size)
+{
+    const struct tsm_lane *lane = call->lane;
+    const struct tsm_lane_header *h = lane->header;
+
+    return !lane->session->filtering && h->lost.count == h->lost_told && !has_scratch(lane) &&
+           is_in_place(call) && lane->head + size <= lane->limit;
+}
+
+uint8_t *tsm_call_room(struct tsm_call *call, uint32_t slot_count, size_t size)
+{
+    uint64_t all = sizeof(struct tsm_record_entry) + 8ull * slot_count + size;
+
+    return goes_straight(call, tsm_entry_round(all)) ? (uint8_t *)(call->slots + slot_count) : NULL;
+}
+
 void tsm_call_commit(struct tsm_call *call)
 {
     struct tsm_lane *lane = call->lane;
-    struct tsm_lane_header *h = lane->header;
     uint32_t size = entry_size(call);
 
-    if (lane->session->filtering || h->lost.count != h->lost_told || has_scratch(lane) ||
-        !is_in_place(call) || lane->head + size > lane->limit) {
+    if (UNLIKELY(!goes_straight(call, size))) {
         commit_fully(call);
         return;
     }
     complete(tsm_call_record(call), call, size);
-    write_spans((uint8_t *)(call->slots + call->slot_count), call);
+    if (call->span_count)
+        write_spans((uint8_t *)(call->slots + call->slot_count), call);
     publish(lane, size);
     leave(lane);
     tsm_thread.call = NULL;

@@ -172,6 +172,29 @@ void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
  * SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
 void tsm_call_struct(struct tsm_call *call, const void *value, size_t size);
 
+/* For calls whose data is a few bytes: all of it at once, which may be written to where the record is going
+ * to have it. */
+
+/* Where that is, `size` bytes at most, if the record gets `slot_count` fields and nothing else is done with
+ * the call before it is committed. NULL: not this time; then anywhere, until commit. */
+uint8_t *tsm_call_room(struct tsm_call *call, uint32_t slot_count, size_t size);
+
+/* A STRUCT field's content: a byte 0 and the value, `size` bytes together, from `offset` in the data on. */
+static inline uint64_t tsm_call_struct_at(uint32_t offset, uint32_t size)
+{
+    return (uint64_t)offset << 32 | size;
+}
+
+/* All of the record's data, when it has all of its fields. */
+static inline void tsm_call_data(struct tsm_call *call, const uint8_t *data, uint32_t size)
+{
+    call->data_size = size;
+    if (data != (const uint8_t *)(call->slots + call->slot_count)) {
+        call->spans[0] = (struct tsm_span){data, size, false};
+        call->span_count = 1;
+    }
+}
+
 /* Mark the record: SBT_RECORD_TAINTS, SBT_RECORD_TRUNCATED. */
 void tsm_call_flag(struct tsm_call *call, uint32_t flags);
 
@@ -359,8 +382,8 @@ void tsm_session_stop(const char *reason);
 
 const struct tsm_settings *tsm_session_settings(void);
 
-/* Has the session recorded a call of an API other than `api`? */
-bool tsm_session_other(enum sbt_api api);
+/* Has the session of this call recorded one of an API other than `api`? */
+bool tsm_call_beside_other(const struct tsm_call *call, enum sbt_api api);
 
 /* Sources of this build, NULL-terminated (interpose/sources.c). */
 extern const struct tsm_source *const tsm_sources[];

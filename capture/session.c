@@ -312,13 +312,6 @@ const struct tsm_settings *tsm_session_settings(void)
     return s ? &s->settings : &off;
 }
 
-bool tsm_session_other(enum sbt_api api)
-{
-    struct tsm_session *s = tsm_session_current();
-
-    return s && (__atomic_load_n(&s->apis_used, __ATOMIC_RELAXED) & ~(1u << api));
-}
-
 void tsm_session_nudge(struct tsm_session *s)
 {
     __atomic_add_fetch(&s->drain_signal, 1, __ATOMIC_SEQ_CST);

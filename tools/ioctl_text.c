@@ -20,6 +20,7 @@ void tsm_ioctls_finish(struct tsm_ioctls *all)
 {
     free(all->files);
     free(all->counts);
+    tsm_modes_finish(&all->modes);
     *all = (struct tsm_ioctls){0};
 }
 
@@ -63,8 +64,17 @@ static bool add_file(struct tsm_ioctls *all, struct sbt_reader *reader,
         driver = sbt_reader_enum_name(reader, "drm_node", (int64_t)slot(record, FILE_NODE));
     tsm_format(all->files[id - 1].name, sizeof(all->files[id - 1].name), "%s",
                driver ? driver : "file");
+    all->files[id - 1].device = slot(record, FILE_DEVICE);
     all->files[id - 1].is_uvm = slot(record, FILE_NODE) == DRM_NODE_NVIDIA_UVM;
     return true;
+}
+
+/* Of an ioctl's record. */
+static uint64_t device_of(const struct tsm_ioctls *all, const struct sbt_record *record)
+{
+    uint32_t id = (uint32_t)slot(record, DRM_SLOT_FILE);
+
+    return id && id <= all->file_count ? all->files[id - 1].device : 0;
 }
 
 const char *tsm_ioctls_raw_name(const struct tsm_ioctls *all, const struct sbt_record *record)
@@ -97,6 +107,7 @@ bool tsm_ioctls_add(struct tsm_ioctls *all, struct sbt_reader *reader,
     if (IS(record, IOCTL))
         note_nvidia(all, record);
     return (!IS(record, FILE) || add_file(all, reader, record)) &&
+           tsm_modes_note(&all->modes, reader, record, device_of(all, record)) &&
            tsm_ioctls_count(all, reader, record);
 }
 
@@ -221,6 +232,7 @@ static void put_ioctl(struct tsm_record_text *t, const struct tsm_ioctls *all,
     tsm_line_text(&t->line, "(");
     put_fd(t, all, record);
     put_structs(t, record, schema);
+    tsm_modes_put(t, &all->modes, record, device_of(all, record));
     put_bytes(t, record, schema,
               nvidia && put_nvidia(t, all, record) ? DRM_SLOT_COMMON + 2 : DRM_SLOT_COMMON);
     if (!(request >> 16 & 0x3fff) && slot(record, DRM_SLOT_ARGUMENT)) {

@@ -10,15 +10,17 @@
 #ifndef TOOLS_IOCTL_TEXT_H
 #define TOOLS_IOCTL_TEXT_H
 
-#include "tools/record_text.h"
+#include "tools/ioctl_modes.h"
 
 /* What has been seen so far; zeroed is nothing. */
 struct tsm_ioctls {
     struct tsm_ioctl_file { /* by id - 1 */
         char name[32];      /* of its driver, or kind */
         bool is_uvm;        /* NVIDIA's unified memory */
+        uint64_t device;    /* its number; 0: none */
     } * files;
     uint32_t file_count;
+    struct tsm_modes modes;
     unsigned nvidia_branch; /* of their driver, once a program has asked for it */
     struct tsm_ioctl_count {
         char name[64]; /* "": an ioctl that is not known */

@@ -43,6 +43,29 @@ static const struct place *counted_in(const struct place *place, const struct dr
     return place;
 }
 
+/* UINT64_MAX: what says it is not there. */
+static uint64_t count_of(const struct drm_decoder *d, const struct place *place,
+                         const struct drm_member *m)
+{
+    const struct drm_member *list;
+    const struct drm_block *block;
+    uint64_t count, there;
+
+    place = counted_in(place, m);
+    if (!place)
+        return UINT64_MAX;
+    if (m->count != DRM_COUNT_SUM)
+        return drm_count(place->type, m, place->memory);
+    list = &drm_members[place->type->first + m->number];
+    count = drm_count(place->type, list, place->memory);
+    there = drm_load(place->memory + list->offset, 8);
+    block = count && there ? find_block(d, place, list, there) : NULL;
+    if (!block)
+        return count ? UINT64_MAX : 0;
+    return count <= block->size / 4 ? drm_sum((const uint32_t *)(const void *)block->bytes, count)
+                                    : UINT64_MAX;
+}
+
 static bool is_plain(const struct drm_member *m)
 {
     return m->kind != DRM_KIND_STRUCT || drm_structs[m->type].flags & DRM_STRUCT_FLAT;
@@ -151,7 +174,6 @@ static int settle_address(struct drm_decoder *d, const struct place *place,
 static int settle_member(struct drm_decoder *d, const struct place *place,
                          const struct drm_member *m)
 {
-    const struct place *counted = counted_in(place, m);
     uint64_t count;
 
     if (m->kind == DRM_KIND_NOTHING)
@@ -163,7 +185,7 @@ static int settle_member(struct drm_decoder *d, const struct place *place,
                              m->form == DRM_FORM_ONE ? 1 : m->number);
     if (m->form == DRM_FORM_CHAIN)
         return settle_chain(d, place, m);
-    count = counted ? drm_count(counted->type, m, counted->memory) : UINT64_MAX;
+    count = count_of(d, place, m);
     return m->form == DRM_FORM_TAIL ? settle_tail(d, place, m, count)
                                     : settle_list(d, place, m, count);
 }

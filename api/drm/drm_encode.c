@@ -5,6 +5,7 @@
 
 #define LIST_SIZE_MAX SBT_VALUE_MAX
 #define DEPTH_MAX     8u
+#define PAGE          4096u
 
 /* A struct that is being encoded, and the one around it. */
 struct place {
@@ -36,8 +37,23 @@ static const struct place *counted_in(const struct place *place, const struct dr
     return place;
 }
 
+static const uint8_t *fetch(struct drm_encoder *e, uint64_t address, uint64_t size, bool careful);
+
+/* UINT64_MAX: what says it is not there. */
+static uint64_t sum_of(struct drm_encoder *e, const struct place *place, const struct drm_member *m)
+{
+    const struct drm_member *list = &drm_members[place->type->first + m->number];
+    uint64_t count = drm_count(place->type, list, place->memory);
+    uint64_t address = drm_load(place->memory + list->offset, 8);
+    const uint8_t *numbers = count && address ? fetch(e, address, 4 * count, e->careful) : NULL;
+
+    if (!numbers)
+        return count ? UINT64_MAX : 0;
+    return drm_sum((const uint32_t *)(const void *)numbers, count);
+}
+
 /* The kernel may say that there is more than the program has room for. */
-static uint64_t count_of(const struct drm_encoder *e, const struct place *place,
+static uint64_t count_of(struct drm_encoder *e, const struct place *place,
                          const struct drm_member *m)
 {
     uint64_t count, room;
@@ -45,6 +61,8 @@ static uint64_t count_of(const struct drm_encoder *e, const struct place *place,
     place = counted_in(place, m);
     if (!place)
         return 0;
+    if (m->count == DRM_COUNT_SUM)
+        return sum_of(e, place, m);
     count = drm_count(place->type, m, place->memory);
     if (!e->is_out || !e->before || place->depth)
         return count;
@@ -62,7 +80,7 @@ static bool is_signed(const struct drm_member *m)
 
 static int64_t extended(const struct drm_member *m, uint64_t value)
 {
-    unsigned unused = 64 - 8 * m->size;
+    unsigned unused = m->flags & DRM_MEMBER_UNSIGNED ? 0 : 64 - 8 * m->size;
 
     return (int64_t)(value << unused) >> unused;
 }
@@ -132,6 +150,19 @@ static const uint8_t *fetch(struct drm_encoder *e, uint64_t address, uint64_t si
     return copy && e->read(copy, address, size) ? copy : NULL;
 }
 
+/* At an address that may be anything: it ends with a zero byte, and behind that there may be
+ * nothing. */
+static const uint8_t *fetch_text(struct drm_encoder *e, uint64_t address, uint64_t *size)
+{
+    const uint8_t *all = fetch(e, address, *size, true);
+    uint64_t here = PAGE - address % PAGE;
+
+    if (all || here >= *size)
+        return all;
+    *size = here;
+    return fetch(e, address, here, true);
+}
+
 static void put_none(struct drm_encoder *e, bool missing)
 {
     e->missing |= missing;
@@ -165,14 +196,17 @@ static void put_list(struct drm_encoder *e, const struct place *place, const str
                                                 : drm_load(place->memory + m->offset, 8);
     uint64_t count = count_of(e, place, m);
     size_t size = m->form == DRM_FORM_POINTERS ? 8 : drm_value_size(m);
-    bool careful = e->careful || (e->is_out && place->depth > 0);
+    bool careful = e->careful || m->form == DRM_FORM_TAIL || (e->is_out && place->depth > 0);
     const uint8_t *values;
 
     if (!address || !(m->flags & (e->is_out ? DRM_MEMBER_OUT : DRM_MEMBER_IN))) {
         put_none(e, false);
         return;
     }
-    values = count ? fetch(e, address, count * size, careful) : place->memory;
+    if (m->kind == DRM_KIND_TEXT && careful)
+        values = fetch_text(e, address, &count);
+    else
+        values = count ? fetch(e, address, count * size, careful) : place->memory;
     if (!values)
         put_none(e, true);
     else if (m->form == DRM_FORM_POINTERS)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #define HANDLE_LUT 0x1000u /* I915_EXEC_HANDLE_LUT */
 
@@ -210,7 +211,16 @@ static int prepare(struct issue *i, const struct sbt_record *record)
     return error;
 }
 
-/* Programs try again what was interrupted; those tries were not recorded. */
+/* Programs try again what was interrupted; those tries were not recorded. A wait was over when the program
+ * asked, perhaps without patience, or until a moment that has passed: here it may take longer. */
+static bool is_to_be_tried_again(const struct drm_ioctl *row)
+{
+    if (row->kind != SBT_KIND_SYNC || (errno != EBUSY && errno != ETIME && errno != ETIMEDOUT))
+        return errno == EINTR || errno == EAGAIN;
+    usleep(100);
+    return true;
+}
+
 static int issue(const struct issue *i, uint32_t request)
 {
     uint8_t nothing[16384] = {0};
@@ -218,7 +228,7 @@ static int issue(const struct issue *i, uint32_t request)
 
     do
         result = ioctl(i->fd, request, i->argument ? i->argument : nothing);
-    while (result < 0 && (errno == EINTR || errno == EAGAIN));
+    while (result < 0 && is_to_be_tried_again(i->row));
     return result;
 }
 

@@ -30,6 +30,7 @@ struct drm_file {
     uint8_t node;   /* enum drm_node */
     uint8_t family; /* of its own ioctls: place in drm_families, DRM_FAMILY_COUNT none */
     bool told;      /* the trace has its DRM_RECORD_FILE */
+    bool known;     /* somebody has looked */
     uint32_t id;    /* stable id of the file; shared by its duplicates. 0: no GPU file */
 };
 
@@ -38,6 +39,9 @@ struct drm_file {
 
 /* Of a descriptor, looking at it when nothing is known. */
 struct drm_file drm_file_of(int fd);
+
+/* ... looking in any case: it may have been closed, and given out again, past libc. */
+struct drm_file drm_file_mapped(int fd);
 
 /* ... without looking: node DRM_NODE_NONE when nothing is known. */
 struct drm_file drm_file_known(int fd);
@@ -86,6 +90,9 @@ uint64_t drm_seen_only_count(void);
 int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *argument,
                        bool by_number);
 
+/* Make the call alone: it is not to be recorded, or `fd` is no GPU file, perhaps closed. */
+int drm_ioctl_passed(int fd, uint32_t request, void *argument, bool by_number);
+
 /* Interrupted calls that nobody tried again and that no record tells. */
 uint64_t drm_interrupted_count(void);
 
@@ -129,6 +136,9 @@ void drm_maps_publish(void);
 /* The program has waited for the device: so do changes of the device, before the program can write
  * over them; with TS_CHECKSUM, and what all mappings hold. */
 void drm_maps_waited(void);
+
+/* The process uses a file: what its parent had mapped when it forked is not followed, which taints the trace. */
+void drm_maps_inherited(void);
 
 void drm_maps_forked(void);
 

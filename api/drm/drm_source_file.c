@@ -29,19 +29,23 @@ static _Atomic int highest_fd; /* that something was known of */
 static struct tsm_lock lock;   /* of those who look */
 static _Atomic pid_t owner;    /* of the table */
 
-#define KNOWN_BIT (1u << 17)
-#define TOLD_BIT  (1u << 16)
+_Static_assert(sizeof(struct drm_file) == sizeof(uint64_t), "a word");
 
 static uint64_t pack(struct drm_file f)
 {
-    return f.node | (uint64_t)f.family << 8 | (f.told ? TOLD_BIT : 0) | KNOWN_BIT |
-           (uint64_t)f.id << 32;
+    uint64_t word;
+
+    f.known = true;
+    memcpy(&word, &f, sizeof(word));
+    return word;
 }
 
-static struct drm_file unpack(uint64_t word)
+static inline struct drm_file unpack(uint64_t word)
 {
-    return (struct drm_file){(uint8_t)word, (uint8_t)(word >> 8), word & TOLD_BIT,
-                             (uint32_t)(word >> 32)};
+    struct drm_file f;
+
+    memcpy(&f, &word, sizeof(f));
+    return f;
 }
 
 uint32_t drm_file_count(void)
@@ -128,23 +132,31 @@ struct facts {
     char driver[64], version[64];
 };
 
+/* Newer kernels call files without a name regular ones; those are in a file system without a device. */
+static bool may_be_ours(const struct stat *st)
+{
+    mode_t type = st->st_mode & S_IFMT;
+
+    return type == S_IFCHR || type == 0 || (type == S_IFREG && major(st->st_dev) == 0);
+}
+
 /* Device files and files without a name are looked at; the rest is nothing that we know. */
 static void look_at(int fd, struct facts *out)
 {
     struct stat st;
-    mode_t type;
+    bool is_device;
 
     *out = (struct facts){.node = DRM_NODE_NONE};
-    if (fstat(fd, &st) != 0)
-        return;
-    type = st.st_mode & S_IFMT;
-    if (type != S_IFCHR && type != 0)
+    if (fstat(fd, &st) != 0 || !may_be_ours(&st))
         return;
     path_of(fd, out->path, sizeof(out->path));
-    out->device = type == S_IFCHR ? st.st_rdev : 0;
-    out->node =
-        type == S_IFCHR && major(st.st_rdev) == DRM_MAJOR ? DRM_NODE_DRM : node_of_path(out->path);
-    if (out->node == DRM_NODE_NONE && type == S_IFCHR && major(st.st_rdev) == NVIDIA_MAJOR)
+    is_device = S_ISCHR(st.st_mode);
+    out->device = is_device ? st.st_rdev : 0;
+    if (is_device == (strncmp(out->path, "/dev/", 5) == 0))
+        out->node = node_of_path(out->path);
+    if (is_device && major(st.st_rdev) == DRM_MAJOR)
+        out->node = DRM_NODE_DRM;
+    else if (out->node == DRM_NODE_NONE && is_device && major(st.st_rdev) == NVIDIA_MAJOR)
         out->node = DRM_NODE_NVIDIA;
 }
 
@@ -243,6 +255,8 @@ static struct drm_file introduce(int fd, struct facts *facts, enum drm_how how)
     if (f.node != DRM_NODE_NONE)
         tsm_follow_forks();
     tell(fd, &f, facts, how);
+    if (f.node != DRM_NODE_NONE)
+        drm_maps_inherited();
     return f;
 }
 
@@ -278,6 +292,23 @@ struct drm_file drm_file_of(int fd)
     uint64_t word = is_kept(fd) ? atomic_load_explicit(&files[fd], memory_order_acquire) : 0;
 
     return word ? unpack(word) : look(fd, DRM_HOW_FOUND);
+}
+
+struct drm_file drm_file_mapped(int fd)
+{
+    struct drm_file f = drm_file_of(fd);
+    int saved_errno = errno;
+    struct facts facts;
+
+    if (f.node == DRM_NODE_DRM) {
+        look_at(fd, &facts);
+        if (facts.node != DRM_NODE_DRM) {
+            drm_file_forget(fd);
+            f = drm_file_of(fd);
+        }
+    }
+    errno = saved_errno;
+    return f;
 }
 
 void drm_file_opened(int fd, const char *path)

@@ -31,6 +31,7 @@ TSM_EXPORT int __openat64_2(int folder, const char *path, int flags);
 TSM_EXPORT int fcntl64(int fd, int command, ...);
 TSM_EXPORT void *mmap64(void *address, size_t size, int prot, int flags, int fd, off64_t offset);
 TSM_EXPORT int close_range(unsigned first, unsigned last, int flags);
+TSM_EXPORT void closefrom(int first);
 TSM_EXPORT int pidfd_getfd(int pidfd, int target, unsigned flags);
 #pragma GCC visibility push(default)
 int open(const char *path, int flags, ...);
@@ -53,20 +54,27 @@ int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct
 
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 
-/* NULL: this thread is looking for one already. */
-static void *libc(_Atomic(void *) *function, const char *name)
+static __attribute__((noinline)) void *look_for(_Atomic(void *) *function, const char *name)
 {
-    void *address = atomic_load_explicit(function, memory_order_relaxed);
     int saved_errno = errno;
+    void *address;
 
-    if (__builtin_expect(address != NULL, 1) || looking)
-        return address;
+    if (looking)
+        return NULL;
     looking = true;
     address = tsm_libc_function(name);
     looking = false;
     atomic_store_explicit(function, address, memory_order_relaxed);
     errno = saved_errno;
     return address;
+}
+
+/* NULL: this thread is looking for one already. */
+static inline void *libc(_Atomic(void *) *function, const char *name)
+{
+    void *address = atomic_load_explicit(function, memory_order_relaxed);
+
+    return __builtin_expect(address != NULL, 1) ? address : look_for(function, name);
 }
 
 /* What libc's syscall() does. */
@@ -111,6 +119,7 @@ typedef void *mremap_type(void *, size_t, size_t, int, ...);
 typedef ssize_t recvmsg_type(int, struct msghdr *, int);
 typedef int recvmmsg_type(int, struct mmsghdr *, unsigned, int, struct timespec *);
 typedef int close_range_type(unsigned, unsigned, int);
+typedef void closefrom_type(int);
 typedef int pidfd_getfd_type(int, int, unsigned);
 
 void *tsm_libc_syscall(void);
@@ -155,7 +164,8 @@ static bool is_gpu_type(uint32_t request)
 }
 
 /* musl's programs pass the request as an int: only its low half means anything. */
-static int do_ioctl(int fd, unsigned long request, void *argument, bool by_number)
+static inline __attribute__((always_inline)) int do_ioctl(int fd, unsigned long request,
+                                                          void *argument, bool by_number)
 {
     struct drm_file file;
 
@@ -163,7 +173,7 @@ static int do_ioctl(int fd, unsigned long request, void *argument, bool by_numbe
         return drm_libc_ioctl(fd, request, argument, by_number);
     file = drm_file_of(fd);
     if (file.node == DRM_NODE_NONE)
-        return drm_libc_ioctl(fd, request, argument, by_number);
+        return drm_ioctl_passed(fd, (uint32_t)request, argument, by_number);
     return drm_ioctl_recorded(fd, file, (uint32_t)request, argument, by_number);
 }
 
@@ -419,6 +429,14 @@ int close_range(unsigned first, unsigned last, int flags)
                 (int)SYSTEM_CALL3(SYS_close_range, first, last, flags));
 }
 
+void closefrom(int first)
+{
+    for (int fd = first < 0 ? 0 : first; fd < DRM_FD_MAX; fd++)
+        drm_file_closing(fd);
+    LIBC(closefrom_type, "closefrom", (first),
+         (void)SYSTEM_CALL3(SYS_close_range, first < 0 ? 0 : first, ~0u, 0));
+}
+
 /* ---- memory
  * ---------------------------------------------------------------------------------------
  */
@@ -430,9 +448,9 @@ static void *mapped(void *address, size_t size, int prot, int flags, int fd, uin
 {
     struct drm_file file;
 
-    if (address == MAP_FAILED || fd < 0)
+    if (address == MAP_FAILED || fd < 0 || tsm_inside())
         return address;
-    file = drm_file_known(fd);
+    file = drm_file_mapped(fd);
     if (file.node != DRM_NODE_NONE)
         drm_mapped(fd, file, address, size, prot, flags, offset);
     return address;

@@ -47,7 +47,8 @@ bool drm_begin(struct tsm_call *call, uint32_t record)
         mode = 1 + (uint32_t)tsm_session_settings()->drm;
         atomic_store_explicit(&known_mode, mode, memory_order_relaxed);
     }
-    if (mode > TSM_DRM_ALL || (mode == 1 + TSM_DRM_AUTO && !tsm_session_other(SBT_API_DRM)))
+    if (mode > TSM_DRM_ALL ||
+        (mode == 1 + TSM_DRM_AUTO && !tsm_call_beside_other(call, SBT_API_DRM)))
         return true;
     tsm_call_drop(call);
     atomic_fetch_add_explicit(&unrecorded, 1, memory_order_relaxed);
@@ -146,22 +147,6 @@ static const uint8_t *whole(struct drm_run *r, const uint8_t *bytes, size_t want
     return copy;
 }
 
-/* Most structs are a few numbers, and all of them are there. At most two a call, in and out. */
-static inline bool is_small(const struct drm_run *r, const struct drm_struct *type)
-{
-    return type->flags & DRM_STRUCT_FLAT && type->count <= DRM_SMALL_MAX && r->size >= type->size;
-}
-
-static inline const uint8_t *encode_small(struct drm_run *r, const struct drm_struct *type,
-                                          const void *bytes, size_t *size)
-{
-    uint8_t *start = r->room_at;
-
-    r->room_at = drm_encode_flat(start, type, bytes);
-    *size = (size_t)(r->room_at - start);
-    return start;
-}
-
 static bool encode(struct drm_run *r, struct drm_encoder *e, uint32_t type, const uint8_t *bytes)
 {
     uint8_t *room = tsm_call_scratch(r->call, ROOM_FIRST);
@@ -180,7 +165,7 @@ static bool encode(struct drm_run *r, struct drm_encoder *e, uint32_t type, cons
 }
 
 /* Append a STRUCT field. */
-static void put_large_struct(struct drm_run *r, uint32_t type, const uint8_t *bytes, bool is_out)
+static void put_struct(struct drm_run *r, uint32_t type, const uint8_t *bytes, bool is_out)
 {
     struct drm_encoder e = {.is_out = is_out, .careful = r->result < 0};
 
@@ -197,19 +182,6 @@ static void put_large_struct(struct drm_run *r, uint32_t type, const uint8_t *by
     tsm_call_struct(r->call, e.out.start, sbt_out_size(&e.out));
 }
 
-static inline void put_struct(struct drm_run *r, uint32_t type, const uint8_t *bytes, bool is_out)
-{
-    const uint8_t *value;
-    size_t size;
-
-    if (!is_small(r, &drm_structs[type])) {
-        put_large_struct(r, type, bytes, is_out);
-        return;
-    }
-    value = encode_small(r, &drm_structs[type], bytes, &size);
-    tsm_call_struct(r->call, value, size);
-}
-
 /* What went in: the copy, or what is still there. */
 static const uint8_t *bytes_in(struct drm_run *r)
 {
@@ -220,7 +192,7 @@ static const uint8_t *bytes_in(struct drm_run *r)
     if (r->result >= 0)
         return r->argument;
     copy = tsm_call_scratch(r->call, r->size);
-    return copy && copy_in(tsm_call_local(r->call), copy, r->argument, r->size) ? copy : NULL;
+    return copy && copy_in(r->local, copy, r->argument, r->size) ? copy : NULL;
 }
 
 static void put_in(struct drm_run *r)
@@ -312,7 +284,7 @@ static bool is_retry(const struct local *l, const struct drm_run *r)
 
 static void remember_interrupted(const struct drm_run *r)
 {
-    struct local *l = tsm_call_local(r->call);
+    struct local *l = r->local;
 
     if (!l->count)
         atomic_fetch_add(&interrupted_count, 1);
@@ -365,6 +337,16 @@ static void write_interrupted(struct local last)
  * -------------------------------------------------------------------------------------
  */
 
+/* The `size` bytes that the kernel is going to read first: at the argument, or the argument itself.
+ */
+static bool copy_argument(const struct drm_run *r, void *out)
+{
+    if (!r->row || !(r->row->flags & DRM_IOCTL_TEXT))
+        return copy_in(r->local, out, r->argument, r->size);
+    memcpy(out, &r->argument, sizeof(r->argument));
+    return true;
+}
+
 /* Keep what the kernel will write over, and what names the stream. */
 static void prepare(struct drm_run *r)
 {
@@ -379,7 +361,7 @@ static void prepare(struct drm_run *r)
     if (wanted < r->size)
         wanted = r->size;
     r->before = tsm_call_scratch(r->call, wanted);
-    if (r->before && !copy_in(tsm_call_local(r->call), r->before, r->argument, r->size))
+    if (r->before && !copy_argument(r, r->before))
         r->before = NULL;
     if (r->before)
         memset(r->before + r->size, 0, wanted - r->size);
@@ -407,40 +389,19 @@ static inline bool issue(struct drm_run *r)
         remember_interrupted(r);
         return false;
     }
-    put_slots(r, forget_interrupted(tsm_call_local(r->call)));
+    put_slots(r, forget_interrupted(r->local));
     return true;
-}
-
-static bool may_be_small(const struct drm_run *r)
-{
-    return r->row && r->row->flags & DRM_IOCTL_SMALL && r->row->request == r->request &&
-           is_on_stack(tsm_call_local(r->call), (uintptr_t)r->argument, r->size);
-}
-
-/* Most calls: numbers in, numbers out, and nobody needs the bytes that went in, but their value. */
-static void call_small(struct drm_run *r)
-{
-    const struct drm_ioctl *row = r->row;
-    const struct drm_struct *type = &drm_structs[row->into - 1];
-    uint8_t *end = drm_encode_flat(r->room, type, r->argument);
-
-    if (!issue(r))
-        return;
-    tsm_call_struct(r->call, r->room, (size_t)(end - r->room));
-    if (row->out && r->result >= 0) {
-        uint8_t *last = drm_encode_flat(end, type, r->argument);
-        tsm_call_struct(r->call, end, (size_t)(last - end));
-    } else if (row->out) {
-        tsm_call_slot(r->call, 0);
-    }
-    tsm_call_slot(r->call, 0); /* nothing more */
-    tsm_call_commit(r->call);
 }
 
 static void call_large(struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
 
+    r->in = NULL;
+    r->unknown_count = r->shared_count = 0;
+    r->parameters = (struct drm_parameters){0};
+    if (row && row->flags & DRM_IOCTL_TEXT)
+        r->size = sizeof(r->argument);
     prepare(r);
     if (row && row->kind == SBT_KIND_COMMAND) {
         drm_maps_publish();
@@ -458,31 +419,15 @@ static void call_large(struct drm_run *r)
     tsm_call_commit(r->call);
 }
 
-static void call_and_record(struct drm_run *r)
-{
-    const struct drm_ioctl *row = r->row;
-
-    r->size = SIZE_OF(r->request);
-    if (may_be_small(r))
-        call_small(r);
-    else
-        call_large(r);
-    if (!row || r->result < 0)
-        return;
-    drm_run_effects(r);
-    if (row->kind == SBT_KIND_SYNC)
-        drm_maps_waited();
-}
-
 /* Begin the record of a call; before it comes that of one that was interrupted. */
-static bool begin(struct drm_run *r)
+static inline bool begin(struct drm_run *r)
 {
     uint32_t type = r->row ? r->row->id : DRM_RECORD_IOCTL;
     struct local *l;
 
     if (!drm_begin(r->call, type))
         return false;
-    l = tsm_call_local(r->call);
+    l = r->local = tsm_call_local(r->call);
     if (__builtin_expect(l->count == 0, 1) || is_retry(l, r))
         return true;
     tsm_call_drop(r->call);
@@ -493,6 +438,110 @@ static bool begin(struct drm_run *r)
                                      .node_and_family = l->node_and_family,
                                      .count = forget_interrupted(l)});
     return drm_begin(r->call, type);
+}
+
+int drm_ioctl_passed(int fd, uint32_t request, void *argument, bool by_number)
+{
+    if ((request >> 8 & 0xff) == DRM_TYPE)
+        atomic_fetch_add_explicit(&seen_only, 1, memory_order_relaxed);
+    return drm_libc_ioctl(fd, request, argument, by_number);
+}
+
+static int pass(const struct drm_run *r)
+{
+    return drm_ioctl_passed(r->fd, r->request, r->argument, r->by_number);
+}
+
+static int record_large(struct drm_run *r)
+{
+    const struct drm_ioctl *row = r->row;
+
+    if (!begin(r))
+        return pass(r);
+    r->before = NULL;
+    r->in = NULL;
+    r->unknown_count = r->shared_count = 0;
+    r->parameters = (struct drm_parameters){0};
+    r->size = row && row->flags & DRM_IOCTL_TEXT ? sizeof(r->argument) : SIZE_OF(r->request);
+    call_large(r);
+    if (row && r->result >= 0) {
+        drm_run_effects(r);
+        if (row->kind == SBT_KIND_SYNC)
+            drm_maps_waited();
+    }
+    errno = r->error;
+    return (int)r->result;
+}
+
+/* ---- small calls: numbers in, numbers out, and no effects. Most are
+ * ------------------------------
+ */
+
+#define SMALL_ROOM                                                                                 \
+    (2 * (1 + DRM_VALUE_SIZE_MAX * DRM_SMALL_MAX)) /* both values, each with its tag */
+
+/* A struct of numbers: a word or a few. */
+static inline void copy_words(uint64_t *out, const uint8_t *from, size_t size)
+{
+    for (; size >= 8; size -= 8, from += 8)
+        memcpy(out++, from, 8);
+    if (size)
+        memcpy(out, from, size);
+}
+
+/* False: it is not there, and the kernel is going to say so. */
+static inline bool copy_small(const struct drm_run *r, uint64_t *out)
+{
+    size_t size = SIZE_OF(r->request);
+
+    if (__builtin_expect(!is_on_stack(r->local, (uintptr_t)r->argument, size), 0))
+        return tsm_memory_read(out, (uintptr_t)r->argument, size);
+    copy_words(out, r->argument, size);
+    return true;
+}
+
+/* The values of in and out, at `start`, and where they are. NULL `before`: there is none. */
+static inline void put_small(const struct drm_run *r, uint8_t *start, const void *before)
+{
+    const struct drm_struct *type = &drm_structs[r->row->into - 1];
+    uint32_t slot_count = r->row->out ? 3 : 2;
+    uint64_t *slots = tsm_call_slots(r->call, slot_count);
+    uint8_t *middle = start, *end;
+
+    slots[0] = slots[1] = 0;
+    if (before) {
+        *start = 0;
+        middle = drm_encode_flat(start + 1, type, before);
+        slots[0] = tsm_call_struct_at(0, (uint32_t)(middle - start));
+    }
+    end = middle;
+    if (r->row->out && r->result >= 0) {
+        *middle = 0;
+        end = drm_encode_flat(middle + 1, type, r->argument);
+        slots[1] = tsm_call_struct_at((uint32_t)(middle - start), (uint32_t)(end - middle));
+    }
+    slots[slot_count - 1] = 0; /* nothing more */
+    tsm_call_data(r->call, start, (uint32_t)(end - start));
+}
+
+static int record_small(struct drm_run *r)
+{
+    uint8_t beside[SMALL_ROOM], *room;
+    uint64_t before[DRM_SMALL_MAX];
+    bool there;
+
+    if (!begin(r))
+        return pass(r);
+    there = copy_small(r, before);
+    if (issue(r)) {
+        room = tsm_call_room(r->call, DRM_SLOT_COMMON + (r->row->out ? 3 : 2), SMALL_ROOM);
+        put_small(r, room ? room : beside, there ? before : NULL);
+        tsm_call_commit(r->call);
+        if (r->row->kind == SBT_KIND_SYNC && r->result >= 0)
+            drm_maps_waited();
+    }
+    errno = r->error;
+    return (int)r->result;
 }
 
 int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *argument,
@@ -507,22 +556,11 @@ int drm_ioctl_recorded(int fd, struct drm_file file, uint32_t request, void *arg
     r.request = request;
     r.argument = argument;
     r.by_number = by_number;
-    r.before = NULL;
-    r.in = NULL;
-    r.unknown_count = r.shared_count = 0;
-    r.parameters = (struct drm_parameters){0};
-    r.room_at = r.room;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
     r.row = drm_ioctl_find((enum drm_node)file.node, file.family, request);
     if (r.row && r.row->gone.size)
         drm_run_closing(&r);
-    if (!begin(&r)) {
-        if ((request >> 8 & 0xff) == DRM_TYPE)
-            atomic_fetch_add_explicit(&seen_only, 1, memory_order_relaxed);
-        return drm_libc_ioctl(fd, request, argument, by_number);
-    }
-    call_and_record(&r);
-    errno = r.error;
-    return (int)r.result;
+    return r.row && r.row->flags & DRM_IOCTL_SMALL && r.row->request == request ? record_small(&r)
+                                                                                : record_large(&r);
 }

@@ -37,6 +37,7 @@ static struct offset {
 static uint32_t offset_count;
 
 static struct tsm_lock lock;
+static _Atomic bool inherited; /* mappings of a parent, which nobody looks after here */
 
 /* A signal handler's calls must not come here while the lock is held. */
 static void enter(void)
@@ -54,10 +55,18 @@ static void leave(void)
 void drm_maps_forked(void)
 {
     lock = (struct tsm_lock){0, 0};
+    if (map_count > 0)
+        atomic_store(&inherited, true);
     map_count = 0;
     atomic_store(&user_count, 0);
     atomic_store(&lowest, UINTPTR_MAX);
     atomic_store(&highest, 0);
+}
+
+void drm_maps_inherited(void)
+{
+    if (atomic_exchange(&inherited, false))
+        tsm_session_unmodelled("memory of a GPU that was mapped before a fork", true);
 }
 
 void drm_map_offset(uint32_t file, uint64_t offset, uint32_t handle)

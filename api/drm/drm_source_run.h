@@ -21,6 +21,7 @@ struct drm_parameters {
 
 struct drm_run {
     struct tsm_call *call;
+    struct local *local;         /* of the thread (drm_source_ioctl.c) */
     const struct drm_ioctl *row; /* NULL: unknown */
     int fd;
     struct drm_file file;
@@ -39,8 +40,6 @@ struct drm_run {
     struct drm_parameters parameters;
     long result;
     int error;
-    uint8_t *room_at; /* values of small structs need no memory of the lane's */
-    uint8_t room[2 * DRM_VALUE_SIZE_MAX * DRM_SMALL_MAX]; /* not zeroed */
 };
 
 /* ---- what it changes (drm_source_effect.c) --------------------------------------------------- */

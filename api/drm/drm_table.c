@@ -93,6 +93,15 @@ static uint64_t at_most_u32(uint64_t value)
     return value > UINT32_MAX ? UINT32_MAX : value;
 }
 
+uint64_t drm_sum(const uint32_t *numbers, uint64_t count)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        sum = at_most_u32(sum + numbers[i]);
+    return sum;
+}
+
 uint64_t drm_count(const struct drm_struct *type, const struct drm_member *m, const void *memory)
 {
     uint64_t count = m->number;

@@ -72,13 +72,15 @@ enum drm_count {
     DRM_COUNT_NONE,
     DRM_COUNT_FIXED,  /* number */
     DRM_COUNT_MEMBER, /* the member at place `number` of the same struct, or of one around it */
+    DRM_COUNT_SUM,    /* what the list of u32 at place `number` has together */
 };
 
 #define DRM_MEMBER_IN   1u /* what is there is written by the program, */
 #define DRM_MEMBER_OUT  2u /* ... by the kernel */
 #define DRM_MEMBER_NEW  4u /* a handle that the call makes */
 #define DRM_MEMBER_GONE 8u /* ... frees */
-#define DRM_MEMBER_SIGNED 16u /* INT, FD, ENUM */
+#define DRM_MEMBER_SIGNED 16u /* INT, FD, ENUM: is in the trace as a number with a sign */
+#define DRM_MEMBER_UNSIGNED 128u /* ... and has none in memory */
 #define DRM_MEMBER_USER 64u /* the address of memory of the program that the device is going to
                                use; its size as a count */
 #define DRM_MEMBER_ONCE 32u /* one value at most: it has a tail, whose bytes the count has, too */
@@ -135,6 +137,7 @@ struct drm_place {
 #define DRM_IOCTL_GIVES_FD 8u /* what the kernel writes has descriptors in it */
 #define DRM_IOCTL_UNFOLLOWED 32u /* memory that it shares with the device is not followed */
 #define DRM_IOCTL_DISPLAY  16u /* the screen's: a replay leaves it out */
+#define DRM_IOCTL_TEXT       128u /* `into` is the argument itself: the address of a text */
 #define DRM_IOCTL_SMALL    64u /* a struct of at most DRM_SMALL_MAX numbers, all that there is to it */
 #define DRM_SMALL_MAX      16u
 #define DRM_TERM_MAX       2u
@@ -252,8 +255,11 @@ static inline uint64_t drm_load_member(const struct drm_struct *type, uint32_t p
     return drm_load((const uint8_t *)memory + m->offset, m->size);
 }
 
+/* What `count` numbers are together, for DRM_COUNT_SUM; UINT32_MAX: that, or more. */
+uint64_t drm_sum(const uint32_t *numbers, uint64_t count);
+
 /* How many values, by what the members in `memory` say: a struct of `type`, the member's own or
- * the one around it. */
+ * the one around it. Not of DRM_COUNT_SUM. */
 uint64_t drm_count(const struct drm_struct *type, const struct drm_member *m, const void *memory);
 
 /* Bytes of one value. */

@@ -30,6 +30,7 @@ class IoctlRule:
     stream: list = None  # terms: (member path, mask or 0); or ['@hook']
     map: tuple = None  # (path of the handle, path of the offset)
     maps: tuple = None  # (path of the handle, of the address, of the size)
+    text: int = 0  # the argument is a text of so many characters at most
 
 
 @dataclass
@@ -135,6 +136,8 @@ class Description:
                 rule.unfollowed = True
             elif key == 'stream':
                 rule.stream = [(a, b) for a, _, b in (term.partition('&') for term in value.split(','))]
+            elif key == 'text' and value.isdigit():
+                rule.text = int(value)
             elif key == 'maps' and value.count(':') == 2:
                 rule.maps = tuple(value.split(':'))
             elif key == 'map':
@@ -200,6 +203,10 @@ class Description:
                 rule.used = True
                 result = rule
         return result
+
+    def is_special(self, place):
+        """Is anything said of the struct that is this member, STRUCT.MEMBER?"""
+        return any(place in names for names, _, _ in self.structs)
 
     def named_structs(self):
         """Structs that pointers lead to."""

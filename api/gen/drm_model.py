@@ -26,14 +26,14 @@ class Member:
     size: int = 0  # of one value that is no struct
     form: str = 'ONE'  # ONE, ARRAY, LIST, POINTERS, TAIL, CHAIN
     type: object = None  # Struct, or the name of an object type or table
-    count: str = 'NONE'  # NONE, FIXED, MEMBER
-    number: int = 0  # FIXED: how many; MEMBER: the member's place
+    count: str = 'NONE'  # NONE, FIXED, MEMBER, SUM
+    number: int = 0  # FIXED: how many; MEMBER, SUM: the member's place
     scale: int = 1  # the count is to be multiplied with it ...
     per: int = 1  # ... and divided by that
     less: int = 0  # ... after this was taken off
     factor: int = -1  # place of a member that the count is multiplied with, too
     around: object = None  # Struct around this one, whose member the count is; None: its own struct
-    flags: set = field(default_factory=set)  # IN, OUT, NEW, GONE, ONCE, USER
+    flags: set = field(default_factory=set)  # IN, OUT, NEW, GONE, ONCE, USER, UNSIGNED
 
 
 @dataclass
@@ -60,6 +60,7 @@ class Ioctl:
     safe: bool
     display: bool
     unfollowed: bool
+    text: bool = False  # `into` is no struct at the argument, but the argument itself: the address of a text
     into: Struct = None  # what the kernel reads
     out: Struct = None  # what it writes
     early: bool = False
@@ -98,6 +99,10 @@ class Model:
         result = Ioctl(header.name, header.request, self.description.family_of(header.name),
                        'SBT_KIND_' + {'submit': 'COMMAND', 'wait': 'SYNC'}.get(rule.kind, rule.kind.upper()),
                        rule.safe, rule.display, rule.unfollowed)
+        if rule.text:
+            result.text = result.early = True
+            result.into = self.text(rule)
+            return result
         if not header.argument:
             return result
         parts = {name: type for name, type, _, _ in header.argument.members}
@@ -166,6 +171,13 @@ class Model:
                 Member('value', 'INT' if type.signed else 'UINT', 0, type.size)]))
         return self.by_name[name]
 
+    def text(self, rule):
+        name = f'text{rule.text}'
+        if name not in self.by_name:
+            self.add(Struct(name, 8, members=[Member('text', 'TEXT', 0, 1, 'LIST', count='FIXED', number=rule.text,
+                                                     flags={'IN'})]))
+        return self.by_name[name]
+
     def add(self, struct):
         self.by_name[struct.name] = struct
         struct.place = len(self.structs)
@@ -173,7 +185,8 @@ class Model:
         return struct
 
     def struct(self, type, name=''):
-        name = type.name or name
+        if not name or (type.name and not self.description.is_special(name)):
+            name = type.name or name
         if name in self.by_name:
             return self.by_name[name]
         result = self.add(Struct(name, type.size, type.kind == 'union'))
@@ -242,6 +255,8 @@ class Model:
                 self.count(struct, member, rule)
 
     def refine(self, member, kind, detail, rule):
+        if kind == 'enum' and member.kind != 'INT':
+            member.flags.add('UNSIGNED')
         member.kind = KINDS[kind]
         if rule.life:
             member.flags.add(rule.life.upper())
@@ -294,13 +309,16 @@ class Model:
         """COUNT, as drm.api explains it."""
         if member.form == 'CHAIN' or (member.form == 'ONE' and 'USER' not in member.flags):
             return
-        match = re.fullmatch(r'(?:(\w+)\.)?(\w+)(?:-(\d+))?(?:\*(\w+))?(?:/(\d+))?', rule.count or '1')
+        if rule.count.startswith('+'):
+            member.count, member.number = 'SUM', self.sibling(struct, rule, rule.count[1:])
+            return
+        match = re.fullmatch(r'(?:(\w+)\.)?(\w+)(\?)?(?:-(\d+))?(?:\*(\w+))?(?:/(\d+))?', rule.count or '1')
         if not match:
             self.wrong(rule.place, f'[{rule.count}]?')
             return
-        _, name, less, factor, per = match.groups()
-        if name.isdigit():
-            member.count, member.number = 'FIXED', int(name)
+        _, name, may_lack, less, factor, per = match.groups()
+        if name.isdigit() or (may_lack and not self.has(struct, name)):
+            member.count, member.number = 'FIXED', int(name) if name.isdigit() else 0
             return
         member.less, member.per = int(less or 0), int(per or 1)
         member.count = 'MEMBER'
@@ -404,7 +422,7 @@ class Model:
             if object_kind:
                 self.refine(result, kind, object_kind, rule)
             return result
-        self.listed(result, 'bytes' if name == 'bytes' else 'list', name, rule)
+        self.listed(result, name if name in ('bytes', 'text') else 'list', name, rule)
         if result.form == 'ONE':
             return None  # these headers lack it
         self.count(struct, result, rule)

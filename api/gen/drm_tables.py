@@ -72,14 +72,16 @@ class Tables:
                                         for m in struct.members)
 
     def is_small(self, i):
-        """A few numbers, of which none names a stream or has to be kept for later."""
-        return (i.into and i.out in (None, i.into) and self.is_flat(i.into) and not i.map and
+        """A few numbers, of which none names a stream or has to be kept for later, and no effects."""
+        return (not i.unfollowed and not self.gives_fd(i) and not i.maps and i.into and i.out in (None, i.into) and self.is_flat(i.into) and not i.map and
                 len(i.into.members) <= SMALL_MAX and i.into.size == i.request >> 16 & 0x3fff and
                 i.kind != 'SBT_KIND_COMMAND' and not i.early)
 
+    def gives_fd(self, i):
+        return i.out and any(m.kind == 'FD' and m.form == 'ONE' for m in i.out.members)
+
     def ioctl(self, i):
-        gives = i.out and any(m.kind == 'FD' and m.form == 'ONE' for m in i.out.members)
-        flags = {name for name, on in (('SAFE', i.safe), ('DISPLAY', i.display), ('UNFOLLOWED', i.unfollowed), ('EARLY', i.early), ('GIVES_FD', gives),
+        flags = {name for name, on in (('SAFE', i.safe), ('DISPLAY', i.display), ('UNFOLLOWED', i.unfollowed), ('EARLY', i.early), ('TEXT', i.text), ('GIVES_FD', self.gives_fd(i)),
                                        ('SMALL', self.is_small(i)), ('MAP_OUT', i.map and i.map[2])) if on}
         terms = ', '.join(f'{{{mask}, {{{offset}, {size}}}}}' for offset, size, mask in i.stream[:TERM_MAX])
         handle, offset = (i.map[:2], i.map[3:]) if i.map else ((0, 0), (0, 0))

@@ -92,6 +92,41 @@ static void forked(int fd)
     waitpid(child, NULL, 0);
 }
 
+static void map_one(int fd)
+{
+    struct drm_mode_create_dumb create = {.width = 64, .height = 16, .bpp = 32};
+    struct drm_mode_map_dumb map = {0};
+
+    MUST(fd, DRM_IOCTL_MODE_CREATE_DUMB, &create);
+    map.handle = create.handle;
+    MUST(fd, DRM_IOCTL_MODE_MAP_DUMB, &map);
+    map_at(fd, map.offset, create.size);
+}
+
+/* The child has its parent's mapping, and uses the file. */
+static void forked_maps(int fd)
+{
+    map_one(fd);
+    forked(fd);
+}
+
+/* Two ways to close it that are not close(); then its number is another file's. */
+static void closed(int fd)
+{
+    closefrom(fd);
+    if (memfd_create("other", 0) != fd || ftruncate(fd, 4096))
+        exit(1);
+    map_at(fd, 0, 4096);
+    close(fd);
+    if (open_node() != fd)
+        exit(1);
+    cap(fd);
+    syscall(SYS_close_range, fd, fd, 0);
+    if (memfd_create("other", 0) != fd || ftruncate(fd, 4096))
+        exit(1);
+    map_at(fd, 0, 4096);
+}
+
 static void executed(int fd, char **argv)
 {
     char number[16];
@@ -124,9 +159,9 @@ static void strange(int fd)
 /* The device takes this, but it is nothing to do again. */
 static void unsafe(int fd)
 {
-    struct drm_auth auth = {.magic = 1};
+    struct drm_gem_flink flink = {.handle = 1};
 
-    MUST(fd, DRM_IOCTL_AUTH_MAGIC, &auth);
+    MUST(fd, DRM_IOCTL_GEM_FLINK, &flink);
 }
 
 static void unknown(int fd)
@@ -280,6 +315,7 @@ static void past(int fd)
     long result;
 
     cap(fd);
+    syscall(SYS_ioctl, -1, DRM_IOCTL_GET_CAP, &c); /* on no file at all, as Mesa does when it ends */
     for (int i = 0; i < 20; i++)
         __asm__ volatile("syscall"
                          : "=a"(result)
@@ -333,10 +369,22 @@ int main(int argc, char **argv)
                  {"chain_unknown", run_chain_unknown},
                  {"chain_wrong", run_chain_wrong},
                  {"vgem", run_vgem},
+                 {"commit", run_commit},
+                 {"names", run_names},
+                 {"radeon", run_radeon},
+                 {"v3d", run_v3d},
+                 {"vc4", run_vc4},
+                 {"panfrost", run_panfrost},
+                 {"msm", run_msm},
+                 {"etnaviv", run_etnaviv},
+                 {"lima", run_lima},
+                 {"tegra", run_tegra},
                  {"virtgpu", run_virtgpu},
                  {"duplicates", duplicates},
                  {"passed", passed},
                  {"forked", forked},
+                 {"forked_maps", forked_maps},
+                 {"closed", closed},
                  {"strange", strange},
                  {"raw", raw},
                  {"interrupted", interrupted},

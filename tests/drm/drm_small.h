@@ -78,6 +78,18 @@ void run_nouveau(int fd);
 void run_vgem(int fd);
 void run_virtgpu(int fd);
 
+/* drm_lists.c */
+void run_commit(int fd);
+void run_names(int fd);
+void run_radeon(int fd);
+void run_v3d(int fd);
+void run_vc4(int fd);
+void run_panfrost(int fd);
+void run_msm(int fd);
+void run_etnaviv(int fd);
+void run_lima(int fd);
+void run_tegra(int fd);
+
 /* drm_chains.c */
 void run_chains(int fd);
 void run_chain_unknown(int fd);

@@ -315,7 +315,7 @@ void run_virtgpu(int fd)
     struct drm_virtgpu_execbuffer e = {.size = sizeof(command),
                                        .command = (uintptr_t)command,
                                        .flags = VIRTGPU_EXECBUF_FENCE_FD_OUT};
-    struct drm_virtgpu_3d_wait wait = {0};
+    struct drm_virtgpu_3d_wait wait = {.flags = VIRTGPU_WAIT_NOWAIT};
     void *memory;
 
     MUST(fd, DRM_IOCTL_VIRTGPU_RESOURCE_CREATE, &create);

@@ -166,6 +166,22 @@ def forked():
     equal('both use it', (len(r.calls('GET_CAP')), len(r.calls('GET_CAP', child))), (1, 1))
 
 
+def forked_maps():
+    """What the parent had mapped is not followed in the child, and said."""
+    r = Recorded('forked_maps')
+    child = [t.name for t in r.traces if t.name != 't.sbt'][0]
+    equal('child', [c['args']['what'] for c in r.records[child] if c['call'] == 'unmodelled'],
+          ['memory of a GPU that was mapped before a fork'])
+    equal('parent', unmodelled(r), [])
+
+
+def closed():
+    """A number that was closed past close() is another file's."""
+    r = Recorded('closed')
+    equal('closed', len(r.calls('gpu_close')), 1)
+    equal('no mappings of the others', r.calls('gpu_mmap'), [])
+
+
 def executed():
     r = Recorded('executed')
     equal('traces', len(r.traces), 2)
@@ -313,6 +329,60 @@ def listing_property():
          '{value=1 name="Primary"}]}) = 0'))
 
 
+def listing_commit():
+    """What an atomic commit changes: how much there is of a list, another list says."""
+    r = Recorded('commit', driver='takes_all')
+    first, second = (c['args']['in'] for c in r.calls('ATOMIC'))
+    equal('lists', (first['props_ptr'], first['prop_values_ptr']), ([8, 9, 10], [1, 45, 7]))
+    equal('nothing says how many', second['props_ptr'], None)
+    equal('lease', one(r.calls('CREATE_LEASE'))['in']['object_ids'], [31, 40])
+    equal('blob', one(r.calls('CREATEPROPBLOB'))['in']['data'], '01000000')
+    lines = lines_of(tool('ioctls', '-e', '*ATOMIC', r.trace).stdout)
+    equal('by name', lines[0].partition('}, ')[2], 'plane#31 {type=1 9=45}, object#40 {10=7}) = 0')
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
+
+
+def listing_names():
+    r = Recorded('names')
+    names = [c['args']['in']['text'] if c['args']['in'] else None for c in r.calls('SET_NAME')]
+    equal('names', names, ['a texture', 'edge', None])
+    true('shown', 'DMA_BUF_SET_NAME_B(4<dmabuf#2>, {text="a texture"})' in tool('ioctls', r.trace).stdout)
+
+
+def submits():
+    """Streams are what the drivers' submits name."""
+    for driver, streams in (('radeon', [0, 1]), ('v3d', [0, 1, 2]), ('vc4', [0]), ('panfrost', [0, 1]), ('msm', [0, 1]),
+                            ('etnaviv', [0, 1]), ('lima', [0, 1]), ('tegra', [0])):
+        r = Recorded(driver, driver=driver)
+        equal(driver, [c['stream'] for c in r.calls('SUBMIT') + r.calls('RADEON_CS')], streams)
+        status, result = replay(r.trace, driver)
+        equal(f'{driver}: refused', (status, 'not among the ioctls that are safe' in result['error']), (2, True))
+
+
+def submit_lists():
+    """What the drivers' submits lead to."""
+    def args(driver, call):
+        return Recorded(driver, driver=driver).calls(call)[-1]['args']['in']
+
+    chunks = args('radeon', 'RADEON_CS')['chunks']
+    equal('radeon', [list(c['chunk_data'].values())[0] for c in chunks][0], ['0xc0001000', '0x7'])
+    equal('radeon: reloc', chunks[1]['chunk_data']['drm_radeon_cs_reloc'][0]['handle'], 'bo#1')
+    sync = args('v3d', 'SUBMIT_CL')['extensions']['v3d_submit'][0]['drm_v3d_multi_sync']
+    equal('v3d', [sync[way][0]['handle'] for way in ('in_syncs', 'out_syncs')], ['syncobj#5', 'syncobj#6'])
+    equal('vc4', [args('vc4', 'SUBMIT_CL')[name] for name in ('bin_cl', 'bo_handles', 'in_sync')],
+          ['010203', ['bo#1', 'bo#2'], 'syncobj#5'])
+    equal('vc4: label', args('vc4', 'LABEL')['name'], 'name')
+    equal('panfrost', args('panfrost', 'SUBMIT')['in_syncs'], ['syncobj#1', 'syncobj#2'])
+    submit = args('msm', 'SUBMIT')
+    equal('msm', (submit['cmds'][0]['relocs'][0]['reloc_offset'], submit['in_syncobjs'][0]['handle']), (64, 'syncobj#5'))
+    infos = [c['args']['in']['value'] for c in Recorded('msm', driver='msm').calls('GEM_INFO')]
+    equal('msm: names and numbers', infos, [{'text': 'name'}, {'number': 0}])
+    equal('etnaviv', args('etnaviv', 'SUBMIT')['stream'], '030e010807000000')
+    equal('lima', args('lima', 'SUBMIT')['frame'][:24], '010000000200000003000000')
+    equal('tegra', args('tegra', 'SUBMIT')['gather_data_ptr'], ['0x1', '0x2', '0x3'])
+
+
 def listing_nvidia():
     r = Recorded('nvidia')
     lines = lines_of(tool('ioctls', '-e', 'gpu_ioctl', r.trace).stdout)
@@ -361,8 +431,8 @@ def census():
             equal('not known', (len(found), len(said)), (1, 1))
             return
         # One and the driver's version were recorded; those the stand-in answered, not the kernel.
-        equal('counted', found, {'drm.ioctls_counted': '20', 'drm.ioctls_recorded': '2'})
-        true('said', said and said[0].startswith('tsrecord: 18 of 20 ioctls on DRM files went past libc'))
+        equal('counted', found, {'drm.ioctls_counted': '21', 'drm.ioctls_recorded': '3'})
+        true('said', said and said[0].startswith('tsrecord: 18 of 21 ioctls on DRM files went past libc'))
 
 
 def summary():
@@ -404,6 +474,8 @@ def replayed():
         true(f'{mode}: checksums', result['checksum_count'] > 0)
         status, result = replay(r.trace, driver, FAKE_DRM_TAKEN='1')
         equal(f'{mode}: other numbers', status, 0)
+    status, result = replay(r.trace, driver, FAKE_DRM_BUSY='3')
+    equal('a device that takes longer', (status, result.get('error')), (0, None))
 
 
 def replayed_wrongly():
@@ -431,7 +503,7 @@ def refused():
     equal('driver', (status, result['error']), (2, 'no device in /dev/dri has the driver amdgpu'))
     r = Recorded('unsafe')
     status, result = replay(r.trace, 'vgem')
-    equal('unsafe', (status, 'DRM_IOCTL_AUTH_MAGIC is not among the ioctls that are safe' in result['error']), (2, True))
+    equal('unsafe', (status, 'DRM_IOCTL_GEM_FLINK is not among the ioctls that are safe' in result['error']), (2, True))
     r = Recorded('unknown')
     status, result = replay(r.trace, 'vgem')
     equal('unknown', (status, 'ioctl 0xc010647d is not known' in result['error']), (2, True))

@@ -35,8 +35,17 @@ int fstat(int fd, struct stat *out);
 ssize_t readlink(const char *path, char *out, size_t size);
 #pragma GCC visibility pop
 
+/* Any other driver: one that does nothing, and says that it was done. */
+static int take_all(struct fake_file *file, int fd, uint32_t request, void *argument)
+{
+    (void)file, (void)fd, (void)request, (void)argument;
+    return 0;
+}
+
 static const struct fake_driver *driver(void)
 {
+    static struct fake_driver other = {NULL, 1, 0, 0, take_all};
+
     static const struct fake_driver *const drivers[] = {&fake_amdgpu, &fake_i915, &fake_nouveau,
                                                         &fake_vgem, &fake_virtgpu};
     const char *name = getenv("FAKE_DRM");
@@ -44,7 +53,8 @@ static const struct fake_driver *driver(void)
     for (size_t i = 0; name && i < sizeof(drivers) / sizeof(drivers[0]); i++)
         if (strcmp(drivers[i]->name, name) == 0)
             return drivers[i];
-    return &fake_vgem;
+    other.name = name;
+    return name ? &other : &fake_vgem;
 }
 
 /* ---- the file
@@ -299,7 +309,7 @@ static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
         ((struct drm_syncobj_create *)argument)->handle =
             __atomic_add_fetch(&file->next_syncobj, 1, __ATOMIC_RELAXED);
         return 0;
-    case DRM_IOCTL_AUTH_MAGIC:
+    case DRM_IOCTL_GEM_FLINK:
     case DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]): /* no driver's */
     case DRM_IOCTL_SYNCOBJ_DESTROY:
     case DRM_IOCTL_SYNCOBJ_WAIT:

@@ -6,6 +6,7 @@
 #include "tests/drm/fake_drm.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <virtgpu_drm.h>
@@ -75,6 +76,16 @@ static int map(struct fake_file *file, struct drm_virtgpu_map *m)
     return 0;
 }
 
+/* FAKE_DRM_BUSY=N: not done when somebody without patience asks, N times. */
+static bool is_busy(const struct drm_virtgpu_3d_wait *wait)
+{
+    static unsigned asked;
+    const char *busy = getenv("FAKE_DRM_BUSY");
+
+    return busy && wait->flags & VIRTGPU_WAIT_NOWAIT &&
+           __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED) < (unsigned)atoi(busy);
+}
+
 static int virtgpu_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
 {
     switch (request) {
@@ -89,8 +100,9 @@ static int virtgpu_ioctl(struct fake_file *file, int fd, uint32_t request, void 
         return 0;
     case DRM_IOCTL_VIRTGPU_TRANSFER_TO_HOST:
     case DRM_IOCTL_VIRTGPU_TRANSFER_FROM_HOST:
-    case DRM_IOCTL_VIRTGPU_WAIT:
         return 0;
+    case DRM_IOCTL_VIRTGPU_WAIT:
+        return is_busy(argument) ? -EBUSY : 0;
     default:
         return -EINVAL;
     }
