@@ -6,6 +6,8 @@
 
 #include "tracesmith/hsa_kernel.h"
 
+#include <stdlib.h>
+
 static void scale(const void *arguments, const struct tracesmith_work_item *item)
 {
     const struct scale_arguments *a = arguments;
@@ -60,6 +62,15 @@ static void mix(const void *arguments, const struct tracesmith_work_item *item)
     a->data[i] = a->data[i] * factor + a->hosts[i] + rounds;
 }
 
+/* The same as scale, but where the environment asks for another result: from item 1000 on. */
+static void scale_or_not(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct scale_arguments *a = arguments;
+    uint32_t i = item->global[0];
+
+    a->data[i] *= i >= 1000 && getenv("TEST_OTHER_RESULT") ? -a->factor : a->factor;
+}
+
 /* A tree of sums in group memory, which needs all work-items to have come as far. */
 static void tree_sum(const void *arguments, const struct tracesmith_work_item *item)
 {
@@ -104,6 +115,9 @@ TRACESMITH_HSA_KERNEL(mix, struct mix_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct mix_arguments, data),
                       TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));
 TRACESMITH_HSA_KERNEL(scale, struct scale_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct scale_arguments, data),
+                      TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
+TRACESMITH_HSA_KERNEL(scale_or_not, struct scale_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct scale_arguments, data),
                       TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
 TRACESMITH_HSA_KERNEL(add, struct add_arguments, 0,
