@@ -101,6 +101,7 @@ static void backend_close(struct tsm_backend_state *state)
     hsa_machine_close(replay);
     sbt_map_finish(&replay->objects);
     sbt_map_finish(&replay->queues);
+    sbt_map_finish(&replay->images);
     free(replay->streams);
     free(state);
 }

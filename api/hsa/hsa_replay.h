@@ -187,6 +187,13 @@ int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint
                         uint64_t *size);
 void hsa_streams_finish(struct hsa_replay *replay);
 
+/* ---- images and samplers (hsa_replay_image.c) --------------------------------------------------
+ */
+
+/* The handle of the image or sampler whose handle was `value` when it was recorded; itself when there is
+ * none: the program may give a kernel any number. */
+uint64_t hsa_image_translate(const struct hsa_replay *replay, uint64_t value);
+
 /* ---- code (hsa_replay_code.c) ------------------------------------------------------------------
  */
 
@@ -222,6 +229,7 @@ struct hsa_replay {
     struct hsa_machine_parts recorded, here;
     struct hsa_memory memory;
     struct sbt_map queues; /* streams that are queues */
+    struct sbt_map images; /* recorded handles of images and samplers -> those here */
     bool keeps_left;       /* kernels gave bytes back in memory of the host: what was there before counts */
     struct hsa_stream *streams;
     uint32_t stream_count;

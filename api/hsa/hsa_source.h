@@ -127,6 +127,11 @@ void hsa_copies_forked(void);
 void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origin,
                        const void *packet);
 
+/* A stream for a copy, in a call that has begun (hsa_source_copy.c). */
+struct tsm_stream *hsa_copy_stream(void);
+/* Bytes that a call has brought to memory of the program, or of the host: complete when the call is. */
+void hsa_gives_back(struct tsm_call *call, const struct tsm_box *box);
+
 /* Memory of the host that soft queues are made in. */
 hsa_region_t hsa_queue_region(void);
 

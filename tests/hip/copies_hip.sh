@@ -18,5 +18,7 @@ tsview t.sbt >view.txt
 [ "$(grep -c ' hipMemcpy(' view.txt)" = 4 ] || fail "not 4 copies: $(grep hipMemcpy view.txt)"
 [ "$(grep -c ' hipMemcpyAsync(' view.txt)" = 4 ] || fail "not 4 asynchronous copies"
 grep -q 'hsa_amd_memory_async_copy.* < hipMemcpy #' view.txt || fail "whose copy is it?"
+grep -q 'hsa_ext_image_create(.*width=100, height=20.* < hipMallocArray #' view.txt || fail "no image"
+grep -q 'unmodelled\|taints' view.txt && fail "not modelled: $(grep 'unmodelled\|taints' view.txt)"
 status 0 replay t.sbt
 grep -q 'checksums equal' out || fail "nothing was compared: $(cat out)"

@@ -52,6 +52,35 @@ static int work(size_t size)
     return memcmp(sent[0], back[0], size) || memcmp(sent[1], back[1], size);
 }
 
+/* Memory with rows, and an array, which is an image, with a texture. What is in an array only
+ * kernels can tell. */
+static int work_on_rows(void)
+{
+    const struct {
+        int x, y, z, w, kind;
+    } channels = {32, 0, 0, 0, 2}; /* one float */
+    struct {
+        uint32_t type;
+        hipArray_t array;
+        uint64_t rest[16];
+    } resource = {0};
+    static const uint64_t how[32]; /* a texture's description: nothing special */
+    hipTextureObject_t texture;
+    size_t pitch = 0;
+    void *memory;
+
+    memset(back, 0, sizeof(back));
+    CALL(hipMallocPitch, &memory, &pitch, 400, 20);
+    CALL(hipMemcpy2D, memory, pitch, sent[0], 400, 400, 20, 1);
+    CALL(hipMemcpy2D, back[0], 400, memory, pitch, 400, 20, 2);
+    CALL(hipFree, memory);
+    CALL(hipMallocArray, &resource.array, &channels, 100, 20, 0);
+    CALL(hipCreateTextureObject, &texture, &resource, how, NULL);
+    CALL(hipDestroyTextureObject, texture);
+    CALL(hipFreeArray, resource.array);
+    return pitch < 400 || memcmp(sent[0], back[0], 8000);
+}
+
 int main(void)
 {
     static const char *const names[] = {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so"};
@@ -66,7 +95,7 @@ int main(void)
         printf("no device\n");
         return 1;
     }
-    bad = work(4096) | work(1 << 20);
+    bad = work(4096) | work(1 << 20) | work_on_rows();
     printf(bad ? "wrong\n" : "right\n");
     fflush(stdout);
     _Exit(bad); /* what HIP's own end does, is not looked at */

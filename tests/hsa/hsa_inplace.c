@@ -15,7 +15,8 @@ static const uint32_t grid[3] = {COUNT, 1, 1};
 static const uint16_t group[3] = {64, 1, 1};
 
 /* The kernel waits until the program has filled the other half. */
-static double round_of(const struct hsa_machine *machine, hsa_queue_t *queue, float *data, unsigned n)
+static double round_of(const struct hsa_machine *machine, hsa_queue_t *queue, float *data,
+                       unsigned n)
 {
     static struct scale_arguments *arguments;
     struct hsa_found_kernel scale = hsa_kernel_find(machine, "scale_or_not.kd");
