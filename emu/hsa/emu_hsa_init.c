@@ -421,12 +421,14 @@ static bool give_amd(bool is_gpu, hsa_agent_info_t attribute, void *out)
         memset(out, 0, sizeof(hsa_amd_hdp_flush_t));
         break;
     case HSA_AMD_AGENT_INFO_DOMAIN:
-    case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
         EMU_HSA_GIVE(uint32_t, 0);
         break;
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
         EMU_HSA_GIVE(uint32_t, is_gpu);
+        break;
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
+        EMU_HSA_GIVE(bool, is_gpu);
         break;
     case HSA_AMD_AGENT_INFO_UUID:
         memset(out, 0, 21);

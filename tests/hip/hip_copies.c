@@ -81,6 +81,24 @@ static int work_on_rows(void)
     return pitch < 400 || memcmp(sent[0], back[0], 8000);
 }
 
+/* What compilers put around launches, and the runtime compiler: each answers, whatever it does. */
+static int work_on_code(void)
+{
+    const dim3 grid = {3, 2, 1}, block = {64, 1, 1};
+    dim3 back_grid, back_block;
+    hiprtcProgram program;
+    hipStream_t stream;
+    size_t shared = 0;
+
+    CALL(__hipPushCallConfiguration, grid, block, 128, NULL);
+    CALL(__hipPopCallConfiguration, &back_grid, &back_block, &shared, &stream);
+    if (F(hiprtcCreateProgram)(&program, "no code", "none.cu", 0, NULL, NULL) != 0)
+        return 1;
+    if (F(hiprtcCompileProgram)(program, 0, NULL) == 0)
+        return 1;
+    return F(hiprtcDestroyProgram)(&program) != 0 || back_grid.y != 2 || shared != 128;
+}
+
 int main(void)
 {
     static const char *const names[] = {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so"};
@@ -95,7 +113,7 @@ int main(void)
         printf("no device\n");
         return 1;
     }
-    bad = work(4096) | work(1 << 20) | work_on_rows();
+    bad = work(4096) | work(1 << 20) | work_on_rows() | work_on_code();
     printf(bad ? "wrong\n" : "right\n");
     fflush(stdout);
     _Exit(bad); /* what HIP's own end does, is not looked at */
