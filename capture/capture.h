@@ -283,6 +283,12 @@ void tsm_hostmem_untrack(uint64_t start);
  * or nothing changed. */
 void tsm_hostmem_publish(void);
 
+/* The device is idle, and the program knows: what has changed in a tracked range that began at `start`
+ * is bytes that the command which `by` names gave back (READBACK), if it names one, and HOST_WRITE. With
+ * a lock held: `by` calls nothing of ours. */
+typedef bool (*tsm_hostmem_by)(uint64_t start, uint32_t *stream, uint64_t *position);
+void tsm_hostmem_written(tsm_hostmem_by by);
+
 /* What is in `box` now, whatever it was, as HOST_WRITE, in whole rows with what lies between them:
  * a command that follows reads it there. For memory that is not tracked. */
 void tsm_hostmem_write(const struct tsm_box *box);

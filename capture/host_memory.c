@@ -13,7 +13,8 @@
  *
  * Memory into which an asynchronous copy from the device is under way is not the program's: those
  * bytes are left out until the copy is known to be complete. What kernels write there by themselves
- * cannot be told from what the program writes.
+ * cannot be told from what the program writes; a source that knows that they may have is asked
+ * which command it was (tsm_hostmem_written), and a replay tells the two apart.
  *
  * Whose a change is cannot be seen. It is recorded as that of each function of the program that
  * runs at the moment, and as that of the program's threads, except where a function ends: what its
@@ -56,6 +57,8 @@ struct tsm_hostmem {
     bool pagemap_open;
     struct tsm_pagemap pagemap;
     struct tsm_page_run runs[RUN_COUNT];
+    struct tsm_running by; /* the command of the device that wrote what is looked at */
+    bool is_by;            /* ... if any has */
     uint32_t writer_count; /* functions of the program that run now, and perhaps its threads */
     struct tsm_running writers[WRITER_COUNT_MAX + 1];
     uint32_t gap_count; /* of the block */
@@ -114,8 +117,12 @@ static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
 static void write_seen(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
                        uint64_t from, uint64_t to)
 {
+    const struct tsm_box box = {h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
+
     if (from < to)
         tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
+    if (from < to && h->is_by)
+        tsm_readback_copied(lane, &box, from, h->by);
     write_span(lane, h, base, from, to);
 }
 
@@ -419,19 +426,27 @@ static void remove_writer(struct tsm_hostmem *h, struct tsm_running writer)
 
 static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
 
-static void publish_all(struct tsm_lane *lane, bool threads)
+/* With `by`: only where that names a command of the device. What was never looked at is nobody's.
+ */
+static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by)
 {
     struct tsm_hostmem *h = lane->session->hostmem;
     const struct tsm_running thread = {SBT_STREAM_NONE, 0};
 
     if (threads || h->writer_count == 0)
         h->writers[h->writer_count++] = thread;
-    for (uint32_t i = 0; i < h->range_count; i++)
-        publish(lane, h, &h->ranges[i]);
+    for (uint32_t i = 0; i < h->range_count; i++) {
+        struct range *r = &h->ranges[i];
+        h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
+        if (!by || h->is_by)
+            publish(lane, h, r);
+    }
+    h->is_by = false;
     remove_writer(h, thread);
 }
 
-static void publish_then(bool threads, change_writers change, struct tsm_running writer)
+static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
+                         struct tsm_running writer)
 {
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
@@ -444,7 +459,7 @@ static void publish_then(bool threads, change_writers change, struct tsm_running
     lane = tsm_thread_lane(s);
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
-        publish_all(lane, threads);
+        publish_all(lane, threads, by);
         change(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
     }
@@ -468,7 +483,12 @@ bool tsm_hostmem_each(struct tsm_session *s,
 
 void tsm_hostmem_publish(void)
 {
-    publish_then(true, keep_writers, (struct tsm_running){0});
+    publish_then(true, NULL, keep_writers, (struct tsm_running){0});
+}
+
+void tsm_hostmem_written(tsm_hostmem_by by)
+{
+    publish_then(true, by, keep_writers, (struct tsm_running){0});
 }
 
 static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t from, uint64_t to)
@@ -536,10 +556,10 @@ void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
     tsm_readbacks_before(stream, done);
-    publish_then(true, add_writer, (struct tsm_running){stream, position});
+    publish_then(true, NULL, add_writer, (struct tsm_running){stream, position});
 }
 
 void tsm_function_left(uint32_t stream, uint64_t position)
 {
-    publish_then(false, remove_writer, (struct tsm_running){stream, position});
+    publish_then(false, NULL, remove_writer, (struct tsm_running){stream, position});
 }

@@ -47,8 +47,9 @@ static bool keep(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetc
     return tsm_payload_pieces(lane, box, fetch, false, reference + 8);
 }
 
-static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
-                         uint64_t position, enum tsm_fetch fetch)
+/* Of bytes that are at `address` in the program. */
+static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
+                            uint32_t stream, uint64_t position, enum tsm_fetch fetch)
 {
     bool store = lane->session->settings.readback == TSM_READBACK_STORE;
     uint64_t size = tsm_box_size(box);
@@ -64,12 +65,24 @@ static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint3
     }
     note.slots[0] = stream;
     note.slots[1] = position;
-    note.slots[2] = (uint64_t)(uintptr_t)box->data;
+    note.slots[2] = address;
     note.slots[3] = size;
     note.slots[4] = encoded;
     note.data = reference;
     note.data_size = (uint32_t)encoded;
     tsm_note_write(lane, &note);
+}
+
+static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
+                         uint64_t position, enum tsm_fetch fetch)
+{
+    write_record_of(lane, box, (uint64_t)(uintptr_t)box->data, stream, position, fetch);
+}
+
+void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
+                         struct tsm_running by)
+{
+    write_record_of(lane, box, address, by.stream, by.position, TSM_FETCH_DIRECT);
 }
 
 static bool overlap(const struct tsm_box *a, const struct tsm_box *b)

@@ -344,6 +344,10 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
                            const struct tsm_running *running, uint32_t running_count,
                            struct tsm_gap gaps[TSM_GAP_COUNT_MAX]);
 
+/* A copy of the bytes that the command wrote at `address` of the program. */
+void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
+                         struct tsm_running by);
+
 /* The commands of that stream up to `position` are complete: write their READBACK records. */
 void tsm_readbacks_before(uint32_t stream, uint64_t position);
 

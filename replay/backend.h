@@ -97,10 +97,14 @@ struct tsm_backend {
 
     /* The bytes given back by the command at (stream, position), packed like the recorded READBACK;
      * where it gives back several, those for `address` of the recorded program.
-     * The stream has been waited for. *data lives until the next readback of that stream.
-     * TSM_E_NOT_FOUND: that command gives none back. */
+     * The stream has been waited for. *data lives until the next readback of that stream. *size is at
+     * first that of what was recorded. TSM_E_NOT_FOUND: that command gives none back. */
     int (*readback)(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
                     uint64_t address, const uint8_t **data, uint64_t *size);
+
+    /* What the recorded program itself last left in those bytes of its memory, of which readback() told:
+     * where they still hold that, no command has written. NULL: it is not known. Optional: never is. */
+    const uint8_t *(*left)(struct tsm_backend_state *state, uint64_t address, uint64_t size);
 
     /* Live regions in order of address; valid until the next host() call. */
     int (*regions)(struct tsm_backend_state *state, const struct tsm_region **regions,

@@ -149,6 +149,7 @@ static void decide(struct tsm_replay *p)
 {
     struct tsm_replay_result *r = &p->result;
 
+    tsm_verify_end(&p->verify);
     r->checksum_count = p->verify.comparison_count;
     r->difference_count = p->verify.difference_count;
     r->timed_count = p->verify.timed_count;
@@ -174,6 +175,12 @@ static void decide(struct tsm_replay *p)
                "%llu recorded results have no counterpart in the replay: their commands were not "
                "replayed",
                (unsigned long long)p->verify.unanswered_count);
+    else if (p->verify.left_count)
+        answer(r, TSM_CANNOT_TELL,
+               "memory of the host that %llu kernels had changed when recorded, or the program "
+               "while they "
+               "ran, they did not change in the replay",
+               (unsigned long long)p->verify.left_count);
     else if (!r->checksum_count)
         answer(r, TSM_CANNOT_TELL,
                "nothing to compare: no bytes that the program read back were "

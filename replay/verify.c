@@ -69,6 +69,56 @@ static void describe_command(struct tsm_difference *d, const struct sbt_record *
     d->position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
 }
 
+/* Bytes that are not what was recorded, and that nobody has written in this replay: the program may
+ * have been it, while the device was at work. True: all that differ are such bytes. *written:
+ * others are what was recorded, and were not before. */
+static bool are_left(const uint8_t *expected, const uint8_t *actual, const uint8_t *left,
+                     uint64_t size, bool *written)
+{
+    for (uint64_t i = 0; i < size; i++) {
+        if (actual[i] == left[i])
+            continue;
+        if (actual[i] != expected[i])
+            return false;
+        *written = true;
+    }
+    return true;
+}
+
+/* The next readback is of this command. One that wrote nothing of what changed is left_count's. */
+static void turn_to(struct tsm_verify *v, uint32_t stream, uint64_t position)
+{
+    if (v->last.stream == stream && v->last.position == position)
+        return;
+    v->left_count += v->last.has_left && !v->last.has_written;
+    v->last = (struct tsm_verify_last){.stream = stream, .position = position};
+}
+
+void tsm_verify_end(struct tsm_verify *v)
+{
+    turn_to(v, SBT_STREAM_NONE, 0);
+}
+
+/* Not what was recorded. 1: but nothing that the device did. */
+static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
+                   const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
+{
+    const uint8_t *left = v->backend->left && size == expected->size
+                              ? v->backend->left(v->state, d->buffer, size)
+                              : NULL;
+
+    for (uint64_t done = 0; left && done < size; done += VERIFY_CHUNK) {
+        uint64_t length = size - done < VERIFY_CHUNK ? size - done : VERIFY_CHUNK;
+        int got = sbt_reader_blob(v->reader, expected, done, v->chunk, length);
+        if (got < 0)
+            return got == TSM_E_NOT_FOUND ? 0 : got; /* hashes alone */
+        if (!are_left(v->chunk, actual + done, left + done, length, &v->last.has_written))
+            return 0;
+    }
+    v->last.has_left |= left != NULL;
+    return left != NULL;
+}
+
 int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
@@ -84,6 +134,7 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
         return tsm_fail(TSM_E_FORMAT, "record %llu: readback without bytes",
                         (unsigned long long)record->seq);
     d.buffer = sbt_record_role(schema, record, SBT_ROLE_HOST_DST, 0);
+    size = expected.size;
     result = v->backend->readback(v->state, d.stream, d.position, d.buffer, &actual, &size);
     if (result == TSM_E_NOT_FOUND) {
         v->unanswered_count++;
@@ -101,9 +152,15 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
         result = tsm_difference_blob(&d, v->reader, &expected, actual, size);
     if (result < 0)
         return result;
-    v->comparison_count++;
-    if (result)
+    turn_to(v, d.stream, d.position);
+    if (result) {
+        int left = is_left(v, &expected, &d, actual, size);
+        if (left)
+            return left;
         report(v, &d, record->seq);
+    }
+    v->last.has_written |= !result;
+    v->comparison_count++;
     return !result;
 }
 

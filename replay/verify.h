@@ -21,6 +21,12 @@ struct tsm_verify {
     uint64_t comparison_count;
     uint64_t difference_count;
     uint64_t timed_count; /* ... that differ where times are */
+    uint64_t left_count; /* commands that wrote nothing of what changed in memory of the host */
+    struct tsm_verify_last {
+        uint32_t stream;
+        uint64_t position;
+        bool has_left, has_written; /* bytes as the program left them; as recorded */
+    } last;
     uint64_t unanswered_count; /* the backend had no bytes for a recorded readback */
     struct tsm_difference first;
     struct tsm_hasher_storage digest_storage;
@@ -37,6 +43,9 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema);
 int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema);
+
+/* Nothing more is compared: left_count is right from here on. */
+void tsm_verify_end(struct tsm_verify *v);
 
 /* All live regions, after `record`. The device has been waited for. */
 int tsm_verify_regions(struct tsm_verify *v, const struct sbt_record *record);

@@ -96,6 +96,7 @@ class Call:
     passed: dict = field(default_factory=dict)  # parameter -> what the driver gets in its place
     track: tuple = ()  # C expressions: address, size of host memory that the device can read now
     untrack: str = ''
+    symbols: list = field(default_factory=list)  # of the library, besides the name
     extra: list = field(default_factory=list)  # (name, Use): additional fields, behind the others
 
     @property

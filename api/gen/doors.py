@@ -30,12 +30,14 @@ def recorder(name):
 
 
 def doors(api, names):
+    """`names` are those of functions, or pairs: a symbol, and the function that it is."""
+    pairs = [(name, name) if isinstance(name, str) else name for name in names]
     return DOORS.format(
         api=api, size=DOOR_SIZE,
         doors=''.join(f'    {{(void *){recorder(name)}, (void *){recorder(name)}, NULL, NULL}},\n'
-                      for name in names),
-        exports=''.join(EXPORT.format(api=api, name=name, offset=DOOR_SIZE * index)
-                        for index, name in enumerate(names)))
+                      for _, name in pairs),
+        exports=''.join(EXPORT.format(api=api, name=symbol, offset=DOOR_SIZE * index)
+                        for index, (symbol, _) in enumerate(pairs)))
 
 
 def read_tables(path):

@@ -13,9 +13,9 @@ from wrappers import args_of, statements
 RESOLVER = '''\
 {signature}
 {{
-    if (!hip_bind() || hip_runtime.{name} == resolve_{name})
-        return {missing};
-    return hip_runtime.{name}({args});
+    if (!{bind}() || hip_runtime.{name} == resolve_{name})
+        return{missing};
+    {give}hip_runtime.{name}({args});
 }}
 '''
 
@@ -23,16 +23,16 @@ WRAPPER = '''\
 {signature}
 {{
     const uint64_t began = tsm_ticks();
-    const hipError_t returned = hip_runtime.{name}({args});
+    {result}hip_runtime.{name}({args});
     struct tsm_call call;
 {ok}
     if (!tsm_call_begin(&call, TYPE_{name}))
-        return returned;
+        return{returned};
     tsm_call_since(&call, began);
-    tsm_call_returned(&call, (int64_t)returned, returned != 0);
+    tsm_call_returned(&call, {code}, {failed});
 {fields}
     tsm_call_commit(&call);
-    return returned;
+{end}
 }}
 '''
 
@@ -62,12 +62,31 @@ static const struct tsm_export rows[] = {{
 const struct tsm_exports hip_exports = {{rows, sizeof(rows) / sizeof(rows[0])}};
 '''
 
-# hipErrorSharedObjectInitFailed
-MISSING = '303'
+# Result types: what is returned without a library, the result as a hipError_t, whether that failed.
+# 303: hipErrorSharedObjectInitFailed; 999: hipErrorUnknown.
+RESULTS = {
+    'hipError_t': (' 303', '(int64_t)returned', 'returned != 0'),
+    'hiprtcResult': (' 11', 'returned ? 999 : 0', 'returned != 0'),  # an internal error
+    'hip_modules_t': (' NULL', '0', 'false'),
+    'void': ('', '0', 'false'),
+}
 
 
-def signature(call, name):
-    return wrap(f'static hipError_t {name}({params_of(call)})', 8)
+def returns(call):
+    return call.returns or 'hipError_t'
+
+
+def give(call):
+    return '' if call.returns == 'void' else 'return '
+
+
+def signature(call, name, prefix='static '):
+    return wrap(f'{prefix}{returns(call)} {name}({params_of(call)})', 8)
+
+
+def names_of(calls):
+    """[(symbol, call)], sorted: some functions have a name as C++ makes them."""
+    return sorted((symbol, call) for call in calls for symbol in [call.name, *call.symbols])
 
 
 def scalar(field, expression):
@@ -92,35 +111,44 @@ def append(field):
 def wrapper(call, api):
     fields = [append(field) for field in fields_of(call, api.structs) if field.value]
     uses_ok = any(re.search(r'\bok\b', line) for line in fields)
+    _, code, failed = RESULTS[returns(call)]
+    is_void = call.returns == 'void'
+    ok = 'true' if failed == 'false' else 'returned == 0'
     text = WRAPPER.format(
         name=call.name, args=args_of(call), signature=signature(call, doors.recorder(call.name)),
-        ok='    const bool ok = returned == 0;\n' if uses_ok else '', fields=statements(fields))
-    return re.sub(r'\n\n(?=    tsm_call_commit)', '\n', text)
+        result='' if is_void else f'{returns(call)} const returned = ',
+        returned='' if is_void else ' returned', end='' if is_void else '    return returned;',
+        code=code, failed=failed, ok=f'    const bool ok = {ok};\n' if uses_ok else '',
+        fields=statements(fields))
+    return re.sub(r'\n\n(?=    tsm_call_commit|})', '\n', text)
 
 
 def resolver(call):
-    return RESOLVER.format(name=call.name, args=args_of(call), missing=MISSING,
+    bind = 'hip_bind_rtc' if call.name.startswith('hiprtc') else 'hip_bind'
+    return RESOLVER.format(name=call.name, args=args_of(call), bind=bind, give=give(call),
+                           missing=RESULTS[returns(call)][0],
                            signature=signature(call, f'resolve_{call.name}'))
 
 
 def wrappers_c(api):
     calls = sorted(api.calls, key=lambda call: call.name)
+    names = names_of(calls)
     return SOURCE.format(
         resolvers='\n'.join(map(resolver, calls)),
         initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in calls),
         wrappers='\n'.join(wrapper(call, api) for call in calls),
-        doors=doors.doors('hip', [call.name for call in calls]),
-        rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&hip_runtime.{call.name}, '
-                     f'&hip_doors[{index}]}},\n' for index, call in enumerate(calls)))
+        doors=doors.doors('hip', [(symbol, call.name) for symbol, call in names]),
+        rows=''.join(f'    {{"{symbol}", (void *){symbol}, (void **)&hip_runtime.{call.name}, '
+                     f'&hip_doors[{index}]}},\n' for index, (symbol, call) in enumerate(names)))
 
 
 def prototypes_h(api):
     return guarded('API_HIP_HIP_PROTOTYPES_H', '#include "api/hip/hip_types.h"\n\n' + ''.join(
-        wrap(f'hipError_t {call.name}({params_of(call)});') + '\n' for call in api.calls))
+        signature(call, symbol, '') + ';\n' for symbol, call in names_of(api.calls)))
 
 
 def wrappers_h(api):
-    members = ''.join(wrap(f'    hipError_t (*{call.name})({params_of(call)});', 8) + '\n'
+    members = ''.join(wrap(f'    {returns(call)} (*{call.name})({params_of(call)});', 8) + '\n'
                       for call in api.calls)
     body = ('#include "api/hip/hip_prototypes.h"\n#include "api/hip/hip_source.h"\n\n'
             '/* The library\'s own functions. Each is at first a resolver. */\n'

@@ -88,6 +88,8 @@ class TraitReader:
                     self.extra(call, *line)
             elif word == 'untrack':
                 call.untrack = rest
+            elif word == 'symbol' and re.fullmatch(r'\w+', rest):
+                call.symbols.append(rest)
             elif text.startswith('+') and ':' in text:
                 self.extra(call, place, text)
             elif ':' in text:
@@ -288,7 +290,7 @@ class TraitReader:
             self.expression(param.use.place, param.use.length, names)
             self.expression(param.use.place, param.use.value, names)
         for _, use in call.extra:
-            self.expression(use.place, use.value, names)
+            self.expression(use.place, use.value, names | {'returned'})  # the call's result
         for text in (call.stream, *call.after, call.then, *call.passed.values(), *call.track,
                      call.untrack):
             self.expression(call.place, text, names | {'NULL', 'true', 'false'})

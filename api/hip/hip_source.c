@@ -5,8 +5,12 @@
 #include "api/hip/hip_tables.inc"
 #include "api/hip/hip_wrappers.h"
 #include "base/log.h"
+#include "interpose/real_library.h"
 
+#include <dlfcn.h>
 #include <stdatomic.h>
+
+#define RTC "hiprtc" /* so its functions begin */
 
 static _Atomic(void *) library;
 
@@ -28,12 +32,39 @@ const char *hip_function_name(hipFunction_t function)
 
 /* ---- */
 
+/* Newer versions have the runtime compiler in a library of its own. A program that has loaded that
+ * means it, also where libamdhip64 has the names. */
+static bool bind_rtc(void)
+{
+    static const char *const names[] = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5",
+                                        "libhiprtc.so"};
+    struct tsm_exports rtc = {hip_exports.rows, 0};
+    void *handle = NULL;
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]) && !handle; i++)
+        handle = tsm_libc_dlopen()(names[i], RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) {
+        dlerror(); /* the program did not ask */
+        return false;
+    }
+    for (const struct tsm_export *row = hip_exports.rows;
+         row < hip_exports.rows + hip_exports.count; row++) {
+        if (strncmp(row->name, RTC, strlen(RTC)) != 0)
+            continue;
+        rtc.rows = rtc.count ? rtc.rows : row; /* they are sorted */
+        rtc.count++;
+    }
+    tsm_exports_bind(&rtc, handle);
+    return true;
+}
+
 static void bind_library(void *handle)
 {
     name_by_pointer = (const char *(*)(const void *, hipStream_t))tsm_real_symbol(
         handle, "hipKernelNameRefByPtr");
     name_of_function = (const char *(*)(hipFunction_t))tsm_real_symbol(handle, "hipKernelNameRef");
     tsm_exports_bind(&hip_exports, handle);
+    bind_rtc();
     atomic_store(&library, handle);
 }
 
@@ -47,6 +78,13 @@ bool hip_bind(void)
     if (handle && !atomic_load(&library))
         bind_library(handle); /* another thread has opened it and is binding */
     return handle != NULL;
+}
+
+bool hip_bind_rtc(void)
+{
+    bool hip = hip_bind();
+
+    return bind_rtc() || hip;
 }
 
 /* What we do not know is no loss: the trace has the packets. */

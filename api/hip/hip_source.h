@@ -20,6 +20,8 @@ extern const struct tsm_source hip_source;
 
 /* Find the real functions. False: this process has no libamdhip64. */
 bool hip_bind(void);
+/* The same for the runtime compiler, which newer versions have in a library of its own. */
+bool hip_bind_rtc(void);
 
 /* What the library calls the kernel of a host function, or of a hipFunction_t. NULL: it says nothing. The
  * text lives as long as the code does. */

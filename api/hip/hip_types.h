@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 typedef unsigned int hipError_t;
+typedef int hiprtcResult;
+typedef void **hip_modules_t;
 typedef unsigned int hipMemcpyKind;
 typedef void *hipDeviceptr_t;
 
@@ -32,6 +34,7 @@ typedef void *hipGraphicsResource_t;
 typedef void *hipTextureObject_t;
 typedef void *hipSurfaceObject_t;
 typedef void *hipMemGenericAllocationHandle_t;
+typedef void *hiprtcProgram;
 
 /* Structs by value: how they are passed depends on their size and members (x86-64 psABI). */
 typedef struct dim3 {

@@ -137,6 +137,22 @@ static void read_amd(const uint8_t *descriptor, struct hsa_code_kernel *out)
     memcpy(&out->arguments_size, descriptor + 8, 4);
 }
 
+struct own_kind {
+    enum hsa_code_argument_kind kind;
+    const char *name;
+};
+
+static const struct own_kind *own_kind_of(uint32_t kind)
+{
+    static const struct own_kind value = {HSA_CODE_ARGUMENT_VALUE, "by_value"},
+                                 pointer = {HSA_CODE_ARGUMENT_POINTER, "global_buffer"},
+                                 image = {HSA_CODE_ARGUMENT_IMAGE, "image"};
+
+    return kind == TRACESMITH_HSA_ARGUMENT_POINTER ? &pointer
+           : kind == TRACESMITH_HSA_ARGUMENT_IMAGE ? &image
+                                                   : &value;
+}
+
 static bool read_own(const void *descriptor, struct hsa_code_kernel *out)
 {
     struct tracesmith_hsa_kernel own;
@@ -149,13 +165,12 @@ static bool read_own(const void *descriptor, struct hsa_code_kernel *out)
     out->private_size = own.private_size;
     out->has_arguments = true;
     for (uint32_t i = 0; i < TRACESMITH_HSA_ARGUMENT_MAX && own.arguments[i].kind; i++) {
-        bool is_pointer = own.arguments[i].kind == TRACESMITH_HSA_ARGUMENT_POINTER;
+        const struct own_kind *kind = own_kind_of(own.arguments[i].kind);
         struct hsa_code_argument *argument = &out->arguments[out->argument_count++];
-        argument->kind = is_pointer ? HSA_CODE_ARGUMENT_POINTER : HSA_CODE_ARGUMENT_VALUE;
+        argument->kind = kind->kind;
         argument->offset = own.arguments[i].offset;
         argument->size = own.arguments[i].size;
-        tsm_format(argument->value_kind, sizeof(argument->value_kind), "%s",
-                   is_pointer ? "global_buffer" : "by_value");
+        tsm_format(argument->value_kind, sizeof(argument->value_kind), "%s", kind->name);
     }
     return true;
 }

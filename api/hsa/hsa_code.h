@@ -25,6 +25,7 @@ enum hsa_code_argument_kind {
     HSA_CODE_ARGUMENT_VALUE = 1,   /* bytes, opaque: a struct may hold addresses */
     HSA_CODE_ARGUMENT_POINTER = 2, /* an address */
     HSA_CODE_ARGUMENT_HIDDEN = 3,  /* filled in by the language's runtime, not by the program */
+    HSA_CODE_ARGUMENT_IMAGE = 4,   /* the handle of an image or a sampler */
 };
 
 struct hsa_code_argument {

@@ -134,6 +134,8 @@ static enum hsa_code_argument_kind kind_of(const char *value_kind)
 {
     if (strncmp(value_kind, "hidden_", 7) == 0)
         return HSA_CODE_ARGUMENT_HIDDEN;
+    if (strcmp(value_kind, "image") == 0 || strcmp(value_kind, "sampler") == 0)
+        return HSA_CODE_ARGUMENT_IMAGE;
     return strcmp(value_kind, "global_buffer") == 0 ? HSA_CODE_ARGUMENT_POINTER
                                                     : HSA_CODE_ARGUMENT_VALUE;
 }

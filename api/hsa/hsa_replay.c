@@ -100,6 +100,8 @@ static void backend_close(struct tsm_backend_state *state)
     hsa_memory_finish(replay);
     hsa_machine_close(replay);
     sbt_map_finish(&replay->objects);
+    sbt_map_finish(&replay->queues);
+    sbt_map_finish(&replay->images);
     free(replay->streams);
     free(state);
 }
@@ -109,9 +111,17 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
 {
     struct hsa_replay *replay = &state->replay;
     uint64_t made;
+    bool is_new;
 
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) && schema)
+        replay->keeps_left |=
+            sbt_map_find(&replay->queues, sbt_record_role(schema, record, SBT_ROLE_OF_STREAM,
+                                                          SBT_STREAM_NONE)) != NULL;
     if (SBT_TYPE_API(record->type) != SBT_API_HSA || !schema)
         return 0;
+    if (record->type == TYPE_aql_kernel_dispatch &&
+        !sbt_map_insert(&replay->queues, record->stream, &is_new))
+        return tsm_fail(TSM_E_MEMORY, "no memory for queues");
     made = record->type == TYPE_hsa_queue_create ? hsa_slot(record, SLOT_hsa_queue_create_stream)
                                                  : record->stream;
     if (made < SBT_STREAM_NONE && made >= replay->stream_count)
@@ -175,7 +185,7 @@ static int write_host(struct hsa_replay *replay, const struct sbt_record *record
     got = sbt_reader_blob(replay->reader, &blob, 0,
                           (void *)(uintptr_t)(region->actual + (address - region->address)),
                           blob.size);
-    return got < 0 ? got : 0;
+    return got < 0 ? got : hsa_memory_leave(replay, address, blob.size);
 }
 
 static int core(struct hsa_replay *replay, const struct sbt_record *record,
@@ -249,8 +259,22 @@ static int backend_readback(struct tsm_backend_state *state, uint32_t stream, ui
                             uint64_t address, const uint8_t **data, uint64_t *size)
 {
     struct hsa_stream *found = hsa_stream_of(&state->replay, stream);
+    const struct tsm_region *region = hsa_memory_find(&state->replay.memory, address);
+    int error = found ? hsa_stream_received(found, position, data, size) : TSM_E_NOT_FOUND;
 
-    return found ? hsa_stream_received(found, position, data, size) : TSM_E_NOT_FOUND;
+    if (error != TSM_E_NOT_FOUND)
+        return error ? error : hsa_memory_leave(&state->replay, address, *size);
+    /* What a kernel wrote where the host can look. */
+    if (!found || !found->queue || !region || !region->is_host ||
+        *size > region->size - (address - region->address))
+        return TSM_E_NOT_FOUND;
+    *data = (const void *)(uintptr_t)hsa_memory_translate(&state->replay.memory, address);
+    return 0;
+}
+
+static const uint8_t *backend_left(struct tsm_backend_state *state, uint64_t address, uint64_t size)
+{
+    return hsa_memory_left(&state->replay.memory, address, size);
 }
 
 static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
@@ -324,6 +348,7 @@ const struct tsm_backend hsa_backend = {
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
     .readback = backend_readback,
+    .left = backend_left,
     .regions = backend_regions,
     .read = backend_read,
     .save = backend_save,

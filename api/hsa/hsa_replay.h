@@ -77,6 +77,7 @@ struct hsa_placed {
     enum hsa_how how;
     uint64_t handle; /* of HSA_HOW_VIRTUAL */
     uint64_t mapped; /* bytes */
+    uint8_t *left;   /* what the program last left in the host's memory; NULL: nothing yet */
 };
 
 /* A range of recorded addresses, whole pages. */
@@ -112,6 +113,10 @@ const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t ad
 uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address);
 /* May the region not be written? */
 bool hsa_memory_is_constant(const struct hsa_memory *m, const struct tsm_region *region);
+/* The program, or a copy that it knows of, has left that in memory of the host. */
+int hsa_memory_leave(struct hsa_replay *replay, uint64_t address, uint64_t size);
+/* What was left in those bytes; NULL: nothing yet. */
+const uint8_t *hsa_memory_left(const struct hsa_memory *m, uint64_t address, uint64_t size);
 /* `size` bytes of the region that `address`, as recorded, lies in. */
 int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size);
 void hsa_memory_finish(struct hsa_replay *replay);
@@ -182,6 +187,13 @@ int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint
                         uint64_t *size);
 void hsa_streams_finish(struct hsa_replay *replay);
 
+/* ---- images and samplers (hsa_replay_image.c) --------------------------------------------------
+ */
+
+/* The handle of the image or sampler whose handle was `value` when it was recorded; itself when there is
+ * none: the program may give a kernel any number. */
+uint64_t hsa_image_translate(const struct hsa_replay *replay, uint64_t value);
+
 /* ---- code (hsa_replay_code.c) ------------------------------------------------------------------
  */
 
@@ -216,6 +228,9 @@ struct hsa_replay {
     bool is_emu, is_up, has_virtual;
     struct hsa_machine_parts recorded, here;
     struct hsa_memory memory;
+    struct sbt_map queues; /* streams that are queues */
+    struct sbt_map images; /* recorded handles of images and samplers -> those here */
+    bool keeps_left;       /* kernels gave bytes back in memory of the host: what was there before counts */
     struct hsa_stream *streams;
     uint32_t stream_count;
     struct sbt_map objects; /* type << 32 | id -> state, or the raw handle */

@@ -192,6 +192,43 @@ static int add_region(struct hsa_memory *m, const struct tsm_region *region,
     return 0;
 }
 
+/* ---- what the program left ---------------------------------------------------------------------
+ */
+
+/* Of the region that [address, address + size) lies in, if it is the host's. */
+static struct hsa_placed *host_placed(const struct hsa_memory *m, uint64_t address, uint64_t size,
+                                      const struct tsm_region **region)
+{
+    *region = hsa_memory_find(m, address);
+    if (!*region || !(*region)->is_host || size > (*region)->size - (address - (*region)->address))
+        return NULL;
+    return &m->placed[*region - m->regions];
+}
+
+int hsa_memory_leave(struct hsa_replay *replay, uint64_t address, uint64_t size)
+{
+    const struct tsm_region *region;
+    struct hsa_placed *placed = host_placed(&replay->memory, address, size, &region);
+
+    if (!placed || !replay->keeps_left)
+        return 0;
+    if (!placed->left)
+        placed->left = calloc(1, region->size);
+    if (!placed->left)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes", (unsigned long long)region->size);
+    memcpy(placed->left + (address - region->address),
+           pointer(region->actual + (address - region->address)), size);
+    return 0;
+}
+
+const uint8_t *hsa_memory_left(const struct hsa_memory *m, uint64_t address, uint64_t size)
+{
+    const struct tsm_region *region;
+    const struct hsa_placed *placed = host_placed(m, address, size, &region);
+
+    return placed && placed->left ? placed->left + (address - region->address) : NULL;
+}
+
 /* ---- making ------------------------------------------------------------------------------------
  */
 
@@ -260,7 +297,7 @@ int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uin
 {
     const struct hsa_range *range = range_of(&replay->memory, address, size);
     struct tsm_region region = {address, address, size, seq, pool->host_access};
-    struct hsa_placed placed = {HSA_HOW_VIRTUAL, 0, page_end(size)};
+    struct hsa_placed placed = {.how = HSA_HOW_VIRTUAL, .mapped = page_end(size)};
     int error = 0;
 
     if (!range || !range->is_reserved || address % HSA_PAGE ||
@@ -296,7 +333,7 @@ static bool map_host(struct hsa_memory *m, uint64_t address, uint64_t size, uint
 int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
 {
     struct tsm_region region = {address, 0, size, seq, true};
-    struct hsa_placed placed = {HSA_HOW_HOST, 0, size};
+    struct hsa_placed placed = {.how = HSA_HOW_HOST, .mapped = size};
     void *agent_pointer = NULL;
     hsa_status_t status;
 
@@ -313,7 +350,7 @@ int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t ac
                         bool is_const, uint64_t seq)
 {
     struct tsm_region region = {address, actual, size, seq, false};
-    struct hsa_placed placed = {is_const ? HSA_HOW_CONSTANT : HSA_HOW_VARIABLE, 0, 0};
+    struct hsa_placed placed = {.how = is_const ? HSA_HOW_CONSTANT : HSA_HOW_VARIABLE};
 
     return size ? add_region(&replay->memory, &region, &placed) : 0;
 }
@@ -327,6 +364,7 @@ static hsa_status_t release(struct hsa_replay *replay, const struct tsm_region *
     const struct hsa_real *calls = &replay->calls;
     hsa_status_t status;
 
+    free(placed->left);
     switch (placed->how) {
     case HSA_HOW_VIRTUAL:
         status = calls->hsa_amd_vmem_unmap(pointer(region->actual), placed->mapped);

@@ -20,18 +20,21 @@ static void set_head(void *packet, uint64_t header, uint64_t setup)
     memcpy(packet, &head, sizeof(head));
 }
 
-/* Addresses that lie elsewhere now; of what the code object says are addresses. */
+/* Addresses that lie elsewhere now, and handles; of what the code object says are such. */
 static void translate(const struct hsa_replay *replay, const struct hsa_kernel_state *kernel,
                       uint8_t *arguments, size_t size)
 {
     for (uint32_t i = 0; i < kernel->info.argument_count; i++) {
         const struct hsa_code_argument *argument = &kernel->info.arguments[i];
         uint64_t address;
-        if (argument->kind != HSA_CODE_ARGUMENT_POINTER || argument->size != sizeof(address) ||
-            argument->offset > size || size - argument->offset < sizeof(address))
+        bool is_image = argument->kind == HSA_CODE_ARGUMENT_IMAGE;
+        if ((argument->kind != HSA_CODE_ARGUMENT_POINTER && !is_image) ||
+            argument->size != sizeof(address) || argument->offset > size ||
+            size - argument->offset < sizeof(address))
             continue;
         memcpy(&address, arguments + argument->offset, sizeof(address));
-        address = hsa_memory_translate(&replay->memory, address);
+        address = is_image ? hsa_image_translate(replay, address)
+                           : hsa_memory_translate(&replay->memory, address);
         memcpy(arguments + argument->offset, &address, sizeof(address));
     }
 }

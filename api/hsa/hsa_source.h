@@ -65,8 +65,14 @@ enum hsa_memory_kind hsa_memory_kind_of(uint64_t address);
 /* It goes now. */
 void hsa_memory_gone(uint64_t address);
 /* `size` bytes of a kernel's arguments: memory for arguments is not looked at before each command,
- * because the arguments themselves are recorded, unless something in it is pointed to. */
-void hsa_memory_reveal(const void *arguments, size_t size);
+ * because the arguments themselves are recorded, unless something in it is pointed to. True: there is
+ * memory now that was never looked at. */
+bool hsa_memory_reveal(const void *arguments, size_t size);
+/* The same bytes: what they point to may be written by the kernel that `call` sends (TS_CHECKSUM). */
+void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call);
+/* All commands are complete, and the program knows: what kernels have written into memory of the host
+ * is recorded as theirs. Outside of a call. */
+void hsa_memory_written(void);
 /* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false. */
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
 void hsa_memory_forked(void);
@@ -82,6 +88,7 @@ void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t execu
 void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_order);
 /* The program knows that the signal has this value. Outside of a call. */
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
+void hsa_signals_forked(void);
 /* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
 void hsa_checksum_sync(void);
 
@@ -119,6 +126,11 @@ void hsa_copies_forked(void);
 /* Record a packet of `stream`. */
 void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origin,
                        const void *packet);
+
+/* A stream for a copy, in a call that has begun (hsa_source_copy.c). */
+struct tsm_stream *hsa_copy_stream(void);
+/* Bytes that a call has brought to memory of the program, or of the host: complete when the call is. */
+void hsa_gives_back(struct tsm_call *call, const struct tsm_box *box);
 
 /* Memory of the host that soft queues are made in. */
 hsa_region_t hsa_queue_region(void);

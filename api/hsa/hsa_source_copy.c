@@ -41,7 +41,7 @@ static uint32_t choose(void)
 }
 
 /* In a call that has begun. */
-static struct tsm_stream *copy_stream(void)
+struct tsm_stream *hsa_copy_stream(void)
 {
     struct tsm_stream *stream;
     uint32_t at;
@@ -115,6 +115,11 @@ static void gives_back_box(struct tsm_call *call, const struct tsm_box *box, boo
         tsm_readback(call, box, complete);
 }
 
+void hsa_gives_back(struct tsm_call *call, const struct tsm_box *box)
+{
+    gives_back_box(call, box, true);
+}
+
 static void gives_back(struct tsm_call *call, const void *dst, uint64_t size, bool complete)
 {
     const struct tsm_box box = {
@@ -133,7 +138,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
     if (!tsm_call_begin(&call, TYPE_hsa_memory_copy))
         return hsa_runtime.hsa_memory_copy(dst, src, size);
     tsm_hostmem_publish();
-    stream = copy_stream();
+    stream = hsa_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
     status = hsa_runtime.hsa_memory_copy(dst, src, size);
     ok = status == HSA_STATUS_SUCCESS;
@@ -160,7 +165,7 @@ hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
     if (!tsm_call_begin(&call, TYPE_hsa_amd_memory_fill))
         return hsa_runtime.hsa_amd_memory_fill(ptr, value, count);
     tsm_hostmem_publish();
-    stream = copy_stream();
+    stream = hsa_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
     status = hsa_runtime.hsa_amd_memory_fill(ptr, value, count);
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
@@ -217,7 +222,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
         return false;
     hsa_memory_reveal(src, sizeof(*src));
     tsm_hostmem_publish();
-    stream = copy_stream();
+    stream = hsa_copy_stream();
     note_deps(stream, dep_count, deps);
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);
     tsm_call_returned(call, HSA_STATUS_SUCCESS, false);

@@ -22,6 +22,9 @@ struct allocation {
     bool is_hosts; /* of what waits: the host will */
     bool is_constant;
     uint64_t owner; /* of a variable: its executable's handle */
+    /* The newest kernel with its address in the arguments, since all were complete; NULL: none. */
+    const struct tsm_stream *given_to;
+    uint64_t given_at;
 };
 
 static struct {
@@ -126,7 +129,7 @@ enum hsa_memory_kind hsa_memory_kind_of(uint64_t address)
 }
 
 /* An address that is used: memory for arguments that holds something else as well is watched. */
-static void reveal(uint64_t address)
+static bool reveal(uint64_t address)
 {
     struct allocation revealed = {0};
     struct allocation *found;
@@ -141,20 +144,66 @@ static void reveal(uint64_t address)
     tsm_lock_give(&table.lock);
     if (revealed.size)
         tsm_hostmem_track(revealed.start, revealed.size);
+    return revealed.size != 0;
 }
 
-void hsa_memory_reveal(const void *arguments, size_t size)
+bool hsa_memory_reveal(const void *arguments, size_t size)
+{
+    const uint8_t *bytes = arguments;
+    bool revealed = false;
+    uint64_t word;
+
+    if (!__atomic_load_n(&table.hidden_count, __ATOMIC_RELAXED))
+        return false;
+    for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
+        memcpy(&word, bytes + i, sizeof(word));
+        revealed |= word && reveal(word);
+    }
+    return revealed;
+}
+
+/* ---- what kernels may have written -------------------------------------------------------------
+ */
+
+void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call)
 {
     const uint8_t *bytes = arguments;
     uint64_t word;
 
-    if (!__atomic_load_n(&table.hidden_count, __ATOMIC_RELAXED))
+    if (tsm_session_settings()->checksum == TSM_CHECKSUM_OFF)
         return;
+    tsm_lock_take(&table.lock);
     for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
         memcpy(&word, bytes + i, sizeof(word));
-        if (word)
-            reveal(word);
+        struct allocation *found = find(word);
+        if (!found)
+            continue;
+        found->given_to = call->stream;
+        found->given_at = call->position;
     }
+    tsm_lock_give(&table.lock);
+}
+
+static bool was_given(uint64_t start, uint32_t *stream, uint64_t *position)
+{
+    struct allocation *found;
+    const struct tsm_stream *by;
+
+    tsm_lock_take(&table.lock);
+    found = find(start);
+    by = found ? found->given_to : NULL;
+    if (by) {
+        *stream = tsm_stream_number(by);
+        *position = found->given_at;
+        found->given_to = NULL;
+    }
+    tsm_lock_give(&table.lock);
+    return by != NULL;
+}
+
+void hsa_memory_written(void)
+{
+    tsm_hostmem_written(was_given);
 }
 
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind))

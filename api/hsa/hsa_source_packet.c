@@ -33,15 +33,15 @@ static bool begin(struct tsm_call *call, uint32_t type, struct tsm_stream *strea
 static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *origin,
                             const hsa_kernel_dispatch_packet_t *packet)
 {
-    const struct tsm_handle *kernel;
+    const struct tsm_handle *kernel = hsa_find(HSA_OBJECT_KERNEL, packet->kernel_object);
+    size_t size = kernel && packet->kernarg_address ? (size_t)(uintptr_t)kernel->user : 0;
     struct tsm_call call;
     uint64_t *slots;
-    size_t size;
 
+    if (hsa_memory_reveal(packet->kernarg_address, size))
+        tsm_hostmem_publish();
     if (!begin(&call, TYPE_aql_kernel_dispatch, stream, origin))
         return;
-    kernel = hsa_find(HSA_OBJECT_KERNEL, packet->kernel_object);
-    size = kernel && packet->kernarg_address ? (size_t)(uintptr_t)kernel->user : 0;
     slots = tsm_call_slots(&call, 11);
     slots[0] = kernel ? kernel->id : 0;
     slots[1] = kernel ? kernel->name : 0;
@@ -61,8 +61,8 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     if (!kernel)
         tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
     hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));
+    hsa_memory_given(packet->kernarg_address, size, &call);
     tsm_call_commit(&call);
-    hsa_memory_reveal(packet->kernarg_address, size);
 }
 
 static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *origin,

@@ -16,6 +16,7 @@
 #include "capture/lock.h"
 #include "capture/streams.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #define READ_SIZE ((size_t)4 << 20)
@@ -45,15 +46,40 @@ static bool is_news(const struct tsm_handle *handle, hsa_signal_value_t value)
            handle->position > __atomic_load_n(&handle->stream->completed, __ATOMIC_ACQUIRE);
 }
 
+/* What the device wrote is looked at by the thread that has the news; another one must not go on
+ * and write there meanwhile. */
+static struct tsm_lock looking;
+static uint32_t lookers;
+
+static void await_lookers(void)
+{
+    if (__builtin_expect(!__atomic_load_n(&lookers, __ATOMIC_ACQUIRE), 1) || tsm_inside())
+        return;
+    tsm_lock_take(&looking);
+    tsm_lock_give(&looking);
+}
+
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value)
 {
     const struct tsm_handle *handle = hsa_find(HSA_OBJECT_SIGNAL, signal.handle);
 
-    if (!is_news(handle, value))
+    if (!is_news(handle, value)) {
+        await_lookers();
         return;
+    }
+    __atomic_fetch_add(&lookers, 1, __ATOMIC_ACQ_REL);
+    tsm_lock_take(&looking);
     tsm_synchronised_event(handle);
     hsa_checksum_sync();
+    tsm_lock_give(&looking);
+    __atomic_fetch_sub(&lookers, 1, __ATOMIC_ACQ_REL);
     tsm_checkpoint_point(true);
+}
+
+void hsa_signals_forked(void)
+{
+    memset(&looking, 0, sizeof(looking));
+    lookers = 0;
 }
 
 /* ---- TS_CHECKSUM -------------------------------------------------------------------------------
@@ -90,7 +116,7 @@ static bool hash(uint64_t start, uint64_t size, void *buffer, struct sbt_key *ke
     return true;
 }
 
-/* The host's memory is not hashed: whose changes are in it cannot be told. */
+/* Of the host's memory it is recorded what changed. */
 static bool checksum(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
 {
     struct sbt_key key;
@@ -112,9 +138,11 @@ static bool checksum(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
 
 void hsa_checksum_sync(void)
 {
-    if (!tsm_inside() && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF &&
-        hsa_queues_idle() && hsa_copies_idle())
-        hsa_memory_each(checksum);
+    if (tsm_inside() || tsm_session_settings()->checksum == TSM_CHECKSUM_OFF ||
+        !hsa_queues_idle() || !hsa_copies_idle())
+        return;
+    hsa_memory_written();
+    hsa_memory_each(checksum);
 }
 
 /* ---- changes by the host -----------------------------------------------------------------------
@@ -230,8 +258,13 @@ WRAPPED hsa_signal_value_t loaded(uint32_t type, hsa_signal_t signal, hsa_signal
 {
     struct tsm_call call;
 
-    if (value > 0 || !is_news(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), value) ||
-        !tsm_call_begin(&call, type))
+    if (value > 0)
+        return value;
+    if (!is_news(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), value)) {
+        await_lookers();
+        return value;
+    }
+    if (!tsm_call_begin(&call, type))
         return value;
     tsm_call_returned(&call, value, false);
     tsm_call_slot(&call, hsa_signal_id(signal));

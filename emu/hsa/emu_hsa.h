@@ -60,6 +60,12 @@ struct emu_hsa_block {
 /* The allocation that holds `address`. False: none. */
 bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out);
 
+/* Pixels in any direction of an image; ... of one over a buffer. */
+#define EMU_HSA_IMAGE_MAX        16384u
+#define EMU_HSA_IMAGE_BUFFER_MAX 0x8000000u
+/* What is asked of the GPU's images and samplers. False: that attribute is something else. */
+bool emu_hsa_image_info(uint32_t attribute, void *out);
+
 /* ---- waiting -----------------------------------------------------------------------------------
  */
 

@@ -154,6 +154,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, voi
         break;
     case HSA_SYSTEM_INFO_EXTENSIONS:
         memset(out, 0, 128);
+        *(uint8_t *)out |= 1u << HSA_EXTENSION_IMAGES;
         break;
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
     case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
@@ -170,14 +171,52 @@ EMU_HSA_EXPORT hsa_status_t hsa_system_extension_supported(uint16_t extension, u
 {
     if (!result)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    *result = false;
+    *result = extension == HSA_EXTENSION_IMAGES && major == 1 && minor == 0;
     return HSA_STATUS_SUCCESS;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major,
                                                                  uint16_t *minor, bool *result)
 {
+    if (minor)
+        *minor = 0;
     return hsa_system_extension_supported(extension, major, 0, result);
+}
+
+/* Images of version 1. */
+static hsa_status_t give_images(uint16_t extension, uint16_t major, void *table, size_t size)
+{
+    static const hsa_ext_images_1_pfn_t images = {
+        .hsa_ext_image_get_capability = hsa_ext_image_get_capability,
+        .hsa_ext_image_data_get_info = hsa_ext_image_data_get_info,
+        .hsa_ext_image_create = hsa_ext_image_create,
+        .hsa_ext_image_destroy = hsa_ext_image_destroy,
+        .hsa_ext_image_copy = hsa_ext_image_copy,
+        .hsa_ext_image_import = hsa_ext_image_import,
+        .hsa_ext_image_export = hsa_ext_image_export,
+        .hsa_ext_image_clear = hsa_ext_image_clear,
+        .hsa_ext_sampler_create = hsa_ext_sampler_create,
+        .hsa_ext_sampler_destroy = hsa_ext_sampler_destroy,
+        .hsa_ext_image_get_capability_with_layout = hsa_ext_image_get_capability_with_layout,
+        .hsa_ext_image_data_get_info_with_layout = hsa_ext_image_data_get_info_with_layout,
+        .hsa_ext_image_create_with_layout = hsa_ext_image_create_with_layout};
+
+    if (!table || extension != HSA_EXTENSION_IMAGES || major != 1)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    memcpy(table, &images, size < sizeof(images) ? size : sizeof(images));
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major,
+                                                           uint16_t minor, void *table)
+{
+    return give_images(extension, major, table, sizeof(hsa_ext_images_1_00_pfn_t));
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t major,
+                                                                 size_t size, void *table)
+{
+    return give_images(extension, major, table, size);
 }
 
 /* ---- agents ------------------------------------------------------------------------------------
@@ -236,8 +275,12 @@ static bool give_of_gpu(hsa_agent_info_t attribute, void *out)
     case HSA_AGENT_INFO_ISA:
         EMU_HSA_GIVE(uint64_t, (uint64_t)(uintptr_t)&own_isa);
         break;
+    case HSA_AGENT_INFO_EXTENSIONS:
+        memset(out, 0, 128);
+        *(uint8_t *)out |= 1u << HSA_EXTENSION_IMAGES;
+        break;
     default:
-        return false;
+        return emu_hsa_image_info(attribute, out);
     }
     return true;
 }
@@ -378,12 +421,14 @@ static bool give_amd(bool is_gpu, hsa_agent_info_t attribute, void *out)
         memset(out, 0, sizeof(hsa_amd_hdp_flush_t));
         break;
     case HSA_AMD_AGENT_INFO_DOMAIN:
-    case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
         EMU_HSA_GIVE(uint32_t, 0);
         break;
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
         EMU_HSA_GIVE(uint32_t, is_gpu);
+        break;
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
+        EMU_HSA_GIVE(bool, is_gpu);
         break;
     case HSA_AMD_AGENT_INFO_UUID:
         memset(out, 0, 21);
@@ -417,8 +462,13 @@ EMU_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extension, hs
                                                           uint16_t major, uint16_t minor,
                                                           bool *result)
 {
-    return emu_hsa_is_agent(agent) ? hsa_system_extension_supported(extension, major, minor, result)
-                                   : HSA_STATUS_ERROR_INVALID_AGENT;
+    hsa_status_t status = hsa_system_extension_supported(extension, major, minor, result);
+
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (status == HSA_STATUS_SUCCESS)
+        *result = *result && agent.handle == GPU_HANDLE;
+    return status;
 }
 
 /* ---- the instruction set -----------------------------------------------------------------------

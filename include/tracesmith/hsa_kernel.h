@@ -23,14 +23,16 @@
  *                           TRACESMITH_HSA_POINTER(struct scale_arguments, data),
  *                           TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
  *
- * Work-items of a grid run one after the other, in order, on the stack of the queue's thread. A kernel
- * with TRACESMITH_HSA_BARRIER_KERNEL gives each a stack of its own, and may call
+ * Work-items of a grid run one after the other, in order, on the stack of the queue's thread. A
+ * kernel with TRACESMITH_HSA_BARRIER_KERNEL gives each a stack of its own, and may call
  *
  *     tracesmith_hsa_barrier(item);
  *
  * behind which all work-items of the work-group have come that far (or have ended). Other exported
- * data of the shared object are the executable's variables. A kernel may use the C library; it should
- * not, because what it does there is no part of a trace.
+ * data of the shared object are the executable's variables. An argument that is an image's or a
+ * sampler's handle is a pointer to a struct tracesmith_hsa_image or ..._sampler:
+ * TRACESMITH_HSA_IMAGE says that it is one. A kernel may use the C library; it should not, because
+ * what it does there is no part of a trace.
  *
  * Code objects for other instruction sets (gfx906, ...) are not run: loading one fails, or, with
  * TS_EMU_HSA_ISA, running its kernels.
@@ -64,6 +66,30 @@ static inline void tracesmith_hsa_barrier(const struct tracesmith_work_item *ite
     item->barrier(item);
 }
 
+/* What the handle of an image points to; its first 48 bytes are what HIP copies into a texture
+ * object. */
+struct tracesmith_hsa_image {
+    void *data;
+    uint32_t width, height, depth, array_size;      /* pixels; 0 where the geometry has none */
+    uint32_t geometry, channel_type, channel_order; /* as in hsa_ext_image.h */
+    uint32_t pixel_size;                            /* bytes */
+    uint32_t row_pitch, slice_pitch;                /* bytes */
+};
+
+/* What the handle of a sampler points to: the fields of hsa_ext_sampler_descriptor_t. */
+struct tracesmith_hsa_sampler {
+    uint32_t coordinate_mode, filter_mode, address_mode;
+    uint32_t reserved[5];
+};
+
+/* A pixel, which lies in the image. Layers are rows of arrays of one dimension, else slices. */
+static inline void *tracesmith_hsa_pixel(const struct tracesmith_hsa_image *image, uint32_t x,
+                                         uint32_t y, uint32_t z)
+{
+    return (uint8_t *)image->data + (uint64_t)x * image->pixel_size +
+           (uint64_t)y * image->row_pitch + (uint64_t)z * image->slice_pitch;
+}
+
 typedef void (*tracesmith_hsa_entry)(const void *arguments,
                                      const struct tracesmith_work_item *item);
 
@@ -71,6 +97,7 @@ enum tracesmith_hsa_argument_kind {
     TRACESMITH_HSA_ARGUMENT_END = 0,
     TRACESMITH_HSA_ARGUMENT_VALUE = 1,   /* bytes that are no address */
     TRACESMITH_HSA_ARGUMENT_POINTER = 2, /* an address of memory */
+    TRACESMITH_HSA_ARGUMENT_IMAGE = 3,   /* the handle of an image or a sampler */
 };
 
 struct tracesmith_hsa_argument {
@@ -84,7 +111,7 @@ struct tracesmith_hsa_kernel {
     uint32_t magic;          /* TRACESMITH_HSA_KERNEL_MAGIC */
     uint32_t arguments_size; /* of the argument block, bytes */
     uint32_t group_size;     /* group memory that the kernel itself needs, bytes */
-    uint32_t private_size;   /* bytes of each work-item's own stack, at most 1 MiB; 0: it has none */
+    uint32_t private_size; /* bytes of each work-item's own stack, at most 1 MiB; 0: it has none */
     tracesmith_hsa_entry entry;
     struct tracesmith_hsa_argument arguments[TRACESMITH_HSA_ARGUMENT_MAX]; /* up to an END */
 };
@@ -92,6 +119,10 @@ struct tracesmith_hsa_kernel {
 #define TRACESMITH_HSA_POINTER(type, member)                                                       \
     {                                                                                              \
         TRACESMITH_HSA_ARGUMENT_POINTER, offsetof(type, member), sizeof(void *)                    \
+    }
+#define TRACESMITH_HSA_IMAGE(type, member)                                                         \
+    {                                                                                              \
+        TRACESMITH_HSA_ARGUMENT_IMAGE, offsetof(type, member), sizeof(void *)                      \
     }
 #define TRACESMITH_HSA_VALUE(type, member)                                                         \
     {                                                                                              \

@@ -18,5 +18,24 @@ tsview t.sbt >view.txt
 [ "$(grep -c ' hipMemcpy(' view.txt)" = 4 ] || fail "not 4 copies: $(grep hipMemcpy view.txt)"
 [ "$(grep -c ' hipMemcpyAsync(' view.txt)" = 4 ] || fail "not 4 asynchronous copies"
 grep -q 'hsa_amd_memory_async_copy.* < hipMemcpy #' view.txt || fail "whose copy is it?"
+grep -q 'hsa_ext_image_create(.*width=100, height=20.* < hipMallocArray #' view.txt || fail "no image"
+grep -q 'unmodelled\|taints' view.txt && fail "not modelled: $(grep 'unmodelled\|taints' view.txt)"
+grep -q '__hipPushCallConfiguration(sharedMem=128, stream=0x0, gridDim.x=3, gridDim.y=2' view.txt ||
+    fail "no configuration: $(grep __hip view.txt)"
+grep -q 'hiprtcCompileProgram(.*result=HIPRTC_ERROR_COMPILATION' view.txt || fail "no compiler"
+
+# Each function of the library is recorded, but those that only tell names, and its profiling.
+library=$(ldconfig -p | sed -n 's/.*libamdhip64.so.5 .* => //p' | head -1)
+told='__hipGetPCH hipApiName hipCreateChannelDesc hipEnableActivityCallback hipGetCmdName hipGetErrorName
+hipGetErrorString hipGetStreamDeviceId hipInitActivityCallback hipKernelNameRef hipKernelNameRefByPtr
+hipRegisterActivityCallback hipRegisterApiCallback hipRemoveActivityCallback hipRemoveApiCallback
+hiprtcGetErrorString'
+names() { nm -D --defined-only "$1" | sed -n 's/^[0-9a-f]* [TW] \([^@]*\).*/\1/p' | grep hip | sort -u; }
+names "$library" >theirs
+{ names "$TEST_CAPTURE"; printf '%s\n' $told; } | sort -u >ours
+comm -23 theirs ours >missing
+[ ! -s missing ] || fail "not recorded: $(cat missing)"
+[ "$(wc -l <theirs)" -gt 300 ] || fail "the library has no functions"
+
 status 0 replay t.sbt
 grep -q 'checksums equal' out || fail "nothing was compared: $(cat out)"

@@ -52,6 +52,53 @@ static int work(size_t size)
     return memcmp(sent[0], back[0], size) || memcmp(sent[1], back[1], size);
 }
 
+/* Memory with rows, and an array, which is an image, with a texture. What is in an array only
+ * kernels can tell. */
+static int work_on_rows(void)
+{
+    const struct {
+        int x, y, z, w, kind;
+    } channels = {32, 0, 0, 0, 2}; /* one float */
+    struct {
+        uint32_t type;
+        hipArray_t array;
+        uint64_t rest[16];
+    } resource = {0};
+    static const uint64_t how[32]; /* a texture's description: nothing special */
+    hipTextureObject_t texture;
+    size_t pitch = 0;
+    void *memory;
+
+    memset(back, 0, sizeof(back));
+    CALL(hipMallocPitch, &memory, &pitch, 400, 20);
+    CALL(hipMemcpy2D, memory, pitch, sent[0], 400, 400, 20, 1);
+    CALL(hipMemcpy2D, back[0], 400, memory, pitch, 400, 20, 2);
+    CALL(hipFree, memory);
+    CALL(hipMallocArray, &resource.array, &channels, 100, 20, 0);
+    CALL(hipCreateTextureObject, &texture, &resource, how, NULL);
+    CALL(hipDestroyTextureObject, texture);
+    CALL(hipFreeArray, resource.array);
+    return pitch < 400 || memcmp(sent[0], back[0], 8000);
+}
+
+/* What compilers put around launches, and the runtime compiler: each answers, whatever it does. */
+static int work_on_code(void)
+{
+    const dim3 grid = {3, 2, 1}, block = {64, 1, 1};
+    dim3 back_grid, back_block;
+    hiprtcProgram program;
+    hipStream_t stream;
+    size_t shared = 0;
+
+    CALL(__hipPushCallConfiguration, grid, block, 128, NULL);
+    CALL(__hipPopCallConfiguration, &back_grid, &back_block, &shared, &stream);
+    if (F(hiprtcCreateProgram)(&program, "no code", "none.cu", 0, NULL, NULL) != 0)
+        return 1;
+    if (F(hiprtcCompileProgram)(program, 0, NULL) == 0)
+        return 1;
+    return F(hiprtcDestroyProgram)(&program) != 0 || back_grid.y != 2 || shared != 128;
+}
+
 int main(void)
 {
     static const char *const names[] = {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so"};
@@ -66,7 +113,7 @@ int main(void)
         printf("no device\n");
         return 1;
     }
-    bad = work(4096) | work(1 << 20);
+    bad = work(4096) | work(1 << 20) | work_on_rows() | work_on_code();
     printf(bad ? "wrong\n" : "right\n");
     fflush(stdout);
     _Exit(bad); /* what HIP's own end does, is not looked at */

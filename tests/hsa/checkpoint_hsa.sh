@@ -47,7 +47,7 @@ for program in hsa_dispatch hsa_rounds; do
 done
 
 # Programs of which nothing is known but that they work: several queues, threads, copies that wait.
-for program in hsa_queues hsa_threads hsa_virtual hsa_opened hsa_soft; do
+for program in hsa_pixels hsa_queues hsa_threads hsa_virtual hsa_opened hsa_soft; do
     rm -f t.sbt
     plain $program "$kernels" >plain.out
     TS_CHECKPOINT=2 record t.sbt $program "$kernels" >record.out

@@ -6,6 +6,8 @@
 
 #include "tracesmith/hsa_kernel.h"
 
+#include <stdlib.h>
+
 static void scale(const void *arguments, const struct tracesmith_work_item *item)
 {
     const struct scale_arguments *a = arguments;
@@ -60,6 +62,28 @@ static void mix(const void *arguments, const struct tracesmith_work_item *item)
     a->data[i] = a->data[i] * factor + a->hosts[i] + rounds;
 }
 
+/* The same as scale, but where the environment asks for another result: from item 1000 on. */
+static void scale_or_not(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct scale_arguments *a = arguments;
+    uint32_t i = item->global[0];
+
+    a->data[i] *= i >= 1000 && getenv("TEST_OTHER_RESULT") ? -a->factor : a->factor;
+}
+
+/* Red of each pixel; outside of the image, by as much as the sampler says, the nearest one. */
+static void sample(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct sample_arguments *a = arguments;
+    const struct tracesmith_hsa_image *image = a->image;
+    const struct tracesmith_hsa_sampler *sampler = a->sampler;
+    uint32_t x = item->global[0] + sampler->address_mode, y = item->global[1];
+
+    x = x < image->width ? x : image->width - 1;
+    a->out[item->global[0] + y * item->grid_size[0]] =
+        *(const float *)tracesmith_hsa_pixel(image, x, y, 0);
+}
+
 /* A tree of sums in group memory, which needs all work-items to have come as far. */
 static void tree_sum(const void *arguments, const struct tracesmith_work_item *item)
 {
@@ -106,6 +130,13 @@ TRACESMITH_HSA_KERNEL(mix, struct mix_arguments, 0,
 TRACESMITH_HSA_KERNEL(scale, struct scale_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct scale_arguments, data),
                       TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
+TRACESMITH_HSA_KERNEL(scale_or_not, struct scale_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct scale_arguments, data),
+                      TRACESMITH_HSA_VALUE(struct scale_arguments, factor));
+TRACESMITH_HSA_KERNEL(sample, struct sample_arguments, 0,
+                      TRACESMITH_HSA_IMAGE(struct sample_arguments, image),
+                      TRACESMITH_HSA_IMAGE(struct sample_arguments, sampler),
+                      TRACESMITH_HSA_POINTER(struct sample_arguments, out));
 TRACESMITH_HSA_KERNEL(add, struct add_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct add_arguments, left),
                       TRACESMITH_HSA_POINTER(struct add_arguments, right),

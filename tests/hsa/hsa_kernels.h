@@ -27,4 +27,9 @@ struct mix_arguments {
     uint32_t *data, *hosts;
 };
 
+struct sample_arguments {
+    const void *image, *sampler; /* handles */
+    float *out;                  /* width * height */
+};
+
 #endif

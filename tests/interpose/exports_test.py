@@ -38,7 +38,7 @@ for header in parts:
         driver += hsa
     if header.endswith('hip_prototypes.h'):
         with open(header, encoding='utf-8') as f:
-            driver += re.findall(r'^hipError_t (hip\w+)\(', f.read(), re.MULTILINE)
+            driver += re.findall(r'^\w+\s+((?:hip|__hip|_Z\d+hip|_ZN8hip_impl)\w+)\(', f.read(), re.MULTILINE)
 with tempfile.NamedTemporaryFile('w') as expected:
     expected.write('\n'.join(driver + LIBC + TABLES + (VULKAN if 'vulkan' in parts else []) +
                              (DRM if 'drm' in parts else [])))

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# TS_CHECKSUM=sync: what a kernel wrote into memory that the host reads in place is compared, as that
+# kernel's; what the program wrote beside it meanwhile is not taken for it.
+. "$(dirname "$0")/../e2e/util.sh"
+export TS_CHECKSUM=sync
+same_output hsa_inplace "$TEST_PROGRAMS/hsa_kernels.hsaco"
+unset TS_CHECKSUM
+tracesmith check t.sbt
+[ "$(tsview t.sbt --calls readback | wc -l)" -ge 6 ] || fail "not looked at: $(tsview t.sbt)"
+status 0 replay t.sbt
+# Another result: which packet, which memory, from where on.
+TEST_OTHER_RESULT=1 status 1 replay t.sbt
+for said in 'command *aql_kernel_dispatch, number 2 on stream 0' 'kernel *scale_or_not.kd' \
+    'buffer *0x[0-9a-f]*, 32768 bytes' 'offset *4003'; do
+    grep -q "$said" out || fail "not \"$said\": $(cat out err)"
+done
+# Nothing at all written: it cannot be told from what the program wrote.
+TS_EMU_NOOP=1 status 2 replay t.sbt
+grep -q 'memory of the host that 6 kernels had changed' out || fail "no reason: $(cat out err)"
+# Without TS_CHECKSUM nothing of it is recorded.
+record t.sbt hsa_inplace "$TEST_PROGRAMS/hsa_kernels.hsaco" >/dev/null
+[ -z "$(tsview t.sbt --calls readback)" ] || fail "looked at without being asked"
