@@ -437,7 +437,18 @@ struct vkr_needs {
         VkImageCreateInfo info;
         uint64_t seq;
     } * images;
-    struct sbt_map seen; /* hashes of images */
+    struct vkr_need_format {
+        struct vkr_need_format *next;
+        uint64_t device;
+        VkFormat format;
+        VkFormatFeatureFlags features; /* of buffers; one of these at least */
+    } * formats;
+    struct vkr_need_limits { /* of the recorded device, as the program was told them */
+        struct vkr_need_limits *next;
+        uint64_t physical;
+        VkDeviceSize uniform, storage, texel; /* offsets in buffers are multiples of */
+    } * limits;
+    struct sbt_map seen; /* hashes of images, formats */
     uint32_t push_max, set_max;
     uint64_t groups[3]; /* of dispatches */
     struct vk_arena arena;

@@ -117,6 +117,12 @@ static VkResult image_format(VkPhysicalDevice d, VkFormat format, VkImageType ty
     return format == VK_FORMAT_R8G8B8A8_UNORM ? VK_SUCCESS : VK_ERROR_FORMAT_NOT_SUPPORTED;
 }
 
+/* Good for nothing. */
+static void format_properties(VkPhysicalDevice d, VkFormat format, VkFormatProperties *out)
+{
+    memset(out, 0, sizeof(*out));
+}
+
 static VkResult device_extensions(VkPhysicalDevice d, const char *layer, uint32_t *count,
                                   VkExtensionProperties *out)
 {
@@ -356,6 +362,7 @@ static const struct {
     {"vkGetPhysicalDeviceMemoryProperties", memory_properties},
     {"vkGetPhysicalDeviceQueueFamilyProperties", families},
     {"vkGetPhysicalDeviceFeatures2", features},
+    {"vkGetPhysicalDeviceFormatProperties", format_properties},
     {"vkGetPhysicalDeviceImageFormatProperties", image_format},
     {"vkEnumerateDeviceExtensionProperties", device_extensions},
     {"vkCreateDevice", create_device},

@@ -403,18 +403,24 @@ static void test_missing(void)
                                .mipLevels = 1,
                                .arrayLayers = 1,
                                .samples = VK_SAMPLE_COUNT_1_BIT};
+    VkBufferViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                   .buffer = ID(VkBuffer, 1),
+                                   .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                   .range = VK_WHOLE_SIZE};
     uint64_t one = 1;
     struct vulkan_trace t;
 
     trace_begin(&t, "missing");
     trace_device(&t, &device);
     PUT(&t, vkCreateImage, ID(VkDevice, 1), &image, NULL, (VkImage *)&one);
+    PUT(&t, vkCreateBufferView, ID(VkDevice, 1), &view, NULL, (VkBufferView *)&one);
     PUT(&t, vkCmdDispatch, ID(VkCommandBuffer, 1), 101, 1, 1);
     CHECK(
         refused(&t, TSM_E_UNSUPPORTED,
                 "fake lacks what the trace needs: VK_EXT_of_another_driver, feature "
                 "shaderFloat64, 3 queues of family 0 (there are 1), queue family 2 (there are 1), "
-                "images of 100x100x1, 101 groups along x (there are 100)"));
+                "images of 100x100x1, VK_FORMAT_R8G8B8A8_UNORM in buffer views, 101 groups along x "
+                "(there are 100)"));
     CHECK(strstr(fake->log, "vkCreateDevice") == NULL);
 }
 
