@@ -370,6 +370,7 @@ struct vkr_semaphore {
     bool is_timeline;
     bool is_signalled; /* a binary one */
     bool is_outside;   /* others signal it, or wait for it */
+    bool is_window;    /* a submit of ours signals it or waits for it, in place of a window's system */
     uint32_t more;     /* objects that it belongs to, beside one */
     uint64_t value;   /* the highest that is signalled or under way */
     uint64_t awaited; /* the highest that a submit waits for */
@@ -377,6 +378,7 @@ struct vkr_semaphore {
 
 void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *semaphore);
 int vkr_create_semaphore(struct vkr_call *c);
+int vkr_destroy_semaphore(struct vkr_call *c);
 int vkr_signal_semaphore(struct vkr_call *c);
 int vkr_submit(struct vkr_call *c);
 int vkr_submit2(struct vkr_call *c);

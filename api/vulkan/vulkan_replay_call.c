@@ -391,6 +391,7 @@ static const struct hook {
     {TYPE_vkQueueSubmit2, vkr_submit2, false},
     {TYPE_vkQueueSubmit2KHR, vkr_submit2, false},
     {TYPE_vkQueueBindSparse, vkr_bind_sparse, false},
+    {TYPE_vkDestroySemaphore, vkr_destroy_semaphore, false},
     {TYPE_vkDestroySurfaceKHR, vkr_destroy_surface, true},
     {TYPE_vkCreateSwapchainKHR, vkr_create_swapchain, true},
     {TYPE_vkDestroySwapchainKHR, vkr_destroy_swapchain, true},

@@ -163,6 +163,12 @@ static void destroy(VkDevice d, uint64_t object, const VkAllocationCallbacks *a)
     fake.live -= object != 0;
 }
 
+static void destroy_semaphore(VkDevice d, uint64_t object, const VkAllocationCallbacks *a)
+{
+    note("vkDestroySemaphore\n");
+    destroy(d, object, a);
+}
+
 static void get_queue(VkDevice d, uint32_t family, uint32_t index, VkQueue *out)
 {
     *out = QUEUE;
@@ -384,7 +390,7 @@ static const struct {
     {"vkCreateFence", create},
     {"vkDestroyFence", destroy},
     {"vkCreateSemaphore", create},
-    {"vkDestroySemaphore", destroy},
+    {"vkDestroySemaphore", destroy_semaphore},
     {"vkCreateShaderModule", create},
     {"vkDestroyShaderModule", destroy},
     {"vkCreateCommandPool", create},

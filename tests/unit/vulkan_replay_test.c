@@ -368,12 +368,14 @@ static void test_window(void)
     semaphore(&t, 1, false);
     PUT(&t, vkAcquireNextImageKHR, ID(VkDevice, 1), chain, 1000, acquired, VK_NULL_HANDLE, &index);
     PUT(&t, vkQueuePresentKHR, ID(VkQueue, 1), &present);
+    PUT(&t, vkDestroySemaphore, ID(VkDevice, 1), acquired, NULL);
     PUT(&t, vkDestroySwapchainKHR, ID(VkDevice, 1), chain, NULL);
     PUT(&t, vkDestroySurfaceKHR, ID(VkInstance, 1), ID(VkSurfaceKHR, 1), NULL);
     CHECK_EQ_INT(replay(&t, TSM_GRAIN_SYNC), TSM_CANNOT_TELL);
     CHECK(said("vkAllocateMemory 256 bytes"));
     CHECK(said(
-        "vkQueueSubmit 0 waits 0 buffers 1 signals\nvkQueueSubmit 1 waits 0 buffers 0 signals\n"));
+        "vkQueueSubmit 0 waits 0 buffers 1 signals\nvkQueueSubmit 1 waits 0 buffers 0 signals\n"
+        "vkDeviceWaitIdle\nvkDestroySemaphore\n")); /* the program did not wait for that submit */
 }
 
 /* ---- devices that lack something --------------------------------------------------------- */
