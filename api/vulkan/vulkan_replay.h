@@ -381,6 +381,7 @@ struct vkr_semaphore {
     bool is_timeline;
     bool is_signalled; /* a binary one */
     bool is_outside;   /* others signal it, or wait for it */
+    bool is_window;    /* a submit of ours signals it or waits for it, in place of a window's system */
     uint32_t more;     /* objects that it belongs to, beside one */
     uint64_t value;   /* the highest that is signalled or under way */
     uint64_t awaited; /* the highest that a submit waits for */
@@ -388,6 +389,7 @@ struct vkr_semaphore {
 
 void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *semaphore);
 int vkr_create_semaphore(struct vkr_call *c);
+int vkr_destroy_semaphore(struct vkr_call *c);
 int vkr_signal_semaphore(struct vkr_call *c);
 int vkr_submit(struct vkr_call *c);
 int vkr_submit2(struct vkr_call *c);
@@ -448,7 +450,18 @@ struct vkr_needs {
         VkImageCreateInfo info;
         uint64_t seq;
     } * images;
-    struct sbt_map seen; /* hashes of images */
+    struct vkr_need_format {
+        struct vkr_need_format *next;
+        uint64_t device;
+        VkFormat format;
+        VkFormatFeatureFlags features; /* of buffers; one of these at least */
+    } * formats;
+    struct vkr_need_limits { /* of the recorded device, as the program was told them */
+        struct vkr_need_limits *next;
+        uint64_t physical;
+        VkDeviceSize uniform, storage, texel; /* offsets in buffers are multiples of */
+    } * limits;
+    struct sbt_map seen; /* hashes of images, formats */
     uint32_t push_max, set_max;
     uint64_t groups[3]; /* of dispatches */
     struct vk_arena arena;

@@ -393,6 +393,7 @@ static const struct hook {
     AT(vkQueueSubmit2) = {vkr_submit2, false},
     AT(vkQueueSubmit2KHR) = {vkr_submit2, false},
     AT(vkQueueBindSparse) = {vkr_bind_sparse, false},
+    AT(vkDestroySemaphore) = {vkr_destroy_semaphore, false},
     AT(vkDestroySurfaceKHR) = {vkr_destroy_surface, true},
     AT(vkCreateSwapchainKHR) = {vkr_create_swapchain, true},
     AT(vkDestroySwapchainKHR) = {vkr_destroy_swapchain, true},

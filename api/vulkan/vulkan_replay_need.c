@@ -75,6 +75,71 @@ static void note_layout(struct vkr *r, struct vkr_call *c)
     }
 }
 
+/* Each format once. */
+static int note_format(struct vkr *r, struct vkr_call *c, VkFormat format,
+                       VkFormatFeatureFlags features)
+{
+    struct vkr_need_format need = {
+        .device = c->record->slots[0], .format = format, .features = features};
+    struct sbt_key key = tsm_hash_key(&need, sizeof(need));
+    struct vkr_need_format *f;
+    uint64_t hash;
+    bool added;
+
+    memcpy(&hash, &key, sizeof(hash));
+    if (!sbt_map_insert(&r->needs.seen, hash, &added) || !added)
+        return 0;
+    f = vk_arena_take(&r->needs.arena, sizeof(*f));
+    if (!f)
+        return tsm_fail(TSM_E_MEMORY, "no memory for what the trace needs");
+    *f = need;
+    f->next = r->needs.formats;
+    r->needs.formats = f;
+    return 0;
+}
+
+static int note_buffer_view(struct vkr *r, struct vkr_call *c)
+{
+    const struct vk_args_vkCreateBufferView *a = (const void *)c->args;
+
+    return note_format(r, c, a->pCreateInfo->format,
+                       VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT |
+                           VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT);
+}
+
+static int note_vertices(struct vkr *r, struct vkr_call *c)
+{
+    const struct vk_args_vkCreateGraphicsPipelines *a = (const void *)c->args;
+    int error = 0;
+
+    for (uint32_t i = 0; i < a->createInfoCount; i++) {
+        const VkPipelineVertexInputStateCreateInfo *v = a->pCreateInfos[i].pVertexInputState;
+        for (uint32_t j = 0; v && j < v->vertexAttributeDescriptionCount && !error; j++)
+            error = note_format(r, c, v->pVertexAttributeDescriptions[j].format,
+                                VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT);
+    }
+    return error;
+}
+
+/* Of each device once. */
+static int note_limits(struct vkr *r, struct vkr_call *c, const VkPhysicalDeviceLimits *limits)
+{
+    struct vkr_need_limits *l = r->needs.limits;
+
+    while (l && l->physical != c->record->slots[0])
+        l = l->next;
+    if (l)
+        return 0;
+    l = vk_arena_take(&r->needs.arena, sizeof(*l));
+    if (!l)
+        return tsm_fail(TSM_E_MEMORY, "no memory for what the trace needs");
+    *l = (struct vkr_need_limits){
+        r->needs.limits, c->record->slots[0], limits->minUniformBufferOffsetAlignment,
+        limits->minStorageBufferOffsetAlignment, limits->minTexelBufferOffsetAlignment};
+    r->needs.limits = l;
+    return 0;
+}
+
 static void note_groups(struct vkr *r, const struct sbt_record *record)
 {
     for (uint32_t i = 0; i < 3 && i + 1 < record->slot_count; i++)
@@ -84,6 +149,8 @@ static void note_groups(struct vkr *r, const struct sbt_record *record)
 
 static int note_call(struct vkr *r, struct vkr_call *c)
 {
+    const struct vk_args_vkGetPhysicalDeviceProperties *p = (const void *)c->args;
+    const struct vk_args_vkGetPhysicalDeviceProperties2 *p2 = (const void *)c->args;
     int error;
 
     switch (c->record->type) {
@@ -94,6 +161,15 @@ static int note_call(struct vkr *r, struct vkr_call *c)
     case TYPE_vkCreatePipelineLayout:
         note_layout(r, c);
         return 0;
+    case TYPE_vkCreateBufferView:
+        return note_buffer_view(r, c);
+    case TYPE_vkCreateGraphicsPipelines:
+        return note_vertices(r, c);
+    case TYPE_vkGetPhysicalDeviceProperties:
+        return note_limits(r, c, &p->pProperties->limits);
+    case TYPE_vkGetPhysicalDeviceProperties2:
+    case TYPE_vkGetPhysicalDeviceProperties2KHR:
+        return note_limits(r, c, &p2->pProperties->properties.limits);
     case TYPE_vkAllocateMemory:
         error = vkr_import_plan(r, c);
         return error ? error : vkr_place_plan(r, c);
@@ -130,7 +206,10 @@ static bool is_looked_at(uint32_t type)
            type == TYPE_vkBindBufferMemory2KHR || type == TYPE_vkCreateBuffer ||
            type == TYPE_vkGetBufferDeviceAddress || type == TYPE_vkGetBufferDeviceAddressKHR ||
            type == TYPE_vkGetBufferDeviceAddressEXT || type == TYPE_vkGetSemaphoreFdKHR ||
-           type == TYPE_vkImportSemaphoreFdKHR || is_opaque(type);
+           type == TYPE_vkImportSemaphoreFdKHR || type == TYPE_vkCreateBufferView ||
+           type == TYPE_vkCreateGraphicsPipelines || type == TYPE_vkGetPhysicalDeviceProperties ||
+           type == TYPE_vkGetPhysicalDeviceProperties2 ||
+           type == TYPE_vkGetPhysicalDeviceProperties2KHR || is_opaque(type);
 }
 
 int vkr_need_plan(struct vkr *r, const struct sbt_record *record)
@@ -344,6 +423,41 @@ static void check_limits(struct vkr *r, struct list *l, VkPhysicalDevice physica
                  "xyz"[i], p.limits.maxComputeWorkGroupCount[i]);
 }
 
+static void check_formats(struct vkr *r, struct list *l, uint64_t device, VkPhysicalDevice physical)
+{
+    for (const struct vkr_need_format *n = r->needs.formats; n; n = n->next) {
+        VkFormatProperties here = {0};
+        if (n->device != device)
+            continue;
+        r->probe->dispatch.f.vkGetPhysicalDeviceFormatProperties(physical, n->format, &here);
+        if (!(here.bufferFeatures & n->features))
+            miss(l, "%s in %s", format_name(n->format),
+                 n->features == VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT ? "vertices" : "buffer views");
+    }
+}
+
+static void warn_offset(const char *what, VkDeviceSize recorded, VkDeviceSize here)
+{
+    if (here > recorded)
+        tsm_log(TSM_LOG_WARN,
+                "offsets of %s must be multiples of %llu here, where the program was told %llu: it "
+                "may have chosen others, which drivers do not check (--validate does)",
+                what, (unsigned long long)here, (unsigned long long)recorded);
+}
+
+static void warn_limits(const struct vkr *r, uint64_t recorded, const VkPhysicalDeviceLimits *here)
+{
+    const struct vkr_need_limits *l = r->needs.limits;
+
+    while (l && l->physical != recorded)
+        l = l->next;
+    if (!l)
+        return;
+    warn_offset("uniform buffers", l->uniform, here->minUniformBufferOffsetAlignment);
+    warn_offset("storage buffers", l->storage, here->minStorageBufferOffsetAlignment);
+    warn_offset("buffer views", l->texel, here->minTexelBufferOffsetAlignment);
+}
+
 static void check_all(struct vkr *r, const struct vkr_need_device *d, uint32_t place,
                       struct list *l, struct list *odd)
 {
@@ -355,6 +469,7 @@ static void check_all(struct vkr *r, const struct vkr_need_device *d, uint32_t p
     check_features(r, l, d->info, physical);
     check_families(r, l, d->info, physical);
     check_images(r, l, vkr_is_recorded(r, d->id, &p) ? odd : l, d->id, physical);
+    check_formats(r, l, d->id, physical);
     check_limits(r, l, physical);
 }
 
@@ -382,6 +497,7 @@ int vkr_need_check(struct vkr *r)
         if (l.count)
             return tsm_fail(TSM_E_UNSUPPORTED, "%s lacks what the trace needs: %s", p.deviceName,
                             end_of(&l));
+        warn_limits(r, d->physical, &p.limits);
     }
     return 0;
 }

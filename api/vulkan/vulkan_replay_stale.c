@@ -5,8 +5,8 @@
  * trace alone. Where anything cannot be followed, nothing is stale.
  *
  * Memory that is compared in the part must have the same bytes: there an image's content must be
- * overwritten before the first comparison, and its bytes never have been another resource's, for
- * what lies between its texels is not overwritten.
+ * overwritten before the first comparison, and its bytes never have been another resource's or the
+ * host's, for what lies between its texels is not overwritten.
  */
 #include "api/vulkan/vulkan_replay_touch.h"
 
@@ -34,6 +34,7 @@ struct vkr_stale {
     struct image *images;
     size_t image_count;
     struct sbt_map places; /* id of an image -> 1 + its place in `images` */
+    struct sbt_map mapped; /* id of memory that the host has looked into */
     struct bound *bounds;
     size_t bound_count, bound_capacity;
     uint32_t stream; /* the only one that the part sends to */
@@ -109,9 +110,14 @@ static int note_bound(struct vkr_stale *s, const struct vkr_call *c)
     }
 }
 
+static uint64_t memory_of(const struct image *image)
+{
+    return image->place >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX;
+}
+
 static bool has_company(const struct vkr_stale *s, const struct image *image)
 {
-    uint64_t memory = image->place >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX;
+    uint64_t memory = memory_of(image);
 
     if (image->place & VKR_PLACE_WINDOW)
         return false;
@@ -301,7 +307,7 @@ static void compare(struct vkr_stale *s, const struct sbt_record *record)
             (offset < image->offset && record->slots[3] <= image->offset - offset))
             continue;
         vkr_each_of_part(image->states, &all, see_state, &is_written);
-        image->is_needed |= !is_written;
+        image->is_needed |= !is_written || sbt_map_find(&s->mapped, memory_of(image));
     }
 }
 
@@ -333,6 +339,15 @@ static int visit_call(struct vkr_stale *s, const struct sbt_record *record)
     vkr_call_finish(&c);
     vk_arena_reset(&s->scene->scratch);
     return error < 0 ? error : 0;
+}
+
+/* What the memory held when it was first mapped is recorded as the host's. */
+static int note_mapped(struct vkr_stale *s, const struct sbt_record *record)
+{
+    bool added;
+
+    s->gives_up |= record->type != TYPE_vkMapMemory || record->slot_count < 2;
+    return s->gives_up || sbt_map_insert(&s->mapped, record->slots[1], &added) ? 0 : no_memory();
 }
 
 /* The order of what several queues do is not known. */
@@ -375,6 +390,8 @@ static int visit(struct vkr_stale *s, const struct sbt_record *record, uint64_t 
         error = vkr_touch_note(&s->touched, s->scene, record);
     else if (!error && is_bind(record->type))
         error = visit_call(s, record);
+    else if (!error && command && strncmp(vk_name(command->name), "vkMapMemory", 11) == 0)
+        error = note_mapped(s, record);
     return error || record->seq < first ? error : visit_part(s, record);
 }
 
@@ -421,6 +438,7 @@ void vkr_stale_destroy(struct vkr_stale *s)
     free(s->images);
     free(s->bounds);
     sbt_map_finish(&s->places);
+    sbt_map_finish(&s->mapped);
     vkr_touched_finish(&s->touched);
     vkr_scene_destroy(s->scene);
     free(s);

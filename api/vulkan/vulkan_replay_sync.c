@@ -61,6 +61,24 @@ int vkr_create_semaphore(struct vkr_call *c)
     return 0;
 }
 
+/* The program knows when what it sent is done, and nothing of what stands for a present. */
+int vkr_destroy_semaphore(struct vkr_call *c)
+{
+    const struct vk_args_vkDestroySemaphore *a = (const void *)c->args;
+    const struct vkr_semaphore *s = a->semaphore ? find_semaphore(c->r, a->semaphore) : NULL;
+    int error = s && s->is_window && !c->r->is_early ? vkr_wait_all(c->r) : 0;
+
+    return error ? error : vkr_call_driver(c);
+}
+
+static void note_window(struct vkr *r, VkSemaphore raw)
+{
+    struct vkr_semaphore *s = find_semaphore(r, raw);
+
+    if (s)
+        s->is_window = true;
+}
+
 static void note_signal(struct vkr *r, VkSemaphore raw, uint64_t value)
 {
     struct vkr_semaphore *s = find_semaphore(r, raw);
@@ -216,8 +234,10 @@ static int meet_submit2(struct vkr_call *c, VkQueue queue, const VkSubmitInfo2 *
 
 void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
 {
-    if (semaphore)
+    if (semaphore) {
         note_signal(r, semaphore, 0);
+        note_window(r, semaphore);
+    }
     vkr_track_fence(r, fence, true);
 }
 
@@ -306,8 +326,10 @@ int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
     VkResult result;
     int error = c->r->is_early ? 0 : note_submit(c, queue);
 
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         note_wait(c->r, semaphores[i], 0);
+        note_window(c->r, semaphores[i]);
+    }
     if (c->r->is_early)
         return 0;
     if (error || !stages || !c->owner || !c->owner->device)

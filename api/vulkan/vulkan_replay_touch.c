@@ -75,7 +75,7 @@ static bool covers(const struct noting *n, const struct area *area, const struct
     VkExtent3D extent;
     uint32_t layers = part->layer_count;
 
-    if (area->is_odd || !vkr_scene_image(n->scene, part->image, &image))
+    if (area->is_odd || part->level > 31 || !vkr_scene_image(n->scene, part->image, &image))
         return false;
     if (layers == VK_REMAINING_ARRAY_LAYERS)
         layers = image.arrayLayers - part->layer;

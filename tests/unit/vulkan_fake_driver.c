@@ -117,6 +117,12 @@ static VkResult image_format(VkPhysicalDevice d, VkFormat format, VkImageType ty
     return format == VK_FORMAT_R8G8B8A8_UNORM ? VK_SUCCESS : VK_ERROR_FORMAT_NOT_SUPPORTED;
 }
 
+/* Good for nothing. */
+static void format_properties(VkPhysicalDevice d, VkFormat format, VkFormatProperties *out)
+{
+    memset(out, 0, sizeof(*out));
+}
+
 static VkResult device_extensions(VkPhysicalDevice d, const char *layer, uint32_t *count,
                                   VkExtensionProperties *out)
 {
@@ -155,6 +161,12 @@ static VkResult create(VkDevice d, const void *info, const VkAllocationCallbacks
 static void destroy(VkDevice d, uint64_t object, const VkAllocationCallbacks *a)
 {
     fake.live -= object != 0;
+}
+
+static void destroy_semaphore(VkDevice d, uint64_t object, const VkAllocationCallbacks *a)
+{
+    note("vkDestroySemaphore\n");
+    destroy(d, object, a);
 }
 
 static void get_queue(VkDevice d, uint32_t family, uint32_t index, VkQueue *out)
@@ -356,6 +368,7 @@ static const struct {
     {"vkGetPhysicalDeviceMemoryProperties", memory_properties},
     {"vkGetPhysicalDeviceQueueFamilyProperties", families},
     {"vkGetPhysicalDeviceFeatures2", features},
+    {"vkGetPhysicalDeviceFormatProperties", format_properties},
     {"vkGetPhysicalDeviceImageFormatProperties", image_format},
     {"vkEnumerateDeviceExtensionProperties", device_extensions},
     {"vkCreateDevice", create_device},
@@ -377,7 +390,7 @@ static const struct {
     {"vkCreateFence", create},
     {"vkDestroyFence", destroy},
     {"vkCreateSemaphore", create},
-    {"vkDestroySemaphore", destroy},
+    {"vkDestroySemaphore", destroy_semaphore},
     {"vkCreateShaderModule", create},
     {"vkDestroyShaderModule", destroy},
     {"vkCreateCommandPool", create},

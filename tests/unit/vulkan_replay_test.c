@@ -368,12 +368,14 @@ static void test_window(void)
     semaphore(&t, 1, false);
     PUT(&t, vkAcquireNextImageKHR, ID(VkDevice, 1), chain, 1000, acquired, VK_NULL_HANDLE, &index);
     PUT(&t, vkQueuePresentKHR, ID(VkQueue, 1), &present);
+    PUT(&t, vkDestroySemaphore, ID(VkDevice, 1), acquired, NULL);
     PUT(&t, vkDestroySwapchainKHR, ID(VkDevice, 1), chain, NULL);
     PUT(&t, vkDestroySurfaceKHR, ID(VkInstance, 1), ID(VkSurfaceKHR, 1), NULL);
     CHECK_EQ_INT(replay(&t, TSM_GRAIN_SYNC), TSM_CANNOT_TELL);
     CHECK(said("vkAllocateMemory 256 bytes"));
     CHECK(said(
-        "vkQueueSubmit 0 waits 0 buffers 1 signals\nvkQueueSubmit 1 waits 0 buffers 0 signals\n"));
+        "vkQueueSubmit 0 waits 0 buffers 1 signals\nvkQueueSubmit 1 waits 0 buffers 0 signals\n"
+        "vkDeviceWaitIdle\nvkDestroySemaphore\n")); /* the program did not wait for that submit */
 }
 
 /* ---- devices that lack something --------------------------------------------------------- */
@@ -403,18 +405,24 @@ static void test_missing(void)
                                .mipLevels = 1,
                                .arrayLayers = 1,
                                .samples = VK_SAMPLE_COUNT_1_BIT};
+    VkBufferViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                   .buffer = ID(VkBuffer, 1),
+                                   .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                   .range = VK_WHOLE_SIZE};
     uint64_t one = 1;
     struct vulkan_trace t;
 
     trace_begin(&t, "missing");
     trace_device(&t, &device);
     PUT(&t, vkCreateImage, ID(VkDevice, 1), &image, NULL, (VkImage *)&one);
+    PUT(&t, vkCreateBufferView, ID(VkDevice, 1), &view, NULL, (VkBufferView *)&one);
     PUT(&t, vkCmdDispatch, ID(VkCommandBuffer, 1), 101, 1, 1);
     CHECK(
         refused(&t, TSM_E_UNSUPPORTED,
                 "fake lacks what the trace needs: VK_EXT_of_another_driver, feature "
                 "shaderFloat64, 3 queues of family 0 (there are 1), queue family 2 (there are 1), "
-                "images of 100x100x1, 101 groups along x (there are 100)"));
+                "images of 100x100x1, VK_FORMAT_R8G8B8A8_UNORM in buffer views, 101 groups along x "
+                "(there are 100)"));
     CHECK(strstr(fake->log, "vkCreateDevice") == NULL);
 }
 

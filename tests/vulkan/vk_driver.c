@@ -6,6 +6,7 @@
  *
  *   queues     three families, four queues; all of them are the one that there is
  *   discrete   no processor, says the device
+ *   aligned    offsets of uniform buffers are multiples of 4096
  *   addresses  bufferDeviceAddressCaptureReplay, for memory of its own choosing
  *   same       equal samplers have the same handle, which is destroyed as often as it was made
  *   sparse     sparse buffers, bound as a whole
@@ -98,18 +99,24 @@ static VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
     return result;
 }
 
+static void change(VkPhysicalDeviceProperties *p)
+{
+    if (asked("discrete"))
+        p->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    if (asked("aligned"))
+        p->limits.minUniformBufferOffsetAlignment = 4096;
+}
+
 static void VKAPI_CALL properties(VkPhysicalDevice d, VkPhysicalDeviceProperties *out)
 {
     REAL(vkGetPhysicalDeviceProperties)(d, out);
-    if (asked("discrete"))
-        out->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    change(out);
 }
 
 static void VKAPI_CALL properties2(VkPhysicalDevice d, VkPhysicalDeviceProperties2 *out)
 {
     REAL_KHR(vkGetPhysicalDeviceProperties2)(d, out);
-    if (asked("discrete"))
-        out->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    change(&out->properties);
 }
 
 /* Features that the driver does not have, where they are asked for. */

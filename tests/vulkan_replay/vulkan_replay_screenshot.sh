@@ -48,3 +48,7 @@ print(next(s["hash"] for s in json.load(sys.stdin)["shaders"] if s["entry_points
 status 0 tsreplay --replace-shader="$hash=red.spv" --screenshot=20:red cube.sbt
 [ "$(pixel red/frame-000020.png 250 250)" = ff0000 ] || fail "the shader was not replaced"
 [ "$(pixel red/frame-000020.png 2 2)" = 333333 ] || fail "too much is red"
+
+# A device that wants other offsets than the program was told: said before anything runs.
+VK_ICD_FILENAMES=$TEST_VULKAN/vk_driver.json TS_TEST_DRIVER=aligned status 0 tsreplay --screenshot=1:aligned cube.sbt
+grep -q 'uniform buffers must be multiples of 4096 here, where the program was told 16' err || fail "$(cat err)"
