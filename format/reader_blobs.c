@@ -170,19 +170,27 @@ void sbt_reader_blobs_finish(struct sbt_reader *r)
     sbt_reader_fetch_finish(r);
 }
 
+int sbt_reader_find_ready(struct sbt_reader *r)
+{
+    int error = 0;
+
+    if (!atomic_load_explicit(&r->pieces_loaded, memory_order_acquire)) {
+        pthread_mutex_lock(&r->lock);
+        error = sbt_reader_pieces(r);
+        pthread_mutex_unlock(&r->lock);
+    }
+    return error;
+}
+
 int sbt_reader_find(struct sbt_reader *r, const struct sbt_key *key, size_t *next,
                     const struct sbt_piece_place **out)
 {
     size_t place = *next; /* mostly: they are stored as they are needed */
+    int error = sbt_reader_find_ready(r);
     char text[33];
 
-    if (!atomic_load_explicit(&r->pieces_loaded, memory_order_acquire)) {
-        pthread_mutex_lock(&r->lock);
-        int error = sbt_reader_pieces(r);
-        pthread_mutex_unlock(&r->lock);
-        if (error)
-            return error;
-    }
+    if (error)
+        return error;
     if (place >= r->piece_count || !tsm_key_equal(&r->pieces[place].key, key))
         place = *find_slot(r, key) - (size_t)1;
     if (place >= r->piece_count) {

@@ -301,7 +301,7 @@ int sbt_reader_fetch(struct sbt_reader *r, const struct sbt_fetch *list, size_t 
 {
     size_t next = atomic_load_explicit(&r->piece_next, memory_order_relaxed);
     struct run run = {.count = 0};
-    int error = 0;
+    int error = count ? 0 : sbt_reader_find_ready(r);
 
     for (size_t i = 0; i < count && !error; i++)
         error = fetch_one(r, &run, &list[i], i, &next, failed);

@@ -179,6 +179,9 @@ void sbt_reader_tables_finish(struct sbt_reader *r);
 int sbt_reader_pieces(struct sbt_reader *r);
 void sbt_reader_blobs_finish(struct sbt_reader *r);
 
+/* The same without the lock held. */
+int sbt_reader_find_ready(struct sbt_reader *r);
+
 /* Where the piece with this key lies, without the lock held. Looked for at *next first, which is then
  * the place behind it. TSM_E_NOT_FOUND: there is none. */
 int sbt_reader_find(struct sbt_reader *r, const struct sbt_key *key, size_t *next,

@@ -92,6 +92,7 @@ static int backend_prepare(struct tsm_backend_state *state)
         return error;
     vkr_ranges_merge(&r->memories.program);
     vkr_place_take(r);
+    vkr_writes_prepare(r);
     error = vkr_loader_open(&r->loader, r->options->library);
     if (!error)
         error = vkr_devices_prepare(r);

@@ -242,6 +242,8 @@ void vkr_fill_fresh(uint8_t *out, uint64_t size, uint8_t value);
  * none settles meanwhile. (vulkan_replay_write.c) */
 int vkr_writes_add(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uint64_t size,
                    uint64_t seq);
+/* Before the driver is opened, which takes a while: what can be done for them meanwhile. */
+void vkr_writes_prepare(struct vkr *r);
 /* All that was added is there, or the error of what is not. */
 int vkr_writes_settle(struct vkr *r);
 /* What is not there yet stays away. */

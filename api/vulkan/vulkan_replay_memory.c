@@ -409,7 +409,8 @@ int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob 
     int error;
 
     m->fresh_at = 0;
-    if (m->mapped && is_cached && is_coherent)
+    /* Shared memory lies at several addresses: by these nobody sees what overlaps. */
+    if (m->mapped && is_cached && is_coherent && !m->is_shared)
         return vkr_writes_add(r, blob, m->mapped + offset, size, seq);
     error = vkr_writes_settle(r);
     if (error)

@@ -10,6 +10,7 @@
 #include "api/vulkan/vulkan_replay.h"
 
 #include "base/text.h"
+#include "format/chunk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #define BATCH_PIECES 64u
 #define BATCH_BYTES  (4 * (uint64_t)SBT_PIECE_SIZE)
 #define BATCHES      16u
+#define PREPARE_MIN  (16u << 20) /* bytes of pieces; fewer are found in no time */
 
 struct batch {
     enum { IS_FREE, IS_READY, IS_TAKEN } state;
@@ -80,7 +82,9 @@ static void *work(void *user)
 {
     struct vkr *r = user;
     struct vkr_writes *w = r->writes;
+    size_t failed;
 
+    sbt_reader_fetch(r->reader, NULL, 0, &failed); /* an error: who needs a piece will see it */
     pthread_mutex_lock(&w->lock);
     while (!w->stop) {
         if (w->ready)
@@ -134,15 +138,37 @@ static struct vkr_writes *writes_of(struct vkr *r)
     return r->writes = w;
 }
 
-/* Whatever is in `filling` may begin; another one is free then. The thread is made when there is
- * something for it to do. */
+/* With the lock held. */
+static void start_thread(struct vkr *r, struct vkr_writes *w)
+{
+    if (!w->has_thread && sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        w->has_thread = pthread_create(&w->thread, NULL, work, r) == 0;
+}
+
+void vkr_writes_prepare(struct vkr *r)
+{
+    uint64_t size = 0;
+    struct vkr_writes *w;
+
+    for (size_t i = 0; i < sbt_reader_chunk_count(r->reader); i++) {
+        const struct sbt_chunk_info *chunk = sbt_reader_chunk(r->reader, i);
+        size += chunk->type == SBT_CHUNK_BLOBS ? chunk->raw_size : 0;
+    }
+    w = size >= PREPARE_MIN ? writes_of(r) : NULL;
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    start_thread(r, w);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Whatever is in `filling` may begin; another one is free then. */
 static void next_batch(struct vkr *r, struct vkr_writes *w)
 {
     pthread_mutex_lock(&w->lock);
     w->filling->state = IS_READY;
     w->ready++;
-    if (!w->has_thread && sysconf(_SC_NPROCESSORS_ONLN) > 1)
-        w->has_thread = pthread_create(&w->thread, NULL, work, r) == 0;
+    start_thread(r, w);
     pthread_cond_signal(&w->changed);
     for (;;) {
         struct batch *b = w->batches;

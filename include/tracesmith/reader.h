@@ -107,7 +107,8 @@ struct sbt_fetch {
 
 /* Many pieces, each checked against its key; those that lie side by side in the file are read at once,
  * each to its own place. Those places must not overlap. On failure *failed is the place in the list of
- * the piece that the error is about, and others may not have been read. */
+ * the piece that the error is about, and others may not have been read. Of no piece (count 0): where all
+ * of them lie is read, which otherwise the first call does. */
 int sbt_reader_fetch(struct sbt_reader *r, const struct sbt_fetch *list, size_t count,
                      size_t *failed);
 
