@@ -5,6 +5,8 @@
  */
 #include "api/vulkan/vulkan_replay.h"
 
+#include "base/touched.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -147,17 +149,32 @@ static void populate(uint8_t *from, uint64_t size)
 
 /* What nobody has written is the same in every replay. Pages that hold it already stay untouched:
  * they may not be there yet. */
+struct filling {
+    uint8_t *memory;
+    uint8_t pattern[CHECK_STEP];
+};
+
+static void fill_part(void *user, uint64_t at, uint64_t length)
+{
+    const struct filling *f = user;
+
+    populate(f->memory + at, length);
+    for (uint64_t end = at + length, size; at < end; at += size) {
+        size = end - at < CHECK_STEP ? end - at : CHECK_STEP;
+        if (memcmp(f->memory + at, f->pattern, size) != 0)
+            memcpy(f->memory + at, f->pattern, size);
+    }
+}
+
 static void fill(const struct vkr_memory *m, uint8_t value)
 {
-    uint8_t pattern[CHECK_STEP];
+    struct filling f = {.memory = m->mapped};
 
-    memset(pattern, value, sizeof(pattern));
-    populate(m->mapped, m->size);
-    for (uint64_t at = 0; at < m->size; at += CHECK_STEP) {
-        size_t size = m->size - at < CHECK_STEP ? (size_t)(m->size - at) : CHECK_STEP;
-        if (memcmp(m->mapped + at, pattern, size) != 0)
-            memcpy(m->mapped + at, pattern, size);
-    }
+    memset(f.pattern, value, sizeof(f.pattern));
+    if (value)
+        fill_part(&f, 0, m->size);
+    else
+        tsm_touched(m->mapped, m->size, fill_part, &f);
     flush(m, true);
 }
 
