@@ -109,6 +109,11 @@ void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream);
  * makes the GPU do by itself. */
 void tsm_call_more_places(struct tsm_call *call, uint32_t count);
 
+/* The real function is about to be called, and other threads may see what it does before it returns
+ * (they wait for what it sends or signals): the call of this thread, if it is in one, has its place
+ * here and not where it returns. What it has written before is its own. */
+void tsm_call_takes_effect(void);
+
 /* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);
 
