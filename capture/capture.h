@@ -30,7 +30,7 @@
  * stream first and calls without the lock, so that we never add a deadlock. Records carry TSC
  * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
  * destroying call's place is its begin (the address that it frees may be given out again before it
- * returns).
+ * returns), and that of what wakes other threads is where the real function is called.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
