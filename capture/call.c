@@ -43,6 +43,16 @@ static bool is_destroy(uint8_t info)
     return (info & TSM_TYPE_KIND) == SBT_KIND_DESTROY;
 }
 
+/* In tsm_call.flags, beyond what is in the record: it has its place, see tsm_call_takes_effect().
+ */
+#define PLACED (1u << 16)
+
+/* Its key is its begin stamp, which it has had since before the real function was called. */
+static inline bool is_at_begin(const struct tsm_call *call)
+{
+    return is_destroy(call->info) || (call->flags & PLACED);
+}
+
 /* Has the state changed since the call began in it?
  *
  * A checkpoint needs every call that began before it to be over, and every other one to wait. Who
@@ -390,7 +400,7 @@ static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry 
 {
     struct tsm_stream *stream = call->stream;
 
-    if (UNLIKELY(record->end <= stream->stamp) && !is_destroy(call->info))
+    if (UNLIKELY(record->end <= stream->stamp) && !is_at_begin(call))
         record->end = tsm_lane_key(call->lane, stream->stamp + 1);
     stream->stamp = record->end;
     call->stream_locked = false;
@@ -409,11 +419,33 @@ void tsm_call_since(struct tsm_call *call, uint64_t began)
         tsm_call_record(call)->begin = began;
 }
 
+void tsm_call_takes_effect(void)
+{
+    struct tsm_call *call = tsm_thread.call;
+    struct tsm_lane_header *h;
+    uint64_t stamp;
+
+    if (!call || is_at_begin(call))
+        return;
+    h = call->lane->header;
+    PUBLISH(h->pending, TSM_PENDING_UNKNOWN);
+    COMPILER_FENCE();
+    stamp = tsm_ticks();
+    if (call->stream && stamp <= call->stream->stamp)
+        stamp = call->stream->stamp + 1;
+    stamp = tsm_lane_key(call->lane, stamp);
+    COMPILER_FENCE();
+    tsm_call_record(call)->begin = stamp;
+    call->flags |= PLACED;
+    PUBLISH(h->since, stamp);
+    PUBLISH(h->pending, stamp);
+}
+
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
 {
     struct tsm_lane_header *h = call->lane->header;
     struct tsm_record_entry *record = tsm_call_record(call);
-    bool floor_set = is_destroy(call->info);
+    bool floor_set = is_at_begin(call);
     uint64_t end;
 
     record->result = result;
@@ -580,11 +612,13 @@ static inline void leave(struct tsm_lane *lane)
     __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
 }
 
-static inline uint32_t entry_flags(uint8_t info)
+static inline uint32_t entry_flags(const struct tsm_call *call)
 {
-    if (is_destroy(info))
+    uint32_t placed = call->flags & PLACED ? TSM_ENTRY_AT_BEGIN : 0;
+
+    if (is_destroy(call->info))
         return TSM_ENTRY_AT_BEGIN;
-    return (info & TSM_TYPE_KIND) == SBT_KIND_COMMAND ? TSM_ENTRY_COMMAND : 0;
+    return placed | ((call->info & TSM_TYPE_KIND) == SBT_KIND_COMMAND ? TSM_ENTRY_COMMAND : 0);
 }
 
 static inline uint32_t entry_size(const struct tsm_call *call)
@@ -605,7 +639,7 @@ static inline void complete(struct tsm_record_entry *record, const struct tsm_ca
 {
     uint64_t *word = (uint64_t *)(void *)record;
 
-    word[0] = pair(size, TSM_ENTRY_RECORD | entry_flags(call->info) << 16);
+    word[0] = pair(size, TSM_ENTRY_RECORD | entry_flags(call) << 16);
     record->thread = call->lane->thread;
     record->position = call->position;
     word[7] = pair((call->flags & 0xffff) | call->slot_count << 16, call->data_size);

@@ -30,7 +30,7 @@
  * stream first and calls without the lock, so that we never add a deadlock. Records carry TSC
  * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
  * destroying call's place is its begin (the address that it frees may be given out again before it
- * returns).
+ * returns), and that of what wakes other threads is where the real function is called.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -108,6 +108,11 @@ void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream);
 /* After tsm_call_on_stream(TSM_ENQUEUES): `count` places more, behind the call's own, for what it
  * makes the GPU do by itself. */
 void tsm_call_more_places(struct tsm_call *call, uint32_t count);
+
+/* The real function is about to be called, and other threads may see what it does before it returns
+ * (they wait for what it sends or signals): the call of this thread, if it is in one, has its place
+ * here and not where it returns. What it has written before is its own. */
+void tsm_call_takes_effect(void);
 
 /* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);

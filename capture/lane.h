@@ -20,7 +20,7 @@
  * record names.
  *
  * Order. A record's key is its end stamp, or its begin stamp when its entry says so (destroying
- * calls). Keys never fall within a lane. The trace's order is by (key, lane index).
+ * calls, and those that others may notice before they return). Keys never fall within a lane. The trace's order is by (key, lane index).
  */
 #ifndef CAPTURE_LANE_H
 #define CAPTURE_LANE_H

@@ -5,6 +5,7 @@
  */
 #include "capture/shadow.h"
 
+#include "base/touched.h"
 #include "capture/pagemap.h"
 #include "capture/session.h"
 
@@ -396,9 +397,12 @@ static uint64_t bitmap_size(uint64_t size)
 }
 
 /* Left over from somebody else's use of the memory: few pages, if any. */
-static void take_over(struct tsm_shadow *s)
+static void take_over(void *user, uint64_t at, uint64_t length)
 {
-    for (uint64_t at = 0; at < s->size; at += PAGE) {
+    struct tsm_shadow *s = user;
+    uint64_t end = at + length;
+
+    for (at = at / PAGE * PAGE; at < end; at += PAGE) {
         size_t size = s->size - at < PAGE ? (size_t)(s->size - at) : PAGE;
         if (memcmp(s->real.memory + at, s->agreed + at, size) == 0)
             continue;
@@ -426,10 +430,10 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, b
         tsm_shadow_destroy(s);
         return NULL;
     }
+    if (fresh) /* before it is watched: the kernel has a mark for each page then */
+        tsm_touched(real, size, take_over, s);
     begin_to_watch(s, &s->real);
-    if (fresh)
-        take_over(s);
-    else
+    if (!fresh)
         pull_pages(s, 0, size);
     /* What the device wrote before cannot be told from what nobody ever wrote. */
     memset(s->changed, 0, bitmap_size(size));

@@ -6,97 +6,49 @@
  */
 #include "api/vulkan/vulkan_replay.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "base/touched.h"
+
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE          4096u
-#define UNTOUCHED_MIN (1u << 20) /* bytes; fewer are looked at sooner than asked for */
-#define PAGEMAP_THERE 62         /* swapped out; the bit above: present */
-#define PAGEMAP_COUNT 512u       /* entries read at once */
+#define STEP 4096u
 
-/* Are all of [at, end) in mappings that begin with zeros and are nobody else's? */
-static bool is_anonymous(uint64_t at, uint64_t end)
-{
-    FILE *f = fopen("/proc/self/maps", "re");
-    uint64_t start, stop, inode;
-    char access[5], line[4352];
+struct filling {
+    uint8_t *memory;
+    uint8_t pattern[STEP];
+};
 
-    while (f && at < end && fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*x:%*x %" SCNu64, &start, &stop, access,
-                   &inode) != 4 ||
-            stop <= at)
-            continue;
-        if (start > at || access[3] != 'p' || inode)
-            break;
-        at = stop;
-    }
-    if (f)
-        fclose(f);
-    return at >= end;
-}
-
-/* For each page of [at, end) whether it was never touched. False: not known. */
-static bool find_untouched(uint64_t at, uint64_t end, bool *untouched)
-{
-    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    uint64_t entries[PAGEMAP_COUNT], next = at / PAGE;
-
-    while (fd >= 0 && next < end / PAGE) {
-        uint64_t left = end / PAGE - next;
-        size_t size = sizeof(entries[0]) * (left < PAGEMAP_COUNT ? left : PAGEMAP_COUNT);
-        if (pread(fd, entries, size, (off_t)(next * sizeof(entries[0]))) != (ssize_t)size)
-            break;
-        for (size_t i = 0; i < size / sizeof(entries[0]); i++)
-            *untouched++ = entries[i] >> PAGEMAP_THERE == 0;
-        next += size / sizeof(entries[0]);
-    }
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 && next == end / PAGE;
-}
-
-/* Looking at them one after the other would fault on each of them. Where that cannot be, it does.
+/* Looking at pages one after the other would fault on each of them. Where that cannot be, it does.
  */
-static void populate(uint64_t from, uint64_t end)
+static void populate(uint8_t *from, uint64_t size)
 {
 #ifdef MADV_POPULATE_READ
-    madvise((void *)(uintptr_t)from, end - from, MADV_POPULATE_READ);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)from & -page;
+
+    madvise((void *)start, (uintptr_t)from + size - start, MADV_POPULATE_READ);
 #endif
 }
 
-static void fill_part(uint8_t *at, size_t size, uint8_t value)
+static void fill_part(void *user, uint64_t at, uint64_t length)
 {
-    uint8_t pattern[PAGE];
+    const struct filling *f = user;
 
-    memset(pattern, value, sizeof(pattern));
-    if (memcmp(at, pattern, size) != 0)
-        memcpy(at, pattern, size);
+    populate(f->memory + at, length);
+    for (uint64_t end = at + length, size; at < end; at += size) {
+        size = end - at < STEP ? end - at : STEP;
+        if (memcmp(f->memory + at, f->pattern, size) != 0)
+            memcpy(f->memory + at, f->pattern, size);
+    }
 }
 
 void vkr_fill_fresh(uint8_t *out, uint64_t size, uint8_t value)
 {
-    uint64_t start = (uint64_t)(uintptr_t)out, end = start + size;
-    uint64_t first = start & -(uint64_t)PAGE, behind = (end + PAGE - 1) & -(uint64_t)PAGE;
-    bool *untouched = NULL;
+    struct filling f = {.memory = out};
 
-    if (!value && size >= UNTOUCHED_MIN && sysconf(_SC_PAGESIZE) == PAGE &&
-        is_anonymous(first, behind))
-        untouched = malloc((behind - first) / PAGE);
-    if (!untouched || !find_untouched(first, behind, untouched)) {
-        free(untouched);
-        untouched = NULL;
-        populate(first, behind);
-    }
-    for (uint64_t page = first; page < behind; page += PAGE) {
-        uint64_t from = page < start ? start : page;
-        uint64_t to = page + PAGE < end ? page + PAGE : end;
-        if (!untouched || !untouched[(page - first) / PAGE])
-            fill_part(out + (from - start), (size_t)(to - from), value);
-    }
-    free(untouched);
+    memset(f.pattern, value, sizeof(f.pattern));
+    if (value)
+        fill_part(&f, 0, size);
+    else
+        tsm_touched(out, size, fill_part, &f);
 }

@@ -16,6 +16,7 @@
 #include "api/vulkan/vulkan_source_share.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/touched.h"
 #include "capture/lock.h"
 
 #include <string.h>
@@ -143,6 +144,11 @@ static const void *in_chain(const void *chain, VkStructureType type)
 
 static void *shadow_of(struct memory *m, void *real);
 
+static void write_zeros(void *memory, uint64_t offset, uint64_t size)
+{
+    memset((uint8_t *)memory + offset, 0, size);
+}
+
 /* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
 static void look_into(struct memory *m, VkDevice device, uint32_t type)
 {
@@ -156,7 +162,8 @@ static void look_into(struct memory *m, VkDevice device, uint32_t type)
     }
     if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
         return;
-    memset(real, 0, m->size); /* what nobody has written is to be the same in replay */
+    /* What nobody has written is to be the same in replay. */
+    tsm_touched(real, m->size, write_zeros, real);
     m->looked_into = shadow_of(m, real) != NULL;
 }
 

@@ -31,6 +31,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count,
                                              const VkSubmitInfo *submits, VkFence fence)
 {
     vk_memory_push_work(vk_state_of(queue));
+    tsm_call_takes_effect();
     return vk_time_submit(queue, count, submits, fence);
 }
 
@@ -41,12 +42,14 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
 
     vk_memory_push_work(vk_state_of(queue));
     next = next ? next : vk_state_of(queue)->below.vkQueueSubmit2KHR;
+    tsm_call_takes_effect();
     return vk_time_submit2(queue, count, submits, fence, next);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
 {
     vk_memory_push();
+    tsm_call_takes_effect();
     return BELOW(device, vkSetEvent, event);
 }
 
@@ -56,6 +59,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL signal_semaphore(VkDevice device,
     PFN_vkSignalSemaphore next = vk_state_of(device)->below.vkSignalSemaphore;
 
     vk_memory_push();
+    tsm_call_takes_effect();
     return (next ? next : vk_state_of(device)->below.vkSignalSemaphoreKHR)(device, info);
 }
 

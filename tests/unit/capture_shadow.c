@@ -108,6 +108,25 @@ static void check_changes(void)
     tsm_shadow_destroy(shadow);
 }
 
+/* Memory that nobody has written to is not looked at: each look would be a fault. */
+static void check_untouched(void)
+{
+    size_t size = (size_t)64 << 20, pages = size / 4096, resident = 0;
+    uint8_t *real = map(size), *there = malloc(pages);
+    struct tsm_shadow *shadow;
+
+    real[size / 2] = 1;
+    shadow = tsm_shadow_create(real, size, true, true);
+    CHECK_EQ_INT(((uint8_t *)tsm_shadow_address(shadow))[size / 2], 1);
+    CHECK_EQ_INT(mincore(real, size, there), 0);
+    for (size_t i = 0; i < pages; i++)
+        resident += there[i] & 1;
+    CHECK(resident <= 512); /* a huge page, where there are some */
+    tsm_shadow_destroy(shadow);
+    munmap(real, size);
+    free(there);
+}
+
 int main(void)
 {
     srandom(3);
@@ -117,6 +136,7 @@ int main(void)
     check_both((1u << 20) + 24, false);
     check_left_over();
     check_changes();
+    check_untouched();
     tsm_shadow_destroy(NULL);
     return check_result();
 }
