@@ -211,8 +211,9 @@ static int prepare(struct issue *i, const struct sbt_record *record)
     return error;
 }
 
-/* Programs try again what was interrupted; those tries were not recorded. A wait was over when the program
- * asked, perhaps without patience, or until a moment that has passed: here it may take longer. */
+/* Programs try again what was interrupted; those tries were not recorded. A wait was over when the
+ * program asked, perhaps without patience, or until a moment that has passed: here it may take
+ * longer. */
 static bool is_to_be_tried_again(const struct drm_ioctl *row)
 {
     if (row->kind != SBT_KIND_SYNC || (errno != EBUSY && errno != ETIME && errno != ETIMEDOUT))
@@ -251,6 +252,8 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
         return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
     if (i->recorded && i->argument)
         error = learn(i, i->row->out - 1u, i->recorded, i->argument);
+    if (error >= 0)
+        error = drm_virgl_learn(i->r, i->file, i->row, i->argument, i->recorded);
     if (error >= 0)
         error = learn_memory(i);
     return error < 0 ? error : learn_offset(i);

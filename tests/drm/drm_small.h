@@ -77,6 +77,7 @@ void run_amdgpu_memory(int fd);
 void run_nouveau(int fd);
 void run_vgem(int fd);
 void run_virtgpu(int fd);
+void run_results(int fd);
 
 /* drm_lists.c */
 void run_commit(int fd);

@@ -490,6 +490,15 @@ def replayed_wrongly():
         true(f'{mode}: place', 'of file#1' in json.dumps(result))
 
 
+def replayed_results():
+    """What queries find is another time in each run: a difference there says nothing, and that is said."""
+    r = Recorded('results', driver='virtio_gpu')
+    status, result = replay(r.trace, 'virtio_gpu')
+    equal('same', (status, result['timed_count']), (0, 0))
+    status, result = replay(r.trace, 'virtio_gpu', FAKE_DRM_WRONG='1')
+    equal('other', (status != 1, result['timed_count']), (True, 1))
+
+
 def replayed_each_wait():
     r = Recorded('amdgpu', driver='amdgpu', TS_CHECKSUM='sync')
     status, result = replay(r.trace, 'amdgpu')
