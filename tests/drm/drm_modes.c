@@ -371,6 +371,9 @@ int main(int argc, char **argv)
                  {"chain_wrong", run_chain_wrong},
                  {"vgem", run_vgem},
                  {"results", run_results},
+#ifdef FAKE_XE
+                 {"xe", run_xe},
+#endif
                  {"commit", run_commit},
                  {"names", run_names},
                  {"radeon", run_radeon},

@@ -79,6 +79,9 @@ void run_vgem(int fd);
 void run_virtgpu(int fd);
 void run_results(int fd);
 
+/* drm_xe.c, where the headers know it */
+void run_xe(int fd);
+
 /* drm_lists.c */
 void run_commit(int fd);
 void run_names(int fd);

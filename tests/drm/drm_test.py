@@ -113,6 +113,25 @@ def i915():
     equal('parameter', one(r.calls('GETPARAM'))['out']['value'], [8])
 
 
+def xe():
+    r = Recorded('xe', driver='xe')
+    first, second = r.calls('VM_BIND')[1:3]
+    equal('bound', (first['args']['in']['u']['bind']['addr'], first['args']['in']['u']['bind']['u']['obj_offset']),
+          ('0x200000', '0x0'))
+    binds = second['args']['in']['u']['vector_of_binds']
+    equal('memory of the program', ('userptr' in binds[0]['u'], binds[0]['range']), (True, 8192))
+    equal('signals', [s['u']['handle'] for s in second['args']['in']['syncs']], ['syncobj#1'])
+    equal('queues', [s['stream'] for s in r.calls('XE_EXEC') if s['call'] == 'DRM_IOCTL_XE_EXEC'], [0, 1])
+    for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+        status, result = replay(r.trace, 'xe', **more)
+        equal('replayed', (status, result.get('error')), (0, None))
+    true('compared', result['checksum_count'] > 0)
+    status, result = replay(r.trace, 'xe', FAKE_DRM_WRONG='1')
+    equal('wrong', (status, 'of file#1' in json.dumps(result)), (1, True))
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
+
+
 def nouveau():
     r = Recorded('nouveau', driver='nouveau')
     push = one(r.calls('PUSHBUF'))['in']
