@@ -225,10 +225,13 @@ static bool is_to_be_tried_again(const struct drm_ioctl *row)
 static int issue(const struct issue *i, uint32_t request)
 {
     uint8_t nothing[16384] = {0};
+    void *argument = i->argument ? i->argument : nothing;
     int result;
 
+    if (i->row->flags & DRM_IOCTL_TEXT)
+        argument = (void *)(uintptr_t)drm_load(argument, 8);
     do
-        result = ioctl(i->fd, request, i->argument ? i->argument : nothing);
+        result = ioctl(i->fd, request, argument);
     while (result < 0 && is_to_be_tried_again(i->row));
     return result;
 }

@@ -366,6 +366,8 @@ def listing_names():
     r = Recorded('names')
     names = [c['args']['in']['text'] if c['args']['in'] else None for c in r.calls('SET_NAME')]
     equal('names', names, ['a texture', 'edge', None])
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
     true('shown', 'DMA_BUF_SET_NAME_B(4<dmabuf#2>, {text="a texture"})' in tool('ioctls', r.trace).stdout)
 
 
