@@ -8,6 +8,8 @@
 
 #include "tracesmith/error.h"
 
+#include <string.h>
+
 #define BLOCK_SEARCH_MAX 4096
 
 /* A struct, and the one around it. */
@@ -96,6 +98,17 @@ static int make_room(struct drm_decoder *d, const struct drm_member *m, uint8_t 
     return values ? 0 : TSM_E_LIMIT;
 }
 
+/* The trace has a text up to its end; the kernel may read all that there was room for. */
+static uint8_t *lengthened(struct drm_decoder *d, const struct drm_member *m,
+                           const struct drm_block *text, uint64_t size)
+{
+    uint8_t *bytes = drm_decode_take(d, m, size);
+
+    if (bytes)
+        memcpy(bytes, text->bytes, text->size);
+    return bytes;
+}
+
 static int settle_list(struct drm_decoder *d, const struct place *place, const struct drm_member *m,
                        uint64_t count)
 {
@@ -111,6 +124,11 @@ static int settle_list(struct drm_decoder *d, const struct place *place, const s
     if (!there)
         return make_room(d, m, place->memory + m->offset, count);
     block = find_block(d, place, m, there);
+    if (block && m->kind == DRM_KIND_TEXT && block->size < count) {
+        there = (uintptr_t)lengthened(d, m, block, count);
+        drm_store(place->memory + m->offset, there, 8);
+        return there ? 0 : TSM_E_LIMIT;
+    }
     if (!block || block->size < count * (scattered ? 8 : drm_value_size(m)))
         return drm_decode_malformed();
     if (!scattered)

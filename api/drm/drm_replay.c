@@ -165,6 +165,17 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
     return drm_memory_read(&state->replay, address, out, size);
 }
 
+static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
+                         uint64_t size)
+{
+    const struct drm_mapping *m = drm_memory_at(&state->replay, address);
+
+    if (!m || !m->has_results)
+        return false;
+    memset(bytes, 0, size);
+    return true;
+}
+
 static void backend_name_place(struct tsm_backend_state *state, uint64_t address, char *out,
                                size_t size)
 {
@@ -204,6 +215,7 @@ const struct tsm_backend drm_backend = {
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,
+    .mask = backend_mask,
     .name_place = backend_name_place,
     .describe = backend_describe,
 };

@@ -16,6 +16,7 @@
 
 /* What is translated: kinds of numbers. Objects: the place of their name in drm_objects. */
 enum drm_number {
+    DRM_NUMBER_RESULTS = 59, /* is this object one that results of queries go to? */
     DRM_NUMBER_FD = 60,     /* recorded descriptor -> descriptor */
     DRM_NUMBER_OFFSET = 61, /* of a file */
     DRM_NUMBER_FILE = 62,   /* id -> descriptor */
@@ -28,6 +29,7 @@ struct drm_mapping {
     uint32_t file, object;  /* as recorded */
     uint64_t made_seq;
     uint8_t *memory; /* here */
+    bool has_results; /* of queries: times, and whether they are there already */
     bool is_user;    /* no mapping of the file: the program's own memory */
     uint8_t *before; /* what was there when we looked last: the device changed what is different */
 };
@@ -54,6 +56,9 @@ struct drm_replay {
 
 /* ---- numbers (drm_replay_number.c) --------------------------------------------------------- */
 
+/* False: it is not known. */
+bool drm_number_known(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
+                      uint64_t *out);
 /* 0, or TSM_E_NOT_FOUND with a message. `what`: its name, for that. */
 int drm_number_find(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
                     const char *what, uint64_t *out);
@@ -92,6 +97,11 @@ int drm_resource_set(struct drm_replay *r, uint32_t file, uint64_t recorded, uin
  * other ioctls. `argument`: what is going to be issued. */
 int drm_virgl_translate(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
                         uint8_t *argument);
+
+/* After an ioctl, `made` the struct that it wrote when it was recorded: which objects the device writes results
+ * of queries to. */
+int drm_virgl_learn(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
+                    const uint8_t *argument, const uint8_t *made);
 
 /* ---- memory (drm_replay_memory.c) ---------------------------------------------------------- */
 

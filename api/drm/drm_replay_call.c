@@ -211,8 +211,9 @@ static int prepare(struct issue *i, const struct sbt_record *record)
     return error;
 }
 
-/* Programs try again what was interrupted; those tries were not recorded. A wait was over when the program
- * asked, perhaps without patience, or until a moment that has passed: here it may take longer. */
+/* Programs try again what was interrupted; those tries were not recorded. A wait was over when the
+ * program asked, perhaps without patience, or until a moment that has passed: here it may take
+ * longer. */
 static bool is_to_be_tried_again(const struct drm_ioctl *row)
 {
     if (row->kind != SBT_KIND_SYNC || (errno != EBUSY && errno != ETIME && errno != ETIMEDOUT))
@@ -224,10 +225,13 @@ static bool is_to_be_tried_again(const struct drm_ioctl *row)
 static int issue(const struct issue *i, uint32_t request)
 {
     uint8_t nothing[16384] = {0};
+    void *argument = i->argument ? i->argument : nothing;
     int result;
 
+    if (i->row->flags & DRM_IOCTL_TEXT)
+        argument = (void *)(uintptr_t)drm_load(argument, 8);
     do
-        result = ioctl(i->fd, request, i->argument ? i->argument : nothing);
+        result = ioctl(i->fd, request, argument);
     while (result < 0 && is_to_be_tried_again(i->row));
     return result;
 }
@@ -251,6 +255,8 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
         return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
     if (i->recorded && i->argument)
         error = learn(i, i->row->out - 1u, i->recorded, i->argument);
+    if (error >= 0)
+        error = drm_virgl_learn(i->r, i->file, i->row, i->argument, i->recorded);
     if (error >= 0)
         error = learn_memory(i);
     return error < 0 ? error : learn_offset(i);

@@ -115,7 +115,7 @@ int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
     struct drm_mapping m;
-    uint64_t offset;
+    uint64_t offset, results;
     void *memory;
     int fd, prot, error = 0;
 
@@ -139,6 +139,7 @@ int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
     if (memory == MAP_FAILED)
         return tsm_fail(TSM_E_DEVICE, "mmap of a GPU file: %s", strerror(errno));
     m.memory = memory;
+    m.has_results = drm_number_known(r, m.file, DRM_NUMBER_RESULTS, m.object, &results) && results;
     return keep(r, &m, prot & PROT_READ);
 }
 

@@ -9,8 +9,8 @@ static uint64_t key_of(uint32_t file, uint32_t kind, uint64_t recorded)
     return (key * 0x9e3779b97f4a7c15u) ^ recorded;
 }
 
-int drm_number_find(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
-                    const char *what, uint64_t *out)
+bool drm_number_known(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
+                      uint64_t *out)
 {
     const uint64_t *actual;
 
@@ -19,9 +19,16 @@ int drm_number_find(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t
     if (actual)
         *out = *actual;
     pthread_mutex_unlock(&r->lock);
-    return actual ? 0
-                  : tsm_fail(TSM_E_NOT_FOUND, "%s#%llu was not made in this trace", what,
-                             (unsigned long long)recorded);
+    return actual != NULL;
+}
+
+int drm_number_find(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
+                    const char *what, uint64_t *out)
+{
+    return drm_number_known(r, file, kind, recorded, out)
+               ? 0
+               : tsm_fail(TSM_E_NOT_FOUND, "%s#%llu was not made in this trace", what,
+                          (unsigned long long)recorded);
 }
 
 int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
@@ -40,13 +47,7 @@ int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t 
 
 int drm_number_fd(struct drm_replay *r, int recorded)
 {
-    const uint64_t *actual;
-    int fd = -1;
+    uint64_t fd;
 
-    pthread_mutex_lock(&r->lock);
-    actual = sbt_map_find(&r->numbers, key_of(0, DRM_NUMBER_FD, (uint32_t)recorded));
-    if (actual)
-        fd = (int)*actual;
-    pthread_mutex_unlock(&r->lock);
-    return fd;
+    return drm_number_known(r, 0, DRM_NUMBER_FD, (uint32_t)recorded, &fd) ? (int)fd : -1;
 }

@@ -127,6 +127,20 @@ int drm_resource_set(struct drm_replay *r, uint32_t file, uint64_t recorded, uin
     return drm_number_set(r, device_of(r, file), DRM_NUMBER_RESOURCE, recorded, actual);
 }
 
+#define BIND_QUERY_BUFFER (1u << 17)
+
+int drm_virgl_learn(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
+                    const uint8_t *argument, const uint8_t *made)
+{
+    const struct drm_struct *type = row->into ? &drm_structs[row->into - 1] : NULL;
+
+    if (!type || !argument || !made ||
+        strcmp(drm_text + row->name, "DRM_IOCTL_VIRTGPU_RESOURCE_CREATE") != 0)
+        return 0;
+    return drm_number_set(r, file, DRM_NUMBER_RESULTS, drm_member_get(made, type, "bo_handle"),
+                          (drm_member_get(argument, type, "bind") & BIND_QUERY_BUFFER) != 0);
+}
+
 int drm_virgl_translate(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
                         uint8_t *argument)
 {

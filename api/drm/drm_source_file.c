@@ -132,7 +132,8 @@ struct facts {
     char driver[64], version[64];
 };
 
-/* Newer kernels call files without a name regular ones; those are in a file system without a device. */
+/* Newer kernels call files without a name regular ones; those are in a file system without a
+ * device. */
 static bool may_be_ours(const struct stat *st)
 {
     mode_t type = st->st_mode & S_IFMT;

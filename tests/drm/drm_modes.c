@@ -315,7 +315,8 @@ static void past(int fd)
     long result;
 
     cap(fd);
-    syscall(SYS_ioctl, -1, DRM_IOCTL_GET_CAP, &c); /* on no file at all, as Mesa does when it ends */
+    syscall(SYS_ioctl, -1, DRM_IOCTL_GET_CAP,
+            &c); /* on no file at all, as Mesa does when it ends */
     for (int i = 0; i < 20; i++)
         __asm__ volatile("syscall"
                          : "=a"(result)
@@ -369,6 +370,10 @@ int main(int argc, char **argv)
                  {"chain_unknown", run_chain_unknown},
                  {"chain_wrong", run_chain_wrong},
                  {"vgem", run_vgem},
+                 {"results", run_results},
+#ifdef FAKE_XE
+                 {"xe", run_xe},
+#endif
                  {"commit", run_commit},
                  {"names", run_names},
                  {"radeon", run_radeon},

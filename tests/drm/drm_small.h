@@ -77,6 +77,10 @@ void run_amdgpu_memory(int fd);
 void run_nouveau(int fd);
 void run_vgem(int fd);
 void run_virtgpu(int fd);
+void run_results(int fd);
+
+/* drm_xe.c, where the headers know it */
+void run_xe(int fd);
 
 /* drm_lists.c */
 void run_commit(int fd);

@@ -300,11 +300,11 @@ void run_vgem(int fd)
  * -----------------------------------------------------------------------------------
  */
 
-void run_virtgpu(int fd)
+static void virtgpu(int fd, uint32_t bind)
 {
     struct drm_virtgpu_resource_create create = {.target = 0,
                                                  .format = 64,
-                                                 .bind = 1 << 4,
+                                                 .bind = bind,
                                                  .width = SIZE,
                                                  .height = 1,
                                                  .depth = 1,
@@ -335,4 +335,15 @@ void run_virtgpu(int fd)
     MUST(fd, DRM_IOCTL_VIRTGPU_WAIT, &wait);
     show("virtgpu", memory);
     munmap(memory, SIZE);
+}
+
+void run_virtgpu(int fd)
+{
+    virtgpu(fd, 1 << 4);
+}
+
+/* As if the device wrote what queries have found. */
+void run_results(int fd)
+{
+    virtgpu(fd, 1 << 17);
 }

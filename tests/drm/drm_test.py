@@ -113,6 +113,25 @@ def i915():
     equal('parameter', one(r.calls('GETPARAM'))['out']['value'], [8])
 
 
+def xe():
+    r = Recorded('xe', driver='xe')
+    first, second = r.calls('VM_BIND')[1:3]
+    equal('bound', (first['args']['in']['u']['bind']['addr'], first['args']['in']['u']['bind']['u']['obj_offset']),
+          ('0x200000', '0x0'))
+    binds = second['args']['in']['u']['vector_of_binds']
+    equal('memory of the program', ('userptr' in binds[0]['u'], binds[0]['range']), (True, 8192))
+    equal('signals', [s['u']['handle'] for s in second['args']['in']['syncs']], ['syncobj#1'])
+    equal('queues', [s['stream'] for s in r.calls('XE_EXEC') if s['call'] == 'DRM_IOCTL_XE_EXEC'], [0, 1])
+    for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+        status, result = replay(r.trace, 'xe', **more)
+        equal('replayed', (status, result.get('error')), (0, None))
+    true('compared', result['checksum_count'] > 0)
+    status, result = replay(r.trace, 'xe', FAKE_DRM_WRONG='1')
+    equal('wrong', (status, 'of file#1' in json.dumps(result)), (1, True))
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
+
+
 def nouveau():
     r = Recorded('nouveau', driver='nouveau')
     push = one(r.calls('PUSHBUF'))['in']
@@ -347,6 +366,8 @@ def listing_names():
     r = Recorded('names')
     names = [c['args']['in']['text'] if c['args']['in'] else None for c in r.calls('SET_NAME')]
     equal('names', names, ['a texture', 'edge', None])
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
     true('shown', 'DMA_BUF_SET_NAME_B(4<dmabuf#2>, {text="a texture"})' in tool('ioctls', r.trace).stdout)
 
 
@@ -488,6 +509,15 @@ def replayed_wrongly():
             continue
         equal(f'{mode}: status', status, 1)
         true(f'{mode}: place', 'of file#1' in json.dumps(result))
+
+
+def replayed_results():
+    """What queries find is another time in each run: a difference there says nothing, and that is said."""
+    r = Recorded('results', driver='virtio_gpu')
+    status, result = replay(r.trace, 'virtio_gpu')
+    equal('same', (status, result['timed_count']), (0, 0))
+    status, result = replay(r.trace, 'virtio_gpu', FAKE_DRM_WRONG='1')
+    equal('other', (status != 1, result['timed_count']), (True, 1))
 
 
 def replayed_each_wait():

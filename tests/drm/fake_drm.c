@@ -46,8 +46,12 @@ static const struct fake_driver *driver(void)
 {
     static struct fake_driver other = {NULL, 1, 0, 0, take_all};
 
-    static const struct fake_driver *const drivers[] = {&fake_amdgpu, &fake_i915, &fake_nouveau,
-                                                        &fake_vgem, &fake_virtgpu};
+    static const struct fake_driver *const drivers[] = {&fake_amdgpu, &fake_i915,    &fake_nouveau,
+                                                        &fake_vgem,   &fake_virtgpu,
+#ifdef FAKE_XE
+                                                        &fake_xe
+#endif
+    };
     const char *name = getenv("FAKE_DRM");
 
     for (size_t i = 0; name && i < sizeof(drivers) / sizeof(drivers[0]); i++)

@@ -46,6 +46,7 @@ struct fake_driver {
 };
 
 extern const struct fake_driver fake_amdgpu, fake_i915, fake_nouveau, fake_vgem, fake_virtgpu;
+extern const struct fake_driver fake_xe; /* where the headers know it */
 
 /* A new object; 0: no room. */
 uint32_t fake_object_make(struct fake_file *file, uint64_t size);
@@ -64,6 +65,9 @@ void *fake_in_object(struct fake_file *file, const struct fake_object *object, u
 
 /* The device stores bytes. With FAKE_DRM_WRONG the first is not what it should be. */
 void fake_store(void *at, const void *from, size_t size);
+
+/* Carries out the stores of a batch of i915 or xe, at an address of the device. 0, or a negative errno. */
+int fake_i915_run(struct fake_file *file, uint64_t address);
 
 /* A descriptor of a fence that has signalled. */
 int fake_fence_fd(void);

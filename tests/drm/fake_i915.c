@@ -34,16 +34,16 @@ static int relocate(struct fake_file *file, const struct drm_i915_gem_exec_objec
     return 0;
 }
 
-static int run_batch(struct fake_file *file, const struct fake_object *batch, uint32_t start)
+int fake_i915_run(struct fake_file *file, uint64_t address)
 {
-    for (uint32_t at = start;; at += 16) {
-        const uint32_t *p = fake_in_object(file, batch, at, 4);
+    for (;; address += 16) {
+        const uint32_t *p = fake_at_address(file, address, 4);
         void *memory;
         if (!p)
             return -EINVAL;
         if (*p == BATCH_END)
             return 0;
-        if (*p != STORE_DWORD || !fake_in_object(file, batch, at, 16))
+        if (*p != STORE_DWORD || !fake_at_address(file, address, 16))
             return -EINVAL;
         memory = fake_at_address(file, p[1] | (uint64_t)p[2] << 32, 4);
         if (!memory)
@@ -71,8 +71,7 @@ static int submit(struct fake_file *file, struct drm_i915_gem_execbuffer2 *e)
     if (!e->buffer_count || result)
         return result ? result : -EINVAL;
     file->submit_count++;
-    return run_batch(file, fake_object_of(file, objects[e->buffer_count - 1].handle),
-                     e->batch_start_offset);
+    return fake_i915_run(file, objects[e->buffer_count - 1].offset + e->batch_start_offset);
 }
 
 static int create(struct fake_file *file, struct drm_i915_gem_create *c)
