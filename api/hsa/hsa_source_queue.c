@@ -411,6 +411,11 @@ hsa_status_t hook_hsa_amd_queue_set_priority(hsa_queue_pointer_t queue,
     return hsa_runtime.hsa_amd_queue_set_priority(behind(queue), priority);
 }
 
+hsa_status_t hook_hsa_amd_queue_get_info(hsa_queue_pointer_t queue, uint32_t attribute, void *value)
+{
+    return hsa_runtime.hsa_amd_queue_get_info(behind(queue), attribute, value);
+}
+
 hsa_status_t hook_hsa_amd_profiling_set_profiler_enabled(hsa_queue_pointer_t queue, int enable)
 {
     return hsa_runtime.hsa_amd_profiling_set_profiler_enabled(behind(queue), enable);
