@@ -132,6 +132,7 @@ struct hsa_signal_state {
     bool is_known;
 };
 
+int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value);
 /* NULL for id 0, and when none was made. */
 struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64_t id);
 hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);

@@ -89,6 +89,15 @@ static hsa_status_t create(struct hsa_replay *replay, const struct sbt_record *r
         hsa_slot(record, first + ROW_PITCH), hsa_slot(record, first + SLICE_PITCH), out);
 }
 
+/* Rows have pitches, and memory comes in pages: HIP makes images that end behind what was asked
+ * for. */
+static bool has_room(const struct tsm_region *region, uint64_t address, uint64_t size)
+{
+    uint64_t end = (region->address + region->size + HSA_PAGE - 1) & ~(uint64_t)(HSA_PAGE - 1);
+
+    return size <= end - address;
+}
+
 /* The fields of both calls are the same. */
 int replay_hsa_ext_image_create(struct hsa_replay *replay, const struct sbt_record *record)
 {
@@ -111,7 +120,7 @@ int replay_hsa_ext_image_create(struct hsa_replay *replay, const struct sbt_reco
     hsa_status_t status;
     int error;
 
-    if (!region || hsa_slot(record, first + DATA_SIZE) > region->size - (data - region->address))
+    if (!region || !has_room(region, data, hsa_slot(record, first + DATA_SIZE)))
         return tsm_fail(TSM_E_FORMAT, "an image in memory that was never made");
     error = check_size(replay, record, agent, &about, access, first);
     if (error)

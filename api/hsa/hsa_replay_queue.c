@@ -114,7 +114,8 @@ int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const 
     return 0;
 }
 
-static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream)
+/* At most `ticks` of the runtime's clock, or a little more. */
+static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream, uint64_t ticks)
 {
     hsa_barrier_and_packet_t barrier = {.completion_signal = stream->fence};
     const uint32_t head = HEADER(HSA_PACKET_TYPE_BARRIER_AND);
@@ -127,7 +128,7 @@ static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream)
     error = hsa_stream_send(replay, stream, &barrier);
     if (!error)
         replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1,
-                                                UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+                                                ticks, HSA_WAIT_STATE_BLOCKED);
     stream->sent = 0;
     return error;
 }
@@ -135,7 +136,7 @@ static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream)
 int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream)
 {
     uint64_t count = stream->flight_count < HSA_FLIGHT_MAX ? stream->flight_count : HSA_FLIGHT_MAX;
-    int error = stream->queue ? wait_queue(replay, stream) : 0;
+    int error = stream->queue ? wait_queue(replay, stream, UINT64_MAX) : 0;
 
     for (uint64_t i = 0; i < count; i++)
         hsa_signal_settle(replay, stream->flight[i]);
@@ -232,6 +233,7 @@ static void end_queue(struct hsa_replay *replay, struct hsa_stream *stream)
     memset(stream, 0, sizeof(*stream));
 }
 
+/* With packets in flight, as the program did it: what ends by itself does so first. */
 int replay_hsa_queue_destroy(struct hsa_replay *replay, const struct sbt_record *record)
 {
     struct hsa_stream *stream =
@@ -240,7 +242,13 @@ int replay_hsa_queue_destroy(struct hsa_replay *replay, const struct sbt_record 
 
     if (!stream || !stream->queue)
         return 0;
-    error = hsa_stream_wait(replay, stream);
+    if (hsa_slot(record, SLOT_hsa_queue_destroy_in_flight)) {
+        uint64_t second = 1000000000u;
+        replay->calls.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &second);
+        error = wait_queue(replay, stream, second);
+    } else {
+        error = hsa_stream_wait(replay, stream);
+    }
     end_queue(replay, stream);
     return error;
 }

@@ -39,7 +39,7 @@ void hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_
 /* ---- making ------------------------------------------------------------------------------------
  */
 
-static int make(struct hsa_replay *replay, uint64_t id, int64_t value)
+int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value)
 {
     struct hsa_signal_state *signal = calloc(1, sizeof(*signal));
     hsa_status_t status;
@@ -64,14 +64,14 @@ static int make(struct hsa_replay *replay, uint64_t id, int64_t value)
 
 int replay_hsa_signal_create(struct hsa_replay *replay, const struct sbt_record *record)
 {
-    return make(replay, hsa_slot(record, SLOT_hsa_signal_create_signal),
-                (int64_t)hsa_slot(record, SLOT_hsa_signal_create_initial_value));
+    return hsa_signal_make(replay, hsa_slot(record, SLOT_hsa_signal_create_signal),
+                           (int64_t)hsa_slot(record, SLOT_hsa_signal_create_initial_value));
 }
 
 int replay_hsa_amd_signal_create(struct hsa_replay *replay, const struct sbt_record *record)
 {
-    return make(replay, hsa_slot(record, SLOT_hsa_amd_signal_create_signal),
-                (int64_t)hsa_slot(record, SLOT_hsa_amd_signal_create_initial_value));
+    return hsa_signal_make(replay, hsa_slot(record, SLOT_hsa_amd_signal_create_signal),
+                           (int64_t)hsa_slot(record, SLOT_hsa_amd_signal_create_initial_value));
 }
 
 /* Commands that are still to count it down may be on their way. */

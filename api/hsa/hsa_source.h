@@ -27,6 +27,7 @@
 #include "capture/capture.h"
 #include "interpose/interpose.h"
 
+#include "api/hsa/hsa_calls.h"
 #include "api/hsa/hsa_types.h"
 
 extern const struct tsm_source hsa_source;
@@ -62,6 +63,8 @@ enum hsa_memory_kind {
 #define HSA_POOL_KERNARG     4u
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address);
+/* Memory of that pool or region is there. */
+void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, size_t size);
 /* It goes now. */
 void hsa_memory_gone(uint64_t address);
 /* `size` bytes of a kernel's arguments: memory for arguments is not looked at before each command,
@@ -89,6 +92,14 @@ void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_ord
 /* The program knows that the signal has this value. Outside of a call. */
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
 void hsa_signals_forked(void);
+/* Outside of a call, before the record of what follows (hsa_source_ipc.c): the program has seen that
+ * value; a packet or copy is about to wait for the signal. */
+void hsa_signal_observed(hsa_signal_t signal, hsa_signal_value_t value);
+void hsa_signal_awaited(hsa_signal_t signal);
+/* ... the program changes it. */
+void hsa_signal_changed(hsa_signal_t signal);
+/* May another process change it? */
+bool hsa_signal_is_foreign(hsa_signal_t signal);
 /* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
 void hsa_checksum_sync(void);
 

@@ -218,6 +218,8 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     struct tsm_stream *stream;
 
     note_copy(completion, HAS_COPY);
+    for (uint32_t i = 0; deps && i < dep_count; i++)
+        hsa_signal_awaited(deps[i]);
     if (!tsm_call_begin(call, type))
         return false;
     hsa_memory_reveal(src, sizeof(*src));

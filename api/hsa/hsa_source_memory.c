@@ -234,7 +234,7 @@ void hsa_memory_forked(void)
 /* ---- calls -------------------------------------------------------------------------------------
  */
 
-static void made(enum hsa_object object, uint64_t pool, void *memory, size_t size)
+void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, size_t size)
 {
     const struct tsm_handle *handle = hsa_find(object, pool);
     uintptr_t facts = handle ? (uintptr_t)handle->user : 0;
@@ -250,14 +250,14 @@ static void made(enum hsa_object object, uint64_t pool, void *memory, size_t siz
 void hsa_after_region(struct tsm_call *call, bool ok, hsa_region_t region, size_t size, void **ptr)
 {
     if (ok)
-        made(HSA_OBJECT_REGION, region.handle, *ptr, size);
+        hsa_memory_made(HSA_OBJECT_REGION, region.handle, *ptr, size);
 }
 
 void hsa_after_pool(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t memory_pool, size_t size,
                     void **ptr)
 {
     if (ok)
-        made(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
+        hsa_memory_made(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
 }
 
 /* Under its host address; an agent that has it under another one is noted in the record. */

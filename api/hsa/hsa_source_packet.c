@@ -72,6 +72,8 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
     struct tsm_call call;
 
     /* Before it takes its place: what comes behind it waits, and itself. */
+    for (unsigned i = 0; i < 5; i++)
+        hsa_signal_awaited(packet->dep_signal[i]);
     for (unsigned i = 0; i < 5 && is_and; i++)
         if (packet->dep_signal[i].handle)
             tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, packet->dep_signal[i].handle));

@@ -331,6 +331,15 @@ hsa_status_t hook_hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_t
     return status;
 }
 
+/* Packets that are not known to be complete: some may never be. */
+static uint64_t in_flight(const struct tsm_stream *stream)
+{
+    uint64_t sent = __atomic_load_n(&stream->position, __ATOMIC_ACQUIRE);
+    uint64_t done = __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
+
+    return sent > done ? sent - done : 0;
+}
+
 hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
 {
     struct hsa_queue_state *state = by_queue(queue);
@@ -349,6 +358,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
     if (begun) {
         tsm_call_slot(&call, hsa_id_gone(HSA_OBJECT_QUEUE, HSA_SLOT(queue)));
         tsm_call_slot(&call, tsm_stream_number(state->stream));
+        tsm_call_slot(&call, in_flight(state->stream));
     }
     status = hsa_runtime.hsa_queue_destroy(state->real);
     state->given = NULL;
@@ -399,6 +409,11 @@ hsa_status_t hook_hsa_amd_queue_set_priority(hsa_queue_pointer_t queue,
                                              hsa_amd_queue_priority_t priority)
 {
     return hsa_runtime.hsa_amd_queue_set_priority(behind(queue), priority);
+}
+
+hsa_status_t hook_hsa_amd_queue_get_info(hsa_queue_pointer_t queue, uint32_t attribute, void *value)
+{
+    return hsa_runtime.hsa_amd_queue_get_info(behind(queue), attribute, value);
 }
 
 hsa_status_t hook_hsa_amd_profiling_set_profiler_enabled(hsa_queue_pointer_t queue, int enable)

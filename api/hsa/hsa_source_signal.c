@@ -12,6 +12,7 @@
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "capture/lock.h"
 #include "capture/streams.h"
@@ -171,6 +172,7 @@ WRAPPED bool changes(struct change *change, bool sets, uint32_t type, hsa_signal
         return false;
     }
     hsa_soft_ring(signal);
+    hsa_signal_changed(signal);
     if (sets)
         hsa_copy_over(signal);
     change->has_begun = tsm_call_begin(&change->call, type);
@@ -258,6 +260,7 @@ WRAPPED hsa_signal_value_t loaded(uint32_t type, hsa_signal_t signal, hsa_signal
 {
     struct tsm_call call;
 
+    hsa_signal_observed(signal, value);
     if (value > 0)
         return value;
     if (!is_news(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), value)) {
@@ -306,6 +309,24 @@ typedef hsa_signal_value_t (*wait_function)(hsa_signal_t signal, hsa_signal_cond
                                             hsa_signal_value_t compare_value, uint64_t timeout_hint,
                                             hsa_wait_state_t wait_state_hint);
 
+/* A call has waited: what another process did to the signal gets its record before the wait's.
+ * False: the call is not recorded any more. */
+WRAPPED bool explained(struct tsm_call *call, uint32_t type, hsa_signal_t signal,
+                       hsa_signal_value_t value)
+{
+    uint64_t now;
+
+    if (!hsa_signal_is_foreign(signal))
+        return true;
+    tsm_call_drop(call);
+    hsa_signal_observed(signal, value);
+    now = tsm_ticks();
+    if (!tsm_call_begin(call, type))
+        return false;
+    tsm_call_since(call, now);
+    return true;
+}
+
 /* One that was given up counts as failed: nothing is known from it. */
 WRAPPED hsa_signal_value_t waits(uint32_t type, wait_function wait, hsa_signal_t signal,
                                  hsa_signal_condition_t condition, hsa_signal_value_t compare,
@@ -317,6 +338,8 @@ WRAPPED hsa_signal_value_t waits(uint32_t type, wait_function wait, hsa_signal_t
     if (!tsm_call_begin(&call, type))
         return wait(signal, condition, compare, timeout, state);
     value = wait(signal, condition, compare, timeout, state);
+    if (!explained(&call, type, signal, value))
+        return value;
     tsm_call_returned(&call, value, !holds(value, condition, compare));
     tsm_call_slot(&call, hsa_signal_id(signal));
     tsm_call_slot(&call, condition);
@@ -359,6 +382,8 @@ uint32_t hook_hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t *signa
     ok = which < signal_count;
     if (satisfying_value && ok)
         *satisfying_value = value;
+    if (ok && !explained(&call, TYPE_hsa_amd_signal_wait_any, signals[which], value))
+        return which;
     tsm_call_returned(&call, which, !ok);
     tsm_call_slot(&call, signal_count);
     tsm_call_slot(&call, timeout_hint);
@@ -415,6 +440,7 @@ static bool handle_signal(hsa_signal_value_t value, void *argument)
     struct tsm_call call;
     bool again;
 
+    hsa_signal_observed(watch->signal, value);
     if (tsm_call_begin(&call, TYPE_hsa_signal_handler)) {
         tsm_call_returned(&call, 0, false);
         tsm_call_slot(&call, hsa_signal_id(watch->signal));

@@ -60,6 +60,20 @@ struct emu_hsa_block {
 /* The allocation that holds `address`. False: none. */
 bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out);
 
+/* The allocation that begins at `address` becomes pages of a file, *file, which is its, and goes with it.
+ * *pool: its number, for the next. */
+hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint32_t *pool);
+/* Pages of a file as memory of a pool. */
+hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void **ptr);
+/* By number; NULL: none. */
+const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number);
+
+/* For other processes (emu_hsa_ipc.c): a file of `size` bytes, -1: none; a signal in a file of its own, all
+ * zero, NULL: none; true when the signal was such a one. */
+int emu_hsa_ipc_file(uint64_t size);
+amd_signal_t *emu_hsa_ipc_signal(void);
+bool emu_hsa_ipc_signal_gone(const amd_signal_t *signal);
+
 /* Pixels in any direction of an image; ... of one over a buffer. */
 #define EMU_HSA_IMAGE_MAX        16384u
 #define EMU_HSA_IMAGE_BUFFER_MAX 0x8000000u

@@ -89,6 +89,11 @@ const struct emu_hsa_pool *emu_hsa_pool_of(uint64_t handle)
     return NULL;
 }
 
+const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number)
+{
+    return number < POOL_COUNT ? &pools[number] : NULL;
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_init(void)
 {
     for (unsigned i = 0; i < POOL_COUNT; i++)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define PAGE         4096u
 #define WINDOW_START 0x5c0000000000u
@@ -21,6 +22,7 @@
 struct block {
     struct emu_hsa_block block;
     bool is_reserved; /* an address range of virtual memory */
+    int file;         /* whose pages it is, plus 1; 0: none */
     void *userdata;
 };
 
@@ -150,6 +152,8 @@ static hsa_status_t release(void *ptr)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (block.block.pool || block.is_reserved)
         munmap(ptr, pages(block.block.size));
+    if (block.file)
+        close(block.file - 1);
     return HSA_STATUS_SUCCESS;
 }
 
@@ -163,6 +167,80 @@ bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out)
         *out = block->block;
     pthread_mutex_unlock(&lock);
     return block != NULL;
+}
+
+/* ---- for other processes -----------------------------------------------------------------------
+ */
+
+static uint32_t number_of(const struct emu_hsa_pool *pool)
+{
+    uint32_t number = 0;
+
+    while (emu_hsa_pool_at(number) && emu_hsa_pool_at(number) != pool)
+        number++;
+    return number;
+}
+
+/* The lock is held. False: no file. */
+static bool move_to_file(struct block *block)
+{
+    void *at = (void *)(uintptr_t)block->block.address;
+    uint64_t size = pages(block->block.size);
+    int file = emu_hsa_ipc_file(size);
+    void *view =
+        file < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+    if (view != MAP_FAILED) {
+        memcpy(view, at, size);
+        munmap(view, size);
+    }
+    if (view == MAP_FAILED ||
+        mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != at) {
+        if (file >= 0)
+            close(file);
+        return false;
+    }
+    block->file = file + 1;
+    return true;
+}
+
+hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint32_t *pool)
+{
+    struct block *block;
+    bool known, ok;
+
+    pthread_mutex_lock(&lock);
+    block = find(address);
+    known = block && block->block.pool && block->block.address == address &&
+            size <= pages(block->block.size);
+    ok = known && (block->file || move_to_file(block));
+    if (ok) {
+        *file = block->file - 1;
+        *pool = number_of(block->block.pool);
+    }
+    pthread_mutex_unlock(&lock);
+    return ok      ? HSA_STATUS_SUCCESS
+           : known ? HSA_STATUS_ERROR_OUT_OF_RESOURCES
+                   : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void **ptr)
+{
+    struct block block = {.block = {.size = size, .pool = emu_hsa_pool_at(pool)}};
+    void *at;
+    bool ok;
+
+    if (!block.block.pool)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    block.block.address = map_anywhere(pages(size), PROT_NONE);
+    at = (void *)(uintptr_t)block.block.address;
+    ok = at &&
+         mmap(at, pages(size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == at &&
+         add(&block);
+    pthread_mutex_unlock(&lock);
+    *ptr = ok ? at : NULL;
+    return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 /* ---- pools and regions -------------------------------------------------------------------------

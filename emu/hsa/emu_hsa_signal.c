@@ -148,14 +148,25 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial_val
                                                   const hsa_agent_t *consumers, uint64_t attributes,
                                                   hsa_signal_t *signal)
 {
-    return hsa_signal_create(initial_value, num_consumers, consumers, signal);
+    amd_signal_t *made;
+
+    if (!(attributes & HSA_AMD_SIGNAL_IPC))
+        return hsa_signal_create(initial_value, num_consumers, consumers, signal);
+    made = emu_hsa_is_up() && signal ? emu_hsa_ipc_signal() : NULL;
+    if (!made)
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    made->kind = AMD_SIGNAL_KIND_USER;
+    made->value = initial_value;
+    signal->handle = (uint64_t)(uintptr_t)made;
+    return HSA_STATUS_SUCCESS;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_signal_destroy(hsa_signal_t signal)
 {
     if (!signal.handle)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    free(emu_hsa_signal(signal));
+    if (!emu_hsa_ipc_signal_gone(emu_hsa_signal(signal)))
+        free(emu_hsa_signal(signal));
     return HSA_STATUS_SUCCESS;
 }
 

@@ -64,6 +64,13 @@ static int work_on_rows(void)
         hipArray_t array;
         uint64_t rest[16];
     } resource = {0};
+    struct {
+        uint32_t type;
+        void *memory;
+        int channels[5];
+        size_t size;
+        uint64_t rest[16];
+    } linear;
     static const uint64_t how[32]; /* a texture's description: nothing special */
     hipTextureObject_t texture;
     size_t pitch = 0;
@@ -77,6 +84,15 @@ static int work_on_rows(void)
     CALL(hipMallocArray, &resource.array, &channels, 100, 20, 0);
     CALL(hipCreateTextureObject, &texture, &resource, how, NULL);
     CALL(hipDestroyTextureObject, texture);
+    memset(&linear, 0, sizeof(linear));
+    linear.type = 2;
+    linear.channels[0] = 32;
+    linear.channels[4] = 2;
+    linear.size = 64; /* less than a row of the GPU's */
+    CALL(hipMalloc, &linear.memory, linear.size);
+    CALL(hipCreateTextureObject, &texture, &linear, how, NULL);
+    CALL(hipDestroyTextureObject, texture);
+    CALL(hipFree, linear.memory);
     CALL(hipFreeArray, resource.array);
     return pitch < 400 || memcmp(sent[0], back[0], 8000);
 }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory and signals of other processes. What they write is not in this trace: memory of theirs is
+ * recorded as it is when it is attached, and where the host cannot watch it the trace says that it
+ * may have changed since. What they do to a signal shows in the values that the program sees: that
+ * is recorded as if the program had stored them; where only the GPU waits, it counts as over.
+ */
+#include "api/hsa/hsa_source.h"
+
+#include "api/hsa/hsa_encode.h"
+#include "api/hsa/hsa_hooks.h"
+#include "api/hsa/hsa_wrappers.h"
+
+#include <sys/mman.h>
+
+#define CONTENT_MAX ((size_t)1 << 30)
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+void hsa_after_shared(struct tsm_call *call, bool ok)
+{
+    if (ok)
+        tsm_session_unmodelled("writes of other processes into memory that this one shared", false);
+}
+
+static hsa_status_t first_pool(hsa_amd_memory_pool_t pool, void *data)
+{
+    hsa_amd_memory_pool_t *out = data;
+    bool allocatable = false;
+
+    hsa_runtime.hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED,
+                                             &allocatable);
+    if (!allocatable)
+        return HSA_STATUS_SUCCESS;
+    *out = pool;
+    return HSA_STATUS_INFO_BREAK;
+}
+
+/* Of whose memory it is. */
+static hsa_amd_memory_pool_t pool_of(const void *memory)
+{
+    hsa_amd_pointer_info_t info = {.size = sizeof(info)};
+    hsa_amd_memory_pool_t pool = {0};
+
+    hsa_runtime.hsa_amd_pointer_info(memory, &info, NULL, NULL, NULL);
+    if (info.agentOwner.handle)
+        hsa_runtime.hsa_amd_agent_iterate_memory_pools(info.agentOwner, first_pool, &pool);
+    return pool;
+}
+
+static void append_content(struct tsm_call *call, const void *memory, size_t size)
+{
+    void *bytes = MAP_FAILED;
+
+    if (size && size <= CONTENT_MAX)
+        bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes != MAP_FAILED &&
+        hsa_runtime.hsa_memory_copy(bytes, memory, size) == HSA_STATUS_SUCCESS)
+        tsm_call_blob(call, bytes, size);
+    else
+        tsm_call_blob(call, NULL, 0);
+    if (bytes != MAP_FAILED)
+        munmap(bytes, size);
+}
+
+void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mapped_ptr)
+{
+    hsa_amd_memory_pool_t pool = {0};
+
+    if (ok)
+        pool = pool_of(*mapped_ptr);
+    tsm_call_slot(call, hsa_id(HSA_OBJECT_POOL, pool.handle));
+    if (!ok) {
+        tsm_call_blob(call, NULL, 0);
+        return;
+    }
+    hsa_memory_made(HSA_OBJECT_POOL, pool.handle, *mapped_ptr, len);
+    if (hsa_memory_kind_of(HSA_SLOT(*mapped_ptr)) == HSA_MEMORY_DEVICE) {
+        append_content(call, *mapped_ptr, len);
+        tsm_session_unmodelled("writes of another process into its memory, which this one attached",
+                               true);
+    } else {
+        tsm_call_blob(call, NULL, 0); /* it is watched */
+        hsa_memory_reveal(mapped_ptr, sizeof(*mapped_ptr));
+    }
+}
+
+/* ---- signals -----------------------------------------------------------------------------------
+ */
+
+/* Of a signal's handle, as `owner`. */
+enum { IS_GIVEN = 1, IS_ATTACHED };
+
+static uint32_t shared_count; /* ever */
+
+static void share(struct tsm_handle *handle, uint32_t how)
+{
+    if (handle && !handle->owner)
+        handle->owner = how;
+    __atomic_fetch_add(&shared_count, 1, __ATOMIC_RELAXED);
+}
+
+void hsa_after_signal_given(struct tsm_call *call, bool ok, hsa_signal_t signal)
+{
+    if (ok)
+        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), IS_GIVEN);
+}
+
+void hsa_after_signal_attached(struct tsm_call *call, bool ok, hsa_signal_t *signal)
+{
+    if (ok)
+        share(hsa_find(HSA_OBJECT_SIGNAL, signal->handle), IS_ATTACHED);
+    tsm_call_slot(call, ok ? (uint64_t)hsa_runtime.hsa_signal_load_scacquire(*signal) : 0);
+}
+
+static void record_store(hsa_signal_t signal, hsa_signal_value_t value)
+{
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, TYPE_hsa_signal_store_screlease))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, hsa_signal_id(signal));
+    tsm_call_slot(&call, (uint64_t)value);
+    tsm_call_commit(&call);
+}
+
+bool hsa_signal_is_foreign(hsa_signal_t signal)
+{
+    const struct tsm_handle *handle;
+
+    if (!__atomic_load_n(&shared_count, __ATOMIC_RELAXED) || !signal.handle)
+        return false;
+    handle = hsa_find(HSA_OBJECT_SIGNAL, signal.handle);
+    /* Commands of this process that count it down are replayed, and do so again. */
+    return handle && handle->owner && !handle->stream;
+}
+
+/* The handle's position has no other use while it has no stream: the newest value, plus 1. */
+void hsa_signal_observed(hsa_signal_t signal, hsa_signal_value_t value)
+{
+    struct tsm_handle *handle =
+        hsa_signal_is_foreign(signal) ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
+
+    if (!handle || handle->position == (uint64_t)value + 1)
+        return;
+    handle->position = (uint64_t)value + 1;
+    record_store(signal, value);
+}
+
+void hsa_signal_changed(hsa_signal_t signal)
+{
+    struct tsm_handle *handle =
+        hsa_signal_is_foreign(signal) ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
+
+    if (handle)
+        handle->position = 0;
+}
+
+void hsa_signal_awaited(hsa_signal_t signal)
+{
+    const struct tsm_handle *handle =
+        hsa_signal_is_foreign(signal) ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
+
+    if (handle && handle->owner == IS_ATTACHED)
+        record_store(signal, 0);
+}

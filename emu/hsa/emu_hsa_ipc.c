@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory and signals for other processes. What is shared becomes pages of a file without a name; a
+ * handle names it by its process and descriptor, and another process opens it under /proc: both run
+ * as the same user, and see each other's numbers. The one who shares has to wait for what runs on
+ * the GPU first.
+ */
+#include "emu/hsa/emu_hsa.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define PAGE  4096u
+#define MAGIC 0x69736854u
+#define NAME  "tracesmith-emu-hsa"
+
+/* In the 32 bytes of a handle. */
+struct name {
+    uint32_t magic, process;
+    int32_t file;
+    uint32_t pool; /* of memory */
+    uint64_t size, reserved;
+};
+_Static_assert(sizeof(struct name) == sizeof(hsa_amd_ipc_memory_t), "a handle is that large");
+
+/* A new file; -1: none. */
+int emu_hsa_ipc_file(uint64_t size)
+{
+    int file = memfd_create(NAME, MFD_CLOEXEC);
+
+    if (file >= 0 && ftruncate(file, (off_t)size) != 0) {
+        close(file);
+        file = -1;
+    }
+    return file;
+}
+
+static int open_named(const struct name *name)
+{
+    char path[64], target[64];
+    ssize_t size;
+
+    if (name->magic != MAGIC)
+        return -1;
+    tsm_format(path, sizeof(path), "/proc/%u/fd/%d", name->process, name->file);
+    size = readlink(path, target, sizeof(target) - 1);
+    target[size > 0 ? size : 0] = '\0';
+    if (strncmp(target, "/memfd:" NAME, strlen("/memfd:" NAME)) != 0)
+        return -1;
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_ipc_memory_create(void *ptr, size_t len,
+                                                      hsa_amd_ipc_memory_t *handle)
+{
+    struct name name = {.magic = MAGIC, .process = (uint32_t)getpid(), .size = len};
+    hsa_status_t status;
+
+    if (!ptr || !len || !handle)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    status = emu_hsa_block_share((uint64_t)(uintptr_t)ptr, len, &name.file, &name.pool);
+    if (status == HSA_STATUS_SUCCESS)
+        memcpy(handle, &name, sizeof(name));
+    return status;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t *handle,
+                                                      size_t len, uint32_t num_agents,
+                                                      const hsa_agent_t *mapping_agents,
+                                                      void **mapped_ptr)
+{
+    struct name name;
+    hsa_status_t status;
+    int file;
+
+    if (!handle || !len || !mapped_ptr || (num_agents && !mapping_agents))
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    memcpy(&name, handle, sizeof(name));
+    file = len <= name.size ? open_named(&name) : -1;
+    if (file < 0)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    status = emu_hsa_block_attach(file, len, name.pool, mapped_ptr);
+    close(file);
+    return status;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_ipc_memory_detach(void *mapped_ptr)
+{
+    return mapped_ptr ? hsa_amd_memory_pool_free(mapped_ptr) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+/* ---- signals: a page each ----------------------------------------------------------------------
+ */
+
+struct shared_signal {
+    struct shared_signal *next;
+    amd_signal_t *signal;
+    int file; /* -1: another process's */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shared_signal *signals;
+
+static amd_signal_t *map_signal(int file, int keep)
+{
+    struct shared_signal *shared = malloc(sizeof(*shared));
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+    if (!shared || page == MAP_FAILED) {
+        free(shared);
+        if (page != MAP_FAILED)
+            munmap(page, PAGE);
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    *shared = (struct shared_signal){signals, page, keep};
+    signals = shared;
+    pthread_mutex_unlock(&lock);
+    return page;
+}
+
+amd_signal_t *emu_hsa_ipc_signal(void)
+{
+    int file = emu_hsa_ipc_file(PAGE);
+    amd_signal_t *signal = file >= 0 ? map_signal(file, file) : NULL;
+
+    if (file >= 0 && !signal)
+        close(file);
+    return signal;
+}
+
+bool emu_hsa_ipc_signal_gone(const amd_signal_t *signal)
+{
+    struct shared_signal **link = &signals, *found;
+
+    pthread_mutex_lock(&lock);
+    while ((found = *link) != NULL && found->signal != signal)
+        link = &found->next;
+    if (found)
+        *link = found->next;
+    pthread_mutex_unlock(&lock);
+    if (!found)
+        return false;
+    munmap(found->signal, PAGE);
+    if (found->file >= 0)
+        close(found->file);
+    free(found);
+    return true;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t signal,
+                                                      hsa_amd_ipc_signal_t *handle)
+{
+    struct name name = {.magic = MAGIC, .process = (uint32_t)getpid(), .file = -1, .size = PAGE};
+
+    if (!signal.handle || !handle)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    for (const struct shared_signal *s = signals; s; s = s->next)
+        if (s->signal == emu_hsa_signal(signal))
+            name.file = s->file;
+    pthread_mutex_unlock(&lock);
+    memcpy(handle, &name, sizeof(name));
+    return name.file >= 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t *handle,
+                                                      hsa_signal_t *signal)
+{
+    struct name name;
+    int file;
+
+    if (!handle || !signal)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    memcpy(&name, handle, sizeof(name));
+    file = open_named(&name);
+    if (file < 0)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    signal->handle = (uint64_t)(uintptr_t)map_signal(file, -1);
+    close(file);
+    return signal->handle ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}

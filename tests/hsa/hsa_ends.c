@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends that programs come to: the runtime begins and ends several times, a queue goes with a packet
+ * that waits for ever, a child process goes without using anything. With an argument more the
+ * program is killed at the end, with everything open.
+ */
+#include "tests/hsa/hsa_helper.h"
+#include "tests/hsa/hsa_kernels.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT 64u
+
+static void again(void)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        HSA_CHECK(hsa_init());
+        HSA_CHECK(hsa_init());
+        HSA_CHECK(hsa_shut_down());
+        HSA_CHECK(hsa_shut_down());
+    }
+}
+
+static void run(const struct hsa_machine *machine, hsa_queue_t *queue)
+{
+    static const uint32_t grid[3] = {COUNT, 1, 1};
+    static const uint16_t group[3] = {64, 1, 1};
+    struct hsa_found_kernel scale = hsa_kernel_find(machine, "scale.kd");
+    struct scale_arguments *arguments = hsa_pool_take(machine->kernarg, sizeof(*arguments));
+    hsa_signal_t done = hsa_signal_take(1);
+    float data[COUNT], total = 0;
+
+    for (unsigned i = 0; i < COUNT; i++)
+        data[i] = (float)i;
+    *arguments = (struct scale_arguments){hsa_pool_take(machine->device, sizeof(data)), 3};
+    HSA_CHECK(hsa_memory_copy(arguments->data, data, sizeof(data)));
+    hsa_ring(queue, hsa_dispatch(queue, &scale, grid, group, arguments, done));
+    hsa_await(done);
+    HSA_CHECK(hsa_memory_copy(data, arguments->data, sizeof(data)));
+    for (unsigned i = 0; i < COUNT; i++)
+        total += data[i];
+    printf("%.0f\n", (double)total);
+}
+
+int main(int argc, char **argv)
+{
+    hsa_signal_t never, either[2];
+    struct hsa_machine machine;
+    hsa_queue_t *queue, *stuck;
+    int status = 0;
+    pid_t child;
+
+    again();
+    hsa_machine_find(&machine);
+    hsa_machine_load(&machine, argv[1]);
+    queue = hsa_queue_take(&machine, 64);
+    stuck = hsa_queue_take(&machine, 64);
+    never = hsa_signal_take(1);
+    hsa_ring(stuck, hsa_barrier(stuck, HSA_PACKET_TYPE_BARRIER_AND, &never, 1, (hsa_signal_t){0}));
+    run(&machine, queue);
+    HSA_CHECK(hsa_queue_destroy(stuck));
+    either[0] = never;
+    either[1] = hsa_signal_take(0);
+    hsa_ring(queue, hsa_barrier(queue, HSA_PACKET_TYPE_BARRIER_OR, either, 2, never));
+    hsa_await(never);
+    run(&machine, queue);
+    fflush(stdout);
+    child = fork();
+    if (child == 0)
+        _exit(3);
+    waitpid(child, &status, 0);
+    printf("%d\n", WEXITSTATUS(status));
+    fflush(stdout);
+    if (argc > 2)
+        raise(SIGKILL);
+    HSA_CHECK(hsa_shut_down());
+    return 0;
+}
