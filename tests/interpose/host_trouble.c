@@ -248,23 +248,28 @@ static void fork_in_callback(void)
     CU(cuStreamSynchronize(stream));
 }
 
+/* A function of its own: the child shares its frame. */
+static int vfork_once(char *const *arguments)
+{
+    int status = 0;
+    pid_t child;
+
+    fflush(stdout);
+    child = vfork();
+    if (child == 0) {
+        execv("/bin/sh", arguments);
+        _exit(1);
+    }
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+
 static void vfork_exec(void)
 {
     char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)"echo child; exit 4", NULL};
 
-    for (int i = 0; i < 3; i++) {
-        int status = 0;
-        pid_t child;
-
-        fflush(stdout);
-        child = vfork();
-        if (child == 0) {
-            execv("/bin/sh", arguments);
-            _exit(1);
-        }
-        waitpid(child, &status, 0);
-        printf("vfork: %d\n", WEXITSTATUS(status));
-    }
+    for (int i = 0; i < 3; i++)
+        printf("vfork: %d\n", vfork_once(arguments));
 }
 
 static void become_daemon(void)

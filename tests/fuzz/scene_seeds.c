@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Makes an input of fuzz_scene.c of a trace of Vulkan: scene_seeds TRACE FILE [OPTIONS [PLACE]]
+ */
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "tests/fuzz/scene_record.h"
+#include "tracesmith/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_MAX_SIZE 4096u /* of bytes of one field: the rest is left out */
+
+static struct tsm_buffer out;
+
+static void add_long(struct sbt_reader *reader, const struct sbt_record *r, uint32_t slot, int type)
+{
+    static uint8_t room[LONG_MAX_SIZE];
+    const uint8_t *bytes = NULL;
+    struct sbt_value value = {0};
+    struct sbt_blob blob;
+    size_t size = 0;
+
+    if (type == SBT_FIELD_STRING) {
+        bytes = (const uint8_t *)sbt_reader_string(reader, (uint32_t)r->slots[slot]);
+        size = bytes ? strlen((const char *)bytes) : 0;
+    } else if (type == SBT_FIELD_BYTES) {
+        if (!sbt_record_bytes(r, slot, &bytes, &size))
+            size = 0;
+    } else if (type == SBT_FIELD_STRUCT) {
+        size = sbt_reader_value(reader, r, slot, &value) == 1 ? value.size : 0;
+        bytes = value.data;
+    } else if (sbt_record_blob(r, slot, &blob)) {
+        size = blob.size < sizeof(room) ? blob.size : sizeof(room);
+        bytes = room;
+        if (sbt_reader_blob(reader, &blob, 0, room, size) < 0)
+            size = 0;
+    }
+    size = size < 0xffff ? size : 0;
+    tsm_buffer_add_u16(&out, (uint16_t)size);
+    tsm_buffer_add(&out, bytes, size);
+    sbt_value_finish(&value);
+}
+
+static uint32_t number_of(const struct sbt_record *r)
+{
+    if (SBT_TYPE_API(r->type) == SBT_API_CORE)
+        return SCENE_CORE + SBT_TYPE_CALL(r->type);
+    return (uint32_t)(vk_command_of(SBT_TYPE_CALL(r->type)) - vk_commands);
+}
+
+static void add_record(struct sbt_reader *reader, const struct sbt_record *r)
+{
+    const struct sbt_schema *schema;
+    size_t head = out.size;
+
+    if (SBT_TYPE_API(r->type) != SBT_API_CORE &&
+        (SBT_TYPE_API(r->type) != SBT_API_VULKAN || !vk_command_of(SBT_TYPE_CALL(r->type))))
+        return;
+    schema = scene_schema(number_of(r));
+    if (!schema || schema->field_count > r->slot_count)
+        return;
+    tsm_buffer_add_u16(&out, (uint16_t)number_of(r));
+    tsm_buffer_add_u8(&out, r->stream < SCENE_NO_STREAM ? (uint8_t)r->stream : SCENE_NO_STREAM);
+    tsm_buffer_add_u8(&out, (uint8_t)r->result);
+    tsm_buffer_add_u16(&out, 0);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        if (scene_is_long(&schema->fields[i]))
+            add_long(reader, r, i, (int)schema->fields[i].type);
+        else
+            tsm_buffer_add_u64(&out, r->slots[i]);
+    }
+    if (out.size - head - SCENE_RECORD_HEAD > 0xffff)
+        out.size = head;
+    else
+        tsm_put_u16(out.data + head + 4, (uint16_t)(out.size - head - SCENE_RECORD_HEAD));
+}
+
+int main(int argc, char **argv)
+{
+    const struct sbt_record *record;
+    struct sbt_reader *reader = NULL;
+    struct sbt_cursor *cursor = NULL;
+    FILE *file;
+
+    vulkan_describe();
+    if (argc < 3 || sbt_reader_open(&reader, argv[1]) < 0 ||
+        sbt_cursor_create(&cursor, reader, NULL, 0) < 0) {
+        fprintf(stderr, "usage: scene_seeds TRACE FILE [OPTIONS [PLACE]]\n");
+        return 2;
+    }
+    for (int i = 3; i < 3 + (int)SCENE_HEAD; i++)
+        tsm_buffer_add_u8(&out, i < argc ? (uint8_t)strtoul(argv[i], NULL, 0) : 0);
+    while (sbt_cursor_next(cursor, &record) == 1)
+        add_record(reader, record);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    file = fopen(argv[2], "wb");
+    if (!file || out.failed || fwrite(out.data, 1, out.size, file) != out.size)
+        return 1;
+    fclose(file);
+    tsm_buffer_finish(&out);
+    return 0;
+}
