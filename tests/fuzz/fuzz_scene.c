@@ -171,7 +171,8 @@ static int save_state(void *user, const char *type, const uint64_t slots[8])
 
 static void replay(struct sbt_reader *reader, unsigned bits, unsigned place, const char *folder)
 {
-    const struct tsm_saver saver = {save_memory, save_state, NULL};
+    const struct tsm_saver saver = {
+        .memory = save_memory, .state = save_state, .part_first = place};
     const struct tsm_frames frames = {1, 3};
     struct tsm_look look = {.dump_directory = bits & SCENE_DUMP ? folder : NULL,
                             .dump_seq = place,
