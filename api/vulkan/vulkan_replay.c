@@ -36,6 +36,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_loader_close(&r->loader);
     vk_arena_finish(&r->arena);
     free(r->streams);
+    vk_timelines_finish(&r->timelines);
     pthread_mutex_destroy(&r->lock);
     free(state);
 }
@@ -185,12 +186,20 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
 
 static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 {
-    int error = vkr_writes_settle(&state->replay);
+    struct vkr *r = &state->replay;
+    int error = vkr_writes_settle(r);
+    bool is_wanted = false;
+    struct vkr_stream one;
 
     if (error)
         return error;
-    return stream == SBT_STREAM_NONE ? vkr_wait_all(&state->replay)
-                                     : vkr_wait_stream(&state->replay, stream);
+    pthread_mutex_lock(&r->lock);
+    if (stream == SBT_STREAM_NONE)
+        error = vkr_wait_all(r);
+    else
+        is_wanted = vkr_wait_wanted(r, stream, &one);
+    pthread_mutex_unlock(&r->lock); /* others may send meanwhile */
+    return is_wanted ? vkr_wait_queue(r, &one) : error;
 }
 
 /* ---- what came out ----------------------------------------------------------------------- */

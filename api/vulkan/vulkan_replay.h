@@ -13,6 +13,7 @@
 #include "api/vulkan/vulkan_codec.h"
 #include "api/vulkan/vulkan_dispatch.h"
 #include "api/vulkan/vulkan_ids.h"
+#include "api/vulkan/vulkan_timeline.h"
 #include "format/map.h"
 #include "replay/backend.h"
 
@@ -378,15 +379,14 @@ struct vkr_stream {
     const char *last_call;
 };
 
-/* What a timeline semaphore will reach by itself, and what is waited for. */
+/* Its address is its number in struct vk_timelines. */
 struct vkr_semaphore {
     bool is_timeline;
     bool is_signalled; /* a binary one */
     bool is_outside;   /* others signal it, or wait for it */
     bool is_window;    /* a submit of ours signals it or waits for it, in place of a window's system */
     uint32_t more;     /* objects that it belongs to, beside one */
-    uint64_t value;   /* the highest that is signalled or under way */
-    uint64_t awaited; /* the highest that a submit waits for */
+    uint64_t value;    /* a timeline's: the highest that is signalled or under way */
 };
 
 void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *semaphore);
@@ -401,7 +401,18 @@ void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence);
 /* Nothing but waiting, in place of a present. */
 int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
                      const VkSemaphore *semaphores);
-int vkr_wait_stream(struct vkr *r, uint32_t stream);
+/* What was sent to the queue signals it. */
+int vkr_note_timeline(struct vkr *r, VkQueue queue, struct vkr_semaphore *s, uint64_t value);
+/* It was made with `value`, or set to it. */
+int vkr_set_timeline(struct vkr *r, struct vkr_semaphore *s, uint64_t value);
+/* Is work under way that waits for what the host has yet to signal? */
+bool vkr_is_gated(const struct vkr *r);
+/* The device's queues are gone. */
+void vkr_drop_queues(struct vkr *r, const struct vkr_device *device);
+/* Wait for all that was sent, where it can end by itself; the lock is held. The first only says (true) for
+ * which queue, as *out, and the second waits for that, which needs no lock. */
+bool vkr_wait_wanted(const struct vkr *r, uint32_t stream, struct vkr_stream *out);
+int vkr_wait_queue(const struct vkr *r, const struct vkr_stream *stream);
 int vkr_wait_all(struct vkr *r);
 /* Does sync() carry it out? Waits of the program, and polls that were answered with "done". */
 bool vkr_owns_sync(const struct sbt_record *record);
@@ -546,7 +557,8 @@ struct vkr {
     struct vkr_ranges stamps; /* places that hold times; merged */
     bool has_stamps;          /* a command copies times into memory */
     uint64_t sent_count;  /* submits */
-    uint32_t gate_count;  /* semaphores and events that work waits for in vain until the host signals */
+    uint32_t gate_count;  /* events that work waits for in vain until the host sets them */
+    struct vk_timelines timelines; /* which queues get through what they were sent */
     bool waits_each;      /* recorded with TS_CHECKSUM=submit: one submit was done before the next step */
     uint64_t next_window; /* raw handles of what stands for windows */
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */

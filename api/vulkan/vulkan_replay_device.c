@@ -129,9 +129,7 @@ void vkr_device_close(struct vkr *r, struct vkr_device *d)
     if (d->pool)
         d->dispatch.f.vkDestroyCommandPool(d->dispatch.device, d->pool, NULL);
     d->dispatch.f.vkDestroyDevice(d->dispatch.device, NULL);
-    for (uint32_t i = 0; i < r->stream_count; i++)
-        if (r->streams[i].device == d)
-            r->streams[i].device = NULL;
+    vkr_drop_queues(r, d);
     free(d);
 }
 

@@ -70,7 +70,7 @@ int vkr_hold(struct vkr *r)
 {
     int error = 0;
 
-    if (r->gate_count)
+    if (vkr_is_gated(r))
         return tsm_fail(TSM_E_UNSUPPORTED, "work is under way that waits for a signal of the host");
     for (const struct vkr_object *o = r->objects.first; o && !error; o = o->next)
         error = keep_object(r, o);
@@ -127,7 +127,9 @@ static int put_semaphore_back(struct vkr *r, struct vkr_object *o, const struct 
         result =
             o->device->dispatch.f.vkQueueSubmit(o->device->queue.raw, 1, &wait, VK_NULL_HANDLE);
     *now = *want;
-    return result >= 0 ? 0 : vkr_fail("setting a semaphore back", result);
+    if (result < 0)
+        return vkr_fail("setting a semaphore back", result);
+    return now->is_timeline ? vkr_set_timeline(r, now, want->value) : 0;
 }
 
 static int put_object_back(struct vkr *r, const struct vkr_held *held)

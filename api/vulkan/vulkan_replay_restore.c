@@ -263,13 +263,14 @@ static void set_queries(struct vkr_fact_queries *fact, uint64_t first, uint64_t 
         fact->states[i] = value ? VKR_QUERY_AVAILABLE : VKR_QUERY_RESET;
 }
 
-static void set_semaphore(struct vkr_semaphore *s, uint64_t kind, uint64_t value)
+static int set_semaphore(struct vkr *r, struct vkr_semaphore *s, uint64_t kind, uint64_t value)
 {
     if (s->is_timeline != (kind == SBT_STATE_TIMELINE))
-        return;
-    s->is_signalled = !s->is_timeline && value;
+        return 0;
     if (s->is_timeline)
-        s->value = value;
+        return vkr_set_timeline(r, s, value);
+    s->is_signalled = value;
+    return 0;
 }
 
 static int set_state(struct vkr *r, const struct sbt_record *record)
@@ -285,9 +286,9 @@ static int set_state(struct vkr *r, const struct sbt_record *record)
         return 0; /* of another API */
     if (!o || !(o->type == VK_OBJECT_VkSemaphore ? o->user : o->fact))
         return tsm_fail(TSM_E_FORMAT, "speaks of an object that no record made");
-    if (o->type == VK_OBJECT_VkSemaphore) {
-        set_semaphore(o->user, kind, s[3]);
-    } else if (kind == SBT_STATE_QUERY) {
+    if (o->type == VK_OBJECT_VkSemaphore)
+        return set_semaphore(r, o->user, kind, s[3]);
+    if (kind == SBT_STATE_QUERY) {
         set_queries(o->fact, s[5], s[6], s[3]);
     } else if (kind == SBT_STATE_LAYOUT) {
         part.aspects = (VkImageAspectFlags)s[4];

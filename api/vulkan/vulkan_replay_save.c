@@ -135,7 +135,7 @@ int vkr_save(struct vkr *r, const struct tsm_saver *saver)
     struct vkr_stale *stale = NULL;
     int error = 0;
 
-    if (r->gate_count)
+    if (vkr_is_gated(r))
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "work is under way there that waits for a signal of the host; a submit "
                         "earlier or later it may not");

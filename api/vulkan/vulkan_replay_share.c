@@ -363,6 +363,5 @@ int vkr_share_before_value(struct vkr_call *c, VkSemaphore semaphore, uint64_t v
     if (!s || !s->is_outside || s->value >= value || !d || !d->queue.raw)
         return 0;
     error = send_alone(c, d->queue.raw, NULL, &semaphore, value);
-    s->value = value;
-    return error;
+    return error ? error : vkr_note_timeline(c->r, d->queue.raw, s, value);
 }

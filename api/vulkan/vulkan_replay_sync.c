@@ -24,9 +24,26 @@ static struct vkr_semaphore *find_semaphore(const struct vkr *r, VkSemaphore raw
     return o ? o->user : NULL;
 }
 
-static bool is_gate(const struct vkr_semaphore *s)
+static uint64_t number_of(const struct vkr_semaphore *s)
 {
-    return s->is_timeline && s->awaited > s->value;
+    return (uint64_t)(uintptr_t)s;
+}
+
+static int check_memory(bool is_noted)
+{
+    return is_noted ? 0 : tsm_fail(TSM_E_MEMORY, "no memory to follow semaphores");
+}
+
+int vkr_set_timeline(struct vkr *r, struct vkr_semaphore *s, uint64_t value)
+{
+    s->value = value;
+    return check_memory(vk_timelines_set(&r->timelines, number_of(s), value));
+}
+
+int vkr_note_timeline(struct vkr *r, VkQueue queue, struct vkr_semaphore *s, uint64_t value)
+{
+    s->value = value > s->value ? value : s->value;
+    return check_memory(vk_timelines_signal(&r->timelines, VKR_RAW(queue), number_of(s), value));
 }
 
 void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *s)
@@ -35,7 +52,7 @@ void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *s)
         s->more--;
         return;
     }
-    r->gate_count -= is_gate(s);
+    vk_timelines_forget(&r->timelines, number_of(s));
     free(s);
 }
 
@@ -55,10 +72,9 @@ int vkr_create_semaphore(struct vkr_call *c)
     if (!s)
         return tsm_fail(TSM_E_MEMORY, "no memory for a semaphore");
     s->is_timeline = type && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
-    s->value = type ? type->initialValue : 0;
     free(o->user);
     o->user = s;
-    return 0;
+    return s->is_timeline ? vkr_set_timeline(c->r, s, type->initialValue) : 0;
 }
 
 /* The program knows when what it sent is done, and nothing of what stands for a present. */
@@ -79,37 +95,23 @@ static void note_window(struct vkr *r, VkSemaphore raw)
         s->is_window = true;
 }
 
-static void note_signal(struct vkr *r, VkSemaphore raw, uint64_t value)
+static void note_binary(struct vkr *r, VkSemaphore raw, bool is_signalled)
 {
     struct vkr_semaphore *s = find_semaphore(r, raw);
 
-    if (!s)
-        return;
-    r->gate_count -= is_gate(s);
-    s->is_signalled = !s->is_timeline;
-    if (value > s->value)
-        s->value = value;
-    r->gate_count += is_gate(s);
-}
-
-static void note_wait(struct vkr *r, VkSemaphore raw, uint64_t value)
-{
-    struct vkr_semaphore *s = find_semaphore(r, raw);
-
-    if (!s)
-        return;
-    r->gate_count -= is_gate(s);
-    s->is_signalled = false;
-    if (value > s->awaited)
-        s->awaited = value;
-    r->gate_count += is_gate(s);
+    if (s)
+        s->is_signalled = is_signalled && !s->is_timeline;
 }
 
 int vkr_signal_semaphore(struct vkr_call *c)
 {
     const struct vk_args_vkSignalSemaphore *a = (const void *)c->args;
+    struct vkr_semaphore *s = find_semaphore(c->r, a->pSignalInfo->semaphore);
+    uint64_t value = a->pSignalInfo->value;
 
-    note_signal(c->r, a->pSignalInfo->semaphore, a->pSignalInfo->value);
+    if (s && s->value < value)
+        s->value = value;
+    vk_timelines_host(&c->r->timelines, number_of(s), value);
     return vkr_call_driver(c);
 }
 
@@ -187,23 +189,29 @@ static uint64_t signal_value_of(const VkTimelineSemaphoreSubmitInfo *values, uin
                   : 0;
 }
 
-/* A submit to `queue` waits for it. */
+/* A submit to `queue` waits for it. What others signal is signalled there before. */
 static int meet_wait(struct vkr_call *c, VkQueue queue, VkSemaphore raw, uint64_t value)
 {
-    int error = vkr_share_before_wait(c, queue, find_semaphore(c->r, raw), raw, value);
+    struct vkr_semaphore *s = find_semaphore(c->r, raw);
+    int error = vkr_share_before_wait(c, queue, s, raw, value);
 
-    if (!error)
-        note_wait(c->r, raw, value);
-    return error;
+    note_binary(c->r, raw, false);
+    if (error || !s || !s->is_timeline)
+        return error;
+    if (s->is_outside && s->value < value)
+        error = vkr_note_timeline(c->r, queue, s, value);
+    return error ? error
+                 : check_memory(
+                       vk_timelines_wait(&c->r->timelines, VKR_RAW(queue), number_of(s), value));
 }
 
 static int meet_signal(struct vkr_call *c, VkQueue queue, VkSemaphore raw, uint64_t value)
 {
-    int error = vkr_share_before_signal(c, queue, find_semaphore(c->r, raw), raw);
+    struct vkr_semaphore *s = find_semaphore(c->r, raw);
+    int error = vkr_share_before_signal(c, queue, s, raw);
 
-    if (!error)
-        note_signal(c->r, raw, value);
-    return error;
+    note_binary(c->r, raw, true);
+    return error || !s || !s->is_timeline ? error : vkr_note_timeline(c->r, queue, s, value);
 }
 
 static int meet_submit(struct vkr_call *c, VkQueue queue, const VkSubmitInfo *info)
@@ -235,7 +243,7 @@ static int meet_submit2(struct vkr_call *c, VkQueue queue, const VkSubmitInfo2 *
 void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
 {
     if (semaphore) {
-        note_signal(r, semaphore, 0);
+        note_binary(r, semaphore, true);
         note_window(r, semaphore);
     }
     vkr_track_fence(r, fence, true);
@@ -245,12 +253,15 @@ void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
  * recording waited for each submit, so do we: what the program did next it did behind it. */
 static int send(struct vkr_call *c)
 {
+    struct vkr_stream stream;
     int error;
 
     if (c->r->is_early)
         return 0;
     error = vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
-    return error || !c->r->waits_each ? error : vkr_wait_stream(c->r, c->record->stream);
+    if (error || !c->r->waits_each || !vkr_wait_wanted(c->r, c->record->stream, &stream))
+        return error;
+    return vkr_wait_queue(c->r, &stream);
 }
 
 int vkr_submit(struct vkr_call *c)
@@ -327,7 +338,7 @@ int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
     int error = c->r->is_early ? 0 : note_submit(c, queue);
 
     for (uint32_t i = 0; i < count; i++) {
-        note_wait(c->r, semaphores[i], 0);
+        note_binary(c->r, semaphores[i], false);
         note_window(c->r, semaphores[i]);
     }
     if (c->r->is_early)
@@ -342,22 +353,53 @@ int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,
 
 /* ---- waiting for all --------------------------------------------------------------------- */
 
-int vkr_wait_stream(struct vkr *r, uint32_t number)
+bool vkr_is_gated(const struct vkr *r)
+{
+    return r->gate_count || vk_timelines_any_stuck(&r->timelines);
+}
+
+/* Work of a device may wait for any other of it. */
+static bool can_end(const struct vkr *r, const struct vkr_device *device)
+{
+    bool is_stuck = r->gate_count > 0;
+
+    for (uint32_t i = 0; i < r->stream_count && !is_stuck; i++)
+        is_stuck = r->streams[i].device == device &&
+                   vk_timelines_is_stuck(&r->timelines, VKR_RAW(r->streams[i].queue), NULL);
+    return !is_stuck;
+}
+
+void vkr_drop_queues(struct vkr *r, const struct vkr_device *device)
+{
+    for (uint32_t i = 0; i < r->stream_count; i++)
+        if (r->streams[i].device == device) {
+            vk_timelines_drop(&r->timelines, VKR_RAW(r->streams[i].queue));
+            r->streams[i].device = NULL;
+        }
+}
+
+bool vkr_wait_wanted(const struct vkr *r, uint32_t number, struct vkr_stream *out)
 {
     const struct vkr_stream *s = number < r->stream_count ? &r->streams[number] : NULL;
-    VkResult result;
 
-    if (!s || !s->device || !s->queue || r->gate_count)
-        return 0;
-    result = s->device->dispatch.f.vkQueueWaitIdle(s->queue);
+    if (!s || !s->device || !s->queue || !can_end(r, s->device))
+        return false;
+    *out = *s;
+    return true;
+}
+
+int vkr_wait_queue(const struct vkr *r, const struct vkr_stream *s)
+{
+    VkResult result = s->device->dispatch.f.vkQueueWaitIdle(s->queue);
+
     return result >= 0 ? 0 : fail_wait(r, "vkQueueWaitIdle", result);
 }
 
 int vkr_wait_all(struct vkr *r)
 {
-    for (struct vkr_object *o = r->objects.first; o && !r->gate_count; o = o->next) {
+    for (struct vkr_object *o = r->objects.first; o; o = o->next) {
         VkResult result = VK_SUCCESS;
-        if (o->type == VK_OBJECT_VkDevice && o->device)
+        if (o->type == VK_OBJECT_VkDevice && o->device && can_end(r, o->device))
             result = o->device->dispatch.f.vkDeviceWaitIdle(o->device->dispatch.device);
         if (result < 0)
             return fail_wait(r, "vkDeviceWaitIdle", result);
