@@ -112,6 +112,18 @@ void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 void vk_order_forget(void);
 void vk_order_device_gone(struct vk_device_state *device);
 
+/* ---- TS_CHECKSUM=submit, who waits for the program: vulkan_source_timeline.c ---- */
+
+/* In the child of a fork. */
+void vk_timeline_forget(void);
+/* What was sent to the queue waits for the semaphore; signals it. */
+void vk_timeline_waits(VkQueue queue, VkSemaphore semaphore, uint64_t value);
+void vk_timeline_signals(VkQueue queue, VkSemaphore semaphore, uint64_t value);
+/* Others signal it, too, which nobody sees. */
+void vk_timeline_shared(VkSemaphore semaphore);
+/* Does what was sent to the queue wait for a signal of the program's? */
+bool vk_timeline_is_stuck(VkQueue queue);
+
 /* ---- file descriptors: vulkan_source_share.c ---- */
 
 /* In the child of a fork. */
@@ -128,8 +140,8 @@ bool vk_checkpoint_save(void);
 bool vk_pending_send(VkQueue queue);
 /* For all that were sent. False: not in time; they stay, and are waited for the next time. */
 bool vk_pending_wait(uint64_t until_ns);
-/* TS_CHECKSUM=submit: wait for what was just sent to the queue. False: it waits, as far as one can
- * see, for what the program does next. */
+/* TS_CHECKSUM=submit: wait for what was just sent to the queue. False: it waits, as is known or as far
+ * as one can see, for what the program does next. */
 bool vk_pending_look(VkQueue queue);
 /* A device is destroyed when nothing of it is under way. */
 void vk_pending_device_gone(const struct vk_device_state *device);

@@ -119,12 +119,20 @@ static void not_sent(VkQueue to)
     tsm_lock_give(&lock);
 }
 
+static void signals(const struct tsm_call *call, VkQueue to, VkSemaphore semaphore, uint64_t value)
+{
+    stands_for(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore)), call, value);
+    vk_timeline_signals(to, semaphore, value);
+}
+
 /* The command waits for the semaphore, to reach `value`. */
-static void waits_for(const struct tsm_call *call, VkSemaphore semaphore, uint64_t value)
+static void waits_for(const struct tsm_call *call, VkQueue to, VkSemaphore semaphore,
+                      uint64_t value)
 {
     const struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
     struct queue *q = queues;
 
+    vk_timeline_waits(to, semaphore, value);
     if (!handle || !handle->stream || handle->stream == call->stream ||
         (uintptr_t)handle->user != value) /* another signal than the one that is waited for */
         return;
@@ -153,6 +161,19 @@ static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
     return (const void *)s;
 }
 
+static void sent_batch(const struct tsm_call *call, VkQueue to, const VkSubmitInfo *s)
+{
+    const VkTimelineSemaphoreSubmitInfo none = {0}, *t = timeline(s->pNext);
+
+    t = t ? t : &none;
+    for (uint32_t i = 0; i < s->waitSemaphoreCount; i++)
+        waits_for(call, to, s->pWaitSemaphores[i],
+                  value_at(t->pWaitSemaphoreValues, t->waitSemaphoreValueCount, i));
+    for (uint32_t i = 0; i < s->signalSemaphoreCount; i++)
+        signals(call, to, s->pSignalSemaphores[i],
+                value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, i));
+}
+
 /* Sent: with TS_CHECKSUM=submit the device is not given the next work before this was looked at, if
  * it can end. */
 static void check_each(VkQueue queue);
@@ -167,17 +188,8 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
     }
     vk_time_sent(call);
     sent(call, a->queue, a->fence, true);
-    for (uint32_t i = 0; i < a->submitCount; i++) {
-        const VkSubmitInfo *s = &a->pSubmits[i];
-        const VkTimelineSemaphoreSubmitInfo none = {0}, *t = timeline(s->pNext);
-        t = t ? t : &none;
-        for (uint32_t j = 0; j < s->waitSemaphoreCount; j++)
-            waits_for(call, s->pWaitSemaphores[j],
-                      value_at(t->pWaitSemaphoreValues, t->waitSemaphoreValueCount, j));
-        for (uint32_t j = 0; j < s->signalSemaphoreCount; j++)
-            stands_for(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(s->pSignalSemaphores[j])), call,
-                       value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, j));
-    }
+    for (uint32_t i = 0; i < a->submitCount; i++)
+        sent_batch(call, a->queue, &a->pSubmits[i]);
     check_each(a->queue);
     vk_time_collect_some();
     tsm_checkpoint_point(false);
@@ -196,11 +208,11 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
     for (uint32_t i = 0; i < a->submitCount; i++) {
         const VkSubmitInfo2 *s = &a->pSubmits[i];
         for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)
-            waits_for(call, s->pWaitSemaphoreInfos[j].semaphore, s->pWaitSemaphoreInfos[j].value);
+            waits_for(call, a->queue, s->pWaitSemaphoreInfos[j].semaphore,
+                      s->pWaitSemaphoreInfos[j].value);
         for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
-            stands_for(
-                handle_of(VK_OBJECT_VkSemaphore, VK_RAW(s->pSignalSemaphoreInfos[j].semaphore)),
-                call, s->pSignalSemaphoreInfos[j].value);
+            signals(call, a->queue, s->pSignalSemaphoreInfos[j].semaphore,
+                    s->pSignalSemaphoreInfos[j].value);
     }
     check_each(a->queue);
     vk_time_collect_some();
@@ -211,8 +223,18 @@ void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkQueueBindSparse *a = args;
 
-    if (result >= 0)
-        sent(call, a->queue, a->fence, false);
+    if (result < 0)
+        return;
+    sent(call, a->queue, a->fence, false);
+    for (uint32_t i = 0; i < a->bindInfoCount; i++) {
+        const VkBindSparseInfo *b = &a->pBindInfo[i];
+        VkSubmitInfo info = {.pNext = b->pNext,
+                             .waitSemaphoreCount = b->waitSemaphoreCount,
+                             .pWaitSemaphores = b->pWaitSemaphores,
+                             .signalSemaphoreCount = b->signalSemaphoreCount,
+                             .pSignalSemaphores = b->pSignalSemaphores};
+        sent_batch(call, a->queue, &info);
+    }
 }
 
 /* ---- what is only written ------------------------------------------------------------------- */

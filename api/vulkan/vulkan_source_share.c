@@ -137,9 +137,11 @@ void vk_semaphore_given(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkGetSemaphoreFdKHR *a = args;
 
-    if (result >= 0)
-        give(*a->pFd, VK_OBJECT_VkSemaphore,
-             vk_id(VK_OBJECT_VkSemaphore, VK_RAW(a->pGetFdInfo->semaphore)));
+    if (result < 0)
+        return;
+    give(*a->pFd, VK_OBJECT_VkSemaphore,
+         vk_id(VK_OBJECT_VkSemaphore, VK_RAW(a->pGetFdInfo->semaphore)));
+    vk_timeline_shared(a->pGetFdInfo->semaphore);
 }
 
 void vk_fence_given(struct tsm_call *call, const void *args, int64_t result)
@@ -156,6 +158,7 @@ void vk_semaphore_taken(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkImportSemaphoreFdKHR *a = args;
     const VkImportSemaphoreFdInfoKHR *info = a->pImportSemaphoreFdInfo;
 
+    vk_timeline_shared(info->semaphore);
     if (info->fd >= 0)
         vk_origin_describe(VK_OBJECT_VkSemaphore,
                            vk_id(VK_OBJECT_VkSemaphore, VK_RAW(info->semaphore)),

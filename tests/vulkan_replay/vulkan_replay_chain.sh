@@ -9,6 +9,7 @@ chain() {
     timeout 60 "$TEST_BUILD/vk_chain" "$1" | sort >plain.out
     TS_CHECKSUM=$2 record_vulkan "$1-$2.sbt" timeout 60 "$TEST_BUILD/vk_chain" "$1" >out ||
         fail "$1 hangs when it is recorded"
+    ! tracesmith info "$1-$2.sbt" | grep -q 'within 5 seconds' || fail "recording $1 waited for the program"
     sort out | cmp - plain.out || fail "recording changed $1"
     for option in --grain=readback --grain=command --pace=stepped; do
         all_equal "$3" "$1-$2.sbt" $option --timeout=30
