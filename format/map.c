@@ -90,6 +90,27 @@ uint64_t *sbt_map_insert(struct sbt_map *m, uint64_t key, bool *added)
     return &slot->value;
 }
 
+/* What stands behind it in a row is moved up, where its way from its hash leads over the gap. */
+void sbt_map_remove(struct sbt_map *m, uint64_t key)
+{
+    struct sbt_map_slot *slot = m->capacity ? map_place(m, key) : NULL;
+    size_t mask = m->capacity - 1, gap;
+
+    if (!slot || !slot->used)
+        return;
+    gap = (size_t)(slot - m->slots);
+    for (size_t i = (gap + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
+        size_t home = mix(m->slots[i].key) & mask;
+
+        if (((i - home) & mask) < ((i - gap) & mask))
+            continue;
+        m->slots[gap] = m->slots[i];
+        gap = i;
+    }
+    m->slots[gap] = (struct sbt_map_slot){0};
+    m->count--;
+}
+
 void sbt_keyset_finish(struct sbt_keyset *s)
 {
     free(s->slots);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hash maps of the trace format library: open addressing, no deletion. The hash is mixed with a
+ * Hash maps of the trace format library: open addressing. The hash is mixed with a
  * value drawn per process, so that a hostile file cannot choose keys that collide.
  */
 #ifndef FORMAT_MAP_H
@@ -29,6 +29,10 @@ uint64_t *sbt_map_find(const struct sbt_map *m, uint64_t key);
 
 /* The value's place, made (as 0) when absent; *added tells. NULL when out of memory. */
 uint64_t *sbt_map_insert(struct sbt_map *m, uint64_t key, bool *added);
+
+/* Absent keys are fine. Moves others: no place from before is valid. The map takes no more room than
+ * its largest count needed. */
+void sbt_map_remove(struct sbt_map *m, uint64_t key);
 
 /* The hash of a piece's key for tables of others' own. */
 uint64_t sbt_key_hash(const struct sbt_key *key);

@@ -170,6 +170,8 @@ static void decide(struct tsm_replay *p)
     else if (p->plan.lost_count || p->plan.filtered_count)
         answer(r, TSM_CANNOT_TELL, "%llu records are missing from the trace",
                (unsigned long long)(p->plan.lost_count + p->plan.filtered_count));
+    else if (sbt_reader_end(p->reader) == SBT_END_NONE && !p->options.filter.seq_end)
+        answer(r, TSM_CANNOT_TELL, "the trace has no end: what was recorded last may be missing");
     else if (p->verify.unanswered_count && !p->has_need)
         answer(r, TSM_CANNOT_TELL,
                "%llu recorded results have no counterpart in the replay: their commands were not "

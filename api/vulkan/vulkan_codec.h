@@ -13,6 +13,9 @@
 
 /* ---- encode ---------------------------------------------------------------------------------- */
 
+/* The largest that the enum has room for, VK_STRUCTURE_TYPE_MAX_ENUM: a struct that nobody defines. */
+#define VK_STYPE_NOBODYS 0x7fffffff
+
 /* Runs inside the traced program: no malloc, no lock, bounded. */
 struct vk_encoder {
     struct sbt_out out; /* where values go; out.grow may be set. overflow: there is no value */
@@ -20,7 +23,7 @@ struct vk_encoder {
     uint64_t (*handle)(void *user, uint32_t object_type, uint64_t raw);
     void *user;
     uint32_t unknown;      /* structs in pNext chains that the tables do not know: skipped */
-    int32_t unknown_stype; /* the last of them */
+    int32_t unknown_stype; /* the last of them; VK_STYPE_NOBODYS: there is no other */
     uint32_t depth;        /* 0 at first */
 };
 

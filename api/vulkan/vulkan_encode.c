@@ -173,8 +173,8 @@ static void encode_chain(struct vk_encoder *e, const struct chain_head *at,
                 encode_struct(e, type, at, scope, true, 0);
                 sbt_out_element_end(&e->out, place);
             } else if (at->stype != LOADER_INSTANCE && at->stype != LOADER_DEVICE) {
-                e->unknown++;
-                e->unknown_stype = at->stype;
+                if (!e->unknown++ || at->stype != VK_STYPE_NOBODYS)
+                    e->unknown_stype = at->stype;
             }
         }
     e->depth--;

@@ -67,6 +67,8 @@ struct vkr_object {
     struct vkr_device *device;          /* NULL: of an instance */
     struct vkr_object *parent;          /* a pool: gone with it. NULL: none */
     struct vkr_object *previous, *next; /* all that live, oldest first */
+    struct vkr_object *children, *previous_sibling, *next_sibling; /* newest first */
+    struct vkr_object *older_same, *newer_same;                    /* of the same raw key */
     void *user;                         /* what its type keeps: memory, swapchain, semaphore */
     void *fact;                         /* vulkan_replay_track.h; one block, or NULL */
     uint64_t memory, memory_offset, memory_size; /* bound to it: place; 0: none */
@@ -74,9 +76,10 @@ struct vkr_object {
 };
 
 struct vkr_objects {
-    struct sbt_map places; /* type << 48 | id -> struct vkr_object, 0: gone */
-    struct sbt_map raws;   /* type << 56 ^ raw -> the same; another one may have taken the place */
+    struct sbt_map places; /* type << 48 | id -> struct vkr_object */
+    struct sbt_map raws;   /* type << 56 ^ raw, its raw key -> the newest one of that */
     struct vkr_object *first, *last;
+    struct vkr_object *cursor; /* where vkr_forget() is; moves on when that one goes */
 };
 
 /* NULL: it was never made, or is gone. */
@@ -85,10 +88,14 @@ struct vkr_object *vkr_object_find(const struct vkr *r, uint32_t type, uint64_t 
 struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t raw);
 /* Made, or the one that is there with another raw handle. NULL: no memory. */
 struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uint64_t raw);
+/* No memory: false, and it is not found by it. */
+bool vkr_object_set_raw(struct vkr *r, struct vkr_object *object, uint64_t raw);
+/* NULL: none. */
+void vkr_object_set_parent(struct vkr_object *object, struct vkr_object *parent);
 /* With all whose parent it is. */
 void vkr_object_remove(struct vkr *r, struct vkr_object *object);
 /* What a pool has made. */
-void vkr_object_remove_children(struct vkr *r, const struct vkr_object *parent);
+void vkr_object_remove_children(struct vkr *r, struct vkr_object *parent);
 /* Destroys what the trace left, newest first. */
 void vkr_objects_finish(struct vkr *r);
 

@@ -211,7 +211,7 @@ static bool note_made(void *user, uint32_t type, uint64_t id, uint64_t raw)
         return raw == 0;
     o->instance = c->owner ? c->owner->instance : NULL;
     o->device = c->owner ? c->owner->device : NULL;
-    o->parent = find_parent(c);
+    vkr_object_set_parent(o, find_parent(c));
     return true;
 }
 
@@ -315,7 +315,7 @@ int vkr_call_driver(struct vkr_call *c)
 
 static int reset_descriptor_pool(struct vkr_call *c)
 {
-    const struct vkr_object *pool =
+    struct vkr_object *pool =
         c->record->slot_count > 1
             ? vkr_object_find(c->r, VK_OBJECT_VkDescriptorPool, c->record->slots[1])
             : NULL;

@@ -284,9 +284,8 @@ static void reset_pool(struct vkr_call *c)
     const struct vkr_object *pool =
         vkr_object_of(c->r, VK_OBJECT_VkCommandPool, VKR_RAW(a->commandPool));
 
-    for (struct vkr_object *o = pool ? pool->next : NULL; o; o = o->next)
-        if (o->parent == pool && o->type == VK_OBJECT_VkCommandBuffer)
-            clear(o);
+    for (struct vkr_object *o = pool ? pool->children : NULL; o; o = o->next_sibling)
+        clear(o);
 }
 
 /* ---- times -------------------------------------------------------------------------------- */

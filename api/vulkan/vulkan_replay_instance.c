@@ -289,16 +289,14 @@ void vkr_instance_close(struct vkr_instance *i)
 /* What an instance or a device takes with it when it goes: programs may leave objects behind. */
 void vkr_forget(struct vkr *r, const struct vkr_instance *instance, const struct vkr_device *device)
 {
-    struct vkr_object *o = r->objects.last;
+    r->objects.cursor = r->objects.last;
+    while (r->objects.cursor) {
+        struct vkr_object *o = r->objects.cursor;
 
-    while (o) {
-        struct vkr_object *previous = o->previous;
-        if (device ? o->device == device : o->instance == instance) {
-            o->parent = NULL;
-            vkr_object_remove(r, o);
-            previous = r->objects.last; /* pools take others along */
-        }
-        o = previous;
+        if (device ? o->device == device : o->instance == instance)
+            vkr_object_remove(r, o); /* others may go along */
+        else
+            r->objects.cursor = o->previous;
     }
 }
 
@@ -336,7 +334,7 @@ int vkr_enumerate_physical(struct vkr_call *c)
             uint32_t place = vkr_physical_place(c->r, id);
             o->instance = c->owner->instance;
             if (place < o->instance->physical_count)
-                o->raw = VKR_RAW(o->instance->physicals[place]);
+                vkr_object_set_raw(c->r, o, VKR_RAW(o->instance->physicals[place]));
         }
     }
     return 0;

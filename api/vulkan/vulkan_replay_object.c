@@ -34,20 +34,62 @@ struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t ra
     const uint64_t *place = sbt_map_find(&r->objects.raws, raw_key(type, raw));
     struct vkr_object *o = place ? (struct vkr_object *)(uintptr_t)*place : NULL;
 
-    if (o && o->type == type && o->raw == raw)
-        return o;
-    for (o = r->objects.last; o && (o->type != type || o->raw != raw); o = o->previous)
-        ;
+    while (o && (o->type != type || o->raw != raw))
+        o = o->older_same;
     return o;
 }
 
-static void note_raw(struct vkr *r, struct vkr_object *o)
+static bool note_raw(struct vkr *r, struct vkr_object *o)
 {
     bool added;
     uint64_t *place = sbt_map_insert(&r->objects.raws, raw_key(o->type, o->raw), &added);
 
-    if (place)
-        *place = (uint64_t)(uintptr_t)o;
+    if (!place)
+        return false;
+    o->older_same = (struct vkr_object *)(uintptr_t)*place;
+    if (o->older_same)
+        o->older_same->newer_same = o;
+    *place = (uint64_t)(uintptr_t)o;
+    return true;
+}
+
+static void forget_raw(struct vkr *r, struct vkr_object *o)
+{
+    uint64_t key = raw_key(o->type, o->raw), *place = sbt_map_find(&r->objects.raws, key);
+
+    if (o->newer_same)
+        o->newer_same->older_same = o->older_same;
+    else if (place && *place == (uint64_t)(uintptr_t)o)
+        *place = (uint64_t)(uintptr_t)o->older_same;
+    if (o->older_same)
+        o->older_same->newer_same = o->newer_same;
+    if (place && !*place)
+        sbt_map_remove(&r->objects.raws, key);
+    o->older_same = o->newer_same = NULL;
+}
+
+bool vkr_object_set_raw(struct vkr *r, struct vkr_object *o, uint64_t raw)
+{
+    forget_raw(r, o);
+    o->raw = raw;
+    return note_raw(r, o);
+}
+
+void vkr_object_set_parent(struct vkr_object *o, struct vkr_object *parent)
+{
+    if (o->previous_sibling)
+        o->previous_sibling->next_sibling = o->next_sibling;
+    else if (o->parent)
+        o->parent->children = o->next_sibling;
+    if (o->next_sibling)
+        o->next_sibling->previous_sibling = o->previous_sibling;
+    o->parent = parent;
+    o->previous_sibling = NULL;
+    o->next_sibling = parent ? parent->children : NULL;
+    if (o->next_sibling)
+        o->next_sibling->previous_sibling = o;
+    if (parent)
+        parent->children = o;
 }
 
 static void link_last(struct vkr_objects *objects, struct vkr_object *o)
@@ -62,29 +104,21 @@ static void link_last(struct vkr_objects *objects, struct vkr_object *o)
 
 struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uint64_t raw)
 {
+    struct vkr_object *o = vkr_object_find(r, type, id);
+    uint64_t *place;
     bool added;
-    uint64_t *place =
-        id >> 48 ? NULL : sbt_map_insert(&r->objects.places, key_of(type, id), &added);
-    struct vkr_object *o;
 
-    if (!place)
-        return NULL;
-    if (*place) {
-        o = (struct vkr_object *)(uintptr_t)*place;
-        o->raw = raw;
-        note_raw(r, o);
-        return o;
-    }
-    o = calloc(1, sizeof(*o));
+    if (o)
+        return vkr_object_set_raw(r, o, raw) ? o : NULL;
+    place = id >> 48 ? NULL : sbt_map_insert(&r->objects.places, key_of(type, id), &added);
+    o = place ? calloc(1, sizeof(*o)) : NULL;
     if (!o)
         return NULL;
     o->type = type;
     o->id = id;
-    o->raw = raw;
-    link_last(&r->objects, o);
     *place = (uint64_t)(uintptr_t)o;
-    note_raw(r, o);
-    return o;
+    link_last(&r->objects, o);
+    return vkr_object_set_raw(r, o, raw) ? o : NULL;
 }
 
 /* What its type keeps beside the handle. */
@@ -104,44 +138,29 @@ static void drop_content(struct vkr *r, struct vkr_object *o)
     free(o->fact);
 }
 
-static void unlink_object(struct vkr_objects *objects, struct vkr_object *o)
+static void unlink_object(struct vkr *r, struct vkr_object *o)
 {
-    uint64_t *place = sbt_map_find(&objects->places, key_of(o->type, o->id));
+    struct vkr_objects *objects = &r->objects;
 
-    if (place)
-        *place = 0;
-    place = sbt_map_find(&objects->raws, raw_key(o->type, o->raw));
-    if (place && *place == (uint64_t)(uintptr_t)o)
-        *place = 0;
+    sbt_map_remove(&objects->places, key_of(o->type, o->id));
+    forget_raw(r, o);
+    vkr_object_set_parent(o, NULL);
+    if (objects->cursor == o)
+        objects->cursor = o->previous;
     *(o->previous ? &o->previous->next : &objects->first) = o->next;
     *(o->next ? &o->next->previous : &objects->last) = o->previous;
 }
 
-void vkr_object_remove_children(struct vkr *r, const struct vkr_object *parent)
+void vkr_object_remove_children(struct vkr *r, struct vkr_object *parent)
 {
-    struct vkr_object *o = parent->next;
-
-    while (o) {
-        struct vkr_object *next = o->next;
-        if (o->parent == parent) {
-            unlink_object(&r->objects, o);
-            drop_content(r, o);
-            free(o);
-        }
-        o = next;
-    }
-}
-
-static bool may_have_children(uint32_t type)
-{
-    return type == VK_OBJECT_VkCommandPool || type == VK_OBJECT_VkDescriptorPool;
+    while (parent->children)
+        vkr_object_remove(r, parent->children);
 }
 
 void vkr_object_remove(struct vkr *r, struct vkr_object *o)
 {
-    if (may_have_children(o->type))
-        vkr_object_remove_children(r, o);
-    unlink_object(&r->objects, o);
+    vkr_object_remove_children(r, o);
+    unlink_object(r, o);
     drop_content(r, o);
     free(o);
 }

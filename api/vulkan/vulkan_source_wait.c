@@ -46,6 +46,13 @@ static VKAPI_ATTR VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count,
     return vk_time_submit2(queue, count, submits, fence, next);
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL bind_sparse(VkQueue queue, uint32_t count,
+                                                  const VkBindSparseInfo *infos, VkFence fence)
+{
+    tsm_call_takes_effect();
+    return BELOW(queue, vkQueueBindSparse, count, infos, fence);
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
 {
     vk_memory_push();
@@ -164,6 +171,7 @@ void vk_wait_patch(struct vk_device_state *device)
     REPLACE(vkQueueSubmit, submit);
     REPLACE(vkQueueSubmit2, submit2);
     REPLACE(vkQueueSubmit2KHR, submit2);
+    REPLACE(vkQueueBindSparse, bind_sparse);
     REPLACE(vkSetEvent, set_event);
     REPLACE(vkSignalSemaphore, signal_semaphore);
     REPLACE(vkSignalSemaphoreKHR, signal_semaphore);

@@ -107,7 +107,7 @@ void sample_end(struct sample *s)
 {
     struct sbt_totals totals = {.lost_count = s->lost};
 
-    must(sbt_writer_finish(s->w, &totals, SBT_END_FINISHED));
+    must(s->cut ? sbt_writer_flush(s->w) : sbt_writer_finish(s->w, &totals, SBT_END_FINISHED));
     sbt_writer_destroy(s->w);
     s->w = NULL;
 }

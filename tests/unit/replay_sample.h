@@ -40,6 +40,7 @@ struct sample {
     uint32_t flags;  /* of the next record */
     uint32_t thread; /* of the next records; 1 at first */
     uint64_t lost;  /* for the totals */
+    bool cut; /* the trace gets no end */
 };
 
 /* Writes to a file of its own in the temporary folder. Any failure ends the test. */

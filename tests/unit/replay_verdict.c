@@ -148,6 +148,26 @@ static void a_lossy_trace_is_refused(void)
     sbt_reader_destroy(reader);
 }
 
+/* What a killed program left beside its trace could not be brought in: equal so far is not equal.
+ */
+static void a_trace_without_end_cannot_tell(void)
+{
+    struct tsm_replay_options before = {.filter.seq_end = 100};
+    struct sbt_reader *reader;
+    uint8_t out[64];
+
+    for (int ends_before = 0; ends_before < 2; ends_before++) {
+        begin("cut", out);
+        sample_readback(&s, 1, 3, out, sizeof(out), false);
+        s.cut = true;
+        CHECK_EQ_INT(replay(ends_before ? &before : NULL, &reader), 0);
+        CHECK_EQ_INT((long long)result.checksum_count, 1);
+        CHECK_EQ_INT(result.verdict, ends_before ? TSM_SAME : TSM_CANNOT_TELL);
+        sbt_reader_destroy(reader);
+    }
+    CHECK_EQ_STR(result.why, "");
+}
+
 /* Also by the host's thread, when it is the stream's, too. */
 static void a_command_that_hangs_is_named(bool behind)
 {
@@ -193,6 +213,7 @@ int main(void)
     nothing_to_compare_cannot_tell();
     a_tainted_trace_cannot_tell();
     a_lossy_trace_is_refused();
+    a_trace_without_end_cannot_tell();
     digests_tell_runs_apart();
     a_command_that_hangs_is_named(false);
     a_command_that_hangs_is_named(true);

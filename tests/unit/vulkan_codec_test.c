@@ -245,8 +245,9 @@ static void hostile_records(void)
 static void unknown_links(void)
 {
     VkPhysicalDeviceFeatures2 known = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
-    VkBaseOutStructure stranger = {.sType = (VkStructureType)1999999999,
-                                   .pNext = (VkBaseOutStructure *)&known};
+    VkBaseOutStructure nobodys = {.sType = VK_STRUCTURE_TYPE_MAX_ENUM,
+                                  .pNext = (VkBaseOutStructure *)&known};
+    VkBaseOutStructure stranger = {.sType = (VkStructureType)1999999999, .pNext = &nobodys};
     VkBaseOutStructure loader = {.sType = VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO,
                                  .pNext = &stranger};
     VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &loader},
@@ -257,7 +258,7 @@ static void unknown_links(void)
 
     vk_encoder_init(&e, first, ROOM);
     vk_encode_struct(&e, type, &create, NULL);
-    CHECK_EQ_INT(e.unknown, 1);
+    CHECK_EQ_INT(e.unknown, 2);
     CHECK_EQ_INT(e.unknown_stype, 1999999999);
     vk_arena_reset(&copy);
     vk_decoder_init(&d, &copy, first, sbt_out_size(&e.out));
