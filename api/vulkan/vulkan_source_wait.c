@@ -53,9 +53,16 @@ static VKAPI_ATTR VkResult VKAPI_CALL bind_sparse(VkQueue queue, uint32_t count,
     return BELOW(queue, vkQueueBindSparse, count, infos, fence);
 }
 
+/* Work that was sent before may go on now, and read what the host has written since. */
+static void publish(void)
+{
+    vk_publish();
+    vk_memory_push();
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
 {
-    vk_memory_push();
+    publish();
     tsm_call_takes_effect();
     return BELOW(device, vkSetEvent, event);
 }
@@ -65,7 +72,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL signal_semaphore(VkDevice device,
 {
     PFN_vkSignalSemaphore next = vk_state_of(device)->below.vkSignalSemaphore;
 
-    vk_memory_push();
+    publish();
     tsm_call_takes_effect();
     return (next ? next : vk_state_of(device)->below.vkSignalSemaphoreKHR)(device, info);
 }

@@ -4,11 +4,14 @@
  * `vk_host write` changes memory that work reads. Each prints what came of it; of the second that
  * is a matter of luck, unless each submit is waited for.
  * `vk_host zeros` writes zeros where there may have been zeros, and computes with them.
+ * `vk_host import` writes memory of its own, which it has imported, while work that copies it waits
+ * for an event.
  */
 #include "tests/vulkan/vk_small.h"
 
 #include <string.h>
 
+#define PAGE      ((size_t)4096)
 #define LONG_SIZE ((VkDeviceSize)256 << 20) /* to fill it takes longer than to go on */
 
 static VkCommandBuffer primary(const struct small *s)
@@ -133,6 +136,58 @@ static void zeros(void)
     small_finish(&s);
 }
 
+/* ---- imported memory ----------------------------------------------------------------------- */
+
+static void with_import(VkDeviceCreateInfo *info)
+{
+    static const char *const name = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+
+    info->ppEnabledExtensionNames = &name;
+    info->enabledExtensionCount = 1;
+}
+
+static void import(void)
+{
+    VkImportMemoryHostPointerInfoEXT own = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+        .pHostPointer = aligned_alloc(PAGE, WORDS * 4)};
+    VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+    VkBufferCopy all = {.size = WORDS * 4};
+    uint32_t *words = own.pHostPointer;
+    struct words from, to;
+    VkCommandBuffer commands;
+    VkEvent event;
+    VkFence fence;
+    struct small s;
+
+    memset(words, 0, WORDS * 4);
+    small_device = with_import;
+    small_init(&s, 0);
+    small_memory = &own;
+    words_init(&s, &from);
+    small_memory = NULL;
+    words_init(&s, &to);
+    TRY(vkCreateEvent(s.device, &info, NULL, &event));
+    commands = primary(&s);
+    small_begin(commands);
+    vkCmdWaitEvents(commands, 1, &event, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                    0, NULL, 0, NULL, 0, NULL);
+    vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &all);
+    TRY(vkEndCommandBuffer(commands));
+    fence = small_send(&s, commands);
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = i * 93;
+    TRY(vkSetEvent(s.device, event));
+    small_await(&s, fence);
+    printf("import %08x\n", words_sum(&to));
+    vkDestroyEvent(s.device, event, NULL);
+    words_finish(&s, &to);
+    words_finish(&s, &from);
+    small_finish(&s);
+    free(words);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "event") == 0)
@@ -141,6 +196,8 @@ int main(int argc, char **argv)
         write_meanwhile();
     else if (argc == 2 && strcmp(argv[1], "zeros") == 0)
         zeros();
+    else if (argc == 2 && strcmp(argv[1], "import") == 0)
+        import();
     else
         return 2;
     return 0;

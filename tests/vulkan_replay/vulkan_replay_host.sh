@@ -22,3 +22,8 @@ record_vulkan write.sbt "$TEST_VULKAN/vk_host" write >write.out
 for round in 1 2 3; do
     all_equal 1 write.sbt
 done
+
+# Of its own memory, too, that it has imported, what it wrote before the event is there before it.
+unset TS_CHECKSUM
+record_vulkan import.sbt "$TEST_VULKAN/vk_host" import >import.out
+all_equal 1 import.sbt
