@@ -104,6 +104,16 @@ bool vk_pending_wait(uint64_t until_ns)
 
 /* ---- each submit ---------------------------------------------------------------------------- */
 
+static bool has_room(void)
+{
+    bool fits;
+
+    tsm_lock_take(&lock);
+    fits = pending_count < PENDING_MAX;
+    tsm_lock_give(&lock);
+    return fits;
+}
+
 /* Is there such work on the device still? */
 static bool is_late(const struct vk_device_state *device)
 {
@@ -125,20 +135,20 @@ static bool is_late(const struct vk_device_state *device)
 bool vk_pending_look(VkQueue queue)
 {
     struct pending p;
-    bool is_stuck;
+    bool late = is_late(vk_state_of(queue)), is_stuck;
 
-    if (is_late(vk_state_of(queue)) || !send_fence(&p, queue))
+    if (!has_room() || !send_fence(&p, queue))
         return false;
-    is_stuck = vk_timeline_is_stuck(queue);
+    is_stuck = late || vk_timeline_is_stuck(queue);
     if (wait_fence(&p, is_stuck ? 0 : tsm_monotonic_ns() + LOOK_NS)) {
         drop(&p);
-        return true;
+        return !late; /* others of the device are under way */
     }
     if (!is_stuck)
         tsm_session_unmodelled(
             "TS_CHECKSUM: work that was not done within 5 seconds is not looked at by "
             "itself",
             false);
-    keep(&p); /* never full: of a device with late work no more are sent */
+    keep(&p);
     return false;
 }

@@ -54,7 +54,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL bind_sparse(VkQueue queue, uint32_t count,
 }
 
 /* Work that was sent before may go on now, and read what the host has written since. */
-static void publish(void)
+static void before_signal(void)
 {
     vk_publish();
     vk_memory_push();
@@ -62,7 +62,7 @@ static void publish(void)
 
 static VKAPI_ATTR VkResult VKAPI_CALL set_event(VkDevice device, VkEvent event)
 {
-    publish();
+    before_signal();
     tsm_call_takes_effect();
     return BELOW(device, vkSetEvent, event);
 }
@@ -72,7 +72,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL signal_semaphore(VkDevice device,
 {
     PFN_vkSignalSemaphore next = vk_state_of(device)->below.vkSignalSemaphore;
 
-    publish();
+    before_signal();
     tsm_call_takes_effect();
     return (next ? next : vk_state_of(device)->below.vkSignalSemaphoreKHR)(device, info);
 }

@@ -141,6 +141,15 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* What the kernel did not let eBPF record, so that whoever reads it can tell that from a mistake. */
+static void tell_missed(void)
+{
+	uint64_t missed = session_number("stats", "missed");
+
+	if (missed && missed != UINT64_MAX)
+		printf("# missed %llu\n", (unsigned long long)missed);
+}
+
 const struct records *session_records(void)
 {
 	size_t room = 0;
@@ -164,6 +173,7 @@ const struct records *session_records(void)
 		at += record->size;
 	}
 	qsort(all.at, all.count, sizeof(*all.at), compare);
+	tell_missed();
 	return &all;
 }
 

@@ -62,49 +62,10 @@ static void with_queues(VkDeviceCreateInfo *info)
     info->pQueueCreateInfos = three_queues;
 }
 
-static VkSemaphore make_timeline(const struct small *s)
-{
-    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-    VkSemaphore semaphore;
-
-    TRY(vkCreateSemaphore(s->device, &info, NULL, &semaphore));
-    return semaphore;
-}
-
 /* Waits for `step`, and makes it `step` + 1. */
 static void send_step(VkQueue queue, VkCommandBuffer commands, VkSemaphore semaphore, uint64_t step)
 {
-    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    uint64_t next = step + 1;
-    VkTimelineSemaphoreSubmitInfo values = {.sType =
-                                                VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-                                            .waitSemaphoreValueCount = 1,
-                                            .pWaitSemaphoreValues = &step,
-                                            .signalSemaphoreValueCount = 1,
-                                            .pSignalSemaphoreValues = &next};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                           .pNext = &values,
-                           .waitSemaphoreCount = 1,
-                           .pWaitSemaphores = &semaphore,
-                           .pWaitDstStageMask = &stage,
-                           .commandBufferCount = 1,
-                           .pCommandBuffers = &commands,
-                           .signalSemaphoreCount = 1,
-                           .pSignalSemaphores = &semaphore};
-
-    TRY(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-}
-
-static void await(const struct small *s, VkSemaphore semaphore, uint64_t value)
-{
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                                .semaphoreCount = 1,
-                                .pSemaphores = &semaphore,
-                                .pValues = &value};
-
-    TRY(vkWaitSemaphores(s->device, &info, UINT64_MAX));
+    timeline_send(queue, commands, semaphore, step, semaphore, step + 1);
 }
 
 /* Each of four queues changes the same words in turn. */
@@ -121,7 +82,7 @@ static void in_turn(void)
     small_device = with_queues;
     small_init(&s, 0);
     words_init(&s, &w);
-    semaphore = make_timeline(&s);
+    semaphore = timeline_make(&s);
     fill(&w, 21);
     for (uint32_t i = 0; i < 4; i++)
         commands[i] = dispatching(&s, &w, i);
@@ -130,7 +91,7 @@ static void in_turn(void)
             vkGetDeviceQueue(s.device, places[i][0], places[i][1], &queue);
             send_step(queue, commands[i], semaphore, step++);
         }
-        await(&s, semaphore, step);
+        timeline_await(&s, semaphore, step);
         say("queues", &w);
         w.map[round] = 77;
     }
@@ -157,7 +118,7 @@ static void apart(void)
 
     small_device = with_queues;
     small_init(&s, 0);
-    semaphore = make_timeline(&s);
+    semaphore = timeline_make(&s);
     TRY(vkCreateQueryPool(s.device, &info, NULL, &pool));
     for (uint32_t i = 0; i < 2; i++) {
         vkGetDeviceQueue(s.device, i, 0, &queues[i]);
@@ -175,7 +136,7 @@ static void apart(void)
     for (uint32_t round = 0; round < 3; round++) {
         for (uint32_t i = 0; i < 2; i++) {
             send_step(queues[i], commands[i], semaphore, step++);
-            await(&s, semaphore, step);
+            timeline_await(&s, semaphore, step);
             say(i ? "second" : "first", &w[i]);
         }
         TRY(vkGetQueryPoolResults(s.device, pool, 0, 1, sizeof(when), &when, 8,

@@ -266,6 +266,50 @@ void small_run(const struct small *s, VkCommandBuffer commands)
     small_await(s, small_send(s, commands));
 }
 
+VkSemaphore timeline_make(const struct small *s)
+{
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    VkSemaphore semaphore;
+
+    TRY(vkCreateSemaphore(s->device, &info, NULL, &semaphore));
+    return semaphore;
+}
+
+void timeline_send(VkQueue queue, VkCommandBuffer commands, VkSemaphore from, uint64_t wait,
+                   VkSemaphore to, uint64_t signal)
+{
+    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkTimelineSemaphoreSubmitInfo values = {.sType =
+                                                VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                            .waitSemaphoreValueCount = 1,
+                                            .pWaitSemaphoreValues = &wait,
+                                            .signalSemaphoreValueCount = 1,
+                                            .pSignalSemaphoreValues = &signal};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .pNext = &values,
+                           .waitSemaphoreCount = 1,
+                           .pWaitSemaphores = &from,
+                           .pWaitDstStageMask = &stage,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &commands,
+                           .signalSemaphoreCount = 1,
+                           .pSignalSemaphores = &to};
+
+    TRY(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+}
+
+void timeline_await(const struct small *s, VkSemaphore semaphore, uint64_t value)
+{
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                .semaphoreCount = 1,
+                                .pSemaphores = &semaphore,
+                                .pValues = &value};
+
+    TRY(vkWaitSemaphores(s->device, &info, UINT64_MAX));
+}
+
 uint32_t words_sum(const struct words *w)
 {
     uint32_t sum = 0;

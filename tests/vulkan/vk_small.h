@@ -76,6 +76,13 @@ void small_await(const struct small *s, VkFence fence);
 /* Both. */
 void small_run(const struct small *s, VkCommandBuffer commands);
 
+/* Timeline semaphores: one at 0; a submit that waits for a value of one and signals a value; the host
+ * waits. */
+VkSemaphore timeline_make(const struct small *s);
+void timeline_send(VkQueue queue, VkCommandBuffer commands, VkSemaphore from, uint64_t wait,
+                   VkSemaphore to, uint64_t signal);
+void timeline_await(const struct small *s, VkSemaphore semaphore, uint64_t value);
+
 /* A number that says what is there. */
 uint32_t words_sum(const struct words *w);
 

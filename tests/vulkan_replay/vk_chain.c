@@ -46,17 +46,6 @@ static void with_queues(VkDeviceCreateInfo *info)
     info->pQueueCreateInfos = two_queues;
 }
 
-static VkSemaphore make_timeline(void)
-{
-    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-    VkSemaphore semaphore;
-
-    TRY(vkCreateSemaphore(chain.s.device, &info, NULL, &semaphore));
-    return semaphore;
-}
-
 static void begin(void (*device)(VkDeviceCreateInfo *info))
 {
     struct chain *c = &chain;
@@ -66,8 +55,8 @@ static void begin(void (*device)(VkDeviceCreateInfo *info))
     words_init(&c->s, &c->w);
     for (uint32_t i = 0; i < WORDS; i++)
         c->w.map[i] = i * 71;
-    c->start = make_timeline();
-    c->semaphore = make_timeline();
+    c->start = timeline_make(&c->s);
+    c->semaphore = timeline_make(&c->s);
     c->commands = small_command_buffer(&c->s, c->s.pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     small_begin(c->commands);
     small_dispatch(&c->s, c->commands, small_set(&c->s, c->w.buffer), 3);
@@ -86,24 +75,7 @@ static void end(void)
 /* The queue waits for `from`, computes, and signals `semaphore`. */
 static void send(VkQueue queue, VkSemaphore from, uint64_t wait, uint64_t signal)
 {
-    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    VkTimelineSemaphoreSubmitInfo values = {.sType =
-                                                VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-                                            .waitSemaphoreValueCount = 1,
-                                            .pWaitSemaphoreValues = &wait,
-                                            .signalSemaphoreValueCount = 1,
-                                            .pSignalSemaphoreValues = &signal};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                           .pNext = &values,
-                           .waitSemaphoreCount = 1,
-                           .pWaitSemaphores = &from,
-                           .pWaitDstStageMask = &stage,
-                           .commandBufferCount = 1,
-                           .pCommandBuffers = &chain.commands,
-                           .signalSemaphoreCount = 1,
-                           .pSignalSemaphores = &chain.semaphore};
-
-    TRY(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    timeline_send(queue, chain.commands, from, wait, chain.semaphore, signal);
 }
 
 static void signal_value(VkSemaphore semaphore, uint64_t value)
@@ -116,12 +88,7 @@ static void signal_value(VkSemaphore semaphore, uint64_t value)
 
 static void await(uint64_t value)
 {
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                                .semaphoreCount = 1,
-                                .pSemaphores = &chain.semaphore,
-                                .pValues = &value};
-
-    TRY(vkWaitSemaphores(chain.s.device, &info, UINT64_MAX));
+    timeline_await(&chain.s, chain.semaphore, value);
     printf("%llu %08x\n", (unsigned long long)value, words_sum(&chain.w));
 }
 

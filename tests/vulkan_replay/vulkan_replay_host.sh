@@ -27,3 +27,8 @@ done
 unset TS_CHECKSUM
 record_vulkan import.sbt "$TEST_VULKAN/vk_host" import >import.out
 all_equal 1 import.sbt
+for mode in pages hash; do # nor are there shadows of what it has mapped
+    TS_VK_MEMORY=$mode record_vulkan $mode.sbt "$TEST_VULKAN/vk_host" event >/dev/null
+    tsview $mode.sbt >calls
+    [ "$(grep -B1 vkSetEvent calls | grep -c host_write)" = 2 ] || fail "$mode: not before the event"
+done

@@ -10,11 +10,25 @@ all_equal 3 all.sbt
 record_vulkan tenth.sbt "$TEST_VULKAN/vk_upload" 10 50 3 copy >/dev/null
 all_equal 3 tenth.sbt
 python3 - tenth.sbt <<'EOF'
-import os, sys
+import struct, sys
+
 with open(sys.argv[1], "r+b") as f:
-    f.seek(os.path.getsize(sys.argv[1]) // 2)  # most of the file is such bytes
+    at, = struct.unpack_from("<I", f.read(64), 12)  # of the chunks (docs/FORMAT.md, sections 3 and 4)
+    blobs = []
+    while True:
+        f.seek(at)
+        header = f.read(96)
+        if len(header) < 96:
+            break
+        kind, _, codec = struct.unpack_from("<HBB", header, 8)
+        stored, = struct.unpack_from("<I", header, 32)
+        if (kind, codec) == (9, 0):  # BLOBS as they are
+            blobs.append(at + 96)
+        at += 96 + stored
+    at = blobs[len(blobs) // 2] + 2000  # in its first piece
+    f.seek(at)
     byte = f.read(1)[0]
-    f.seek(-1, 1)
+    f.seek(at)
     f.write(bytes([byte ^ 1]))
 EOF
 status 2 tsreplay tenth.sbt
