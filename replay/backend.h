@@ -137,6 +137,10 @@ struct tsm_backend {
     int (*look)(struct tsm_backend_state *state, const struct sbt_record *record);
     /* Files that look() has written. Together with look(). */
     uint64_t (*looked)(struct tsm_backend_state *state);
+    /* All that is replayed has been sent, and the host does nothing more: what waits for something that
+     * the program has not done before it ended goes on without. Everything was submitted, nothing was
+     * waited for. Optional. */
+    int (*let_go)(struct tsm_backend_state *state);
     /* Nothing more will be sent, and everything is complete. Optional. */
     int (*ended)(struct tsm_backend_state *state);
 

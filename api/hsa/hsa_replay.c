@@ -235,6 +235,12 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     return stream ? hsa_stream_wait(&state->replay, stream) : 0;
 }
 
+static int backend_let_go(struct tsm_backend_state *state)
+{
+    hsa_signals_let_go(&state->replay);
+    return 0;
+}
+
 static bool is_load(uint32_t type)
 {
     return type == TYPE_hsa_signal_load_scacquire || type == TYPE_hsa_signal_load_acquire ||
@@ -347,6 +353,7 @@ const struct tsm_backend hsa_backend = {
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
+    .let_go = backend_let_go,
     .readback = backend_readback,
     .left = backend_left,
     .regions = backend_regions,

@@ -130,6 +130,8 @@ struct hsa_signal_state {
      * did nothing to it that makes this a guess. */
     int64_t expected;
     bool is_known;
+    int64_t wanted; /* a value that lets the last one go on that waits for it, if any does */
+    bool is_wanted;
 };
 
 int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value);
@@ -138,6 +140,11 @@ struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64
 hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
 /* A command was sent that will count it down. */
 void hsa_signal_sent(struct hsa_signal_state *signal);
+/* A command is sent that waits for this value. NULL: it waits for nothing. */
+void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
+/* All that was recorded has been sent: where a command waits for a value that only the program could
+ * have stored, and has not, it is stored now. */
+void hsa_signals_let_go(struct hsa_replay *replay);
 /* It has this value, and nothing is under way that changes it. */
 void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal,
                     int64_t value);

@@ -138,13 +138,28 @@ int replay_aql_barrier_and(struct hsa_replay *replay, const struct sbt_record *r
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
-    for (uint32_t i = 0; i < 5; i++)
-        packet.dep_signal[i] =
-            hsa_signal_raw(replay, hsa_slot(record, SLOT_aql_barrier_and_dep0 + i));
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t id = hsa_slot(record, SLOT_aql_barrier_and_dep0 + i);
+        packet.dep_signal[i] = hsa_signal_raw(replay, id);
+        hsa_signal_wanted(hsa_signal_find(replay, id), 0);
+    }
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
     set_head(&packet, hsa_slot(record, SLOT_aql_barrier_and_header), 0);
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
+}
+
+/* A value with which it does not wait. */
+static int64_t passing_value(const hsa_amd_barrier_value_packet_t *packet)
+{
+    switch (packet->cond) {
+    case HSA_SIGNAL_CONDITION_NE:
+        return ~packet->value;
+    case HSA_SIGNAL_CONDITION_LT:
+        return packet->value - 1;
+    default:
+        return packet->value;
+    }
 }
 
 int replay_aql_barrier_value(struct hsa_replay *replay, const struct sbt_record *record)
@@ -161,6 +176,8 @@ int replay_aql_barrier_value(struct hsa_replay *replay, const struct sbt_record 
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
+    hsa_signal_wanted(hsa_signal_find(replay, hsa_slot(record, SLOT_aql_barrier_value_signal)),
+                      passing_value(&packet));
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
     set_head(&packet, hsa_slot(record, SLOT_aql_barrier_value_header),
              HSA_AMD_FORMAT_BARRIER_VALUE);

@@ -2,13 +2,16 @@
  *
  * Ends that programs come to: the runtime begins and ends several times, a queue goes with a packet
  * that waits for ever, a child process goes without using anything. With an argument more the
- * program is killed at the end, with everything open.
+ * program ends with everything open: killed, or ("waiting") while packets and a copy wait for
+ * values that it never stores.
  */
 #include "tests/hsa/hsa_helper.h"
 #include "tests/hsa/hsa_kernels.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +48,23 @@ static void run(const struct hsa_machine *machine, hsa_queue_t *queue)
     printf("%.0f\n", (double)total);
 }
 
+static void end_waiting(const struct hsa_machine *machine, hsa_queue_t *queue)
+{
+    hsa_signal_t never[2] = {hsa_signal_take(1), hsa_signal_take(1)}, copied = hsa_signal_take(1);
+    hsa_amd_barrier_value_packet_t value = {.signal = hsa_signal_take(2),
+                                            .value = 1,
+                                            .mask = 3,
+                                            .cond = HSA_SIGNAL_CONDITION_LT,
+                                            .completion_signal = never[1]};
+    void *memory = hsa_pool_take(machine->device, 64), *bytes = hsa_pool_take(machine->fine, 64);
+
+    hsa_ring(queue, hsa_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, never, 1, (hsa_signal_t){0}));
+    hsa_ring(queue, hsa_barrier_value(queue, &value));
+    HSA_CHECK(hsa_amd_memory_async_copy(memory, machine->gpu, bytes, machine->cpu, 64, 1, never + 1,
+                                        copied));
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     hsa_signal_t never, either[2];
@@ -74,7 +94,9 @@ int main(int argc, char **argv)
     waitpid(child, &status, 0);
     printf("%d\n", WEXITSTATUS(status));
     fflush(stdout);
-    if (argc > 2)
+    if (argc > 2 && strcmp(argv[2], "waiting") == 0)
+        end_waiting(&machine, queue);
+    else if (argc > 2)
         raise(SIGKILL);
     HSA_CHECK(hsa_shut_down());
     return 0;
