@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ends that programs come to: the runtime begins and ends several times, a queue goes with a packet
- * that waits for ever, a child process goes without using anything. With an argument more the
- * program ends with everything open: killed, or ("waiting") while packets and a copy wait for
- * values that it never stores.
+ * that waits for ever, more memory comes and goes than is there, a child process goes without using
+ * anything. With an argument more the program ends with everything open: killed, or ("waiting")
+ * while packets and a copy wait for values that it never stores.
  */
 #include "tests/hsa/hsa_helper.h"
 #include "tests/hsa/hsa_kernels.h"
@@ -48,6 +48,13 @@ static void run(const struct hsa_machine *machine, hsa_queue_t *queue)
     printf("%.0f\n", (double)total);
 }
 
+/* A replay keeps all of these addresses, and needs others for what is its own. */
+static void much_memory(const struct hsa_machine *machine)
+{
+    for (unsigned i = 0; i < 70; i++)
+        HSA_CHECK(hsa_amd_memory_pool_free(hsa_pool_take(machine->device, 64u << 20)));
+}
+
 static void end_waiting(const struct hsa_machine *machine, hsa_queue_t *queue)
 {
     hsa_signal_t never[2] = {hsa_signal_take(1), hsa_signal_take(1)}, copied = hsa_signal_take(1);
@@ -76,6 +83,7 @@ int main(int argc, char **argv)
     again();
     hsa_machine_find(&machine);
     hsa_machine_load(&machine, argv[1]);
+    much_memory(&machine);
     queue = hsa_queue_take(&machine, 64);
     stuck = hsa_queue_take(&machine, 64);
     never = hsa_signal_take(1);
