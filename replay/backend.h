@@ -48,6 +48,10 @@ struct tsm_backend {
     uint64_t (*validation)(struct tsm_backend_state *state);
     /* How many recorded addresses could not be had so far and were translated. Optional. */
     uint64_t (*translated)(struct tsm_backend_state *state);
+    /* How many values in arguments of kernels so far are, or look like, recorded addresses of memory that
+     * lies elsewhere, in places of which nothing says that they hold addresses: they were left as they
+     * are. Where there are any, the first is described in `out`. Optional: none. */
+    uint64_t (*untranslated)(struct tsm_backend_state *state, char *out, size_t size);
 
     /* Carry out a record that is no command: init, create, destroy, state, query, host writes. All
      * earlier records have been submitted. */

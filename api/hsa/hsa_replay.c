@@ -158,6 +158,16 @@ static uint64_t backend_translated(struct tsm_backend_state *state)
     return state->replay.memory.moved_count;
 }
 
+static uint64_t backend_untranslated(struct tsm_backend_state *state, char *out, size_t size)
+{
+    const struct hsa_replay *replay = &state->replay;
+
+    if (replay->untranslated_count)
+        tsm_format(out, size, "byte %u of those of %.100s", replay->untranslated_offset,
+                   replay->untranslated_kernel->info.name);
+    return replay->untranslated_count;
+}
+
 /* ---- records -----------------------------------------------------------------------------------
  */
 
@@ -347,6 +357,7 @@ const struct tsm_backend hsa_backend = {
     .plan = backend_plan,
     .prepare = backend_prepare,
     .translated = backend_translated,
+    .untranslated = backend_untranslated,
     .host = backend_host,
     .early = backend_early,
     .submit = backend_submit,

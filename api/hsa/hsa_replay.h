@@ -94,6 +94,7 @@ struct hsa_memory {
     struct hsa_placed *placed;  /* of each region */
     size_t region_count, region_capacity;
     uint64_t moved_count; /* ever */
+    bool is_elsewhere;    /* anything was ever, variables too, at another address than recorded */
 };
 
 int hsa_memory_plan(struct hsa_memory *m, uint64_t address, uint64_t size);
@@ -242,6 +243,10 @@ struct hsa_replay {
     struct hsa_stream *streams;
     uint32_t stream_count;
     struct sbt_map objects; /* type << 32 | id -> state, or the raw handle */
+    /* Values in arguments that look like addresses which are others here; the first one's place. */
+    uint64_t untranslated_count;
+    const struct hsa_kernel_state *untranslated_kernel;
+    uint32_t untranslated_offset;
 };
 
 int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status);
