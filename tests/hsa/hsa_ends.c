@@ -52,7 +52,7 @@ static void run(const struct hsa_machine *machine, hsa_queue_t *queue)
 static void much_memory(const struct hsa_machine *machine)
 {
     for (unsigned i = 0; i < 70; i++)
-        HSA_CHECK(hsa_amd_memory_pool_free(hsa_pool_take(machine->device, 64u << 20)));
+        HSA_CHECK(hsa_amd_memory_pool_free(hsa_pool_take(machine->fine, 64u << 20)));
 }
 
 static void end_waiting(const struct hsa_machine *machine, hsa_queue_t *queue)
