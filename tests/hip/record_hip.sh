@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# HIP's calls are recorded once each, by exports and by the library's table, with their arguments, and
+# HIP's calls are recorded once each, by exports and by the library's table, with their arguments, and beside another tool; and
 # the packets and copies of HSA that they make name them. A replay sends HSA's part.
 . "$(dirname "$0")/../e2e/util.sh"
 [ -z "${TEST_SANITIZED:-}" ] || exit 77
@@ -9,7 +9,7 @@ kernels=$TEST_PROGRAMS/hsa_kernels.hsaco
 
 app() {
     rm -f t.sbt
-    LD_LIBRARY_PATH=$PWD:$TEST_EMU LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=t.sbt \
+    LD_LIBRARY_PATH=$PWD:$TEST_EMU LD_PRELOAD="${before:-} $TEST_CAPTURE ${behind:-}" TS_OUTPUT=t.sbt \
         "$TEST_HIP/hip_app" "$kernels" >out 2>err || fail "hip_app: $(cat out err)"
     grep -q 'right, 17' out || fail "the program's output: $(cat out err)"
     tracesmith check t.sbt
@@ -29,6 +29,17 @@ for rows in '' 462 200 700; do
     calls --calls '[!h]*' >rest.txt
     [ -e plain_rest ] || cp rest.txt plain_rest
     cmp -s plain_rest rest.txt || fail "table of $rows: $(diff plain_rest rest.txt)"
+done
+# Another tool that takes the table, in front of us and behind: it sees what it would, and so do we.
+for place in before behind; do
+    eval "$place=$TEST_HIP/other_profiler.so"
+    TEST_ROWS=462 app
+    before='' behind=''
+    grep -q '^profiler: 2 2$' err || fail "the profiler $place: $(cat err)"
+    calls --calls 'hip*' >calls.txt
+    cmp -s plain calls.txt || fail "a profiler $place: $(diff plain calls.txt)"
+    calls --calls '[!h]*' >rest.txt
+    cmp -s plain_rest rest.txt || fail "a profiler $place: $(diff plain_rest rest.txt)"
 done
 [ "$(awk '{n += $1} END {print n}' plain)" = 15 ] || fail "not 15 calls: $(cat plain)"
 
