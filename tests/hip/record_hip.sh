@@ -58,7 +58,8 @@ for pair in 'aql_kernel_dispatch scale.kd:hipModuleLaunchKernel' 'hsa_memory_cop
 done
 # What the library does before the program's first call, belongs to none.
 grep 'hsa_init' view.txt | grep -q ' < ' && fail "hsa_init has a parent"
-tsview t.sbt --json | grep '"call":"aql_kernel_dispatch"' | grep -q '"parent":' || fail "JSON: no parent"
+tsview t.sbt --json | grep '"call":"aql_kernel_dispatch"' | grep -q '"parent":[0-9]*,"parent_call":"hip' ||
+    fail "JSON: no parent"
 
 TS_STACKS=commands app
 tsview --stacks t.sbt | grep -A2 ' hipModuleLaunchKernel(' | grep -q 'launch\|main' || fail "no stacks"
@@ -69,3 +70,12 @@ status 0 replay t.sbt
 grep -q 'checksums equal' out || fail "nothing was compared"
 grep -q 'taint\|not modelled' out err && fail "HIP's calls are in the way: $(cat out err)"
 TS_EMU_NOOP=1 status 1 replay t.sbt
+grep -q 'made by  *hipMemcpy, record [0-9]' out || fail "whose copy differs? $(cat out)"
+TS_EMU_NOOP=1 status 1 replay --json t.sbt
+grep -q '"differences":.*"parent":[0-9]*,"parent_call":"hipMemcpy"' out || fail "JSON: whose copy? $(cat out)"
+tracesmith merge --json t.sbt >merge.json 2>err || fail "merge: $(cat err)"
+grep -q '"call":"aql_kernel_dispatch","parent":[0-9]*,"parent_call":"hipModuleLaunchKernel"' merge.json ||
+    fail "merge: whose kernel? $(cat merge.json)"
+tracesmith merge --perfetto=- t.sbt 2>err >perfetto.json
+grep -q '"parent_call":"hipModuleLaunchKernel"' perfetto.json || fail "Perfetto: whose kernel?"
+tracesmith merge --list t.sbt 2>err | grep -q 'aql_kernel_dispatch < hipModuleLaunchKernel' || fail "merge: $(cat err)"
