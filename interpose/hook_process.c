@@ -44,6 +44,19 @@ static uintptr_t libc(_Atomic(void *) *function, const char *name)
     return (uintptr_t)address;
 }
 
+/* ---- the beginning
+ * -------------------------------------------------------------------------------
+ */
+
+/* Made by the linker: where this library begins and ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+__attribute__((constructor)) static void process_begins(void)
+{
+    tsm_stack_leave_out(__ehdr_start, _end);
+}
+
 /* ---- the end ------------------------------------------------------------------------------------
  */
 

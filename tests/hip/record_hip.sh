@@ -63,6 +63,11 @@ tsview t.sbt --json | grep '"call":"aql_kernel_dispatch"' | grep -q '"parent":[0
 
 TS_STACKS=commands app
 tsview --stacks t.sbt | grep -A2 ' hipModuleLaunchKernel(' | grep -q 'launch\|main' || fail "no stacks"
+# Of a packet: HIP's own frames and the program's, not those of what records.
+tsview --stacks --calls=aql_kernel_dispatch t.sbt >stacks
+grep -q 'do_launch.*libamdhip64' stacks || fail "no stacks of packets: $(cat stacks)"
+grep -q 'main at hip_app' stacks || fail "no stacks up to the program: $(cat stacks)"
+grep -q 'libts_capture' stacks && fail "we are in stacks: $(cat stacks)"
 mv t.sbt other.sbt
 app
 status 0 tsdiff other.sbt t.sbt
