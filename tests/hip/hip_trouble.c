@@ -79,6 +79,11 @@ static void exit_in_callback(hipStream_t stream)
     pause();
 }
 
+static void exit_quickly(hipStream_t stream)
+{
+    quick_exit(5);
+}
+
 static void at_exit(void)
 {
     say("at exit", works(NULL, 6));
@@ -199,9 +204,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(hipStream_t stream);
-    } things[] = {{"exit", exit_in_callback}, {"late", late},          {"killed", killed},
-                  {"fork_late", fork_late},   {"reopen", reopen},      {"reset", reset},
-                  {"threads", threads},       {"callbacks", callbacks}};
+    } things[] = {{"exit", exit_in_callback}, {"quick", exit_quickly},  {"late", late},
+                  {"killed", killed},         {"fork_late", fork_late}, {"reopen", reopen},
+                  {"reset", reset},           {"threads", threads},     {"callbacks", callbacks}};
     hipStream_t stream;
     int devices = 0;
 

@@ -19,6 +19,7 @@ thing() {
     cmp plain.out record.out || fail "$1: another output: $(cat record.out)"
     [ "$(ls traces/*.sbt | wc -l)" = "$3" ] || fail "$1: $(ls traces)"
     for trace in traces/*.sbt; do
+        tsview --json "$trace" 2>&1 | sed -n '1s/.*"end":"\([a-z]*\)".*/\1/p' >end
         status 0 replay --timeout 60 "$trace"
         tracesmith check "$trace"
         [ "$2" = some ] || grep -q "all $2 checksums equal" out || fail "$1: $(cat out)"
@@ -29,6 +30,8 @@ thing none 2 1
 grep -q '^first 1' plain.out || fail "not even the first copy is right: $(cat plain.out)"
 thing exit 1 1
 grep -q callback record.out || fail "no callback: $(cat record.out)"
+thing quick 1 1
+grep -q finished end || fail "quick_exit: the trace has no end: $(cat end)"
 # HIP 5.2.3 does not live until main's destructors: the program crashes there, as it does unrecorded.
 thing late some 1
 thing killed some 1
