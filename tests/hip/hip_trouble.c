@@ -3,8 +3,7 @@
  * Things that programs with HIP do and come to, named by the argument, on any libamdhip64 that is
  * here. Copies show that it works on. Exits with 77 where there is no HIP.
  */
-#include "api/hip/hip_prototypes.h"
-#include "tests/programs/opened.h"
+#include "tests/hip/hip_opened.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -20,26 +19,6 @@
 #define PER_THREAD ((hipStream_t)2)
 #define SIZE       ((size_t)16 << 10)
 #define THREADS    4u
-
-static void check(hipError_t error, const char *what)
-{
-    if (error == 0)
-        return;
-    fprintf(stderr, "%s: %u\n", what, error);
-    exit(1);
-}
-
-#define CALL(name, ...) check(F(name)(__VA_ARGS__), #name)
-
-static bool open_hip(void)
-{
-    static const char *const names[] = {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so"};
-
-    library = NULL;
-    for (unsigned i = 0; i < 3 && !library; i++)
-        library = dlopen(names[i], RTLD_NOW);
-    return library != NULL;
-}
 
 /* There and back again. */
 static bool works(hipStream_t stream, int value)
@@ -113,7 +92,7 @@ static void killed(hipStream_t stream)
 {
     pthread_t thread;
 
-    check((hipError_t)pthread_create(&thread, NULL, kill_soon, NULL), "a thread");
+    hip_check((hipError_t)pthread_create(&thread, NULL, kill_soon, NULL), "a thread");
     for (int i = 0;; i++)
         works(stream, i);
 }
@@ -145,7 +124,7 @@ static void reopen(hipStream_t stream)
 {
     CALL(hipStreamDestroy, stream);
     dlclose(library);
-    say("open", open_hip());
+    say("open", hip_open());
     CALL(hipInit, 0);
 }
 
@@ -173,7 +152,7 @@ static void threads(hipStream_t stream)
 
     for (unsigned i = 0; i < THREADS; i++) {
         numbers[i] = (int)i;
-        check((hipError_t)pthread_create(&all[i], NULL, work_alone, &numbers[i]), "a thread");
+        hip_check((hipError_t)pthread_create(&all[i], NULL, work_alone, &numbers[i]), "a thread");
     }
     for (unsigned i = 0; i < THREADS; i++) {
         void *ok = NULL;
@@ -210,7 +189,7 @@ int main(int argc, char **argv)
     hipStream_t stream;
     int devices = 0;
 
-    if (!open_hip())
+    if (!hip_open())
         return 77;
     if (strcmp(argv[1], "fork_early") == 0)
         child(true, 8);
