@@ -244,6 +244,7 @@ void tsm_timeline_chrome(const struct tsm_timeline *m, FILE *out)
         if (tsm_timeline_wants(m, r))
             put_request(&j, &tracks, m, r, i);
     }
+    tsm_timeline_calls(m, &j);
     tsm_chrome_end(&j);
     tsm_buffer_finish(&tracks.rings);
 }

@@ -42,3 +42,11 @@ status 0 tracesmith trim --device emu --range label:inner -o part.sbt t.sbt
 status 0 replay part.sbt
 grep -q 'all 1 checksums equal' out || fail "not compared: $(cat out)"
 TS_EMU_NOOP=1 status 1 replay part.sbt
+
+# On the time line: labels of threads nest, ranges stand for themselves, calls of HIP go around packets.
+tracesmith merge --perfetto=- t.sbt >perfetto.json 2>err || fail "merge: $(cat err)"
+for event in '"B","name":"outer"' '"E","name":""' '"b","name":"range"' '"e","name":""' '"i","name":"point"' \
+    '"X","name":"hipModuleLaunchKernel"' '"X","name":"aql_kernel_dispatch"'; do
+    grep -q "\"ph\":$event" perfetto.json || fail "no event $event: $(head -c 2000 perfetto.json)"
+done
+python3 -c 'import json; json.load(open("perfetto.json"))' || fail "no JSON"
