@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ends that programs come to: the runtime begins and ends several times, a queue goes with a packet
- * that waits for ever, more memory comes and goes than is there, a child process goes without using
- * anything. With an argument more the program ends with everything open: killed, or ("waiting")
- * while packets and a copy wait for values that it never stores.
+ * Ends that programs come to: the runtime begins and ends several times, callbacks are left by
+ * jumps, a queue goes with a packet that waits for ever, more memory comes and goes than is there,
+ * a child process goes without using anything. With an argument more the program ends with
+ * everything open: killed, or ("waiting") while packets and a copy wait for values that it never
+ * stores.
  */
 #include "tests/hsa/hsa_helper.h"
 #include "tests/hsa/hsa_kernels.h"
 
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +28,34 @@ static void again(void)
         HSA_CHECK(hsa_shut_down());
         HSA_CHECK(hsa_shut_down());
     }
+}
+
+/* Out of a callback of the runtime's, as an exception goes; and so that a thread ends. */
+static jmp_buf out;
+
+static hsa_status_t jump(hsa_agent_t agent, void *thread_ends)
+{
+    if (thread_ends)
+        pthread_exit(NULL);
+    longjmp(out, 1);
+}
+
+static void *end_thread(void *unused)
+{
+    hsa_iterate_agents(jump, &out);
+    return NULL;
+}
+
+static void leave_callbacks(void)
+{
+    pthread_t thread;
+
+    HSA_CHECK(hsa_init());
+    if (setjmp(out) == 0)
+        hsa_iterate_agents(jump, NULL);
+    if (pthread_create(&thread, NULL, end_thread, NULL) == 0)
+        pthread_join(thread, NULL);
+    HSA_CHECK(hsa_shut_down());
 }
 
 static void run(const struct hsa_machine *machine, hsa_queue_t *queue)
@@ -81,6 +112,7 @@ int main(int argc, char **argv)
     pid_t child;
 
     again();
+    leave_callbacks();
     hsa_machine_find(&machine);
     hsa_machine_load(&machine, argv[1]);
     much_memory(&machine);
