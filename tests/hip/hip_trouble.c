@@ -53,8 +53,7 @@ static void end_here(hipStream_t stream, hipError_t status, void *unused)
 
 static void exit_in_callback(hipStream_t stream)
 {
-    CALL(hipStreamAddCallback, stream, (void *)end_here, NULL, 0);
-    CALL(hipStreamSynchronize, stream);
+    F(hipStreamAddCallback)(stream, (void *)end_here, NULL, 0); /* may fail: HIP is ending */
     pause();
 }
 
