@@ -360,6 +360,7 @@ const struct tsm_backend hsa_backend = {
     .untranslated = backend_untranslated,
     .host = backend_host,
     .early = backend_early,
+    .host_runs_behind = true,
     .submit = backend_submit,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
