@@ -237,8 +237,8 @@ static int not_found(const struct find *f)
     if (f->range->unit == TSM_RANGE_LABEL)
         return tsm_fail(
             TSM_E_NOT_FOUND,
-            "%s: there are %llu labels \"%s\"; 'tsview --calls=mark' (Vulkan: --tree) shows "
-            "which there are",
+            "%s: there are %llu labels \"%s\"; 'tsview --tree' (Vulkan) or 'tsview --calls=mark' "
+            "shows which there are",
             sbt_reader_name(f->reader), (unsigned long long)f->count, f->range->label);
     return tsm_fail(TSM_E_NOT_FOUND, "%s: there are %llu %s", sbt_reader_name(f->reader),
                     (unsigned long long)f->count, names[f->range->unit]);
