@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-#define NONE UINT32_MAX
+#define NONE     UINT32_MAX
+#define LOOK_MAX 16384u /* records behind one */
 
 struct span {
     uint64_t begin_ns, end_ns, seq;
@@ -167,4 +168,39 @@ bool tsm_nest_parent(const struct tsm_nest *nest, const struct sbt_record *recor
     *seq = span->seq;
     *type = span->type;
     return true;
+}
+
+/* A call's record comes behind those of what it made, an inner call's before an outer one's. */
+static bool look_behind(struct sbt_cursor *cursor, uint64_t record_seq, uint64_t *seq,
+                        uint32_t *type)
+{
+    const struct sbt_record *record;
+    uint64_t begin_ns, end_ns;
+    uint32_t thread;
+
+    if (sbt_cursor_seek(cursor, record_seq) < 0 || sbt_cursor_next(cursor, &record) != 1 ||
+        record->seq != record_seq)
+        return false;
+    begin_ns = record->time_ns;
+    end_ns = record->time_ns + record->duration_ns;
+    thread = record->thread;
+    for (unsigned i = 0; i < LOOK_MAX && sbt_cursor_next(cursor, &record) == 1; i++) {
+        if (!is_parent(record) || record->thread != thread || record->time_ns > begin_ns ||
+            record->time_ns + record->duration_ns < end_ns)
+            continue;
+        *seq = record->seq;
+        *type = record->type;
+        return true;
+    }
+    return false;
+}
+
+bool tsm_nest_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type)
+{
+    struct sbt_cursor *cursor = NULL;
+    bool found = has_parents(reader) && sbt_cursor_create(&cursor, reader, NULL, 0) == 0 &&
+                 look_behind(cursor, record_seq, seq, type);
+
+    sbt_cursor_destroy(cursor);
+    return found;
 }

@@ -21,4 +21,8 @@ void tsm_nest_destroy(struct tsm_nest *nest);
 bool tsm_nest_parent(const struct tsm_nest *nest, const struct sbt_record *record, uint64_t *seq,
                      uint32_t *type);
 
+/* The same of one record, by its number, without a nest: looked for among the records behind it, some
+ * ten thousand at most. */
+bool tsm_nest_find(struct sbt_reader *reader, uint64_t record_seq, uint64_t *seq, uint32_t *type);
+
 #endif

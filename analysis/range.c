@@ -14,10 +14,11 @@ struct find {
     uint64_t count;      /* frames or submits that were met; labels of that name */
     uint64_t first, end; /* NEVER: not found yet; `end` is what must be reached, see settle() */
     uint64_t after;      /* behind the last submit: what is recorded for the next begins there */
-    uint64_t queue;      /* whose label has begun: its id, or for one in a command buffer ... */
-    uint32_t stream;     /* ... its number; SBT_STREAM_NONE: none */
-    unsigned depth;      /* of labels in it */
-    bool is_met;         /* by this submit, so that it counts once */
+    uint64_t queue;  /* whose label has begun: the MARK's id, or for one in a command buffer ... */
+    uint32_t stream; /* ... its number; SBT_STREAM_NONE: none */
+    uint32_t thread; /* where the label has begun: labels of the id 0 nest by thread */
+    unsigned depth;  /* of labels in it */
+    bool is_met;     /* by this submit, so that it counts once */
     const struct sbt_record *submit;
     struct sbt_map buffers; /* id of a command buffer -> struct buffer */
 };
@@ -90,8 +91,10 @@ static void visit_mark(struct find *f, const struct sbt_record *record)
     if (f->first == NEVER && s[1] == 1 && name) {
         begin_label(f, name, record->seq);
         f->queue = s[2];
+        f->thread = record->thread;
         f->depth = 1;
-    } else if (f->first != NEVER && f->stream == SBT_STREAM_NONE && s[2] == f->queue) {
+    } else if (f->first != NEVER && f->stream == SBT_STREAM_NONE && s[2] == f->queue &&
+               (s[2] || record->thread == f->thread)) {
         f->depth += s[1] == 1;
         f->depth -= s[1] == 2;
         if (f->depth == 0)
@@ -232,9 +235,11 @@ static int not_found(const struct find *f)
         [TSM_RANGE_FRAMES] = "frames", [TSM_RANGE_SUBMITS] = "submits"};
 
     if (f->range->unit == TSM_RANGE_LABEL)
-        return tsm_fail(TSM_E_NOT_FOUND,
-                        "%s: there are %llu labels \"%s\"; 'tsview --tree' shows which there are",
-                        sbt_reader_name(f->reader), (unsigned long long)f->count, f->range->label);
+        return tsm_fail(
+            TSM_E_NOT_FOUND,
+            "%s: there are %llu labels \"%s\"; 'tsview --tree' (Vulkan) or 'tsview --calls=mark' "
+            "shows which there are",
+            sbt_reader_name(f->reader), (unsigned long long)f->count, f->range->label);
     return tsm_fail(TSM_E_NOT_FOUND, "%s: there are %llu %s", sbt_reader_name(f->reader),
                     (unsigned long long)f->count, names[f->range->unit]);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/request.h"
 
+#include "analysis/nest.h"
 #include "analysis/submit_jobs.h"
 #include "tracesmith/error.h"
 
@@ -17,6 +18,7 @@ struct building {
     const struct tsm_ring_jobs *jobs;
     const struct tsm_cpu_time *time;
     struct sbt_reader *reader;
+    struct tsm_nest *nest;      /* while records are read */
     struct tsm_buffer asked;    /* struct tsm_ring_submit, of each command */
     struct tsm_buffer waits;    /* struct wait, in order of begin */
     struct sbt_map of_position; /* {stream, position} -> place of its request + 1 */
@@ -53,13 +55,29 @@ static uint64_t position_key(uint32_t stream, uint64_t position)
     return (uint64_t)stream << 40 ^ position;
 }
 
+/* NULL: none is known. */
+static const char *parent_of(const struct building *b, const struct sbt_record *record,
+                             uint64_t *seq)
+{
+    const struct sbt_schema *schema = NULL;
+    uint32_t type;
+
+    if (tsm_nest_parent(b->nest, record, seq, &type))
+        schema = sbt_reader_schema(b->reader, type);
+    return schema ? schema->name : NULL;
+}
+
 static void add_command(struct building *b, const struct sbt_schema *schema,
                         const struct sbt_record *record)
 {
     uint64_t begin_ns = b->out->start_ns + record->time_ns;
     struct tsm_ring_submit ask;
+    uint64_t parent_seq = 0;
+    const char *parent = parent_of(b, record, &parent_seq);
     const struct tsm_request request = {.seq = record->seq,
                                         .name = schema->name,
+                                        .parent = parent,
+                                        .parent_seq = parent_seq,
                                         .pid = b->out->pid,
                                         .tid = record->thread,
                                         .stream = record->stream,
@@ -128,14 +146,15 @@ static void note_record(struct building *b, const struct sbt_record *record)
 static int read_records(struct building *b)
 {
     const struct sbt_record *record;
-    struct sbt_cursor *cursor;
-    int error = sbt_cursor_create(&cursor, b->reader, NULL, 0);
+    struct sbt_cursor *cursor = NULL;
+    int error = tsm_nest_create(&b->nest, b->reader);
 
-    if (error)
-        return error;
-    while ((error = sbt_cursor_next(cursor, &record)) > 0)
+    if (!error)
+        error = sbt_cursor_create(&cursor, b->reader, NULL, 0);
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) > 0)
         note_record(b, record);
     sbt_cursor_destroy(cursor);
+    tsm_nest_destroy(b->nest);
     if (!error && (b->out->all.failed || b->asked.failed || b->waits.failed))
         error = tsm_fail(TSM_E_MEMORY, "out of memory for the trace's commands");
     return error;

@@ -34,6 +34,8 @@ const char *tsm_stage_name(enum tsm_stage stage);
 struct tsm_request {
     uint64_t seq;     /* of the trace's record, or TSM_REQUEST_NO_RECORD */
     const char *name; /* of its call; NULL: no record */
+    const char *parent; /* the call of the program that made that one (analysis/nest.h); NULL: none */
+    uint64_t parent_seq;
     const struct tsm_ring_job *job; /* NULL: none is known */
     uint32_t pid, tid;              /* who submitted it; 0 not known */
     uint32_t waiter;                /* thread that waited for it; 0: none is known */

@@ -90,6 +90,10 @@ struct tsm_origin {
     }
 bool tsm_call_begin_at(struct tsm_call *call, uint32_t type, const struct tsm_origin *origin);
 
+/* Host stacks have no frames with code from `start` up to `end`: ours, where we are a library of our own. Once,
+ * before the first call. */
+void tsm_stack_leave_out(const void *start, const void *end);
+
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 

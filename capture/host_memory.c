@@ -32,7 +32,7 @@
 #define PAGE             4096u
 #define RANGE_COUNT_MAX  1024u
 #define BLOCK_SIZE       (1u << 20)
-#define WATCH_SIZE_MIN   (1u << 20) /* below this hashing is cheaper than a scan */
+#define WATCH_SIZE_MIN   (64u << 10) /* below this hashing is not much dearer than a scan */
 #define WRITER_COUNT_MAX 64u
 #define RUN_COUNT        256u
 #define HASH_ABOVE       0.2  /* share of pages written in a cycle: stop watching */

@@ -96,7 +96,7 @@ const char *tsm_stack_method(void)
 struct walk {
     uint64_t frames[SBT_STACK_DEPTH_MAX];
     struct saved saved[SBT_STACK_DEPTH_MAX];
-    uint32_t count;
+    uint32_t count, frame_count;     /* of those saved, and of those that are the program's */
     bool cacheable;                  /* each return address was found where it was expected */
     uint64_t checked[CHECKED_COUNT]; /* pages that could be read during this walk */
 };
@@ -263,6 +263,16 @@ static bool read_frame(const struct unwinder *u, unw_cursor_t *cursor, uint64_t 
     return i != 0;
 }
 
+/* Our own code, which is no part of the program: a wrapper of HIP's that the program called, when
+ * HIP has called HSA. */
+static uint64_t own_start, own_size;
+
+void tsm_stack_leave_out(const void *start, const void *end)
+{
+    own_start = (uint64_t)(uintptr_t)start;
+    own_size = (uint64_t)(uintptr_t)end - own_start;
+}
+
 /* Frames above the one whose stack pointer is `sp`: that one is the wrapper. */
 static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struct walk *w,
                                                  uint64_t sp)
@@ -272,6 +282,7 @@ static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struc
     uint64_t ip, at = 0;
 
     w->count = 0;
+    w->frame_count = 0;
     w->cacheable = true;
     u->context(&context);
     if (u->init(&cursor, &context) != 0)
@@ -285,8 +296,9 @@ static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struc
         unw_word_t saved;
         w->cacheable = w->cacheable && at > sp &&
                        access_memory(NULL, at - 8, &saved, 0, NULL) == 0 && saved == ip;
-        w->saved[w->count] = (struct saved){at - 8, ip};
-        w->frames[w->count++] = ip;
+        w->saved[w->count++] = (struct saved){at - 8, ip};
+        if (ip - own_start >= own_size)
+            w->frames[w->frame_count++] = ip;
     }
 }
 
@@ -345,8 +357,8 @@ static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct t
         walking = &w;
         walk_stack(u, &w, sp);
         walking = NULL;
-        if (w.count > 0)
-            id = id_of(s, w.frames, w.count);
+        if (w.frame_count > 0)
+            id = id_of(s, w.frames, w.frame_count);
         if (id && w.cacheable)
             remember(lane->stacks, &w, return_address, sp, id);
         if (id > before)

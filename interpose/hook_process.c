@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -42,6 +43,26 @@ static uintptr_t libc(_Atomic(void *) *function, const char *name)
         atomic_store_explicit(function, address, memory_order_relaxed);
     }
     return (uintptr_t)address;
+}
+
+/* ---- the beginning
+ * -------------------------------------------------------------------------------
+ */
+
+/* Made by the linker: where this library begins and ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static void process_ends(void);
+
+/* quick_exit() calls the first that was registered last, and no destructor. */
+__attribute__((constructor)) static void process_begins(void)
+{
+    int saved_errno = errno;
+
+    tsm_stack_leave_out(__ehdr_start, _end);
+    at_quick_exit(process_ends);
+    errno = saved_errno;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------

@@ -16,7 +16,9 @@ extern const struct tsm_source drm_source; /* api/drm/drm_source.c */
 #ifdef TSM_HSA
 extern const struct tsm_source hsa_source; /* api/hsa/hsa_source.c */
 #endif
-extern const struct tsm_source hip_source; /* api/hip/hip_source.c */
+extern const struct tsm_source hip_source;    /* api/hip/hip_source.c */
+extern const struct tsm_source hiprtc_source; /* the same file */
+extern const struct tsm_source roctx_source;  /* api/hip/roctx_source.c */
 
 const struct tsm_source *const tsm_sources[] = {
     &cuda_source,
@@ -29,7 +31,7 @@ const struct tsm_source *const tsm_sources[] = {
 #ifdef TSM_HSA
     &hsa_source,
 #endif
-    &hip_source,    NULL,
+    &hip_source,    &hiprtc_source, &roctx_source, NULL,
 };
 
 unsigned tsm_source_index(const struct tsm_source *source)

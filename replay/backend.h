@@ -48,6 +48,10 @@ struct tsm_backend {
     uint64_t (*validation)(struct tsm_backend_state *state);
     /* How many recorded addresses could not be had so far and were translated. Optional. */
     uint64_t (*translated)(struct tsm_backend_state *state);
+    /* How many values in arguments of kernels so far are, or look like, recorded addresses of memory that
+     * lies elsewhere, in places of which nothing says that they hold addresses: they were left as they
+     * are. Where there are any, the first is described in `out`. Optional: none. */
+    uint64_t (*untranslated)(struct tsm_backend_state *state, char *out, size_t size);
 
     /* Carry out a record that is no command: init, create, destroy, state, query, host writes. All
      * earlier records have been submitted. */
@@ -137,6 +141,10 @@ struct tsm_backend {
     int (*look)(struct tsm_backend_state *state, const struct sbt_record *record);
     /* Files that look() has written. Together with look(). */
     uint64_t (*looked)(struct tsm_backend_state *state);
+    /* All that is replayed has been sent, and the host does nothing more: what waits for something that
+     * the program has not done before it ended goes on without. Everything was submitted, nothing was
+     * waited for. Optional. */
+    int (*let_go)(struct tsm_backend_state *state);
     /* Nothing more will be sent, and everything is complete. Optional. */
     int (*ended)(struct tsm_backend_state *state);
 

@@ -14,8 +14,11 @@ int tsm_order_init(struct tsm_order *order, uint32_t stream_count)
 {
     memset(order, 0, sizeof(*order));
     order->tracks = calloc(stream_count + 1, sizeof(*order->tracks));
-    if (!order->tracks)
+    order->recent = calloc(stream_count + 1, sizeof(*order->recent));
+    if (!order->tracks || !order->recent) {
+        tsm_order_finish(order);
         return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", stream_count);
+    }
     order->track_count = stream_count;
     return 0;
 }
@@ -26,6 +29,7 @@ void tsm_order_finish(struct tsm_order *order)
         free(order->events[i].waits);
     free(order->events);
     free(order->tracks);
+    free(order->recent);
     free(order->after);
     sbt_map_finish(&order->event_index);
     memset(order, 0, sizeof(*order));
@@ -180,6 +184,9 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
 
     if (record->position > track->position)
         track->position = record->position;
+    if (!track->is_recent)
+        order->recent[order->recent_count++] = record->stream;
+    track->is_recent = true;
     if (record->flags & SBT_RECORD_ORDERED)
         order->ordered = place;
     if (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT)
@@ -197,8 +204,11 @@ int tsm_order_before_host(struct tsm_order *order)
     int error = 0;
 
     order->after_count = 0;
-    for (uint32_t i = 0; i < order->track_count && !error; i++)
-        if (order->tracks[i].worker)
-            error = add_after(order, tsm_worker_last(order->tracks[i].worker));
+    for (uint32_t i = 0; i < order->recent_count && !error; i++) {
+        struct tsm_track *track = &order->tracks[order->recent[i]];
+        track->is_recent = false;
+        error = add_after(order, tsm_worker_last(track->worker));
+    }
+    order->recent_count = 0;
     return error;
 }

@@ -23,6 +23,7 @@ struct tsm_track {
     uint64_t complete_position; /* commands up to here are known to be complete */
     bool may_stay;              /* one behind that may wait for something that is not sent yet */
     bool is_made;               /* by a record; else it is a default stream */
+    bool is_recent;             /* something was submitted since tsm_order_before_host() */
 };
 
 struct tsm_event_order; /* one event: its last signal, and who waits for it */
@@ -30,6 +31,8 @@ struct tsm_event_order; /* one event: its last signal, and who waits for it */
 struct tsm_order {
     struct tsm_track *tracks;
     uint32_t track_count;
+    uint32_t *recent; /* streams that are recent: there may be thousands that are not */
+    uint32_t recent_count;
     struct sbt_map event_index; /* id -> index + 1 */
     struct tsm_event_order *events;
     size_t event_count, event_capacity;
@@ -52,7 +55,8 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
 /* One more place that must be reached, into order->after. */
 int tsm_order_add(struct tsm_order *order, struct tsm_place place);
 
-/* Everything queued on every stream, into order->after. */
+/* Everything queued on every stream since the last time, into order->after: for jobs of the host's
+ * worker, which takes one after the other, each of them. */
 int tsm_order_before_host(struct tsm_order *order);
 
 /* Where the event that a synchronisation names was last signalled. False: it names none that was.

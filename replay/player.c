@@ -101,6 +101,9 @@ static int run_once(struct tsm_replay *p)
         error = tsm_walk(p);
     if (!error && p->backend->translated)
         p->result.translated_count += p->backend->translated(p->state);
+    if (!error && p->backend->untranslated)
+        p->result.untranslated_count +=
+            p->backend->untranslated(p->state, p->untranslated, sizeof(p->untranslated));
     if (!error && p->backend->validation)
         p->result.validation_count += p->backend->validation(p->state);
     if (!error && p->backend->looked)
@@ -155,6 +158,12 @@ static void decide(struct tsm_replay *p)
     r->timed_count = p->verify.timed_count;
     if (p->options.dry_run)
         answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
+    else if (r->untranslated_count)
+        answer(r, TSM_CANNOT_TELL,
+               "%llu comparisons differ; %llu values in arguments of kernels look like addresses "
+               "that could not be had, and were left as recorded: %s",
+               (unsigned long long)r->difference_count, (unsigned long long)r->untranslated_count,
+               p->untranslated);
     else if (r->difference_count && r->translated_count)
         answer(r, TSM_CANNOT_TELL,
                "%llu comparisons differ, but %llu recorded addresses could not "

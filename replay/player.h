@@ -37,6 +37,7 @@ struct tsm_replay {
     struct tsm_order order;
     struct tsm_verify verify;
     struct tsm_replay_result result;
+    char untranslated[160]; /* the first value that result.untranslated_count counts */
 
     struct sbt_cursor *late_cursor;
     size_t next_pull;

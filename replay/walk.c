@@ -525,10 +525,23 @@ static int look(struct tsm_replay *p, const struct sbt_record *record)
     return error < 0 ? error : 0;
 }
 
+/* When all has been submitted. */
+static int let_go(struct tsm_replay *p)
+{
+    int error = settle_host(p);
+
+    for (uint32_t i = 0; i < p->order.track_count && !error; i++)
+        if (p->order.tracks[i].worker)
+            error = await_last(p, p->order.tracks[i].worker);
+    return error ? error : p->backend->let_go(p->state);
+}
+
 static int end(struct tsm_replay *p)
 {
-    int error = wait_for_device(p);
+    int error = p->backend->let_go ? let_go(p) : 0;
 
+    if (!error)
+        error = wait_for_device(p);
     return !error && p->backend->ended ? p->backend->ended(p->state) : error;
 }
 

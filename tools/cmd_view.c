@@ -16,6 +16,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STACK_COLUMN 43u
 
@@ -177,15 +178,19 @@ static void put_parent(struct view *view, const struct sbt_record *record)
 /* As another member of the object that the line is. */
 static void put_parent_json(struct view *view, const struct sbt_record *record)
 {
+    const struct sbt_schema *schema;
     uint64_t seq;
     uint32_t type;
-    char text[48];
+    char text[64];
 
     if (!tsm_nest_parent(view->nest, record, &seq, &type) || view->json.size < 2)
         return;
+    schema = sbt_reader_schema(view->reader, type);
     view->json.size -= 2; /* "}\n" */
     tsm_buffer_add(&view->json, text,
-                   tsm_format(text, sizeof(text), ",\"parent\":%" PRIu64 "}\n", seq));
+                   tsm_format(text, sizeof(text), ",\"parent\":%" PRIu64 ",\"parent_call\":", seq));
+    sbt_json_string(&view->json, schema ? schema->name : "?", schema ? strlen(schema->name) : 1);
+    tsm_buffer_add(&view->json, "}\n", 2);
 }
 
 static void show_json(struct view *view, const struct sbt_record *record)

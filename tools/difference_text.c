@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/difference_text.h"
 
+#include "analysis/nest.h"
 #include "base/text.h"
 #include "tools/line.h"
 #include "tools/terminal.h"
@@ -39,6 +40,34 @@ static void print_command(struct tsm_line *line, const struct tsm_difference *d)
         return;
     item(line, "kernel");
     tsm_line_clean(line, d->function);
+    tsm_line_write(line, stdout);
+}
+
+/* The call of the program that made the command's, where that is another one (HIP). */
+static const char *maker_of(const struct tsm_difference *d, struct sbt_reader *reader,
+                            uint64_t *seq)
+{
+    const struct sbt_schema *schema;
+    uint32_t type;
+
+    if (!tsm_nest_find(reader, d->seq, seq, &type))
+        return NULL;
+    schema = sbt_reader_schema(reader, type);
+    return schema ? schema->name : NULL;
+}
+
+static void print_maker(struct tsm_line *line, const struct tsm_difference *d,
+                        struct sbt_reader *reader)
+{
+    uint64_t seq;
+    const char *name = maker_of(d, reader, &seq);
+
+    if (!name)
+        return;
+    item(line, "made by");
+    tsm_line_clean(line, name);
+    tsm_line_text(line, ", record ");
+    tsm_line_u64(line, seq);
     tsm_line_write(line, stdout);
 }
 
@@ -111,6 +140,7 @@ void tsm_difference_print(const struct tsm_difference *d, struct sbt_reader *rea
     struct tsm_line line = {.width = tsm_terminal_width()};
 
     print_command(&line, d);
+    print_maker(&line, d, reader);
     print_buffer(&line, d);
     print_stack(&line, d, reader, symbols);
     tsm_line_finish(&line);
@@ -131,6 +161,8 @@ void tsm_difference_json(struct tsm_json *j, const struct tsm_difference *d,
 {
     const uint64_t *frames = NULL;
     int count = frames_of(reader, symbols, d->stack, &frames);
+    uint64_t maker;
+    const char *name = maker_of(d, reader, &maker);
     char text[512];
 
     tsm_json_open(j, '{');
@@ -141,6 +173,10 @@ void tsm_difference_json(struct tsm_json *j, const struct tsm_difference *d,
     }
     tsm_json_put_string(j, "call", d->call ? d->call : "");
     tsm_json_put_string(j, "function", d->function ? d->function : "");
+    if (name) {
+        tsm_json_put_u64(j, "parent", maker);
+        tsm_json_put_string(j, "parent_call", name);
+    }
     tsm_json_put_hex(j, "buffer", d->buffer);
     tsm_json_put_u64(j, "buffer_size", d->buffer_size);
     if (d->place[0])

@@ -9,7 +9,7 @@
 #include "tools/symbol.h"
 #include "tracesmith/replay.h"
 
-/* Several lines on stdout: command, stream, kernel, buffer, offset, bytes, and the host stack of
+/* Several lines on stdout: command, stream, kernel, HIP call, buffer, offset, bytes, and the host stack of
  * the program that sent the command. `symbols` may be NULL: then without the stack. */
 void tsm_difference_print(const struct tsm_difference *d, struct sbt_reader *reader,
                           struct tsm_symbols *symbols);

@@ -186,6 +186,10 @@ static void put_args(struct tsm_json *j, const struct tsm_request *r)
     tsm_json_open(j, '{');
     if (r->name)
         tsm_json_put_u64(j, "seq", r->seq);
+    if (r->parent) {
+        tsm_json_put_u64(j, "parent", r->parent_seq);
+        tsm_json_put_string(j, "parent_call", r->parent);
+    }
     for (int s = 0; s < TSM_STAGE_COUNT; s++) {
         char name[32];
 
@@ -240,6 +244,7 @@ void tsm_timeline_chrome(const struct tsm_timeline *m, FILE *out)
         if (tsm_timeline_wants(m, r))
             put_request(&j, &tracks, m, r, i);
     }
+    tsm_timeline_calls(m, &j);
     tsm_chrome_end(&j);
     tsm_buffer_finish(&tracks.rings);
 }

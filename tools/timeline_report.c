@@ -121,6 +121,11 @@ static void print_request(const struct tsm_timeline *m, const struct tsm_request
         tsm_line_clean(&line, r->name);
         tsm_line_text(&line, " ");
     }
+    if (r->parent) {
+        tsm_line_text(&line, "< ");
+        tsm_line_clean(&line, r->parent);
+        tsm_line_text(&line, " ");
+    }
     job_text(text, sizeof(text), m, r);
     tsm_line_clean(&line, text);
     tsm_format(text, sizeof(text), "%spid %u tid %u", r->job ? " " : "", r->pid, r->tid);
@@ -347,6 +352,10 @@ static void json_request(struct tsm_json *j, const struct tsm_timeline *m,
     tsm_json_open(j, '{');
     put_ns(j, "seq", r->seq, r->seq != TSM_REQUEST_NO_RECORD);
     tsm_json_put_string(j, "call", r->name);
+    if (r->parent) {
+        tsm_json_put_u64(j, "parent", r->parent_seq);
+        tsm_json_put_string(j, "parent_call", r->parent);
+    }
     put_ns(j, "stream", r->stream, r->stream != SBT_STREAM_NONE);
     tsm_json_put_u64(j, "pid", r->pid);
     tsm_json_put_u64(j, "tid", r->tid);

@@ -21,5 +21,8 @@ void tsm_timeline_json(const struct tsm_timeline *timeline, const struct tsm_tim
 
 /* For Perfetto: CPUs, rings and threads on one time line. */
 void tsm_timeline_chrome(const struct tsm_timeline *timeline, FILE *out);
+/* A part of that: the program's labels, and its HIP calls. */
+struct tsm_json;
+void tsm_timeline_calls(const struct tsm_timeline *timeline, struct tsm_json *j);
 
 #endif

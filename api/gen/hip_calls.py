@@ -60,6 +60,7 @@ static const struct tsm_export rows[] = {{
 {rows}}};
 
 const struct tsm_exports hip_exports = {{rows, sizeof(rows) / sizeof(rows[0])}};
+const struct tsm_exports hiprtc_exports = {{rows + {rtc_first}, {rtc_count}}};
 '''
 
 # Result types: what is returned without a library, the result as a hipError_t, whether that failed.
@@ -133,7 +134,9 @@ def resolver(call):
 def wrappers_c(api):
     calls = sorted(api.calls, key=lambda call: call.name)
     names = names_of(calls)
+    rtc = [index for index, (symbol, _) in enumerate(names) if symbol.startswith('hiprtc')]
     return SOURCE.format(
+        rtc_first=rtc[0], rtc_count=rtc[-1] - rtc[0] + 1,
         resolvers='\n'.join(map(resolver, calls)),
         initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in calls),
         wrappers='\n'.join(wrapper(call, api) for call in calls),
@@ -153,5 +156,6 @@ def wrappers_h(api):
     body = ('#include "api/hip/hip_prototypes.h"\n#include "api/hip/hip_source.h"\n\n'
             '/* The library\'s own functions. Each is at first a resolver. */\n'
             f'struct hip_real {{\n{members}}};\nextern struct hip_real hip_runtime;\n\n'
-            '/* Sorted by name. */\nextern const struct tsm_exports hip_exports;\n')
+            '/* Sorted by name; the runtime compiler\'s are a part of all. */\n'
+            'extern const struct tsm_exports hip_exports, hiprtc_exports;\n')
     return guarded('API_HIP_HIP_WRAPPERS_H', body)

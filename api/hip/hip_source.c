@@ -10,8 +10,6 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-#define RTC "hiprtc" /* so its functions begin */
-
 static _Atomic(void *) library;
 
 /* ---- names of kernels --------------------------------------------------------------------------
@@ -36,26 +34,13 @@ const char *hip_function_name(hipFunction_t function)
  * means it, also where libamdhip64 has the names. */
 static bool bind_rtc(void)
 {
-    static const char *const names[] = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5",
-                                        "libhiprtc.so"};
-    struct tsm_exports rtc = {hip_exports.rows, 0};
-    void *handle = NULL;
+    void *handle = tsm_real_library_loaded(tsm_source_index(&hiprtc_source))
+                       ? tsm_real_library(tsm_source_index(&hiprtc_source), NULL)
+                       : NULL;
 
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]) && !handle; i++)
-        handle = tsm_libc_dlopen()(names[i], RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle) {
-        dlerror(); /* the program did not ask */
-        return false;
-    }
-    for (const struct tsm_export *row = hip_exports.rows;
-         row < hip_exports.rows + hip_exports.count; row++) {
-        if (strncmp(row->name, RTC, strlen(RTC)) != 0)
-            continue;
-        rtc.rows = rtc.count ? rtc.rows : row; /* they are sorted */
-        rtc.count++;
-    }
-    tsm_exports_bind(&rtc, handle);
-    return true;
+    if (handle)
+        tsm_exports_bind(&hiprtc_exports, handle);
+    return handle != NULL;
 }
 
 static void bind_library(void *handle)
@@ -111,7 +96,13 @@ static bool take_tables(const char *name, void **tables, uint64_t count)
     return true;
 }
 
+static void bind_rtc_library(void *handle)
+{
+    tsm_exports_bind(&hiprtc_exports, handle);
+}
+
 static const char *const sonames[] = {"libamdhip64.so", NULL};
+static const char *const rtc_sonames[] = {"libhiprtc.so", NULL};
 
 const struct tsm_source hip_source = {
     .description = &hip_description,
@@ -120,4 +111,14 @@ const struct tsm_source hip_source = {
     .owns_name = owns_name,
     .bind = bind_library,
     .tables = take_tables,
+};
+
+const struct tsm_api_description hip_described = {.api = SBT_API_HIP, .name = "hip"};
+
+const struct tsm_source hiprtc_source = {
+    .description = &hip_described,
+    .sonames = rtc_sonames,
+    .exports = &hiprtc_exports,
+    .owns_name = owns_name,
+    .bind = bind_rtc_library,
 };

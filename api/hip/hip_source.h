@@ -17,6 +17,11 @@
 #include <string.h>
 
 extern const struct tsm_source hip_source;
+/* The runtime compiler's own library; and labels of the program, which libroctx64 takes for AMD's
+ * profilers (roctx_source.c). */
+extern const struct tsm_source hiprtc_source, roctx_source;
+/* Of those two: nothing that hip_source's description has not. */
+extern const struct tsm_api_description hip_described;
 
 /* Find the real functions. False: this process has no libamdhip64. */
 bool hip_bind(void);

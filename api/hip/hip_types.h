@@ -35,6 +35,7 @@ typedef void *hipTextureObject_t;
 typedef void *hipSurfaceObject_t;
 typedef void *hipMemGenericAllocationHandle_t;
 typedef void *hiprtcProgram;
+typedef void *hiprtcLinkState;
 
 /* Structs by value: how they are passed depends on their size and members (x86-64 psABI). */
 typedef struct dim3 {

@@ -158,6 +158,16 @@ static uint64_t backend_translated(struct tsm_backend_state *state)
     return state->replay.memory.moved_count;
 }
 
+static uint64_t backend_untranslated(struct tsm_backend_state *state, char *out, size_t size)
+{
+    const struct hsa_replay *replay = &state->replay;
+
+    if (replay->untranslated_count)
+        tsm_format(out, size, "byte %u of those of %.100s", replay->untranslated_offset,
+                   replay->untranslated_kernel->info.name);
+    return replay->untranslated_count;
+}
+
 /* ---- records -----------------------------------------------------------------------------------
  */
 
@@ -233,6 +243,12 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
 
     /* Of the whole device there is nothing but its streams. */
     return stream ? hsa_stream_wait(&state->replay, stream) : 0;
+}
+
+static int backend_let_go(struct tsm_backend_state *state)
+{
+    hsa_signals_let_go(&state->replay);
+    return 0;
 }
 
 static bool is_load(uint32_t type)
@@ -341,12 +357,15 @@ const struct tsm_backend hsa_backend = {
     .plan = backend_plan,
     .prepare = backend_prepare,
     .translated = backend_translated,
+    .untranslated = backend_untranslated,
     .host = backend_host,
     .early = backend_early,
+    .host_runs_behind = true,
     .submit = backend_submit,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
+    .let_go = backend_let_go,
     .readback = backend_readback,
     .left = backend_left,
     .regions = backend_regions,

@@ -94,6 +94,7 @@ struct hsa_memory {
     struct hsa_placed *placed;  /* of each region */
     size_t region_count, region_capacity;
     uint64_t moved_count; /* ever */
+    bool is_elsewhere;    /* anything was ever, variables too, at another address than recorded */
 };
 
 int hsa_memory_plan(struct hsa_memory *m, uint64_t address, uint64_t size);
@@ -130,6 +131,8 @@ struct hsa_signal_state {
      * did nothing to it that makes this a guess. */
     int64_t expected;
     bool is_known;
+    int64_t wanted; /* a value that lets the last one go on that waits for it, if any does */
+    bool is_wanted;
 };
 
 int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value);
@@ -138,6 +141,11 @@ struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64
 hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
 /* A command was sent that will count it down. */
 void hsa_signal_sent(struct hsa_signal_state *signal);
+/* A command is sent that waits for this value. NULL: it waits for nothing. */
+void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
+/* All that was recorded has been sent: where a command waits for a value that only the program could
+ * have stored, and has not, it is stored now. */
+void hsa_signals_let_go(struct hsa_replay *replay);
 /* It has this value, and nothing is under way that changes it. */
 void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal,
                     int64_t value);
@@ -235,6 +243,10 @@ struct hsa_replay {
     struct hsa_stream *streams;
     uint32_t stream_count;
     struct sbt_map objects; /* type << 32 | id -> state, or the raw handle */
+    /* Values in arguments that look like addresses which are others here; the first one's place. */
+    uint64_t untranslated_count;
+    const struct hsa_kernel_state *untranslated_kernel;
+    uint32_t untranslated_offset;
 };
 
 int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status);

@@ -94,6 +94,7 @@ static hsa_signal_t *read_deps(const struct hsa_replay *replay, const struct sbt
     for (size_t i = 0; deps && i < size / sizeof(uint64_t); i++) {
         uint64_t id;
         memcpy(&id, bytes + i * sizeof(id), sizeof(id));
+        hsa_signal_wanted(hsa_signal_find(replay, id), 0);
         deps[*count] = hsa_signal_raw(replay, id);
         *count += deps[*count].handle != 0;
     }

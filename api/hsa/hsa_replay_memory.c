@@ -187,6 +187,7 @@ static int add_region(struct hsa_memory *m, const struct tsm_region *region,
     m->regions[at] = *region;
     m->placed[at] = *placed;
     m->region_count++;
+    m->is_elsewhere |= region->actual != region->address;
     m->moved_count += region->actual != region->address && placed->how != HSA_HOW_VARIABLE &&
                       placed->how != HSA_HOW_CONSTANT;
     return 0;

@@ -39,6 +39,38 @@ static void translate(const struct hsa_replay *replay, const struct hsa_kernel_s
     }
 }
 
+/* Words that are recorded addresses of what lies elsewhere now, in bytes that may be anything: a
+ * struct, or arguments that the code object does not tell of. */
+static void look_for_addresses(struct hsa_replay *replay, const struct hsa_kernel_state *kernel,
+                               const uint8_t *arguments, uint32_t start, uint32_t end)
+{
+    for (uint32_t at = (start + 7) & ~7u; at + 8 <= end; at += 8) {
+        uint64_t word;
+        memcpy(&word, arguments + at, sizeof(word));
+        if (hsa_memory_translate(&replay->memory, word) == word ||
+            __atomic_fetch_add(&replay->untranslated_count, 1, __ATOMIC_RELAXED))
+            continue;
+        replay->untranslated_kernel = kernel;
+        replay->untranslated_offset = at;
+    }
+}
+
+static void look_at_values(struct hsa_replay *replay, const struct hsa_kernel_state *kernel,
+                           const uint8_t *arguments, size_t size)
+{
+    if (!replay->memory.is_elsewhere || size > UINT32_MAX)
+        return;
+    if (!kernel->info.has_arguments)
+        look_for_addresses(replay, kernel, arguments, 0, (uint32_t)size);
+    for (uint32_t i = 0; i < kernel->info.argument_count; i++) {
+        const struct hsa_code_argument *argument = &kernel->info.arguments[i];
+        if (argument->kind == HSA_CODE_ARGUMENT_VALUE && argument->offset <= size &&
+            argument->size <= size - argument->offset)
+            look_for_addresses(replay, kernel, arguments, argument->offset,
+                               argument->offset + argument->size);
+    }
+}
+
 /* Arguments that the language's runtime has put there, for this dispatch. False: no memory. */
 static bool make_hidden(struct hsa_replay *replay, struct hsa_stream *stream,
                         struct hsa_kernel_state *kernel, const hsa_kernel_dispatch_packet_t *packet,
@@ -90,6 +122,7 @@ static int put_arguments(struct hsa_replay *replay, struct hsa_stream *stream,
     if (!out)
         return tsm_fail(TSM_E_MEMORY, "no memory for a kernel's arguments");
     memcpy(out, bytes, size);
+    look_at_values(replay, kernel, out, size);
     translate(replay, kernel, out, size);
     if (!make_hidden(replay, stream, kernel, packet, out, size))
         return tsm_fail(TSM_E_MEMORY, "no memory for a kernel's hidden arguments");
@@ -138,13 +171,28 @@ int replay_aql_barrier_and(struct hsa_replay *replay, const struct sbt_record *r
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
-    for (uint32_t i = 0; i < 5; i++)
-        packet.dep_signal[i] =
-            hsa_signal_raw(replay, hsa_slot(record, SLOT_aql_barrier_and_dep0 + i));
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t id = hsa_slot(record, SLOT_aql_barrier_and_dep0 + i);
+        packet.dep_signal[i] = hsa_signal_raw(replay, id);
+        hsa_signal_wanted(hsa_signal_find(replay, id), 0);
+    }
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
     set_head(&packet, hsa_slot(record, SLOT_aql_barrier_and_header), 0);
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
+}
+
+/* A value with which it does not wait. */
+static int64_t passing_value(const hsa_amd_barrier_value_packet_t *packet)
+{
+    switch (packet->cond) {
+    case HSA_SIGNAL_CONDITION_NE:
+        return ~packet->value;
+    case HSA_SIGNAL_CONDITION_LT:
+        return packet->value - 1;
+    default:
+        return packet->value;
+    }
 }
 
 int replay_aql_barrier_value(struct hsa_replay *replay, const struct sbt_record *record)
@@ -161,6 +209,8 @@ int replay_aql_barrier_value(struct hsa_replay *replay, const struct sbt_record 
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
+    hsa_signal_wanted(hsa_signal_find(replay, hsa_slot(record, SLOT_aql_barrier_value_signal)),
+                      passing_value(&packet));
     packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
     set_head(&packet, hsa_slot(record, SLOT_aql_barrier_value_header),
              HSA_AMD_FORMAT_BARRIER_VALUE);

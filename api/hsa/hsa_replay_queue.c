@@ -127,8 +127,8 @@ static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream, uint
     replay->calls.hsa_signal_store_screlease(stream->fence, 1);
     error = hsa_stream_send(replay, stream, &barrier);
     if (!error)
-        replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1,
-                                                ticks, HSA_WAIT_STATE_BLOCKED);
+        replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1, ticks,
+                                                HSA_WAIT_STATE_BLOCKED);
     stream->sent = 0;
     return error;
 }

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
+
 struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64_t id)
 {
     return (void *)(uintptr_t)hsa_object_find(replay, HSA_OBJECT_SIGNAL, id);
@@ -34,6 +36,35 @@ void hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_
             signal->raw, HSA_SIGNAL_CONDITION_LT,
             __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) + 1, UINT64_MAX,
             HSA_WAIT_STATE_BLOCKED);
+}
+
+void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value)
+{
+    if (!signal)
+        return;
+    __atomic_store_n(&signal->wanted, value, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&signal->is_wanted, true, __ATOMIC_SEQ_CST);
+}
+
+void hsa_signals_let_go(struct hsa_replay *replay)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < replay->objects.capacity; i++) {
+        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        struct hsa_signal_state *signal = (void *)(uintptr_t)slot->value;
+        if (!slot->used || slot->key >> 32 != HSA_OBJECT_SIGNAL || !signal->is_wanted ||
+            !signal->is_known || signal->expected == signal->wanted)
+            continue;
+        hsa_signal_set(replay, signal, signal->wanted);
+        count++;
+    }
+    if (count)
+        tsm_log(
+            TSM_LOG_WARN,
+            "the recording ends while commands wait for %u signals of the program: they wait no "
+            "more",
+            count);
 }
 
 /* ---- making ------------------------------------------------------------------------------------

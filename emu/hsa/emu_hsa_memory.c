@@ -108,13 +108,28 @@ static bool map_at(uint64_t address, uint64_t size, int protection)
     return false;
 }
 
+/* Something lies in these bytes: where to look next. A reserved range, and what is mapped in it,
+ * overlap. */
+static uint64_t behind(uint64_t address, uint64_t size)
+{
+    uint64_t end = address + size;
+
+    for (size_t i = 0; i < block_count && blocks[i].block.address < address + size; i++) {
+        uint64_t block_end = blocks[i].block.address + pages(blocks[i].block.size);
+        if (block_end > end)
+            end = block_end;
+    }
+    return end;
+}
+
 /* The lock is held. 0: none. */
 static uint64_t map_anywhere(uint64_t size, int protection)
 {
     for (unsigned attempt = 0; attempt < 4096; attempt++) {
         uint64_t address = next_address;
-        next_address += size;
-        if (map_at(address, size, protection))
+        bool ok = map_at(address, size, protection);
+        next_address = ok ? address + size : behind(address, size);
+        if (ok)
             return address;
     }
     return 0;

@@ -124,6 +124,9 @@ struct tsm_replay_result {
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */
+    /* Values in kernels' arguments that look like such an address, but may be anything: left as
+     * recorded. With any, the verdict is not SAME. */
+    uint64_t untranslated_count;
     uint64_t validation_count; /* errors that the validation layer reported */
     uint64_t look_count;       /* files that were written because of options.look */
     uint64_t elapsed_ns;       /* first submission to last completion */

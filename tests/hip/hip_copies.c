@@ -3,23 +3,12 @@
  * Memory, copies, streams and events of any libamdhip64 that is here, opened by name. No kernels:
  * those of AMD's GPUs do not run on the software GPU. Exits with 77 where there is no HIP.
  */
-#include "api/hip/hip_prototypes.h"
-#include "tests/programs/opened.h"
+#include "tests/hip/hip_opened.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void check(hipError_t error, const char *what)
-{
-    if (error == 0)
-        return;
-    fprintf(stderr, "%s: %u\n", what, error);
-    exit(1);
-}
-
-#define CALL(name, ...) check(F(name)(__VA_ARGS__), #name)
 
 static unsigned char sent[2][1 << 20], back[2][1 << 20];
 
@@ -117,12 +106,9 @@ static int work_on_code(void)
 
 int main(void)
 {
-    static const char *const names[] = {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so"};
     int count = 0, bad;
 
-    for (unsigned i = 0; i < 3 && !library; i++)
-        library = dlopen(names[i], RTLD_NOW);
-    if (!library)
+    if (!hip_open())
         return 77;
     CALL(hipInit, 0);
     if (F(hipGetDeviceCount)(&count) != 0 || !count) {

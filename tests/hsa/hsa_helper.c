@@ -187,6 +187,17 @@ uint64_t hsa_barrier(hsa_queue_t *queue, uint32_t type, const hsa_signal_t *deps
     return index;
 }
 
+uint64_t hsa_barrier_value(hsa_queue_t *queue, const hsa_amd_barrier_value_packet_t *like)
+{
+    uint64_t index;
+    hsa_amd_barrier_value_packet_t *packet = packet_place(queue, &index);
+
+    memcpy((char *)packet + 4, (const char *)like + 4, sizeof(*packet) - 4);
+    publish(packet,
+            HEADER(HSA_PACKET_TYPE_VENDOR_SPECIFIC) | (uint32_t)HSA_AMD_FORMAT_BARRIER_VALUE << 16);
+    return index;
+}
+
 void hsa_ring(hsa_queue_t *queue, uint64_t index)
 {
     hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);

@@ -37,6 +37,8 @@ uint64_t hsa_dispatch(hsa_queue_t *queue, const struct hsa_found_kernel *kernel,
                       hsa_signal_t completion);
 uint64_t hsa_barrier(hsa_queue_t *queue, uint32_t type, const hsa_signal_t *deps, unsigned count,
                      hsa_signal_t completion);
+/* `like` but for its header. */
+uint64_t hsa_barrier_value(hsa_queue_t *queue, const hsa_amd_barrier_value_packet_t *like);
 void hsa_ring(hsa_queue_t *queue, uint64_t index);
 void hsa_await(hsa_signal_t signal);
 

@@ -84,6 +84,16 @@ static void sample(const void *arguments, const struct tracesmith_work_item *ite
         *(const float *)tracesmith_hsa_pixel(image, x, y, 0);
 }
 
+/* What it makes of `out` does not depend on the memory that its struct points to. */
+static void hold(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct hold_arguments *a = arguments;
+    uint32_t i = item->global[0];
+
+    a->held.beside[i] = i;
+    a->out[i] = i * (uint32_t)a->held.factor;
+}
+
 /* A tree of sums in group memory, which needs all work-items to have come as far. */
 static void tree_sum(const void *arguments, const struct tracesmith_work_item *item)
 {
@@ -121,6 +131,9 @@ TRACESMITH_HSA_BARRIER_KERNEL(tree_sum, struct group_sum_arguments, 64 * 8, 1638
                               TRACESMITH_HSA_POINTER(struct group_sum_arguments, out));
 TRACESMITH_HSA_KERNEL(no_stack, struct group_sum_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct group_sum_arguments, in));
+TRACESMITH_HSA_KERNEL(hold, struct hold_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct hold_arguments, out),
+                      TRACESMITH_HSA_VALUE(struct hold_arguments, held));
 TRACESMITH_HSA_KERNEL(count_up, struct mix_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct mix_arguments, data),
                       TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));

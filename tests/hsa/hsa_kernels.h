@@ -27,6 +27,15 @@ struct mix_arguments {
     uint32_t *data, *hosts;
 };
 
+/* A struct by value, of which a code object says that it is bytes. */
+struct hold_arguments {
+    uint32_t *out;
+    struct {
+        uint64_t factor;
+        uint32_t *beside;
+    } held;
+};
+
 struct sample_arguments {
     const void *image, *sampler; /* handles */
     float *out;                  /* width * height */

@@ -24,6 +24,9 @@ DRM = ['__open64_2', '__open_2', '__openat64_2', '__openat_2', 'close', 'close_r
 # Where AMD's runtimes bring the tables of their functions.
 TABLES = ['rocprofiler_configure', 'rocprofiler_set_api_table']
 
+# Where programs tell them what they do.
+ROCTX = ['roctxMarkA', 'roctxRangePop', 'roctxRangePushA', 'roctxRangeStartA', 'roctxRangeStop']
+
 lint, library, prototypes, *parts = sys.argv[1:]
 with open(prototypes, encoding='utf-8') as f:
     driver = re.findall(r'^(?:CUresult )?(cu\w+)\(', f.read(), re.MULTILINE)
@@ -40,7 +43,7 @@ for header in parts:
         with open(header, encoding='utf-8') as f:
             driver += re.findall(r'^\w+\s+((?:hip|__hip|_Z\d+hip|_ZN8hip_impl)\w+)\(', f.read(), re.MULTILINE)
 with tempfile.NamedTemporaryFile('w') as expected:
-    expected.write('\n'.join(driver + LIBC + TABLES + (VULKAN if 'vulkan' in parts else []) +
+    expected.write('\n'.join(driver + LIBC + TABLES + ROCTX + (VULKAN if 'vulkan' in parts else []) +
                              (DRM if 'drm' in parts else [])))
     expected.flush()
     sys.exit(subprocess.call([sys.executable, lint, library, expected.name]))
