@@ -93,12 +93,12 @@ void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_ord
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
 void hsa_signals_forked(void);
 /* Outside of a call, before the record of what follows (hsa_source_ipc.c): the program has seen that
- * value; a packet or copy is about to wait for the signal. */
+ * value; a packet or copy is about to wait for the signal, until that condition holds. */
 void hsa_signal_observed(hsa_signal_t signal, hsa_signal_value_t value);
-void hsa_signal_awaited(hsa_signal_t signal);
+void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare);
 /* ... the program changes it. */
 void hsa_signal_changed(hsa_signal_t signal);
-/* May another process change it? */
+/* May another process change it, or the program, through a pointer? */
 bool hsa_signal_is_foreign(hsa_signal_t signal);
 /* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
 void hsa_checksum_sync(void);

@@ -89,14 +89,14 @@ void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mappe
 /* ---- signals -----------------------------------------------------------------------------------
  */
 
-/* Of a signal's handle, as `owner`. */
-enum { IS_GIVEN = 1, IS_ATTACHED };
+/* Of a signal's handle, as `owner`: who else may change it. Of the last two nothing tells when. */
+enum { IS_GIVEN = 1, IS_ATTACHED, IS_POINTED_TO };
 
 static uint32_t shared_count; /* ever */
 
 static void share(struct tsm_handle *handle, uint32_t how)
 {
-    if (handle && !handle->owner)
+    if (handle && handle->owner < how)
         handle->owner = how;
     __atomic_fetch_add(&shared_count, 1, __ATOMIC_RELAXED);
 }
@@ -105,6 +105,12 @@ void hsa_after_signal_given(struct tsm_call *call, bool ok, hsa_signal_t signal)
 {
     if (ok)
         share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), IS_GIVEN);
+}
+
+void hsa_after_value_pointer(struct tsm_call *call, bool ok, hsa_signal_t signal)
+{
+    if (ok)
+        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), IS_POINTED_TO);
 }
 
 void hsa_after_signal_attached(struct tsm_call *call, bool ok, hsa_signal_t *signal)
@@ -158,11 +164,24 @@ void hsa_signal_changed(hsa_signal_t signal)
         handle->position = 0;
 }
 
-void hsa_signal_awaited(hsa_signal_t signal)
+/* A value with which the condition holds. */
+static hsa_signal_value_t satisfying(uint32_t condition, hsa_signal_value_t compare)
+{
+    switch (condition) {
+    case HSA_SIGNAL_CONDITION_NE:
+        return compare ^ 1;
+    case HSA_SIGNAL_CONDITION_LT:
+        return compare - 1;
+    default:
+        return compare;
+    }
+}
+
+void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare)
 {
     const struct tsm_handle *handle =
         hsa_signal_is_foreign(signal) ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
 
-    if (handle && handle->owner == IS_ATTACHED)
-        record_store(signal, 0);
+    if (handle && handle->owner >= IS_ATTACHED)
+        record_store(signal, satisfying(condition, compare));
 }

@@ -260,6 +260,49 @@ void hsa_after_pool(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t memory
         hsa_memory_made(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
 }
 
+/* ---- and going ---------------------------------------------------------------------------------
+ */
+
+static uint32_t notifier_count; /* ever */
+
+void hsa_after_notifier(struct tsm_call *call, bool ok)
+{
+    if (ok)
+        __atomic_fetch_add(&notifier_count, 1, __ATOMIC_RELAXED);
+}
+
+/* A function of the program that is called meanwhile makes calls of its own: these are recorded,
+ * behind this one, when its record is complete. */
+WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void *ptr)
+{
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+    bool notifies = __atomic_load_n(&notifier_count, __ATOMIC_RELAXED) > 0;
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, type))
+        return real(ptr);
+    hsa_memory_gone(HSA_SLOT(ptr));
+    if (!notifies)
+        status = real(ptr);
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    tsm_call_slot(&call, HSA_SLOT(ptr));
+    tsm_call_commit(&call);
+    return notifies ? real(ptr) : status;
+}
+
+hsa_status_t hook_hsa_memory_free(void *ptr)
+{
+    return frees(TYPE_hsa_memory_free, hsa_runtime.hsa_memory_free, ptr);
+}
+
+hsa_status_t hook_hsa_amd_memory_pool_free(void *ptr)
+{
+    return frees(TYPE_hsa_amd_memory_pool_free, hsa_runtime.hsa_amd_memory_pool_free, ptr);
+}
+
+/* ---- of the program's own ----------------------------------------------------------------------
+ */
+
 /* Under its host address; an agent that has it under another one is noted in the record. */
 void hsa_after_lock(struct tsm_call *call, bool ok, void *host_ptr, size_t size, void **agent_ptr)
 {

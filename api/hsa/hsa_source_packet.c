@@ -73,7 +73,7 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
 
     /* Before it takes its place: what comes behind it waits, and itself. */
     for (unsigned i = 0; i < 5; i++)
-        hsa_signal_awaited(packet->dep_signal[i]);
+        hsa_signal_awaited(packet->dep_signal[i], HSA_SIGNAL_CONDITION_EQ, 0);
     for (unsigned i = 0; i < 5 && is_and; i++)
         if (packet->dep_signal[i].handle)
             tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, packet->dep_signal[i].handle));
@@ -94,6 +94,7 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     uint16_t header;
 
     memcpy(&header, packet, sizeof(header));
+    hsa_signal_awaited(packet->signal, packet->cond, packet->value);
     if (!begin(&call, TYPE_aql_barrier_value, stream, origin))
         return;
     tsm_call_slot(&call, hsa_signal_id(packet->signal));

@@ -68,6 +68,9 @@ hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void *
 /* By number; NULL: none. */
 const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number);
 
+/* Memory at `address` is about to go: what the program wants to be called then (emu_hsa_callback.c). */
+void emu_hsa_notify_gone(uint64_t address, uint64_t size);
+
 /* For other processes (emu_hsa_ipc.c): a file of `size` bytes, -1: none; a signal in a file of its own, all
  * zero, NULL: none; true when the signal was such a one. */
 int emu_hsa_ipc_file(uint64_t size);
@@ -104,6 +107,18 @@ bool emu_hsa_condition(hsa_signal_value_t value, uint32_t condition, hsa_signal_
 /* Times of what the signal completed, for profiling. */
 void emu_hsa_signal_times(hsa_signal_t signal, uint64_t start_ns, uint64_t end_ns);
 uint64_t emu_hsa_time(void);
+
+/* ---- code objects ------------------------------------------------------------------------------
+ */
+
+/* A reader, or a code object as HSA 1.0 has it; its address is the handle. */
+struct emu_hsa_reader {
+    uint8_t *data; /* a copy: the program may change its own */
+    size_t size;
+    struct emu_hsa_code_symbol *symbols; /* that were asked for (emu_hsa_object.c) */
+    bool is_listed;
+};
+void emu_hsa_code_symbols_finish(struct emu_hsa_reader *reader);
 
 /* ---- queues ------------------------------------------------------------------------------------
  */

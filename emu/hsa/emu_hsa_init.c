@@ -476,6 +476,31 @@ EMU_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extension, hs
     return status;
 }
 
+/* It makes no difference, but what was set is told. */
+static atomic_uint coherency[2];
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent,
+                                                       hsa_amd_coherency_type_t type)
+{
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (type != HSA_AMD_COHERENCY_TYPE_COHERENT && type != HSA_AMD_COHERENCY_TYPE_NONCOHERENT)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    atomic_store(&coherency[agent.handle == GPU_HANDLE], type);
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent,
+                                                       hsa_amd_coherency_type_t *type)
+{
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!type)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *type = (hsa_amd_coherency_type_t)atomic_load(&coherency[agent.handle == GPU_HANDLE]);
+    return HSA_STATUS_SUCCESS;
+}
+
 /* ---- the instruction set -----------------------------------------------------------------------
  */
 

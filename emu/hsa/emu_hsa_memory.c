@@ -138,25 +138,6 @@ static hsa_status_t allocate(const struct emu_hsa_pool *pool, size_t size, void 
     return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
-static hsa_status_t release(void *ptr)
-{
-    struct block block;
-    bool ok;
-
-    if (!ptr)
-        return HSA_STATUS_SUCCESS;
-    pthread_mutex_lock(&lock);
-    ok = take((uint64_t)(uintptr_t)ptr, &block);
-    pthread_mutex_unlock(&lock);
-    if (!ok)
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (block.block.pool || block.is_reserved)
-        munmap(ptr, pages(block.block.size));
-    if (block.file)
-        close(block.file - 1);
-    return HSA_STATUS_SUCCESS;
-}
-
 bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out)
 {
     const struct block *block;
@@ -167,6 +148,28 @@ bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out)
         *out = block->block;
     pthread_mutex_unlock(&lock);
     return block != NULL;
+}
+
+static hsa_status_t release(void *ptr)
+{
+    struct emu_hsa_block known;
+    struct block block;
+    bool ok;
+
+    if (!ptr)
+        return HSA_STATUS_SUCCESS;
+    if (emu_hsa_block_find((uint64_t)(uintptr_t)ptr, &known))
+        emu_hsa_notify_gone(known.address, known.size);
+    pthread_mutex_lock(&lock);
+    ok = take((uint64_t)(uintptr_t)ptr, &block);
+    pthread_mutex_unlock(&lock);
+    if (!ok)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (block.block.pool || block.is_reserved)
+        munmap(ptr, pages(block.block.size));
+    if (block.file)
+        close(block.file - 1);
+    return HSA_STATUS_SUCCESS;
 }
 
 /* ---- for other processes -----------------------------------------------------------------------
@@ -346,6 +349,20 @@ EMU_HSA_EXPORT hsa_status_t hsa_memory_assign_agent(void *ptr, hsa_agent_t agent
                                                     hsa_access_permission_t access)
 {
     return emu_hsa_is_agent(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT;
+}
+
+/* Nothing is anywhere else. */
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_migrate(const void *ptr,
+                                                   hsa_amd_memory_pool_t memory_pool,
+                                                   uint32_t flags)
+{
+    const struct emu_hsa_pool *pool = emu_hsa_pool_of(memory_pool.handle);
+    struct emu_hsa_block block;
+
+    return pool && pool->allocatable && !flags &&
+                   emu_hsa_block_find((uint64_t)(uintptr_t)ptr, &block)
+               ? HSA_STATUS_SUCCESS
+               : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 /* ---- what is there -----------------------------------------------------------------------------
