@@ -119,7 +119,7 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
                                                           SBT_STREAM_NONE)) != NULL;
     if (SBT_TYPE_API(record->type) != SBT_API_HSA || !schema)
         return 0;
-    if (record->type == TYPE_aql_kernel_dispatch &&
+    if ((record->type == TYPE_aql_kernel_dispatch || record->type == TYPE_aql_agent_dispatch) &&
         !sbt_map_insert(&replay->queues, record->stream, &is_new))
         return tsm_fail(TSM_E_MEMORY, "no memory for queues");
     made = record->type == TYPE_hsa_queue_create ? hsa_slot(record, SLOT_hsa_queue_create_stream)

@@ -44,7 +44,8 @@ struct hsa_part {
     uint64_t agent; /* of a pool: id, or raw handle */
     uint32_t type, segment, flags;
     bool allocatable, host_access;
-    bool is_used; /* a record needs it */
+    bool is_used;     /* a record needs it */
+    bool is_software; /* of an agent here: the software GPU */
     char isa[64];
 };
 
@@ -58,6 +59,8 @@ int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
 int hsa_machine_open(struct hsa_replay *replay);
 void hsa_machine_close(struct hsa_replay *replay);
 hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id);
+/* Of an agent here: it performs agent dispatch packets as recorded. */
+bool hsa_machine_is_software(const struct hsa_replay *replay, hsa_agent_t agent);
 /* The recorded pool or region, with its counterpart. NULL: there is none of this id. */
 const struct hsa_part *hsa_machine_pool(const struct hsa_replay *replay, uint64_t id);
 const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint64_t id);
@@ -152,6 +155,7 @@ void hsa_signals_finish(struct hsa_replay *replay);
 
 struct hsa_stream {
     hsa_queue_t *queue; /* NULL: of copies */
+    bool is_software;   /* of the software GPU */
     uint64_t sent;      /* packets */
     hsa_signal_t fence;
     /* Memory for arguments: given out until the stream has been waited for. */

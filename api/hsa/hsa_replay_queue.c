@@ -127,8 +127,8 @@ static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream, uint
     replay->calls.hsa_signal_store_screlease(stream->fence, 1);
     error = hsa_stream_send(replay, stream, &barrier);
     if (!error)
-        replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1,
-                                                ticks, HSA_WAIT_STATE_BLOCKED);
+        replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1, ticks,
+                                                HSA_WAIT_STATE_BLOCKED);
     stream->sent = 0;
     return error;
 }
@@ -211,6 +211,7 @@ int replay_hsa_queue_create(struct hsa_replay *replay, const struct sbt_record *
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a queue without a stream");
+    stream->is_software = hsa_machine_is_software(replay, agent);
     status = replay->calls.hsa_signal_create(1, 0, NULL, &stream->fence);
     if (status == HSA_STATUS_SUCCESS)
         status = replay->calls.hsa_queue_create(

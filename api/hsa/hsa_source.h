@@ -134,9 +134,16 @@ void hsa_copy_over(hsa_signal_t signal);
 bool hsa_napped(uint64_t until_ns);
 void hsa_copies_forked(void);
 
-/* Record a packet of `stream`. */
-void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origin,
-                       const void *packet);
+/* The agent performs what agent dispatch packets ask for in the same way when it is asked again: it is
+ * the software GPU. */
+bool hsa_agent_is_software(hsa_agent_t agent);
+
+/* Record a packet of `stream`, for such an agent or for another one. */
+void hsa_packet_record(struct tsm_stream *stream, bool is_software,
+                       const struct tsm_origin *origin, const void *packet);
+
+/* The fields of an agent dispatch, from `type` on. */
+void hsa_packet_append_function(struct tsm_call *call, const hsa_agent_dispatch_packet_t *packet);
 
 /* A stream for a copy, in a call that has begun (hsa_source_copy.c). */
 struct tsm_stream *hsa_copy_stream(void);

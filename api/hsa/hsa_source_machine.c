@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "tracesmith/hsa_kernel.h"
+
 #define AGENT_MAX 64u
 #define POOL_MAX  32u
 
@@ -63,6 +65,15 @@ static hsa_status_t take_isa(hsa_isa_t isa, void *data)
         length < 64)
         hsa_runtime.hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, data);
     return HSA_STATUS_INFO_BREAK; /* the first one */
+}
+
+bool hsa_agent_is_software(hsa_agent_t agent)
+{
+    char name[64] = "";
+
+    return hsa_runtime.hsa_agent_get_info(agent, HSA_AGENT_INFO_VENDOR_NAME, name) ==
+               HSA_STATUS_SUCCESS &&
+           strcmp(name, TRACESMITH_HSA_VENDOR) == 0;
 }
 
 /* ---- records -----------------------------------------------------------------------------------

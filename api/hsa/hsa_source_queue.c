@@ -32,6 +32,7 @@ struct hsa_queue_state {
     uint64_t barriers;
     uint64_t barrier_next; /* `next` when the newest was put there */
     bool barrier_waits;    /* its end was not seen */
+    bool is_software;      /* hsa_agent_is_software() */
     hsa_signal_t fence;    /* what it counts down */
     hsa_queue_callback_t callback;
     void *data;
@@ -147,7 +148,7 @@ __attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue)
 
         if ((head & TYPE_MASK) == HSA_PACKET_TYPE_INVALID)
             break;
-        hsa_packet_record(queue->stream, &origin, from);
+        hsa_packet_record(queue->stream, queue->is_software, &origin, from);
         if (queue->barrier_waits)
             await_room(real_queue, index);
         memcpy(to + 1, from + 1, PACKET_SIZE - sizeof(*to));
@@ -319,6 +320,7 @@ hsa_status_t hook_hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_t
                                             group_segment_size, queue);
     state->callback = callback;
     state->data = data;
+    state->is_software = hsa_agent_is_software(agent);
     status = hsa_runtime.hsa_queue_create(agent, size, type, on_error, state, private_segment_size,
                                           group_segment_size, &made);
     *queue = made;

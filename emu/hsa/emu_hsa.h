@@ -128,5 +128,7 @@ void emu_hsa_code_symbols_finish(struct emu_hsa_reader *reader);
 
 /* Run a grid. An error is one that the queue's callback is told of. */
 hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet);
+/* Perform a function of enum tracesmith_hsa_function; errors as above. */
+hsa_status_t emu_hsa_perform(const hsa_agent_dispatch_packet_t *packet);
 
 #endif

@@ -142,3 +142,35 @@ hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet)
             return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
     return is_noop() ? HSA_STATUS_SUCCESS : run(&group, packet->group_segment_size);
 }
+
+/* ---- agent dispatch packets --------------------------------------------------------------------
+ */
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+hsa_status_t emu_hsa_perform(const hsa_agent_dispatch_packet_t *packet)
+{
+    const uint64_t *arg = packet->arg;
+    uint64_t returned = arg[0];
+
+    if (packet->type > TRACESMITH_HSA_FUNCTION_FILL)
+        return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    if (packet->type == TRACESMITH_HSA_FUNCTION_NONE || is_noop())
+        return HSA_STATUS_SUCCESS;
+    if (!arg[0] || (packet->type == TRACESMITH_HSA_FUNCTION_COPY && !arg[1]))
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (packet->type == TRACESMITH_HSA_FUNCTION_STORE)
+        returned = __atomic_exchange_n((uint64_t *)pointer(arg[0]), arg[1], __ATOMIC_SEQ_CST);
+    else if (packet->type == TRACESMITH_HSA_FUNCTION_ADD)
+        returned = __atomic_fetch_add((uint64_t *)pointer(arg[0]), arg[1], __ATOMIC_SEQ_CST);
+    else if (packet->type == TRACESMITH_HSA_FUNCTION_COPY)
+        memmove(pointer(arg[0]), pointer(arg[1]), arg[2]);
+    else
+        memset(pointer(arg[0]), (int)(uint8_t)arg[1], arg[2]);
+    if (packet->return_address)
+        memcpy(packet->return_address, &returned, sizeof(returned));
+    return HSA_STATUS_SUCCESS;
+}

@@ -245,7 +245,8 @@ static bool give_of_gpu(hsa_agent_info_t attribute, void *out)
 
     switch ((int)attribute) {
     case HSA_AGENT_INFO_FEATURE:
-        EMU_HSA_GIVE(uint32_t, HSA_AGENT_FEATURE_KERNEL_DISPATCH);
+        EMU_HSA_GIVE(uint32_t,
+                     HSA_AGENT_FEATURE_KERNEL_DISPATCH | HSA_AGENT_FEATURE_AGENT_DISPATCH);
         break;
     case HSA_AGENT_INFO_WAVEFRONT_SIZE:
         EMU_HSA_GIVE(uint32_t, 64);
@@ -351,7 +352,7 @@ static bool give_standard(bool is_gpu, hsa_agent_info_t attribute, void *out)
         break;
     case HSA_AGENT_INFO_VENDOR_NAME:
         memset(out, 0, 64);
-        tsm_format(out, 64, "TraceSmith");
+        tsm_format(out, 64, TRACESMITH_HSA_VENDOR);
         break;
     case HSA_AGENT_INFO_DEVICE:
         EMU_HSA_GIVE(hsa_device_type_t, is_gpu ? HSA_DEVICE_TYPE_GPU : HSA_DEVICE_TYPE_CPU);

@@ -100,6 +100,8 @@ static bool process(struct queue *queue, const uint8_t *packet)
 
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH)
         status = emu_hsa_dispatch(dispatch);
+    else if (type == HSA_PACKET_TYPE_AGENT_DISPATCH)
+        status = emu_hsa_perform((const void *)packet);
     else if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR)
         status = await_barrier(queue, barrier, type == HSA_PACKET_TYPE_BARRIER_OR)
                      ? HSA_STATUS_SUCCESS
@@ -199,7 +201,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size,
         return HSA_STATUS_ERROR_INVALID_AGENT;
     if (!queue || !size || (size & (size - 1)) || size > 131072)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    made = create(size, type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH);
+    made = create(size, type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH | HSA_QUEUE_FEATURE_AGENT_DISPATCH);
     if (!made)
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     made->callback = callback;
