@@ -95,6 +95,7 @@ static void backend_close(struct tsm_backend_state *state)
     if (replay->is_up) {
         hsa_streams_finish(replay);
         hsa_signals_finish(replay);
+        hsa_virtual_finish(replay);
         hsa_code_finish(replay);
     }
     hsa_memory_finish(replay);

@@ -70,6 +70,7 @@ const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint6
 
 enum hsa_how {
     HSA_HOW_VIRTUAL,  /* hsa_amd_vmem: at its recorded address */
+    HSA_HOW_VIEW,     /* the same, of memory that others keep (hsa_replay_virtual.c) */
     HSA_HOW_POOL,     /* where the runtime put it */
     HSA_HOW_HOST,     /* the process's own pages, locked; at its address if they could be had */
     HSA_HOW_VARIABLE, /* of an executable */
@@ -106,6 +107,16 @@ void hsa_memory_keep(struct hsa_memory *m);
 void hsa_memory_reserve(struct hsa_replay *replay);
 int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
                      uint64_t size, uint64_t seq);
+/* Memory without an address as memory at one, which may be its second. */
+struct hsa_view {
+    const struct hsa_part *pool;
+    uint64_t handle, offset; /* here; in it */
+    uint64_t address, size;  /* recorded */
+    bool is_fresh;           /* it holds nothing yet */
+};
+int hsa_memory_map(struct hsa_replay *replay, const struct hsa_view *view, uint64_t seq);
+/* Is the region a mapping, whose memory can have another one? */
+bool hsa_memory_is_mapped(const struct hsa_memory *m, const struct tsm_region *region);
 int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
 int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
                         bool is_const, uint64_t seq);
@@ -123,6 +134,8 @@ const uint8_t *hsa_memory_left(const struct hsa_memory *m, uint64_t address, uin
 /* `size` bytes of the region that `address`, as recorded, lies in. */
 int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size);
 void hsa_memory_finish(struct hsa_replay *replay);
+
+void hsa_virtual_finish(struct hsa_replay *replay);
 
 /* ---- signals (hsa_replay_signal.c) -------------------------------------------------------------
  */

@@ -110,6 +110,13 @@ int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
     case TYPE_hsa_amd_vmem_handle_create:
         use(r->pools, r->pool_count, hsa_slot(record, SLOT_hsa_amd_vmem_handle_create_pool));
         return 0;
+    case TYPE_hsa_amd_vmem_import_shareable_handle:
+        use(r->pools, r->pool_count,
+            hsa_slot(record, SLOT_hsa_amd_vmem_import_shareable_handle_pool));
+        return 0;
+    case TYPE_hsa_amd_interop_map_buffer:
+        use(r->pools, r->pool_count, hsa_slot(record, SLOT_hsa_amd_interop_map_buffer_pool));
+        return 0;
     case TYPE_hsa_memory_allocate:
         use(r->regions, r->region_count, hsa_slot(record, SLOT_hsa_memory_allocate_region));
         return 0;

@@ -51,6 +51,7 @@ static void forked(void)
     hsa_signals_forked();
     hsa_copies_forked();
     hsa_memory_forked();
+    hsa_virtual_forked();
 }
 
 static const char *const sonames[] = {"libhsa-runtime64.so.1", "libhsa-runtime64.so", NULL};

@@ -79,6 +79,28 @@ void hsa_memory_written(void);
 /* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false. */
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
 void hsa_memory_forked(void);
+/* A mapping is there, which nobody can reach yet; `vmem`: the handle of its memory. */
+void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, bool is_hosts,
+                       bool is_foreign);
+/* The next mapping in [*start, end) that waits: it can be reached now, and *start is behind it. */
+struct hsa_awake {
+    uint64_t start, size;
+    bool is_hosts, is_foreign;
+};
+bool hsa_memory_awake(uint64_t *start, uint64_t end, struct hsa_awake *out);
+/* Where the allocation begins, 0: there is none; *vmem: of a mapping, its memory's handle. */
+uint64_t hsa_memory_start(uint64_t address, uint64_t *vmem);
+
+/* Of hsa_source_virtual.c: a mapping has gone; an allocation has. */
+void hsa_virtual_unmapped(uint64_t vmem);
+void hsa_virtual_forget(uint64_t address);
+void hsa_virtual_forked(void);
+/* Is all memory without an address mapped, if it was ever? */
+bool hsa_virtual_is_mapped(void);
+/* An agent's pool of the memory there, as far as the runtime tells. */
+hsa_amd_memory_pool_t hsa_memory_pool(const void *memory);
+/* Outside of a call: what memory of others holds, as a command. */
+void hsa_memory_found(const void *memory, size_t size);
 /* A variable of an executable is there, as long as that is. Constant ones are in no memory_each(). */
 void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
                          bool is_constant);

@@ -18,9 +18,11 @@ struct allocation {
     uint64_t start, size;
     enum hsa_memory_kind kind;
     bool is_tracked;
-    bool waits;    /* mapped memory: nobody can reach it yet */
-    bool is_hosts; /* of what waits: the host will */
+    bool waits;      /* mapped memory: nobody can reach it yet */
+    bool is_hosts;   /* of what waits: the host will */
+    bool is_foreign; /* of another process, and never seen before */
     bool is_constant;
+    uint64_t vmem;  /* of a mapping: the handle of its memory */
     uint64_t owner; /* of a variable: its executable's handle */
     /* The newest kernel with its address in the arguments, since all were complete; NULL: none. */
     const struct tsm_stream *given_to;
@@ -114,6 +116,10 @@ void hsa_memory_gone(uint64_t address)
     tsm_lock_give(&table.lock);
     if (gone.is_tracked)
         tsm_hostmem_untrack(address);
+    if (gone.vmem)
+        hsa_virtual_unmapped(gone.vmem);
+    if (gone.size)
+        hsa_virtual_forget(address);
 }
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address)
@@ -364,49 +370,23 @@ void hsa_after_unload(struct tsm_call *call, bool ok, hsa_executable_t executabl
     tsm_lock_give(&table.lock);
 }
 
-/* ---- virtual memory ----------------------------------------------------------------------------
+/* ---- mappings (hsa_source_virtual.c) ------------------------------------------------------------
  */
 
-/* Of a handle's `user`: its pool's facts, and that it was mapped. */
-#define WAS_MAPPED 0x100u
-
-void hsa_after_vmem(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t pool,
-                    hsa_vmem_handle_t *memory_handle)
+void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, bool is_hosts, bool is_foreign)
 {
-    const struct tsm_handle *of = hsa_find(HSA_OBJECT_POOL, pool.handle);
-    struct tsm_handle *made_handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle->handle) : NULL;
+    const struct allocation allocation = {.start = start,
+                                          .size = size,
+                                          .kind = HSA_MEMORY_DEVICE,
+                                          .waits = true,
+                                          .is_hosts = is_hosts,
+                                          .is_foreign = is_foreign,
+                                          .vmem = vmem};
 
-    if (made_handle)
-        made_handle->user = of ? of->user : NULL;
+    add_whole(&allocation);
 }
 
-/* What is mapped twice has two addresses, or keeps its content from one to the next: a replay has
- * memory of its own for each mapping. */
-void hsa_after_map(struct tsm_call *call, bool ok, void *va, size_t size,
-                   hsa_vmem_handle_t memory_handle)
-{
-    struct tsm_handle *handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle.handle) : NULL;
-    uintptr_t facts = handle ? (uintptr_t)handle->user : 0;
-    struct allocation *found;
-
-    if (!ok)
-        return;
-    if (!handle || (facts & WAS_MAPPED))
-        tsm_call_flag(call, SBT_RECORD_TAINTS);
-    else
-        handle->user = (void *)(facts | WAS_MAPPED);
-    add(HSA_SLOT(va), size, HSA_MEMORY_DEVICE);
-    tsm_lock_take(&table.lock);
-    found = find(HSA_SLOT(va));
-    if (found) {
-        found->waits = true;
-        found->is_hosts = facts & HSA_POOL_HOST_ACCESS;
-    }
-    tsm_lock_give(&table.lock);
-}
-
-/* The next mapping in [*start, end) that waits: it can be reached now. */
-static bool awake(uint64_t *start, uint64_t end, struct allocation *out)
+bool hsa_memory_awake(uint64_t *start, uint64_t end, struct hsa_awake *out)
 {
     bool found = false;
 
@@ -422,7 +402,7 @@ static bool awake(uint64_t *start, uint64_t end, struct allocation *out)
         if (next->is_hosts)
             next->kind = HSA_MEMORY_HOST;
         next->is_tracked = next->is_hosts;
-        *out = *next;
+        *out = (struct hsa_awake){next->start, next->size, next->is_hosts, next->is_foreign};
         *start = next->start + next->size;
         found = true;
     }
@@ -430,12 +410,16 @@ static bool awake(uint64_t *start, uint64_t end, struct allocation *out)
     return found;
 }
 
-void hsa_after_access(struct tsm_call *call, bool ok, void *va, size_t size)
+uint64_t hsa_memory_start(uint64_t address, uint64_t *vmem)
 {
-    uint64_t start = HSA_SLOT(va), end = start + size;
-    struct allocation now;
+    const struct allocation *found;
+    uint64_t start = 0;
 
-    while (ok && start < end && awake(&start, end, &now))
-        if (now.is_tracked)
-            tsm_hostmem_track(now.start, now.size);
+    tsm_lock_take(&table.lock);
+    found = find(address);
+    if (found)
+        start = found->start;
+    *vmem = found ? found->vmem : 0;
+    tsm_lock_give(&table.lock);
+    return start;
 }

@@ -60,20 +60,25 @@ struct emu_hsa_block {
 /* The allocation that holds `address`. False: none. */
 bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out);
 
-/* The allocation that begins at `address` becomes pages of a file, *file, which is its, and goes with it.
- * *pool: its number, for the next. */
-hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint32_t *pool);
+/* The allocation that holds `address` becomes pages of a file, *file, which is its, and goes with it;
+ * *offset: where in it. *pool: its number, for the next. */
+hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint64_t *offset,
+                                 uint32_t *pool);
 /* Pages of a file as memory of a pool. */
 hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void **ptr);
+/* It is about to go: what the program wants to be called then (emu_hsa_callback.c). */
+void emu_hsa_notify_gone(uint64_t address, uint64_t size);
 /* By number; NULL: none. */
 const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number);
+uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool);
+/* Does all of it lie in one range of addresses that was reserved? */
+bool emu_hsa_is_reserved(uint64_t address, uint64_t size);
 
-/* Memory at `address` is about to go: what the program wants to be called then (emu_hsa_callback.c). */
-void emu_hsa_notify_gone(uint64_t address, uint64_t size);
-
-/* For other processes (emu_hsa_ipc.c): a file of `size` bytes, -1: none; a signal in a file of its own, all
- * zero, NULL: none; true when the signal was such a one. */
-int emu_hsa_ipc_file(uint64_t size);
+/* For others (emu_hsa_ipc.c): a file of `size` bytes, -1: none; of which pool a file is, and how large,
+ * false: it is no such file; a signal in a file of its own, all zero, NULL: none; true when the signal
+ * was such a one. */
+int emu_hsa_ipc_file(uint64_t size, uint32_t pool);
+bool emu_hsa_ipc_is_file(int file, uint64_t *size, uint32_t *pool);
 amd_signal_t *emu_hsa_ipc_signal(void);
 bool emu_hsa_ipc_signal_gone(const amd_signal_t *signal);
 

@@ -94,6 +94,11 @@ const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number)
     return number < POOL_COUNT ? &pools[number] : NULL;
 }
 
+uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool)
+{
+    return (uint32_t)(pool - pools);
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_init(void)
 {
     for (unsigned i = 0; i < POOL_COUNT; i++)

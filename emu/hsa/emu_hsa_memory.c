@@ -175,21 +175,12 @@ static hsa_status_t release(void *ptr)
 /* ---- for other processes -----------------------------------------------------------------------
  */
 
-static uint32_t number_of(const struct emu_hsa_pool *pool)
-{
-    uint32_t number = 0;
-
-    while (emu_hsa_pool_at(number) && emu_hsa_pool_at(number) != pool)
-        number++;
-    return number;
-}
-
 /* The lock is held. False: no file. */
 static bool move_to_file(struct block *block)
 {
     void *at = (void *)(uintptr_t)block->block.address;
     uint64_t size = pages(block->block.size);
-    int file = emu_hsa_ipc_file(size);
+    int file = emu_hsa_ipc_file(size, emu_hsa_pool_number(block->block.pool));
     void *view =
         file < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 
@@ -207,19 +198,21 @@ static bool move_to_file(struct block *block)
     return true;
 }
 
-hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint32_t *pool)
+hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint64_t *offset,
+                                 uint32_t *pool)
 {
     struct block *block;
     bool known, ok;
 
     pthread_mutex_lock(&lock);
     block = find(address);
-    known = block && block->block.pool && block->block.address == address &&
-            size <= pages(block->block.size);
+    known = block && block->block.pool &&
+            size <= pages(block->block.size) - (address - block->block.address);
     ok = known && (block->file || move_to_file(block));
     if (ok) {
         *file = block->file - 1;
-        *pool = number_of(block->block.pool);
+        *pool = emu_hsa_pool_number(block->block.pool);
+        *offset = address - block->block.address;
     }
     pthread_mutex_unlock(&lock);
     return ok      ? HSA_STATUS_SUCCESS
@@ -429,21 +422,17 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_pointer_info_set_userdata(const void *ptr, v
 /* ---- virtual memory ----------------------------------------------------------------------------
  */
 
-/* An amount of memory that is mapped once at most, so it needs no pages before. */
-struct physical {
-    const struct emu_hsa_pool *pool;
-    uint64_t size;
-};
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t address,
-                                                         uint64_t flags)
+static hsa_status_t reserve(void **va, size_t size, uint64_t address, uint64_t alignment,
+                            uint64_t flags)
 {
     struct block block = {.block = {address, size, NULL}, .is_reserved = true};
     bool ok;
 
-    if (!va || !size || size % PAGE || address % PAGE || flags)
+    if (!va || !size || size % PAGE || address % PAGE || flags || (alignment & (alignment - 1)))
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     pthread_mutex_lock(&lock);
+    if (alignment > PAGE)
+        next_address = (next_address + alignment - 1) & ~(alignment - 1);
     if (!address || !map_at(address, size, PROT_NONE))
         block.block.address = map_anywhere(size, PROT_NONE);
     ok = block.block.address && add(&block);
@@ -452,73 +441,35 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size,
     return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t address,
+                                                         uint64_t flags)
+{
+    return reserve(va, size, address, 0, flags);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve_align(void **va, size_t size,
+                                                               uint64_t address, uint64_t alignment,
+                                                               uint64_t flags)
+{
+    return reserve(va, size, address, alignment, flags);
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_free(void *va, size_t size)
 {
     return va ? release(va) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size,
-                                                       uint32_t type, uint64_t flags,
-                                                       hsa_vmem_handle_t *memory_handle)
-{
-    const struct emu_hsa_pool *found = emu_hsa_pool_of(pool.handle);
-    struct physical *physical;
-
-    if (!found || !found->allocatable || !size || size % PAGE || !memory_handle)
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    physical = malloc(sizeof(*physical));
-    if (!physical)
-        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    *physical = (struct physical){found, size};
-    memory_handle->handle = (uint64_t)(uintptr_t)physical;
-    return HSA_STATUS_SUCCESS;
-}
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_release(hsa_vmem_handle_t memory_handle)
-{
-    free((void *)(uintptr_t)memory_handle.handle);
-    return HSA_STATUS_SUCCESS;
-}
-
-static bool is_reserved(uint64_t address, uint64_t size)
+bool emu_hsa_is_reserved(uint64_t address, uint64_t size)
 {
     const struct block *block;
+    bool ok;
 
     pthread_mutex_lock(&lock);
     block = find(address);
-    bool ok =
+    ok =
         block && block->is_reserved && size <= block->block.size - (address - block->block.address);
     pthread_mutex_unlock(&lock);
     return ok;
-}
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t in_offset,
-                                             hsa_vmem_handle_t memory_handle, uint64_t flags)
-{
-    const struct physical *physical = (const void *)(uintptr_t)memory_handle.handle;
-
-    if (!physical || in_offset || size != physical->size || flags ||
-        !is_reserved((uint64_t)(uintptr_t)va, size))
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return HSA_STATUS_SUCCESS; /* the pages come with the access */
-}
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size)
-{
-    if (!is_reserved((uint64_t)(uintptr_t)va, size))
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    void *got =
-        mmap(va, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    return got == va ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
-}
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size,
-                                                    const hsa_memory_access_t *desc,
-                                                    size_t desc_cnt)
-{
-    if (!desc || !desc_cnt || !is_reserved((uint64_t)(uintptr_t)va, size))
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return mprotect(va, size, PROT_READ | PROT_WRITE) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
 }
 
 /* ---- shared virtual memory: all memory is ------------------------------------------------------
