@@ -93,6 +93,7 @@ int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
     case TYPE_hsa_region:
         return plan_pool(r->regions, &r->region_count, record);
     case TYPE_hsa_queue_create:
+    case TYPE_hsa_amd_queue_intercept_create:
         use(r->agents, r->agent_count, hsa_slot(record, SLOT_hsa_queue_create_agent));
         return 0;
     case TYPE_hsa_executable_load_agent_code_object:

@@ -48,6 +48,7 @@ static bool owns_name(const char *name)
 static void forked(void)
 {
     hsa_queues_forked();
+    hsa_intercept_forked();
     hsa_signals_forked();
     hsa_copies_forked();
     hsa_memory_forked();

@@ -139,6 +139,23 @@ struct hsa_queue_state;
 /* The queue that this signal is the doorbell of, NULL: none of ours. */
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal);
 void hsa_queue_ring(struct hsa_queue_state *queue);
+/* Functions that packets pass through (hsa_source_intercept.c); `next`: the one registered before. */
+struct hsa_interceptor {
+    const struct hsa_interceptor *next;
+    hsa_intercept_handler_t handler;
+    void *data;
+};
+/* What comes out in the end goes there: `count` packets. */
+struct hsa_sender {
+    void (*send)(const struct hsa_sender *sender, const void *packets, uint64_t count);
+    struct hsa_queue_state *queue;
+    const struct tsm_origin *origin;
+};
+void hsa_intercept_pass(const struct hsa_queue_state *queue, const struct hsa_interceptor *newest,
+                        const void *packet, uint64_t index, const struct hsa_sender *sender);
+/* Is this thread in a function that a packet of the queue passes through? */
+bool hsa_intercept_is_passing(const struct hsa_queue_state *queue);
+void hsa_intercept_forked(void);
 /* Before the program changes a signal: is it that of a soft queue of its own, record what is new there. */
 void hsa_soft_ring(hsa_signal_t signal);
 /* The queue goes. */

@@ -54,6 +54,12 @@ typedef struct hsa_memory_access_s {
     hsa_agent_t agent_handle;
 } hsa_memory_access_t;
 
+/* Queues whose packets pass through functions: in the runtime's table, in no header for C. */
+typedef void (*hsa_intercept_writer_t)(const void *packets, uint64_t count);
+typedef void (*hsa_intercept_handler_t)(const void *packets, uint64_t count, uint64_t index,
+                                        void *data, hsa_intercept_writer_t writer);
+typedef void (*hsa_queue_notifier_t)(const hsa_queue_t *queue, hsa_agent_t agent, void *data);
+
 /* What the second byte of a vendor's packet says (hsa_amd_packet_type_t of later headers). */
 #define HSA_AMD_FORMAT_BARRIER_VALUE 2u
 

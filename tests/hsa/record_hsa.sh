@@ -3,7 +3,7 @@
 # Programs that use HSA are recorded on the software GPU without a change, and their replay gives the
 # same bytes, on one queue and on several, by linking and by dlopen.
 . "$(dirname "$0")/../e2e/util.sh"
-for program in hsa_agents hsa_asks hsa_barriers hsa_dispatch hsa_queues hsa_opened hsa_pixels hsa_shared hsa_threads hsa_views hsa_virtual; do
+for program in hsa_agents hsa_asks hsa_barriers hsa_dispatch hsa_queues hsa_opened hsa_passed hsa_pixels hsa_shared hsa_threads hsa_views hsa_virtual; do
     same_output $program "$TEST_PROGRAMS/hsa_kernels.hsaco"
     tracesmith check t.sbt
     status 0 replay t.sbt
