@@ -171,6 +171,7 @@ struct hsa_stream {
     bool is_software;   /* of the software GPU */
     uint64_t sent;      /* packets */
     hsa_signal_t fence;
+    hsa_status_t error; /* that has ended the queue; written by a thread of the runtime */
     /* Memory for arguments: given out until the stream has been waited for. */
     struct hsa_arguments *arguments;
     /* Of copies: what they count down, the newest ones. */

@@ -281,12 +281,18 @@ static hsa_status_t map_virtual(struct hsa_replay *replay, const struct hsa_part
     return status;
 }
 
-static int fill(struct hsa_replay *replay, const struct tsm_region *region, uint64_t size)
+/* New memory of the software GPU is zero, and nothing as long as nobody looks. */
+static int fill(struct hsa_replay *replay, const struct hsa_part *pool,
+                const struct tsm_region *region, uint64_t size)
 {
     uint32_t value = 0x01010101u * replay->options->fresh_memory;
-    hsa_status_t status =
-        replay->calls.hsa_amd_memory_fill(pointer(region->actual), value, size / sizeof(value));
+    hsa_status_t status;
 
+    if (pool->host_access ||
+        (!value && hsa_machine_is_software(replay, hsa_machine_agent(replay, pool->agent))))
+        return 0;
+    status =
+        replay->calls.hsa_amd_memory_fill(pointer(region->actual), value, size / sizeof(value));
     return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "filling fresh memory", status);
 }
 
@@ -319,8 +325,8 @@ int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uin
         placed.how = HSA_HOW_POOL;
         error = allocate_anywhere(replay, pool, &region);
     }
-    if (!error && !pool->host_access)
-        error = fill(replay, &region, placed.mapped);
+    if (!error)
+        error = fill(replay, pool, &region, placed.mapped);
     return error ? error : add_region(&replay->memory, &region, &placed);
 }
 
@@ -342,7 +348,7 @@ int hsa_memory_map(struct hsa_replay *replay, const struct hsa_view *view, uint6
         status = map_handle(replay, view->handle, view->offset, region.actual, placed.mapped);
     if (status != HSA_STATUS_SUCCESS)
         return hsa_fail(replay, "hsa_amd_vmem_map", status);
-    error = view->is_fresh && !view->pool->host_access ? fill(replay, &region, placed.mapped) : 0;
+    error = view->is_fresh ? fill(replay, view->pool, &region, placed.mapped) : 0;
     return error ? error : add_region(&replay->memory, &region, &placed);
 }
 

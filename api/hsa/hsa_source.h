@@ -13,8 +13,7 @@
  *   - index functions and everything else that takes a queue work on ours, because to the runtime
  * it is a queue, too. Only the read index is the other queue's.
  *
- * (ROCr's own way, hsa_amd_queue_intercept_create, is not exported and gives packets from a thread
- * of the runtime: the host stack of the program would be lost.) What this does not see is a program
+ * (ROCr's own way, hsa_amd_queue_intercept_create, is not exported.) What this does not see is a program
  * that stores to a doorbell's memory by itself: a soft queue's doorbell has none, so that such
  * programs (AMD's clr) fall back on signal stores.
  *

@@ -32,6 +32,9 @@
 /* ---- the machine -------------------------------------------------------------------------------
  */
 
+/* Of each pool, bytes. */
+#define EMU_HSA_MEMORY_SIZE ((size_t)64 << 30)
+
 struct emu_hsa_pool {
     hsa_agent_t agent;
     uint32_t segment; /* hsa_amd_segment_t */
@@ -66,7 +69,9 @@ hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uin
                                  uint32_t *pool);
 /* Pages of a file as memory of a pool. */
 hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void **ptr);
-/* It is about to go: what the program wants to be called then (emu_hsa_callback.c). */
+/* Bytes that are given out of the GPU's pools, or of the CPU's. */
+uint64_t emu_hsa_taken(bool of_gpu);
+/* An allocation is about to go: what the program wants to be called then (emu_hsa_callback.c). */
 void emu_hsa_notify_gone(uint64_t address, uint64_t size);
 /* By number; NULL: none. */
 const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number);

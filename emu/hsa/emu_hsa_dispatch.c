@@ -12,6 +12,7 @@
 #include "tracesmith/hsa_kernel.h"
 
 #define GROUP_SIZE_MAX 65536u
+#define GROUP_MAX      1024u
 
 /* TS_EMU_NOOP: nothing is computed. Tests look whether that is noticed. */
 static bool is_noop(void)
@@ -135,11 +136,16 @@ hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet)
         return run_foreign();
     if (!kernel || kernel->magic != TRACESMITH_HSA_KERNEL_MAGIC)
         return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-    if (!dimensions || dimensions > 3 || packet->group_segment_size > GROUP_SIZE_MAX)
-        return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    if (!dimensions || dimensions > 3)
+        return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS; /* as AMD's runtime calls it */
+    if (packet->group_segment_size > GROUP_SIZE_MAX)
+        return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     for (unsigned i = 0; i < 3; i++)
         if (!group.item.group_size[i] || !group.item.grid_size[i])
-            return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+            return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if ((uint64_t)group.item.group_size[0] * group.item.group_size[1] * group.item.group_size[2] >
+        GROUP_MAX)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     return is_noop() ? HSA_STATUS_SUCCESS : run(&group, packet->group_segment_size);
 }
 

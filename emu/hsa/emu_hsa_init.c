@@ -13,10 +13,9 @@
 #include "base/text.h"
 #include "tracesmith/hsa_kernel.h"
 
-#define CPU_NAME    "TraceSmith host"
-#define GPU_NAME    "TraceSmith software GPU"
-#define MEMORY_SIZE ((size_t)64 << 30)
-#define PAGE        4096u
+#define CPU_NAME "TraceSmith host"
+#define GPU_NAME "TraceSmith software GPU"
+#define PAGE     4096u
 
 #define ISA_VARIABLE "TS_EMU_HSA_ISA"
 #define ISA_SIZE     64u
@@ -103,8 +102,10 @@ EMU_HSA_EXPORT hsa_status_t hsa_init(void)
 {
     for (unsigned i = 0; i < POOL_COUNT; i++)
         pools[i].agent.handle = i < POOL_DEVICE ? CPU_HANDLE : GPU_HANDLE;
-    atomic_fetch_add(&users, 1);
-    return HSA_STATUS_SUCCESS;
+    if (atomic_fetch_add(&users, 1) < INT32_MAX - 1)
+        return HSA_STATUS_SUCCESS;
+    atomic_fetch_sub(&users, 1);
+    return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_shut_down(void)
@@ -169,6 +170,11 @@ EMU_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, voi
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
     case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
         EMU_HSA_GIVE(bool, attribute == (hsa_system_info_t)HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED);
+        break;
+    case HSA_AMD_LATER_SYSTEM_DMABUF:
+    case HSA_AMD_LATER_SYSTEM_VIRTUAL:
+    case HSA_AMD_LATER_SYSTEM_XNACK:
+        EMU_HSA_GIVE(bool, attribute != (hsa_system_info_t)HSA_AMD_LATER_SYSTEM_XNACK);
         break;
     default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -445,6 +451,12 @@ static bool give_amd(bool is_gpu, hsa_agent_info_t attribute, void *out)
         memset(out, 0, 21);
         tsm_format(out, 21, is_gpu ? "GPU-XX" : "CPU-XX"); /* "no number" */
         break;
+    case HSA_AMD_LATER_AGENT_AVAILABLE:
+        EMU_HSA_GIVE(uint64_t, EMU_HSA_MEMORY_SIZE - emu_hsa_taken(is_gpu));
+        break;
+    case HSA_AMD_LATER_AGENT_FREQUENCY:
+        EMU_HSA_GIVE(uint64_t, 1000000000u);
+        break;
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
         EMU_HSA_GIVE(bool, true);
         break;
@@ -676,17 +688,21 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t m
         break;
     case HSA_AMD_MEMORY_POOL_INFO_SIZE:
     case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
-        EMU_HSA_GIVE(size_t, pool->allocatable ? MEMORY_SIZE : 65536);
+        EMU_HSA_GIVE(size_t, pool->allocatable ? EMU_HSA_MEMORY_SIZE : 65536);
         break;
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
         EMU_HSA_GIVE(bool, pool->allocatable);
         break;
+    case HSA_AMD_LATER_POOL_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
         EMU_HSA_GIVE(size_t, PAGE);
         break;
     case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
         EMU_HSA_GIVE(bool, pool->host_access);
+        break;
+    case HSA_AMD_LATER_POOL_LOCATION:
+        EMU_HSA_GIVE(uint32_t, pool->agent.handle == GPU_HANDLE);
         break;
     default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -711,7 +727,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_
         break; /* the same numbers */
     case HSA_REGION_INFO_SIZE:
     case HSA_REGION_INFO_ALLOC_MAX_SIZE:
-        EMU_HSA_GIVE(size_t, pool->allocatable ? MEMORY_SIZE : 65536);
+        EMU_HSA_GIVE(size_t, pool->allocatable ? EMU_HSA_MEMORY_SIZE : 65536);
         break;
     case HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED:
         EMU_HSA_GIVE(bool, pool->allocatable);

@@ -80,10 +80,20 @@ static bool add(const struct block *block)
     return true;
 }
 
-static bool take(uint64_t address, struct block *out)
+/* What the program may have at an address: memory of a pool may be locked as well. */
+enum kind { OF_POOL, LOCKED, RESERVED };
+
+static enum kind kind_of(const struct block *block)
+{
+    return block->is_reserved ? RESERVED : block->block.pool ? OF_POOL : LOCKED;
+}
+
+static bool take(uint64_t address, enum kind kind, struct block *out)
 {
     size_t at = after(address);
 
+    while (at && blocks[at - 1].block.address == address && kind_of(&blocks[at - 1]) != kind)
+        at--;
     if (!at || blocks[at - 1].block.address != address)
         return false;
     *out = blocks[at - 1];
@@ -108,13 +118,25 @@ static bool map_at(uint64_t address, uint64_t size, int protection)
     return false;
 }
 
+/* The lock is held. The end of what lies in the way of [start, start + size); 0: nothing that is
+ * known. */
+static uint64_t end_of_obstacle(uint64_t start, uint64_t size)
+{
+    size_t at = after(start + size - 1);
+    const struct emu_hsa_block *last = at ? &blocks[at - 1].block : NULL;
+
+    return last && last->address + pages(last->size) > start ? last->address + pages(last->size)
+                                                             : 0;
+}
+
 /* The lock is held. 0: none. */
-static uint64_t map_anywhere(uint64_t size, int protection)
+static uint64_t map_anywhere(uint64_t size, uint64_t alignment, int protection)
 {
     for (unsigned attempt = 0; attempt < 4096; attempt++) {
-        uint64_t address = next_address;
-        next_address += size;
-        if (map_at(address, size, protection))
+        uint64_t address = (next_address + alignment - 1) & ~(alignment - 1);
+        uint64_t obstacle = end_of_obstacle(address, size);
+        next_address = obstacle ? obstacle : address + size;
+        if (!obstacle && map_at(address, size, protection))
             return address;
     }
     return 0;
@@ -128,10 +150,10 @@ static hsa_status_t allocate(const struct emu_hsa_pool *pool, size_t size, void 
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (!pool->allocatable)
         return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-    if (size > (size_t)1 << 40)
-        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    if (size > EMU_HSA_MEMORY_SIZE)
+        return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     pthread_mutex_lock(&lock);
-    block.block.address = map_anywhere(pages(size), PROT_READ | PROT_WRITE);
+    block.block.address = map_anywhere(pages(size), PAGE, PROT_READ | PROT_WRITE);
     bool ok = block.block.address && add(&block);
     pthread_mutex_unlock(&lock);
     *ptr = ok ? (void *)(uintptr_t)block.block.address : NULL;
@@ -150,26 +172,37 @@ bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out)
     return block != NULL;
 }
 
-static hsa_status_t release(void *ptr)
+static hsa_status_t release(void *ptr, enum kind kind)
 {
-    struct emu_hsa_block known;
     struct block block;
     bool ok;
 
-    if (!ptr)
-        return HSA_STATUS_SUCCESS;
-    if (emu_hsa_block_find((uint64_t)(uintptr_t)ptr, &known))
-        emu_hsa_notify_gone(known.address, known.size);
     pthread_mutex_lock(&lock);
-    ok = take((uint64_t)(uintptr_t)ptr, &block);
+    ok = take((uint64_t)(uintptr_t)ptr, kind, &block);
     pthread_mutex_unlock(&lock);
     if (!ok)
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (block.block.pool || block.is_reserved)
+        return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    emu_hsa_notify_gone(block.block.address, block.block.size);
+    if (kind != LOCKED)
         munmap(ptr, pages(block.block.size));
     if (block.file)
         close(block.file - 1);
     return HSA_STATUS_SUCCESS;
+}
+
+/* Bytes of the pools of the GPU, or of the CPU, that are given out. */
+uint64_t emu_hsa_taken(bool of_gpu)
+{
+    uint64_t taken = 0;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < block_count; i++) {
+        const struct emu_hsa_pool *pool = blocks[i].block.pool;
+        if (pool && (pool->agent.handle == emu_hsa_gpu().handle) == of_gpu)
+            taken += pages(blocks[i].block.size);
+    }
+    pthread_mutex_unlock(&lock);
+    return taken;
 }
 
 /* ---- for other processes -----------------------------------------------------------------------
@@ -229,7 +262,7 @@ hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void *
     if (!block.block.pool)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     pthread_mutex_lock(&lock);
-    block.block.address = map_anywhere(pages(size), PROT_NONE);
+    block.block.address = map_anywhere(pages(size), PAGE, PROT_NONE);
     at = (void *)(uintptr_t)block.block.address;
     ok = at &&
          mmap(at, pages(size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == at &&
@@ -252,7 +285,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t m
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_free(void *ptr)
 {
-    return release(ptr);
+    return ptr ? release(ptr, OF_POOL) : HSA_STATUS_SUCCESS;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void **ptr)
@@ -264,7 +297,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_free(void *ptr)
 {
-    return release(ptr);
+    return ptr ? release(ptr, OF_POOL) : HSA_STATUS_SUCCESS;
 }
 
 /* Everything is reachable anyway. */
@@ -325,7 +358,13 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_lock_to_pool(void *host_ptr, size_t s
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_unlock(void *host_ptr)
 {
-    return release(host_ptr);
+    struct emu_hsa_block known;
+    hsa_status_t status = release(host_ptr, LOCKED);
+
+    if (status != HSA_STATUS_SUCCESS && emu_hsa_block_find((uint64_t)(uintptr_t)host_ptr, &known) &&
+        known.pool)
+        return HSA_STATUS_SUCCESS; /* memory of a pool needs no lock */
+    return status == HSA_STATUS_SUCCESS ? status : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_register(void *ptr, size_t size)
@@ -335,7 +374,8 @@ EMU_HSA_EXPORT hsa_status_t hsa_memory_register(void *ptr, size_t size)
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_deregister(void *ptr, size_t size)
 {
-    return release(ptr);
+    return release(ptr, LOCKED) == HSA_STATUS_SUCCESS ? HSA_STATUS_SUCCESS
+                                                      : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_assign_agent(void *ptr, hsa_agent_t agent,
@@ -431,10 +471,8 @@ static hsa_status_t reserve(void **va, size_t size, uint64_t address, uint64_t a
     if (!va || !size || size % PAGE || address % PAGE || flags || (alignment & (alignment - 1)))
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     pthread_mutex_lock(&lock);
-    if (alignment > PAGE)
-        next_address = (next_address + alignment - 1) & ~(alignment - 1);
     if (!address || !map_at(address, size, PROT_NONE))
-        block.block.address = map_anywhere(size, PROT_NONE);
+        block.block.address = map_anywhere(size, alignment > PAGE ? alignment : PAGE, PROT_NONE);
     ok = block.block.address && add(&block);
     pthread_mutex_unlock(&lock);
     *va = ok ? (void *)(uintptr_t)block.block.address : NULL;
@@ -456,7 +494,16 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve_align(void **va, size_t
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_free(void *va, size_t size)
 {
-    return va ? release(va) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const struct block *block;
+    bool ok;
+
+    if (!va)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    block = find((uint64_t)(uintptr_t)va);
+    ok = block && block->block.size == size;
+    pthread_mutex_unlock(&lock);
+    return ok ? release(va, RESERVED) : HSA_STATUS_ERROR_INVALID_ALLOCATION;
 }
 
 bool emu_hsa_is_reserved(uint64_t address, uint64_t size)

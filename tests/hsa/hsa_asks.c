@@ -104,6 +104,19 @@ static void memory_gone(void *memory, void *signal)
     let_go(signal);
 }
 
+/* Far more than this machine has; nobody looks at it. Memory that is not the program's is not
+ * freed. */
+static unsigned ask_of_memory(const struct hsa_machine *machine)
+{
+    void *huge = hsa_pool_take(machine->device, (size_t)60 << 30);
+
+    HSA_CHECK(hsa_amd_memory_unlock(huge));
+    HSA_CHECK(hsa_amd_memory_pool_free(huge));
+    return hsa_amd_memory_pool_free(huge) != HSA_STATUS_ERROR_INVALID_ALLOCATION ||
+           hsa_amd_memory_pool_allocate(machine->device, (size_t)65 << 30, 0, &huge) !=
+               HSA_STATUS_ERROR_INVALID_ALLOCATION;
+}
+
 static void free_something(const struct hsa_machine *machine, hsa_signal_t *gate)
 {
     void *scratch = hsa_pool_take(machine->device, 4096);
@@ -139,6 +152,7 @@ int main(int argc, char **argv)
     arguments = hsa_pool_take(machine.kernarg, sizeof(*arguments));
     arguments->out = hsa_pool_take(machine.device, sizeof(ones));
     bad |= ask_of_machine(&machine, arguments->out);
+    bad |= ask_of_memory(&machine);
     for (unsigned i = 0; i < COUNT; i++)
         ones[i] = 1;
     HSA_CHECK(hsa_memory_copy(arguments->out, ones, sizeof(ones)));
