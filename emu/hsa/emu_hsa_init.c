@@ -19,6 +19,7 @@
 
 #define ISA_VARIABLE "TS_EMU_HSA_ISA"
 #define ISA_SIZE     64u
+#define BAR_VARIABLE "TS_EMU_HSA_BAR"
 
 static atomic_uint users;
 
@@ -98,8 +99,17 @@ uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool)
     return (uint32_t)(pool - pools);
 }
 
+/* TS_EMU_HSA_BAR=large: the CPU may use the GPU's memory, when it is allowed to. */
+static bool has_large_bar(void)
+{
+    const char *said = getenv(BAR_VARIABLE);
+
+    return said && strcmp(said, "large") == 0;
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_init(void)
 {
+    pools[POOL_DEVICE].host_access = has_large_bar();
     for (unsigned i = 0; i < POOL_COUNT; i++)
         pools[i].agent.handle = i < POOL_DEVICE ? CPU_HANDLE : GPU_HANDLE;
     if (atomic_fetch_add(&users, 1) < INT32_MAX - 1)
@@ -699,7 +709,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t m
         EMU_HSA_GIVE(size_t, PAGE);
         break;
     case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
-        EMU_HSA_GIVE(bool, pool->host_access);
+        EMU_HSA_GIVE(bool, pool->host_access && pool->agent.handle == CPU_HANDLE);
         break;
     case HSA_AMD_LATER_POOL_LOCATION:
         EMU_HSA_GIVE(uint32_t, pool->agent.handle == GPU_HANDLE);
@@ -742,6 +752,15 @@ EMU_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_
     return HSA_STATUS_SUCCESS;
 }
 
+static hsa_amd_memory_pool_access_t access_of(hsa_agent_t agent, const struct emu_hsa_pool *pool)
+{
+    if (!pool->allocatable || (agent.handle == CPU_HANDLE && !pool->host_access))
+        return HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
+    return agent.handle == CPU_HANDLE && pool->agent.handle == GPU_HANDLE
+               ? HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT
+               : HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT;
+}
+
 EMU_HSA_EXPORT hsa_status_t
 hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memory_pool,
                                    hsa_amd_agent_memory_pool_info_t attribute, void *out)
@@ -753,10 +772,7 @@ hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memo
     if (!pool || !out)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (attribute == HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS)
-        EMU_HSA_GIVE(hsa_amd_memory_pool_access_t,
-                     !pool->allocatable || (agent.handle == CPU_HANDLE && !pool->host_access)
-                         ? HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
-                         : HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
+        EMU_HSA_GIVE(hsa_amd_memory_pool_access_t, access_of(agent, pool));
     else if (attribute == HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS)
         EMU_HSA_GIVE(uint32_t, agent.handle != pool->agent.handle);
     else

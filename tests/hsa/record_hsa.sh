@@ -16,6 +16,18 @@ for program in hsa_agents hsa_asks hsa_barriers hsa_dispatch hsa_queues hsa_open
     rm -f t.sbt
 done
 
+# Memory of the GPU that the host can reach: what it writes there is the host's.
+export TS_EMU_HSA_BAR=large
+for program in hsa_dispatch hsa_views; do
+    same_output $program "$TEST_PROGRAMS/hsa_kernels.hsaco"
+    tsview t.sbt | grep taints && fail "$program with a large BAR: tainted"
+    status 0 replay t.sbt
+    grep -q 'checksums equal' out || fail "$program with a large BAR: nothing was compared"
+    TS_EMU_NOOP=1 status 1 replay t.sbt
+    rm -f t.sbt
+done
+unset TS_EMU_HSA_BAR
+
 # Stream by stream, with what each waits for: also what is sent after the packet that waits for it.
 same_output hsa_queues "$TEST_PROGRAMS/hsa_kernels.hsaco"
 streams=$(tsview t.sbt --json | sed -n 's/.*"stream":\([0-9]*\).*/\1/p' | sort -un)
