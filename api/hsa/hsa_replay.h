@@ -120,6 +120,8 @@ bool hsa_memory_is_mapped(const struct hsa_memory *m, const struct tsm_region *r
 int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
 int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
                         bool is_const, uint64_t seq);
+/* The host may reach the regions there: what it does to them is its own. */
+void hsa_memory_allow_host(struct hsa_memory *m, uint64_t address, uint64_t size);
 int hsa_memory_release(struct hsa_replay *replay, uint64_t address);
 /* NULL: nothing of the recording is there. */
 const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address);

@@ -512,9 +512,20 @@ int replay_hsa_memory_free(struct hsa_replay *replay, const struct sbt_record *r
     return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_memory_free_ptr));
 }
 
-/* All agents were allowed when it was made. */
+void hsa_memory_allow_host(struct hsa_memory *m, uint64_t address, uint64_t size)
+{
+    for (size_t i = 0; i < m->region_count; i++)
+        if (m->regions[i].address < address + size &&
+            address < m->regions[i].address + m->regions[i].size)
+            m->regions[i].is_host = true;
+}
+
+/* All agents were allowed when it was made; but whose it is makes a difference. */
 int replay_hsa_amd_agents_allow_access(struct hsa_replay *replay, const struct sbt_record *record)
 {
+    if (hsa_slot(record, SLOT_hsa_amd_agents_allow_access_host))
+        hsa_memory_allow_host(&replay->memory,
+                              hsa_slot(record, SLOT_hsa_amd_agents_allow_access_ptr), 1);
     return 0;
 }
 

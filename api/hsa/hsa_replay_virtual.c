@@ -161,6 +161,14 @@ int replay_hsa_amd_vmem_map(struct hsa_replay *replay, const struct sbt_record *
                           record->seq);
 }
 
+int replay_hsa_amd_vmem_set_access(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    if (hsa_slot(record, SLOT_hsa_amd_vmem_set_access_host))
+        hsa_memory_allow_host(&replay->memory, hsa_slot(record, SLOT_hsa_amd_vmem_set_access_va),
+                              hsa_slot(record, SLOT_hsa_amd_vmem_set_access_size));
+    return 0;
+}
+
 int replay_hsa_amd_vmem_unmap(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_amd_vmem_unmap_va));

@@ -60,6 +60,7 @@ enum hsa_memory_kind {
 #define HSA_POOL_KNOWN       1u
 #define HSA_POOL_HOST_ACCESS 2u
 #define HSA_POOL_KERNARG     4u
+#define HSA_POOL_MAY_ALLOW   8u /* of a GPU: the host can reach what it is allowed to */
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address);
 /* Memory of that pool or region is there. */
@@ -79,8 +80,11 @@ void hsa_memory_written(void);
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
 void hsa_memory_forked(void);
 /* A mapping is there, which nobody can reach yet; `vmem`: the handle of its memory. */
-void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, bool is_hosts,
+void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, uintptr_t pool_facts,
                        bool is_foreign);
+/* Is there memory of a GPU that the host can reach when it is allowed to? It is, now. */
+bool hsa_memory_may_be_hosts(uint64_t address);
+void hsa_memory_allowed(uint64_t start, uint64_t size);
 /* The next mapping in [*start, end) that waits: it can be reached now, and *start is behind it. */
 struct hsa_awake {
     uint64_t start, size;
@@ -175,6 +179,8 @@ void hsa_copies_forked(void);
 /* The agent performs what agent dispatch packets ask for in the same way when it is asked again: it is
  * the software GPU. */
 bool hsa_agent_is_software(hsa_agent_t agent);
+/* It is a processor of the host. */
+bool hsa_agent_is_host(hsa_agent_t agent);
 
 /* Record a packet of `stream`, for such an agent or for another one. */
 void hsa_packet_record(struct tsm_stream *stream, bool is_software,

@@ -18,9 +18,10 @@ struct allocation {
     uint64_t start, size;
     enum hsa_memory_kind kind;
     bool is_tracked;
-    bool waits;      /* mapped memory: nobody can reach it yet */
-    bool is_hosts;   /* of what waits: the host will */
-    bool is_foreign; /* of another process, and never seen before */
+    bool waits;        /* mapped memory: nobody can reach it yet */
+    bool is_hosts;     /* of what waits: the host will */
+    bool may_be_hosts; /* a GPU\'s: the host can, when it is allowed to */
+    bool is_foreign;   /* of another process, and never seen before */
     bool is_constant;
     uint64_t vmem;  /* of a mapping: the handle of its memory */
     uint64_t owner; /* of a variable: its executable's handle */
@@ -90,14 +91,22 @@ static void add_whole(const struct allocation *allocation)
         tsm_session_unmodelled("more than 65536 allocations of HSA memory", true);
 }
 
-static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+static void add_of(uint64_t start, uint64_t size, enum hsa_memory_kind kind, bool may_be_hosts)
 {
-    const struct allocation allocation = {
-        .start = start, .size = size, .kind = kind, .is_tracked = kind == HSA_MEMORY_HOST};
+    const struct allocation allocation = {.start = start,
+                                          .size = size,
+                                          .kind = kind,
+                                          .is_tracked = kind == HSA_MEMORY_HOST,
+                                          .may_be_hosts = may_be_hosts};
 
     add_whole(&allocation);
     if (kind == HSA_MEMORY_HOST)
         tsm_hostmem_track(start, size);
+}
+
+static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+{
+    add_of(start, size, kind, false);
 }
 
 void hsa_memory_gone(uint64_t address)
@@ -247,10 +256,69 @@ void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, 
 
     if (!memory)
         return;
-    add(HSA_SLOT(memory), size,
-        !(facts & HSA_POOL_HOST_ACCESS) ? HSA_MEMORY_DEVICE
-        : facts & HSA_POOL_KERNARG      ? HSA_MEMORY_KERNARG
-                                        : HSA_MEMORY_HOST);
+    add_of(HSA_SLOT(memory), size,
+           !(facts & HSA_POOL_HOST_ACCESS) ? HSA_MEMORY_DEVICE
+           : facts & HSA_POOL_KERNARG      ? HSA_MEMORY_KERNARG
+                                           : HSA_MEMORY_HOST,
+           facts & HSA_POOL_MAY_ALLOW);
+}
+
+/* The next one in [*start, end) that becomes the host's, too. */
+static bool allow_next(uint64_t *start, uint64_t end, struct allocation *out)
+{
+    bool found = false;
+
+    tsm_lock_take(&table.lock);
+    for (uint32_t at = after(*start - 1); at < table.count && !found; at++) {
+        struct allocation *next = &table.all[at];
+
+        if (next->start >= end)
+            break;
+        if (!next->may_be_hosts || next->waits || next->kind != HSA_MEMORY_DEVICE)
+            continue;
+        next->kind = HSA_MEMORY_HOST;
+        next->is_tracked = true;
+        *out = *next;
+        *start = next->start + next->size;
+        found = true;
+    }
+    tsm_lock_give(&table.lock);
+    return found;
+}
+
+bool hsa_memory_may_be_hosts(uint64_t address)
+{
+    const struct allocation *found;
+    bool may;
+
+    tsm_lock_take(&table.lock);
+    found = find(address);
+    may = found && found->may_be_hosts;
+    tsm_lock_give(&table.lock);
+    return may;
+}
+
+void hsa_memory_allowed(uint64_t start, uint64_t size)
+{
+    uint64_t end = start + size;
+    struct allocation now;
+
+    while (start < end && allow_next(&start, end, &now))
+        tsm_hostmem_track(now.start, now.size);
+}
+
+void hsa_after_allow(struct tsm_call *call, bool ok, uint32_t count, const hsa_agent_t *agents,
+                     const void *ptr)
+{
+    uint64_t vmem, start = ok ? hsa_memory_start(HSA_SLOT(ptr), &vmem) : 0;
+    bool host = false;
+
+    for (uint32_t i = 0; ok && i < count; i++)
+        host |= hsa_agent_is_host(agents[i]);
+    host = host && hsa_memory_may_be_hosts(start);
+    tsm_call_slot(call, host);
+    if (host)
+        hsa_memory_allowed(start, 1);
 }
 
 void hsa_after_region(struct tsm_call *call, bool ok, hsa_region_t region, size_t size, void **ptr)
@@ -373,13 +441,15 @@ void hsa_after_unload(struct tsm_call *call, bool ok, hsa_executable_t executabl
 /* ---- mappings (hsa_source_virtual.c) ------------------------------------------------------------
  */
 
-void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, bool is_hosts, bool is_foreign)
+void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, uintptr_t pool_facts,
+                       bool is_foreign)
 {
     const struct allocation allocation = {.start = start,
                                           .size = size,
                                           .kind = HSA_MEMORY_DEVICE,
                                           .waits = true,
-                                          .is_hosts = is_hosts,
+                                          .is_hosts = pool_facts & HSA_POOL_HOST_ACCESS,
+                                          .may_be_hosts = pool_facts & HSA_POOL_MAY_ALLOW,
                                           .is_foreign = is_foreign,
                                           .vmem = vmem};
 

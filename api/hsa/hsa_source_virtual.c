@@ -55,7 +55,7 @@ void hsa_after_map(struct tsm_call *call, bool ok, void *va, size_t size,
         note(handle, (facts | WAS_MAPPED) + COUNT_UNIT);
     else
         tsm_call_flag(call, SBT_RECORD_TAINTS);
-    hsa_memory_mapped(HSA_SLOT(va), size, memory_handle.handle, facts & HSA_POOL_HOST_ACCESS,
+    hsa_memory_mapped(HSA_SLOT(va), size, memory_handle.handle, facts,
                       (facts & IS_FOREIGN) && !(facts & WAS_MAPPED));
 }
 
@@ -67,9 +67,9 @@ void hsa_virtual_unmapped(uint64_t vmem)
         note(handle, facts_of(handle) - COUNT_UNIT);
 }
 
-void hsa_then_access(void *va, size_t size)
+/* Those that wait can be reached now. */
+static void reach(uint64_t start, uint64_t end)
 {
-    uint64_t start = HSA_SLOT(va), end = start + size;
     struct hsa_awake now;
 
     while (start < end && hsa_memory_awake(&start, end, &now)) {
@@ -78,6 +78,27 @@ void hsa_then_access(void *va, size_t size)
         else if (now.is_foreign)
             hsa_memory_found((const void *)(uintptr_t)now.start, now.size);
     }
+}
+
+static bool has_host(const hsa_memory_access_t *desc, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (hsa_agent_is_host(desc[i].agent_handle))
+            return true;
+    return false;
+}
+
+void hsa_after_access(struct tsm_call *call, bool ok, void *va, const hsa_memory_access_t *desc,
+                      size_t count)
+{
+    tsm_call_slot(call, ok && has_host(desc, count) && hsa_memory_may_be_hosts(HSA_SLOT(va)));
+}
+
+void hsa_then_access(void *va, size_t size, const hsa_memory_access_t *desc, size_t count)
+{
+    reach(HSA_SLOT(va), HSA_SLOT(va) + size);
+    if (has_host(desc, count))
+        hsa_memory_allowed(HSA_SLOT(va), size);
 }
 
 static bool is_there(uint64_t vmem)
@@ -272,11 +293,11 @@ void hsa_after_interop(struct tsm_call *call, bool ok, int file, size_t *size, v
     tsm_call_slot(call, hsa_id(HSA_OBJECT_VMEM, own.vmem));
     if (ok)
         hsa_memory_mapped(HSA_SLOT(*ptr), *size, 0,
-                          facts_of(hsa_find(HSA_OBJECT_POOL, pool.handle)) & HSA_POOL_HOST_ACCESS,
+                          facts_of(hsa_find(HSA_OBJECT_POOL, pool.handle)),
                           !own.address && !own.vmem);
 }
 
 void hsa_then_found(void **ptr, size_t *size)
 {
-    hsa_then_access(*ptr, *size);
+    reach(HSA_SLOT(*ptr), HSA_SLOT(*ptr) + *size);
 }
