@@ -263,8 +263,9 @@ void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, 
            facts & HSA_POOL_MAY_ALLOW);
 }
 
-/* The next one in [*start, end) that becomes the host's, too. */
-static bool allow_next(uint64_t *start, uint64_t end, struct allocation *out)
+/* The next one in [*start, end) with which something happens; *start is behind it then. */
+static bool take_next(uint64_t *start, uint64_t end, bool (*happens)(struct allocation *allocation),
+                      struct allocation *out)
 {
     bool found = false;
 
@@ -274,16 +275,23 @@ static bool allow_next(uint64_t *start, uint64_t end, struct allocation *out)
 
         if (next->start >= end)
             break;
-        if (!next->may_be_hosts || next->waits || next->kind != HSA_MEMORY_DEVICE)
-            continue;
-        next->kind = HSA_MEMORY_HOST;
-        next->is_tracked = true;
-        *out = *next;
-        *start = next->start + next->size;
-        found = true;
+        found = happens(next);
+        if (found) {
+            *out = *next;
+            *start = next->start + next->size;
+        }
     }
     tsm_lock_give(&table.lock);
     return found;
+}
+
+static bool becomes_hosts(struct allocation *allocation)
+{
+    if (!allocation->may_be_hosts || allocation->waits || allocation->kind != HSA_MEMORY_DEVICE)
+        return false;
+    allocation->kind = HSA_MEMORY_HOST;
+    allocation->is_tracked = true;
+    return true;
 }
 
 bool hsa_memory_may_be_hosts(uint64_t address)
@@ -303,7 +311,7 @@ void hsa_memory_allowed(uint64_t start, uint64_t size)
     uint64_t end = start + size;
     struct allocation now;
 
-    while (start < end && allow_next(&start, end, &now))
+    while (start < end && take_next(&start, end, becomes_hosts, &now))
         tsm_hostmem_track(now.start, now.size);
 }
 
@@ -456,27 +464,24 @@ void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, uintptr_t p
     add_whole(&allocation);
 }
 
+static bool wakes(struct allocation *allocation)
+{
+    if (!allocation->waits)
+        return false;
+    allocation->waits = false;
+    if (allocation->is_hosts)
+        allocation->kind = HSA_MEMORY_HOST;
+    allocation->is_tracked = allocation->is_hosts;
+    return true;
+}
+
 bool hsa_memory_awake(uint64_t *start, uint64_t end, struct hsa_awake *out)
 {
-    bool found = false;
+    struct allocation next;
+    bool found = take_next(start, end, wakes, &next);
 
-    tsm_lock_take(&table.lock);
-    for (uint32_t at = after(*start - 1); at < table.count && !found; at++) {
-        struct allocation *next = &table.all[at];
-
-        if (next->start >= end)
-            break;
-        if (!next->waits)
-            continue;
-        next->waits = false;
-        if (next->is_hosts)
-            next->kind = HSA_MEMORY_HOST;
-        next->is_tracked = next->is_hosts;
-        *out = (struct hsa_awake){next->start, next->size, next->is_hosts, next->is_foreign};
-        *start = next->start + next->size;
-        found = true;
-    }
-    tsm_lock_give(&table.lock);
+    if (found)
+        *out = (struct hsa_awake){next.start, next.size, next.is_hosts, next.is_foreign};
     return found;
 }
 
