@@ -6,6 +6,7 @@
  *
  *   TEST_DOOR=register        as ROCr 6: rocprofiler_set_api_table, where rocprofiler_configure is
  *   TEST_DOOR=tools           as ROCr 5: OnLoad of the library in HSA_TOOLS_LIB
+ *   TEST_VENDOR               its agents are said to be that vendor's
  *   TEST_FINALIZED            it has a finalizer, which makes the code in that file
  *   TEST_MAJOR, TEST_CORE, TEST_AMD   layout of the tables, and how many functions they hold
  */
@@ -189,6 +190,17 @@ static hsa_status_t extension_table(uint16_t extension, uint16_t major, size_t l
     return HSA_STATUS_SUCCESS;
 }
 
+/* Agents of somebody else's. */
+static hsa_status_t agent_info(hsa_agent_t agent, hsa_agent_info_t attribute, void *value)
+{
+    typedef hsa_status_t (*info_function)(hsa_agent_t, hsa_agent_info_t, void *);
+
+    if (attribute != HSA_AGENT_INFO_VENDOR_NAME)
+        return ((info_function)dlsym(runtime, "hsa_agent_get_info"))(agent, attribute, value);
+    snprintf(value, 64, "%s", getenv("TEST_VENDOR"));
+    return HSA_STATUS_SUCCESS;
+}
+
 static hsa_status_t (*real_init)(void);
 
 static hsa_status_t init(void)
@@ -224,6 +236,8 @@ __attribute__((constructor)) static void begin(void)
         make_finalizer();
     fill(&image, &table_image, major, table_image.count);
     *place_hsa_system_get_major_extension_table = (void *)extension_table;
+    if (getenv("TEST_VENDOR"))
+        *place_hsa_agent_get_info = (void *)agent_info;
     real_init = (hsa_status_t(*)(void))core.functions[0];
     core.functions[0] = (void *)init;
 }

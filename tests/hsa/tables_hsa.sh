@@ -45,6 +45,12 @@ grep -q 'checksums equal' out || fail "hsa_finalized: nothing was compared"
 on_tables hsa_finalized
 grep -q 'no finalizer' out || fail "a finalizer from nowhere: $(cat out err)"
 
+# Agent dispatches for an agent of which nobody knows what it does with them: said, and replay does not hang.
+TEST_VENDOR=somebody on_tables hsa_agents
+[ "$(tsview t.sbt | grep -c 'aql_agent_dispatch.*taints')" = 3 ] || fail "not tainted: $(tsview t.sbt)"
+timeout 60 tsreplay --device emu t.sbt >out 2>err && fail "the same without its agent: $(cat out)"
+grep -q 'checksums differ' out || fail "hsa_agents: $(cat out err)"
+
 # A profiler behind us, through which packets pass: what comes out of it is recorded.
 HSA_TOOLS_LIB=$TEST_PROGRAMS/libpassing_tool.so TEST_DOOR=tools on_tables hsa_queues
 grep -q '^[1-9][0-9]* packets passed' err || fail "the tool saw nothing: $(cat err)"
