@@ -95,6 +95,7 @@ static void backend_close(struct tsm_backend_state *state)
     if (replay->is_up) {
         hsa_streams_finish(replay);
         hsa_signals_finish(replay);
+        hsa_virtual_finish(replay);
         hsa_code_finish(replay);
     }
     hsa_memory_finish(replay);
@@ -119,11 +120,13 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
                                                           SBT_STREAM_NONE)) != NULL;
     if (SBT_TYPE_API(record->type) != SBT_API_HSA || !schema)
         return 0;
-    if (record->type == TYPE_aql_kernel_dispatch &&
+    if ((record->type == TYPE_aql_kernel_dispatch || record->type == TYPE_aql_agent_dispatch) &&
         !sbt_map_insert(&replay->queues, record->stream, &is_new))
         return tsm_fail(TSM_E_MEMORY, "no memory for queues");
-    made = record->type == TYPE_hsa_queue_create ? hsa_slot(record, SLOT_hsa_queue_create_stream)
-                                                 : record->stream;
+    made =
+        record->type == TYPE_hsa_queue_create || record->type == TYPE_hsa_amd_queue_intercept_create
+            ? hsa_slot(record, SLOT_hsa_queue_create_stream)
+            : record->stream;
     if (made < SBT_STREAM_NONE && made >= replay->stream_count)
         replay->stream_count = (uint32_t)made + 1;
     if (record->flags & SBT_RECORD_FAILED)

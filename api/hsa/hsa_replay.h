@@ -44,7 +44,8 @@ struct hsa_part {
     uint64_t agent; /* of a pool: id, or raw handle */
     uint32_t type, segment, flags;
     bool allocatable, host_access;
-    bool is_used; /* a record needs it */
+    bool is_used;     /* a record needs it */
+    bool is_software; /* of an agent here: the software GPU */
     char isa[64];
 };
 
@@ -58,6 +59,8 @@ int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
 int hsa_machine_open(struct hsa_replay *replay);
 void hsa_machine_close(struct hsa_replay *replay);
 hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id);
+/* Of an agent here: it performs agent dispatch packets as recorded. */
+bool hsa_machine_is_software(const struct hsa_replay *replay, hsa_agent_t agent);
 /* The recorded pool or region, with its counterpart. NULL: there is none of this id. */
 const struct hsa_part *hsa_machine_pool(const struct hsa_replay *replay, uint64_t id);
 const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint64_t id);
@@ -67,6 +70,7 @@ const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint6
 
 enum hsa_how {
     HSA_HOW_VIRTUAL,  /* hsa_amd_vmem: at its recorded address */
+    HSA_HOW_VIEW,     /* the same, of memory that others keep (hsa_replay_virtual.c) */
     HSA_HOW_POOL,     /* where the runtime put it */
     HSA_HOW_HOST,     /* the process's own pages, locked; at its address if they could be had */
     HSA_HOW_VARIABLE, /* of an executable */
@@ -104,9 +108,21 @@ void hsa_memory_keep(struct hsa_memory *m);
 void hsa_memory_reserve(struct hsa_replay *replay);
 int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
                      uint64_t size, uint64_t seq);
+/* Memory without an address as memory at one, which may be its second. */
+struct hsa_view {
+    const struct hsa_part *pool;
+    uint64_t handle, offset; /* here; in it */
+    uint64_t address, size;  /* recorded */
+    bool is_fresh;           /* it holds nothing yet */
+};
+int hsa_memory_map(struct hsa_replay *replay, const struct hsa_view *view, uint64_t seq);
+/* Is the region a mapping, whose memory can have another one? */
+bool hsa_memory_is_mapped(const struct hsa_memory *m, const struct tsm_region *region);
 int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
 int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
                         bool is_const, uint64_t seq);
+/* The host may reach the regions there: what it does to them is its own. */
+void hsa_memory_allow_host(struct hsa_memory *m, uint64_t address, uint64_t size);
 int hsa_memory_release(struct hsa_replay *replay, uint64_t address);
 /* NULL: nothing of the recording is there. */
 const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address);
@@ -121,6 +137,8 @@ const uint8_t *hsa_memory_left(const struct hsa_memory *m, uint64_t address, uin
 /* `size` bytes of the region that `address`, as recorded, lies in. */
 int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size);
 void hsa_memory_finish(struct hsa_replay *replay);
+
+void hsa_virtual_finish(struct hsa_replay *replay);
 
 /* ---- signals (hsa_replay_signal.c) -------------------------------------------------------------
  */
@@ -160,8 +178,10 @@ void hsa_signals_finish(struct hsa_replay *replay);
 
 struct hsa_stream {
     hsa_queue_t *queue; /* NULL: of copies */
+    bool is_software;   /* of the software GPU */
     uint64_t sent;      /* packets */
     hsa_signal_t fence;
+    hsa_status_t error; /* that has ended the queue; written by a thread of the runtime */
     /* Memory for arguments: given out until the stream has been waited for. */
     struct hsa_arguments *arguments;
     /* Of copies: what they count down, the newest ones. */

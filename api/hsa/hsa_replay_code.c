@@ -115,6 +115,13 @@ int replay_hsa_code_object_deserialize(struct hsa_replay *replay, const struct s
                        SLOT_hsa_code_object_deserialize_serialized_code_object);
 }
 
+int replay_hsa_ext_program_finalize(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    return make_reader(replay, record, HSA_OBJECT_CODE,
+                       hsa_slot(record, SLOT_hsa_ext_program_finalize_code_object),
+                       SLOT_hsa_ext_program_finalize_code);
+}
+
 int replay_hsa_code_object_destroy(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return 0; /* at the end */

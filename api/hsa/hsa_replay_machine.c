@@ -93,6 +93,7 @@ int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
     case TYPE_hsa_region:
         return plan_pool(r->regions, &r->region_count, record);
     case TYPE_hsa_queue_create:
+    case TYPE_hsa_amd_queue_intercept_create:
         use(r->agents, r->agent_count, hsa_slot(record, SLOT_hsa_queue_create_agent));
         return 0;
     case TYPE_hsa_executable_load_agent_code_object:
@@ -109,6 +110,13 @@ int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record)
         return 0;
     case TYPE_hsa_amd_vmem_handle_create:
         use(r->pools, r->pool_count, hsa_slot(record, SLOT_hsa_amd_vmem_handle_create_pool));
+        return 0;
+    case TYPE_hsa_amd_vmem_import_shareable_handle:
+        use(r->pools, r->pool_count,
+            hsa_slot(record, SLOT_hsa_amd_vmem_import_shareable_handle_pool));
+        return 0;
+    case TYPE_hsa_amd_interop_map_buffer:
+        use(r->pools, r->pool_count, hsa_slot(record, SLOT_hsa_amd_interop_map_buffer_pool));
         return 0;
     case TYPE_hsa_memory_allocate:
         use(r->regions, r->region_count, hsa_slot(record, SLOT_hsa_memory_allocate_region));
@@ -138,10 +146,14 @@ static hsa_status_t take_agent(hsa_agent_t raw, void *data)
 {
     struct hsa_replay *replay = data;
     struct hsa_part *agent = &replay->here.agents[replay->here.agent_count];
+    char vendor[64] = "";
 
     if (replay->here.agent_count == HSA_AGENT_MAX)
         return HSA_STATUS_SUCCESS;
     agent->raw = raw.handle;
+    if (replay->calls.hsa_agent_get_info(raw, HSA_AGENT_INFO_VENDOR_NAME, vendor) ==
+        HSA_STATUS_SUCCESS)
+        agent->is_software = !strcmp(vendor, TRACESMITH_HSA_VENDOR);
     replay->calls.hsa_agent_get_info(raw, HSA_AGENT_INFO_DEVICE, &agent->type);
     replay->calls.hsa_agent_iterate_isas(raw, take_isa, replay);
     replay->here.agent_count++;
@@ -300,6 +312,14 @@ hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id)
         if (replay->recorded.agents[i].id == id)
             return (hsa_agent_t){replay->recorded.agents[i].raw};
     return (hsa_agent_t){0};
+}
+
+bool hsa_machine_is_software(const struct hsa_replay *replay, hsa_agent_t agent)
+{
+    for (uint32_t i = 0; i < replay->here.agent_count; i++)
+        if (replay->here.agents[i].raw == agent.handle)
+            return replay->here.agents[i].is_software;
+    return false;
 }
 
 const struct hsa_part *hsa_machine_pool(const struct hsa_replay *replay, uint64_t id)

@@ -243,39 +243,57 @@ static hsa_status_t allow_all(struct hsa_replay *replay, void *memory)
     return replay->calls.hsa_amd_agents_allow_access(count, agents, NULL, memory);
 }
 
-static hsa_status_t map_virtual(struct hsa_replay *replay, const struct hsa_part *pool,
-                                uint64_t address, struct hsa_placed *placed)
+/* Memory without an address at an address that is reserved: all agents may use it. */
+static hsa_status_t map_handle(struct hsa_replay *replay, uint64_t handle, uint64_t offset,
+                               uint64_t address, uint64_t size)
 {
     const struct hsa_real *calls = &replay->calls;
     hsa_memory_access_t access[HSA_AGENT_MAX];
-    hsa_vmem_handle_t handle;
     hsa_status_t status;
 
     for (uint32_t i = 0; i < replay->here.agent_count; i++)
         access[i] = (hsa_memory_access_t){HSA_ACCESS_PERMISSION_RW, {replay->here.agents[i].raw}};
+    status =
+        calls->hsa_amd_vmem_map(pointer(address), size, offset, (hsa_vmem_handle_t){handle}, 0);
+    if (status != HSA_STATUS_SUCCESS)
+        return status;
+    status =
+        calls->hsa_amd_vmem_set_access(pointer(address), size, access, replay->here.agent_count);
+    if (status != HSA_STATUS_SUCCESS)
+        calls->hsa_amd_vmem_unmap(pointer(address), size);
+    return status;
+}
+
+static hsa_status_t map_virtual(struct hsa_replay *replay, const struct hsa_part *pool,
+                                uint64_t address, struct hsa_placed *placed)
+{
+    const struct hsa_real *calls = &replay->calls;
+    hsa_vmem_handle_t handle;
+    hsa_status_t status;
+
     status = calls->hsa_amd_vmem_handle_create((hsa_amd_memory_pool_t){pool->raw}, placed->mapped,
                                                0, 0, &handle);
     if (status != HSA_STATUS_SUCCESS)
         return status;
     placed->handle = handle.handle;
-    status = calls->hsa_amd_vmem_map(pointer(address), placed->mapped, 0, handle, 0);
-    if (status == HSA_STATUS_SUCCESS) {
-        status = calls->hsa_amd_vmem_set_access(pointer(address), placed->mapped, access,
-                                                replay->here.agent_count);
-        if (status != HSA_STATUS_SUCCESS)
-            calls->hsa_amd_vmem_unmap(pointer(address), placed->mapped);
-    }
+    status = map_handle(replay, handle.handle, 0, address, placed->mapped);
     if (status != HSA_STATUS_SUCCESS)
         calls->hsa_amd_vmem_handle_release(handle);
     return status;
 }
 
-static int fill(struct hsa_replay *replay, const struct tsm_region *region, uint64_t size)
+/* New memory of the software GPU is zero, and nothing as long as nobody looks. */
+static int fill(struct hsa_replay *replay, const struct hsa_part *pool,
+                const struct tsm_region *region, uint64_t size)
 {
     uint32_t value = 0x01010101u * replay->options->fresh_memory;
-    hsa_status_t status =
-        replay->calls.hsa_amd_memory_fill(pointer(region->actual), value, size / sizeof(value));
+    hsa_status_t status;
 
+    if (pool->host_access ||
+        (!value && hsa_machine_is_software(replay, hsa_machine_agent(replay, pool->agent))))
+        return 0;
+    status =
+        replay->calls.hsa_amd_memory_fill(pointer(region->actual), value, size / sizeof(value));
     return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "filling fresh memory", status);
 }
 
@@ -308,9 +326,38 @@ int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uin
         placed.how = HSA_HOW_POOL;
         error = allocate_anywhere(replay, pool, &region);
     }
-    if (!error && !pool->host_access)
-        error = fill(replay, &region, placed.mapped);
+    if (!error)
+        error = fill(replay, pool, &region, placed.mapped);
     return error ? error : add_region(&replay->memory, &region, &placed);
+}
+
+int hsa_memory_map(struct hsa_replay *replay, const struct hsa_view *view, uint64_t seq)
+{
+    const struct hsa_range *range = range_of(&replay->memory, view->address, view->size);
+    struct tsm_region region = {view->address, view->address, view->size, seq,
+                                view->pool->host_access};
+    struct hsa_placed placed = {.how = HSA_HOW_VIEW, .mapped = page_end(view->size)};
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+    void *got = NULL;
+    int error;
+
+    if (!range || !range->is_reserved || view->address % HSA_PAGE) {
+        status = replay->calls.hsa_amd_vmem_address_reserve(&got, placed.mapped, 0, 0);
+        region.actual = (uintptr_t)got;
+    }
+    if (status == HSA_STATUS_SUCCESS)
+        status = map_handle(replay, view->handle, view->offset, region.actual, placed.mapped);
+    if (status != HSA_STATUS_SUCCESS)
+        return hsa_fail(replay, "hsa_amd_vmem_map", status);
+    error = view->is_fresh ? fill(replay, view->pool, &region, placed.mapped) : 0;
+    return error ? error : add_region(&replay->memory, &region, &placed);
+}
+
+bool hsa_memory_is_mapped(const struct hsa_memory *m, const struct tsm_region *region)
+{
+    enum hsa_how how = m->placed[region - m->regions].how;
+
+    return how == HSA_HOW_VIRTUAL || how == HSA_HOW_VIEW;
 }
 
 /* Pages of this process for memory of the recorded one. */
@@ -370,6 +417,11 @@ static hsa_status_t release(struct hsa_replay *replay, const struct tsm_region *
     case HSA_HOW_VIRTUAL:
         status = calls->hsa_amd_vmem_unmap(pointer(region->actual), placed->mapped);
         calls->hsa_amd_vmem_handle_release((hsa_vmem_handle_t){placed->handle});
+        return status;
+    case HSA_HOW_VIEW:
+        status = calls->hsa_amd_vmem_unmap(pointer(region->actual), placed->mapped);
+        if (region->actual != region->address)
+            calls->hsa_amd_vmem_address_free(pointer(region->actual), placed->mapped);
         return status;
     case HSA_HOW_POOL:
         return calls->hsa_amd_memory_pool_free(pointer(region->actual));
@@ -461,9 +513,20 @@ int replay_hsa_memory_free(struct hsa_replay *replay, const struct sbt_record *r
     return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_memory_free_ptr));
 }
 
-/* All agents were allowed when it was made. */
+void hsa_memory_allow_host(struct hsa_memory *m, uint64_t address, uint64_t size)
+{
+    for (size_t i = 0; i < m->region_count; i++)
+        if (m->regions[i].address < address + size &&
+            address < m->regions[i].address + m->regions[i].size)
+            m->regions[i].is_host = true;
+}
+
+/* All agents were allowed when it was made; but whose it is makes a difference. */
 int replay_hsa_amd_agents_allow_access(struct hsa_replay *replay, const struct sbt_record *record)
 {
+    if (hsa_slot(record, SLOT_hsa_amd_agents_allow_access_host))
+        hsa_memory_allow_host(&replay->memory,
+                              hsa_slot(record, SLOT_hsa_amd_agents_allow_access_ptr), 1);
     return 0;
 }
 
@@ -508,29 +571,4 @@ int replay_hsa_memory_register(struct hsa_replay *replay, const struct sbt_recor
 int replay_hsa_memory_deregister(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_memory_deregister_ptr));
-}
-
-/* The program's own virtual memory: its mappings are placed like any other memory. */
-int replay_hsa_amd_vmem_handle_create(struct hsa_replay *replay, const struct sbt_record *record)
-{
-    return hsa_object_add(replay, HSA_OBJECT_VMEM,
-                          hsa_slot(record, SLOT_hsa_amd_vmem_handle_create_memory_handle),
-                          hsa_slot(record, SLOT_hsa_amd_vmem_handle_create_pool));
-}
-
-int replay_hsa_amd_vmem_map(struct hsa_replay *replay, const struct sbt_record *record)
-{
-    uint64_t handle = hsa_slot(record, SLOT_hsa_amd_vmem_map_memory_handle);
-    const struct hsa_part *pool =
-        hsa_machine_pool(replay, hsa_object_find(replay, HSA_OBJECT_VMEM, handle));
-
-    if (!pool)
-        return tsm_fail(TSM_E_FORMAT, "a mapping of memory that the trace does not make");
-    return hsa_memory_place(replay, pool, hsa_slot(record, SLOT_hsa_amd_vmem_map_va),
-                            hsa_slot(record, SLOT_hsa_amd_vmem_map_size), record->seq);
-}
-
-int replay_hsa_amd_vmem_unmap(struct hsa_replay *replay, const struct sbt_record *record)
-{
-    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_amd_vmem_unmap_va));
 }

@@ -11,7 +11,8 @@
 #include "api/hsa/hsa_replay_hidden.h"
 #include "base/log.h"
 
-#define PRINTF_SIZE 64u
+#define PRINTF_SIZE      64u
+#define HEADER_TYPE_MASK ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
 
 static void set_head(void *packet, uint64_t header, uint64_t setup)
 {
@@ -158,6 +159,35 @@ int replay_aql_kernel_dispatch(struct hsa_replay *replay, const struct sbt_recor
     error = put_arguments(replay, stream, kernel, record, &packet);
     if (error)
         return error;
+    hsa_signal_sent(completion);
+    return hsa_stream_send(replay, stream, &packet);
+}
+
+/* Another agent than the recorded one gets a packet that does nothing, for the signal's sake: what
+ * is missing then taints the trace already. */
+int replay_aql_agent_dispatch(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    struct hsa_stream *stream = hsa_stream_of(replay, record->stream);
+    struct hsa_signal_state *completion =
+        hsa_signal_find(replay, hsa_slot(record, SLOT_aql_agent_dispatch_completion));
+    bool performs = stream && stream->is_software && !(record->flags & SBT_RECORD_TAINTS);
+    hsa_agent_dispatch_packet_t packet = {0};
+    uint64_t header = hsa_slot(record, SLOT_aql_agent_dispatch_header);
+
+    if (!stream)
+        return tsm_fail(TSM_E_FORMAT, "a packet without a queue");
+    if (!stream->is_software && !(record->flags & SBT_RECORD_TAINTS))
+        return tsm_fail(TSM_E_UNSUPPORTED, "an agent dispatch that only the software GPU performs");
+    if (performs) {
+        packet.return_address = (void *)(uintptr_t)hsa_memory_translate(
+            &replay->memory, hsa_slot(record, SLOT_aql_agent_dispatch_return_address));
+        for (uint32_t i = 0; i < 4; i++)
+            packet.arg[i] = hsa_slot(record, SLOT_aql_agent_dispatch_arg0 + i);
+    } else {
+        header = (header & ~(uint64_t)HEADER_TYPE_MASK) | HSA_PACKET_TYPE_BARRIER_AND;
+    }
+    packet.completion_signal = completion ? completion->raw : (hsa_signal_t){0};
+    set_head(&packet, header, performs ? hsa_slot(record, SLOT_aql_agent_dispatch_type) : 0);
     hsa_signal_sent(completion);
     return hsa_stream_send(replay, stream, &packet);
 }

@@ -10,6 +10,9 @@
 
 #define CHUNK_SIZE  ((size_t)1 << 20)
 #define PACKET_SIZE 64u
+
+#define WAITS_A_SECOND 100u
+#define FOR_EVER       (UINT64_MAX / WAITS_A_SECOND) /* seconds */
 #define HEADER(type)                                                                               \
     ((uint32_t)(type) << HSA_PACKET_HEADER_TYPE | 1u << HSA_PACKET_HEADER_BARRIER |                \
      HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |                           \
@@ -88,6 +91,26 @@ static void drop_arguments(struct hsa_replay *replay, struct hsa_stream *stream,
         stream->arguments->used = 0;
 }
 
+/* ---- errors ------------------------------------------------------------------------------------
+ */
+
+static void on_error(hsa_status_t status, hsa_queue_t *queue, void *data)
+{
+    struct hsa_stream *stream = data;
+
+    __atomic_store_n(&stream->error, status, __ATOMIC_RELEASE);
+}
+
+static bool has_failed(const struct hsa_stream *stream)
+{
+    return __atomic_load_n(&stream->error, __ATOMIC_ACQUIRE) != HSA_STATUS_SUCCESS;
+}
+
+static int failure(const struct hsa_replay *replay, const struct hsa_stream *stream)
+{
+    return hsa_fail(replay, "a packet", __atomic_load_n(&stream->error, __ATOMIC_ACQUIRE));
+}
+
 /* ---- packets -----------------------------------------------------------------------------------
  */
 
@@ -102,8 +125,11 @@ int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const 
     if (!queue)
         return tsm_fail(TSM_E_FORMAT, "a packet on a stream that is no queue");
     index = calls->hsa_queue_add_write_index_scacq_screl(queue, 1);
-    while (index - calls->hsa_queue_load_read_index_scacquire(queue) >= queue->size)
+    while (index - calls->hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
+        if (has_failed(stream))
+            return failure(replay, stream);
         sched_yield();
+    }
     place = (uint8_t *)queue->base_address + (index & (queue->size - 1)) * PACKET_SIZE;
     memcpy(&head, packet, sizeof(head));
     memcpy(place + sizeof(head), (const uint8_t *)packet + sizeof(head),
@@ -114,8 +140,24 @@ int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const 
     return 0;
 }
 
-/* At most `ticks` of the runtime's clock, or a little more. */
-static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream, uint64_t ticks)
+/* Until the fence is counted down, or the queue has failed, or a while is over. */
+static int await_fence(struct hsa_replay *replay, struct hsa_stream *stream, uint64_t seconds)
+{
+    uint64_t second = 1000000000u;
+
+    replay->calls.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &second);
+    for (uint64_t part = 0; part < seconds * WAITS_A_SECOND; part++) {
+        if (replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1,
+                                                    second / WAITS_A_SECOND,
+                                                    HSA_WAIT_STATE_BLOCKED) < 1)
+            break;
+        if (has_failed(stream))
+            return failure(replay, stream);
+    }
+    return 0;
+}
+
+static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream, uint64_t seconds)
 {
     hsa_barrier_and_packet_t barrier = {.completion_signal = stream->fence};
     const uint32_t head = HEADER(HSA_PACKET_TYPE_BARRIER_AND);
@@ -123,12 +165,13 @@ static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream, uint
 
     if (!stream->sent)
         return 0;
+    if (has_failed(stream))
+        return failure(replay, stream);
     memcpy(&barrier, &head, sizeof(head));
     replay->calls.hsa_signal_store_screlease(stream->fence, 1);
     error = hsa_stream_send(replay, stream, &barrier);
     if (!error)
-        replay->calls.hsa_signal_wait_scacquire(stream->fence, HSA_SIGNAL_CONDITION_LT, 1, ticks,
-                                                HSA_WAIT_STATE_BLOCKED);
+        error = await_fence(replay, stream, seconds);
     stream->sent = 0;
     return error;
 }
@@ -136,7 +179,7 @@ static int wait_queue(struct hsa_replay *replay, struct hsa_stream *stream, uint
 int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream)
 {
     uint64_t count = stream->flight_count < HSA_FLIGHT_MAX ? stream->flight_count : HSA_FLIGHT_MAX;
-    int error = stream->queue ? wait_queue(replay, stream, UINT64_MAX) : 0;
+    int error = stream->queue ? wait_queue(replay, stream, FOR_EVER) : 0;
 
     for (uint64_t i = 0; i < count; i++)
         hsa_signal_settle(replay, stream->flight[i]);
@@ -211,11 +254,12 @@ int replay_hsa_queue_create(struct hsa_replay *replay, const struct sbt_record *
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a queue without a stream");
+    stream->is_software = hsa_machine_is_software(replay, agent);
     status = replay->calls.hsa_signal_create(1, 0, NULL, &stream->fence);
     if (status == HSA_STATUS_SUCCESS)
         status = replay->calls.hsa_queue_create(
             agent, (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_size),
-            (hsa_queue_type32_t)hsa_slot(record, SLOT_hsa_queue_create_type), NULL, NULL,
+            (hsa_queue_type32_t)hsa_slot(record, SLOT_hsa_queue_create_type), on_error, stream,
             (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_private_segment_size),
             (uint32_t)hsa_slot(record, SLOT_hsa_queue_create_group_segment_size), &stream->queue);
     return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_queue_create", status);
@@ -238,17 +282,14 @@ int replay_hsa_queue_destroy(struct hsa_replay *replay, const struct sbt_record 
 {
     struct hsa_stream *stream =
         hsa_stream_of(replay, (uint32_t)hsa_slot(record, SLOT_hsa_queue_destroy_stream));
-    int error;
+    int error = 0;
 
     if (!stream || !stream->queue)
         return 0;
-    if (hsa_slot(record, SLOT_hsa_queue_destroy_in_flight)) {
-        uint64_t second = 1000000000u;
-        replay->calls.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &second);
-        error = wait_queue(replay, stream, second);
-    } else {
+    if (!hsa_slot(record, SLOT_hsa_queue_destroy_in_flight))
         error = hsa_stream_wait(replay, stream);
-    }
+    else
+        wait_queue(replay, stream, 1); /* it may have failed when it was recorded, too */
     end_queue(replay, stream);
     return error;
 }

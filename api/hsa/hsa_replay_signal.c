@@ -233,6 +233,14 @@ int replay_hsa_amd_signal_wait_any(struct hsa_replay *replay, const struct sbt_r
                  hsa_slot(record, SLOT_hsa_amd_signal_wait_any_compare_value));
 }
 
+int replay_hsa_signal_group_wait_any_scacquire(struct hsa_replay *replay,
+                                               const struct sbt_record *record)
+{
+    return await(replay, hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_signal),
+                 hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_condition),
+                 hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_compare_value));
+}
+
 int replay_hsa_signal_handler(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return await(replay, hsa_slot(record, SLOT_hsa_signal_handler_signal),

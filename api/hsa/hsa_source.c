@@ -48,9 +48,11 @@ static bool owns_name(const char *name)
 static void forked(void)
 {
     hsa_queues_forked();
+    hsa_intercept_forked();
     hsa_signals_forked();
     hsa_copies_forked();
     hsa_memory_forked();
+    hsa_virtual_forked();
 }
 
 static const char *const sonames[] = {"libhsa-runtime64.so.1", "libhsa-runtime64.so", NULL};

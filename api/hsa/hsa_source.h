@@ -13,8 +13,7 @@
  *   - index functions and everything else that takes a queue work on ours, because to the runtime
  * it is a queue, too. Only the read index is the other queue's.
  *
- * (ROCr's own way, hsa_amd_queue_intercept_create, is not exported and gives packets from a thread
- * of the runtime: the host stack of the program would be lost.) What this does not see is a program
+ * (ROCr's own way, hsa_amd_queue_intercept_create, is not exported.) What this does not see is a program
  * that stores to a doorbell's memory by itself: a soft queue's doorbell has none, so that such
  * programs (AMD's clr) fall back on signal stores.
  *
@@ -61,6 +60,7 @@ enum hsa_memory_kind {
 #define HSA_POOL_KNOWN       1u
 #define HSA_POOL_HOST_ACCESS 2u
 #define HSA_POOL_KERNARG     4u
+#define HSA_POOL_MAY_ALLOW   8u /* of a GPU: the host can reach what it is allowed to */
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address);
 /* Memory of that pool or region is there. */
@@ -79,6 +79,31 @@ void hsa_memory_written(void);
 /* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false. */
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
 void hsa_memory_forked(void);
+/* A mapping is there, which nobody can reach yet; `vmem`: the handle of its memory. */
+void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, uintptr_t pool_facts,
+                       bool is_foreign);
+/* Is there memory of a GPU that the host can reach when it is allowed to? It is, now. */
+bool hsa_memory_may_be_hosts(uint64_t address);
+void hsa_memory_allowed(uint64_t start, uint64_t size);
+/* The next mapping in [*start, end) that waits: it can be reached now, and *start is behind it. */
+struct hsa_awake {
+    uint64_t start, size;
+    bool is_hosts, is_foreign;
+};
+bool hsa_memory_awake(uint64_t *start, uint64_t end, struct hsa_awake *out);
+/* Where the allocation begins, 0: there is none; *vmem: of a mapping, its memory's handle. */
+uint64_t hsa_memory_start(uint64_t address, uint64_t *vmem);
+
+/* Of hsa_source_virtual.c: a mapping has gone; an allocation has. */
+void hsa_virtual_unmapped(uint64_t vmem);
+void hsa_virtual_forget(uint64_t address);
+void hsa_virtual_forked(void);
+/* Is all memory without an address mapped, if it was ever? */
+bool hsa_virtual_is_mapped(void);
+/* An agent's pool of the memory there, as far as the runtime tells. */
+hsa_amd_memory_pool_t hsa_memory_pool(const void *memory);
+/* Outside of a call: what memory of others holds, as a command. */
+void hsa_memory_found(const void *memory, size_t size);
 /* A variable of an executable is there, as long as that is. Constant ones are in no memory_each(). */
 void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
                          bool is_constant);
@@ -93,12 +118,12 @@ void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_ord
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
 void hsa_signals_forked(void);
 /* Outside of a call, before the record of what follows (hsa_source_ipc.c): the program has seen that
- * value; a packet or copy is about to wait for the signal. */
+ * value; a packet or copy is about to wait for the signal, until that condition holds. */
 void hsa_signal_observed(hsa_signal_t signal, hsa_signal_value_t value);
-void hsa_signal_awaited(hsa_signal_t signal);
+void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare);
 /* ... the program changes it. */
 void hsa_signal_changed(hsa_signal_t signal);
-/* May another process change it? */
+/* May another process change it, or the program, through a pointer? */
 bool hsa_signal_is_foreign(hsa_signal_t signal);
 /* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
 void hsa_checksum_sync(void);
@@ -117,6 +142,23 @@ struct hsa_queue_state;
 /* The queue that this signal is the doorbell of, NULL: none of ours. */
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal);
 void hsa_queue_ring(struct hsa_queue_state *queue);
+/* Functions that packets pass through (hsa_source_intercept.c); `next`: the one registered before. */
+struct hsa_interceptor {
+    const struct hsa_interceptor *next;
+    hsa_intercept_handler_t handler;
+    void *data;
+};
+/* What comes out in the end goes there: `count` packets. */
+struct hsa_sender {
+    void (*send)(const struct hsa_sender *sender, const void *packets, uint64_t count);
+    struct hsa_queue_state *queue;
+    const struct tsm_origin *origin;
+};
+void hsa_intercept_pass(const struct hsa_queue_state *queue, const struct hsa_interceptor *newest,
+                        const void *packet, uint64_t index, const struct hsa_sender *sender);
+/* Is this thread in a function that a packet of the queue passes through? */
+bool hsa_intercept_is_passing(const struct hsa_queue_state *queue);
+void hsa_intercept_forked(void);
 /* Before the program changes a signal: is it that of a soft queue of its own, record what is new there. */
 void hsa_soft_ring(hsa_signal_t signal);
 /* The queue goes. */
@@ -134,9 +176,18 @@ void hsa_copy_over(hsa_signal_t signal);
 bool hsa_napped(uint64_t until_ns);
 void hsa_copies_forked(void);
 
-/* Record a packet of `stream`. */
-void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origin,
-                       const void *packet);
+/* The agent performs what agent dispatch packets ask for in the same way when it is asked again: it is
+ * the software GPU. */
+bool hsa_agent_is_software(hsa_agent_t agent);
+/* It is a processor of the host. */
+bool hsa_agent_is_host(hsa_agent_t agent);
+
+/* Record a packet of `stream`, for such an agent or for another one. */
+void hsa_packet_record(struct tsm_stream *stream, bool is_software,
+                       const struct tsm_origin *origin, const void *packet);
+
+/* The fields of an agent dispatch, from `type` on. */
+void hsa_packet_append_function(struct tsm_call *call, const hsa_agent_dispatch_packet_t *packet);
 
 /* A stream for a copy, in a call that has begun (hsa_source_copy.c). */
 struct tsm_stream *hsa_copy_stream(void);

@@ -62,6 +62,8 @@ static bool save_memory(uint64_t start, uint64_t size, enum hsa_memory_kind kind
 
 bool hsa_checkpoint_save(void)
 {
+    if (!hsa_virtual_is_mapped())
+        return false; /* what it holds cannot be read */
     return tsm_handle_each(SBT_API_HSA, HSA_OBJECT_SIGNAL, save_signal, NULL) &&
            hsa_memory_each(save_memory);
 }

@@ -36,6 +36,47 @@ void hsa_after_file(struct tsm_call *call, bool ok, hsa_file_t file)
     errno = saved_errno;
 }
 
+/* ---- what was finalized ------------------------------------------------------------------------
+ */
+
+struct taken {
+    void *memory;
+    size_t size;
+};
+
+static hsa_status_t take_memory(size_t size, hsa_callback_data_t data, void **address)
+{
+    struct taken *taken = (void *)(uintptr_t)data.handle;
+
+    taken->memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (taken->memory == MAP_FAILED)
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    taken->size = size;
+    *address = taken->memory;
+    return HSA_STATUS_SUCCESS;
+}
+
+void hsa_after_finalized(struct tsm_call *call, bool ok, hsa_code_object_t *code_object)
+{
+    struct taken taken = {MAP_FAILED, 0};
+    int saved_errno = errno;
+    size_t size = 0;
+    void *bytes;
+
+    if (ok && hsa_runtime.hsa_code_object_serialize(*code_object, take_memory,
+                                                    (hsa_callback_data_t){HSA_SLOT(&taken)}, NULL,
+                                                    &bytes, &size) == HSA_STATUS_SUCCESS) {
+        tsm_call_blob(call, bytes, size);
+    } else {
+        tsm_call_blob(call, NULL, 0);
+        if (ok)
+            tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
+    }
+    if (taken.memory != MAP_FAILED)
+        munmap(taken.memory, taken.size);
+    errno = saved_errno;
+}
+
 /* ---- symbols -----------------------------------------------------------------------------------
  */
 

@@ -219,7 +219,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
 
     note_copy(completion, HAS_COPY);
     for (uint32_t i = 0; deps && i < dep_count; i++)
-        hsa_signal_awaited(deps[i]);
+        hsa_signal_awaited(deps[i], HSA_SIGNAL_CONDITION_EQ, 0);
     if (!tsm_call_begin(call, type))
         return false;
     hsa_memory_reveal(src, sizeof(*src));

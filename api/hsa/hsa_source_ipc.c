@@ -10,6 +10,7 @@
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
+#include "capture/streams.h"
 
 #include <sys/mman.h>
 
@@ -37,8 +38,7 @@ static hsa_status_t first_pool(hsa_amd_memory_pool_t pool, void *data)
     return HSA_STATUS_INFO_BREAK;
 }
 
-/* Of whose memory it is. */
-static hsa_amd_memory_pool_t pool_of(const void *memory)
+hsa_amd_memory_pool_t hsa_memory_pool(const void *memory)
 {
     hsa_amd_pointer_info_t info = {.size = sizeof(info)};
     hsa_amd_memory_pool_t pool = {0};
@@ -49,19 +49,41 @@ static hsa_amd_memory_pool_t pool_of(const void *memory)
     return pool;
 }
 
-static void append_content(struct tsm_call *call, const void *memory, size_t size)
+/* False: it cannot be read. */
+static bool append_content(struct tsm_call *call, const void *memory, size_t size)
 {
     void *bytes = MAP_FAILED;
+    bool ok;
 
     if (size && size <= CONTENT_MAX)
         bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bytes != MAP_FAILED &&
-        hsa_runtime.hsa_memory_copy(bytes, memory, size) == HSA_STATUS_SUCCESS)
-        tsm_call_blob(call, bytes, size);
-    else
-        tsm_call_blob(call, NULL, 0);
+    ok = bytes != MAP_FAILED &&
+         hsa_runtime.hsa_memory_copy(bytes, memory, size) == HSA_STATUS_SUCCESS;
+    tsm_call_blob(call, ok ? bytes : NULL, ok ? size : 0);
     if (bytes != MAP_FAILED)
         munmap(bytes, size);
+    return ok;
+}
+
+void hsa_memory_found(const void *memory, size_t size)
+{
+    struct tsm_stream *stream;
+    struct tsm_call call;
+
+    tsm_session_unmodelled("writes of another process into its memory, which this one mapped",
+                           true);
+    if (!tsm_call_begin(&call, TYPE_hsa_memory_content))
+        return;
+    stream = hsa_copy_stream();
+    tsm_call_on_stream(&call, stream, TSM_BLOCKS);
+    tsm_call_returned(&call, HSA_STATUS_SUCCESS, false);
+    tsm_call_slot(&call, HSA_SLOT(memory));
+    tsm_call_slot(&call, 0);
+    tsm_call_slot(&call, size);
+    if (!append_content(&call, memory, size))
+        tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
+    tsm_call_commit(&call);
+    tsm_stream_complete(stream, call.position);
 }
 
 void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mapped_ptr)
@@ -69,7 +91,7 @@ void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mappe
     hsa_amd_memory_pool_t pool = {0};
 
     if (ok)
-        pool = pool_of(*mapped_ptr);
+        pool = hsa_memory_pool(*mapped_ptr);
     tsm_call_slot(call, hsa_id(HSA_OBJECT_POOL, pool.handle));
     if (!ok) {
         tsm_call_blob(call, NULL, 0);
@@ -89,14 +111,14 @@ void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mappe
 /* ---- signals -----------------------------------------------------------------------------------
  */
 
-/* Of a signal's handle, as `owner`. */
-enum { IS_GIVEN = 1, IS_ATTACHED };
+/* Of a signal's handle, as `owner`: who else may change it. Of the last two nothing tells when. */
+enum { IS_GIVEN = 1, IS_ATTACHED, IS_POINTED_TO };
 
 static uint32_t shared_count; /* ever */
 
 static void share(struct tsm_handle *handle, uint32_t how)
 {
-    if (handle && !handle->owner)
+    if (handle && handle->owner < how)
         handle->owner = how;
     __atomic_fetch_add(&shared_count, 1, __ATOMIC_RELAXED);
 }
@@ -105,6 +127,12 @@ void hsa_after_signal_given(struct tsm_call *call, bool ok, hsa_signal_t signal)
 {
     if (ok)
         share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), IS_GIVEN);
+}
+
+void hsa_after_value_pointer(struct tsm_call *call, bool ok, hsa_signal_t signal)
+{
+    if (ok)
+        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), IS_POINTED_TO);
 }
 
 void hsa_after_signal_attached(struct tsm_call *call, bool ok, hsa_signal_t *signal)
@@ -158,11 +186,24 @@ void hsa_signal_changed(hsa_signal_t signal)
         handle->position = 0;
 }
 
-void hsa_signal_awaited(hsa_signal_t signal)
+/* A value with which the condition holds. */
+static hsa_signal_value_t satisfying(uint32_t condition, hsa_signal_value_t compare)
+{
+    switch (condition) {
+    case HSA_SIGNAL_CONDITION_NE:
+        return compare ^ 1;
+    case HSA_SIGNAL_CONDITION_LT:
+        return compare - 1;
+    default:
+        return compare;
+    }
+}
+
+void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare)
 {
     const struct tsm_handle *handle =
         hsa_signal_is_foreign(signal) ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
 
-    if (handle && handle->owner == IS_ATTACHED)
-        record_store(signal, 0);
+    if (handle && handle->owner >= IS_ATTACHED)
+        record_store(signal, satisfying(condition, compare));
 }

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "tracesmith/hsa_kernel.h"
+
 #define AGENT_MAX 64u
 #define POOL_MAX  32u
 
@@ -65,6 +67,22 @@ static hsa_status_t take_isa(hsa_isa_t isa, void *data)
     return HSA_STATUS_INFO_BREAK; /* the first one */
 }
 
+bool hsa_agent_is_software(hsa_agent_t agent)
+{
+    char name[64] = "";
+
+    return hsa_runtime.hsa_agent_get_info(agent, HSA_AGENT_INFO_VENDOR_NAME, name) ==
+               HSA_STATUS_SUCCESS &&
+           strcmp(name, TRACESMITH_HSA_VENDOR) == 0;
+}
+
+bool hsa_agent_is_host(hsa_agent_t agent)
+{
+    const struct tsm_handle *handle = hsa_find(HSA_OBJECT_AGENT, agent.handle);
+
+    return handle && handle->user;
+}
+
 /* ---- records -----------------------------------------------------------------------------------
  */
 
@@ -72,6 +90,7 @@ static void record_agent(hsa_agent_t agent, uint32_t ordinal)
 {
     char name[65] = "", isa[65] = "";
     hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
+    struct tsm_handle *handle;
     struct tsm_call call;
 
     hsa_runtime.hsa_agent_get_info(agent, HSA_AGENT_INFO_NAME, name);
@@ -82,7 +101,9 @@ static void record_agent(hsa_agent_t agent, uint32_t ordinal)
     if (!tsm_call_begin(&call, TYPE_hsa_agent))
         return;
     tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, hsa_id_new(HSA_OBJECT_AGENT, agent.handle));
+    handle = tsm_handle_add(SBT_API_HSA, HSA_OBJECT_AGENT, agent.handle);
+    handle->user = (void *)(uintptr_t)(type == HSA_DEVICE_TYPE_CPU);
+    tsm_call_slot(&call, handle->id);
     tsm_call_slot(&call, ordinal);
     tsm_call_slot(&call, type);
     tsm_call_string(&call, name);
@@ -96,7 +117,7 @@ struct facts {
     uint64_t raw;
     hsa_agent_t agent;
     uint32_t segment, flags;
-    bool allocatable, host_access;
+    bool allocatable, host_access, may_allow;
 };
 
 static void record_facts(const struct facts *f)
@@ -109,6 +130,7 @@ static void record_facts(const struct facts *f)
         return;
     handle = tsm_handle_add(SBT_API_HSA, f->object, f->raw);
     known |= f->host_access ? HSA_POOL_HOST_ACCESS : 0;
+    known |= f->may_allow ? HSA_POOL_MAY_ALLOW : 0;
     known |= f->flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT ? HSA_POOL_KERNARG : 0;
     handle->user = (void *)known;
     tsm_call_returned(&call, 0, false);
@@ -135,7 +157,11 @@ static void record_pool(hsa_agent_t agent, uint64_t raw)
                                              &f.allocatable);
     hsa_runtime.hsa_amd_agent_memory_pool_get_info(cpu, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS,
                                                    &access);
-    f.host_access = access != HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
+    /* A GPU's memory that the host could reach is the GPU's, until it is allowed to. */
+    f.host_access =
+        access == HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT ||
+        (access != HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED && hsa_agent_is_host(agent));
+    f.may_allow = access == HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT;
     record_facts(&f);
 }
 

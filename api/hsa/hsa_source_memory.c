@@ -18,9 +18,12 @@ struct allocation {
     uint64_t start, size;
     enum hsa_memory_kind kind;
     bool is_tracked;
-    bool waits;    /* mapped memory: nobody can reach it yet */
-    bool is_hosts; /* of what waits: the host will */
+    bool waits;        /* mapped memory: nobody can reach it yet */
+    bool is_hosts;     /* of what waits: the host will */
+    bool may_be_hosts; /* a GPU\'s: the host can, when it is allowed to */
+    bool is_foreign;   /* of another process, and never seen before */
     bool is_constant;
+    uint64_t vmem;  /* of a mapping: the handle of its memory */
     uint64_t owner; /* of a variable: its executable's handle */
     /* The newest kernel with its address in the arguments, since all were complete; NULL: none. */
     const struct tsm_stream *given_to;
@@ -88,14 +91,22 @@ static void add_whole(const struct allocation *allocation)
         tsm_session_unmodelled("more than 65536 allocations of HSA memory", true);
 }
 
-static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+static void add_of(uint64_t start, uint64_t size, enum hsa_memory_kind kind, bool may_be_hosts)
 {
-    const struct allocation allocation = {
-        .start = start, .size = size, .kind = kind, .is_tracked = kind == HSA_MEMORY_HOST};
+    const struct allocation allocation = {.start = start,
+                                          .size = size,
+                                          .kind = kind,
+                                          .is_tracked = kind == HSA_MEMORY_HOST,
+                                          .may_be_hosts = may_be_hosts};
 
     add_whole(&allocation);
     if (kind == HSA_MEMORY_HOST)
         tsm_hostmem_track(start, size);
+}
+
+static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
+{
+    add_of(start, size, kind, false);
 }
 
 void hsa_memory_gone(uint64_t address)
@@ -114,6 +125,10 @@ void hsa_memory_gone(uint64_t address)
     tsm_lock_give(&table.lock);
     if (gone.is_tracked)
         tsm_hostmem_untrack(address);
+    if (gone.vmem)
+        hsa_virtual_unmapped(gone.vmem);
+    if (gone.size)
+        hsa_virtual_forget(address);
 }
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address)
@@ -241,10 +256,77 @@ void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, 
 
     if (!memory)
         return;
-    add(HSA_SLOT(memory), size,
-        !(facts & HSA_POOL_HOST_ACCESS) ? HSA_MEMORY_DEVICE
-        : facts & HSA_POOL_KERNARG      ? HSA_MEMORY_KERNARG
-                                        : HSA_MEMORY_HOST);
+    add_of(HSA_SLOT(memory), size,
+           !(facts & HSA_POOL_HOST_ACCESS) ? HSA_MEMORY_DEVICE
+           : facts & HSA_POOL_KERNARG      ? HSA_MEMORY_KERNARG
+                                           : HSA_MEMORY_HOST,
+           facts & HSA_POOL_MAY_ALLOW);
+}
+
+/* The next one in [*start, end) with which something happens; *start is behind it then. */
+static bool take_next(uint64_t *start, uint64_t end, bool (*happens)(struct allocation *allocation),
+                      struct allocation *out)
+{
+    bool found = false;
+
+    tsm_lock_take(&table.lock);
+    for (uint32_t at = after(*start - 1); at < table.count && !found; at++) {
+        struct allocation *next = &table.all[at];
+
+        if (next->start >= end)
+            break;
+        found = happens(next);
+        if (found) {
+            *out = *next;
+            *start = next->start + next->size;
+        }
+    }
+    tsm_lock_give(&table.lock);
+    return found;
+}
+
+static bool becomes_hosts(struct allocation *allocation)
+{
+    if (!allocation->may_be_hosts || allocation->waits || allocation->kind != HSA_MEMORY_DEVICE)
+        return false;
+    allocation->kind = HSA_MEMORY_HOST;
+    allocation->is_tracked = true;
+    return true;
+}
+
+bool hsa_memory_may_be_hosts(uint64_t address)
+{
+    const struct allocation *found;
+    bool may;
+
+    tsm_lock_take(&table.lock);
+    found = find(address);
+    may = found && found->may_be_hosts;
+    tsm_lock_give(&table.lock);
+    return may;
+}
+
+void hsa_memory_allowed(uint64_t start, uint64_t size)
+{
+    uint64_t end = start + size;
+    struct allocation now;
+
+    while (start < end && take_next(&start, end, becomes_hosts, &now))
+        tsm_hostmem_track(now.start, now.size);
+}
+
+void hsa_after_allow(struct tsm_call *call, bool ok, uint32_t count, const hsa_agent_t *agents,
+                     const void *ptr)
+{
+    uint64_t vmem, start = ok ? hsa_memory_start(HSA_SLOT(ptr), &vmem) : 0;
+    bool host = false;
+
+    for (uint32_t i = 0; ok && i < count; i++)
+        host |= hsa_agent_is_host(agents[i]);
+    host = host && hsa_memory_may_be_hosts(start);
+    tsm_call_slot(call, host);
+    if (host)
+        hsa_memory_allowed(start, 1);
 }
 
 void hsa_after_region(struct tsm_call *call, bool ok, hsa_region_t region, size_t size, void **ptr)
@@ -259,6 +341,49 @@ void hsa_after_pool(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t memory
     if (ok)
         hsa_memory_made(HSA_OBJECT_POOL, memory_pool.handle, *ptr, size);
 }
+
+/* ---- and going ---------------------------------------------------------------------------------
+ */
+
+static uint32_t notifier_count; /* ever */
+
+void hsa_after_notifier(struct tsm_call *call, bool ok)
+{
+    if (ok)
+        __atomic_fetch_add(&notifier_count, 1, __ATOMIC_RELAXED);
+}
+
+/* A function of the program that is called meanwhile makes calls of its own: these are recorded,
+ * behind this one, when its record is complete. */
+WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void *ptr)
+{
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+    bool notifies = __atomic_load_n(&notifier_count, __ATOMIC_RELAXED) > 0;
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, type))
+        return real(ptr);
+    hsa_memory_gone(HSA_SLOT(ptr));
+    if (!notifies)
+        status = real(ptr);
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    tsm_call_slot(&call, HSA_SLOT(ptr));
+    tsm_call_commit(&call);
+    return notifies ? real(ptr) : status;
+}
+
+hsa_status_t hook_hsa_memory_free(void *ptr)
+{
+    return frees(TYPE_hsa_memory_free, hsa_runtime.hsa_memory_free, ptr);
+}
+
+hsa_status_t hook_hsa_amd_memory_pool_free(void *ptr)
+{
+    return frees(TYPE_hsa_amd_memory_pool_free, hsa_runtime.hsa_amd_memory_pool_free, ptr);
+}
+
+/* ---- of the program's own ----------------------------------------------------------------------
+ */
 
 /* Under its host address; an agent that has it under another one is noted in the record. */
 void hsa_after_lock(struct tsm_call *call, bool ok, void *host_ptr, size_t size, void **agent_ptr)
@@ -321,78 +446,55 @@ void hsa_after_unload(struct tsm_call *call, bool ok, hsa_executable_t executabl
     tsm_lock_give(&table.lock);
 }
 
-/* ---- virtual memory ----------------------------------------------------------------------------
+/* ---- mappings (hsa_source_virtual.c) ------------------------------------------------------------
  */
 
-/* Of a handle's `user`: its pool's facts, and that it was mapped. */
-#define WAS_MAPPED 0x100u
-
-void hsa_after_vmem(struct tsm_call *call, bool ok, hsa_amd_memory_pool_t pool,
-                    hsa_vmem_handle_t *memory_handle)
+void hsa_memory_mapped(uint64_t start, uint64_t size, uint64_t vmem, uintptr_t pool_facts,
+                       bool is_foreign)
 {
-    const struct tsm_handle *of = hsa_find(HSA_OBJECT_POOL, pool.handle);
-    struct tsm_handle *made_handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle->handle) : NULL;
+    const struct allocation allocation = {.start = start,
+                                          .size = size,
+                                          .kind = HSA_MEMORY_DEVICE,
+                                          .waits = true,
+                                          .is_hosts = pool_facts & HSA_POOL_HOST_ACCESS,
+                                          .may_be_hosts = pool_facts & HSA_POOL_MAY_ALLOW,
+                                          .is_foreign = is_foreign,
+                                          .vmem = vmem};
 
-    if (made_handle)
-        made_handle->user = of ? of->user : NULL;
+    add_whole(&allocation);
 }
 
-/* What is mapped twice has two addresses, or keeps its content from one to the next: a replay has
- * memory of its own for each mapping. */
-void hsa_after_map(struct tsm_call *call, bool ok, void *va, size_t size,
-                   hsa_vmem_handle_t memory_handle)
+static bool wakes(struct allocation *allocation)
 {
-    struct tsm_handle *handle = ok ? hsa_find(HSA_OBJECT_VMEM, memory_handle.handle) : NULL;
-    uintptr_t facts = handle ? (uintptr_t)handle->user : 0;
-    struct allocation *found;
-
-    if (!ok)
-        return;
-    if (!handle || (facts & WAS_MAPPED))
-        tsm_call_flag(call, SBT_RECORD_TAINTS);
-    else
-        handle->user = (void *)(facts | WAS_MAPPED);
-    add(HSA_SLOT(va), size, HSA_MEMORY_DEVICE);
-    tsm_lock_take(&table.lock);
-    found = find(HSA_SLOT(va));
-    if (found) {
-        found->waits = true;
-        found->is_hosts = facts & HSA_POOL_HOST_ACCESS;
-    }
-    tsm_lock_give(&table.lock);
+    if (!allocation->waits)
+        return false;
+    allocation->waits = false;
+    if (allocation->is_hosts)
+        allocation->kind = HSA_MEMORY_HOST;
+    allocation->is_tracked = allocation->is_hosts;
+    return true;
 }
 
-/* The next mapping in [*start, end) that waits: it can be reached now. */
-static bool awake(uint64_t *start, uint64_t end, struct allocation *out)
+bool hsa_memory_awake(uint64_t *start, uint64_t end, struct hsa_awake *out)
 {
-    bool found = false;
+    struct allocation next;
+    bool found = take_next(start, end, wakes, &next);
 
-    tsm_lock_take(&table.lock);
-    for (uint32_t at = after(*start - 1); at < table.count && !found; at++) {
-        struct allocation *next = &table.all[at];
-
-        if (next->start >= end)
-            break;
-        if (!next->waits)
-            continue;
-        next->waits = false;
-        if (next->is_hosts)
-            next->kind = HSA_MEMORY_HOST;
-        next->is_tracked = next->is_hosts;
-        *out = *next;
-        *start = next->start + next->size;
-        found = true;
-    }
-    tsm_lock_give(&table.lock);
+    if (found)
+        *out = (struct hsa_awake){next.start, next.size, next.is_hosts, next.is_foreign};
     return found;
 }
 
-void hsa_after_access(struct tsm_call *call, bool ok, void *va, size_t size)
+uint64_t hsa_memory_start(uint64_t address, uint64_t *vmem)
 {
-    uint64_t start = HSA_SLOT(va), end = start + size;
-    struct allocation now;
+    const struct allocation *found;
+    uint64_t start = 0;
 
-    while (ok && start < end && awake(&start, end, &now))
-        if (now.is_tracked)
-            tsm_hostmem_track(now.start, now.size);
+    tsm_lock_take(&table.lock);
+    found = find(address);
+    if (found)
+        start = found->start;
+    *vmem = found ? found->vmem : 0;
+    tsm_lock_give(&table.lock);
+    return start;
 }

@@ -73,7 +73,7 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
 
     /* Before it takes its place: what comes behind it waits, and itself. */
     for (unsigned i = 0; i < 5; i++)
-        hsa_signal_awaited(packet->dep_signal[i]);
+        hsa_signal_awaited(packet->dep_signal[i], HSA_SIGNAL_CONDITION_EQ, 0);
     for (unsigned i = 0; i < 5 && is_and; i++)
         if (packet->dep_signal[i].handle)
             tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, packet->dep_signal[i].handle));
@@ -94,6 +94,7 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     uint16_t header;
 
     memcpy(&header, packet, sizeof(header));
+    hsa_signal_awaited(packet->signal, packet->cond, packet->value);
     if (!begin(&call, TYPE_aql_barrier_value, stream, origin))
         return;
     tsm_call_slot(&call, hsa_signal_id(packet->signal));
@@ -106,7 +107,39 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     tsm_call_commit(&call);
 }
 
-/* Agent dispatches and packets of vendors: what they do is not known. */
+void hsa_packet_append_function(struct tsm_call *call, const hsa_agent_dispatch_packet_t *packet)
+{
+    tsm_call_slot(call, packet->type);
+    tsm_call_slot(call, HSA_SLOT(packet->return_address));
+    for (unsigned i = 0; i < 4; i++)
+        tsm_call_slot(call, packet->arg[i]);
+    tsm_call_slot(call, hsa_signal_id(packet->completion_signal));
+    tsm_call_slot(call, packet->header);
+}
+
+/* Any of its words may be an address that it reads or writes. */
+static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
+                                  const struct tsm_origin *origin,
+                                  const hsa_agent_dispatch_packet_t *packet)
+{
+    const uint8_t *words =
+        (const uint8_t *)packet + offsetof(hsa_agent_dispatch_packet_t, return_address);
+    size_t size = sizeof(packet->return_address) + sizeof(packet->arg);
+    struct tsm_call call;
+
+    if (hsa_memory_reveal(words, size))
+        tsm_hostmem_publish();
+    if (!begin(&call, TYPE_aql_agent_dispatch, stream, origin))
+        return;
+    hsa_packet_append_function(&call, packet);
+    if (!is_software)
+        tsm_call_flag(&call, SBT_RECORD_TAINTS);
+    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));
+    hsa_memory_given(words, size, &call);
+    tsm_call_commit(&call);
+}
+
+/* Packets of vendors: what they do is not known. */
 static void record_other(struct tsm_stream *stream, const struct tsm_origin *origin,
                          uint16_t header, const void *packet)
 {
@@ -120,7 +153,7 @@ static void record_other(struct tsm_stream *stream, const struct tsm_origin *ori
     tsm_call_commit(&call);
 }
 
-void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origin,
+void hsa_packet_record(struct tsm_stream *stream, bool is_software, const struct tsm_origin *origin,
                        const void *packet)
 {
     const hsa_amd_barrier_value_packet_t *value = packet;
@@ -136,6 +169,9 @@ void hsa_packet_record(struct tsm_stream *stream, const struct tsm_origin *origi
         break;
     case HSA_PACKET_TYPE_BARRIER_OR:
         record_barrier(stream, origin, TYPE_aql_barrier_or, packet);
+        break;
+    case HSA_PACKET_TYPE_AGENT_DISPATCH:
+        record_agent_dispatch(stream, is_software, origin, packet);
         break;
     default:
         if (type_of(header) == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&

@@ -4,7 +4,8 @@
  * program's ring and in the runtime's, which are of one size; so there is room in one when there is
  * room in the other, and the runtime's read index is true for both. But for checkpoints: to know
  * that a queue is idle, a barrier of ours is put into the runtime's, and from there on indices
- * there are one higher.
+ * there are one higher. And but for queues of tools, whose functions may make any number of packets
+ * of one: these have indices of their own.
  */
 #include "api/hsa/hsa_source.h"
 
@@ -32,7 +33,13 @@ struct hsa_queue_state {
     uint64_t barriers;
     uint64_t barrier_next; /* `next` when the newest was put there */
     bool barrier_waits;    /* its end was not seen */
-    hsa_signal_t fence;    /* what it counts down */
+    bool is_software;      /* hsa_agent_is_software() */
+    /* Of hsa_amd_queue_intercept_create(): functions, the newest first; the runtime's next index.
+     */
+    bool is_intercepted;
+    const struct hsa_interceptor *interceptors;
+    uint64_t real_next;
+    hsa_signal_t fence; /* what it counts down */
     hsa_queue_callback_t callback;
     void *data;
 };
@@ -93,10 +100,11 @@ static uint64_t barriers_of(const struct hsa_queue_state *queue)
     return __atomic_load_n(&queue->barriers, __ATOMIC_ACQUIRE);
 }
 
-/* Of the program's packet `index` in the runtime's ring: behind all barriers. */
+/* Of the program's packet `index` in the runtime's ring: behind all barriers. A tool's queue is
+ * asked for its next one only. */
 static uint64_t real_index(const struct hsa_queue_state *queue, uint64_t index)
 {
-    return index + (barriers_of(queue) >> BARRIER_BITS);
+    return queue->is_intercepted ? queue->real_next : index + (barriers_of(queue) >> BARRIER_BITS);
 }
 
 /* A read index of the runtime's as one of the program's. Barriers but the newest have been read. */
@@ -131,31 +139,70 @@ static void ring_real(const hsa_queue_t *real_queue, uint64_t next)
                                            (hsa_signal_value_t)(next - 1));
 }
 
+/* The packet is a copy: its place in the program's ring is free. */
+static void send_packet(struct hsa_queue_state *queue, const struct tsm_origin *origin,
+                        const uint32_t *packet)
+{
+    uint64_t index = real_index(queue, queue->next);
+    uint32_t *to = place(queue->real, index);
+
+    hsa_packet_record(queue->stream, queue->is_software, origin, packet);
+    if (queue->barrier_waits || queue->is_intercepted)
+        await_room(queue->real, index);
+    memcpy(to + 1, packet + 1, PACKET_SIZE - sizeof(*to));
+    __atomic_store_n(to, packet[0], __ATOMIC_RELEASE);
+    queue->real_next = index + 1;
+}
+
+/* What a tool's functions have made of a packet. Rung for at once: it may be more than there is
+ * room. */
+static void send_made(const struct hsa_sender *sender, const void *packets, uint64_t packet_count)
+{
+    tsm_hostmem_publish();
+    for (uint64_t i = 0; i < packet_count; i++) {
+        send_packet(sender->queue, sender->origin,
+                    (const uint32_t *)packets + i * (PACKET_SIZE / sizeof(uint32_t)));
+        ring_real(sender->queue->real, sender->queue->real_next);
+    }
+}
+
 /* All packets that are ready, up to the first that is not: its writer will ring, too. */
+static void take_packets(struct hsa_queue_state *queue, const struct tsm_origin *origin)
+{
+    const struct hsa_sender sender = {send_made, queue, origin};
+    uint32_t packet[PACKET_SIZE / sizeof(uint32_t)];
+
+    for (;; queue->next++) {
+        uint32_t *from = place(queue->given, queue->next);
+
+        packet[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+        if ((packet[0] & TYPE_MASK) == HSA_PACKET_TYPE_INVALID)
+            break;
+        memcpy(packet + 1, from + 1, PACKET_SIZE - sizeof(*packet));
+        __atomic_store_n(from, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
+        if (!queue->is_intercepted) {
+            send_packet(queue, origin, packet);
+            continue;
+        }
+        hsa_intercept_pass(queue, queue->interceptors, packet, queue->next, &sender);
+        hsa_runtime.hsa_queue_store_read_index_screlease(queue->given, queue->next + 1);
+    }
+}
+
+/* From a tool's function: the packet is taken when that has returned. */
 __attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue)
 {
     const struct tsm_origin origin = TSM_ORIGIN_HERE;
-    const hsa_queue_t *real_queue = queue->real;
     uint64_t first;
 
+    if (queue->is_intercepted && hsa_intercept_is_passing(queue))
+        return;
     tsm_hostmem_publish();
     tsm_lock_take(&queue->lock);
-    for (first = queue->next;; queue->next++) {
-        uint64_t index = real_index(queue, queue->next);
-        uint32_t *from = place(queue->given, queue->next), *to = place(real_queue, index);
-        uint32_t head = __atomic_load_n(from, __ATOMIC_ACQUIRE);
-
-        if ((head & TYPE_MASK) == HSA_PACKET_TYPE_INVALID)
-            break;
-        hsa_packet_record(queue->stream, &origin, from);
-        if (queue->barrier_waits)
-            await_room(real_queue, index);
-        memcpy(to + 1, from + 1, PACKET_SIZE - sizeof(*to));
-        __atomic_store_n(from, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
-        __atomic_store_n(to, head, __ATOMIC_RELEASE);
-    }
-    if (queue->next != first)
-        ring_real(real_queue, real_index(queue, queue->next));
+    first = queue->next;
+    take_packets(queue, &origin);
+    if (queue->next != first && !queue->is_intercepted)
+        ring_real(queue->real, queue->real_next);
     tsm_lock_give(&queue->lock);
     tsm_checkpoint_point(false);
 }
@@ -184,6 +231,7 @@ static bool send_barrier(struct hsa_queue_state *queue)
     __atomic_store_n(&queue->barriers, (number + 1) << BARRIER_BITS | index, __ATOMIC_RELEASE);
     queue->barrier_next = queue->next;
     queue->barrier_waits = true;
+    queue->real_next = index + 1;
     __atomic_store_n(to, head, __ATOMIC_RELEASE);
     ring_real(queue->real, index + 1);
     return true;
@@ -304,29 +352,95 @@ static void record_created(struct tsm_call *call, hsa_agent_t agent, uint32_t si
     tsm_call_slot(call, queue ? tsm_stream_number(queue->stream) : SBT_STREAM_NONE);
 }
 
+/* The call has begun. */
+static hsa_status_t make(struct tsm_call *call, struct hsa_queue_state *state, hsa_agent_t agent,
+                         uint32_t size, hsa_queue_type32_t type, uint32_t private_size,
+                         uint32_t group_size, hsa_queue_pointer_t *queue)
+{
+    hsa_queue_t *made = NULL;
+    hsa_status_t status;
+
+    state->is_software = hsa_agent_is_software(agent);
+    status = hsa_runtime.hsa_queue_create(agent, size, type, on_error, state, private_size,
+                                          group_size, &made);
+    *queue = made;
+    if (status == HSA_STATUS_SUCCESS && intercept(state, made))
+        *queue = state->given;
+    tsm_call_returned(call, status, status != HSA_STATUS_SUCCESS);
+    record_created(call, agent, size, type, private_size, group_size, state->given ? state : NULL);
+    tsm_call_commit(call);
+    return status;
+}
+
 hsa_status_t hook_hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                                    hsa_queue_callback_t callback, void *data,
                                    uint32_t private_segment_size, uint32_t group_segment_size,
                                    hsa_queue_pointer_t *queue)
 {
     struct hsa_queue_state *state = queue ? hsa_keep(sizeof(*state)) : NULL;
-    hsa_queue_t *made = NULL;
     struct tsm_call call;
-    hsa_status_t status;
 
     if (!state || !tsm_call_begin(&call, TYPE_hsa_queue_create))
         return hsa_runtime.hsa_queue_create(agent, size, type, callback, data, private_segment_size,
                                             group_segment_size, queue);
     state->callback = callback;
     state->data = data;
-    status = hsa_runtime.hsa_queue_create(agent, size, type, on_error, state, private_segment_size,
-                                          group_segment_size, &made);
-    *queue = made;
-    if (status == HSA_STATUS_SUCCESS && intercept(state, made))
-        *queue = state->given;
+    return make(&call, state, agent, size, type, private_segment_size, group_segment_size, queue);
+}
+
+hsa_status_t hook_hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t size,
+                                                 hsa_queue_type32_t type,
+                                                 hsa_queue_callback_t callback, void *data,
+                                                 uint32_t private_segment_size,
+                                                 uint32_t group_segment_size,
+                                                 hsa_queue_pointer_t *queue)
+{
+    struct hsa_queue_state *state = queue ? hsa_keep(sizeof(*state)) : NULL;
+    struct tsm_call call;
+
+    if (!state || !tsm_call_begin(&call, TYPE_hsa_amd_queue_intercept_create))
+        return hsa_runtime.hsa_amd_queue_intercept_create(
+            agent, size, type, callback, data, private_segment_size, group_segment_size, queue);
+    state->callback = callback;
+    state->data = data;
+    state->is_intercepted = true;
+    return make(&call, state, agent, size, type, private_segment_size, group_segment_size, queue);
+}
+
+/* True: it passes through one more function. */
+static bool add_interceptor(struct hsa_queue_state *state, hsa_intercept_handler_t handler,
+                            void *data)
+{
+    struct hsa_interceptor *added =
+        state->is_intercepted && handler ? hsa_keep(sizeof(*added)) : NULL;
+
+    if (!added)
+        return false;
+    tsm_lock_take(&state->lock);
+    *added = (struct hsa_interceptor){state->interceptors, handler, data};
+    state->interceptors = added;
+    tsm_lock_give(&state->lock);
+    return true;
+}
+
+hsa_status_t hook_hsa_amd_queue_intercept_register(hsa_queue_pointer_t queue,
+                                                   hsa_intercept_handler_t callback,
+                                                   void *user_data)
+{
+    struct hsa_queue_state *state = by_queue(queue);
+    hsa_status_t status = HSA_STATUS_ERROR_INVALID_QUEUE;
+    struct tsm_call call;
+
+    if (!state)
+        return hsa_runtime.hsa_amd_queue_intercept_register(queue, callback, user_data);
+    if (add_interceptor(state, callback, user_data))
+        status = HSA_STATUS_SUCCESS;
+    if (!tsm_call_begin(&call, TYPE_hsa_amd_queue_intercept_register))
+        return status;
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
-    record_created(&call, agent, size, type, private_segment_size, group_segment_size,
-                   state->given ? state : NULL);
+    tsm_call_slot(&call, hsa_id(HSA_OBJECT_QUEUE, HSA_SLOT(queue)));
+    tsm_call_slot(&call, HSA_SLOT(callback));
+    tsm_call_slot(&call, HSA_SLOT(user_data));
     tsm_call_commit(&call);
     return status;
 }
@@ -385,7 +499,7 @@ hsa_status_t hook_hsa_queue_inactivate(hsa_queue_pointer_t queue)
     uint64_t hook_hsa_queue_load_read_index_##order(hsa_queue_const_t queue)                       \
     {                                                                                              \
         const struct hsa_queue_state *state = by_queue(queue);                                     \
-        if (!state)                                                                                \
+        if (!state || state->is_intercepted)                                                       \
             return hsa_runtime.hsa_queue_load_read_index_##order(queue);                           \
         return given_index(state, hsa_runtime.hsa_queue_load_read_index_##order(state->real));     \
     }

@@ -398,87 +398,90 @@ uint32_t hook_hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t *signa
     return which;
 }
 
-/* ---- handlers ----------------------------------------------------------------------------------
+/* ---- groups ------------------------------------------------------------------------------------
  */
 
-struct watch {
-    struct watch *next; /* of those not in use */
-    hsa_signal_t signal;
-    hsa_signal_condition_t condition;
-    hsa_signal_value_t compare;
-    hsa_amd_signal_handler handler;
-    void *argument;
+/* Of a group's handle, as `user`. */
+struct members {
+    uint32_t count;
+    hsa_signal_t all[];
 };
 
-static struct tsm_lock watch_lock;
-static struct watch *unused;
-
-static struct watch *watch_take(void)
+void hsa_after_group(struct tsm_call *call, bool ok, uint32_t count, const hsa_signal_t *signals,
+                     hsa_signal_group_t *group)
 {
-    struct watch *watch;
+    struct tsm_handle *handle = ok ? hsa_find(HSA_OBJECT_GROUP, group->handle) : NULL;
+    struct members *members =
+        handle ? hsa_keep(sizeof(*members) + count * sizeof(members->all[0])) : NULL;
+    uint64_t *ids = members ? tsm_call_scratch(call, count * sizeof(*ids)) : NULL;
 
-    tsm_lock_take(&watch_lock);
-    watch = unused;
-    if (watch)
-        unused = watch->next;
-    tsm_lock_give(&watch_lock);
-    return watch ? watch : hsa_keep(sizeof(*watch));
-}
-
-static void watch_give(struct watch *watch)
-{
-    tsm_lock_take(&watch_lock);
-    watch->next = unused;
-    unused = watch;
-    tsm_lock_give(&watch_lock);
-}
-
-/* In place of the program's handler, on a thread of the runtime. */
-static bool handle_signal(hsa_signal_value_t value, void *argument)
-{
-    struct watch *watch = argument;
-    struct tsm_call call;
-    bool again;
-
-    hsa_signal_observed(watch->signal, value);
-    if (tsm_call_begin(&call, TYPE_hsa_signal_handler)) {
-        tsm_call_returned(&call, 0, false);
-        tsm_call_slot(&call, hsa_signal_id(watch->signal));
-        tsm_call_slot(&call, watch->condition);
-        tsm_call_slot(&call, (uint64_t)watch->compare);
-        tsm_call_slot(&call, (uint64_t)value);
-        tsm_call_commit(&call);
-        hsa_seen(watch->signal, value);
+    if (members) {
+        members->count = count;
+        memcpy(members->all, signals, count * sizeof(members->all[0]));
+        handle->user = members;
     }
-    again = watch->handler(value, watch->argument);
-    if (!again)
-        watch_give(watch);
-    return again;
+    for (uint32_t i = 0; ids && i < count; i++)
+        ids[i] = hsa_signal_id(signals[i]);
+    tsm_call_bytes(call, ids, ids ? count * sizeof(*ids) : 0);
 }
 
-hsa_status_t hook_hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t cond,
-                                               hsa_signal_value_t value,
-                                               hsa_amd_signal_handler handler, void *arg)
+/* The signal's place in the group; 0 where that is not known. */
+static uint32_t place_in(hsa_signal_group_t group, hsa_signal_t signal)
 {
-    struct watch *watch = signal.handle && handler ? watch_take() : NULL;
+    const struct tsm_handle *handle = hsa_find(HSA_OBJECT_GROUP, group.handle);
+    const struct members *members = handle ? handle->user : NULL;
+
+    for (uint32_t i = 0; members && i < members->count; i++)
+        if (members->all[i].handle == signal.handle)
+            return i;
+    return 0;
+}
+
+typedef hsa_status_t (*group_function)(hsa_signal_group_t signal_group,
+                                       const hsa_signal_condition_t *conditions,
+                                       const hsa_signal_value_t *compare_values,
+                                       hsa_wait_state_t wait_state_hint, hsa_signal_t *signal,
+                                       hsa_signal_value_t *value);
+
+WRAPPED hsa_status_t group_waits(uint32_t type, group_function wait, hsa_signal_group_t group,
+                                 const hsa_signal_condition_t *conditions,
+                                 const hsa_signal_value_t *compare_values, hsa_wait_state_t state,
+                                 hsa_signal_t *signal, hsa_signal_value_t *value)
+{
     struct tsm_call call;
     hsa_status_t status;
+    uint32_t at;
+    bool ok;
 
-    if (watch)
-        *watch = (struct watch){NULL, signal, cond, value, handler, arg};
-    if (tsm_call_begin(&call, TYPE_hsa_amd_signal_async_handler)) {
-        tsm_call_returned(&call, 0, false);
-        tsm_call_slot(&call, hsa_signal_id(signal));
-        tsm_call_slot(&call, cond);
-        tsm_call_slot(&call, (uint64_t)value);
-        tsm_call_slot(&call, HSA_SLOT(handler));
-        tsm_call_slot(&call, HSA_SLOT(arg));
-        tsm_call_commit(&call);
-    }
-    if (!watch)
-        return hsa_runtime.hsa_amd_signal_async_handler(signal, cond, value, handler, arg);
-    status = hsa_runtime.hsa_amd_signal_async_handler(signal, cond, value, handle_signal, watch);
-    if (status != HSA_STATUS_SUCCESS)
-        watch_give(watch);
+    if (!tsm_call_begin(&call, type))
+        return wait(group, conditions, compare_values, state, signal, value);
+    status = wait(group, conditions, compare_values, state, signal, value);
+    ok = status == HSA_STATUS_SUCCESS;
+    if (ok && !explained(&call, type, *signal, *value))
+        return status;
+    at = ok ? place_in(group, *signal) : 0;
+    tsm_call_returned(&call, status, !ok);
+    tsm_call_slot(&call, hsa_id(HSA_OBJECT_GROUP, group.handle));
+    tsm_call_slot(&call, state);
+    tsm_call_slot(&call, ok ? hsa_signal_id(*signal) : 0);
+    tsm_call_slot(&call, ok ? conditions[at] : 0);
+    tsm_call_slot(&call, ok ? (uint64_t)compare_values[at] : 0);
+    tsm_call_slot(&call, ok ? (uint64_t)*value : 0);
+    tsm_call_commit(&call);
+    if (ok)
+        hsa_seen(*signal, *value);
     return status;
 }
+
+#define GROUP_WAIT(order)                                                                          \
+    hsa_status_t hook_hsa_signal_group_wait_any_##order(                                           \
+        hsa_signal_group_t signal_group, const hsa_signal_condition_t *conditions,                 \
+        const hsa_signal_value_t *compare_values, hsa_wait_state_t wait_state_hint,                \
+        hsa_signal_t *signal, hsa_signal_value_t *value)                                           \
+    {                                                                                              \
+        return group_waits(TYPE_hsa_signal_group_wait_any_##order,                                 \
+                           hsa_runtime.hsa_signal_group_wait_any_##order, signal_group,            \
+                           conditions, compare_values, wait_state_hint, signal, value);            \
+    }
+GROUP_WAIT(scacquire)
+GROUP_WAIT(relaxed)

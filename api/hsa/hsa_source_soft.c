@@ -23,12 +23,30 @@ struct soft_queue {
 
 static uint32_t there; /* that were ever made: mostly none */
 
+static void record_function(const hsa_queue_t *queue, uint64_t index,
+                            const hsa_agent_dispatch_packet_t *packet)
+{
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, TYPE_aql_soft_dispatch))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, HSA_SLOT(queue));
+    tsm_call_slot(&call, index);
+    hsa_packet_append_function(&call, packet);
+    tsm_call_commit(&call);
+}
+
 static void record(const hsa_queue_t *queue, uint64_t index, const uint8_t *packet)
 {
     struct tsm_call call;
     uint16_t header;
 
     memcpy(&header, packet, sizeof(header));
+    if ((header >> HSA_PACKET_HEADER_TYPE & TYPE_MASK) == HSA_PACKET_TYPE_AGENT_DISPATCH) {
+        record_function(queue, index, (const void *)packet);
+        return;
+    }
     if (!tsm_call_begin(&call, TYPE_aql_soft))
         return;
     tsm_call_returned(&call, 0, false);

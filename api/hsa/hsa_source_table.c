@@ -104,15 +104,17 @@ bool hsa_tables(const char *name, void **tables, uint64_t count)
 /* ---- tables that programs ask for --------------------------------------------------------------
  */
 
-/* Programs call images through this one: they get our exports. Others hold what only tells
- * something, but for readers of files: those are objects that the trace does not make, and says so.
- */
+/* Programs call images and the finalizer through this one: they get our exports. Others hold what
+ * only tells something, but for readers of files: those are objects that the trace does not make,
+ * and says so. */
 static void give_exports(uint16_t extension, void **functions, size_t size)
 {
-    for (size_t i = 0; extension == HSA_EXTENSION_IMAGES && i < table_images.count &&
-                       i < size / sizeof(*functions);
-         i++) {
-        const struct tsm_export *row = tsm_export_find(&hsa_exports, table_images.names[i]);
+    const struct tsm_table *table = extension == HSA_EXTENSION_IMAGES      ? &table_images
+                                    : extension == HSA_EXTENSION_FINALIZER ? &table_finalizer
+                                                                           : NULL;
+
+    for (size_t i = 0; table && i < table->count && i < size / sizeof(*functions); i++) {
+        const struct tsm_export *row = tsm_export_find(&hsa_exports, table->names[i]);
 
         if (row && row->door->exported && functions[i])
             functions[i] = row->wrapper;
@@ -128,7 +130,9 @@ hsa_status_t hook_hsa_system_get_extension_table(uint16_t extension, uint16_t ve
         hsa_runtime.hsa_system_get_extension_table(extension, version_major, version_minor, table);
 
     if (status == HSA_STATUS_SUCCESS && version_major == 1)
-        give_exports(extension, table, sizeof(hsa_ext_images_1_00_pfn_t));
+        give_exports(extension, table,
+                     extension == HSA_EXTENSION_FINALIZER ? sizeof(hsa_ext_finalizer_1_00_pfn_t)
+                                                          : sizeof(hsa_ext_images_1_00_pfn_t));
     if (!begun)
         return status;
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);

@@ -54,6 +54,21 @@ typedef struct hsa_memory_access_s {
     hsa_agent_t agent_handle;
 } hsa_memory_access_t;
 
+/* What later runtimes are asked. */
+#define HSA_AMD_LATER_SYSTEM_DMABUF   0x204 /* bool */
+#define HSA_AMD_LATER_SYSTEM_VIRTUAL  0x205 /* bool */
+#define HSA_AMD_LATER_SYSTEM_XNACK    0x206 /* bool */
+#define HSA_AMD_LATER_AGENT_AVAILABLE 0xA015 /* uint64_t, bytes */
+#define HSA_AMD_LATER_AGENT_FREQUENCY 0xA016 /* uint64_t, Hz of the agent's clock */
+#define HSA_AMD_LATER_POOL_LOCATION   17 /* uint32_t: 0 the CPU's, 1 the GPU's */
+#define HSA_AMD_LATER_POOL_GRANULE    18 /* size_t, recommended */
+
+/* Queues whose packets pass through functions: in the runtime's table, in no header for C. */
+typedef void (*hsa_intercept_writer_t)(const void *packets, uint64_t count);
+typedef void (*hsa_intercept_handler_t)(const void *packets, uint64_t count, uint64_t index,
+                                        void *data, hsa_intercept_writer_t writer);
+typedef void (*hsa_queue_notifier_t)(const hsa_queue_t *queue, hsa_agent_t agent, void *data);
+
 /* What the second byte of a vendor's packet says (hsa_amd_packet_type_t of later headers). */
 #define HSA_AMD_FORMAT_BARRIER_VALUE 2u
 

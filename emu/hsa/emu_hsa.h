@@ -32,6 +32,9 @@
 /* ---- the machine -------------------------------------------------------------------------------
  */
 
+/* Of each pool, bytes. */
+#define EMU_HSA_MEMORY_SIZE ((size_t)64 << 30)
+
 struct emu_hsa_pool {
     hsa_agent_t agent;
     uint32_t segment; /* hsa_amd_segment_t */
@@ -60,17 +63,27 @@ struct emu_hsa_block {
 /* The allocation that holds `address`. False: none. */
 bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out);
 
-/* The allocation that begins at `address` becomes pages of a file, *file, which is its, and goes with it.
- * *pool: its number, for the next. */
-hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint32_t *pool);
+/* The allocation that holds `address` becomes pages of a file, *file, which is its, and goes with it;
+ * *offset: where in it. *pool: its number, for the next. */
+hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint64_t *offset,
+                                 uint32_t *pool);
 /* Pages of a file as memory of a pool. */
 hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void **ptr);
+/* Bytes that are given out of the GPU's pools, or of the CPU's. */
+uint64_t emu_hsa_taken(bool of_gpu);
+/* An allocation is about to go: what the program wants to be called then (emu_hsa_callback.c). */
+void emu_hsa_notify_gone(uint64_t address, uint64_t size);
 /* By number; NULL: none. */
 const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number);
+uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool);
+/* Does all of it lie in one range of addresses that was reserved? */
+bool emu_hsa_is_reserved(uint64_t address, uint64_t size);
 
-/* For other processes (emu_hsa_ipc.c): a file of `size` bytes, -1: none; a signal in a file of its own, all
- * zero, NULL: none; true when the signal was such a one. */
-int emu_hsa_ipc_file(uint64_t size);
+/* For others (emu_hsa_ipc.c): a file of `size` bytes, -1: none; of which pool a file is, and how large,
+ * false: it is no such file; a signal in a file of its own, all zero, NULL: none; true when the signal
+ * was such a one. */
+int emu_hsa_ipc_file(uint64_t size, uint32_t pool);
+bool emu_hsa_ipc_is_file(int file, uint64_t *size, uint32_t *pool);
 amd_signal_t *emu_hsa_ipc_signal(void);
 bool emu_hsa_ipc_signal_gone(const amd_signal_t *signal);
 
@@ -105,6 +118,18 @@ bool emu_hsa_condition(hsa_signal_value_t value, uint32_t condition, hsa_signal_
 void emu_hsa_signal_times(hsa_signal_t signal, uint64_t start_ns, uint64_t end_ns);
 uint64_t emu_hsa_time(void);
 
+/* ---- code objects ------------------------------------------------------------------------------
+ */
+
+/* A reader, or a code object as HSA 1.0 has it; its address is the handle. */
+struct emu_hsa_reader {
+    uint8_t *data; /* a copy: the program may change its own */
+    size_t size;
+    struct emu_hsa_code_symbol *symbols; /* that were asked for (emu_hsa_object.c) */
+    bool is_listed;
+};
+void emu_hsa_code_symbols_finish(struct emu_hsa_reader *reader);
+
 /* ---- queues ------------------------------------------------------------------------------------
  */
 
@@ -113,5 +138,7 @@ uint64_t emu_hsa_time(void);
 
 /* Run a grid. An error is one that the queue's callback is told of. */
 hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet);
+/* Perform a function of enum tracesmith_hsa_function; errors as above. */
+hsa_status_t emu_hsa_perform(const hsa_agent_dispatch_packet_t *packet);
 
 #endif

@@ -18,11 +18,6 @@
 #include "base/text.h"
 #include "tracesmith/hsa_kernel.h"
 
-struct reader {
-    uint8_t *data; /* a copy: the program may change its own */
-    size_t size;
-};
-
 /* A kernel or a variable; its address is the handle. */
 struct symbol {
     struct symbol *next;
@@ -51,13 +46,13 @@ struct executable {
 EMU_HSA_EXPORT hsa_status_t hsa_code_object_reader_create_from_memory(
     const void *code_object, size_t size, hsa_code_object_reader_t *code_object_reader)
 {
-    struct reader *reader;
+    struct emu_hsa_reader *reader;
 
     if (!code_object || !size || !code_object_reader)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     reader = malloc(sizeof(*reader));
     if (reader)
-        *reader = (struct reader){malloc(size), size};
+        *reader = (struct emu_hsa_reader){.data = malloc(size), .size = size};
     if (!reader || !reader->data) {
         free(reader);
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -88,10 +83,11 @@ EMU_HSA_EXPORT hsa_status_t hsa_code_object_reader_create_from_file(
 EMU_HSA_EXPORT hsa_status_t
 hsa_code_object_reader_destroy(hsa_code_object_reader_t code_object_reader)
 {
-    struct reader *reader = (void *)(uintptr_t)code_object_reader.handle;
+    struct emu_hsa_reader *reader = (void *)(uintptr_t)code_object_reader.handle;
 
     if (!reader)
         return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
+    emu_hsa_code_symbols_finish(reader);
     free(reader->data);
     free(reader);
     return HSA_STATUS_SUCCESS;
@@ -192,7 +188,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_get_info(hsa_executable_t executable,
 
 /* A library of its own, even when the same bytes are loaded twice: the linker knows files apart by
  * their inode. */
-static void *load_bytes(const struct reader *reader)
+static void *load_bytes(const struct emu_hsa_reader *reader)
 {
     int file = memfd_create("code object", MFD_CLOEXEC);
     void *handle = NULL;
@@ -275,7 +271,7 @@ static hsa_status_t refuse(const struct hsa_code *code)
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
 }
 
-static hsa_status_t load_own(struct executable *executable, const struct reader *reader,
+static hsa_status_t load_own(struct executable *executable, const struct emu_hsa_reader *reader,
                              const struct hsa_code *code)
 {
     struct listing listing = {executable, NULL, true};
@@ -298,7 +294,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_load_agent_code_object(
     hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t code_object_reader,
     const char *options, hsa_loaded_code_object_t *loaded_code_object)
 {
-    const struct reader *reader = (const void *)(uintptr_t)code_object_reader.handle;
+    const struct emu_hsa_reader *reader = (const void *)(uintptr_t)code_object_reader.handle;
     struct executable *found = executable_of(executable);
     struct hsa_code code;
     hsa_status_t status;

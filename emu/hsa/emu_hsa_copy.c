@@ -204,3 +204,16 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_async_copy_on_engine(
     return hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, size, num_dep_signals,
                                      dep_signals, completion_signal);
 }
+
+/* One engine, which is never busy for long. */
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t dst_agent,
+                                                              hsa_agent_t src_agent,
+                                                              uint32_t *engine_ids_mask)
+{
+    if (!emu_hsa_is_agent(dst_agent) || !emu_hsa_is_agent(src_agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!engine_ids_mask)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *engine_ids_mask = 1;
+    return HSA_STATUS_SUCCESS;
+}

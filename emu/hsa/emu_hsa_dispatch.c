@@ -12,6 +12,7 @@
 #include "tracesmith/hsa_kernel.h"
 
 #define GROUP_SIZE_MAX 65536u
+#define GROUP_MAX      1024u
 
 /* TS_EMU_NOOP: nothing is computed. Tests look whether that is noticed. */
 static bool is_noop(void)
@@ -135,10 +136,47 @@ hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet)
         return run_foreign();
     if (!kernel || kernel->magic != TRACESMITH_HSA_KERNEL_MAGIC)
         return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-    if (!dimensions || dimensions > 3 || packet->group_segment_size > GROUP_SIZE_MAX)
-        return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    if (!dimensions || dimensions > 3)
+        return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS; /* as AMD's runtime calls it */
+    if (packet->group_segment_size > GROUP_SIZE_MAX)
+        return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     for (unsigned i = 0; i < 3; i++)
         if (!group.item.group_size[i] || !group.item.grid_size[i])
-            return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+            return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if ((uint64_t)group.item.group_size[0] * group.item.group_size[1] * group.item.group_size[2] >
+        GROUP_MAX)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     return is_noop() ? HSA_STATUS_SUCCESS : run(&group, packet->group_segment_size);
+}
+
+/* ---- agent dispatch packets --------------------------------------------------------------------
+ */
+
+static void *pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+hsa_status_t emu_hsa_perform(const hsa_agent_dispatch_packet_t *packet)
+{
+    const uint64_t *arg = packet->arg;
+    uint64_t returned = arg[0];
+
+    if (packet->type > TRACESMITH_HSA_FUNCTION_FILL)
+        return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    if (packet->type == TRACESMITH_HSA_FUNCTION_NONE || is_noop())
+        return HSA_STATUS_SUCCESS;
+    if (!arg[0] || (packet->type == TRACESMITH_HSA_FUNCTION_COPY && !arg[1]))
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (packet->type == TRACESMITH_HSA_FUNCTION_STORE)
+        returned = __atomic_exchange_n((uint64_t *)pointer(arg[0]), arg[1], __ATOMIC_SEQ_CST);
+    else if (packet->type == TRACESMITH_HSA_FUNCTION_ADD)
+        returned = __atomic_fetch_add((uint64_t *)pointer(arg[0]), arg[1], __ATOMIC_SEQ_CST);
+    else if (packet->type == TRACESMITH_HSA_FUNCTION_COPY)
+        memmove(pointer(arg[0]), pointer(arg[1]), arg[2]);
+    else
+        memset(pointer(arg[0]), (int)(uint8_t)arg[1], arg[2]);
+    if (packet->return_address)
+        memcpy(packet->return_address, &returned, sizeof(returned));
+    return HSA_STATUS_SUCCESS;
 }

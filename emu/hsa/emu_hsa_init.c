@@ -13,13 +13,13 @@
 #include "base/text.h"
 #include "tracesmith/hsa_kernel.h"
 
-#define CPU_NAME    "TraceSmith host"
-#define GPU_NAME    "TraceSmith software GPU"
-#define MEMORY_SIZE ((size_t)64 << 30)
-#define PAGE        4096u
+#define CPU_NAME "TraceSmith host"
+#define GPU_NAME "TraceSmith software GPU"
+#define PAGE     4096u
 
 #define ISA_VARIABLE "TS_EMU_HSA_ISA"
 #define ISA_SIZE     64u
+#define BAR_VARIABLE "TS_EMU_HSA_BAR"
 
 static atomic_uint users;
 
@@ -94,12 +94,28 @@ const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number)
     return number < POOL_COUNT ? &pools[number] : NULL;
 }
 
+uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool)
+{
+    return (uint32_t)(pool - pools);
+}
+
+/* TS_EMU_HSA_BAR=large: the CPU may use the GPU's memory, when it is allowed to. */
+static bool has_large_bar(void)
+{
+    const char *said = getenv(BAR_VARIABLE);
+
+    return said && strcmp(said, "large") == 0;
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_init(void)
 {
+    pools[POOL_DEVICE].host_access = has_large_bar();
     for (unsigned i = 0; i < POOL_COUNT; i++)
         pools[i].agent.handle = i < POOL_DEVICE ? CPU_HANDLE : GPU_HANDLE;
-    atomic_fetch_add(&users, 1);
-    return HSA_STATUS_SUCCESS;
+    if (atomic_fetch_add(&users, 1) < INT32_MAX - 1)
+        return HSA_STATUS_SUCCESS;
+    atomic_fetch_sub(&users, 1);
+    return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_shut_down(void)
@@ -164,6 +180,11 @@ EMU_HSA_EXPORT hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, voi
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
     case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
         EMU_HSA_GIVE(bool, attribute == (hsa_system_info_t)HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED);
+        break;
+    case HSA_AMD_LATER_SYSTEM_DMABUF:
+    case HSA_AMD_LATER_SYSTEM_VIRTUAL:
+    case HSA_AMD_LATER_SYSTEM_XNACK:
+        EMU_HSA_GIVE(bool, attribute != (hsa_system_info_t)HSA_AMD_LATER_SYSTEM_XNACK);
         break;
     default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -245,7 +266,8 @@ static bool give_of_gpu(hsa_agent_info_t attribute, void *out)
 
     switch ((int)attribute) {
     case HSA_AGENT_INFO_FEATURE:
-        EMU_HSA_GIVE(uint32_t, HSA_AGENT_FEATURE_KERNEL_DISPATCH);
+        EMU_HSA_GIVE(uint32_t,
+                     HSA_AGENT_FEATURE_KERNEL_DISPATCH | HSA_AGENT_FEATURE_AGENT_DISPATCH);
         break;
     case HSA_AGENT_INFO_WAVEFRONT_SIZE:
         EMU_HSA_GIVE(uint32_t, 64);
@@ -351,7 +373,7 @@ static bool give_standard(bool is_gpu, hsa_agent_info_t attribute, void *out)
         break;
     case HSA_AGENT_INFO_VENDOR_NAME:
         memset(out, 0, 64);
-        tsm_format(out, 64, "TraceSmith");
+        tsm_format(out, 64, TRACESMITH_HSA_VENDOR);
         break;
     case HSA_AGENT_INFO_DEVICE:
         EMU_HSA_GIVE(hsa_device_type_t, is_gpu ? HSA_DEVICE_TYPE_GPU : HSA_DEVICE_TYPE_CPU);
@@ -439,6 +461,12 @@ static bool give_amd(bool is_gpu, hsa_agent_info_t attribute, void *out)
         memset(out, 0, 21);
         tsm_format(out, 21, is_gpu ? "GPU-XX" : "CPU-XX"); /* "no number" */
         break;
+    case HSA_AMD_LATER_AGENT_AVAILABLE:
+        EMU_HSA_GIVE(uint64_t, EMU_HSA_MEMORY_SIZE - emu_hsa_taken(is_gpu));
+        break;
+    case HSA_AMD_LATER_AGENT_FREQUENCY:
+        EMU_HSA_GIVE(uint64_t, 1000000000u);
+        break;
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
         EMU_HSA_GIVE(bool, true);
         break;
@@ -474,6 +502,31 @@ EMU_HSA_EXPORT hsa_status_t hsa_agent_extension_supported(uint16_t extension, hs
     if (status == HSA_STATUS_SUCCESS)
         *result = *result && agent.handle == GPU_HANDLE;
     return status;
+}
+
+/* It makes no difference, but what was set is told. */
+static atomic_uint coherency[2];
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent,
+                                                       hsa_amd_coherency_type_t type)
+{
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (type != HSA_AMD_COHERENCY_TYPE_COHERENT && type != HSA_AMD_COHERENCY_TYPE_NONCOHERENT)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    atomic_store(&coherency[agent.handle == GPU_HANDLE], type);
+    return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent,
+                                                       hsa_amd_coherency_type_t *type)
+{
+    if (!emu_hsa_is_agent(agent))
+        return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!type)
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *type = (hsa_amd_coherency_type_t)atomic_load(&coherency[agent.handle == GPU_HANDLE]);
+    return HSA_STATUS_SUCCESS;
 }
 
 /* ---- the instruction set -----------------------------------------------------------------------
@@ -645,17 +698,21 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t m
         break;
     case HSA_AMD_MEMORY_POOL_INFO_SIZE:
     case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
-        EMU_HSA_GIVE(size_t, pool->allocatable ? MEMORY_SIZE : 65536);
+        EMU_HSA_GIVE(size_t, pool->allocatable ? EMU_HSA_MEMORY_SIZE : 65536);
         break;
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
         EMU_HSA_GIVE(bool, pool->allocatable);
         break;
+    case HSA_AMD_LATER_POOL_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
         EMU_HSA_GIVE(size_t, PAGE);
         break;
     case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
-        EMU_HSA_GIVE(bool, pool->host_access);
+        EMU_HSA_GIVE(bool, pool->host_access && pool->agent.handle == CPU_HANDLE);
+        break;
+    case HSA_AMD_LATER_POOL_LOCATION:
+        EMU_HSA_GIVE(uint32_t, pool->agent.handle == GPU_HANDLE);
         break;
     default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -680,7 +737,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_
         break; /* the same numbers */
     case HSA_REGION_INFO_SIZE:
     case HSA_REGION_INFO_ALLOC_MAX_SIZE:
-        EMU_HSA_GIVE(size_t, pool->allocatable ? MEMORY_SIZE : 65536);
+        EMU_HSA_GIVE(size_t, pool->allocatable ? EMU_HSA_MEMORY_SIZE : 65536);
         break;
     case HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED:
         EMU_HSA_GIVE(bool, pool->allocatable);
@@ -695,6 +752,15 @@ EMU_HSA_EXPORT hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_
     return HSA_STATUS_SUCCESS;
 }
 
+static hsa_amd_memory_pool_access_t access_of(hsa_agent_t agent, const struct emu_hsa_pool *pool)
+{
+    if (!pool->allocatable || (agent.handle == CPU_HANDLE && !pool->host_access))
+        return HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
+    return agent.handle == CPU_HANDLE && pool->agent.handle == GPU_HANDLE
+               ? HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT
+               : HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT;
+}
+
 EMU_HSA_EXPORT hsa_status_t
 hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memory_pool,
                                    hsa_amd_agent_memory_pool_info_t attribute, void *out)
@@ -706,10 +772,7 @@ hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t memo
     if (!pool || !out)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (attribute == HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS)
-        EMU_HSA_GIVE(hsa_amd_memory_pool_access_t,
-                     !pool->allocatable || (agent.handle == CPU_HANDLE && !pool->host_access)
-                         ? HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
-                         : HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
+        EMU_HSA_GIVE(hsa_amd_memory_pool_access_t, access_of(agent, pool));
     else if (attribute == HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS)
         EMU_HSA_GIVE(uint32_t, agent.handle != pool->agent.handle);
     else

@@ -80,10 +80,20 @@ static bool add(const struct block *block)
     return true;
 }
 
-static bool take(uint64_t address, struct block *out)
+/* What the program may have at an address: memory of a pool may be locked as well. */
+enum kind { OF_POOL, LOCKED, RESERVED };
+
+static enum kind kind_of(const struct block *block)
+{
+    return block->is_reserved ? RESERVED : block->block.pool ? OF_POOL : LOCKED;
+}
+
+static bool take(uint64_t address, enum kind kind, struct block *out)
 {
     size_t at = after(address);
 
+    while (at && blocks[at - 1].block.address == address && kind_of(&blocks[at - 1]) != kind)
+        at--;
     if (!at || blocks[at - 1].block.address != address)
         return false;
     *out = blocks[at - 1];
@@ -123,10 +133,10 @@ static uint64_t behind(uint64_t address, uint64_t size)
 }
 
 /* The lock is held. 0: none. */
-static uint64_t map_anywhere(uint64_t size, int protection)
+static uint64_t map_anywhere(uint64_t size, uint64_t alignment, int protection)
 {
     for (unsigned attempt = 0; attempt < 4096; attempt++) {
-        uint64_t address = next_address;
+        uint64_t address = (next_address + alignment - 1) & ~(alignment - 1);
         bool ok = map_at(address, size, protection);
         next_address = ok ? address + size : behind(address, size);
         if (ok)
@@ -143,33 +153,14 @@ static hsa_status_t allocate(const struct emu_hsa_pool *pool, size_t size, void 
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (!pool->allocatable)
         return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-    if (size > (size_t)1 << 40)
-        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    if (size > EMU_HSA_MEMORY_SIZE)
+        return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     pthread_mutex_lock(&lock);
-    block.block.address = map_anywhere(pages(size), PROT_READ | PROT_WRITE);
+    block.block.address = map_anywhere(pages(size), PAGE, PROT_READ | PROT_WRITE);
     bool ok = block.block.address && add(&block);
     pthread_mutex_unlock(&lock);
     *ptr = ok ? (void *)(uintptr_t)block.block.address : NULL;
     return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-}
-
-static hsa_status_t release(void *ptr)
-{
-    struct block block;
-    bool ok;
-
-    if (!ptr)
-        return HSA_STATUS_SUCCESS;
-    pthread_mutex_lock(&lock);
-    ok = take((uint64_t)(uintptr_t)ptr, &block);
-    pthread_mutex_unlock(&lock);
-    if (!ok)
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    if (block.block.pool || block.is_reserved)
-        munmap(ptr, pages(block.block.size));
-    if (block.file)
-        close(block.file - 1);
-    return HSA_STATUS_SUCCESS;
 }
 
 bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out)
@@ -184,24 +175,48 @@ bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out)
     return block != NULL;
 }
 
+static hsa_status_t release(void *ptr, enum kind kind)
+{
+    struct block block;
+    bool ok;
+
+    pthread_mutex_lock(&lock);
+    ok = take((uint64_t)(uintptr_t)ptr, kind, &block);
+    pthread_mutex_unlock(&lock);
+    if (!ok)
+        return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    emu_hsa_notify_gone(block.block.address, block.block.size);
+    if (kind != LOCKED)
+        munmap(ptr, pages(block.block.size));
+    if (block.file)
+        close(block.file - 1);
+    return HSA_STATUS_SUCCESS;
+}
+
+/* Bytes of the pools of the GPU, or of the CPU, that are given out. */
+uint64_t emu_hsa_taken(bool of_gpu)
+{
+    uint64_t taken = 0;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < block_count; i++) {
+        const struct emu_hsa_pool *pool = blocks[i].block.pool;
+        if (pool && (pool->agent.handle == emu_hsa_gpu().handle) == of_gpu)
+            taken += pages(blocks[i].block.size);
+    }
+    pthread_mutex_unlock(&lock);
+    return taken;
+}
+
 /* ---- for other processes -----------------------------------------------------------------------
  */
-
-static uint32_t number_of(const struct emu_hsa_pool *pool)
-{
-    uint32_t number = 0;
-
-    while (emu_hsa_pool_at(number) && emu_hsa_pool_at(number) != pool)
-        number++;
-    return number;
-}
 
 /* The lock is held. False: no file. */
 static bool move_to_file(struct block *block)
 {
     void *at = (void *)(uintptr_t)block->block.address;
     uint64_t size = pages(block->block.size);
-    int file = emu_hsa_ipc_file(size);
+    int file = emu_hsa_ipc_file(size, emu_hsa_pool_number(block->block.pool));
     void *view =
         file < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 
@@ -219,19 +234,21 @@ static bool move_to_file(struct block *block)
     return true;
 }
 
-hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint32_t *pool)
+hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint64_t *offset,
+                                 uint32_t *pool)
 {
     struct block *block;
     bool known, ok;
 
     pthread_mutex_lock(&lock);
     block = find(address);
-    known = block && block->block.pool && block->block.address == address &&
-            size <= pages(block->block.size);
+    known = block && block->block.pool &&
+            size <= pages(block->block.size) - (address - block->block.address);
     ok = known && (block->file || move_to_file(block));
     if (ok) {
         *file = block->file - 1;
-        *pool = number_of(block->block.pool);
+        *pool = emu_hsa_pool_number(block->block.pool);
+        *offset = address - block->block.address;
     }
     pthread_mutex_unlock(&lock);
     return ok      ? HSA_STATUS_SUCCESS
@@ -248,7 +265,7 @@ hsa_status_t emu_hsa_block_attach(int file, uint64_t size, uint32_t pool, void *
     if (!block.block.pool)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     pthread_mutex_lock(&lock);
-    block.block.address = map_anywhere(pages(size), PROT_NONE);
+    block.block.address = map_anywhere(pages(size), PAGE, PROT_NONE);
     at = (void *)(uintptr_t)block.block.address;
     ok = at &&
          mmap(at, pages(size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == at &&
@@ -271,7 +288,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t m
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_pool_free(void *ptr)
 {
-    return release(ptr);
+    return ptr ? release(ptr, OF_POOL) : HSA_STATUS_SUCCESS;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size, void **ptr)
@@ -283,7 +300,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_memory_allocate(hsa_region_t region, size_t size
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_free(void *ptr)
 {
-    return release(ptr);
+    return ptr ? release(ptr, OF_POOL) : HSA_STATUS_SUCCESS;
 }
 
 /* Everything is reachable anyway. */
@@ -344,7 +361,13 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_lock_to_pool(void *host_ptr, size_t s
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_unlock(void *host_ptr)
 {
-    return release(host_ptr);
+    struct emu_hsa_block known;
+    hsa_status_t status = release(host_ptr, LOCKED);
+
+    if (status != HSA_STATUS_SUCCESS && emu_hsa_block_find((uint64_t)(uintptr_t)host_ptr, &known) &&
+        known.pool)
+        return HSA_STATUS_SUCCESS; /* memory of a pool needs no lock */
+    return status == HSA_STATUS_SUCCESS ? status : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_register(void *ptr, size_t size)
@@ -354,13 +377,28 @@ EMU_HSA_EXPORT hsa_status_t hsa_memory_register(void *ptr, size_t size)
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_deregister(void *ptr, size_t size)
 {
-    return release(ptr);
+    return release(ptr, LOCKED) == HSA_STATUS_SUCCESS ? HSA_STATUS_SUCCESS
+                                                      : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_assign_agent(void *ptr, hsa_agent_t agent,
                                                     hsa_access_permission_t access)
 {
     return emu_hsa_is_agent(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT;
+}
+
+/* Nothing is anywhere else. */
+EMU_HSA_EXPORT hsa_status_t hsa_amd_memory_migrate(const void *ptr,
+                                                   hsa_amd_memory_pool_t memory_pool,
+                                                   uint32_t flags)
+{
+    const struct emu_hsa_pool *pool = emu_hsa_pool_of(memory_pool.handle);
+    struct emu_hsa_block block;
+
+    return pool && pool->allocatable && !flags &&
+                   emu_hsa_block_find((uint64_t)(uintptr_t)ptr, &block)
+               ? HSA_STATUS_SUCCESS
+               : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 /* ---- what is there -----------------------------------------------------------------------------
@@ -427,96 +465,61 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_pointer_info_set_userdata(const void *ptr, v
 /* ---- virtual memory ----------------------------------------------------------------------------
  */
 
-/* An amount of memory that is mapped once at most, so it needs no pages before. */
-struct physical {
-    const struct emu_hsa_pool *pool;
-    uint64_t size;
-};
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t address,
-                                                         uint64_t flags)
+static hsa_status_t reserve(void **va, size_t size, uint64_t address, uint64_t alignment,
+                            uint64_t flags)
 {
     struct block block = {.block = {address, size, NULL}, .is_reserved = true};
     bool ok;
 
-    if (!va || !size || size % PAGE || address % PAGE || flags)
+    if (!va || !size || size % PAGE || address % PAGE || flags || (alignment & (alignment - 1)))
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     pthread_mutex_lock(&lock);
     if (!address || !map_at(address, size, PROT_NONE))
-        block.block.address = map_anywhere(size, PROT_NONE);
+        block.block.address = map_anywhere(size, alignment > PAGE ? alignment : PAGE, PROT_NONE);
     ok = block.block.address && add(&block);
     pthread_mutex_unlock(&lock);
     *va = ok ? (void *)(uintptr_t)block.block.address : NULL;
     return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t address,
+                                                         uint64_t flags)
+{
+    return reserve(va, size, address, 0, flags);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_reserve_align(void **va, size_t size,
+                                                               uint64_t address, uint64_t alignment,
+                                                               uint64_t flags)
+{
+    return reserve(va, size, address, alignment, flags);
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_address_free(void *va, size_t size)
 {
-    return va ? release(va) : HSA_STATUS_ERROR_INVALID_ARGUMENT;
-}
+    const struct block *block;
+    bool ok;
 
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size,
-                                                       uint32_t type, uint64_t flags,
-                                                       hsa_vmem_handle_t *memory_handle)
-{
-    const struct emu_hsa_pool *found = emu_hsa_pool_of(pool.handle);
-    struct physical *physical;
-
-    if (!found || !found->allocatable || !size || size % PAGE || !memory_handle)
+    if (!va)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    physical = malloc(sizeof(*physical));
-    if (!physical)
-        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    *physical = (struct physical){found, size};
-    memory_handle->handle = (uint64_t)(uintptr_t)physical;
-    return HSA_STATUS_SUCCESS;
+    pthread_mutex_lock(&lock);
+    block = find((uint64_t)(uintptr_t)va);
+    ok = block && block->block.size == size;
+    pthread_mutex_unlock(&lock);
+    return ok ? release(va, RESERVED) : HSA_STATUS_ERROR_INVALID_ALLOCATION;
 }
 
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_handle_release(hsa_vmem_handle_t memory_handle)
-{
-    free((void *)(uintptr_t)memory_handle.handle);
-    return HSA_STATUS_SUCCESS;
-}
-
-static bool is_reserved(uint64_t address, uint64_t size)
+bool emu_hsa_is_reserved(uint64_t address, uint64_t size)
 {
     const struct block *block;
+    bool ok;
 
     pthread_mutex_lock(&lock);
     block = find(address);
-    bool ok =
+    ok =
         block && block->is_reserved && size <= block->block.size - (address - block->block.address);
     pthread_mutex_unlock(&lock);
     return ok;
-}
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t in_offset,
-                                             hsa_vmem_handle_t memory_handle, uint64_t flags)
-{
-    const struct physical *physical = (const void *)(uintptr_t)memory_handle.handle;
-
-    if (!physical || in_offset || size != physical->size || flags ||
-        !is_reserved((uint64_t)(uintptr_t)va, size))
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return HSA_STATUS_SUCCESS; /* the pages come with the access */
-}
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size)
-{
-    if (!is_reserved((uint64_t)(uintptr_t)va, size))
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    void *got =
-        mmap(va, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    return got == va ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
-}
-
-EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size,
-                                                    const hsa_memory_access_t *desc,
-                                                    size_t desc_cnt)
-{
-    if (!desc || !desc_cnt || !is_reserved((uint64_t)(uintptr_t)va, size))
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return mprotect(va, size, PROT_READ | PROT_WRITE) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
 }
 
 /* ---- shared virtual memory: all memory is ------------------------------------------------------

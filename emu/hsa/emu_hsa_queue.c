@@ -17,12 +17,21 @@
 #define PACKET_SIZE 64u
 #define TYPE_MASK   ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
 
+/* A function that packets pass through. */
+struct interceptor {
+    struct interceptor *next;
+    hsa_intercept_handler_t handler;
+    void *data;
+};
+
 struct queue {
     amd_queue_t amd; /* first: what programs see */
     hsa_queue_callback_t callback;
     void *data;
     pthread_t thread;
-    bool is_soft; /* the program processes the packets */
+    bool is_soft;                     /* the program processes the packets */
+    struct interceptor *interceptors; /* of a tool's queue, the newest first */
+    bool is_intercepted;
     bool stop;
 };
 
@@ -100,6 +109,8 @@ static bool process(struct queue *queue, const uint8_t *packet)
 
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH)
         status = emu_hsa_dispatch(dispatch);
+    else if (type == HSA_PACKET_TYPE_AGENT_DISPATCH)
+        status = emu_hsa_perform((const void *)packet);
     else if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR)
         status = await_barrier(queue, barrier, type == HSA_PACKET_TYPE_BARRIER_OR)
                      ? HSA_STATUS_SUCCESS
@@ -118,6 +129,52 @@ static bool process(struct queue *queue, const uint8_t *packet)
     emu_hsa_signal_times(completion, start, emu_hsa_time());
     emu_hsa_signal_decrement(completion);
     return true;
+}
+
+/* ---- functions that packets pass through: as with AMD's runtime, one packet after the other, the
+ * newest function first; but on the queue's thread
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static _Thread_local struct passage {
+    struct queue *queue;
+    struct interceptor *at; /* NULL: behind the last function */
+    uint64_t index;
+    bool goes_on; /* the queue does */
+} passage;
+
+static void writer(const void *packets, uint64_t count);
+
+static void give(const void *packets, uint64_t count)
+{
+    const struct interceptor *at = passage.at;
+
+    if (at) {
+        at->handler(packets, count, passage.index, at->data, writer);
+        return;
+    }
+    for (uint64_t i = 0; i < count && passage.goes_on; i++)
+        passage.goes_on = process(passage.queue, (const uint8_t *)packets + i * PACKET_SIZE);
+}
+
+static void writer(const void *packets, uint64_t count)
+{
+    struct interceptor *at = passage.at;
+
+    if (!at || !packets)
+        return;
+    passage.at = at->next;
+    give(packets, count);
+    passage.at = at;
+}
+
+static bool pass(struct queue *queue, const uint8_t *packet, uint64_t index)
+{
+    passage = (struct passage){queue, __atomic_load_n(&queue->interceptors, __ATOMIC_ACQUIRE),
+                               index, true};
+    give(packet, 1);
+    passage.at = NULL;
+    return passage.goes_on;
 }
 
 /* The next packet, NULL when the queue is to end. */
@@ -147,7 +204,7 @@ static void *run_queue(void *argument)
         __atomic_store_n((uint16_t *)(void *)packet, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
         __atomic_store_n(&queue->amd.read_dispatch_id, index + 1, __ATOMIC_RELEASE);
         emu_hsa_changed();
-        if (!process(queue, copy))
+        if (!(queue->is_intercepted ? pass(queue, copy, index) : process(queue, copy)))
             break;
     }
     return NULL;
@@ -158,6 +215,11 @@ static void *run_queue(void *argument)
 
 static void destroy(struct queue *queue)
 {
+    while (queue->interceptors) {
+        struct interceptor *gone = queue->interceptors;
+        queue->interceptors = gone->next;
+        free(gone);
+    }
     free(queue->amd.hsa_queue.base_address);
     free(queue);
 }
@@ -186,10 +248,9 @@ static struct queue *create(uint32_t size, hsa_queue_type32_t type, uint32_t fea
     return queue;
 }
 
-EMU_HSA_EXPORT hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size,
-                                             hsa_queue_type32_t type, hsa_queue_callback_t callback,
-                                             void *data, uint32_t private_segment_size,
-                                             uint32_t group_segment_size, hsa_queue_t **queue)
+static hsa_status_t start(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                          hsa_queue_callback_t callback, void *data, bool is_intercepted,
+                          hsa_queue_t **queue)
 {
     struct queue *made;
 
@@ -199,11 +260,12 @@ EMU_HSA_EXPORT hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size,
         return HSA_STATUS_ERROR_INVALID_AGENT;
     if (!queue || !size || (size & (size - 1)) || size > 131072)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    made = create(size, type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH);
+    made = create(size, type, HSA_QUEUE_FEATURE_KERNEL_DISPATCH | HSA_QUEUE_FEATURE_AGENT_DISPATCH);
     if (!made)
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     made->callback = callback;
     made->data = data;
+    made->is_intercepted = is_intercepted;
     if (hsa_signal_create(-1, 0, NULL, &made->amd.hsa_queue.doorbell_signal) !=
             HSA_STATUS_SUCCESS ||
         pthread_create(&made->thread, NULL, run_queue, made) != 0) {
@@ -213,6 +275,45 @@ EMU_HSA_EXPORT hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size,
     }
     *queue = &made->amd.hsa_queue;
     return HSA_STATUS_SUCCESS;
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size,
+                                             hsa_queue_type32_t type, hsa_queue_callback_t callback,
+                                             void *data, uint32_t private_segment_size,
+                                             uint32_t group_segment_size, hsa_queue_t **queue)
+{
+    return start(agent, size, type, callback, data, false, queue);
+}
+
+EMU_HSA_EXPORT hsa_status_t hsa_amd_queue_intercept_create(
+    hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, hsa_queue_callback_t callback,
+    void *data, uint32_t private_segment_size, uint32_t group_segment_size, hsa_queue_t **queue)
+{
+    return start(agent, size, type, callback, data, true, queue);
+}
+
+/* Functions come one after the other, and stay. */
+EMU_HSA_EXPORT hsa_status_t hsa_amd_queue_intercept_register(hsa_queue_t *queue,
+                                                             hsa_intercept_handler_t callback,
+                                                             void *user_data)
+{
+    struct interceptor *added;
+
+    if (!queue || !queue_of(queue)->is_intercepted)
+        return HSA_STATUS_ERROR_INVALID_QUEUE;
+    added = callback ? malloc(sizeof(*added)) : NULL;
+    if (!added)
+        return callback ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *added = (struct interceptor){queue_of(queue)->interceptors, callback, user_data};
+    __atomic_store_n(&queue_of(queue)->interceptors, added, __ATOMIC_RELEASE);
+    return HSA_STATUS_SUCCESS;
+}
+
+/* It makes no queue for itself. */
+EMU_HSA_EXPORT hsa_status_t hsa_amd_runtime_queue_create_register(hsa_queue_notifier_t callback,
+                                                                  void *user_data)
+{
+    return callback ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_soft_queue_create(hsa_region_t region, uint32_t size,

@@ -34,6 +34,9 @@
  * TRACESMITH_HSA_IMAGE says that it is one. A kernel may use the C library; it should not, because
  * what it does there is no part of a trace.
  *
+ * Agent dispatch packets: the software GPU performs the functions of enum tracesmith_hsa_function. Another
+ * number in a packet's type is an error, which ends the queue.
+ *
  * Code objects for other instruction sets (gfx906, ...) are not run: loading one fails, or, with
  * TS_EMU_HSA_ISA, running its kernels.
  */
@@ -44,6 +47,7 @@
 #include <stdint.h>
 
 #define TRACESMITH_HSA_ISA          "tracesmith-x86_64--"
+#define TRACESMITH_HSA_VENDOR       "TraceSmith"
 #define TRACESMITH_HSA_KERNEL_MAGIC 0x314b5354u /* "TSK1" */
 #define TRACESMITH_HSA_ARGUMENT_MAX 32u
 
@@ -89,6 +93,15 @@ static inline void *tracesmith_hsa_pixel(const struct tracesmith_hsa_image *imag
     return (uint8_t *)image->data + (uint64_t)x * image->pixel_size +
            (uint64_t)y * image->row_pitch + (uint64_t)z * image->slice_pitch;
 }
+
+/* The type of an agent dispatch packet; arg[] and return_address are the packet's. */
+enum tracesmith_hsa_function {
+    TRACESMITH_HSA_FUNCTION_NONE = 0,
+    TRACESMITH_HSA_FUNCTION_STORE = 1, /* arg[1] to the uint64_t at arg[0]; returns what was there */
+    TRACESMITH_HSA_FUNCTION_ADD = 2,   /* arg[1] to it, atomically; returns what was there */
+    TRACESMITH_HSA_FUNCTION_COPY = 3,  /* arg[2] bytes to arg[0] from arg[1]; returns arg[0] */
+    TRACESMITH_HSA_FUNCTION_FILL = 4,  /* arg[2] bytes at arg[0] with the byte arg[1]; returns arg[0] */
+};
 
 typedef void (*tracesmith_hsa_entry)(const void *arguments,
                                      const struct tracesmith_work_item *item);

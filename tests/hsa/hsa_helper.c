@@ -48,7 +48,7 @@ static hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void *data)
         machine->kernarg = pool;
     else if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED)
         machine->fine = pool;
-    else if (access == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED)
+    else if (access != HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT)
         machine->device = pool;
     else
         machine->coarse = pool;

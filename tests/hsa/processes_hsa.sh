@@ -24,3 +24,24 @@ for trace in *.sbt; do
         grep -q 'readback\|hsa_memory_copy' out || fail "what the other one wrote cannot be right: $(cat out)"
     fi
 done
+
+# The same as files, which one process makes of its memory.
+rm ./*.sbt
+plain hsa_files "$kernels" >plain.out
+record '%p.sbt' hsa_files "$kernels" >record.out
+cmp plain.out record.out || fail "recording hsa_files changed the output"
+for trace in *.sbt; do
+    tracesmith check "$trace"
+    tsview "$trace" >view.txt
+    if grep -q hsa_amd_interop_map_buffer view.txt; then
+        [ "$(grep -c hsa_memory_content view.txt)" = 2 ] || fail "what came is not in the trace: $(cat view.txt)"
+        grep -q 'unmodelled.*another process.*taints' view.txt || fail "not tainted"
+        status 2 replay "$trace" --json
+        [ "$(field out difference_count)" = 0 ] || fail "what came was not there: $(cat out)"
+        [ "$(field out checksum_count)" -ge 1 ] || fail "nothing was compared"
+        TS_EMU_NOOP=1 status 1 replay "$trace"
+    else
+        grep -q taints view.txt && fail "giving away tainted: $(grep taints view.txt)"
+        timeout 60 tsreplay --device emu "$trace" >out 2>err || [ $? = 2 ] || fail "$(cat out err)"
+    fi
+done

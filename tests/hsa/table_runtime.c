@@ -6,6 +6,8 @@
  *
  *   TEST_DOOR=register        as ROCr 6: rocprofiler_set_api_table, where rocprofiler_configure is
  *   TEST_DOOR=tools           as ROCr 5: OnLoad of the library in HSA_TOOLS_LIB
+ *   TEST_VENDOR               its agents are said to be that vendor's
+ *   TEST_FINALIZED            it has a finalizer, which makes the code in that file
  *   TEST_MAJOR, TEST_CORE, TEST_AMD   layout of the tables, and how many functions they hold
  */
 #include <dlfcn.h>
@@ -107,14 +109,66 @@ static void offer_as_6(void)
 static void offer_as_5(void)
 {
     typedef bool (*load_function)(void *, uint64_t, uint64_t, const char *const *);
-    const char *path = getenv("HSA_TOOLS_LIB");
-    void *tool = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    load_function load = tool ? (load_function)dlsym(tool, "OnLoad") : NULL;
+    char *paths = getenv("HSA_TOOLS_LIB") ? strdup(getenv("HSA_TOOLS_LIB")) : NULL;
 
-    if (path && !load)
-        fprintf(stderr, "%s: no OnLoad\n", path);
-    if (load)
-        load(&root, 1, 0, NULL);
+    for (char *rest = paths, *path; (path = strsep(&rest, " ")) != NULL;) {
+        void *tool = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        load_function load = tool ? (load_function)dlsym(tool, "OnLoad") : NULL;
+        if (load)
+            load(&root, 1, 0, NULL);
+        else
+            fprintf(stderr, "%s: no OnLoad\n", path);
+    }
+    free(paths);
+}
+
+/* ---- a finalizer: what it makes is the file in TEST_FINALIZED, whatever it is given
+ * --------------
+ */
+
+static hsa_status_t program_create(hsa_machine_model_t model, hsa_profile_t profile,
+                                   hsa_default_float_rounding_mode_t rounding, const char *options,
+                                   hsa_ext_program_t *program)
+{
+    program->handle = 1;
+    return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t program_add(hsa_ext_program_t program, hsa_ext_module_t module)
+{
+    return program.handle == 1 && module ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
+}
+
+static hsa_status_t program_destroy(hsa_ext_program_t program)
+{
+    return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t program_finalize(hsa_ext_program_t program, hsa_isa_t isa, int32_t convention,
+                                     hsa_ext_control_directives_t directives, const char *options,
+                                     hsa_code_object_type_t type, hsa_code_object_t *code)
+{
+    typedef hsa_status_t (*deserialize_function)(void *, size_t, const char *, hsa_code_object_t *);
+    deserialize_function deserialize =
+        (deserialize_function)dlsym(runtime, "hsa_code_object_deserialize");
+    FILE *file = fopen(getenv("TEST_FINALIZED"), "rb");
+    char *bytes = malloc(1 << 20);
+    hsa_status_t status = HSA_STATUS_ERROR;
+
+    if (file && bytes)
+        status = deserialize(bytes, fread(bytes, 1, 1 << 20, file), NULL, code);
+    free(bytes);
+    if (file)
+        fclose(file);
+    return status;
+}
+
+static void make_finalizer(void)
+{
+    finalizer.functions[0] = (void *)program_create;
+    finalizer.functions[1] = (void *)program_destroy;
+    finalizer.functions[2] = (void *)program_add;
+    finalizer.functions[5] = (void *)program_finalize;
 }
 
 /* Images: a table whose functions all fail, and are counted by nobody but the recorder. */
@@ -125,10 +179,25 @@ static hsa_status_t no_image(void)
 
 static hsa_status_t extension_table(uint16_t extension, uint16_t major, size_t length, void *table)
 {
+    if (extension == HSA_EXTENSION_FINALIZER && getenv("TEST_FINALIZED")) {
+        memcpy(table, finalizer.functions, length);
+        return HSA_STATUS_SUCCESS;
+    }
     if (extension != HSA_EXTENSION_IMAGES || major != 1)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     for (size_t i = 0; i < length / sizeof(void *); i++)
         ((void **)table)[i] = (void *)no_image;
+    return HSA_STATUS_SUCCESS;
+}
+
+/* Agents of somebody else's. */
+static hsa_status_t agent_info(hsa_agent_t agent, hsa_agent_info_t attribute, void *value)
+{
+    typedef hsa_status_t (*info_function)(hsa_agent_t, hsa_agent_info_t, void *);
+
+    if (attribute != HSA_AGENT_INFO_VENDOR_NAME)
+        return ((info_function)dlsym(runtime, "hsa_agent_get_info"))(agent, attribute, value);
+    snprintf(value, 64, "%s", getenv("TEST_VENDOR"));
     return HSA_STATUS_SUCCESS;
 }
 
@@ -163,8 +232,12 @@ __attribute__((constructor)) static void begin(void)
     fill(&core, &table_core, major, number("TEST_CORE", table_core.count));
     fill(&amd_ext, amd, major, number("TEST_AMD", amd->count));
     fill(&finalizer, &table_finalizer, major, table_finalizer.count);
+    if (getenv("TEST_FINALIZED"))
+        make_finalizer();
     fill(&image, &table_image, major, table_image.count);
     *place_hsa_system_get_major_extension_table = (void *)extension_table;
+    if (getenv("TEST_VENDOR"))
+        *place_hsa_agent_get_info = (void *)agent_info;
     real_init = (hsa_status_t(*)(void))core.functions[0];
     core.functions[0] = (void *)init;
 }

@@ -36,6 +36,29 @@ HSA_TOOLS_LIB=$tool TEST_DOOR=tools LD_LIBRARY_PATH=$PWD TS_OUTPUT=t.sbt \
     "$TEST_PROGRAMS/hsa_dispatch" "$kernels" >out 2>err || fail "tool alone: $(cat err)"
 [ ! -e t.sbt ] || fail "recorded without being asked"
 
+# Code that a finalizer has made, which a runtime offers in a table: its bytes are in the trace.
+TEST_FINALIZED=$kernels on_tables hsa_finalized
+grep -q right out || fail "hsa_finalized: $(cat out err)"
+tsview t.sbt | grep taints && fail "hsa_finalized: tainted"
+status 0 replay t.sbt
+grep -q 'checksums equal' out || fail "hsa_finalized: nothing was compared"
+on_tables hsa_finalized
+grep -q 'no finalizer' out || fail "a finalizer from nowhere: $(cat out err)"
+
+# Agent dispatches for an agent of which nobody knows what it does with them: said, and replay does not hang.
+TEST_VENDOR=somebody on_tables hsa_agents
+[ "$(tsview t.sbt | grep -c 'aql_agent_dispatch.*taints')" = 3 ] || fail "not tainted: $(tsview t.sbt)"
+timeout 60 tsreplay --device emu t.sbt >out 2>err && fail "the same without its agent: $(cat out)"
+grep -q 'checksums differ' out || fail "hsa_agents: $(cat out err)"
+
+# A profiler behind us, through which packets pass: what comes out of it is recorded.
+HSA_TOOLS_LIB=$TEST_PROGRAMS/libpassing_tool.so TEST_DOOR=tools on_tables hsa_queues
+grep -q '^[1-9][0-9]* packets passed' err || fail "the tool saw nothing: $(cat err)"
+tsview t.sbt | grep -q hsa_amd_queue_intercept_create || fail "the tool's queues are not recorded"
+tsview t.sbt | grep taints && fail "with a tool: tainted"
+status 0 replay t.sbt
+grep -q 'checksums equal' out || fail "with a tool: nothing was compared"
+
 on_tables hsa_dispatch
 calls plain
 [ "$(wc -l <plain)" -gt 10 ] || fail "nothing recorded: $(cat plain)"
