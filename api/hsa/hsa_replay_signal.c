@@ -3,10 +3,9 @@
  * Signals: those of the recording are real signals here, with the same values.
  */
 #include "api/hsa/hsa_replay_calls.h"
+#include "base/log.h"
 
 #include <stdlib.h>
-
-#include "base/log.h"
 
 struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64_t id)
 {
