@@ -240,7 +240,7 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
 {
     uint32_t request = (uint32_t)record->slots[DRM_SLOT_REQUEST];
     uint32_t known = i->row->request;
-    int error = prepare(i, record);
+    int error = prepare(i, record), result;
 
     if (error < 0)
         return error;
@@ -251,8 +251,16 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
     error = drm_virgl_translate(i->r, i->file, i->row, i->argument);
     if (error)
         return error;
-    if (issue(i, request) < 0)
-        return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
+    error = drm_is_udmabuf(i->row) ? drm_udmabuf_prepare(i->row, i->argument) : 0;
+    result = error ? -1 : issue(i, request);
+    if (!error && result < 0)
+        error = tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
+    if (drm_is_udmabuf(i->row))
+        drm_udmabuf_finish(i->row, i->argument);
+    if (!error && i->row->returns != DRM_NODE_NONE)
+        error = drm_number_set(i->r, 0, DRM_NUMBER_FD, (uint32_t)record->result, (uint64_t)result);
+    if (error)
+        return error;
     if (i->recorded && i->argument)
         error = learn(i, i->row->out - 1u, i->recorded, i->argument);
     if (error >= 0)

@@ -7,6 +7,7 @@ void drm_forked(void)
 {
     drm_files_forked();
     drm_maps_forked();
+    drm_views_forked();
     drm_streams_forked();
 }
 

@@ -161,6 +161,23 @@ void drm_maps_inherited(void);
 
 void drm_maps_forked(void);
 
+/* ---- memory of the program that is a dma-buf (drm_source_udmabuf.c) ---------------------------------
+ */
+
+/* Follow what is in the dma-buf `fd`, whose memory is the program's. */
+void drm_view(int fd);
+
+/* Is there any? */
+bool drm_has_views(void);
+
+/* A driver has made an object of a dma-buf; the last descriptor of a file was closed; an object is
+ * about to be. */
+void drm_view_imported(uint32_t dmabuf, uint32_t file, uint32_t object);
+void drm_view_file_closed(uint32_t file);
+void drm_view_object_closing(uint32_t file, uint32_t object);
+
+void drm_views_forked(void);
+
 /* ---- streams ----------------------------------------------------------------------------------
  */
 

@@ -118,6 +118,7 @@ static void own_table(void)
         return;
     if (atomic_load(&owner)) {
         drm_maps_forked();
+        drm_views_forked();
         drm_streams_forked();
     }
     madvise(&table, sizeof(table), MADV_WIPEONFORK);
@@ -438,6 +439,16 @@ void drm_file_duplicated(int from, int to)
     errno = saved_errno;
 }
 
+static bool has_descriptor(uint32_t id)
+{
+    int highest = atomic_load(&highest_fd);
+
+    for (int fd = 0; fd <= highest; fd++)
+        if (drm_file_known(fd).id == id)
+            return true;
+    return false;
+}
+
 void drm_file_closing(int fd)
 {
     struct drm_file f = drm_file_known(fd);
@@ -455,6 +466,8 @@ void drm_file_closing(int fd)
         tsm_call_slot(&call, f.id);
         tsm_call_commit(&call);
     }
+    if (drm_has_views() && !has_descriptor(f.id))
+        drm_view_file_closed(f.id);
     errno = saved_errno;
 }
 

@@ -152,6 +152,7 @@ struct drm_ioctl {
     uint8_t flags;
     uint8_t hook; /* enum drm_hook: a function that names the stream */
     uint8_t term_count;
+    uint8_t returns; /* enum drm_node: what its result is a descriptor of; DRM_NODE_NONE: it is none */
     struct drm_term {
         uint64_t mask; /* ... of what is at the place; nowhere: a number of its own */
         struct drm_place place;

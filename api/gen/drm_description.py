@@ -30,6 +30,7 @@ class IoctlRule:
     stream: list = None  # terms: (member path, mask or 0); or ['@hook']
     map: tuple = None  # (path of the handle, path of the offset)
     maps: tuple = None  # (path of the handle, of the address, of the size)
+    returns: str = ''  # what the call returns is a descriptor of such a file
     text: int = 0  # the argument is a text of so many characters at most
 
 
@@ -136,6 +137,8 @@ class Description:
                 rule.unfollowed = True
             elif key == 'stream':
                 rule.stream = [(a, b) for a, _, b in (term.partition('&') for term in value.split(','))]
+            elif key == 'returns' and value in NODES:
+                rule.returns = value
             elif key == 'text' and value.isdigit():
                 rule.text = int(value)
             elif key == 'maps' and value.count(':') == 2:

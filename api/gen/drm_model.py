@@ -60,6 +60,7 @@ class Ioctl:
     safe: bool
     display: bool
     unfollowed: bool
+    returns: str = ''  # the node that its result is a descriptor of
     text: bool = False  # `into` is no struct at the argument, but the argument itself: the address of a text
     into: Struct = None  # what the kernel reads
     out: Struct = None  # what it writes
@@ -98,7 +99,7 @@ class Model:
         rule = self.description.ioctl_rule(header.name)
         result = Ioctl(header.name, header.request, self.description.family_of(header.name),
                        'SBT_KIND_' + {'submit': 'COMMAND', 'wait': 'SYNC'}.get(rule.kind, rule.kind.upper()),
-                       rule.safe, rule.display, rule.unfollowed)
+                       rule.safe, rule.display, rule.unfollowed, rule.returns)
         if rule.text:
             result.text = result.early = True
             result.into = self.text(rule)

@@ -369,6 +369,8 @@ int main(int argc, char **argv)
                  {"chains", run_chains},
                  {"chain_unknown", run_chain_unknown},
                  {"chain_wrong", run_chain_wrong},
+                 {"udmabuf", run_udmabuf},
+                 {"heap", run_heap},
                  {"vgem", run_vgem},
                  {"results", run_results},
 #ifdef FAKE_XE

@@ -79,6 +79,15 @@ void run_vgem(int fd);
 void run_virtgpu(int fd);
 void run_results(int fd);
 
+/* Commands on amdgpu: an object of a dma-buf, at the address where amdgpu_store() has the device write. */
+void amdgpu_begin(int fd);
+uint32_t amdgpu_import(int fd, int dmabuf);
+void amdgpu_store(int fd, uint32_t round);
+
+/* drm_udmabuf.c */
+void run_udmabuf(int fd);
+void run_heap(int fd);
+
 /* drm_xe.c, where the headers know it */
 void run_xe(int fd);
 

@@ -404,6 +404,38 @@ def chain_wrong():
     equal('nobody reads it', (unread['result'], unread['args']['in']['extensions']), (0, {}))
 
 
+def udmabuf():
+    """Memfds of the program that became dma-bufs: what it writes there by any way, and what the device does."""
+    r = Recorded('udmabuf', driver='amdgpu')
+    equal('followed', unmodelled(r), [])
+    equal('files', [f['args']['node'] for f in r.calls('gpu_file')], ['drm', 'udmabuf', 'dmabuf', 'udmabuf', 'dmabuf'])
+    views = [m['args'] for m in r.calls('gpu_mmap') if m['args']['file'] in ('file#3', 'file#5')]
+    gone = [m['args']['address'] for m in r.calls('gpu_munmap')]
+    equal('looked at until they go', [v['address'] in gone for v in views], [True, True])
+    written = [w['args']['payload' if 'payload' in w['args'] else 'size'] for w in r.records['t.sbt'] if w['call'] == 'host_write']
+    true('contents', len(written) >= 8)
+    true('shown', 'looked at 2097152 bytes of 6<dmabuf#3> at 0x' in tool('ioctls', r.trace).stdout)
+    for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+        status, result = replay(r.trace, 'amdgpu', **more)
+        equal('replayed', (status, result.get('error')), (0, None))
+    equal('checksums', result['checksum_count'], 2)
+    status, result = replay(r.trace, 'amdgpu', FAKE_DRM_WRONG='1')
+    equal('wrong', (status, 'of file#3' in json.dumps(result)), (1, True))
+    shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
+    equal('hostile', (shown.returncode, shown.stderr), (0, ''))
+    r = Recorded('udmabuf', driver='amdgpu', TS_DRM='calls')
+    equal('without contents', len(r.calls('gpu_mmap')), 1)
+
+
+def heap():
+    r = Recorded('heap', driver='amdgpu')
+    equal('followed', unmodelled(r), [])
+    status, result = replay(r.trace, 'amdgpu')
+    equal('replayed', (status, result.get('error'), result['checksum_count'] > 0), (0, None, True))
+    status, result = replay(r.trace, 'amdgpu', FAKE_DRM_WRONG='1')
+    equal('wrong', status, 1)
+
+
 def checkpoint():
     """A checkpoint has nothing of DRM files, and says so."""
     r = Recorded('beside_cuda', TS_CHECKPOINT='2', TS_DRM='all', LD_LIBRARY_PATH=os.environ['TS_TEST_EMU'])
