@@ -365,7 +365,7 @@ const struct tsm_command tsm_command_ioctls = {
     .summary = "show ioctls on GPU files, decoded",
     .synopsis = "[OPTION]... TRACE\n[OPTION]... [--] PROGRAM [ARGUMENT]...",
     .description =
-        "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/kfd, dma-bufs, sync "
+        "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/accel, /dev/kfd, dma-bufs, sync "
         "files), as strace shows system calls: each ioctl with the struct that went in and, behind "
         "=>, what is different in the one that came out; pointers are followed. Then its result, "
         "its duration and, of a submit, its stream. Ioctls that are not known are shown raw.\n\n"

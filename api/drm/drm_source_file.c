@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define DRM_MAJOR     226
+#define ACCEL_MAJOR   261 /* DRM drivers of what is no GPU */
 #define NVIDIA_MAJOR  195
 #define PATH_SIZE     256u
 #define PAGE          4096u
@@ -152,6 +153,8 @@ static enum drm_node node_of_path(const char *path)
         {"/dev/udmabuf", DRM_NODE_UDMABUF},
         {"/dev/dma_heap/", DRM_NODE_DMA_HEAP},
         {"/dev/dri/", DRM_NODE_DRM},
+        {"/dev/accel/", DRM_NODE_DRM},
+        {"/dev/hl", DRM_NODE_HABANALABS},
         {"/dmabuf:", DRM_NODE_DMABUF},
         {"anon_inode:sync_file", DRM_NODE_SYNC_FILE},
     };
@@ -198,7 +201,7 @@ static void find_facts(int fd, struct facts *out, const char *path)
         out->node = node_of_path(out->path);
     if (!is_device && !out->path[0] && fstatfs(fd, &fs) == 0 && fs.f_type == DMA_BUF_FILES)
         out->node = DRM_NODE_DMABUF;
-    if (is_device && major(st.st_rdev) == DRM_MAJOR)
+    if (is_device && (major(st.st_rdev) == DRM_MAJOR || major(st.st_rdev) == ACCEL_MAJOR))
         out->node = DRM_NODE_DRM;
     else if (out->node == DRM_NODE_NONE && is_device && major(st.st_rdev) == NVIDIA_MAJOR)
         out->node = DRM_NODE_NVIDIA;

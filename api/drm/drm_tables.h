@@ -37,6 +37,7 @@ enum drm_node {
     DRM_NODE_DMA_HEAP,
     DRM_NODE_NVIDIA,
     DRM_NODE_NVIDIA_UVM,
+    DRM_NODE_HABANALABS, /* before it was one of DRM's drivers */
     DRM_NODE_COUNT,
 };
 

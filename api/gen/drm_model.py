@@ -17,6 +17,8 @@ KINDS = {'hex': 'HEX', 'uint': 'UINT', 'int': 'INT', 'bool': 'BOOL', 'size': 'SI
          'devptr': 'DEVPTR', 'hostptr': 'HOSTPTR', 'user': 'HOSTPTR', 'flags': 'FLAGS', 'enum': 'ENUM',
          'handle': 'HANDLE', 'fd': 'FD'}
 
+WAYS = (('in', 'out'), ('req', 'rep'))  # members of an argument that is one struct before the call, another after it
+
 
 @dataclass
 class Member:
@@ -107,18 +109,19 @@ class Model:
         if not header.argument:
             return result
         parts = {name: type for name, type, _, _ in header.argument.members}
-        if header.argument.kind == 'union' and set(parts) == {'in', 'out'}:
-            result.into, result.out = (self.struct(parts[name], f'{header.argument.name}.{name}')
-                                       for name in ('in', 'out'))
-        elif header.argument.kind in ('struct', 'union'):
-            result.into = result.out = self.struct(header.argument)
+        ways = next((way for way in WAYS if set(parts) == set(way)), None)
+        if header.argument.kind == 'union' and ways:
+            result.into, result.out = (self.argument(parts[name], f'{header.argument.name}.{name}') for name in ways)
         else:
-            result.into = result.out = self.scalar(header.argument)
+            result.into = result.out = self.argument(header.argument)
         result.into = result.into if header.reads else None
         result.out = result.out if header.writes else None
         result.early = bool(result.into and self.has_inout(result.into))
         self.keys(header.name, rule, result)
         return result
+
+    def argument(self, type, name=''):
+        return self.struct(type, name) if type.kind in ('struct', 'union') else self.scalar(type)
 
     def keys(self, name, rule, result):
         for path, mask in rule.stream or ():
@@ -203,7 +206,7 @@ class Model:
             if bits or (of.kind == 'array' and not of.count and not of.of.size):
                 continue  # bit-fields are padding in all of these headers
             offset = base + bit // 8
-            if not name and of.kind == 'struct' and not struct.union:
+            if of.kind == 'struct' and not struct.union and (not name or self.is_inline(struct, name)):
                 self.members(struct, of, offset, pending)
                 continue
             if not name:
@@ -214,6 +217,10 @@ class Model:
             struct.members.append(member)
             if rule:
                 pending.append((member, rule))
+
+    def is_inline(self, struct, name):
+        rule = self.description.member_rule(struct.name, name)
+        return rule and rule.type == 'inline'
 
     def member(self, struct, name, type, offset):
         result = Member(name, 'UINT', offset)

@@ -5,7 +5,7 @@ from drm_model import Struct
 from text import HEAD, guarded
 
 NODES = {'drm': 'DRM', 'kfd': 'KFD', 'dmabuf': 'DMABUF', 'sync_file': 'SYNC_FILE',
-         'udmabuf': 'UDMABUF', 'dma_heap': 'DMA_HEAP', 'nvidia': 'NVIDIA', 'nvidia_uvm': 'NVIDIA_UVM'}
+         'udmabuf': 'UDMABUF', 'dma_heap': 'DMA_HEAP', 'nvidia': 'NVIDIA', 'nvidia_uvm': 'NVIDIA_UVM', 'habanalabs': 'HABANALABS'}
 DRIVER_MAX, TERM_MAX, NO_MEMBER = 3, 2, 255
 SMALL_MAX = 16  # DRM_SMALL_MAX
 SIGNED = ('INT', 'FD', 'ENUM')

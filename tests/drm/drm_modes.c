@@ -376,6 +376,18 @@ int main(int argc, char **argv)
 #ifdef FAKE_XE
                  {"xe", run_xe},
 #endif
+                 {"vmwgfx", run_vmwgfx},
+                 {"habanalabs", run_habanalabs},
+#ifdef PAST_DRIVERS
+                 {"savage", run_savage},
+                 {"r128", run_r128},
+                 {"via", run_via},
+#endif
+#ifdef FAKE_ACCEL
+                 {"powervr", run_pvr},
+                 {"intel_vpu", run_ivpu},
+                 {"qaic", run_qaic},
+#endif
                  {"commit", run_commit},
                  {"names", run_names},
                  {"radeon", run_radeon},

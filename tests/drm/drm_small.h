@@ -103,6 +103,18 @@ void run_etnaviv(int fd);
 void run_lima(int fd);
 void run_tegra(int fd);
 
+/* drm_past.c; with PAST_DRIVERS where there are headers of those */
+void run_vmwgfx(int fd);
+void run_habanalabs(int fd);
+void run_savage(int fd);
+void run_r128(int fd);
+void run_via(int fd);
+
+/* drm_accel.c, where there are headers */
+void run_pvr(int fd);
+void run_ivpu(int fd);
+void run_qaic(int fd);
+
 /* drm_chains.c */
 void run_chains(int fd);
 void run_chain_unknown(int fd);

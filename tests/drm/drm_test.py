@@ -542,6 +542,44 @@ def submit_lists():
     equal('tegra', args('tegra', 'SUBMIT')['gather_data_ptr'], ['0x1', '0x2', '0x3'])
 
 
+def vmwgfx():
+    r = Recorded('vmwgfx', driver='vmwgfx')
+    equal('streams are contexts', [c['stream'] for c in r.calls('EXECBUF')], [0, 1])
+    alloc = one(r.calls('ALLOC'))
+    equal('one struct before, another after', (alloc['in']['size'], 'map_handle' in alloc['out']), (8192, True))
+    equal('commands', r.calls('EXECBUF')[0]['args']['in']['commands'], '10040000080000000500000007000000')
+    equal('layout', one(r.calls('UPDATE_LAYOUT'))['in']['rects'][0]['w'], 640)
+    status, result = replay(r.trace, 'vmwgfx')
+    equal('refused', (status, 'not among the ioctls that are safe' in result['error']), (2, True))
+
+
+def habanalabs():
+    r = Recorded('habanalabs')
+    equal('node', [f['args']['node'] for f in r.calls('gpu_file')], ['drm', 'habanalabs'])
+    chunk = one(r.calls('HL_IOCTL_CS'))['in']['u']['u']['chunks_execute'][0]
+    equal('chunk', (chunk['queue_index'], chunk['u']['cb_handle']), (5, '0x10'))
+    equal('by its operation', list(one(r.calls('HL_IOCTL_MEMORY'))['in']['u']), ['map_host'])
+    equal('memory that is not followed', unmodelled(r), ['HL_IOCTL_MEMORY'])
+
+
+def past():
+    r = Recorded('savage', driver='savage')
+    submit = one(r.calls('CMDBUF'))['in']
+    equal('savage', (submit['cmd_addr'], submit['box_addr'][0]['x2']), ('01000000000000000700000009000000', 64))
+    equal('r128', one(Recorded('r128', driver='r128').calls('DEPTH'))['in']['buffer'], ['0x1', '0x2', '0x3'])
+    r = Recorded('via', driver='via')
+    equal('via: memory of the program', (one(r.calls('DMA_BLIT'))['in']['num_lines'], unmodelled(r)), (2, []))
+
+
+def accelerators():
+    job = one(Recorded('powervr', driver='powervr').calls('SUBMIT'))['in']['jobs']['array']['drm_pvr_job'][0]
+    equal('powervr', (job['cmd_stream'], job['sync_ops']['array']['drm_pvr_sync_op'][0]['handle']), ('0102030000000000', 'syncobj#5'))
+    r = Recorded('intel_vpu', driver='intel_vpu')
+    equal('ivpu', ([c['stream'] for c in r.calls('SUBMIT')], r.calls('SUBMIT')[0]['args']['in']['buffers_ptr']), ([0, 1], ['bo#1', 'bo#2']))
+    execute = one(Recorded('qaic', driver='qaic').calls('EXECUTE_BO'))['in']
+    equal('qaic', (execute['dbc_id'], [e['handle'] for e in execute['data']]), (3, ['bo#1', 'bo#2']))
+
+
 def listing_nvidia():
     r = Recorded('nvidia')
     lines = lines_of(tool('ioctls', '-e', 'gpu_ioctl', r.trace).stdout)

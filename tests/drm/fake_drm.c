@@ -25,16 +25,15 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NAME   "fake-drm"
 
-enum node { NODE_DRM, NODE_NVIDIA, NODE_UVM, NODE_UDMABUF, NODE_HEAP, NODE_COUNT };
+enum node { NODE_DRM, NODE_NVIDIA, NODE_UVM, NODE_UDMABUF, NODE_HEAP, NODE_HL, NODE_COUNT };
 
 static const struct {
     const char *path, *name; /* of the memfd */
     unsigned major, minor;
-} nodes[NODE_COUNT] = {{"/dev/dri/renderD128", NAME, 226, 128},
-                       {"/dev/nvidiactl", NAME "-nvidia", 195, 255},
-                       {"/dev/nvidia-uvm", NAME "-uvm", 510, 0},
-                       {"/dev/udmabuf", NAME "-udmabuf", 10, 125},
-                       {"/dev/dma_heap/system", NAME "-heap", 511, 0}};
+} nodes[NODE_COUNT] = {
+    {"/dev/dri/renderD128", NAME, 226, 128},        {"/dev/nvidiactl", NAME "-nvidia", 195, 255},
+    {"/dev/nvidia-uvm", NAME "-uvm", 510, 0},       {"/dev/udmabuf", NAME "-udmabuf", 10, 125},
+    {"/dev/dma_heap/system", NAME "-heap", 511, 0}, {"/dev/hl0", NAME "-hl", 512, 0}};
 
 EXPORT int ioctl(int fd, unsigned long request, ...);
 EXPORT int open64(const char *path, int flags, ...);
