@@ -10,8 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <vgem_drm.h>
-
 static uint64_t cap(int fd)
 {
     struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
@@ -391,12 +389,14 @@ int main(int argc, char **argv)
                  {"commit", run_commit},
                  {"names", run_names},
                  {"radeon", run_radeon},
+#ifdef ARM_DRIVERS
                  {"v3d", run_v3d},
-                 {"vc4", run_vc4},
                  {"panfrost", run_panfrost},
-                 {"msm", run_msm},
                  {"etnaviv", run_etnaviv},
                  {"lima", run_lima},
+                 {"msm", run_msm},
+#endif
+                 {"vc4", run_vc4},
                  {"tegra", run_tegra},
                  {"virtgpu", run_virtgpu},
                  {"duplicates", duplicates},

@@ -19,11 +19,12 @@ void run_vmwgfx(int fd)
                                          .fence_rep = ADDRESS(&fence),
                                          .version = DRM_VMW_EXECBUF_VERSION,
                                          .context_handle = 3};
-    union drm_vmw_alloc_bo_arg alloc = {.req = {.size = 8192}};
+    union drm_vmw_alloc_dmabuf_arg alloc = {.req = {.size = 8192}};
     struct drm_vmw_rect rects[] = {{0, 0, 640, 480}};
     struct drm_vmw_update_layout_arg layout = {.num_outputs = 1, .rects = ADDRESS(rects)};
 
-    MUST(fd, DRM_IOWR(DRM_COMMAND_BASE + DRM_VMW_ALLOC_BO, union drm_vmw_alloc_bo_arg), &alloc);
+    MUST(fd, DRM_IOWR(DRM_COMMAND_BASE + DRM_VMW_ALLOC_DMABUF, union drm_vmw_alloc_dmabuf_arg),
+         &alloc);
     MUST(fd, DRM_IOW(DRM_COMMAND_BASE + DRM_VMW_EXECBUF, struct drm_vmw_execbuf_arg), &submit);
     submit.context_handle = 4;
     MUST(fd, DRM_IOW(DRM_COMMAND_BASE + DRM_VMW_EXECBUF, struct drm_vmw_execbuf_arg), &submit);

@@ -4,11 +4,11 @@
  * and a look at what came.
  */
 #include "tests/drm/drm_small.h"
+#include "tests/drm/vgem_file.h"
 
 #include <amdgpu_drm.h>
 #include <i915_drm.h>
 #include <nouveau_drm.h>
-#include <vgem_drm.h>
 #include <virtgpu_drm.h>
 
 #define SIZE  8192u

@@ -14,6 +14,8 @@ import sys
 import tempfile
 
 CAPTURE, TOOL, FAKE, MODES = (os.environ[f'TS_TEST_{name}'] for name in ('CAPTURE', 'TOOL', 'FAKE', 'MODES'))
+# Drivers that the headers of this build lack
+LACKS = os.environ['TS_TEST_LACKS'].split(',')
 failures = []
 
 
@@ -513,6 +515,8 @@ def submits():
     """Streams are what the drivers' submits name."""
     for driver, streams in (('radeon', [0, 1]), ('v3d', [0, 1, 2]), ('vc4', [0]), ('panfrost', [0, 1]), ('msm', [0, 1]),
                             ('etnaviv', [0, 1]), ('lima', [0, 1]), ('tegra', [0])):
+        if driver in LACKS:
+            continue
         r = Recorded(driver, driver=driver)
         equal(driver, [c['stream'] for c in r.calls('SUBMIT') + r.calls('RADEON_CS')], streams)
         status, result = replay(r.trace, driver)
@@ -527,19 +531,21 @@ def submit_lists():
     chunks = args('radeon', 'RADEON_CS')['chunks']
     equal('radeon', [list(c['chunk_data'].values())[0] for c in chunks][0], ['0xc0001000', '0x7'])
     equal('radeon: reloc', chunks[1]['chunk_data']['drm_radeon_cs_reloc'][0]['handle'], 'bo#1')
-    sync = args('v3d', 'SUBMIT_CL')['extensions']['v3d_submit'][0]['drm_v3d_multi_sync']
-    equal('v3d', [sync[way][0]['handle'] for way in ('in_syncs', 'out_syncs')], ['syncobj#5', 'syncobj#6'])
     equal('vc4', [args('vc4', 'SUBMIT_CL')[name] for name in ('bin_cl', 'bo_handles', 'in_sync')],
           ['010203', ['bo#1', 'bo#2'], 'syncobj#5'])
     equal('vc4: label', args('vc4', 'LABEL')['name'], 'name')
-    equal('panfrost', args('panfrost', 'SUBMIT')['in_syncs'], ['syncobj#1', 'syncobj#2'])
+    equal('tegra', args('tegra', 'SUBMIT')['gather_data_ptr'], ['0x1', '0x2', '0x3'])
+    if 'v3d' in LACKS:
+        return
+    sync = args('v3d', 'SUBMIT_CL')['extensions']['v3d_submit'][0]['drm_v3d_multi_sync']
+    equal('v3d', [sync[way][0]['handle'] for way in ('in_syncs', 'out_syncs')], ['syncobj#5', 'syncobj#6'])
     submit = args('msm', 'SUBMIT')
     equal('msm', (submit['cmds'][0]['relocs'][0]['reloc_offset'], submit['in_syncobjs'][0]['handle']), (64, 'syncobj#5'))
     infos = [c['args']['in']['value'] for c in Recorded('msm', driver='msm').calls('GEM_INFO')]
     equal('msm: names and numbers', infos, [{'text': 'name'}, {'number': 0}])
+    equal('panfrost', args('panfrost', 'SUBMIT')['in_syncs'], ['syncobj#1', 'syncobj#2'])
     equal('etnaviv', args('etnaviv', 'SUBMIT')['stream'], '030e010807000000')
     equal('lima', args('lima', 'SUBMIT')['frame'][:24], '010000000200000003000000')
-    equal('tegra', args('tegra', 'SUBMIT')['gather_data_ptr'], ['0x1', '0x2', '0x3'])
 
 
 def vmwgfx():
@@ -656,7 +662,9 @@ def live():
 
 # ---- replay -----------------------------------------------------------------------------------------
 
-DRIVERS = {'vgem': 'vgem', 'amdgpu': 'amdgpu', 'i915': 'i915', 'nouveau': 'nouveau', 'virtgpu': 'virtio_gpu'}
+DRIVERS = {'amdgpu': 'amdgpu', 'i915': 'i915', 'nouveau': 'nouveau', 'virtgpu': 'virtio_gpu'}
+if 'vgem' not in LACKS:
+    DRIVERS['vgem'] = 'vgem'
 
 
 def replay(trace, driver, **more):
