@@ -89,6 +89,30 @@ static int learn_number(const struct issue *i, const struct drm_member *m, uint6
     return drm_number_set(i->r, i->file, m->type, recorded, actual);
 }
 
+/* xe's user fences: eight bytes that the device writes when it is done. */
+static bool is_fence(const struct issue *i, const struct drm_member *m)
+{
+    return !strcmp(drm_text + m->name, "addr") &&
+           !strncmp(drm_text + i->row->name, "DRM_IOCTL_XE_", strlen("DRM_IOCTL_XE_"));
+}
+
+/* A submit's are addresses of the device. Others may be memory of the program of which the trace
+ * has nothing: the replay's own takes its place, and is set back before it is to be written again,
+ * as programs do. */
+static bool put_fence(struct issue *i, uint64_t *value)
+{
+    const struct drm_mapping wanted = {
+        .address = *value, .size = sizeof(uint64_t), .file = i->file, .made_seq = i->seq};
+
+    if (i->row->kind == SBT_KIND_COMMAND)
+        return true;
+    if (drm_memory_user(i->r, wanted, value) != 0)
+        return false;
+    if (i->row->kind != SBT_KIND_SYNC)
+        memset((void *)(uintptr_t)*value, 0, sizeof(uint64_t));
+    return true;
+}
+
 /* Where the program's memory is here. */
 static bool put_address(void *user, const struct drm_member *m, uint64_t size, uint64_t *value)
 {
@@ -103,6 +127,8 @@ static bool put_address(void *user, const struct drm_member *m, uint64_t size, u
         i->gave_memory = true;
         return drm_memory_user(i->r, wanted, value) == 0;
     }
+    if (is_fence(i, m))
+        return put_fence(i, value);
     known = drm_memory_at(i->r, *value);
     if (known)
         *value = (uintptr_t)known->memory + (*value - known->address);

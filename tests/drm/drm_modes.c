@@ -373,6 +373,7 @@ int main(int argc, char **argv)
                  {"results", run_results},
 #ifdef FAKE_XE
                  {"xe", run_xe},
+                 {"xe_fences", run_xe_fences},
 #endif
                  {"vmwgfx", run_vmwgfx},
                  {"habanalabs", run_habanalabs},

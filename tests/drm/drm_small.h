@@ -90,6 +90,7 @@ void run_heap(int fd);
 
 /* drm_xe.c, where the headers know it */
 void run_xe(int fd);
+void run_xe_fences(int fd);
 
 /* drm_lists.c */
 void run_commit(int fd);

@@ -135,6 +135,18 @@ def xe():
     equal('hostile', (shown.returncode, shown.stderr), (0, ''))
 
 
+def xe_fences():
+    """Numbers in memory that the device writes when it is done: in a variable of the program, or in an object."""
+    r = Recorded('xe_fences', driver='xe')
+    equal('waits', len(r.calls('WAIT_USER_FENCE')), 4)
+    for more in ({}, {'FAKE_DRM_TAKEN': '1'}):
+        status, result = replay(r.trace, 'xe', **more)
+        equal('replayed', (status, result.get('error')), (0, None))
+    true('compared', result['checksum_count'] > 0)
+    status, result = replay(r.trace, 'xe', FAKE_DRM_WRONG='1')
+    equal('wrong', status, 1)
+
+
 def nouveau():
     r = Recorded('nouveau', driver='nouveau')
     push = one(r.calls('PUSHBUF'))['in']
@@ -509,6 +521,9 @@ def listing_names():
     shown = run([os.environ['TS_TEST_HOSTILE'], r.trace], [])
     equal('hostile', (shown.returncode, shown.stderr), (0, ''))
     true('shown', 'DMA_BUF_SET_NAME_B(4<dmabuf#2>, {text="a texture"})' in tool('ioctls', r.trace).stdout)
+    given = pathlib.Path(r.folder.name) / 'given'
+    replay(r.trace, 'vgem', FAKE_DRM_NAMES=str(given))
+    equal('given again', given.read_text().split('\n'), ['a texture', 'edge', ''])
 
 
 def submits():

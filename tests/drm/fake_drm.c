@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <linux/dma-buf.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 
@@ -437,6 +438,24 @@ static int other_node(uint32_t node, uint32_t request, void *argument)
     return node == NODE_HEAP ? heap(argument) : 0;
 }
 
+/* FAKE_DRM_NAMES: a file that gets each name that a dma-buf is given. */
+static int set_name(const char *name)
+{
+    const char *path = getenv("FAKE_DRM_NAMES");
+    FILE *out;
+
+    if (!name)
+        return -EFAULT;
+    if (strnlen(name, 32) == 32)
+        return -EINVAL;
+    out = path ? fopen(path, "a") : NULL;
+    if (out) {
+        fprintf(out, "%s\n", name);
+        fclose(out);
+    }
+    return 0;
+}
+
 static int do_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
 {
     int result;
@@ -467,9 +486,13 @@ int ioctl(int fd, unsigned long request, ...)
     va_start(rest, request);
     argument = va_arg(rest, void *);
     va_end(rest);
-    if (!file)
+    if (!file && (request == DMA_BUF_SET_NAME || request == DMA_BUF_SET_NAME_A) &&
+        is_named(fd, "fake-dmabuf"))
+        result = set_name(argument);
+    else if (!file)
         return (int)CALL(SYS_ioctl, fd, request, argument, 0, 0, 0);
-    result = do_ioctl(file, fd, (uint32_t)request, argument);
+    else
+        result = do_ioctl(file, fd, (uint32_t)request, argument);
     if (result < 0)
         errno = -result;
     return result < 0 ? -1 : result;
