@@ -317,7 +317,19 @@ static uint64_t irq_within(const struct tsm_cpu_time *time, uint16_t cpu, uint64
     return sum;
 }
 
-static bool has_gap(const struct tsm_cpu_time *time, uint64_t from_ns, uint64_t to_ns)
+/* Did the thread run all the while? Then nobody's loss matters to it. */
+static bool ran_through(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from_ns,
+                        uint64_t to_ns)
+{
+    const struct tsm_cpu_slice *slices = (const void *)time->slices.data;
+    size_t at = first_slice(time, tid, from_ns);
+
+    return at < time->slices.size / sizeof(*slices) && slices[at].tid == tid &&
+           slices[at].begin_ns <= from_ns && slices[at].end_ns >= to_ns;
+}
+
+/* May something be missing of what the thread did? Of threads in general: 0. */
+static bool has_gap(const struct tsm_cpu_time *time, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
 {
     const struct tsm_cpu_gap *gaps = (const void *)time->gaps.data;
     size_t count = time->gaps.size / sizeof(*gaps), low = 0, high = count;
@@ -329,7 +341,14 @@ static bool has_gap(const struct tsm_cpu_time *time, uint64_t from_ns, uint64_t 
         else
             high = middle;
     }
-    return low < count && gaps[low].begin_ns < to_ns;
+    for (; low < count && gaps[low].begin_ns < to_ns; low++) {
+        uint64_t begin_ns = gaps[low].begin_ns > from_ns ? gaps[low].begin_ns : from_ns;
+        uint64_t end_ns = gaps[low].end_ns < to_ns ? gaps[low].end_ns : to_ns;
+
+        if (gaps[low].end_ns > from_ns && !(tid && ran_through(time, tid, begin_ns, end_ns)))
+            return true;
+    }
+    return false;
 }
 
 /* The first I/O that may not have ended by then. */
@@ -377,12 +396,12 @@ void tsm_cpu_time_sum(struct tsm_cpu_sum *out, const struct tsm_cpu_time *time, 
     uint64_t on_ns = 0, ready_ns = 0, irq_ns = 0;
 
     *out = (struct tsm_cpu_sum){TSM_CPU_NA, TSM_CPU_NA, TSM_CPU_NA, TSM_CPU_NA};
-    if (from_ns < time->first_ns || to_ns > time->last_ns || to_ns < from_ns ||
-        has_gap(time, from_ns, to_ns))
+    if (from_ns < time->first_ns || to_ns > time->last_ns || to_ns < from_ns)
         return;
-    if (time->has_ios)
+    if (time->has_ios && !has_gap(time, 0, from_ns, to_ns))
         out->io_ns = io_within(time, tid, pid, from_ns, to_ns);
-    if (!time->has_switches || any == count || slices[any].tid != tid)
+    if (!time->has_switches || any == count || slices[any].tid != tid ||
+        has_gap(time, tid, from_ns, to_ns))
         return;
     for (; at < count && slices[at].tid == tid; at++) {
         const struct tsm_cpu_slice *s = &slices[at];
@@ -408,7 +427,7 @@ uint64_t tsm_cpu_time_runs(const struct tsm_cpu_time *time, uint32_t tid, uint64
     size_t count = time->slices.size / sizeof(*slices), at = first_slice(time, tid, from_ns);
 
     if (from_ns < time->first_ns || at == count || slices[at].tid != tid ||
-        has_gap(time, from_ns, slices[at].begin_ns))
+        has_gap(time, 0, from_ns, slices[at].begin_ns))
         return TSM_CPU_NA;
     return slices[at].begin_ns > from_ns ? slices[at].begin_ns : from_ns;
 }

@@ -196,6 +196,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     struct cuda_replay *replay = &state->replay;
     const struct cuda_real *driver = &replay->library.calls;
     struct cuda_stream_state *stream;
+    bool is_captured;
     CUresult result;
 
     if (number == SBT_STREAM_NONE)
@@ -204,13 +205,13 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     if (!stream || !stream->is_made)
         return 0;
     result = driver->cuCtxSetCurrent(stream->context);
-    if (result == CUDA_SUCCESS && cuda_stream_is_captured(replay, stream->raw))
-        return 0;
+    is_captured = result == CUDA_SUCCESS && cuda_stream_is_captured(replay, stream->raw);
     if (result == CUDA_SUCCESS)
-        result = driver->cuStreamSynchronize(stream->raw);
+        result = cuda_stream_wait(replay, stream);
     if (result != CUDA_SUCCESS)
         return cuda_fail(driver, "cuStreamSynchronize", result);
-    cuda_stream_settled(stream);
+    if (!is_captured)
+        cuda_stream_settled(stream);
     return 0;
 }
 

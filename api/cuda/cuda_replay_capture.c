@@ -19,7 +19,7 @@ static int begin(struct cuda_replay *replay, const struct sbt_record *record, ui
 
     cuda_args_begin(&args, replay, record, slot + 1);
     CUstream stream = cuda_arg_stream_number(&args, slot);
-    if (args.error)
+    if (args.error || cuda_args_end(&args, cuda_legacy_mark(replay)))
         return args.error;
     return begun(&args,
                  args.driver->cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -48,7 +48,7 @@ int replay_cuStreamBeginCaptureToGraph(struct cuda_replay *replay, const struct 
     const CUgraphEdgeData *edges = cuda_arg_bytes(&args, AT(edges), 0);
 #undef AT
     nodes = cuda_nodes_read(&args, SLOT_cuStreamBeginCaptureToGraph_dependencies, &count);
-    if (!args.error)
+    if (!args.error && !cuda_args_end(&args, cuda_legacy_mark(replay)))
         begun(&args, args.driver->cuStreamBeginCaptureToGraph(stream, graph, nodes, edges, count,
                                                               CU_STREAM_CAPTURE_MODE_RELAXED));
     free(nodes);

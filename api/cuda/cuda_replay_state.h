@@ -119,6 +119,7 @@ struct cuda_stream_state {
     bool is_made;    /* `raw` and `context` are valid */
     bool is_default; /* a context's legacy stream */
     CUstream raw;
+    CUevent mark;      /* legacy: what was on it when a stream that it waits for was captured */
     CUstream captured; /* of a thread's own default stream: in its place while it is captured */
     CUcontext context;
     struct cuda_bytes *sent; /* until the stream has been waited for */
@@ -145,8 +146,13 @@ void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64
 /* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                          const uint8_t **data, uint64_t *size);
-/* While a stream is captured, waiting for it, or for all of its context, would end that. */
+/* While a stream is captured, waiting for it, or for all of its context, would end that; so would waiting for
+ * the legacy stream, where the two wait for each other. */
 bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
+/* Before a capture begins, in its context: what is on the legacy stream can be waited for meanwhile. */
+CUresult cuda_legacy_mark(struct cuda_replay *replay);
+/* In the stream's context. Of what is captured there is nothing to wait for. */
+CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
 /* Everything that was sent in the current context is complete, but for what is captured. */
 CUresult cuda_context_settle(struct cuda_replay *replay);
 

@@ -184,10 +184,43 @@ int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, ui
 bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult result;
 
-    return replay->capture_count && raw && raw != CU_STREAM_LEGACY &&
-           replay->library.calls.cuStreamIsCapturing(raw, &status) == CUDA_SUCCESS &&
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!replay->capture_count || !raw)
+        return false;
+    result = replay->library.calls.cuStreamIsCapturing(raw, &status);
+    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+           (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+CUresult cuda_legacy_mark(struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext context = NULL;
+    CUresult result = CUDA_SUCCESS;
+
+    if (cuda_stream_is_captured(replay, CU_STREAM_LEGACY))
+        return CUDA_SUCCESS; /* since then nothing more came */
+    driver->cuCtxGetCurrent(&context);
+    for (uint32_t i = 0; i < replay->stream_capacity; i++) {
+        struct cuda_stream_state *stream = replay->streams[i];
+        if (!stream || !stream->is_made || stream->raw != CU_STREAM_LEGACY ||
+            stream->context != context)
+            continue;
+        if (!stream->mark)
+            result = driver->cuEventCreate(&stream->mark, CU_EVENT_DISABLE_TIMING);
+        return result ? result : driver->cuEventRecord(stream->mark, CU_STREAM_LEGACY);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+
+    if (!cuda_stream_is_captured(replay, stream->raw))
+        return driver->cuStreamSynchronize(stream->raw);
+    return stream->mark ? driver->cuEventSynchronize(stream->mark) : CUDA_SUCCESS;
 }
 
 CUresult cuda_context_settle(struct cuda_replay *replay)
@@ -201,9 +234,8 @@ CUresult cuda_context_settle(struct cuda_replay *replay)
     driver->cuCtxGetCurrent(&context);
     for (uint32_t i = 0; i < replay->stream_capacity && result == CUDA_SUCCESS; i++) {
         const struct cuda_stream_state *stream = replay->streams[i];
-        if (stream && stream->is_made && stream->context == context && stream->raw &&
-            !cuda_stream_is_captured(replay, stream->raw))
-            result = driver->cuStreamSynchronize(stream->raw);
+        if (stream && stream->is_made && stream->context == context && stream->raw)
+            result = cuda_stream_wait(replay, stream);
     }
     return result;
 }

@@ -15,6 +15,7 @@ steadily() {
     local count_before=$count failed_before=$failed try
     for try in 1 2 3 4 5; do
         count=$count_before failed=0
+        rm -f ./*.sbt*
         "$@" > scene
         if [ $failed = 0 ] || ! grep -q '^# missed' scene; then break; fi
         sed 's/^/# again: /' scene
@@ -40,7 +41,7 @@ beside() {
     module=$!
     grtrace record --backend=bpf -o bpf.sbt 2> said.bpf &
     bpf=$!
-    until grep -q running /sys/kernel/debug/grtrace/control && [ -e $pins/link_dma_fence_wait_end ]; do sleep 0.2; done
+    until grep -q running /sys/kernel/debug/grtrace/control && [ -e $pins/link_dma_fence_wait_end ] || ! kill -0 $module; do sleep 0.2; done
     grtrace list --backend=bpf > list
     grep -q '^probe drm_run_job gpu_sched verified attached' list; ok $? "list shows attachments while it records"
     grep ' detached' list | grep -v ' dma_fence_e' > others; [ $? = 1 ]; ok $? "the verifier takes all of this level"
@@ -103,7 +104,7 @@ grtrace config --backend=bpf backpressure_threshold=0
 come_and_go() {
     grtrace record --backend=bpf -o gone.sbt 2> said &
     recorder=$!
-    until [ -e $pins/link_module_free ]; do sleep 0.2; done
+    until [ -e $pins/link_module_free ] || ! kill -0 $recorder; do sleep 0.2; done
     echo 0 > /sys/devices/system/cpu/cpu1/online
     /test/test_traffic 0 > /dev/null
     echo 1 > /sys/devices/system/cpu/cpu1/online

@@ -14,3 +14,13 @@ merge --list t.sbt cpu | tail -n +16
 merge --json t.sbt cpu | grep -oE '"call":"toySend".*"block_io":[a-z0-9]*' | head -c 470
 echo
 merge --perfetto=- t.sbt cpu | grep -oE '\{"ph":"[sf]"[^}]*\}'
+
+# A thread came to another CPU unseen between these two: it is not this one while this one runs.
+other() {
+    printf '  <idle>-0 [001] d..2. %s: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=b next_pid=5 next_prio=120\n' $1
+    printf '       c-6 [001] d..2. %s: sched_switch: prev_comm=c prev_pid=6 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n' $2
+}
+for gap in '0.000950000 0.001008000' '0.000950000 0.001010100'; do
+    { cat cpu; other $gap; } | sort -k4,4 > gaps
+    merge t.sbt gaps | grep -E '^(off_cpu|block_io) '
+done

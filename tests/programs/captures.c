@@ -2,7 +2,7 @@
  *
  * Graphs captured from streams: forks and joins, every kind of copy, functions of the program, memory
  * in a stream's order, launches of other graphs; nodes looked up and changed, dependencies set by hand;
- * a capture that the legacy stream breaks, while the program goes on.
+ * a capture that the legacy stream breaks, while the program goes on; memory that comes and goes meanwhile.
  */
 #include "tests/programs/program.h"
 
@@ -234,6 +234,34 @@ static void broken(void)
     CU(cuStreamDestroy_v2(joins));
 }
 
+/* What the legacy stream is still busy with is freed while a stream that joins it is captured. */
+static void freed_meanwhile(void)
+{
+    static uint32_t out[COUNT];
+    CUstream joins;
+    CUdeviceptr memory, next;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    CU(cuStreamCreate(&joins, CU_STREAM_DEFAULT));
+    CU(cuMemAlloc_v2(&memory, SIZE));
+    for (uint32_t seed = 0; seed < 20; seed++)
+        launch_mix(memory, seed, CU_STREAM_LEGACY);
+    CU(cuStreamBeginCapture_v2(joins, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU(cuMemFree_v2(memory));
+    CU(cuMemAlloc_v2(&next, SIZE));
+    CU(cuMemsetD32Async(next, 5, COUNT, joins));
+    launch_mix(next, 1, joins);
+    CU(cuStreamEndCapture(joins, &graph));
+    exec = instantiate(graph);
+    run(exec, joins);
+    CU(cuMemcpyDtoH_v2(out, next, SIZE));
+    note(out, SIZE);
+    CU(cuGraphExecDestroy(exec));
+    CU(cuMemFree_v2(next));
+    CU(cuStreamDestroy_v2(joins));
+}
+
 int main(void)
 {
     CUcontext context;
@@ -248,6 +276,7 @@ int main(void)
     all_kinds(one);
     by_hand(two);
     broken();
+    freed_meanwhile();
     CU(cuStreamDestroy_v2(one));
     CU(cuStreamDestroy_v2(two));
     program_end(module, context);
