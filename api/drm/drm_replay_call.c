@@ -61,12 +61,14 @@ static bool translate(void *user, const struct drm_member *m, uint64_t *value)
     const struct issue *i = user;
     const char *name = drm_text + drm_objects[m->type];
 
+    if (m->flags & DRM_MEMBER_NEW)
+        return true; /* what is there is for the kernel to judge, and to replace */
     if (m->kind == DRM_KIND_FD) {
         int fd = (int)*value < 0 ? -1 : drm_number_fd(i->r, (int)*value);
         *value = (uint64_t)(int64_t)fd; /* what is no descriptor is not read as one */
         return true;
     }
-    if (!*value || m->flags & DRM_MEMBER_NEW)
+    if (!*value)
         return true;
     return drm_number_find(i->r, i->file, m->type, *value, name, value) == 0;
 }

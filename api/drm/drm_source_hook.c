@@ -365,13 +365,6 @@ int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct
     return result;
 }
 
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
-#endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
 int pidfd_getfd(int pidfd, int target, unsigned flags)
 {
     int fd = LIBC(pidfd_getfd_type, "pidfd_getfd", (pidfd, target, flags),

@@ -10,6 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+
+/* Where the headers are older. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
 
 /* Afterwards. `fd`, `to`, `address`: what the call has returned, which may be a failure. */
 void drm_notice_opened(int fd, const char *path);

@@ -11,16 +11,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#ifndef SYS_openat2
-#define SYS_openat2 437
-#endif
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
-#endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
 #define BIT(number, word) ((number) / 64 == (word) ? 1ull << ((number) % 64) : 0)
 #define WORD(word)                                                                                 \
     (BIT(SYS_open, word) | BIT(SYS_close, word) | BIT(SYS_mmap, word) | BIT(SYS_munmap, word) |    \

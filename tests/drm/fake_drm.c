@@ -423,7 +423,7 @@ static int udmabuf(uint32_t request, const void *argument)
 
 static int heap(struct dma_heap_allocation_data *a)
 {
-    int fd = memfd_create("fake-heap", MFD_CLOEXEC);
+    int fd = a->fd ? -1 : memfd_create("fake-heap", MFD_CLOEXEC); /* as the kernel demands */
 
     a->fd = (uint32_t)fd;
     return fd < 0 || ftruncate(fd, (off_t)a->len) != 0 ? -ENOMEM : 0;
