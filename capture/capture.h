@@ -286,6 +286,8 @@ void tsm_synchronised_event(const struct tsm_handle *event);
  * could see them. Its present content counts as a change unless all zero. Never changes protection
  * and never installs a signal handler: PAGEMAP_SCAN where the kernel has it, hashing otherwise. */
 void tsm_hostmem_track(uint64_t start, uint64_t size);
+/* ... of a mapping of memory that is written through others, too: the kernel tells of no page there. */
+void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
 
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked

@@ -351,7 +351,7 @@ static bool add_range(struct tsm_hostmem *h, uint64_t start, uint64_t size)
     return true;
 }
 
-void tsm_hostmem_track(uint64_t start, uint64_t size)
+static void track(uint64_t start, uint64_t size, bool alias)
 {
     struct tsm_session *s = tsm_session_current();
     int saved_errno = errno;
@@ -363,6 +363,8 @@ void tsm_hostmem_track(uint64_t start, uint64_t size)
     tsm_inside_enter();
     tsm_lock_take(&s->hostmem->lock);
     ok = add_range(s->hostmem, start, size);
+    if (ok && alias)
+        s->hostmem->ranges[s->hostmem->range_count - 1].refused = true;
     if (ok)
         try_to_watch(s->hostmem, &s->hostmem->ranges[s->hostmem->range_count - 1]);
     tsm_lock_give(&s->hostmem->lock);
@@ -370,6 +372,16 @@ void tsm_hostmem_track(uint64_t start, uint64_t size)
         tsm_session_unmodelled("more than 1024 ranges of host memory", true);
     tsm_inside_leave();
     errno = saved_errno;
+}
+
+void tsm_hostmem_track(uint64_t start, uint64_t size)
+{
+    track(start, size, false);
+}
+
+void tsm_hostmem_track_alias(uint64_t start, uint64_t size)
+{
+    track(start, size, true);
 }
 
 void tsm_hostmem_untrack(uint64_t start)

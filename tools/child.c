@@ -133,41 +133,88 @@ static bool find_program(char *out, size_t size, const char *program)
     return false;
 }
 
-/* True when the ELF file names no dynamic loader, so that nobody reads LD_PRELOAD. */
-static bool is_static(int fd)
+/* The dynamic loader that the ELF file names, who reads LD_PRELOAD; "": none. */
+static bool find_loader(char *out, size_t size, int fd, const Elf64_Ehdr *header)
 {
-    Elf64_Ehdr header;
     Elf64_Phdr segment;
 
-    if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phentsize != sizeof(segment))
-        return false;
-    for (unsigned i = 0; i < header.e_phnum; i++) {
-        off_t at = (off_t)(header.e_phoff + i * sizeof(segment));
+    out[0] = '\0';
+    for (unsigned i = 0; i < header->e_phnum && !out[0]; i++) {
+        off_t at = (off_t)(header->e_phoff + i * sizeof(segment));
+        ssize_t length;
         if (pread(fd, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
             return false;
-        if (segment.p_type == PT_INTERP)
-            return false;
+        if (segment.p_type != PT_INTERP)
+            continue;
+        length = pread(fd, out, segment.p_filesz < size ? segment.p_filesz : size - 1,
+                       (off_t)segment.p_offset);
+        out[length > 0 ? length : 0] = '\0';
     }
     return true;
 }
 
-const char *tsm_program_unreachable(const char *program)
+#define OTHER_LIBC "linked with another libc than glibc"
+
+/* Of an ELF file; scripts and the like are their interpreter's business. */
+static const char *unreachable_file(int fd)
+{
+    char loader[PATH_MAX];
+    Elf64_Ehdr header;
+
+    if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return NULL;
+    if (header.e_ident[EI_CLASS] == ELFCLASS32)
+        return "a 32-bit program";
+    if (header.e_machine != EM_X86_64)
+        return "a program for another machine";
+    if (header.e_phentsize != sizeof(Elf64_Phdr) ||
+        !find_loader(loader, sizeof(loader), fd, &header))
+        return NULL;
+    if (!loader[0])
+        return "statically linked";
+    return strstr(loader, "/ld-musl") ? OTHER_LIBC : NULL;
+}
+
+/* "statically linked", "set-user-ID"; NULL: it would be reached, or nothing can be said. */
+static const char *unreachable(const char *program)
 {
     char path[PATH_MAX];
     struct stat info;
-    const char *why = NULL;
+    const char *why;
 
     if (!find_program(path, sizeof(path), program))
         return NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    if (is_static(fd))
-        why = "statically linked";
-    else if (fstat(fd, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
+    why = unreachable_file(fd);
+    if (!why && fstat(fd, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
         why = "set-user-ID or set-group-ID";
     close(fd);
     return why;
+}
+
+/* Musl's loader starts no program with a library of glibc's: without the first of LD_PRELOAD, which
+ * is ours. */
+static void leave_alone(void)
+{
+    const char *list = getenv("LD_PRELOAD"), *rest = list ? strchr(list, ':') : NULL;
+
+    if (rest)
+        setenv("LD_PRELOAD", rest + 1, 1);
+    else
+        unsetenv("LD_PRELOAD");
+}
+
+bool tsm_program_note_reach(const char *program)
+{
+    const char *why = unreachable(program);
+
+    if (why && strcmp(why, OTHER_LIBC) == 0)
+        leave_alone();
+    if (why)
+        tsm_note("%s is %s: LD_PRELOAD does not reach it; it runs, but is not recorded", program,
+                 why);
+    return !why;
 }

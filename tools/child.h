@@ -30,8 +30,9 @@ struct tsm_program_end {
  * about, and out->status says how. */
 bool tsm_program_run(struct tsm_program_end *out, char *const *argv);
 
-/* Why LD_PRELOAD would not reach `program` ("statically linked", "set-user-ID"); NULL: it would, or
- * nothing can be said. */
-const char *tsm_program_unreachable(const char *program);
+/* Note where our library, the first in LD_PRELOAD, will not reach `program`: it is statically linked, a
+ * 32-bit program, set-user-ID, or has another libc, whose loader would not even start it; then LD_PRELOAD
+ * loses that entry. False then. What a program starts may be reached, in the first three cases. */
+bool tsm_program_note_reach(const char *program);
 
 #endif

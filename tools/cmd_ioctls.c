@@ -248,6 +248,25 @@ static int prepare(const struct ioctls_values *v, const char *path)
     return error;
 }
 
+/* There is no trace: because there was nothing, or nobody could see it? */
+static void note_none(struct tsm_ioctl_census *census, const char *program, bool reached)
+{
+    uint64_t count = 0;
+    bool known = tsm_ioctl_census_end(census, &count);
+
+    if (count)
+        tsm_note("%" PRIu64 " ioctls on DRM files went past libc (inline system calls, programs "
+                 "that LD_PRELOAD does not reach): none was recorded",
+                 count);
+    else if (reached)
+        tsm_note("%s used no GPU file%s%s", program,
+                 known ? "" : " through libc; whether past it is not known: ", census->why);
+    else
+        tsm_note("%s", known ? "no ioctl on a DRM file was counted; the kernel counts those of "
+                               "64-bit programs"
+                             : census->why);
+}
+
 static int run_program(struct show *s, char *const *argv, const char *path)
 {
     struct follower f = {s, path, false};
@@ -255,7 +274,7 @@ static int run_program(struct show *s, char *const *argv, const char *path)
     struct tsm_ioctl_census census;
     struct tsm_recording recording;
     pthread_t thread;
-    bool follows, ran;
+    bool follows, ran, reached;
 
     if (prepare(s->values, path) < 0) {
         tsm_complain_error();
@@ -263,20 +282,22 @@ static int run_program(struct show *s, char *const *argv, const char *path)
     }
     follows =
         !s->values->summary && !s->values->json && pthread_create(&thread, NULL, follow, &f) == 0;
+    reached = tsm_program_note_reach(argv[0]);
     tsm_recording_begin(&recording, path);
     tsm_ioctl_census_begin(&census);
     ran = tsm_program_run(&end, argv);
     __atomic_store_n(&f.stop, true, __ATOMIC_RELAXED);
     if (follows)
         pthread_join(thread, NULL);
-    if (ran && access(path, R_OK) == 0 && tsm_ioctl_census_write(&census, &recording, path) < 0)
-        tsm_complain_error();
     if (!ran)
         return end.status;
-    if (access(path, R_OK) == 0)
+    if (access(path, R_OK) == 0) {
+        if (tsm_ioctl_census_write(&census, &recording, path) < 0)
+            tsm_complain_error();
         show_end(s, path);
-    else
-        tsm_note("%s used no GPU file", argv[0]);
+    } else {
+        note_none(&census, argv[0], reached);
+    }
     return end.status;
 }
 
@@ -344,7 +365,7 @@ const struct tsm_command tsm_command_ioctls = {
     .summary = "show ioctls on GPU files, decoded",
     .synopsis = "[OPTION]... TRACE\n[OPTION]... [--] PROGRAM [ARGUMENT]...",
     .description =
-        "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/kfd, dma-bufs, sync "
+        "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/accel, /dev/kfd, dma-bufs, sync "
         "files), as strace shows system calls: each ioctl with the struct that went in and, behind "
         "=>, what is different in the one that came out; pointers are followed. Then its result, "
         "its duration and, of a submit, its stream. Ioctls that are not known are shown raw.\n\n"

@@ -284,15 +284,12 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct tsm_recording recording;
     struct tsm_program_end end;
     struct tsm_ioctl_census census;
-    const char *unreachable = tsm_program_unreachable(words->words[0]);
 
     if (prepare(values, output, sizeof(output)) < 0) {
         tsm_complain_error();
         return TSM_EXIT_OURS;
     }
-    if (unreachable)
-        tsm_note("%s is %s: LD_PRELOAD does not reach it%s", words->words[0], unreachable,
-                 "; it runs, but is not recorded");
+    tsm_program_note_reach(words->words[0]);
     if (v->kernel && kernel_begin(part, sizeof(part), output, v->kernel_backend) < 0) {
         tsm_complain_error();
         return TSM_EXIT_OURS;

@@ -173,7 +173,7 @@ void tsm_ioctl_census_note(struct sbt_reader *reader)
 
     if (count > known)
         tsm_note("%" PRIu64 " of %" PRIu64 " ioctls on DRM files went past libc (inline system "
-                 "calls, static programs): not recorded",
+                 "calls, programs that LD_PRELOAD does not reach): not recorded",
                  count - known, count);
     else if (uncounted)
         tsm_note("whether ioctls went past libc is not known: %s", uncounted);

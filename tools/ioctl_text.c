@@ -155,6 +155,15 @@ static void put_opened(struct tsm_record_text *t, const struct tsm_ioctls *all,
 static void put_map(struct tsm_record_text *t, const struct tsm_ioctls *all,
                     const struct sbt_record *record)
 {
+    if (!slot(record, 6)) { /* the recorder's own */
+        tsm_line_text(&t->line, "looked at ");
+        tsm_line_u64(&t->line, slot(record, 3));
+        tsm_line_text(&t->line, " bytes of ");
+        put_fd(t, all, record);
+        tsm_line_text(&t->line, " at ");
+        tsm_line_hex(&t->line, slot(record, 2));
+        return;
+    }
     tsm_line_text(&t->line, "mmap(");
     put_fd(t, all, record);
     tsm_line_text(&t->line, ", offset ");

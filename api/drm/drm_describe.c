@@ -98,11 +98,15 @@ static const struct sbt_enum_value hows[] = {{"opened", DRM_HOW_OPENED},
                                              {"found", DRM_HOW_FOUND},
                                              {"received", DRM_HOW_RECEIVED},
                                              {"made", DRM_HOW_MADE}};
-static const struct sbt_enum_value nodes[] = {
-    {"drm", DRM_NODE_DRM},         {"kfd", DRM_NODE_KFD},
-    {"dmabuf", DRM_NODE_DMABUF},   {"sync_file", DRM_NODE_SYNC_FILE},
-    {"udmabuf", DRM_NODE_UDMABUF}, {"dma_heap", DRM_NODE_DMA_HEAP},
-    {"nvidia", DRM_NODE_NVIDIA},   {"nvidia_uvm", DRM_NODE_NVIDIA_UVM}};
+static const struct sbt_enum_value nodes[] = {{"drm", DRM_NODE_DRM},
+                                              {"kfd", DRM_NODE_KFD},
+                                              {"dmabuf", DRM_NODE_DMABUF},
+                                              {"sync_file", DRM_NODE_SYNC_FILE},
+                                              {"udmabuf", DRM_NODE_UDMABUF},
+                                              {"dma_heap", DRM_NODE_DMA_HEAP},
+                                              {"nvidia", DRM_NODE_NVIDIA},
+                                              {"nvidia_uvm", DRM_NODE_NVIDIA_UVM},
+                                              {"habanalabs", DRM_NODE_HABANALABS}};
 static const struct sbt_enum_value prots[] = {{"READ", 1}, {"WRITE", 2}, {"EXEC", 4}};
 
 #define TABLE(name, values)                                                                        \

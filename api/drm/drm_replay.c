@@ -19,7 +19,7 @@ static void close_files(struct drm_replay *r)
 {
     for (uint32_t i = 0; i < r->file_count; i++) {
         uint64_t fd;
-        if (r->files[i].node == DRM_NODE_DRM && r->files[i].path[0] &&
+        if (r->files[i].path[0] &&
             drm_number_find(r, 0, DRM_NUMBER_FILE, r->files[i].id, "file", &fd) == 0)
             close((int)fd);
     }
@@ -120,7 +120,7 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
     int error = 0;
 
     for (size_t i = 0; i < r->map_count && !error; i++)
-        error = drm_wait_object(r, r->maps[i].file, r->maps[i].object);
+        error = drm_memory_wait(r, &r->maps[i]);
     return error;
 }
 
@@ -192,7 +192,7 @@ static void backend_describe(struct tsm_backend_state *state, char *out, size_t 
 
     tsm_format(out, size, "no GPU file");
     for (uint32_t i = r->file_count; i-- > 0;)
-        if (r->files[i].path[0])
+        if (r->files[i].path[0] && r->files[i].driver[0])
             tsm_format(out, size, "%s, driver %s", r->files[i].path, r->files[i].driver);
     if (r->display_count)
         tsm_format(out + strlen(out), size - strlen(out), ", %llu ioctls of its screen left out",

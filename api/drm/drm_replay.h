@@ -28,6 +28,7 @@ struct drm_mapping {
     uint64_t address, size; /* as recorded */
     uint32_t file, object;  /* as recorded */
     uint64_t made_seq;
+    int dmabuf;      /* a descriptor of it + 1, where one is mapped; 0 */
     uint8_t *memory; /* here */
     bool has_results; /* of queries: times, and whether they are there already */
     bool is_user;    /* no mapping of the file: the program's own memory */
@@ -103,6 +104,14 @@ int drm_virgl_translate(struct drm_replay *r, uint32_t file, const struct drm_io
 int drm_virgl_learn(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
                     const uint8_t *argument, const uint8_t *made);
 
+/* ---- udmabuf (drm_replay_udmabuf.c) -------------------------------------------------------- */
+
+bool drm_is_udmabuf(const struct drm_ioctl *row);
+/* Before the call: new memfds in place of the program's. */
+int drm_udmabuf_prepare(const struct drm_ioctl *row, uint8_t *argument);
+/* Afterwards, also where that failed: closes them. */
+void drm_udmabuf_finish(const struct drm_ioctl *row, uint8_t *argument);
+
 /* ---- memory (drm_replay_memory.c) ---------------------------------------------------------- */
 
 int drm_memory_map(struct drm_replay *r, const struct sbt_record *record);
@@ -113,6 +122,8 @@ int drm_memory_made(struct drm_replay *r, struct drm_mapping wanted);
 int drm_memory_unmap(struct drm_replay *r, const struct sbt_record *record);
 int drm_memory_written(struct drm_replay *r, const struct sbt_record *record,
                        const struct sbt_schema *schema);
+/* Until the device is done with what is mapped. */
+int drm_memory_wait(struct drm_replay *r, const struct drm_mapping *mapping);
 int drm_memory_read(struct drm_replay *r, uint64_t address, void *out, uint64_t size);
 void drm_memory_finish(struct drm_replay *r);
 /* The mapping that an address lies in; NULL: none. */

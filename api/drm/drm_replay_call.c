@@ -61,12 +61,14 @@ static bool translate(void *user, const struct drm_member *m, uint64_t *value)
     const struct issue *i = user;
     const char *name = drm_text + drm_objects[m->type];
 
+    if (m->flags & DRM_MEMBER_NEW)
+        return true; /* what is there is for the kernel to judge, and to replace */
     if (m->kind == DRM_KIND_FD) {
         int fd = (int)*value < 0 ? -1 : drm_number_fd(i->r, (int)*value);
         *value = (uint64_t)(int64_t)fd; /* what is no descriptor is not read as one */
         return true;
     }
-    if (!*value || m->flags & DRM_MEMBER_NEW)
+    if (!*value)
         return true;
     return drm_number_find(i->r, i->file, m->type, *value, name, value) == 0;
 }
@@ -89,6 +91,30 @@ static int learn_number(const struct issue *i, const struct drm_member *m, uint6
     return drm_number_set(i->r, i->file, m->type, recorded, actual);
 }
 
+/* xe's user fences: eight bytes that the device writes when it is done. */
+static bool is_fence(const struct issue *i, const struct drm_member *m)
+{
+    return !strcmp(drm_text + m->name, "addr") &&
+           !strncmp(drm_text + i->row->name, "DRM_IOCTL_XE_", strlen("DRM_IOCTL_XE_"));
+}
+
+/* A submit's are addresses of the device. Others may be memory of the program of which the trace
+ * has nothing: the replay's own takes its place, and is set back before it is to be written again,
+ * as programs do. */
+static bool put_fence(struct issue *i, uint64_t *value)
+{
+    const struct drm_mapping wanted = {
+        .address = *value, .size = sizeof(uint64_t), .file = i->file, .made_seq = i->seq};
+
+    if (i->row->kind == SBT_KIND_COMMAND)
+        return true;
+    if (drm_memory_user(i->r, wanted, value) != 0)
+        return false;
+    if (i->row->kind != SBT_KIND_SYNC)
+        memset((void *)(uintptr_t)*value, 0, sizeof(uint64_t));
+    return true;
+}
+
 /* Where the program's memory is here. */
 static bool put_address(void *user, const struct drm_member *m, uint64_t size, uint64_t *value)
 {
@@ -103,6 +129,8 @@ static bool put_address(void *user, const struct drm_member *m, uint64_t size, u
         i->gave_memory = true;
         return drm_memory_user(i->r, wanted, value) == 0;
     }
+    if (is_fence(i, m))
+        return put_fence(i, value);
     known = drm_memory_at(i->r, *value);
     if (known)
         *value = (uintptr_t)known->memory + (*value - known->address);
@@ -240,7 +268,7 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
 {
     uint32_t request = (uint32_t)record->slots[DRM_SLOT_REQUEST];
     uint32_t known = i->row->request;
-    int error = prepare(i, record);
+    int error = prepare(i, record), result;
 
     if (error < 0)
         return error;
@@ -251,8 +279,16 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
     error = drm_virgl_translate(i->r, i->file, i->row, i->argument);
     if (error)
         return error;
-    if (issue(i, request) < 0)
-        return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
+    error = drm_is_udmabuf(i->row) ? drm_udmabuf_prepare(i->row, i->argument) : 0;
+    result = error ? -1 : issue(i, request);
+    if (!error && result < 0)
+        error = tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
+    if (drm_is_udmabuf(i->row))
+        drm_udmabuf_finish(i->row, i->argument);
+    if (!error && i->row->returns != DRM_NODE_NONE)
+        error = drm_number_set(i->r, 0, DRM_NUMBER_FD, (uint32_t)record->result, (uint64_t)result);
+    if (error)
+        return error;
     if (i->recorded && i->argument)
         error = learn(i, i->row->out - 1u, i->recorded, i->argument);
     if (error >= 0)

@@ -20,6 +20,7 @@
 
 #define NODE_FIRST 128 /* render nodes: /dev/dri/renderD128 ... */
 #define NODE_COUNT 64
+#define PATH_SIZE  64u /* of a device */
 
 /* Slots of a file's record. */
 enum { FILE_FD, FILE_ID, FILE_NODE, FILE_HOW, FILE_PATH, FILE_DEVICE, FILE_DRIVER, FILE_VERSION };
@@ -44,6 +45,18 @@ static void copy_string(const struct drm_replay *r, uint64_t id, char *out, size
     tsm_format(out, size, "%s", text ? text : "");
 }
 
+/* What gives memory only: /dev/udmabuf, or a file right in the folder of heaps. */
+static bool is_memory(const char *path, uint8_t node)
+{
+    const char *heaps = "/dev/dma_heap/";
+
+    if (node == DRM_NODE_UDMABUF)
+        return strcmp(path, "/dev/udmabuf") == 0;
+    return node == DRM_NODE_DMA_HEAP && strlen(path) < PATH_SIZE &&
+           strncmp(path, heaps, strlen(heaps)) == 0 && path[strlen(heaps)] != '.' &&
+           !strchr(path + strlen(heaps), '/');
+}
+
 int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
 {
     struct drm_replay_file *f = realloc(r->files, (r->file_count + 1) * sizeof(*f));
@@ -66,9 +79,15 @@ int drm_file_plan(struct drm_replay *r, const struct sbt_record *record)
     if (f->node == DRM_NODE_DRM || slot(record, FILE_HOW) == DRM_HOW_MADE)
         return 0;
     copy_string(r, slot(record, FILE_PATH), path, sizeof(path));
-    return tsm_fail(TSM_E_UNSUPPORTED,
-                    "record %llu: %s is not opened again: only files of DRM drivers are",
-                    (unsigned long long)record->seq, path);
+    if (is_memory(path, f->node)) {
+        tsm_format(f->path, sizeof(f->path), "%s", path);
+        return 0;
+    }
+    return tsm_fail(
+        TSM_E_UNSUPPORTED,
+        "record %llu: %s is not opened again: only files of DRM drivers, /dev/udmabuf and DMA "
+        "heaps are",
+        (unsigned long long)record->seq, path);
 }
 
 /* ---- devices
@@ -120,13 +139,27 @@ static int find_device(struct drm_replay_file *f)
                     f->driver[0] ? f->driver : "that the trace does not name", why);
 }
 
+static int try_memory(const struct drm_replay_file *f)
+{
+    int fd = open(f->path, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        return tsm_fail(TSM_E_NOT_FOUND, "%s: %s", f->path, strerror(errno));
+    close(fd);
+    return 0;
+}
+
 int drm_files_prepare(struct drm_replay *r)
 {
     int error = 0;
 
-    for (uint32_t i = 0; i < r->file_count && !error; i++)
-        if (r->files[i].node == DRM_NODE_DRM)
+    for (uint32_t i = 0; i < r->file_count && !error; i++) {
+        const struct drm_replay_file *f = &r->files[i];
+        if (f->node == DRM_NODE_DRM)
             error = find_device(&r->files[i]);
+        else if (f->path[0])
+            error = try_memory(f);
+    }
     return error;
 }
 
@@ -139,7 +172,7 @@ int drm_file_open(struct drm_replay *r, const struct sbt_record *record)
     const struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
     int fd, error;
 
-    if (!f || f->node != DRM_NODE_DRM)
+    if (!f || !f->path[0])
         return 0; /* an ioctl has made it: its descriptor is known */
     fd = open(f->path, O_RDWR | O_CLOEXEC);
     if (fd < 0)

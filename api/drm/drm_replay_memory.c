@@ -10,9 +10,13 @@
 #include "api/drm/drm_describe.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Slots of a mapping's record. */
 enum {
@@ -43,6 +47,28 @@ static void forget(struct drm_mapping *m)
         munmap(m->memory, m->size);
     if (m->before)
         munmap(m->before, m->size);
+    if (m->dmabuf)
+        close(m->dmabuf - 1);
+}
+
+/* Until the devices that use the dma-buf are done: what its CPU access waits for. */
+static int wait_for_dmabuf(const struct drm_mapping *m)
+{
+    struct dma_buf_sync begin = {DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW},
+                        end = {DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW};
+    int result;
+
+    do
+        result = ioctl(m->dmabuf - 1, DMA_BUF_IOCTL_SYNC, &begin);
+    while (result < 0 && (errno == EINTR || errno == EAGAIN));
+    if (result == 0)
+        ioctl(m->dmabuf - 1, DMA_BUF_IOCTL_SYNC, &end);
+    return 0;
+}
+
+int drm_memory_wait(struct drm_replay *r, const struct drm_mapping *m)
+{
+    return m->dmabuf ? wait_for_dmabuf(m) : drm_wait_object(r, m->file, m->object);
 }
 
 void drm_memory_finish(struct drm_replay *r)
@@ -114,6 +140,7 @@ int drm_memory_user(struct drm_replay *r, struct drm_mapping wanted, uint64_t *a
 int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
 {
     const uint64_t *s = record->slots;
+    const struct drm_replay_file *file;
     struct drm_mapping m;
     uint64_t offset, results;
     void *memory;
@@ -139,6 +166,9 @@ int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
     if (memory == MAP_FAILED)
         return tsm_fail(TSM_E_DEVICE, "mmap of a GPU file: %s", strerror(errno));
     m.memory = memory;
+    file = drm_file_numbered(r, m.file);
+    if (file && file->node == DRM_NODE_DMABUF)
+        m.dmabuf = fcntl(fd, F_DUPFD_CLOEXEC, 3) + 1;
     m.has_results = drm_number_known(r, m.file, DRM_NUMBER_RESULTS, m.object, &results) && results;
     return keep(r, &m, prot & PROT_READ);
 }
@@ -182,7 +212,7 @@ int drm_memory_written(struct drm_replay *r, const struct sbt_record *record,
         return 0; /* unmapped meanwhile */
     offset = address - m->address;
     size = blob.size < m->size - offset ? blob.size : m->size - offset;
-    error = drm_wait_object(r, m->file, m->object);
+    error = drm_memory_wait(r, m);
     wanted = error ? NULL : malloc(size + 1);
     if (!wanted)
         return error ? error
@@ -203,7 +233,7 @@ int drm_memory_read(struct drm_replay *r, uint64_t address, void *out, uint64_t 
 
     if (!m || size > m->size - (address - m->address))
         return TSM_E_NOT_FOUND;
-    error = drm_wait_object(r, m->file, m->object);
+    error = drm_memory_wait(r, m);
     if (!error)
         memcpy(out, m->memory + (address - m->address), size);
     return error;

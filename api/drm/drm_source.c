@@ -3,10 +3,11 @@
 
 #include "base/text.h"
 
-static void forked(void)
+void drm_forked(void)
 {
     drm_files_forked();
     drm_maps_forked();
+    drm_views_forked();
     drm_streams_forked();
 }
 
@@ -50,6 +51,6 @@ const struct tsm_source drm_source = {
     .prepare = drm_describe,
     .quiet = quiet,
     .save = save,
-    .forked = forked,
+    .forked = drm_forked,
     .ending = ending,
 };

@@ -22,6 +22,9 @@
 /* `by_number`: the program called syscall(). */
 int drm_libc_ioctl(int fd, unsigned long request, void *argument, bool by_number);
 
+/* libc's syscall(). */
+long drm_libc_syscall(long number, long a, long b, long c, long d, long e, long f);
+
 /* ---- files ------------------------------------------------------------------------------------
  */
 
@@ -57,6 +60,19 @@ void drm_file_duplicated(int from, int to);
 /* The descriptor is about to be closed. */
 void drm_file_closing(int fd);
 
+/* ... those from `first` to `last`. */
+void drm_files_closing(unsigned first, unsigned last);
+
+/* Is this the program's first thread? One that is not has others beside it. */
+bool drm_is_first_thread(void);
+
+/* This thread has descriptors of its own from now on, of which the others know nothing, and we neither. */
+void drm_files_unshared(void);
+
+/* An ioctl that its file should have understood was not: is the descriptor another file's, since a close
+ * that nobody saw? Then nothing is known of it any more. */
+void drm_file_doubted(int fd);
+
 /* Nothing is known of the descriptor any more. */
 void drm_file_forget(int fd);
 
@@ -66,6 +82,9 @@ uint64_t drm_asked_count(void);
 /* Its DRM_RECORD_FILE is in the trace, or is now. */
 void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
 
+/* In the child of a fork; drm_forked() is all of these. A child that no handler of fork() told is noticed when
+ * it looks at its first file. */
+void drm_forked(void);
 void drm_files_forked(void);
 
 /* GPU files that were found so far. */
@@ -141,6 +160,23 @@ void drm_maps_waited(void);
 void drm_maps_inherited(void);
 
 void drm_maps_forked(void);
+
+/* ---- memory of the program that is a dma-buf (drm_source_udmabuf.c) ---------------------------------
+ */
+
+/* Follow what is in the dma-buf `fd`, whose memory is the program's. */
+void drm_view(int fd);
+
+/* Is there any? */
+bool drm_has_views(void);
+
+/* A driver has made an object of a dma-buf; the last descriptor of a file was closed; an object is
+ * about to be. */
+void drm_view_imported(uint32_t dmabuf, uint32_t file, uint32_t object);
+void drm_view_file_closed(uint32_t file);
+void drm_view_object_closing(uint32_t file, uint32_t object);
+
+void drm_views_forked(void);
 
 /* ---- streams ----------------------------------------------------------------------------------
  */

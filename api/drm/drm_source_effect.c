@@ -5,6 +5,7 @@
  */
 #include "api/drm/drm_source_run.h"
 
+#include "api/drm/drm_version.h"
 #include "capture/lock.h"
 
 #include <stdatomic.h>
@@ -86,6 +87,20 @@ static void note_memory(const struct drm_run *r)
                    false);
 }
 
+static void note_returned(const struct drm_run *r)
+{
+    drm_file_made((int)r->result, (enum drm_node)r->row->returns);
+    if (r->file.node == DRM_NODE_UDMABUF)
+        drm_view((int)r->result);
+}
+
+static void note_import(const struct drm_run *r)
+{
+    const struct drm_prime *prime = r->argument;
+
+    drm_view_imported(drm_file_known(prime->fd).id, r->file.id, prime->handle);
+}
+
 void drm_run_effects(const struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
@@ -102,6 +117,10 @@ void drm_run_effects(const struct drm_run *r)
                        (uint32_t)load_place(from, r->size, row->map_handle));
     if (r->shared_count || row->maps_size.size)
         note_memory(r);
+    if (row->returns != DRM_NODE_NONE)
+        note_returned(r);
+    if (r->request == DRM_PRIME_FD_TO_HANDLE && drm_has_views())
+        note_import(r);
     if (row->flags & DRM_IOCTL_GIVES_FD)
         note_files(r, &drm_structs[row->out - 1]);
 }
@@ -112,7 +131,9 @@ void drm_run_closing(const struct drm_run *r)
 {
     uint32_t object;
 
-    if (drm_has_user_memory() &&
-        tsm_memory_read(&object, (uintptr_t)r->argument + r->row->gone.offset, sizeof(object)))
-        drm_object_closing(r->file.id, object);
+    if ((!drm_has_user_memory() && !drm_has_views()) ||
+        !tsm_memory_read(&object, (uintptr_t)r->argument + r->row->gone.offset, sizeof(object)))
+        return;
+    drm_object_closing(r->file.id, object);
+    drm_view_object_closing(r->file.id, object);
 }

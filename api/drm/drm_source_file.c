@@ -13,20 +13,34 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <linux/kcmp.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define DRM_MAJOR    226
-#define NVIDIA_MAJOR 195
-#define PATH_SIZE    256u
+#define DRM_MAJOR     226
+#define ACCEL_MAJOR   261 /* DRM drivers of what is no GPU */
+#define NVIDIA_MAJOR  195
+#define PATH_SIZE     256u
+#define PAGE          4096u
+#define DMA_BUF_FILES 0x444d4142 /* DMA_BUF_MAGIC of the kernel: their file system */
 
-/* struct drm_file as a word; 0: nothing is known. */
-static _Atomic uint64_t files[DRM_FD_MAX];
+/* A process that no handler of fork() told of its birth (a raw clone()) finds zeros here, once it
+ * has been asked for, and so knows. */
+static _Alignas(PAGE) struct {
+    _Atomic uint64_t words[DRM_FD_MAX]; /* struct drm_file as a word; 0: nothing is known */
+    struct tsm_lock lock;               /* of those who look */
+    _Atomic uint32_t is_ours;           /* this process' */
+    uint8_t rest[PAGE - sizeof(struct tsm_lock) - sizeof(uint32_t)];
+} table;
+#define files table.words
+
 static _Atomic uint32_t file_count;
 static _Atomic int highest_fd; /* that something was known of */
-static struct tsm_lock lock;   /* of those who look */
 static _Atomic pid_t owner;    /* of the table */
 
 _Static_assert(sizeof(struct drm_file) == sizeof(uint64_t), "a word");
@@ -74,9 +88,17 @@ struct drm_file drm_file_known(int fd)
     return unpack(is_kept(fd) ? atomic_load_explicit(&files[fd], memory_order_acquire) : 0);
 }
 
+/* The child of vfork() has descriptors of its own, but our table is its parent's. */
+static bool is_own_gpu_file(struct drm_file f)
+{
+    return f.node != DRM_NODE_NONE && getpid() == atomic_load(&owner);
+}
+
 void drm_file_forget(int fd)
 {
-    if (is_kept(fd) && !tsm_inside_own() && atomic_load_explicit(&files[fd], memory_order_relaxed))
+    struct drm_file f = drm_file_known(fd);
+
+    if (f.known && !tsm_inside_own() && (f.node == DRM_NODE_NONE || is_own_gpu_file(f)))
         atomic_store_explicit(&files[fd], 0, memory_order_release);
 }
 
@@ -84,9 +106,25 @@ void drm_files_forked(void)
 {
     int highest = atomic_load(&highest_fd);
 
-    lock = (struct tsm_lock){0, 0};
+    table.lock = (struct tsm_lock){0, 0};
     for (int fd = 0; fd <= highest; fd++)
-        drm_file_forget(fd);
+        atomic_store_explicit(&files[fd], 0, memory_order_relaxed);
+    atomic_store(&table.is_ours, 0);
+}
+
+/* The process is going to use a GPU file. With the lock held. */
+static void own_table(void)
+{
+    if (atomic_load(&table.is_ours))
+        return;
+    if (atomic_load(&owner)) {
+        drm_maps_forked();
+        drm_views_forked();
+        drm_streams_forked();
+    }
+    madvise(&table, sizeof(table), MADV_WIPEONFORK);
+    atomic_store(&owner, getpid());
+    atomic_store(&table.is_ours, 1);
 }
 
 /* ---- what a descriptor is -----------------------------------------------------------------------
@@ -115,6 +153,8 @@ static enum drm_node node_of_path(const char *path)
         {"/dev/udmabuf", DRM_NODE_UDMABUF},
         {"/dev/dma_heap/", DRM_NODE_DMA_HEAP},
         {"/dev/dri/", DRM_NODE_DRM},
+        {"/dev/accel/", DRM_NODE_DRM},
+        {"/dev/hl", DRM_NODE_HABANALABS},
         {"/dmabuf:", DRM_NODE_DMABUF},
         {"anon_inode:sync_file", DRM_NODE_SYNC_FILE},
     };
@@ -141,24 +181,38 @@ static bool may_be_ours(const struct stat *st)
     return type == S_IFCHR || type == 0 || (type == S_IFREG && major(st->st_dev) == 0);
 }
 
-/* Device files and files without a name are looked at; the rest is nothing that we know. */
-static void look_at(int fd, struct facts *out)
+/* Device files and files without a name are looked at; the rest is nothing that we know. `path`:
+ * how the program called it, for where there is no /proc; NULL: not known. */
+static void find_facts(int fd, struct facts *out, const char *path)
 {
     struct stat st;
+    struct statfs fs;
     bool is_device;
 
     *out = (struct facts){.node = DRM_NODE_NONE};
     if (fstat(fd, &st) != 0 || !may_be_ours(&st))
         return;
     path_of(fd, out->path, sizeof(out->path));
+    if (!out->path[0] && path)
+        tsm_format(out->path, sizeof(out->path), "%s", path);
     is_device = S_ISCHR(st.st_mode);
     out->device = is_device ? st.st_rdev : 0;
     if (is_device == (strncmp(out->path, "/dev/", 5) == 0))
         out->node = node_of_path(out->path);
-    if (is_device && major(st.st_rdev) == DRM_MAJOR)
+    if (!is_device && !out->path[0] && fstatfs(fd, &fs) == 0 && fs.f_type == DMA_BUF_FILES)
+        out->node = DRM_NODE_DMABUF;
+    if (is_device && (major(st.st_rdev) == DRM_MAJOR || major(st.st_rdev) == ACCEL_MAJOR))
         out->node = DRM_NODE_DRM;
     else if (out->node == DRM_NODE_NONE && is_device && major(st.st_rdev) == NVIDIA_MAJOR)
         out->node = DRM_NODE_NVIDIA;
+}
+
+/* Another library's fstat() may use files itself. */
+static void look_at(int fd, struct facts *out, const char *path)
+{
+    tsm_inside_enter();
+    find_facts(fd, out, path);
+    tsm_inside_leave();
 }
 
 static _Atomic uint64_t asked_count;
@@ -194,7 +248,6 @@ static struct drm_file file_of(int fd, struct facts *facts)
         f.family = (uint8_t)drm_family_of_node(facts->node);
     }
     f.id = atomic_fetch_add(&file_count, 1) + 1;
-    atomic_store(&owner, getpid());
     return f;
 }
 
@@ -220,6 +273,19 @@ static bool write_file(int fd, struct drm_file f, const struct facts *facts, enu
     return true;
 }
 
+static void write_dup(int from, int to, struct drm_file f)
+{
+    struct tsm_call call;
+
+    if (!drm_begin(&call, DRM_RECORD_DUP))
+        return;
+    tsm_call_returned(&call, to, false);
+    tsm_call_slot(&call, (uint64_t)to);
+    tsm_call_slot(&call, f.id);
+    tsm_call_slot(&call, (uint64_t)from);
+    tsm_call_commit(&call);
+}
+
 /* One thread gets to say it. */
 static bool claim(int fd, struct drm_file *f)
 {
@@ -239,35 +305,58 @@ static void tell(int fd, struct drm_file *f, const struct facts *facts, enum drm
     }
 }
 
+/* A descriptor that is known to be of the same open file, which came to us twice; or -1. */
+static int find_same(int fd, const struct facts *facts)
+{
+    int highest = atomic_load(&highest_fd);
+    pid_t thread = (pid_t)syscall(SYS_gettid);
+
+    for (int other = 0; other <= highest && facts->node != DRM_NODE_NONE; other++) {
+        struct drm_file f = drm_file_known(other);
+        if (other != fd && f.node == facts->node &&
+            syscall(SYS_kcmp, thread, thread, KCMP_FILE, fd, other) == 0)
+            return other;
+    }
+    return -1;
+}
+
 /* Two threads may look at the same time; a signal handler may not come between. */
 static struct drm_file introduce(int fd, struct facts *facts, enum drm_how how)
 {
     struct drm_file f;
+    int same = -1;
 
     tsm_inside_enter();
-    tsm_lock_take(&lock);
+    tsm_lock_take(&table.lock);
+    if (facts->node != DRM_NODE_NONE)
+        own_table();
     f = drm_file_known(fd);
+    if (f.node == DRM_NODE_NONE && how != DRM_HOW_MADE && how != DRM_HOW_OPENED)
+        same = find_same(fd, facts);
     if (f.node == DRM_NODE_NONE) {
-        f = file_of(fd, facts);
+        f = same >= 0 ? drm_file_known(same) : file_of(fd, facts);
         keep(fd, f);
     }
-    tsm_lock_give(&lock);
+    tsm_lock_give(&table.lock);
     tsm_inside_leave();
-    if (f.node != DRM_NODE_NONE)
-        tsm_follow_forks();
-    tell(fd, &f, facts, how);
-    if (f.node != DRM_NODE_NONE)
-        drm_maps_inherited();
+    if (f.node == DRM_NODE_NONE)
+        return f;
+    tsm_follow_forks();
+    if (same >= 0 && f.told)
+        write_dup(same, fd, f);
+    else
+        tell(fd, &f, facts, how);
+    drm_maps_inherited();
     return f;
 }
 
-static struct drm_file look(int fd, enum drm_how how)
+static struct drm_file look(int fd, enum drm_how how, const char *path)
 {
     int saved_errno = errno;
     struct drm_file f;
     struct facts facts;
 
-    look_at(fd, &facts);
+    look_at(fd, &facts, path);
     f = introduce(fd, &facts, how);
     errno = saved_errno;
     return f;
@@ -280,7 +369,7 @@ void drm_file_tell(int fd, struct drm_file f, enum drm_how how)
 
     if (f.told)
         return;
-    look_at(fd, &facts);
+    look_at(fd, &facts, NULL);
     facts.node = (enum drm_node)f.node;
     if (f.node == DRM_NODE_DRM)
         ask_driver(fd, &facts);
@@ -292,7 +381,7 @@ struct drm_file drm_file_of(int fd)
 {
     uint64_t word = is_kept(fd) ? atomic_load_explicit(&files[fd], memory_order_acquire) : 0;
 
-    return word ? unpack(word) : look(fd, DRM_HOW_FOUND);
+    return word ? unpack(word) : look(fd, DRM_HOW_FOUND, NULL);
 }
 
 struct drm_file drm_file_mapped(int fd)
@@ -302,7 +391,7 @@ struct drm_file drm_file_mapped(int fd)
     struct facts facts;
 
     if (f.node == DRM_NODE_DRM) {
-        look_at(fd, &facts);
+        look_at(fd, &facts, NULL);
         if (facts.node != DRM_NODE_DRM) {
             drm_file_forget(fd);
             f = drm_file_of(fd);
@@ -316,14 +405,14 @@ void drm_file_opened(int fd, const char *path)
 {
     drm_file_forget(fd);
     if (fd >= 0 && node_of_path(path) != DRM_NODE_NONE && !tsm_inside())
-        look(fd, DRM_HOW_OPENED);
+        look(fd, DRM_HOW_OPENED, path);
 }
 
 void drm_file_received(int fd)
 {
     drm_file_forget(fd);
     if (fd >= 0 && !tsm_inside())
-        look(fd, DRM_HOW_RECEIVED);
+        look(fd, DRM_HOW_RECEIVED, NULL);
 }
 
 void drm_file_made(int fd, enum drm_node node)
@@ -337,17 +426,10 @@ void drm_file_made(int fd, enum drm_node node)
     errno = saved_errno;
 }
 
-/* The child of vfork() has descriptors of its own, but our table is its parent's. */
-static bool is_own_gpu_file(struct drm_file f)
-{
-    return f.node != DRM_NODE_NONE && getpid() == atomic_load(&owner);
-}
-
 void drm_file_duplicated(int from, int to)
 {
     struct drm_file f = drm_file_known(from);
     int saved_errno = errno;
-    struct tsm_call call;
 
     if (tsm_inside_own() || from == to)
         return;
@@ -356,14 +438,18 @@ void drm_file_duplicated(int from, int to)
         return;
     }
     keep(to, f);
-    if (drm_begin(&call, DRM_RECORD_DUP)) {
-        tsm_call_returned(&call, to, false);
-        tsm_call_slot(&call, (uint64_t)to);
-        tsm_call_slot(&call, f.id);
-        tsm_call_slot(&call, (uint64_t)from);
-        tsm_call_commit(&call);
-    }
+    write_dup(from, to, f);
     errno = saved_errno;
+}
+
+static bool has_descriptor(uint32_t id)
+{
+    int highest = atomic_load(&highest_fd);
+
+    for (int fd = 0; fd <= highest; fd++)
+        if (drm_file_known(fd).id == id)
+            return true;
+    return false;
 }
 
 void drm_file_closing(int fd)
@@ -383,5 +469,43 @@ void drm_file_closing(int fd)
         tsm_call_slot(&call, f.id);
         tsm_call_commit(&call);
     }
+    if (drm_has_views() && !has_descriptor(f.id))
+        drm_view_file_closed(f.id);
     errno = saved_errno;
+}
+
+void drm_files_closing(unsigned first, unsigned last)
+{
+    unsigned highest = (unsigned)atomic_load(&highest_fd);
+
+    if (last > highest)
+        last = highest;
+    for (unsigned fd = first; fd <= last; fd++)
+        drm_file_closing((int)fd);
+}
+
+bool drm_is_first_thread(void)
+{
+    return (pid_t)syscall(SYS_gettid) == getpid();
+}
+
+void drm_files_unshared(void)
+{
+    int saved_errno = errno;
+
+    if (drm_file_count() && !tsm_inside_own() && !drm_is_first_thread())
+        tsm_session_unmodelled("descriptors of GPU files that only one thread has", true);
+    errno = saved_errno;
+}
+
+void drm_file_doubted(int fd)
+{
+    struct drm_file f = drm_file_known(fd);
+    bool has_name = f.node != DRM_NODE_DMABUF && f.node != DRM_NODE_SYNC_FILE;
+    struct facts facts;
+    struct stat st;
+
+    look_at(fd, &facts, NULL);
+    if (fstat(fd, &st) != 0 || (has_name && facts.path[0] && f.node != facts.node))
+        drm_file_forget(fd);
 }

@@ -8,11 +8,13 @@
  */
 #include "api/drm/drm_source.h"
 
+#include "api/drm/drm_source_notice.h"
 #include "interpose/interpose.h"
 #include "interpose/real_library.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -33,6 +35,7 @@ TSM_EXPORT void *mmap64(void *address, size_t size, int prot, int flags, int fd,
 TSM_EXPORT int close_range(unsigned first, unsigned last, int flags);
 TSM_EXPORT void closefrom(int first);
 TSM_EXPORT int pidfd_getfd(int pidfd, int target, unsigned flags);
+TSM_EXPORT int unshare(int flags);
 #pragma GCC visibility push(default)
 int open(const char *path, int flags, ...);
 int openat(int folder, const char *path, int flags, ...);
@@ -130,19 +133,18 @@ void *tsm_libc_syscall(void)
     return libc(&function, "syscall");
 }
 
-/* Never by way of ioctl(): another preloaded library's may have called us. */
-static int syscall_ioctl(int fd, unsigned long request, void *argument)
+long drm_libc_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     long (*function)(long, ...) = (long (*)(long, ...))(uintptr_t)tsm_libc_syscall();
 
-    return (int)(function ? function(SYS_ioctl, fd, request, argument)
-                          : SYSTEM_CALL3(SYS_ioctl, fd, request, argument));
+    return function ? function(number, a, b, c, d, e, f) : system_call(number, a, b, c, d, e, f);
 }
 
 int drm_libc_ioctl(int fd, unsigned long request, void *argument, bool by_number)
 {
+    /* Then never by way of ioctl(): another preloaded library's may have called us. */
     if (by_number)
-        return syscall_ioctl(fd, request, argument);
+        return (int)drm_libc_syscall(SYS_ioctl, fd, (long)request, (long)argument, 0, 0, 0);
     return LIBC(ioctl_type, "ioctl", (fd, request, argument),
                 (int)SYSTEM_CALL3(SYS_ioctl, fd, request, argument));
 }
@@ -208,12 +210,7 @@ long tsm_failed_syscall(long result)
 
 static int opened(int fd, const char *path)
 {
-    if (fd < 0)
-        return fd;
-    if (path && strncmp(path, "/dev/", 5) == 0)
-        drm_file_opened(fd, path);
-    else
-        drm_file_forget(fd);
+    drm_notice_opened(fd, path);
     return fd;
 }
 
@@ -302,8 +299,7 @@ int __openat64_2(int folder, const char *path, int flags)
 
 static int duplicated(int from, int to)
 {
-    if (to >= 0)
-        drm_file_duplicated(from, to);
+    drm_notice_duplicated(from, to);
     return to;
 }
 
@@ -314,16 +310,12 @@ int dup(int fd)
 
 int dup2(int from, int to)
 {
-    if (from != to)
-        drm_file_closing(to);
     return duplicated(
         from, LIBC(two_fds_type, "dup2", (from, to), (int)SYSTEM_CALL3(SYS_dup2, from, to, 0)));
 }
 
 int dup3(int from, int to, int flags)
 {
-    if (from != to)
-        drm_file_closing(to);
     return duplicated(from, LIBC(three_type, "dup3", (from, to, flags),
                                  (int)SYSTEM_CALL3(SYS_dup3, from, to, flags)));
 }
@@ -338,8 +330,8 @@ int dup3(int from, int to, int flags)
         va_end(rest_);                                                                             \
         result_ = LIBC(fcntl_type, name, (fd, command, argument_),                                 \
                        (int)SYSTEM_CALL3(SYS_fcntl, fd, command, argument_));                      \
-        return (command) == F_DUPFD || (command) == F_DUPFD_CLOEXEC ? duplicated(fd, result_)      \
-                                                                    : result_;                     \
+        drm_notice_control(fd, command, result_);                                                  \
+        return result_;                                                                            \
     } while (0)
 
 int fcntl(int fd, int command, ...)
@@ -352,30 +344,13 @@ int fcntl64(int fd, int command, ...)
     FCNTL("fcntl64", fd, command);
 }
 
-/* Descriptors that came with a message. */
-static void received(const struct msghdr *message)
-{
-    struct msghdr copy = *message;
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&copy); c; c = CMSG_NXTHDR(&copy, c)) {
-        size_t size = c->cmsg_len - CMSG_LEN(0);
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0))
-            continue;
-        for (size_t i = 0; i + sizeof(int) <= size; i += sizeof(int)) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i, sizeof(fd));
-            drm_file_received(fd);
-        }
-    }
-}
-
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     ssize_t result = LIBC(recvmsg_type, "recvmsg", (fd, message, flags),
                           SYSTEM_CALL3(SYS_recvmsg, fd, message, flags));
 
-    if (result >= 0 && message->msg_controllen)
-        received(message);
+    if (result >= 0)
+        drm_notice_message(message);
     return result;
 }
 
@@ -386,17 +361,9 @@ int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct
         (int)system_call(SYS_recvmmsg, fd, (long)messages, (long)count, flags, (long)timeout, 0));
 
     for (int i = 0; i < result; i++)
-        if (messages[i].msg_hdr.msg_controllen)
-            received(&messages[i].msg_hdr);
+        drm_notice_message(&messages[i].msg_hdr);
     return result;
 }
-
-#ifndef SYS_pidfd_getfd
-#define SYS_pidfd_getfd 438
-#endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
 
 int pidfd_getfd(int pidfd, int target, unsigned flags)
 {
@@ -417,24 +384,32 @@ int close(int fd)
     return LIBC(fd_type, "close", (fd), (int)SYSTEM_CALL3(SYS_close, fd, 0, 0));
 }
 
-#define RANGE_CLOEXEC 4u /* CLOSE_RANGE_CLOEXEC: closes nothing now */
-
 int close_range(unsigned first, unsigned last, int flags)
 {
-    unsigned end = last < DRM_FD_MAX ? last + 1 : DRM_FD_MAX;
+    int result;
 
-    for (unsigned fd = first; !((unsigned)flags & RANGE_CLOEXEC) && fd < end; fd++)
-        drm_file_closing((int)fd);
-    return LIBC(close_range_type, "close_range", (first, last, flags),
-                (int)SYSTEM_CALL3(SYS_close_range, first, last, flags));
+    drm_notice_closing_range(first, last, (unsigned)flags);
+    result = LIBC(close_range_type, "close_range", (first, last, flags),
+                  (int)SYSTEM_CALL3(SYS_close_range, first, last, flags));
+    if (result == 0)
+        drm_notice_closed_range((unsigned)flags);
+    return result;
 }
 
 void closefrom(int first)
 {
-    for (int fd = first < 0 ? 0 : first; fd < DRM_FD_MAX; fd++)
-        drm_file_closing(fd);
+    drm_files_closing(first < 0 ? 0 : (unsigned)first, ~0u);
     LIBC(closefrom_type, "closefrom", (first),
          (void)SYSTEM_CALL3(SYS_close_range, first < 0 ? 0 : first, ~0u, 0));
+}
+
+int unshare(int flags)
+{
+    int result = LIBC(fd_type, "unshare", (flags), (int)SYSTEM_CALL3(SYS_unshare, flags, 0, 0));
+
+    if (result == 0 && flags & CLONE_FILES)
+        drm_files_unshared();
+    return result;
 }
 
 /* ---- memory
@@ -446,26 +421,13 @@ void closefrom(int first)
 
 static void *mapped(void *address, size_t size, int prot, int flags, int fd, uint64_t offset)
 {
-    struct drm_file file;
-
-    if (address == MAP_FAILED || fd < 0 || tsm_inside())
-        return address;
-    file = drm_file_mapped(fd);
-    if (file.node != DRM_NODE_NONE)
-        drm_mapped(fd, file, address, size, prot, flags, offset);
+    drm_notice_mapped(address, size, prot, flags, fd, offset);
     return address;
-}
-
-/* What is at a fixed place goes. */
-static void before_mmap(void *address, size_t size, int flags)
-{
-    if (flags & MAP_FIXED)
-        drm_unmapping(address, size);
 }
 
 void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset)
 {
-    before_mmap(address, size, flags);
+    drm_notice_mapping(address, size, flags);
     return mapped(LIBC(mmap_type, "mmap", (address, size, prot, flags, fd, offset),
                        RAW_MMAP(address, size, prot, flags, fd, offset)),
                   size, prot, flags, fd, (uint64_t)offset);
@@ -473,7 +435,7 @@ void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset
 
 void *mmap64(void *address, size_t size, int prot, int flags, int fd, off64_t offset)
 {
-    before_mmap(address, size, flags);
+    drm_notice_mapping(address, size, flags);
     return mapped(LIBC(mmap_type, "mmap64", (address, size, prot, flags, fd, offset),
                        RAW_MMAP(address, size, prot, flags, fd, offset)),
                   size, prot, flags, fd, (uint64_t)offset);

@@ -384,10 +384,14 @@ static inline bool issue(struct drm_run *r)
     r->result = drm_libc_ioctl(r->fd, r->request, r->argument, r->by_number);
     r->error = errno;
     tsm_call_returned(r->call, r->result < 0 ? -r->error : r->result, r->result < 0);
-    if (__builtin_expect(r->result < 0, 0) && (r->error == EINTR || r->error == EAGAIN)) {
-        tsm_call_drop(r->call);
-        remember_interrupted(r);
-        return false;
+    if (__builtin_expect(r->result < 0, 0)) {
+        if (r->error == EINTR || r->error == EAGAIN) {
+            tsm_call_drop(r->call);
+            remember_interrupted(r);
+            return false;
+        }
+        if (r->error == EBADF || r->error == ENOTTY)
+            drm_file_doubted(r->fd);
     }
     put_slots(r, forget_interrupted(r->local));
     return true;

@@ -22,7 +22,8 @@ static struct mapping {
     uint32_t file, object;
     uint64_t offset;
     bool tracked;
-    bool is_user; /* no mapping of ours to look after: memory of the program */
+    bool is_alias; /* the memory may be written through other mappings */
+    bool is_user;  /* no mapping of ours to look after: memory of the program */
 } maps[MAP_MAX];
 static uint32_t map_count;
 static _Atomic uint32_t user_count; /* of them is_user */
@@ -130,7 +131,11 @@ static void write_map(int fd, const struct mapping *m, int prot, int flags)
     tsm_call_slot(&call, (unsigned)flags);
     tsm_call_slot(&call, m->object);
     tsm_call_commit(&call);
-    if (m->tracked && tsm_session_settings()->drm != TSM_DRM_CALLS)
+    if (!m->tracked || tsm_session_settings()->drm == TSM_DRM_CALLS)
+        return;
+    if (m->is_alias)
+        tsm_hostmem_track_alias(m->start, m->end - m->start);
+    else
         tsm_hostmem_track(m->start, m->end - m->start);
 }
 
@@ -198,7 +203,8 @@ void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, 
                         .end = (uintptr_t)address + size,
                         .file = file.id,
                         .offset = offset,
-                        .tracked = is_tracked(file, prot, flags)};
+                        .tracked = is_tracked(file, prot, flags),
+                        .is_alias = file.node == DRM_NODE_DMABUF};
     int saved_errno = errno;
     bool kept;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libc's syscall() as we export it, x86-64: an ioctl goes where ioctl() goes, everything else is jumped
- * to with all registers as they came, because syscall() may return twice, and takes what it finds.
+ * libc's syscall() as we export it, x86-64: an ioctl goes where ioctl() goes, what concerns descriptors and
+ * mappings to drm_source_number.c; everything else is jumped to with all registers as they came, because
+ * syscall() may return twice, and takes what it finds.
  */
     .text
     .globl syscall
@@ -12,7 +13,12 @@ syscall:
     endbr64
     cmpq $16, %rdi /* SYS_ioctl */
     je tsm_decide_ioctl
-    movq real(%rip), %r11
+    cmpq $511, %rdi
+    ja 4f
+    leaq tsm_followed_calls(%rip), %r11
+    btq %rdi, (%r11)
+    jc tsm_decide_syscall
+4:  movq real(%rip), %r11
     testq %r11, %r11
     je 1f
     jmp *%r11

@@ -37,6 +37,7 @@ enum drm_node {
     DRM_NODE_DMA_HEAP,
     DRM_NODE_NVIDIA,
     DRM_NODE_NVIDIA_UVM,
+    DRM_NODE_HABANALABS, /* before it was one of DRM's drivers */
     DRM_NODE_COUNT,
 };
 
@@ -152,6 +153,7 @@ struct drm_ioctl {
     uint8_t flags;
     uint8_t hook; /* enum drm_hook: a function that names the stream */
     uint8_t term_count;
+    uint8_t returns; /* enum drm_node: what its result is a descriptor of; DRM_NODE_NONE: it is none */
     struct drm_term {
         uint64_t mask; /* ... of what is at the place; nowhere: a number of its own */
         struct drm_place place;

@@ -9,7 +9,7 @@ from description import Problems
 
 KINDS = {'query': 'QUERY', 'create': 'CREATE', 'destroy': 'DESTROY', 'submit': 'COMMAND',
          'wait': 'SYNC', 'state': 'STATE', 'other': 'OTHER'}
-NODES = ('drm', 'kfd', 'dmabuf', 'sync_file', 'udmabuf', 'dma_heap', 'nvidia', 'nvidia_uvm')
+NODES = ('drm', 'kfd', 'dmabuf', 'sync_file', 'udmabuf', 'dma_heap', 'nvidia', 'nvidia_uvm', 'habanalabs')
 
 
 @dataclass
@@ -30,6 +30,7 @@ class IoctlRule:
     stream: list = None  # terms: (member path, mask or 0); or ['@hook']
     map: tuple = None  # (path of the handle, path of the offset)
     maps: tuple = None  # (path of the handle, of the address, of the size)
+    returns: str = ''  # what the call returns is a descriptor of such a file
     text: int = 0  # the argument is a text of so many characters at most
 
 
@@ -136,6 +137,8 @@ class Description:
                 rule.unfollowed = True
             elif key == 'stream':
                 rule.stream = [(a, b) for a, _, b in (term.partition('&') for term in value.split(','))]
+            elif key == 'returns' and value in NODES:
+                rule.returns = value
             elif key == 'text' and value.isdigit():
                 rule.text = int(value)
             elif key == 'maps' and value.count(':') == 2:
@@ -172,7 +175,7 @@ class Description:
                 rule.type = rule.type if word == 'by' else 'choose'
                 rule.choices = [tuple(pair.split('=')) for pair in words]
                 words = []
-            elif word in ('bytes', 'text', 'hex', 'uint', 'int', 'bool', 'size', 'devptr', 'hostptr', 'user'):
+            elif word in ('bytes', 'text', 'hex', 'uint', 'int', 'bool', 'size', 'devptr', 'hostptr', 'user', 'inline'):
                 rule.type = word
             else:
                 self.wrong(place, f'{word}?')
@@ -218,4 +221,4 @@ class Description:
         for chain in self.chains.values():
             names.add(chain.header)
             names.update(name for _, name in chain.choices)
-        return sorted(name for name in names if name.startswith(('drm_', 'i915_', 'kfd_', 'sync_', 'udmabuf_')))
+        return sorted(name for name in names if name.startswith(('drm_', '_drm_', 'i915_', 'hl_', 'qaic_', 'kfd_', 'sync_', 'udmabuf_')))

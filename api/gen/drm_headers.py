@@ -139,18 +139,30 @@ class Headers:
     def __init__(self, compiler, folder, wanted, defines, matches, structs):
         self.compiler, self.folder = compiler, pathlib.Path(folder)
         self.matches, self.structs = matches, structs
-        self.text = '#include <stdint.h>\n'
-        self.text += ''.join(f'#include <{name}>\n' for name in wanted if self.is_there(name))
-        self.text += ''.join(f'#ifndef {name}\n#define {name} {text}\n#endif\n'
-                             for name, text in defines.items())
+        self.text = ''
+        wanted = [name for name in wanted if self.is_there(name)]
+        for name, text in defines.items():
+            number = re.search(r'DRM_COMMAND_BASE \+ (\w+)', text)
+            self.text += f'#if !defined {name}{f" && defined {number[1]}" if number else ""}\n#define {name} {text}\n#endif\n'
         with tempfile.TemporaryDirectory(prefix='ts-drm.') as place:
             self.place = pathlib.Path(place)
             (self.place / 'drm').symlink_to(self.folder.resolve())
+            self.text = '#include <stdint.h>\n' + ''.join(f'#include <{name}>\n' for name in wanted if self.is_whole(name)) + self.text
             self.read()
 
     def is_there(self, name):
         first, _, rest = name.partition('/')
         return (self.folder / rest if first == 'drm' else pathlib.Path('/usr/include') / name).exists()
+
+    def is_whole(self, name):
+        """Some of libdrm's include others that nobody has."""
+        try:
+            self.run('-fsyntax-only', text=f'#include <stdint.h>\n#include <drm/drm.h>\n#include <{name}>\n')
+        except Problems:
+            if name == 'drm/drm.h':
+                raise
+            return False
+        return True
 
     def run(self, *arguments, text):
         done = subprocess.run([self.compiler, f'-I{self.place}', '-D__user=',

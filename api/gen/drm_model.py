@@ -17,6 +17,8 @@ KINDS = {'hex': 'HEX', 'uint': 'UINT', 'int': 'INT', 'bool': 'BOOL', 'size': 'SI
          'devptr': 'DEVPTR', 'hostptr': 'HOSTPTR', 'user': 'HOSTPTR', 'flags': 'FLAGS', 'enum': 'ENUM',
          'handle': 'HANDLE', 'fd': 'FD'}
 
+WAYS = (('in', 'out'), ('req', 'rep'))  # members of an argument that is one struct before the call, another after it
+
 
 @dataclass
 class Member:
@@ -60,6 +62,7 @@ class Ioctl:
     safe: bool
     display: bool
     unfollowed: bool
+    returns: str = ''  # the node that its result is a descriptor of
     text: bool = False  # `into` is no struct at the argument, but the argument itself: the address of a text
     into: Struct = None  # what the kernel reads
     out: Struct = None  # what it writes
@@ -98,7 +101,7 @@ class Model:
         rule = self.description.ioctl_rule(header.name)
         result = Ioctl(header.name, header.request, self.description.family_of(header.name),
                        'SBT_KIND_' + {'submit': 'COMMAND', 'wait': 'SYNC'}.get(rule.kind, rule.kind.upper()),
-                       rule.safe, rule.display, rule.unfollowed)
+                       rule.safe, rule.display, rule.unfollowed, rule.returns)
         if rule.text:
             result.text = result.early = True
             result.into = self.text(rule)
@@ -106,18 +109,19 @@ class Model:
         if not header.argument:
             return result
         parts = {name: type for name, type, _, _ in header.argument.members}
-        if header.argument.kind == 'union' and set(parts) == {'in', 'out'}:
-            result.into, result.out = (self.struct(parts[name], f'{header.argument.name}.{name}')
-                                       for name in ('in', 'out'))
-        elif header.argument.kind in ('struct', 'union'):
-            result.into = result.out = self.struct(header.argument)
+        ways = next((way for way in WAYS if set(parts) == set(way)), None)
+        if header.argument.kind == 'union' and ways:
+            result.into, result.out = (self.argument(parts[name], f'{header.argument.name}.{name}') for name in ways)
         else:
-            result.into = result.out = self.scalar(header.argument)
+            result.into = result.out = self.argument(header.argument)
         result.into = result.into if header.reads else None
         result.out = result.out if header.writes else None
         result.early = bool(result.into and self.has_inout(result.into))
         self.keys(header.name, rule, result)
         return result
+
+    def argument(self, type, name=''):
+        return self.struct(type, name) if type.kind in ('struct', 'union') else self.scalar(type)
 
     def keys(self, name, rule, result):
         for path, mask in rule.stream or ():
@@ -202,7 +206,7 @@ class Model:
             if bits or (of.kind == 'array' and not of.count and not of.of.size):
                 continue  # bit-fields are padding in all of these headers
             offset = base + bit // 8
-            if not name and of.kind == 'struct' and not struct.union:
+            if of.kind == 'struct' and not struct.union and (not name or self.is_inline(struct, name)):
                 self.members(struct, of, offset, pending)
                 continue
             if not name:
@@ -213,6 +217,10 @@ class Model:
             struct.members.append(member)
             if rule:
                 pending.append((member, rule))
+
+    def is_inline(self, struct, name):
+        rule = self.description.member_rule(struct.name, name)
+        return rule and rule.type == 'inline'
 
     def member(self, struct, name, type, offset):
         result = Member(name, 'UINT', offset)

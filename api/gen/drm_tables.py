@@ -5,7 +5,7 @@ from drm_model import Struct
 from text import HEAD, guarded
 
 NODES = {'drm': 'DRM', 'kfd': 'KFD', 'dmabuf': 'DMABUF', 'sync_file': 'SYNC_FILE',
-         'udmabuf': 'UDMABUF', 'dma_heap': 'DMA_HEAP', 'nvidia': 'NVIDIA', 'nvidia_uvm': 'NVIDIA_UVM'}
+         'udmabuf': 'UDMABUF', 'dma_heap': 'DMA_HEAP', 'nvidia': 'NVIDIA', 'nvidia_uvm': 'NVIDIA_UVM', 'habanalabs': 'HABANALABS'}
 DRIVER_MAX, TERM_MAX, NO_MEMBER = 3, 2, 255
 SMALL_MAX = 16  # DRM_SMALL_MAX
 SIGNED = ('INT', 'FD', 'ENUM')
@@ -73,7 +73,7 @@ class Tables:
 
     def is_small(self, i):
         """A few numbers, of which none names a stream or has to be kept for later, and no effects."""
-        return (not i.unfollowed and not self.gives_fd(i) and not i.maps and i.into and i.out in (None, i.into) and self.is_flat(i.into) and not i.map and
+        return (not i.unfollowed and not i.returns and not self.gives_fd(i) and not i.maps and i.into and i.out in (None, i.into) and self.is_flat(i.into) and not i.map and
                 len(i.into.members) <= SMALL_MAX and i.into.size == i.request >> 16 & 0x3fff and
                 i.kind != 'SBT_KIND_COMMAND' and not i.early)
 
@@ -89,7 +89,7 @@ class Tables:
         hook = f'DRM_HOOK_{i.hook.upper()}' if i.hook else 'DRM_HOOK_NONE'
         return (f'{self.texts.place(i.name)}, {i.request:#x}, {i.id}, {i.family}, '
                 f'{i.into.place + 1 if i.into else 0}, {i.out.place + 1 if i.out else 0}, {i.kind}, '
-                f'{self.flags("DRM_IOCTL", flags)}, {hook}, {len(i.stream)}, '
+                f'{self.flags("DRM_IOCTL", flags)}, {hook}, {len(i.stream)}, DRM_NODE_{NODES.get(i.returns, "NONE")}, '
                 f'{{{terms or "{0}"}}}, {{{handle[0]}, {handle[1]}}}, {{{offset[0]}, {offset[1]}}}, {maps}, '
                 f'{{{i.gone[0]}, {i.gone[1]}}}')
 

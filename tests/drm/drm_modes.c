@@ -10,8 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <vgem_drm.h>
-
 static uint64_t cap(int fd)
 {
     struct drm_get_cap c = {.capability = DRM_CAP_PRIME};
@@ -369,20 +367,37 @@ int main(int argc, char **argv)
                  {"chains", run_chains},
                  {"chain_unknown", run_chain_unknown},
                  {"chain_wrong", run_chain_wrong},
+                 {"udmabuf", run_udmabuf},
+                 {"heap", run_heap},
                  {"vgem", run_vgem},
                  {"results", run_results},
 #ifdef FAKE_XE
                  {"xe", run_xe},
+                 {"xe_fences", run_xe_fences},
+#endif
+                 {"vmwgfx", run_vmwgfx},
+                 {"habanalabs", run_habanalabs},
+#ifdef PAST_DRIVERS
+                 {"savage", run_savage},
+                 {"r128", run_r128},
+                 {"via", run_via},
+#endif
+#ifdef FAKE_ACCEL
+                 {"powervr", run_pvr},
+                 {"intel_vpu", run_ivpu},
+                 {"qaic", run_qaic},
 #endif
                  {"commit", run_commit},
                  {"names", run_names},
                  {"radeon", run_radeon},
+#ifdef ARM_DRIVERS
                  {"v3d", run_v3d},
-                 {"vc4", run_vc4},
                  {"panfrost", run_panfrost},
-                 {"msm", run_msm},
                  {"etnaviv", run_etnaviv},
                  {"lima", run_lima},
+                 {"msm", run_msm},
+#endif
+                 {"vc4", run_vc4},
                  {"tegra", run_tegra},
                  {"virtgpu", run_virtgpu},
                  {"duplicates", duplicates},

@@ -79,8 +79,18 @@ void run_vgem(int fd);
 void run_virtgpu(int fd);
 void run_results(int fd);
 
+/* Commands on amdgpu: an object of a dma-buf, at the address where amdgpu_store() has the device write. */
+void amdgpu_begin(int fd);
+uint32_t amdgpu_import(int fd, int dmabuf);
+void amdgpu_store(int fd, uint32_t round);
+
+/* drm_udmabuf.c */
+void run_udmabuf(int fd);
+void run_heap(int fd);
+
 /* drm_xe.c, where the headers know it */
 void run_xe(int fd);
+void run_xe_fences(int fd);
 
 /* drm_lists.c */
 void run_commit(int fd);
@@ -93,6 +103,18 @@ void run_msm(int fd);
 void run_etnaviv(int fd);
 void run_lima(int fd);
 void run_tegra(int fd);
+
+/* drm_past.c; with PAST_DRIVERS where there are headers of those */
+void run_vmwgfx(int fd);
+void run_habanalabs(int fd);
+void run_savage(int fd);
+void run_r128(int fd);
+void run_via(int fd);
+
+/* drm_accel.c, where there are headers */
+void run_pvr(int fd);
+void run_ivpu(int fd);
+void run_qaic(int fd);
 
 /* drm_chains.c */
 void run_chains(int fd);

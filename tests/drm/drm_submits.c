@@ -4,11 +4,11 @@
  * and a look at what came.
  */
 #include "tests/drm/drm_small.h"
+#include "tests/drm/vgem_file.h"
 
 #include <amdgpu_drm.h>
 #include <i915_drm.h>
 #include <nouveau_drm.h>
-#include <vgem_drm.h>
 #include <virtgpu_drm.h>
 
 #define SIZE  8192u
@@ -88,6 +88,39 @@ void run_amdgpu_memory(int fd)
     show("amdgpu_memory", own);
     munmap(ib, SIZE);
     munmap(own, SIZE); /* before the object goes */
+}
+
+/* ---- for drm_udmabuf.c */
+
+static uint32_t amdgpu_context;
+static void *amdgpu_ib;
+
+void amdgpu_begin(int fd)
+{
+    union drm_amdgpu_ctx context = {.in = {.op = AMDGPU_CTX_OP_ALLOC_CTX}};
+
+    amdgpu_object(fd, 0x100000, &amdgpu_ib);
+    MUST(fd, DRM_IOCTL_AMDGPU_CTX, &context);
+    amdgpu_context = context.out.alloc.ctx_id;
+}
+
+uint32_t amdgpu_import(int fd, int dmabuf)
+{
+    struct drm_prime_handle prime = {.fd = dmabuf};
+    struct drm_amdgpu_gem_va va = {.operation = AMDGPU_VA_OP_MAP,
+                                   .flags = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE,
+                                   .va_address = 0x7f0000200000,
+                                   .map_size = SIZE};
+
+    MUST(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime);
+    va.handle = prime.handle;
+    MUST(fd, DRM_IOCTL_AMDGPU_GEM_VA, &va);
+    return prime.handle;
+}
+
+void amdgpu_store(int fd, uint32_t round)
+{
+    amdgpu_submit(fd, amdgpu_context, amdgpu_ib, 0x7f0000200000, round);
 }
 
 void run_amdgpu(int fd)

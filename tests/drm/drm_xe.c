@@ -65,6 +65,17 @@ static void bind_own(int fd, uint32_t vm, const void *own, struct drm_xe_sync *d
     MUST(fd, DRM_IOCTL_XE_VM_BIND, &bind);
 }
 
+static void fill_batch(uint32_t *batch, uint64_t target)
+{
+    for (uint32_t i = 0; i < 64; i++, batch += 4) {
+        batch[0] = STORE_DWORD;
+        batch[1] = (uint32_t)target + 4 * i;
+        batch[2] = 0;
+        batch[3] = 7000 + i;
+    }
+    *batch = BATCH_END;
+}
+
 static void submit(int fd, uint32_t queue, uint32_t *batch, uint64_t target,
                    struct drm_xe_sync *done)
 {
@@ -76,15 +87,53 @@ static void submit(int fd, uint32_t queue, uint32_t *batch, uint64_t target,
     struct drm_syncobj_wait wait = {
         .handles = (uintptr_t)&done->handle, .count_handles = 1, .timeout_nsec = INT64_MAX};
 
-    for (uint32_t i = 0; i < 64; i++, batch += 4) {
-        batch[0] = STORE_DWORD;
-        batch[1] = (uint32_t)target + 4 * i;
-        batch[2] = 0;
-        batch[3] = 7000 + i;
-    }
-    *batch = BATCH_END;
+    fill_batch(batch, target);
     MUST(fd, DRM_IOCTL_XE_EXEC, &exec);
     MUST(fd, DRM_IOCTL_SYNCOBJ_WAIT, &wait);
+}
+
+static void wait_for(int fd, uint32_t queue, const uint64_t *fence, uint64_t value)
+{
+    struct drm_xe_wait_user_fence wait = {.addr = (uintptr_t)fence,
+                                          .op = DRM_XE_UFENCE_WAIT_OP_EQ,
+                                          .value = value,
+                                          .mask = UINT64_MAX,
+                                          .timeout = -1,
+                                          .exec_queue_id = queue};
+
+    MUST(fd, DRM_IOCTL_XE_WAIT_USER_FENCE, &wait);
+}
+
+/* Fences are numbers in memory: for a bind a variable of the program, for a submit in an object. */
+void run_xe_fences(int fd)
+{
+    static uint64_t bound;
+    struct drm_xe_vm_create vm = {0};
+    struct drm_xe_sync done = {
+        .type = DRM_XE_SYNC_TYPE_USER_FENCE, .flags = DRM_XE_SYNC_FLAG_SIGNAL, .timeline_value = 9};
+    struct drm_xe_exec exec = {
+        .num_syncs = 1, .syncs = (uintptr_t)&done, .address = BATCH, .num_batch_buffer = 1};
+    void *batch, *target;
+    char *own = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    MUST(fd, DRM_IOCTL_XE_VM_CREATE, &vm);
+    exec.exec_queue_id = make_queue(fd, vm.vm_id, DRM_XE_ENGINE_CLASS_RENDER);
+    bind_object(fd, vm.vm_id, make_object(fd, &batch), BATCH);
+    bind_object(fd, vm.vm_id, make_object(fd, &target), TARGET);
+    done.addr = (uintptr_t)&bound;
+    bind_own(fd, vm.vm_id, own, &done);
+    wait_for(fd, 0, &bound, 9);
+    bind_object(fd, vm.vm_id, make_object(fd, &target), TARGET);
+    for (uint64_t round = 1; round < 4; round++) {
+        fill_batch(batch, TARGET);
+        done.addr = TARGET + 4096;
+        done.timeline_value = round;
+        MUST(fd, DRM_IOCTL_XE_EXEC, &exec);
+        wait_for(fd, exec.exec_queue_id, (uint64_t *)target + 512, round);
+    }
+    printf("xe fences %016llx\n", (unsigned long long)hash_of(target, SIZE));
+    munmap(target, SIZE);
+    munmap(batch, SIZE);
 }
 
 void run_xe(int fd)

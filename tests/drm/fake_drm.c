@@ -14,16 +14,27 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <linux/dma-buf.h>
+#include <linux/dma-heap.h>
+#include <linux/udmabuf.h>
+
 #include <drm.h>
 #include <drm_mode.h>
 
 #undef fstat
 
 #define EXPORT __attribute__((visibility("default")))
-#define NODE   "/dev/dri/renderD128"
-#define NVIDIA "/dev/nvidiactl"
-#define UVM    "/dev/nvidia-uvm"
 #define NAME   "fake-drm"
+
+enum node { NODE_DRM, NODE_NVIDIA, NODE_UVM, NODE_UDMABUF, NODE_HEAP, NODE_HL, NODE_COUNT };
+
+static const struct {
+    const char *path, *name; /* of the memfd */
+    unsigned major, minor;
+} nodes[NODE_COUNT] = {
+    {"/dev/dri/renderD128", NAME, 226, 128},        {"/dev/nvidiactl", NAME "-nvidia", 195, 255},
+    {"/dev/nvidia-uvm", NAME "-uvm", 510, 0},       {"/dev/udmabuf", NAME "-udmabuf", 10, 125},
+    {"/dev/dma_heap/system", NAME "-heap", 511, 0}, {"/dev/hl0", NAME "-hl", 512, 0}};
 
 EXPORT int ioctl(int fd, unsigned long request, ...);
 EXPORT int open64(const char *path, int flags, ...);
@@ -34,6 +45,28 @@ int openat(int folder, const char *path, int flags, ...);
 int fstat(int fd, struct stat *out);
 ssize_t readlink(const char *path, char *out, size_t size);
 #pragma GCC visibility pop
+
+/* A system call past libc, whose functions and syscall() are the recorder's. */
+static long call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    if (result < 0 && result > -4096) {
+        errno = (int)-result;
+        return -1;
+    }
+    return result;
+}
+
+#define CALL(number, a, b, c, d, e, f)                                                             \
+    call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* Any other driver: one that does nothing, and says that it was done. */
 static int take_all(struct fake_file *file, int fd, uint32_t request, void *argument)
@@ -67,31 +100,45 @@ static const struct fake_driver *driver(void)
 
 static struct fake_file *map_file(int fd)
 {
-    return (void *)syscall(SYS_mmap, NULL, FAKE_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                           0);
+    return (void *)CALL(SYS_mmap, NULL, FAKE_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 }
 
-static int open_node(const char *path)
+static uint32_t node_of(const char *path)
 {
-    int fd = memfd_create(strcmp(path, UVM) ? NAME : NAME "-uvm", 0);
+    uint32_t node = 0;
+
+    while (node < NODE_COUNT && strcmp(path, nodes[node].path) != 0)
+        node++;
+    return node;
+}
+
+static int open_node(uint32_t node)
+{
+    int fd = memfd_create(nodes[node].name, 0);
     struct fake_file *file;
 
     if (fd < 0 || ftruncate(fd, (off_t)FAKE_FILE_SIZE) != 0)
         return -1;
     file = map_file(fd);
     file->next_offset = FAKE_MEMORY;
-    file->is_nvidia = strcmp(path, NVIDIA) == 0;
-    file->is_uvm = strcmp(path, UVM) == 0;
+    file->node = node;
     /* FAKE_DRM_TAKEN: the first handle is not to be had. */
     file->objects[1].used = getenv("FAKE_DRM_TAKEN") != NULL;
     file->next_handle = file->objects[1].used;
-    syscall(SYS_munmap, file, FAKE_FILE_SIZE);
+    CALL(SYS_munmap, file, FAKE_FILE_SIZE, 0, 0, 0, 0);
     return fd;
 }
 
-static bool is_node(const char *path)
+/* Is the file one of ours by this name? */
+static bool is_named(int fd, const char *name)
 {
-    return strcmp(path, NODE) == 0 || strcmp(path, NVIDIA) == 0 || strcmp(path, UVM) == 0;
+    char link[48], path[64];
+    ssize_t length;
+
+    snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+    length = readlinkat(AT_FDCWD, link, path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return strncmp(path, "/memfd:", 7) == 0 && strncmp(path + 7, name, strlen(name)) == 0;
 }
 
 /* Files of this process, by their inode: mapped once. */
@@ -103,19 +150,14 @@ static struct {
 
 static struct fake_file *file_of(int fd)
 {
-    char link[48], path[64];
     struct stat st;
-    ssize_t length;
 
-    if (syscall(SYS_fstat, fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (CALL(SYS_fstat, fd, &st, 0, 0, 0, 0) != 0 || !S_ISREG(st.st_mode))
         return NULL;
     for (size_t i = 0; i < 64 && files[i].inode; i++)
         if (files[i].inode == st.st_ino && files[i].device == st.st_dev)
             return files[i].file;
-    snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
-    length = readlinkat(AT_FDCWD, link, path, sizeof(path) - 1);
-    path[length > 0 ? length : 0] = '\0';
-    if (strncmp(path, "/memfd:" NAME, strlen("/memfd:" NAME)) != 0)
+    if (!is_named(fd, NAME))
         return NULL;
     for (size_t i = 0; i < 64; i++)
         if (!__atomic_load_n(&files[i].file, __ATOMIC_ACQUIRE)) {
@@ -162,8 +204,8 @@ uint32_t fake_object_user(struct fake_file *file, uint64_t address, uint64_t siz
 uint64_t fake_object_map(int fd, const struct fake_object *object, uint64_t offset, uint64_t size)
 {
     long result = object && offset <= object->size && size <= object->size - offset
-                      ? syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                                object->offset + offset)
+                      ? CALL(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                             object->offset + offset)
                       : -1;
 
     return result < 0 ? 0 : (uint64_t)result;
@@ -264,8 +306,23 @@ static int handle_to_fd(struct fake_file *file, struct drm_prime_handle *p)
     return 0;
 }
 
+/* Other dma-bufs are memory of the program's, or of a heap. */
+static int import_memory(struct fake_file *file, struct drm_prime_handle *p)
+{
+    struct stat st;
+    long memory;
+
+    if (CALL(SYS_fstat, p->fd, &st, 0, 0, 0, 0) != 0)
+        return -EBADF;
+    memory = CALL(SYS_mmap, NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+    p->handle = memory < 0 ? 0 : fake_object_user(file, (uint64_t)memory, (uint64_t)st.st_size);
+    return p->handle ? 0 : -EINVAL;
+}
+
 static int fd_to_handle(struct fake_file *file, struct drm_prime_handle *p)
 {
+    if (!is_named(p->fd, "fake-dmabuf"))
+        return import_memory(file, p);
     if (pread(p->fd, &p->handle, sizeof(p->handle), 0) != (ssize_t)sizeof(p->handle))
         return -EBADF;
     return fake_object_of(file, p->handle) ? 0 : -EINVAL;
@@ -346,14 +403,65 @@ static int nvidia(uint32_t request, const uint32_t *argument)
     return (request >> 8 & 0xff) == 'F' ? 0 : -EINVAL;
 }
 
+/* The dma-buf of a memfd is the memfd, opened once more: a part of it cannot be had. */
+static int udmabuf(uint32_t request, const void *argument)
+{
+    const struct udmabuf_create *one = argument;
+    const struct udmabuf_create_list *list = argument;
+    uint32_t memfd = request == UDMABUF_CREATE ? one->memfd : list->list[0].memfd;
+    uint64_t size = request == UDMABUF_CREATE ? one->size : list->list[0].size;
+    char path[32];
+    struct stat st;
+
+    if ((request != UDMABUF_CREATE && (request != UDMABUF_CREATE_LIST || list->count != 1)) ||
+        CALL(SYS_fstat, memfd, &st, 0, 0, 0, 0) != 0 || (uint64_t)st.st_size != size ||
+        CALL(SYS_fcntl, memfd, F_GET_SEALS, 0, 0, 0, 0) != F_SEAL_SHRINK)
+        return -EINVAL;
+    snprintf(path, sizeof(path), "/proc/self/fd/%u", memfd);
+    return (int)CALL(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0, 0, 0);
+}
+
+static int heap(struct dma_heap_allocation_data *a)
+{
+    int fd = a->fd ? -1 : memfd_create("fake-heap", MFD_CLOEXEC); /* as the kernel demands */
+
+    a->fd = (uint32_t)fd;
+    return fd < 0 || ftruncate(fd, (off_t)a->len) != 0 ? -ENOMEM : 0;
+}
+
+static int other_node(uint32_t node, uint32_t request, void *argument)
+{
+    if (node == NODE_NVIDIA)
+        return nvidia(request, argument);
+    if (node == NODE_UDMABUF)
+        return udmabuf(request, argument);
+    return node == NODE_HEAP ? heap(argument) : 0;
+}
+
+/* FAKE_DRM_NAMES: a file that gets each name that a dma-buf is given. */
+static int set_name(const char *name)
+{
+    const char *path = getenv("FAKE_DRM_NAMES");
+    FILE *out;
+
+    if (!name)
+        return -EFAULT;
+    if (strnlen(name, 32) == 32)
+        return -EINVAL;
+    out = path ? fopen(path, "a") : NULL;
+    if (out) {
+        fprintf(out, "%s\n", name);
+        fclose(out);
+    }
+    return 0;
+}
+
 static int do_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
 {
     int result;
 
-    if (file->is_uvm)
-        return 0;
-    if (file->is_nvidia)
-        return nvidia(request, argument);
+    if (file->node != NODE_DRM)
+        return other_node(file->node, request, argument);
     if ((request >> 8 & 0xff) != DRM_IOCTL_BASE)
         return -ENOTTY;
     if (!argument && request >> 16 & 0x3fff)
@@ -378,9 +486,13 @@ int ioctl(int fd, unsigned long request, ...)
     va_start(rest, request);
     argument = va_arg(rest, void *);
     va_end(rest);
-    if (!file)
-        return (int)syscall(SYS_ioctl, fd, request, argument);
-    result = do_ioctl(file, fd, (uint32_t)request, argument);
+    if (!file && (request == DMA_BUF_SET_NAME || request == DMA_BUF_SET_NAME_A) &&
+        is_named(fd, "fake-dmabuf"))
+        result = set_name(argument);
+    else if (!file)
+        return (int)CALL(SYS_ioctl, fd, request, argument, 0, 0, 0);
+    else
+        result = do_ioctl(file, fd, (uint32_t)request, argument);
     if (result < 0)
         errno = -result;
     return result < 0 ? -1 : result;
@@ -393,8 +505,9 @@ int ioctl(int fd, unsigned long request, ...)
         va_start(rest_, flags);                                                                    \
         mode_ = va_arg(rest_, mode_t);                                                             \
         va_end(rest_);                                                                             \
-        return is_node(path) ? open_node(path)                                                     \
-                             : (int)syscall(SYS_openat, folder, path, flags, mode_);               \
+        return node_of(path) < NODE_COUNT                                                          \
+                   ? open_node(node_of(path))                                                      \
+                   : (int)CALL(SYS_openat, folder, path, flags, mode_, 0, 0);                      \
     } while (0)
 
 int open(const char *path, int flags, ...)
@@ -414,26 +527,29 @@ int openat(int folder, const char *path, int flags, ...)
 
 int fstat(int fd, struct stat *out)
 {
-    int result = (int)syscall(SYS_fstat, fd, out);
+    int result = (int)CALL(SYS_fstat, fd, out, 0, 0, 0, 0);
 
     if (result == 0 && file_of(fd)) {
         out->st_mode = S_IFCHR | 0666;
-        out->st_rdev = file_of(fd)->is_nvidia ? makedev(195, 255)
-                       : file_of(fd)->is_uvm  ? makedev(510, 0)
-                                              : makedev(226, 128);
+        out->st_rdev = makedev(nodes[file_of(fd)->node].major, nodes[file_of(fd)->node].minor);
     }
     return result;
 }
 
-/* Unified memory is known by its path, which a memfd has not. */
+/* Some nodes are known by their path, which a memfd has not. */
 ssize_t readlink(const char *path, char *out, size_t size)
 {
     ssize_t length = readlinkat(AT_FDCWD, path, out, size);
 
-    if (length > 0 && size >= sizeof(UVM) &&
-        strncmp(out, "/memfd:" NAME "-uvm", strlen("/memfd:" NAME "-uvm")) == 0) {
-        memcpy(out, UVM, sizeof(UVM));
-        return sizeof(UVM) - 1;
+    for (int node = NODE_UVM; length > 0 && node < NODE_COUNT; node++) {
+        char name[64];
+        size_t name_length = (size_t)snprintf(name, sizeof(name), "/memfd:%s ", nodes[node].name);
+        size_t path_length = strlen(nodes[node].path);
+        if ((size_t)length > name_length && strncmp(out, name, name_length) == 0 &&
+            path_length <= size) {
+            memcpy(out, nodes[node].path, path_length);
+            return (ssize_t)path_length;
+        }
     }
     return length;
 }

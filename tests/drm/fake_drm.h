@@ -34,7 +34,7 @@ struct fake_file {
     uint64_t next_offset;
     uint64_t submit_count;
     uint64_t digest;                             /* of what i915 has read of extensions */
-    bool is_nvidia, is_uvm;                      /* /dev/nvidiactl, /dev/nvidia-uvm */
+    uint32_t node;                               /* place in fake_drm.c's list of nodes */
     struct fake_object objects[FAKE_OBJECT_MAX]; /* by handle */
 };
 

@@ -3,10 +3,9 @@
  * vgem: memory and fences, no device.
  */
 #include "tests/drm/fake_drm.h"
+#include "tests/drm/vgem_file.h"
 
 #include <errno.h>
-
-#include <vgem_drm.h>
 
 static int vgem_ioctl(struct fake_file *file, int fd, uint32_t request, void *argument)
 {

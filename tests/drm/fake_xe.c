@@ -6,6 +6,7 @@
 #include "tests/drm/fake_drm.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <xe_drm.h>
 
@@ -42,6 +43,33 @@ static int bind_one(struct fake_file *file, const struct drm_xe_vm_bind_op *op)
     return 0;
 }
 
+/* Everything is done at once: fences that are to be signalled get their values. */
+static int signal_fences(struct fake_file *file, uint64_t list, uint32_t count, bool by_device)
+{
+    const struct drm_xe_sync *syncs = (const void *)(uintptr_t)list;
+
+    for (uint32_t i = 0; i < count; i++) {
+        void *at = NULL;
+        if (syncs[i].type != DRM_XE_SYNC_TYPE_USER_FENCE ||
+            !(syncs[i].flags & DRM_XE_SYNC_FLAG_SIGNAL))
+            continue;
+        at = by_device ? fake_at_address(file, syncs[i].addr, 8) : (void *)(uintptr_t)syncs[i].addr;
+        if (!at)
+            return -EFAULT;
+        memcpy(at, &syncs[i].timeline_value, 8);
+    }
+    return 0;
+}
+
+static int wait_for_fence(const struct drm_xe_wait_user_fence *w)
+{
+    uint64_t value;
+
+    memcpy(&value, (const void *)(uintptr_t)w->addr, sizeof(value));
+    return w->op == DRM_XE_UFENCE_WAIT_OP_EQ && (value & w->mask) == (w->value & w->mask) ? 0
+                                                                                          : -ETIME;
+}
+
 static int bind(struct fake_file *file, const struct drm_xe_vm_bind *b)
 {
     const struct drm_xe_vm_bind_op *ops =
@@ -50,15 +78,18 @@ static int bind(struct fake_file *file, const struct drm_xe_vm_bind *b)
 
     for (uint32_t i = 0; i < b->num_binds && !result; i++)
         result = bind_one(file, &ops[i]);
-    return result;
+    return result ? result : signal_fences(file, b->syncs, b->num_syncs, false);
 }
 
 static int execute(struct fake_file *file, const struct drm_xe_exec *e)
 {
+    int result;
+
     if (e->num_batch_buffer != 1 || !e->exec_queue_id || e->exec_queue_id > file->next_context)
         return -EINVAL;
     file->submit_count++;
-    return fake_i915_run(file, e->address);
+    result = fake_i915_run(file, e->address);
+    return result ? result : signal_fences(file, e->syncs, e->num_syncs, true);
 }
 
 static int map(struct fake_file *file, struct drm_xe_gem_mmap_offset *m)
@@ -96,6 +127,8 @@ static int xe_ioctl(struct fake_file *file, int fd, uint32_t request, void *argu
         return bind(file, argument);
     case DRM_IOCTL_XE_EXEC:
         return execute(file, argument);
+    case DRM_IOCTL_XE_WAIT_USER_FENCE:
+        return wait_for_fence(argument);
     case DRM_IOCTL_XE_VM_DESTROY:
     case DRM_IOCTL_XE_EXEC_QUEUE_DESTROY:
         return 0;

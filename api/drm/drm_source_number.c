@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * syscall() with the number of a call that concerns descriptors or mappings; drm_source_syscall.S
+ * sends those here. The call itself is made by libc's syscall(): it has to be what the program
+ * asked for, not a function that is much the same.
+ */
+#include "api/drm/drm_source.h"
+#include "api/drm/drm_source_notice.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define BIT(number, word) ((number) / 64 == (word) ? 1ull << ((number) % 64) : 0)
+#define WORD(word)                                                                                 \
+    (BIT(SYS_open, word) | BIT(SYS_close, word) | BIT(SYS_mmap, word) | BIT(SYS_munmap, word) |    \
+     BIT(SYS_mremap, word) | BIT(SYS_dup, word) | BIT(SYS_dup2, word) | BIT(SYS_recvmsg, word) |   \
+     BIT(SYS_fcntl, word) | BIT(SYS_openat, word) | BIT(SYS_unshare, word) | BIT(SYS_dup3, word) | \
+     BIT(SYS_recvmmsg, word) | BIT(SYS_close_range, word) | BIT(SYS_openat2, word) |               \
+     BIT(SYS_pidfd_getfd, word))
+
+/* Those numbers, as bits, for drm_source_syscall.S. */
+extern const uint64_t tsm_followed_calls[8];
+const uint64_t tsm_followed_calls[8] = {WORD(0), WORD(1), WORD(2), WORD(3),
+                                        WORD(4), WORD(5), WORD(6), WORD(7)};
+
+/* Arguments as the program gave them. */
+struct call {
+    long number, a, b, c, d, e, f;
+    struct drm_moving moving;
+};
+
+static void before(struct call *s)
+{
+    switch (s->number) {
+    case SYS_close:
+        drm_file_closing((int)s->a);
+        break;
+    case SYS_close_range:
+        drm_notice_closing_range((unsigned)s->a, (unsigned)s->b, (unsigned)s->c);
+        break;
+    case SYS_mmap:
+        drm_notice_mapping((void *)s->a, (size_t)s->b, (int)s->d);
+        break;
+    case SYS_munmap:
+        drm_unmapping((void *)s->a, (size_t)s->b);
+        break;
+    case SYS_mremap:
+        s->moving = drm_moving((void *)s->a, (size_t)s->b);
+        break;
+    default:
+        break;
+    }
+}
+
+static void after_memory(const struct call *s, void *result)
+{
+    if (s->number == SYS_mmap)
+        drm_notice_mapped(result, (size_t)s->b, (int)s->c, (int)s->d, (int)s->e, (uint64_t)s->f);
+    else if (s->number == SYS_mremap && result != MAP_FAILED)
+        drm_moved(&s->moving, result, (size_t)s->c);
+    else if (s->number == SYS_mremap)
+        drm_moved(&s->moving, (void *)s->a, (size_t)s->b);
+}
+
+static void after(const struct call *s, int result)
+{
+    switch (s->number) {
+    case SYS_open:
+        drm_notice_opened(result, (const char *)s->a);
+        break;
+    case SYS_openat:
+    case SYS_openat2:
+        drm_notice_opened(result, (const char *)s->b);
+        break;
+    case SYS_dup:
+    case SYS_dup2:
+    case SYS_dup3:
+        drm_notice_duplicated((int)s->a, result);
+        break;
+    case SYS_fcntl:
+        drm_notice_control((int)s->a, (int)s->b, result);
+        break;
+    case SYS_pidfd_getfd:
+        drm_file_received(result);
+        break;
+    case SYS_recvmsg:
+        if (result >= 0)
+            drm_notice_message((const struct msghdr *)s->b);
+        break;
+    case SYS_recvmmsg:
+        for (int i = 0; i < result; i++)
+            drm_notice_message(&((const struct mmsghdr *)s->b)[i].msg_hdr);
+        break;
+    case SYS_close_range:
+        if (result == 0)
+            drm_notice_closed_range((unsigned)s->c);
+        break;
+    case SYS_unshare:
+        if (result == 0 && s->a & CLONE_FILES)
+            drm_files_unshared();
+        break;
+    default:
+        break;
+    }
+}
+
+/* Called from drm_source_syscall.S, with syscall()'s own arguments. */
+long tsm_decide_syscall(long number, long a, long b, long c, long d, long e, long f);
+long tsm_decide_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    struct call s = {.number = number, .a = a, .b = b, .c = c, .d = d, .e = e, .f = f};
+    long result;
+
+    before(&s);
+    result = drm_libc_syscall(number, a, b, c, d, e, f);
+    if (number == SYS_mmap || number == SYS_mremap)
+        after_memory(&s, (void *)result);
+    else
+        after(&s, (int)result);
+    return result;
+}
