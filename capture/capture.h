@@ -289,6 +289,8 @@ void tsm_hostmem_track(uint64_t start, uint64_t size);
 /* ... of a mapping of memory that is written through others, too: the kernel tells of no page there. */
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
+/* Is any tracked? */
+bool tsm_hostmem_any(void);
 
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
  * or nothing changed. */

@@ -384,6 +384,13 @@ void tsm_hostmem_track_alias(uint64_t start, uint64_t size)
     track(start, size, true);
 }
 
+bool tsm_hostmem_any(void)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    return s && __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) != 0;
+}
+
 void tsm_hostmem_untrack(uint64_t start)
 {
     struct tsm_session *s = tsm_session_current();
@@ -464,8 +471,7 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
     struct tsm_lane *lane;
     int saved_errno = errno;
 
-    if (!s || __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) == 0 ||
-        tsm_session_waiting())
+    if (!tsm_hostmem_any() || tsm_session_waiting())
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);

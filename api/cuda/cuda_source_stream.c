@@ -203,3 +203,12 @@ uint32_t cuda_stream_made(CUstream stream, unsigned int flags)
         return SBT_STREAM_NONE;
     return tsm_stream_number(make_stream(handle, !(flags & CU_STREAM_NON_BLOCKING)));
 }
+
+void cuda_settle(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if (tsm_hostmem_any() && real.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+        status == CU_STREAM_CAPTURE_STATUS_NONE)
+        real.cuStreamSynchronize(stream);
+}

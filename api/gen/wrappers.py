@@ -116,6 +116,8 @@ def object_param(call, kinds):
 
 def before(call):
     lines = []
+    if call.kind == 'command' and 'waits' in call.options:
+        lines.append(f'cuda_settle({"CU_STREAM_PER_THREAD" if call.per_thread else "CU_STREAM_LEGACY"});')
     if call.kind in ('command', 'signal', 'wait'):
         lines.append('tsm_hostmem_publish();')
     if call.kind == 'sync' and call.status == 'generated':

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Managed memory: written by plain stores, by kernels and by copies in turn, with hints.
+ * Managed memory: written by plain stores, by kernels and by copies in turn, with hints; by a kernel that
+ * takes its time, and is still at it when a copy is asked for.
  */
 #include "tests/programs/program.h"
 
-enum { COUNT = 5000 };
+enum { COUNT = 5000, MANY = 1 << 18 };
 
 int main(void)
 {
     CUcontext context;
     CUmodule module = program_begin(&context);
     CUfunction copy = program_function(module, "copy");
-    static unsigned out[COUNT];
+    static unsigned out[COUNT], many[MANY];
     CUdeviceptr in, device;
     uint32_t digest = 0;
     int count = COUNT;
@@ -32,6 +33,17 @@ int main(void)
     program_launch(copy, COUNT, NULL, (void *[]){&count, &device, &in});
     CU(cuMemcpyDtoH_v2(out, in, sizeof(out)));
     digest = digest * 31 + program_digest(out, sizeof(out));
+    CU(cuMemFree_v2(in));
+    CU(cuMemFree_v2(device));
+    CU(cuMemAllocManaged(&in, MANY * 4, CU_MEM_ATTACH_GLOBAL));
+    CU(cuMemAlloc_v2(&device, MANY * 4));
+    CU(cuMemsetD32_v2(device, 7, MANY));
+    count = MANY;
+    program_launch(copy, MANY, NULL, (void *[]){&count, &device, &in});
+    for (int i = 0; i < 10000000 && !*(volatile unsigned *)(uintptr_t)in; i++)
+        ;
+    CU(cuMemcpyDtoH_v2(many, in, sizeof(many)));
+    digest = digest * 31 + program_digest(many, sizeof(many));
     CU(cuMemFree_v2(in));
     CU(cuMemFree_v2(device));
     program_end(module, context);
