@@ -132,7 +132,8 @@ __attribute__((constructor)) static void remember_directory(void)
     char path[PATH_MAX];
     Dl_info info;
 
-    if (!own_directory[0] && dladdr(own_directory, &info) && info.dli_fname && realpath(info.dli_fname, path)) {
+    if (!own_directory[0] && dladdr(own_directory, &info) && info.dli_fname &&
+        realpath(info.dli_fname, path)) {
         *strrchr(path, '/') = '\0';
         tsm_format(own_directory, sizeof(own_directory), "%s", path);
     }

@@ -173,6 +173,10 @@ static void note_missing(const struct show *s, struct sbt_reader *reader)
         unknown += s->all.counts[i].name[0] ? 0 : s->all.counts[i].count;
     if (unknown)
         tsm_note("%" PRIu64 " ioctls are not known: shown raw", unknown);
+    if (s->all.lost_submits)
+        tsm_note("%" PRIu64
+                 " submits were refused: the driver had reset their context, or lost the device",
+                 s->all.lost_submits);
     note_metadata(reader, "drm.not_recorded",
                   "calls on GPU files were not recorded: the program uses another API "
                   "(TS_DRM=all records them)");
@@ -365,7 +369,8 @@ const struct tsm_command tsm_command_ioctls = {
     .summary = "show ioctls on GPU files, decoded",
     .synopsis = "[OPTION]... TRACE\n[OPTION]... [--] PROGRAM [ARGUMENT]...",
     .description =
-        "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/accel, /dev/kfd, dma-bufs, sync "
+        "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/accel, /dev/kfd, "
+        "dma-bufs, sync "
         "files), as strace shows system calls: each ioctl with the struct that went in and, behind "
         "=>, what is different in the one that came out; pointers are followed. Then its result, "
         "its duration and, of a submit, its stream. Ioctls that are not known are shown raw.\n\n"

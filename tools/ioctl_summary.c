@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "tools/json_out.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,13 @@ static struct tsm_ioctl_count *count_of(struct tsm_ioctls *all, uint32_t type, u
     return &more[all->count_count++];
 }
 
+/* Drivers say so of what comes after a hang, a reset, or the device's going. */
+static bool is_lost(const struct sbt_schema *schema, const struct sbt_record *record)
+{
+    return schema && schema->kind == SBT_KIND_COMMAND &&
+           (record->result == -ECANCELED || record->result == -EIO || record->result == -ENODEV);
+}
+
 bool tsm_ioctls_count(struct tsm_ioctls *all, struct sbt_reader *reader,
                       const struct sbt_record *record)
 {
@@ -49,6 +57,7 @@ bool tsm_ioctls_count(struct tsm_ioctls *all, struct sbt_reader *reader,
         return false;
     if ((record->slots[DRM_SLOT_REQUEST] >> 8 & 0xff) == 'd')
         all->drm_count += 1 + record->slots[DRM_SLOT_RETRIES];
+    all->lost_submits += is_lost(schema, record);
     c->count++;
     c->error_count += (record->flags & SBT_RECORD_FAILED) != 0;
     c->retry_count += record->slots[DRM_SLOT_RETRIES];
@@ -121,6 +130,7 @@ void tsm_ioctls_summary_json(struct tsm_ioctls *all, struct sbt_reader *reader, 
         qsort(all->counts, all->count_count, sizeof(*all->counts), by_time);
     tsm_json_begin(&j, "ioctls/1");
     tsm_json_put_u64(&j, "lost", totals->lost_count);
+    tsm_json_put_u64(&j, "lost_submits", all->lost_submits);
     put_metadata(&j, reader, "counted", "drm.ioctls_counted");
     put_metadata(&j, reader, "recorded", "drm.ioctls_recorded");
     tsm_json_name(&j, "ioctls");

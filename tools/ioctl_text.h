@@ -29,7 +29,8 @@ struct tsm_ioctls {
         uint64_t total_ns, longest_ns;
     } * counts;
     uint32_t count_count;
-    uint64_t drm_count; /* that the kernel saw: of type 'd', every try */
+    uint64_t drm_count;    /* that the kernel saw: of type 'd', every try */
+    uint64_t lost_submits; /* refused, for the context or the device is lost */
 };
 
 void tsm_ioctls_finish(struct tsm_ioctls *all);

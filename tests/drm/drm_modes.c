@@ -364,6 +364,7 @@ int main(int argc, char **argv)
                  {"nouveau", run_nouveau},
                  {"i915_memory", run_i915_memory},
                  {"amdgpu_memory", run_amdgpu_memory},
+                 {"amdgpu_lost", run_amdgpu_lost},
                  {"chains", run_chains},
                  {"chain_unknown", run_chain_unknown},
                  {"chain_wrong", run_chain_wrong},

@@ -74,6 +74,7 @@ void run_i915(int fd);
 void run_unfollowed(int fd);
 void run_i915_memory(int fd);
 void run_amdgpu_memory(int fd);
+void run_amdgpu_lost(int fd);
 void run_nouveau(int fd);
 void run_vgem(int fd);
 void run_virtgpu(int fd);

@@ -65,6 +65,21 @@ static void amdgpu_submit(int fd, uint32_t context, uint32_t *ib, uint64_t targe
     MUST(fd, DRM_IOCTL_AMDGPU_WAIT_CS, &wait);
 }
 
+/* One after the other, until the device is reset. */
+void run_amdgpu_lost(int fd)
+{
+    union drm_amdgpu_ctx context = {.in = {.op = AMDGPU_CTX_OP_ALLOC_CTX}};
+    union drm_amdgpu_cs cs;
+    uint32_t round = 0;
+
+    MUST(fd, DRM_IOCTL_AMDGPU_CTX, &context);
+    do
+        cs = (union drm_amdgpu_cs){.in = {.ctx_id = context.out.alloc.ctx_id}};
+    while (ioctl(fd, DRM_IOCTL_AMDGPU_CS, &cs) == 0 && ++round < 10);
+    perror("amdgpu_lost");
+    printf("%u\n", round);
+}
+
 /* The target is memory of the program. */
 void run_amdgpu_memory(int fd)
 {

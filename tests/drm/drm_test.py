@@ -493,6 +493,16 @@ def listing_failed():
     equal('said', shown.stderr, 'tracesmith ioctls: 1 ioctls are not known: shown raw\n')
 
 
+def listing_lost():
+    r = Recorded('amdgpu_lost', driver='amdgpu', FAKE_DRM_LOST='3')
+    equal('before', r.output, '2\n')
+    shown = tool('ioctls', '--failed', r.trace)
+    true('the submit', shown.stdout.rstrip().partition(' <')[0].endswith(' = -1 ECANCELED (Operation canceled)'))
+    equal('said', shown.stderr, 'tracesmith ioctls: 1 submits were refused: the driver had reset their context, '
+          'or lost the device\n')
+    equal('counted', json.loads(tool('ioctls', '--summary', '--json', r.trace).stdout)['lost_submits'], 1)
+
+
 def listing_property():
     r = Recorded('property')
     lines = lines_of(tool('ioctls', '-e', '*GETPROPERTY', r.trace).stdout)

@@ -6,6 +6,7 @@
 #include "tests/drm/fake_drm.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <amdgpu_drm.h>
@@ -36,6 +37,14 @@ static int run_ib(struct fake_file *file, const struct drm_amdgpu_cs_chunk_ib *i
     return 0;
 }
 
+/* FAKE_DRM_LOST: from this submit on the context is lost. */
+static bool is_lost(uint64_t number)
+{
+    const char *from = getenv("FAKE_DRM_LOST");
+
+    return from && number >= strtoull(from, NULL, 10);
+}
+
 static int submit(struct fake_file *file, union drm_amdgpu_cs *cs)
 {
     const uint64_t *chunks = (const void *)(uintptr_t)cs->in.chunks;
@@ -43,6 +52,8 @@ static int submit(struct fake_file *file, union drm_amdgpu_cs *cs)
 
     if (!cs->in.ctx_id || cs->in.ctx_id > file->next_context)
         return -EINVAL;
+    if (is_lost(number))
+        return -ECANCELED;
     for (uint32_t i = 0; i < cs->in.num_chunks; i++) {
         const struct drm_amdgpu_cs_chunk *chunk = (const void *)(uintptr_t)chunks[i];
         int result = 0;
