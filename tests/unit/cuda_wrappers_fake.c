@@ -202,6 +202,11 @@ struct tsm_stream *cuda_stream_ptsz(CUstream stream)
     return (struct tsm_stream *)(stream ? (size_t)stream : 2000);
 }
 
+void cuda_settle(CUstream stream)
+{
+    fake_note(stream == CU_STREAM_PER_THREAD ? "settle_ptds" : "settle");
+}
+
 void cuda_context_synchronised(CUcontext context)
 {
     fake_note("synchronised:context");
