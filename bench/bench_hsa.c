@@ -61,6 +61,11 @@ static hsa_status_t make_soft(hsa_region_t region, uint32_t size, hsa_queue_type
     return HSA_STATUS_SUCCESS;
 }
 
+static hsa_status_t tell_nothing(hsa_agent_t agent, hsa_agent_info_t attribute, void *value)
+{
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
 static __attribute__((noinline)) void store(hsa_signal_t signal, hsa_signal_value_t value)
 {
     __asm__ volatile("" : : "r"(value) : "memory");
@@ -144,6 +149,7 @@ int main(void)
     hsa_signal_t done;
 
     hsa_runtime.hsa_signal_create = make_signal;
+    hsa_runtime.hsa_agent_get_info = tell_nothing;
     hsa_runtime.hsa_queue_create = make_queue;
     hsa_runtime.hsa_soft_queue_create = make_soft;
     hsa_runtime.hsa_signal_store_screlease = store;
