@@ -370,10 +370,10 @@ const struct tsm_command tsm_command_ioctls = {
     .synopsis = "[OPTION]... TRACE\n[OPTION]... [--] PROGRAM [ARGUMENT]...",
     .description =
         "Shows what a program asks of the kernel's GPU drivers (/dev/dri, /dev/accel, /dev/kfd, "
-        "dma-bufs, sync "
-        "files), as strace shows system calls: each ioctl with the struct that went in and, behind "
-        "=>, what is different in the one that came out; pointers are followed. Then its result, "
-        "its duration and, of a submit, its stream. Ioctls that are not known are shown raw.\n\n"
+        "dma-bufs, sync files), as strace shows system calls: each ioctl with the struct that went "
+        "in and, behind =>, what is different in the one that came out; pointers are followed. "
+        "Then its result, its duration and, of a submit, its stream. Ioctls that are not known are "
+        "shown raw.\n\n"
         "With PROGRAM, runs it and shows its ioctls while it runs, half a second behind, on "
         "standard error; those that other GPU libraries make are shown, too. What went past libc "
         "is not seen; how many of those there were is said, where the kernel may count (as root).",

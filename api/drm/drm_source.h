@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside the DRM source. It follows descriptors of GPU files (drm_source_file.c), records ioctls on
- * them (drm_source_ioctl.c, drm_source_run.h), mappings of them (drm_source_map.c) and names streams
- * (drm_source_stream.c). The functions of libc that it replaces are in drm_source_hook.c.
+ * them (drm_source_ioctl.c, drm_source_run.h), mappings of them (drm_source_map.c), memory that became
+ * one (drm_source_udmabuf.c) and names streams (drm_source_stream.c). The functions of libc that it
+ * replaces are in drm_source_hook.c, numbers of syscall() in drm_source_number.c; what both have noticed
+ * in drm_source_notice.h.
  *
  * Everything here runs inside the traced program, perhaps before its constructors, in signal
  * handlers, and in allocators: no malloc, no lock that the program may hold, errno preserved.
@@ -13,6 +15,7 @@
 #include "api/drm/drm_describe.h"
 #include "api/drm/drm_tables.h"
 #include "capture/capture.h"
+#include "capture/lock.h"
 
 #include <sys/types.h>
 
@@ -24,6 +27,22 @@ int drm_libc_ioctl(int fd, unsigned long request, void *argument, bool by_number
 
 /* libc's syscall(). */
 long drm_libc_syscall(long number, long a, long b, long c, long d, long e, long f);
+
+/* ---- locks ------------------------------------------------------------------------------------
+ */
+
+/* Calls of a signal handler's must not come to the lock while it is held. */
+static inline void drm_enter(struct tsm_lock *lock)
+{
+    tsm_inside_enter();
+    tsm_lock_take(lock);
+}
+
+static inline void drm_leave(struct tsm_lock *lock)
+{
+    tsm_lock_give(lock);
+    tsm_inside_leave();
+}
 
 /* ---- files ------------------------------------------------------------------------------------
  */

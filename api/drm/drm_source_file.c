@@ -320,14 +320,13 @@ static int find_same(int fd, const struct facts *facts)
     return -1;
 }
 
-/* Two threads may look at the same time; a signal handler may not come between. */
+/* Two threads may look at the same time. */
 static struct drm_file introduce(int fd, struct facts *facts, enum drm_how how)
 {
     struct drm_file f;
     int same = -1;
 
-    tsm_inside_enter();
-    tsm_lock_take(&table.lock);
+    drm_enter(&table.lock);
     if (facts->node != DRM_NODE_NONE)
         own_table();
     f = drm_file_known(fd);
@@ -337,8 +336,7 @@ static struct drm_file introduce(int fd, struct facts *facts, enum drm_how how)
         f = same >= 0 ? drm_file_known(same) : file_of(fd, facts);
         keep(fd, f);
     }
-    tsm_lock_give(&table.lock);
-    tsm_inside_leave();
+    drm_leave(&table.lock);
     if (f.node == DRM_NODE_NONE)
         return f;
     tsm_follow_forks();

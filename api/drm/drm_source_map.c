@@ -40,19 +40,6 @@ static uint32_t offset_count;
 static struct tsm_lock lock;
 static _Atomic bool inherited; /* mappings of a parent, which nobody looks after here */
 
-/* A signal handler's calls must not come here while the lock is held. */
-static void enter(void)
-{
-    tsm_inside_enter();
-    tsm_lock_take(&lock);
-}
-
-static void leave(void)
-{
-    tsm_lock_give(&lock);
-    tsm_inside_leave();
-}
-
 void drm_maps_forked(void)
 {
     lock = (struct tsm_lock){0, 0};
@@ -76,14 +63,14 @@ void drm_map_offset(uint32_t file, uint64_t offset, uint32_t handle)
 
     if (!handle)
         return;
-    enter();
+    drm_enter(&lock);
     for (i = 0; i < OFFSET_MAX && i < offset_count; i++)
         if (offsets[i].file == file && offsets[i].offset == offset)
             break;
     if (i == offset_count || i == OFFSET_MAX)
         i = offset_count++ % OFFSET_MAX;
     offsets[i] = (struct offset){offset, file, handle};
-    leave();
+    drm_leave(&lock);
 }
 
 static uint32_t object_at(uint32_t file, uint64_t offset)
@@ -185,11 +172,11 @@ void drm_maps_waited(void)
     for (uint32_t i = 0;; i++) {
         struct mapping m;
         bool there;
-        enter();
+        drm_enter(&lock);
         there = i < map_count;
         if (there)
             m = maps[i];
-        leave();
+        drm_leave(&lock);
         if (!there)
             break;
         write_checksum(&m);
@@ -212,10 +199,10 @@ void drm_mapped(int fd, struct drm_file file, const void *address, size_t size, 
         return;
     if (!file.told)
         drm_file_tell(fd, file, DRM_HOW_FOUND);
-    enter();
+    drm_enter(&lock);
     m.object = object_at(file.id, offset);
     kept = keep(&m);
-    leave();
+    drm_leave(&lock);
     if (kept)
         write_map(fd, &m, prot, flags);
     else
@@ -251,7 +238,7 @@ static bool take(uintptr_t start, uintptr_t end, struct mapping *out)
 {
     bool found = false;
 
-    enter();
+    drm_enter(&lock);
     for (uint32_t i = 0; i < map_count && !found; i++) {
         if (maps[i].start >= end || maps[i].end <= start)
             continue;
@@ -259,7 +246,7 @@ static bool take(uintptr_t start, uintptr_t end, struct mapping *out)
         remove_map(i);
         found = true;
     }
-    leave();
+    drm_leave(&lock);
     return found;
 }
 
@@ -284,10 +271,10 @@ static bool is_whole(const struct mapping *m)
 {
     bool whole = true;
 
-    enter();
+    drm_enter(&lock);
     for (uint32_t i = 0; i < map_count && whole; i++)
         whole = maps[i].end <= m->start || maps[i].start >= m->end;
-    leave();
+    drm_leave(&lock);
     return whole;
 }
 
@@ -305,9 +292,9 @@ void drm_shared(struct drm_file file, uint32_t object, struct drm_shared memory,
         return;
     if (!is_whole(&m))
         tsm_session_unmodelled("memory that was given to a GPU twice", true);
-    enter();
+    drm_enter(&lock);
     kept = keep(&m);
-    leave();
+    drm_leave(&lock);
     if (!kept)
         tsm_session_unmodelled("more than 1024 mappings of GPU files", true);
     else if (tsm_session_settings()->drm != TSM_DRM_CALLS)
@@ -321,7 +308,7 @@ void drm_object_closing(uint32_t file, uint32_t object)
 
     do {
         found = false;
-        enter();
+        drm_enter(&lock);
         for (uint32_t i = 0; i < map_count && !found; i++) {
             found = maps[i].is_user && maps[i].file == file && maps[i].object == object;
             if (found) {
@@ -329,7 +316,7 @@ void drm_object_closing(uint32_t file, uint32_t object)
                 remove_map(i);
             }
         }
-        leave();
+        drm_leave(&lock);
         if (found)
             write_unmap(&m);
     } while (found);
@@ -379,9 +366,9 @@ void drm_moved(const struct drm_moving *moving, const void *to, size_t size)
 
     if (!moving->is_one)
         return;
-    enter();
+    drm_enter(&lock);
     keep(&m);
-    leave();
+    drm_leave(&lock);
     write_map(-1, &m, PROT_READ | PROT_WRITE, MAP_SHARED);
     errno = saved_errno;
 }

@@ -27,18 +27,6 @@ static struct view {
 static _Atomic uint32_t view_count;
 static struct tsm_lock lock;
 
-static void enter(void)
-{
-    tsm_inside_enter();
-    tsm_lock_take(&lock);
-}
-
-static void leave(void)
-{
-    tsm_lock_give(&lock);
-    tsm_inside_leave();
-}
-
 bool drm_has_views(void)
 {
     return atomic_load_explicit(&view_count, memory_order_relaxed) > 0;
@@ -54,11 +42,11 @@ static bool keep(struct view v)
 {
     bool kept;
 
-    enter();
+    drm_enter(&lock);
     kept = view_count < VIEW_MAX;
     if (kept)
         views[view_count++] = v;
-    leave();
+    drm_leave(&lock);
     return kept;
 }
 
@@ -90,13 +78,13 @@ void drm_view(int fd)
 
 void drm_view_imported(uint32_t dmabuf, uint32_t file, uint32_t object)
 {
-    enter();
+    drm_enter(&lock);
     for (uint32_t i = 0; i < view_count; i++)
         if (views[i].dmabuf == dmabuf) {
             views[i].importer = file;
             views[i].object = object;
         }
-    leave();
+    drm_leave(&lock);
 }
 
 /* Nobody has it any more? Then it is taken out of the list. */
@@ -104,7 +92,7 @@ static bool take_unused(struct view *out)
 {
     bool found = false;
 
-    enter();
+    drm_enter(&lock);
     for (uint32_t i = 0; i < view_count && !found; i++) {
         found = views[i].is_closed && !views[i].importer;
         if (found) {
@@ -112,7 +100,7 @@ static bool take_unused(struct view *out)
             views[i] = views[--view_count];
         }
     }
-    leave();
+    drm_leave(&lock);
     return found;
 }
 
@@ -130,22 +118,22 @@ static void drop_unused(void)
 
 void drm_view_file_closed(uint32_t file)
 {
-    enter();
+    drm_enter(&lock);
     for (uint32_t i = 0; i < view_count; i++) {
         views[i].is_closed |= views[i].dmabuf == file;
         if (views[i].importer == file)
             views[i].importer = 0;
     }
-    leave();
+    drm_leave(&lock);
     drop_unused();
 }
 
 void drm_view_object_closing(uint32_t file, uint32_t object)
 {
-    enter();
+    drm_enter(&lock);
     for (uint32_t i = 0; i < view_count; i++)
         if (views[i].importer == file && views[i].object == object)
             views[i].importer = 0;
-    leave();
+    drm_leave(&lock);
     drop_unused();
 }

@@ -4,17 +4,15 @@
  */
 #include "emu/hsa/emu_hsa.h"
 
+#include "base/text.h"
+#include "tracesmith/hsa_kernel.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/text.h"
-#include "tracesmith/hsa_kernel.h"
-
 #define CPU_NAME "TraceSmith host"
 #define GPU_NAME "TraceSmith software GPU"
-#define PAGE     4096u
 
 #define ISA_VARIABLE "TS_EMU_HSA_ISA"
 #define ISA_SIZE     64u

@@ -4,16 +4,11 @@
  */
 #include "emu/hsa/emu_hsa.h"
 
+#include "base/clock.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#include "base/clock.h"
-#include "base/text.h"
-#include "tracesmith/hsa_kernel.h"
-
-#define PAGE 4096u
 
 #define BAR_VARIABLE "TS_EMU_HSA_BAR"
 

@@ -350,72 +350,73 @@ static void property(int fd)
     MUST(fd, DRM_IOCTL_MODE_GETPROPERTY, &p);
 }
 
+static const struct {
+    const char *name;
+    void (*run)(int fd);
+} modes[] = {{"amdgpu", run_amdgpu},
+             {"unfollowed", run_unfollowed},
+             {"beside_cuda", beside_cuda},
+             {"i915", run_i915},
+             {"nouveau", run_nouveau},
+             {"i915_memory", run_i915_memory},
+             {"amdgpu_memory", run_amdgpu_memory},
+             {"amdgpu_lost", run_amdgpu_lost},
+             {"chains", run_chains},
+             {"chain_unknown", run_chain_unknown},
+             {"chain_wrong", run_chain_wrong},
+             {"udmabuf", run_udmabuf},
+             {"heap", run_heap},
+             {"vgem", run_vgem},
+             {"results", run_results},
+#ifdef FAKE_XE
+             {"xe", run_xe},
+             {"xe_fences", run_xe_fences},
+#endif
+             {"vmwgfx", run_vmwgfx},
+             {"habanalabs", run_habanalabs},
+#ifdef PAST_DRIVERS
+             {"savage", run_savage},
+             {"r128", run_r128},
+             {"via", run_via},
+#endif
+#ifdef FAKE_ACCEL
+             {"powervr", run_pvr},
+             {"intel_vpu", run_ivpu},
+             {"qaic", run_qaic},
+#endif
+             {"commit", run_commit},
+             {"names", run_names},
+             {"radeon", run_radeon},
+#ifdef ARM_DRIVERS
+             {"v3d", run_v3d},
+             {"panfrost", run_panfrost},
+             {"etnaviv", run_etnaviv},
+             {"lima", run_lima},
+             {"msm", run_msm},
+#endif
+             {"vc4", run_vc4},
+             {"tegra", run_tegra},
+             {"virtgpu", run_virtgpu},
+             {"duplicates", duplicates},
+             {"passed", passed},
+             {"forked", forked},
+             {"forked_maps", forked_maps},
+             {"closed", closed},
+             {"strange", strange},
+             {"raw", raw},
+             {"interrupted", interrupted},
+             {"maps", maps},
+             {"property", property},
+             {"past", past},
+             {"slow", slow},
+             {"nvidia", nvidia},
+             {"unsafe", unsafe},
+             {"unknown", unknown}};
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
     int fd = strcmp(mode, "inherited") ? open_node() : atoi(argv[2]);
-    static const struct {
-        const char *name;
-        void (*run)(int fd);
-    } modes[] = {{"amdgpu", run_amdgpu},
-                 {"unfollowed", run_unfollowed},
-                 {"beside_cuda", beside_cuda},
-                 {"i915", run_i915},
-                 {"nouveau", run_nouveau},
-                 {"i915_memory", run_i915_memory},
-                 {"amdgpu_memory", run_amdgpu_memory},
-                 {"amdgpu_lost", run_amdgpu_lost},
-                 {"chains", run_chains},
-                 {"chain_unknown", run_chain_unknown},
-                 {"chain_wrong", run_chain_wrong},
-                 {"udmabuf", run_udmabuf},
-                 {"heap", run_heap},
-                 {"vgem", run_vgem},
-                 {"results", run_results},
-#ifdef FAKE_XE
-                 {"xe", run_xe},
-                 {"xe_fences", run_xe_fences},
-#endif
-                 {"vmwgfx", run_vmwgfx},
-                 {"habanalabs", run_habanalabs},
-#ifdef PAST_DRIVERS
-                 {"savage", run_savage},
-                 {"r128", run_r128},
-                 {"via", run_via},
-#endif
-#ifdef FAKE_ACCEL
-                 {"powervr", run_pvr},
-                 {"intel_vpu", run_ivpu},
-                 {"qaic", run_qaic},
-#endif
-                 {"commit", run_commit},
-                 {"names", run_names},
-                 {"radeon", run_radeon},
-#ifdef ARM_DRIVERS
-                 {"v3d", run_v3d},
-                 {"panfrost", run_panfrost},
-                 {"etnaviv", run_etnaviv},
-                 {"lima", run_lima},
-                 {"msm", run_msm},
-#endif
-                 {"vc4", run_vc4},
-                 {"tegra", run_tegra},
-                 {"virtgpu", run_virtgpu},
-                 {"duplicates", duplicates},
-                 {"passed", passed},
-                 {"forked", forked},
-                 {"forked_maps", forked_maps},
-                 {"closed", closed},
-                 {"strange", strange},
-                 {"raw", raw},
-                 {"interrupted", interrupted},
-                 {"maps", maps},
-                 {"property", property},
-                 {"past", past},
-                 {"slow", slow},
-                 {"nvidia", nvidia},
-                 {"unsafe", unsafe},
-                 {"unknown", unknown}};
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (!strcmp(modes[i].name, mode))
