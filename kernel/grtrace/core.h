@@ -96,7 +96,7 @@ void grtrace_shutdown(void); /* stop, and start no more; takes the mutex itself 
 extern struct mutex grtrace_mutex;
 extern struct dentry *grtrace_folder;
 
-/* ---- reader.c ---------------------------------------------------------------------------- */
+/* ---- collect.c --------------------------------------------------------------------------- */
 
 extern struct file_operations grtrace_records_operations;
 
