@@ -358,6 +358,33 @@ static int walk_all(struct diff *d)
     return error;
 }
 
+/* What is not there cannot be the same. */
+static void judge_whole(struct diff *d, struct sbt_reader *reader)
+{
+    uint64_t lost = sbt_reader_totals(reader)->lost_count;
+    const char *name = sbt_reader_name(reader);
+    struct tsm_diff_result *out = d->out;
+    struct sbt_missing missing;
+
+    sbt_reader_missing(reader, 0, &missing);
+    lost += missing.record_count;
+    if (!lost && !missing.chunk_count && !missing.end)
+        return;
+    out->verdict = TSM_CANNOT_TELL;
+    if (lost)
+        tsm_format(out->why, sizeof(out->why), "what is there is equal, but %s lost %llu records",
+                   name, (unsigned long long)lost);
+    else if (missing.chunk_count)
+        tsm_format(out->why, sizeof(out->why),
+                   "what is there is equal, but %s is damaged: %llu chunks cannot be read", name,
+                   (unsigned long long)missing.chunk_count);
+    else
+        tsm_format(
+            out->why, sizeof(out->why),
+            "what is there is equal, but %s has no end: what was recorded last may be missing",
+            name);
+}
+
 static void judge(struct diff *d)
 {
     struct tsm_diff_result *out = d->out;
@@ -370,12 +397,7 @@ static void judge(struct diff *d)
         return;
     }
     for (int i = 0; i < 2; i++) {
-        uint64_t lost = sbt_reader_totals(d->sides[i].reader)->lost_count;
-        if (!lost)
-            continue;
-        out->verdict = TSM_CANNOT_TELL;
-        tsm_format(out->why, sizeof(out->why), "what is there is equal, but %s lost %llu records",
-                   sbt_reader_name(d->sides[i].reader), (unsigned long long)lost);
+        judge_whole(d, d->sides[i].reader);
     }
 }
 
@@ -390,7 +412,9 @@ int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reade
     int error = 0;
 
     for (int i = 0; i < 2 && !error; i++) {
-        error = look_at(&d.sides[i]);
+        error = sbt_reader_examine(d.sides[i].reader);
+        if (!error)
+            error = look_at(&d.sides[i]);
         if (!error)
             error = tsm_extents_collect(&d.pairing.extents[i], d.sides[i].reader);
     }

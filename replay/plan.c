@@ -22,7 +22,6 @@ struct scan {
         unsigned next_gap;
     } * streams;
     uint32_t capacity;
-    uint64_t next_seq;
     uint32_t from_number;   /* of the checkpoint, 0 none */
     struct sbt_map made_at; /* address -> seq + 1 of the record that made memory there, | NAMED */
     struct sbt_map size_at; /* ... and its size */
@@ -349,9 +348,6 @@ static void note_missing(struct scan *scan, const struct sbt_record *record)
 {
     struct tsm_plan *plan = scan->plan;
 
-    if (record->seq > scan->next_seq)
-        plan->lost_count += record->seq - scan->next_seq;
-    scan->next_seq = record->seq + 1;
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST) && !plan->lost_count)
         plan->lost_count = 1;
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED) && !plan->filtered_count)
@@ -397,6 +393,7 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     struct scan scan = {.plan = out, .api = backend->description};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
+    struct sbt_missing missing;
     int error;
 
     memset(out, 0, sizeof(*out));
@@ -409,6 +406,8 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
         error = scan_record(&scan, reader, backend, state, record);
     sbt_cursor_destroy(cursor);
     out->interrupted_count += scan.in_checkpoint;
+    sbt_reader_missing(reader, 0, &missing); /* all chunks of records were read */
+    out->lost_count += missing.record_count;
     free(scan.streams);
     sbt_map_finish(&scan.made_at);
     sbt_map_finish(&scan.size_at);

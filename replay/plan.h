@@ -22,7 +22,7 @@ struct tsm_pull {
 
 struct tsm_plan {
     uint64_t record_count;
-    uint64_t lost_count; /* from totals, LOST records and gaps in the numbering */
+    uint64_t lost_count; /* from totals, LOST records and what cannot be read */
     uint64_t filtered_count;
     uint64_t unmodelled_count;
     uint64_t tainted_count;

@@ -151,8 +151,10 @@ static void answer_different(struct tsm_replay *p)
 static void decide(struct tsm_replay *p)
 {
     struct tsm_replay_result *r = &p->result;
+    struct sbt_missing missing;
 
     tsm_verify_end(&p->verify);
+    sbt_reader_missing(p->reader, p->options.filter.seq_end, &missing);
     r->checksum_count = p->verify.comparison_count;
     r->difference_count = p->verify.difference_count;
     r->timed_count = p->verify.timed_count;
@@ -179,7 +181,12 @@ static void decide(struct tsm_replay *p)
     else if (p->plan.lost_count || p->plan.filtered_count)
         answer(r, TSM_CANNOT_TELL, "%llu records are missing from the trace",
                (unsigned long long)(p->plan.lost_count + p->plan.filtered_count));
-    else if (sbt_reader_end(p->reader) == SBT_END_NONE && !p->options.filter.seq_end)
+    else if (missing.record_count || missing.chunk_count)
+        answer(r, TSM_CANNOT_TELL,
+               "the trace is damaged: %llu records and %llu other chunks of it "
+               "cannot be read",
+               (unsigned long long)missing.record_count, (unsigned long long)missing.chunk_count);
+    else if (missing.end)
         answer(r, TSM_CANNOT_TELL, "the trace has no end: what was recorded last may be missing");
     else if (p->verify.unanswered_count && !p->has_need)
         answer(r, TSM_CANNOT_TELL,
