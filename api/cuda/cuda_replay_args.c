@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "replay/region.h"
+
 const struct sbt_schema *cuda_schema(uint32_t type)
 {
     const struct tsm_api_description *d = &cuda_description;
@@ -261,7 +263,8 @@ void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64
 {
     const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
 
-    if (!region || !region->is_host || region->size - (address - region->address) < size)
+    if (!region || !region->is_host ||
+        !tsm_range_holds(region->address, region->size, address, size))
         return NULL;
     return (void *)(uintptr_t)(region->actual + (address - region->address));
 }
