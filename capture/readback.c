@@ -37,40 +37,48 @@ static void set_count(struct tsm_readbacks *r, uint32_t count)
     __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
 }
 
-/* A reference to the bytes, which are stored, or named by their keys alone. */
-static bool keep(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch, bool store,
-                 uint8_t *reference)
+/* The bytes [offset, offset + size) of the packed box, which are at `address` in the program.
+ * False: they cannot be read, or kept. */
+static bool write_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                       uint64_t size, enum tsm_fetch fetch, struct tsm_note *note)
 {
-    if (store)
-        return tsm_payload_store(lane, box, fetch, reference);
-    tsm_put_u64(reference, tsm_box_size(box));
-    return tsm_payload_pieces(lane, box, fetch, false, reference + 8);
+    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
+    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
+    uint8_t *reference = tsm_scratch_take(lane, encoded);
+
+    if (!reference || !tsm_payload_store_part(lane, box, offset, size, fetch, store, reference))
+        return false;
+    note->slots[3] = size;
+    note->slots[4] = encoded;
+    note->data = reference;
+    note->data_size = (uint32_t)encoded;
+    tsm_note_write(lane, note);
+    return true;
 }
 
-/* Of bytes that are at `address` in the program. */
+/* Writes one record, or as many as it takes: a replay compares them one after another. */
 static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
                             uint32_t stream, uint64_t position, enum tsm_fetch fetch)
 {
-    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
-    uint64_t size = tsm_box_size(box);
-    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
-    uint8_t *reference = encoded < lane->size / 4 ? tsm_scratch_take(lane, encoded) : NULL;
+    const uint64_t moved = address - (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
+    const bool is_whole = tsm_payload_fits(lane, SBT_BLOB_KEYED_SIZE(size));
+    const uint64_t part = is_whole ? size : tsm_payload_part(lane);
     struct tsm_note note = {.call = SBT_CORE_READBACK, .stream = SBT_STREAM_NONE, .slot_count = 5};
 
     if (lane->session->settings.readback == TSM_READBACK_OFF)
         return;
-    if (!reference || !keep(lane, box, fetch, store, reference)) {
-        tsm_session_unmodelled("a readback could not be read", false);
-        return;
-    }
     note.slots[0] = stream;
     note.slots[1] = position;
-    note.slots[2] = address;
-    note.slots[3] = size;
-    note.slots[4] = encoded;
-    note.data = reference;
-    note.data_size = (uint32_t)encoded;
-    tsm_note_write(lane, &note);
+    for (uint64_t at = 0; at < size; at += part) {
+        uint64_t left = size - at;
+        note.slots[2] = at ? tsm_box_address(box, at) + moved : address;
+        if (!write_part(lane, box, at, left < part ? left : part, fetch, &note)) {
+            tsm_session_unmodelled("a readback could not be read", false);
+            return;
+        }
+        if (!is_whole)
+            tsm_scratch_clear(lane);
+    }
 }
 
 static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,

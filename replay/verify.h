@@ -7,6 +7,7 @@
 #define REPLAY_VERIFY_H
 
 #include "base/hash.h"
+#include "format/map.h"
 #include "replay/backend.h"
 #include "replay/observe.h"
 
@@ -28,6 +29,7 @@ struct tsm_verify {
         bool has_left, has_written; /* bytes as the program left them; as recorded */
     } last;
     uint64_t unanswered_count; /* the backend had no bytes for a recorded readback */
+    struct sbt_map parts;      /* of commands whose bytes take several records: bytes compared */
     struct tsm_difference first;
     struct tsm_hasher_storage digest_storage;
     struct tsm_hasher *digest;

@@ -171,9 +171,12 @@ def append_variable(call, field):
             f'ok ? {pointer} : NULL'
         return f'tsm_call_string(&call, {text});'
     function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
-    if field.role == 'payload' and 'waits' not in call.options:
+    taken = ''
+    if field.role == 'payload':
         function = 'tsm_call_payload'
-    return f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0);'
+        taken = ', true' if 'waits' in call.options else ', false'
+    return (f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0'
+            f'{taken});')
 
 
 def append(call, field):

@@ -94,7 +94,7 @@ void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
     tsm_call_slot(call, 0);
 }
 
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
 {
     tsm_call_blob(call, data, size);
 }
