@@ -234,7 +234,15 @@ struct tsm_handle {
     struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
     uint64_t position;         /* of an event: on that stream */
     void *user;                /* the source's own, e.g. a function's parameter layout */
+    uint32_t version;          /* odd: an event's place is being changed */
 };
+
+/* An event stands for another place from now on: stream, position and user together. Several
+ * threads may change, and read, an event's place at once. */
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user);
+/* Returns a copy with a place at which the event stood as a whole. */
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event);
 
 /* Of API `api`, object type `type`. NULL when unknown (made before capture began). */
 struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw);

@@ -23,6 +23,7 @@ struct pending {
 
 struct tsm_readbacks {
     struct tsm_lock lock;
+    struct tsm_lock writing; /* before `lock`; held while complete ones are read and recorded */
     uint32_t count; /* changed under the lock, looked at without it: see set_count() */
     struct pending all[PENDING_COUNT_MAX]; /* oldest first */
 };
@@ -227,8 +228,8 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
 /* ---- synchronisation --------------------------------------------------------------------------
  */
 
-/* Take out the oldest one that is known to be complete. */
-static bool take_complete(struct tsm_readbacks *r, struct pending *out)
+/* Finds the oldest one that is known to be complete. */
+static bool find_complete(struct tsm_readbacks *r, struct pending *out)
 {
     bool found = false;
 
@@ -238,14 +239,30 @@ static bool take_complete(struct tsm_readbacks *r, struct pending *out)
         if (r->all[i].position > __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE))
             continue;
         *out = r->all[i];
-        memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
-        set_count(r, r->count - 1);
         found = true;
     }
     tsm_lock_give(&r->lock);
     return found;
 }
 
+/* It is recorded. Others may have been added and forgotten meanwhile, this one too. */
+static void take_out(struct tsm_readbacks *r, const struct pending *p)
+{
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (r->all[i].stream != p->stream || r->all[i].position != p->position ||
+            r->all[i].box.data != p->box.data)
+            continue;
+        memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
+        set_count(r, r->count - 1);
+        break;
+    }
+    tsm_lock_give(&r->lock);
+}
+
+/* The program may overwrite the bytes as soon as any of its waits returns. So the lock is held
+ * while they are read, and they count until then: a thread whose wait is over finds none that
+ * another still reads. */
 static void write_complete(struct tsm_session *s)
 {
     struct tsm_lane *lane;
@@ -255,11 +272,14 @@ static void write_complete(struct tsm_session *s)
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
-    while (lane && take_complete(s->readbacks, &p)) {
+    tsm_lock_take(&s->readbacks->writing);
+    while (lane && find_complete(s->readbacks, &p)) {
         if (!p.is_silent)
             write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
+        take_out(s->readbacks, &p);
         tsm_scratch_clear(lane);
     }
+    tsm_lock_give(&s->readbacks->writing);
     tsm_inside_leave();
 }
 
