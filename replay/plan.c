@@ -333,11 +333,8 @@ static void note_missing(struct scan *scan, const struct sbt_record *record)
 {
     struct tsm_plan *plan = scan->plan;
 
-    if (record->seq > scan->next_seq) {
-        plan->lost_count += record->seq - scan->next_seq;
-        if (plan->missing_seq > scan->next_seq)
-            plan->missing_seq = scan->next_seq;
-    }
+    if (record->seq > scan->next_seq && plan->missing_seq > scan->next_seq)
+        plan->missing_seq = scan->next_seq;
     scan->next_seq = record->seq + 1;
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST) && !plan->lost_count)
         plan->lost_count = 1;
@@ -399,6 +396,7 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     struct scan scan = {.plan = out, .api = backend->description, .end_seq = end_seq};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
+    struct sbt_missing missing;
     int error;
 
     memset(out, 0, sizeof(*out));
@@ -413,6 +411,8 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
         error = scan_record(&scan, reader, backend, state, record);
     sbt_cursor_destroy(cursor);
     out->interrupted_count += scan.in_checkpoint;
+    sbt_reader_missing(reader, 0, &missing); /* all chunks of records were read */
+    out->lost_count += missing.record_count;
     out->next_seq = scan.next_seq;
     if (out->lost_count + out->filtered_count && out->missing_seq == UINT64_MAX)
         out->missing_seq = 0;

@@ -23,8 +23,8 @@ struct tsm_pull {
 
 struct tsm_plan {
     uint64_t record_count;
-    uint64_t next_seq; /* one more than the last record's */
-    uint64_t lost_count; /* from totals, LOST records and gaps in the numbering */
+    uint64_t next_seq;   /* one more than the last record's */
+    uint64_t lost_count; /* from totals, LOST records and what cannot be read */
     uint64_t filtered_count;
     uint64_t missing_seq; /* from here on records may be lost or filtered; UINT64_MAX: none are */
     uint64_t unmodelled_count;

@@ -98,17 +98,18 @@ static bool is_incomplete(struct tsm_replay *p)
 {
     struct tsm_replay_result *r = &p->result;
     const struct tsm_plan *plan = &p->plan;
-    const struct sbt_totals *totals = sbt_reader_totals(p->reader);
+    struct sbt_missing missing;
 
+    sbt_reader_missing(p->reader, p->options.filter.seq_end, &missing);
     if (plan->lost_count || plan->filtered_count)
         answer(r, TSM_CANNOT_TELL, "%llu records are missing from the trace",
                (ull)(plan->lost_count + plan->filtered_count));
     else if (plan->stopped)
         answer(r, TSM_CANNOT_TELL, "recording could not go on: %s", plan->stopped);
-    else if (reaches_end(p) && plan->record_count < totals->record_count)
-        answer(r, TSM_CANNOT_TELL, "%llu records at the trace's end cannot be read",
-               (ull)(totals->record_count - plan->record_count));
-    else if (reaches_end(p) && sbt_reader_end(p->reader) == SBT_END_NONE)
+    else if (missing.chunk_count)
+        answer(r, TSM_CANNOT_TELL, "the trace is damaged: %llu chunks of it cannot be read",
+               (ull)missing.chunk_count);
+    else if (missing.end && reaches_end(p))
         answer(r, TSM_CANNOT_TELL, "the trace has no end: what was recorded last may be missing");
     else if (sbt_reader_end(p->reader) != SBT_END_NONE && sbt_reader_damage_count(p->reader))
         answer(r, TSM_CANNOT_TELL, "the trace is damaged: %s", sbt_reader_damage(p->reader, 0));

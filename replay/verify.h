@@ -7,6 +7,7 @@
 #define REPLAY_VERIFY_H
 
 #include "base/hash.h"
+#include "format/map.h"
 #include "replay/backend.h"
 #include "replay/observe.h"
 
@@ -37,6 +38,7 @@ struct tsm_verify {
         uint64_t position;
         bool has_left, has_written; /* bytes as the program left them; as recorded */
     } last;
+    struct sbt_map parts; /* of commands whose bytes take several records: bytes compared */
     struct tsm_difference first;
     uint64_t first_result_seq; /* of the record that `first` differs from */
     struct tsm_hasher_storage digest_storage;

@@ -146,7 +146,7 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
     void *at = cuda_registered(replay, address, blob.size);
     if (!at && !region)
-        at = cuda_program_find(replay, address, blob.size);
+        at = cuda_program_planned(replay, address, blob.size);
     if (!at)
         return 0; /* released meanwhile */
     uint8_t *bytes = replay->functions.count ? malloc(blob.size + 1) : at;

@@ -365,7 +365,8 @@ struct sbt_checkpoint {
 enum sbt_end {
     SBT_END_NONE = 0,      /* no trailer: the writer was cut off */
     SBT_END_FINISHED = 1,  /* the program ended and everything was written */
-    SBT_END_RECOVERED = 2, /* written by `tsview --repair` or drained from lanes after a crash */
+    SBT_END_RECOVERED = 2, /* drained from lanes after a crash: everything was written */
+    SBT_END_CUT = 3,       /* a repair wrote it: what was recorded last may be missing */
 };
 
 #ifdef __cplusplus
