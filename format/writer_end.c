@@ -22,7 +22,7 @@ static uint32_t free_string_id(const struct sbt_writer *w)
 
 static int write_lost(struct sbt_writer *w)
 {
-    static const char reason[] = "cut off by a repair";
+    static const char reason[] = "not there any more";
     uint64_t slots[5] = {w->lost_count, 0, UINT64_MAX, free_string_id(w), UINT64_MAX};
     const struct sbt_record record = {
         .seq = w->next_seq,

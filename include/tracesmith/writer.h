@@ -94,9 +94,9 @@ int sbt_writer_flush(struct sbt_writer *w);
  * or what the records say if that is more; the rest is counted by the writer. */
 int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enum sbt_end end);
 
-/* Tells what became of records that an appended trace had held, where the caller knows it better than
- * the file does: `count` of them are gone for good. Otherwise what was cut off is written as lost when
- * the trace is finished, and its end is SBT_END_CUT if more may be missing. */
+/* Tells how many records the trace ought to have and has not: a LOST record at its end will say so.
+ * For an appended trace this replaces what the file itself says: what was cut off is written as lost
+ * when it is finished, and its end is SBT_END_CUT if more may be missing. */
 void sbt_writer_lost(struct sbt_writer *w, uint64_t count);
 
 /* Records in the trace so far, those found by append included. */
