@@ -132,7 +132,8 @@ static int check_header(const struct salvage *s)
 }
 
 /* 1: the recorder wrote the trace's end, after all that was in the lanes; 0: somebody else did, who
- * may not have known of them, or nobody. */
+ * may not have known of them, or nobody, or
+ * the disk refused it later. */
 static int check_trace(const struct salvage *s)
 {
     struct sbt_reader *reader;
@@ -144,7 +145,7 @@ static int check_trace(const struct salvage *s)
         result =
             tsm_fail(TSM_E_FORMAT, "%s: of another session than %s", s->lanes_path, s->trace_path);
     else
-        result = sbt_reader_end(reader) == SBT_END_FINISHED;
+        result = sbt_reader_end(reader) == SBT_END_FINISHED && !s->header->stopped[0];
     sbt_reader_destroy(reader);
     return result;
 }

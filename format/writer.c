@@ -266,6 +266,7 @@ static int leaf_write(struct sbt_writer *w)
         error = index_write(w, SBT_INDEX_LEAF, &w->index.chunks, &w->index.leaves);
     w->index.leaf_offset = sbt_queue_offset(&w->queue);
     w->index.leaf_number = w->next_number;
+    sbt_writer_push(w);
     return error;
 }
 

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,12 +66,26 @@ void sbt_writer_lost(struct sbt_writer *w, uint64_t count)
     w->is_cut = false;
 }
 
+void sbt_writer_push(const struct sbt_writer *w)
+{
+    /* Help only: sbt_writer_close() is what counts. */
+    if (w->is_durable)
+        sync_file_range(w->queue.fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+/* Not every file can be waited for, and a sandbox may forbid it. */
+static bool is_unsupported(int error)
+{
+    return error == EINVAL || error == EROFS || error == ENOSYS || error == EPERM ||
+           error == EACCES || error == EOPNOTSUPP;
+}
+
 /* An error of an earlier write may be told only now, over a network for instance. */
 int sbt_writer_close(struct sbt_writer *w)
 {
     int fd = w->queue.fd, error = 0;
 
-    if (w->is_durable && fdatasync(fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (w->is_durable && fdatasync(fd) != 0 && !is_unsupported(errno))
         error =
             tsm_fail(TSM_E_IO, "%s: did not reach the disk: %s", w->queue.path, strerror(errno));
     w->queue.fd = -1;

@@ -121,6 +121,9 @@ int sbt_writer_leaf_if_due(struct sbt_writer *w);
  * Writes a LOST record of what a repair cut off; so it comes before the last flush. */
 int sbt_writer_count_lost(struct sbt_writer *w, const struct sbt_totals *totals);
 
+/* Starts to bring to the disk what is there, so that little is left to wait for at the end. */
+void sbt_writer_push(const struct sbt_writer *w);
+
 /* Closes the finished file, and waits for the disk if that was asked for. */
 int sbt_writer_close(struct sbt_writer *w);
 
