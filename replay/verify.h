@@ -21,11 +21,11 @@ struct tsm_verify {
     uint64_t comparison_count;
     uint64_t difference_count;
     uint64_t timed_count; /* ... that differ where times are */
-    uint64_t left_count; /* commands that wrote nothing of what changed in memory of the host */
+    uint64_t left_count;  /* commands that did not write all that changed in memory of the host */
     struct tsm_verify_last {
         uint32_t stream;
         uint64_t position;
-        bool has_left, has_written; /* bytes as the program left them; as recorded */
+        bool has_left; /* bytes that differ are as the program left them */
     } last;
     uint64_t unanswered_count; /* the backend had no bytes for a recorded readback */
     struct tsm_difference first;

@@ -197,6 +197,7 @@ __attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue)
 
     if (queue->is_intercepted && hsa_intercept_is_passing(queue))
         return;
+    hsa_pointers_look(false);
     tsm_hostmem_publish();
     tsm_lock_take(&queue->lock);
     first = queue->next;
@@ -466,6 +467,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
         hsa_soft_gone(queue);
         return hsa_runtime.hsa_queue_destroy(queue);
     }
+    hsa_look_around();
     begun = tsm_call_begin(&call, TYPE_hsa_queue_destroy);
     doorbell = queue->doorbell_signal;
     tsm_handle_remove(SBT_API_HSA, HSA_OBJECT_DOORBELL, doorbell.handle);
