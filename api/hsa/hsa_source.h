@@ -213,7 +213,8 @@ struct hsa_queue_state;
 
 /* The queue that this signal is the doorbell of, NULL: none of ours. */
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal);
-void hsa_queue_ring(struct hsa_queue_state *queue);
+/* The program has stored `value` to its doorbell. */
+void hsa_queue_ring(struct hsa_queue_state *queue, hsa_signal_value_t value);
 /* Functions that packets pass through (hsa_source_intercept.c); `next`: the one registered before.
  */
 struct hsa_interceptor {

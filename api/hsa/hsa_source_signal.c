@@ -213,13 +213,13 @@ static void turns(struct change *change, hsa_signal_t signal)
 }
 
 /* It was the doorbell of a queue, and all is done. */
-WRAPPED bool is_doorbell(hsa_signal_t signal)
+WRAPPED bool is_doorbell(hsa_signal_t signal, hsa_signal_value_t value)
 {
     struct hsa_queue_state *queue = hsa_queue_by_doorbell(signal);
 
     if (!queue)
         return false;
-    hsa_queue_ring(queue);
+    hsa_queue_ring(queue, value);
     __asm__ volatile(""); /* a call, no jump: the hook's frame has to be there */
     return true;
 }
@@ -228,7 +228,7 @@ WRAPPED bool is_doorbell(hsa_signal_t signal)
 WRAPPED bool changes(struct change *change, uint32_t type, hsa_signal_t signal,
                      hsa_signal_value_t value)
 {
-    if (is_doorbell(signal))
+    if (is_doorbell(signal, value))
         return false;
     turns(change, signal);
     change->has_begun = tsm_call_begin(&change->call, type);
@@ -316,7 +316,7 @@ WRAPPED void swapped(struct change *change, hsa_signal_t signal, bool changed,
     {                                                                                              \
         struct change change;                                                                      \
         hsa_signal_value_t before;                                                                 \
-        if (is_doorbell(signal))                                                                   \
+        if (is_doorbell(signal, value))                                                            \
             return 0;                                                                              \
         swaps(&change, TYPE_hsa_signal_##name, signal, NULL, value);                               \
         before = hsa_runtime.hsa_signal_##name(signal, value);                                     \
@@ -331,7 +331,7 @@ EACH_ORDER(EXCHANGE, exchange)
     {                                                                                              \
         struct change change;                                                                      \
         hsa_signal_value_t before;                                                                 \
-        if (is_doorbell(signal))                                                                   \
+        if (is_doorbell(signal, value))                                                            \
             return expected;                                                                       \
         swaps(&change, TYPE_hsa_signal_##name, signal, &expected, value);                          \
         before = hsa_runtime.hsa_signal_##name(signal, expected, value);                           \

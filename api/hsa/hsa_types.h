@@ -55,13 +55,13 @@ typedef struct hsa_memory_access_s {
 } hsa_memory_access_t;
 
 /* What later runtimes are asked. */
-#define HSA_AMD_LATER_SYSTEM_DMABUF   0x204  /* bool */
-#define HSA_AMD_LATER_SYSTEM_VIRTUAL  0x205  /* bool */
-#define HSA_AMD_LATER_SYSTEM_XNACK    0x206  /* bool */
+#define HSA_AMD_LATER_SYSTEM_DMABUF   0x204 /* bool */
+#define HSA_AMD_LATER_SYSTEM_VIRTUAL  0x205 /* bool */
+#define HSA_AMD_LATER_SYSTEM_XNACK    0x206 /* bool */
 #define HSA_AMD_LATER_AGENT_AVAILABLE 0xA015 /* uint64_t, bytes */
 #define HSA_AMD_LATER_AGENT_FREQUENCY 0xA016 /* uint64_t, Hz of the agent's clock */
-#define HSA_AMD_LATER_POOL_LOCATION   17     /* uint32_t: 0 the CPU's, 1 the GPU's */
-#define HSA_AMD_LATER_POOL_GRANULE    18     /* size_t, recommended */
+#define HSA_AMD_LATER_POOL_LOCATION   17 /* uint32_t: 0 the CPU's, 1 the GPU's */
+#define HSA_AMD_LATER_POOL_GRANULE    18 /* size_t, recommended */
 
 /* Queues whose packets pass through functions: in the runtime's table, in no header for C. */
 typedef void (*hsa_intercept_writer_t)(const void *packets, uint64_t count);
