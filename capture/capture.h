@@ -292,6 +292,16 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
 void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream);
 void tsm_synchronised_event(const struct tsm_handle *event);
 
+/* For APIs whose commands can be complete before those that stand before them: the command at
+ * `position` of `stream` is complete. tsm_readbacks_write() writes its READBACK record. */
+void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position);
+/* ... but the program may have known for long, and changed the bytes: they are not compared, and the
+ * trace says so. */
+void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position);
+void tsm_readbacks_write(void);
+/* How many wait to be known as complete. */
+uint32_t tsm_readbacks_pending(void);
+
 /* ---- host memory that the device can read --------------------------------------------------- */
 
 /* From now on changes of [start, start + size) are recorded as HOST_WRITE before every command that
