@@ -247,7 +247,7 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
         return args->error ? NULL : cuda_program_memory(args->replay, address, size);
     if (!(args->record->flags & SBT_RECORD_LATE))
         return cuda_arg_blob(args, slot + 1, size);
-    there = cuda_registered(args->replay, address, size);
+    there = cuda_program_host(args->replay, address, size);
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
                                "host memory 0x%llx, which it copies from, was made "

@@ -83,7 +83,7 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     size_t size = cuda_arg(&args, SLOT_cuMemcpy_ByteCount);
     uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
     const void *sent = is_late(&args)
-                           ? cuda_registered(replay, cuda_arg(&args, SLOT_cuMemcpy_src), size)
+                           ? cuda_program_host(replay, cuda_arg(&args, SLOT_cuMemcpy_src), size)
                            : sent_bytes(&args, SLOT_cuMemcpy_payload);
     void *received =
         !args.error && is_programs(replay, dst) ? programs_memory(&args, dst, size) : NULL;
@@ -152,7 +152,7 @@ static void point_at_late(struct cuda_args *args, struct side *side, const struc
     uint64_t base =
         *side->type == CU_MEMORYTYPE_UNIFIED ? *side->device : (uint64_t)(uintptr_t)*side->host;
     uint64_t offset, size = extent(side, box, &offset);
-    const uint8_t *there = cuda_registered(args->replay, base + offset, size);
+    const uint8_t *there = cuda_program_host(args->replay, base + offset, size);
 
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,

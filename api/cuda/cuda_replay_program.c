@@ -215,6 +215,15 @@ void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint
     return block ? block->bytes + (address - block->recorded) : NULL;
 }
 
+void *cuda_program_host(const struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    void *there = cuda_registered(replay, address, size);
+
+    return there || cuda_memory_find(&replay->memory, address)
+               ? there
+               : cuda_program_find(replay, address, size);
+}
+
 void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
     struct cuda_program_block *made;
