@@ -48,6 +48,10 @@ struct tsm_shadow {
     uint64_t *owed;    /* ... and for each that is to be recorded as it was at first */
     uint64_t *touched; /* ... and for each that the device has ever changed */
     bool any_changed, any_owed;
+    /* Others write the real memory, too, and no call says when: a byte that the program wrote as it
+     * was before may be another's there by now. Those beside bytes that changed count as written.
+     */
+    bool is_shared;
     bool busy;                /* push: the device may be writing the real memory */
     bool was_pushed;          /* since the last pull */
     uint32_t round_count;     /* pulls after pushes, up to SETTLED */
@@ -192,6 +196,7 @@ struct move {
     struct tsm_shadow *s;
     const uint8_t *from;
     uint8_t *to;
+    bool wide;   /* whole words: see is_shared */
     bool yields; /* bytes of `to` that differ from the agreed copy, too, stay: the program's */
     note_bytes *moved;
     uint64_t first, last; /* bytes that were moved and not reported; none where equal */
@@ -236,7 +241,7 @@ static void move_bytes(struct move *m, uint64_t at, size_t size, uint64_t value)
 
 static inline void move_word(struct move *m, uint64_t at, uint64_t value, uint64_t old)
 {
-    if (has_zero_byte(value ^ old) || (m->yields && load(m->to + at, 8) != old)) {
+    if (!m->wide && (has_zero_byte(value ^ old) || (m->yields && load(m->to + at, 8) != old))) {
         move_bytes(m, at, 8, value);
         return;
     }
@@ -352,7 +357,8 @@ static void begin_push(struct tsm_shadow *s, uint64_t from, uint64_t to)
 
 static void push_pages(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
-    struct move m = {.s = s, .from = s->own.memory, .to = s->real.memory, .moved = pushed};
+    struct move m = {
+        .s = s, .from = s->own.memory, .to = s->real.memory, .wide = s->is_shared, .moved = pushed};
 
     move(&m, from, to, begin_push);
 }
@@ -477,6 +483,7 @@ void tsm_shadow_unwatch(struct tsm_shadow *s)
     tsm_lock_take(&s->lock);
     stop_watching(s, &s->real);
     s->real.refused = true;
+    s->is_shared = true;
     tsm_lock_give(&s->lock);
 }
 

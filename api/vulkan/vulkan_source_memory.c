@@ -12,6 +12,8 @@
  */
 #include "api/vulkan/vulkan_source_memory.h"
 
+#include "api/vulkan/vulkan_args.h"
+#include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_share.h"
 #include "base/arena.h"
@@ -182,6 +184,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     struct memory *m;
     VkResult result;
 
+    if (behind && !behind->handleType) /* then it says nothing */
+        behind = NULL;
     if (behind)
         from = vk_origin_of(behind->fd, VK_OBJECT_VkDeviceMemory);
     result = state->below.vkAllocateMemory(device, info, allocator, out);
@@ -210,6 +214,41 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     return result;
 }
 
+/* May devices be writing? */
+static bool is_busy(void)
+{
+    return __atomic_load_n(&quiet, __ATOMIC_ACQUIRE) != vk_memory_sends();
+}
+
+/* The lock is held. */
+static void push(struct memory *m)
+{
+    if (m->shared) {
+        tsm_shadow_pull(m->shadow);
+        tsm_shadow_adopt(m->shadow);
+    } else if (m->mapped) {
+        tsm_shadow_push(m->shadow, m->exported || is_busy());
+    }
+}
+
+/* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
+static bool is_others_too(const struct memory *m)
+{
+    return m->shadow && m->mapped && (m->exported || m->shared);
+}
+
+void vk_memory_ends(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkFreeMemory *a = args;
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = a->memory ? find(vk_state_of(a->device), a->memory) : NULL;
+    if (m && is_others_too(m))
+        push(m);
+    tsm_lock_give(&lock);
+}
+
 static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
                                           const VkAllocationCallbacks *allocator)
 {
@@ -218,6 +257,8 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
 
     tsm_lock_take(&lock);
     m = memory ? find(state, memory) : NULL;
+    if (m && is_others_too(m)) /* when nothing is recorded */
+        push(m);
     if (m)
         forget(m);
     tsm_lock_give(&lock);
@@ -271,23 +312,6 @@ void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory
         }
     }
     tsm_lock_give(&lock);
-}
-
-/* May devices be writing? */
-static bool is_busy(void)
-{
-    return __atomic_load_n(&quiet, __ATOMIC_ACQUIRE) != vk_memory_sends();
-}
-
-/* The lock is held. */
-static void push(struct memory *m)
-{
-    if (m->shared) {
-        tsm_shadow_pull(m->shadow);
-        tsm_shadow_adopt(m->shadow);
-    } else if (m->mapped) {
-        tsm_shadow_push(m->shadow, m->exported || is_busy());
-    }
 }
 
 static void push_all(void)
