@@ -534,7 +534,9 @@ static int survey(struct diff *d)
     int error = 0;
 
     for (int i = 0; i < 2 && !error; i++) {
-        error = tsm_survey_make(&d->sides[i].survey, d->sides[i].reader);
+        error = sbt_reader_examine(d->sides[i].reader);
+        if (!error)
+            error = tsm_survey_make(&d->sides[i].survey, d->sides[i].reader);
         if (!error)
             error = tsm_extents_collect(&d->pairing.extents[i], d->sides[i].reader);
     }

@@ -112,13 +112,17 @@ static bool doubt_file(struct sbt_reader *reader, char *out, size_t size)
 {
     const struct sbt_totals *totals = sbt_reader_totals(reader);
     const char *name = sbt_reader_name(reader);
+    struct sbt_missing missing;
 
-    if (totals->lost_count)
-        tsm_format(out, size, "%s lost %llu records", name, (unsigned long long)totals->lost_count);
-    else if (sbt_reader_end(reader) == SBT_END_NONE)
-        tsm_format(out, size, "%s has no end: the recording was cut off", name);
-    else if (sbt_reader_end(reader) != SBT_END_FINISHED)
-        tsm_format(out, size, "%s was recovered: its recording did not end by itself", name);
+    sbt_reader_missing(reader, 0, &missing);
+    if (totals->lost_count + missing.record_count)
+        tsm_format(out, size, "%s lost %llu records", name,
+                   (unsigned long long)(totals->lost_count + missing.record_count));
+    else if (missing.chunk_count)
+        tsm_format(out, size, "%s is damaged: %llu chunks cannot be read", name,
+                   (unsigned long long)missing.chunk_count);
+    else if (missing.end)
+        tsm_format(out, size, "%s has no end: what was recorded last may be missing", name);
     else if (sbt_reader_damage_count(reader))
         tsm_format(out, size, "%s is damaged: %s", name, sbt_reader_damage(reader, 0));
     else if (sbt_reader_unknown_count(reader))

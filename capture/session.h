@@ -252,6 +252,23 @@ bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum t
 
 uint64_t tsm_box_size(const struct tsm_box *box);
 
+/* Tests whether a record of this lane has room for a reference of `encoded` bytes. */
+static inline bool tsm_payload_fits(const struct tsm_lane *lane, uint64_t encoded)
+{
+    return encoded < lane->size / 4;
+}
+
+/* Returns how many bytes one record's reference may name here: whole pieces. */
+uint64_t tsm_payload_part(const struct tsm_lane *lane);
+
+/* Returns the address of the box's byte at `offset`, as if it were packed. */
+uint64_t tsm_box_address(const struct tsm_box *box, uint64_t offset);
+
+/* As tsm_payload_store(), for the bytes [offset, offset + size) of the packed box; `offset` is a
+ * multiple of a piece. Not stored: their keys alone are kept. */
+bool tsm_payload_store_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                            uint64_t size, enum tsm_fetch fetch, bool store, uint8_t *out);
+
 /* A lane's memory for encoded references, for readbacks that wait for the call's commit, and for
  * its record where that had to make way. */
 #define TSM_SCRATCH_DEFERRED_MAX 64
@@ -321,6 +338,8 @@ void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
 
+/* The session ends: what is still under way is not compared, and the trace says so. */
+void tsm_readbacks_end(struct tsm_session *session);
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 

@@ -19,11 +19,6 @@ static unsigned long long ull(uint64_t v)
     return v;
 }
 
-static uint64_t chunk_end(const struct sbt_entry *e)
-{
-    return e->info.offset + SBT_CHUNK_HEADER_SIZE + e->head.stored_size;
-}
-
 /* ---- the list of chunks ---- */
 
 static void entry_fill(struct sbt_entry *e, const struct sbt_chunk *head, uint64_t offset)
@@ -88,11 +83,19 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
     return 0;
 }
 
+static void note_gap(struct sbt_reader *r, const struct sbt_chunk *head, uint32_t due)
+{
+    uint64_t gap = head->number > due ? head->number - due : 0;
+
+    r->gap_count += gap;
+    r->tail_gap_count = sbt_chunk_is_index(head->type) ? r->tail_gap_count + gap : 0;
+}
+
 /* Append a chunk that lies after the ones that are there, and say what is missing before it. */
 static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
 {
     const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
-    uint64_t due = last ? chunk_end(last) : r->header_length;
+    uint64_t due = last ? sbt_entry_end(last) : r->header_length;
     uint32_t number = last ? last->head.number + 1 : 0;
     struct sbt_entry *entries;
     int error = check_type(r, head, offset);
@@ -102,6 +105,7 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
     if (offset > due)
         sbt_reader_say(r, "offset %llu: %llu bytes belong to no chunk", ull(due),
                        ull(offset - due));
+    note_gap(r, head, number);
     if (head->number > number)
         sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due), head->number - number);
     entries = sbt_grow(r->entries, r->entry_count, &r->entry_capacity, sizeof(*entries));
@@ -121,6 +125,7 @@ static void entries_clear(struct sbt_reader *r)
     r->entry_count = 0;
     r->events_count = 0;
     r->unknown_count = 0;
+    r->gap_count = r->tail_gap_count = 0;
     r->totals = (struct sbt_totals){0};
 }
 
@@ -135,7 +140,7 @@ static bool may_follow(const struct sbt_reader *r, const struct sbt_chunk *head,
     return head->session == r->session_word && offset <= end &&
            end - offset >= SBT_CHUNK_HEADER_SIZE &&
            head->stored_size <= end - offset - SBT_CHUNK_HEADER_SIZE &&
-           offset >= (last ? chunk_end(last) : r->header_length) &&
+           offset >= (last ? sbt_entry_end(last) : r->header_length) &&
            head->number >= (last ? last->head.number + 1 : 0);
 }
 
@@ -262,6 +267,7 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
     if (said->stream_count < found->stream_count)
         sbt_reader_say(r, "the trailer counts %u streams, the chunks hold %u", said->stream_count,
                        found->stream_count);
+    r->said_count = said->record_count;
     r->totals = t->totals;
     r->totals_known = true;
     r->end = t->end;
@@ -320,14 +326,24 @@ static bool last_is_whole(struct sbt_reader *r)
     return payload != NULL;
 }
 
+void sbt_reader_recount(struct sbt_reader *r)
+{
+    r->totals.record_count = 0;
+    r->totals.stream_count = 0;
+    for (size_t i = 0; i < r->events_count; i++) {
+        const struct sbt_chunk *head = &r->entries[r->events[i]].head;
+        r->totals.record_count += head->count;
+        if (head->stream_end > r->totals.stream_count)
+            r->totals.stream_count = head->stream_end;
+    }
+}
+
 static void drop_last(struct sbt_reader *r)
 {
-    const struct sbt_entry *last = &r->entries[--r->entry_count];
-
-    if (r->events_count && r->events[r->events_count - 1] == r->entry_count) {
+    r->entry_count--;
+    if (r->events_count && r->events[r->events_count - 1] == r->entry_count)
         r->events_count--;
-        r->totals.record_count -= last->head.count;
-    }
+    sbt_reader_recount(r);
 }
 
 static int say_tail(struct sbt_reader *r)
@@ -419,13 +435,14 @@ int sbt_reader_scan(struct sbt_reader *r)
         error = add_entry(r, &head, offset);
         if (error)
             break;
-        offset = chunk_end(&r->entries[r->entry_count - 1]);
+        offset = sbt_entry_end(&r->entries[r->entry_count - 1]);
     }
     if (error)
         return error;
-    if (r->entry_count > 1 && !last_is_whole(r))
+    while (r->entry_count > 1 && !last_is_whole(r))
         drop_last(r);
-    r->whole_end = r->entry_count ? chunk_end(&r->entries[r->entry_count - 1]) : r->header_length;
+    r->whole_end =
+        r->entry_count ? sbt_entry_end(&r->entries[r->entry_count - 1]) : r->header_length;
     if (r->whole_end < r->size)
         error = say_tail(r);
     if (!error && r->entry_count)

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "replay/region.h"
+
 const struct sbt_schema *cuda_schema(uint32_t type)
 {
     const struct tsm_api_description *d = &cuda_description;
@@ -238,16 +240,12 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     return error < 0 ? NULL : bytes;
 }
 
-const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    uint64_t address = cuda_arg(args, slot);
-    const void *there;
+    const void *there = cuda_registered(args->replay, address, size);
 
-    if (args->record->flags & SBT_RECORD_CAPTURED)
-        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
-    if (!(args->record->flags & SBT_RECORD_LATE))
-        return cuda_arg_blob(args, slot + 1, size);
-    there = cuda_registered(args->replay, address, size);
+    if (!there)
+        there = cuda_program_planned(args->replay, address, size);
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
                                "host memory 0x%llx, which it copies from, was made "
@@ -256,12 +254,24 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
     return there;
 }
 
+const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    uint64_t address = cuda_arg(args, slot);
+
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
+    if (!(args->record->flags & SBT_RECORD_LATE))
+        return cuda_arg_blob(args, slot + 1, size);
+    return cuda_arg_late(args, address, size);
+}
+
 /* Where the program had it, when that is memory that the device can read. */
 void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
     const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
 
-    if (!region || !region->is_host || region->size - (address - region->address) < size)
+    if (!region || !region->is_host ||
+        !tsm_range_holds(region->address, region->size, address, size))
         return NULL;
     return (void *)(uintptr_t)(region->actual + (address - region->address));
 }

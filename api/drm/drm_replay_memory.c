@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "replay/region.h"
+
 /* Slots of a mapping's record. */
 enum {
     SLOT_FD,
@@ -402,7 +404,7 @@ int drm_memory_read(struct drm_replay *r, uint64_t address, void *out, uint64_t 
     const struct drm_mapping *m = drm_memory_at(r, address);
     int error;
 
-    if (!m || size > m->size - (address - m->address))
+    if (!m || !tsm_range_holds(m->address, m->size, address, size))
         return TSM_E_NOT_FOUND;
     error = drm_memory_wait(r, m);
     if (!error)

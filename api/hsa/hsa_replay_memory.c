@@ -144,6 +144,19 @@ const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t ad
     return tsm_region_find(m->regions, m->region_count, address);
 }
 
+bool hsa_memory_holds(const struct hsa_memory *m, uint64_t address, uint64_t size)
+{
+    return tsm_regions_hold(m->regions, m->region_count, address, size);
+}
+
+bool hsa_memory_holds_box(const struct hsa_memory *m, uint64_t address, const uint64_t box[5])
+{
+    const struct tsm_extent extent = {box[0], box[1], box[2], box[3], box[4]};
+    uint64_t size;
+
+    return tsm_extent_size(&extent, &size) && size && hsa_memory_holds(m, address, size);
+}
+
 uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address)
 {
     const struct tsm_region *region = hsa_memory_find(m, address);
@@ -201,7 +214,8 @@ static struct hsa_placed *host_placed(const struct hsa_memory *m, uint64_t addre
                                       const struct tsm_region **region)
 {
     *region = hsa_memory_find(m, address);
-    if (!*region || !(*region)->is_host || size > (*region)->size - (address - (*region)->address))
+    if (!*region || !(*region)->is_host ||
+        !tsm_range_holds((*region)->address, (*region)->size, address, size))
         return NULL;
     return &m->placed[*region - m->regions];
 }

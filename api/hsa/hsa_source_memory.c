@@ -361,6 +361,7 @@ WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void 
     bool notifies = __atomic_load_n(&notifier_count, __ATOMIC_RELAXED) > 0;
     struct tsm_call call;
 
+    hsa_look_around();
     if (!tsm_call_begin(&call, type))
         return real(ptr);
     hsa_memory_gone(HSA_SLOT(ptr));

@@ -313,7 +313,7 @@ static void change_head(size_t at)
         return;
     for (uint32_t i = 0; i < 3; i++) {
         c = copies[at];
-        c.record.stream = (const uint32_t[]){70000, c.record.stream + 1, SBT_STREAM_NONE}[i];
+        c.record.stream = (const uint32_t[]){80000, c.record.stream + 1, SBT_STREAM_NONE}[i];
         try_record(at, &c, "stream", "");
     }
 }

@@ -26,7 +26,7 @@ struct variation {
     uint64_t made;
     char memory;       /* in a checkpoint at the start; 0: no checkpoint */
     uint64_t position; /* added to all positions */
-    bool odd, stopped, cut, recovered;
+    bool odd, stopped, cut, repaired;
     struct sbt_totals totals;
 };
 
@@ -121,9 +121,8 @@ static struct sbt_reader *make(const char *name, const struct variation *v)
     put_schemas(v);
     put_records(v);
     if (!v->cut)
-        CHECK_EQ_INT(
-            sbt_writer_finish(w, &v->totals, v->recovered ? SBT_END_RECOVERED : SBT_END_FINISHED),
-            0);
+        CHECK_EQ_INT(sbt_writer_finish(w, &v->totals, v->repaired ? SBT_END_CUT : SBT_END_FINISHED),
+                     0);
     else
         CHECK_EQ_INT(sbt_writer_flush(w), 0);
     sbt_writer_destroy(w);
@@ -177,7 +176,7 @@ static void what_a_trace_lacks_is_a_doubt(void)
     expect_doubt(VARIED(.totals = {.lost_count = 3}), "lost 3 records");
     expect_doubt(VARIED(.totals = {.filtered_count = 3}), "on request");
     expect_doubt(VARIED(.cut = true), "has no end");
-    expect_doubt(VARIED(.recovered = true), "was recovered");
+    expect_doubt(VARIED(.repaired = true), "has no end");
 }
 
 static void what_is_not_modelled_is_a_doubt(void)
