@@ -335,6 +335,9 @@ bool tsm_hostmem_any(void);
  * or nothing changed. */
 void tsm_hostmem_publish(void);
 
+/* The same, of the range that begins at `start` alone. */
+void tsm_hostmem_publish_range(uint64_t start);
+
 /* The device is idle, and the program knows: what has changed in a tracked range that began at `start`
  * is bytes that the command which `by` names gave back (READBACK), if it names one, and HOST_WRITE. With
  * a lock held: `by` calls nothing of ours. */
