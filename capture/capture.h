@@ -171,10 +171,14 @@ struct tsm_box {
 uint64_t tsm_box_extent(const struct tsm_box *box);
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
 
-/* The same for what a command takes that may run later: where a function of the program that is
- * sent but has not run may still write those bytes, the record is marked LATE and has none. */
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size);
+/* The same for what a command takes that may run later: where something that is sent but has not
+ * run may still write those bytes, the record is marked LATE and has none. Bytes for which no
+ * record has room go before it as HOST_WRITE records; it is LATE then, too. */
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
+/* ... for what a command has taken already. */
+void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box);
+/* Either, for a run of bytes. */
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken);
 
 /* Append a STRUCT field: the `size` bytes of a structured value (format/struct_out.h makes them;
  * they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
@@ -230,7 +234,15 @@ struct tsm_handle {
     struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
     uint64_t position;         /* of an event: on that stream */
     void *user;                /* the source's own, e.g. a function's parameter layout */
+    uint32_t version;          /* odd: an event's place is being changed */
 };
+
+/* An event stands for another place from now on: stream, position and user together. Several
+ * threads may change, and read, an event's place at once. */
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user);
+/* Returns a copy with a place at which the event stood as a whole. */
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event);
 
 /* Of API `api`, object type `type`. NULL when unknown (made before capture began). */
 struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw);

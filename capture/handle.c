@@ -92,6 +92,37 @@ struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw
     return slot < FIRST_ENTRY ? NULL : &t->entries[slot - FIRST_ENTRY].handle;
 }
 
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user)
+{
+    uint32_t version = __atomic_load_n(&event->version, __ATOMIC_RELAXED);
+
+    do
+        version &= ~1u;
+    while (!__atomic_compare_exchange_n(&event->version, &version, version + 1, true,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&event->stream, stream, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->position, position, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->user, user, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->version, version + 2, __ATOMIC_RELEASE);
+}
+
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
+{
+    struct tsm_handle now = *event;
+    uint32_t version;
+
+    do {
+        version = __atomic_load_n(&event->version, __ATOMIC_ACQUIRE);
+        now.stream = __atomic_load_n(&event->stream, __ATOMIC_RELAXED);
+        now.position = __atomic_load_n(&event->position, __ATOMIC_RELAXED);
+        now.user = __atomic_load_n(&event->user, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while ((version & 1) || version != __atomic_load_n(&event->version, __ATOMIC_RELAXED));
+    return now;
+}
+
 /* The lock is held. Number of a fresh entry, 0 when there is none. */
 static uint32_t take_entry(struct tsm_handles *t)
 {

@@ -8,6 +8,9 @@
 #include "capture/session.h"
 
 #include "capture/streams.h"
+#include "format/record.h"
+
+#define LARGE_PART (8ull << 20) /* of the bytes that go before a call */
 
 void tsm_function_sent(const struct tsm_call *call)
 {
@@ -24,20 +27,83 @@ static bool is_late(const struct tsm_call *call, const struct tsm_box *box)
            tsm_hostmem_holds(s, start, tsm_box_extent(box));
 }
 
-void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box)
+/* Tests whether the call's record can name all these bytes. */
+static bool fits(const struct tsm_call *call, uint64_t size)
 {
-    static const struct tsm_box nothing;
-    bool captured = (call->flags & SBT_RECORD_CAPTURED) != 0;
-    bool late = !captured && is_late(call, box);
-
-    if (late)
-        call->flags |= SBT_RECORD_LATE;
-    tsm_call_blob_box(call, late || captured ? &nothing : box);
+    return tsm_payload_fits(call->lane, SBT_BLOB_ENCODED_SIZE(size) + call->data_size);
 }
 
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)
+static bool write_part(struct tsm_call *call, const struct tsm_box *bytes, uint64_t at,
+                       uint64_t size, enum tsm_fetch fetch)
+{
+    const uint64_t encoded = SBT_BLOB_ENCODED_SIZE(size);
+    uint8_t *reference = tsm_scratch_take(call->lane, encoded);
+    struct tsm_note note = {
+        .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
+
+    if (!reference || !tsm_payload_store_part(call->lane, bytes, at, size, fetch, true, reference))
+        return false;
+    note.slots[0] = tsm_box_address(bytes, at);
+    note.slots[1] = size;
+    note.slots[2] = encoded;
+    note.slots[3] = SBT_STREAM_NONE;
+    note.data = reference;
+    note.data_size = (uint32_t)encoded;
+    return tsm_note_write(call->lane, &note);
+}
+
+/* The bytes go before the call, as what the program has written there, with those between the rows.
+ * Small parts: their references share the lane's scratch memory with the call's own. */
+static void write_parts(struct tsm_call *call, const struct tsm_box *box)
+{
+    const uint64_t extent = tsm_box_extent(box), part = LARGE_PART;
+    const struct tsm_box bytes = {box->data, extent, 1, 1, extent, extent};
+    const bool is_run = extent == tsm_box_size(box);
+    struct tsm_scratch *scratch = call->lane->scratch;
+    const uint32_t used = scratch->used;
+    bool ok = true;
+
+    for (uint64_t at = 0; at < extent && ok; at += part) {
+        ok = write_part(call, &bytes, at, extent - at < part ? extent - at : part,
+                        is_run ? TSM_FETCH_DIRECT : TSM_FETCH_SAFE);
+        scratch->used = used;
+    }
+    if (!ok)
+        call->flags |= SBT_RECORD_TRUNCATED;
+}
+
+static void append(struct tsm_call *call, const struct tsm_box *box, bool late)
+{
+    static const struct tsm_box nothing;
+    const bool captured = (call->flags & SBT_RECORD_CAPTURED) != 0;
+    const bool is_kept = !(call->info & TSM_TYPE_OFF);
+    const bool large = !late && !captured && is_kept && !fits(call, tsm_box_size(box));
+
+    /* Of tracked memory what it holds was recorded before the call. */
+    if (large && !tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data,
+                                    tsm_box_extent(box)))
+        write_parts(call, box);
+    if (late || large)
+        call->flags |= SBT_RECORD_LATE;
+    tsm_call_blob_box(call, late || large || captured ? &nothing : box);
+}
+
+void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box)
+{
+    append(call, box, !(call->flags & SBT_RECORD_CAPTURED) && is_late(call, box));
+}
+
+void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box)
+{
+    append(call, box, false);
+}
+
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
 {
     struct tsm_box box = {data, size, 1, 1, size, size};
 
-    tsm_call_payload_box(call, &box);
+    if (taken)
+        tsm_call_payload_taken(call, &box);
+    else
+        tsm_call_payload_box(call, &box);
 }

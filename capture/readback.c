@@ -35,7 +35,8 @@ struct pending {
 
 struct tsm_readbacks {
     struct tsm_lock lock;
-    uint32_t count; /* changed under the lock, looked at without it: see set_count() */
+    struct tsm_lock writing; /* before `lock`; held while complete ones are read and recorded */
+    uint32_t count;          /* changed under the lock, looked at without it: see set_count() */
     struct pending all[PENDING_COUNT_MAX]; /* oldest first */
 };
 
@@ -49,40 +50,48 @@ static void set_count(struct tsm_readbacks *r, uint32_t count)
     __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
 }
 
-/* A reference to the bytes, which are stored, or named by their keys alone. */
-static bool keep(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch, bool store,
-                 uint8_t *reference)
+/* The bytes [offset, offset + size) of the packed box, which are at `address` in the program.
+ * False: they cannot be read, or kept. */
+static bool write_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                       uint64_t size, enum tsm_fetch fetch, struct tsm_note *note)
 {
-    if (store)
-        return tsm_payload_store(lane, box, fetch, reference);
-    tsm_put_u64(reference, tsm_box_size(box));
-    return tsm_payload_pieces(lane, box, fetch, false, reference + 8);
+    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
+    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
+    uint8_t *reference = tsm_scratch_take(lane, encoded);
+
+    if (!reference || !tsm_payload_store_part(lane, box, offset, size, fetch, store, reference))
+        return false;
+    note->slots[3] = size;
+    note->slots[4] = encoded;
+    note->data = reference;
+    note->data_size = (uint32_t)encoded;
+    tsm_note_write(lane, note);
+    return true;
 }
 
-/* Of bytes that are at `address` in the program. */
+/* Writes one record, or as many as it takes: a replay compares them one after another. */
 static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
                             uint32_t stream, uint64_t position, enum tsm_fetch fetch)
 {
-    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
-    uint64_t size = tsm_box_size(box);
-    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
-    uint8_t *reference = encoded < lane->size / 4 ? tsm_scratch_take(lane, encoded) : NULL;
+    const uint64_t moved = address - (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
+    const bool is_whole = tsm_payload_fits(lane, SBT_BLOB_KEYED_SIZE(size));
+    const uint64_t part = is_whole ? size : tsm_payload_part(lane);
     struct tsm_note note = {.call = SBT_CORE_READBACK, .stream = SBT_STREAM_NONE, .slot_count = 5};
 
     if (lane->session->settings.readback == TSM_READBACK_OFF)
         return;
-    if (!reference || !keep(lane, box, fetch, store, reference)) {
-        tsm_session_unmodelled(NOT_READ, true);
-        return;
-    }
     note.slots[0] = stream;
     note.slots[1] = position;
-    note.slots[2] = address;
-    note.slots[3] = size;
-    note.slots[4] = encoded;
-    note.data = reference;
-    note.data_size = (uint32_t)encoded;
-    tsm_note_write(lane, &note);
+    for (uint64_t at = 0; at < size; at += part) {
+        uint64_t left = size - at;
+        note.slots[2] = at ? tsm_box_address(box, at) + moved : address;
+        if (!write_part(lane, box, at, left < part ? left : part, fetch, &note)) {
+            tsm_session_unmodelled(NOT_READ, true);
+            return;
+        }
+        if (!is_whole)
+            tsm_scratch_clear(lane);
+    }
 }
 
 static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
@@ -248,8 +257,8 @@ static bool is_complete(const struct tsm_stream *stream, uint64_t position)
     return position <= __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
 }
 
-/* Take out the oldest one that is known to be complete. */
-static bool take_complete(struct tsm_readbacks *r, struct pending *out)
+/* Finds the oldest one that is known to be complete. */
+static bool find_complete(struct tsm_readbacks *r, struct pending *out)
 {
     bool found = false;
 
@@ -259,14 +268,30 @@ static bool take_complete(struct tsm_readbacks *r, struct pending *out)
         if (!r->all[i].has_landed && !is_complete(stream, r->all[i].position))
             continue;
         *out = r->all[i];
-        memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
-        set_count(r, r->count - 1);
         found = true;
     }
     tsm_lock_give(&r->lock);
     return found;
 }
 
+/* It is recorded. Others may have been added and forgotten meanwhile, this one too. */
+static void take_out(struct tsm_readbacks *r, const struct pending *p)
+{
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (r->all[i].stream != p->stream || r->all[i].position != p->position ||
+            r->all[i].box.data != p->box.data)
+            continue;
+        memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
+        set_count(r, r->count - 1);
+        break;
+    }
+    tsm_lock_give(&r->lock);
+}
+
+/* The program may overwrite the bytes as soon as any of its waits returns. So the lock is held
+ * while they are read, and they count until then: a thread whose wait is over finds none that
+ * another still reads. */
 static void write_complete(struct tsm_session *s)
 {
     struct tsm_lane *lane;
@@ -276,13 +301,16 @@ static void write_complete(struct tsm_session *s)
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
-    while (lane && take_complete(s->readbacks, &p)) {
+    tsm_lock_take(&s->readbacks->writing);
+    while (lane && find_complete(s->readbacks, &p)) {
         if (p.over && !p.is_silent && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         else if (!p.over && !p.is_silent)
             write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
+        take_out(s->readbacks, &p);
         tsm_scratch_clear(lane);
     }
+    tsm_lock_give(&s->readbacks->writing);
     tsm_inside_leave();
 }
 

@@ -252,6 +252,23 @@ bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum t
 
 uint64_t tsm_box_size(const struct tsm_box *box);
 
+/* Tests whether a record of this lane has room for a reference of `encoded` bytes. */
+static inline bool tsm_payload_fits(const struct tsm_lane *lane, uint64_t encoded)
+{
+    return encoded < lane->size / 4;
+}
+
+/* Returns how many bytes one record's reference may name here: whole pieces. */
+uint64_t tsm_payload_part(const struct tsm_lane *lane);
+
+/* Returns the address of the box's byte at `offset`, as if it were packed. */
+uint64_t tsm_box_address(const struct tsm_box *box, uint64_t offset);
+
+/* As tsm_payload_store(), for the bytes [offset, offset + size) of the packed box; `offset` is a
+ * multiple of a piece. Not stored: their keys alone are kept. */
+bool tsm_payload_store_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                            uint64_t size, enum tsm_fetch fetch, bool store, uint8_t *out);
+
 /* A lane's memory for encoded references, for readbacks that wait for the call's commit, and for
  * its record where that had to make way. */
 #define TSM_SCRATCH_DEFERRED_MAX 64

@@ -88,6 +88,14 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
     return 0;
 }
 
+static void note_gap(struct sbt_reader *r, const struct sbt_chunk *head, uint32_t due)
+{
+    uint64_t gap = head->number > due ? head->number - due : 0;
+
+    r->gap_count += gap;
+    r->tail_gap_count = sbt_chunk_is_index(head->type) ? r->tail_gap_count + gap : 0;
+}
+
 /* Append a chunk that lies after the ones that are there, and say what is missing before it. */
 static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
 {
@@ -102,6 +110,7 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
     if (offset > due)
         sbt_reader_say(r, "offset %llu: %llu bytes belong to no chunk", ull(due),
                        ull(offset - due));
+    note_gap(r, head, number);
     if (head->number > number)
         sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due), head->number - number);
     entries = sbt_grow(r->entries, r->entry_count, &r->entry_capacity, sizeof(*entries));
@@ -121,6 +130,7 @@ static void entries_clear(struct sbt_reader *r)
     r->entry_count = 0;
     r->events_count = 0;
     r->unknown_count = 0;
+    r->gap_count = r->tail_gap_count = 0;
     r->totals = (struct sbt_totals){0};
 }
 
@@ -262,6 +272,7 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
     if (said->stream_count < found->stream_count)
         sbt_reader_say(r, "the trailer counts %u streams, the chunks hold %u", said->stream_count,
                        found->stream_count);
+    r->said_count = said->record_count;
     r->totals = t->totals;
     r->totals_known = true;
     r->end = t->end;

@@ -25,7 +25,8 @@
 struct sbt_entry {
     struct sbt_chunk_info info; /* what callers see */
     struct sbt_chunk head;
-    bool damaged; /* it was said */
+    bool damaged; /* it was said; under lock */
+    bool is_sound; /* its bytes were compared with their checksum; atomic */
 };
 
 /* Ids found in chunks of one type, loaded chunk by chunk when the ranges of their ids allow it. */
@@ -75,6 +76,9 @@ struct sbt_reader {
     uint32_t *events; /* places of EVENTS chunks, ascending by sequence number */
     size_t events_count, events_capacity;
     size_t unknown_count; /* ancillary chunks of unknown types */
+    uint64_t said_count;  /* records that the trailer counts */
+    uint64_t gap_count;   /* chunks that are not there, by the numbers of the others */
+    uint64_t tail_gap_count; /* of these, behind the last chunk that is no index */
 
     char **damage;
     size_t damage_count;

@@ -20,7 +20,7 @@ static int inspect(const char *path, struct finding *out)
     if (r->more_sessions)
         error = tsm_fail(TSM_E_UNSUPPORTED, "%s: holds several sessions; split it first", path);
     out->totals = r->totals;
-    out->end = r->totals_known ? r->end : SBT_END_RECOVERED;
+    out->end = r->totals_known ? r->end : SBT_END_CUT;
     out->lost_bytes = r->size - r->whole_end;
     out->whole = r->has_trailer;
     for (size_t i = 0; i < r->entry_count; i++)

@@ -20,9 +20,7 @@ static size_t keep_count(const struct sbt_reader *r)
 {
     size_t n = r->entry_count;
 
-    while (n > 0 && (r->entries[n - 1].head.type == SBT_CHUNK_TRAILER ||
-                     r->entries[n - 1].head.type == SBT_CHUNK_INDEX ||
-                     r->entries[n - 1].head.type == SBT_CHUNK_PIECES))
+    while (n > 0 && sbt_chunk_is_index(r->entries[n - 1].head.type))
         n--;
     return n;
 }

@@ -55,7 +55,7 @@ int tsm_trace_extend(const char *path, int (*add)(struct sbt_writer *writer, voi
     if (!error)
         error = add(writer, user);
     if (!error)
-        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_RECOVERED : end);
+        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_CUT : end);
     sbt_writer_destroy(writer);
     return error;
 }

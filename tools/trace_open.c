@@ -88,17 +88,23 @@ static size_t add_part(char *out, size_t size, size_t at, uint64_t count, const 
     return at + tsm_format(out + at, size - at, "%s%" PRIu64 " %s", at ? ", " : "", count, what);
 }
 
-bool tsm_trace_completeness(const struct sbt_reader *reader, char *out, size_t size)
+bool tsm_trace_completeness(struct sbt_reader *reader, char *out, size_t size)
 {
     const struct sbt_totals *totals = sbt_reader_totals(reader);
+    struct sbt_missing missing;
     size_t at = 0;
+
+    sbt_reader_missing(reader, 0, &missing);
 
     out[0] = '\0';
     at = add_part(out, size, at, totals->lost_count, "lost");
+    at = add_part(out, size, at, missing.record_count, "missing");
     at = add_part(out, size, at, totals->filtered_count, "left out on request");
     at = add_part(out, size, at, totals->tainted_count, "tainted");
     if (sbt_reader_end(reader) == SBT_END_NONE)
         at += tsm_format(out + at, size - at, "%sno clean end", at ? ", " : "");
+    else if (sbt_reader_end(reader) == SBT_END_CUT)
+        at += tsm_format(out + at, size - at, "%srepaired, its end is missing", at ? ", " : "");
     else if (sbt_reader_end(reader) == SBT_END_RECOVERED)
         at += tsm_format(out + at, size - at, "%srecovered", at ? ", " : "");
     if (sbt_reader_damage_count(reader) > 0)

@@ -17,6 +17,6 @@ void tsm_trace_note_damage(const struct sbt_reader *reader, size_t *told);
 
 /* "complete", or why not: "12 lost, 1 tainted, no clean end", into out. True when complete. Tainted
  * records changed the GPU in a way that is not recorded. */
-bool tsm_trace_completeness(const struct sbt_reader *reader, char *out, size_t size);
+bool tsm_trace_completeness(struct sbt_reader *reader, char *out, size_t size);
 
 #endif

@@ -240,22 +240,29 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     return error < 0 ? NULL : bytes;
 }
 
-const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    uint64_t address = cuda_arg(args, slot);
-    const void *there;
+    const void *there = cuda_registered(args->replay, address, size);
 
-    if (args->record->flags & SBT_RECORD_CAPTURED)
-        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
-    if (!(args->record->flags & SBT_RECORD_LATE))
-        return cuda_arg_blob(args, slot + 1, size);
-    there = cuda_registered(args->replay, address, size);
+    if (!there)
+        there = cuda_program_planned(args->replay, address, size);
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
                                "host memory 0x%llx, which it copies from, was made "
                                "by no record of this trace",
                                (unsigned long long)address);
     return there;
+}
+
+const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    uint64_t address = cuda_arg(args, slot);
+
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
+    if (!(args->record->flags & SBT_RECORD_LATE))
+        return cuda_arg_blob(args, slot + 1, size);
+    return cuda_arg_late(args, address, size);
 }
 
 /* Where the program had it, when that is memory that the device can read. */

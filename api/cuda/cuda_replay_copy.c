@@ -85,7 +85,7 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     size_t size = cuda_arg(&args, SLOT_cuMemcpy_ByteCount);
     uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
     const void *sent = is_late(&args)
-                           ? cuda_registered(replay, cuda_arg(&args, SLOT_cuMemcpy_src), size)
+                           ? cuda_arg_late(&args, cuda_arg(&args, SLOT_cuMemcpy_src), size)
                            : sent_bytes(&args, SLOT_cuMemcpy_payload, size);
     void *received =
         !args.error && is_programs(replay, dst) ? programs_memory(&args, dst, size) : NULL;
@@ -93,7 +93,10 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
         return args.error;
     CUdeviceptr from = cuda_arg_address(&args, SLOT_cuMemcpy_src);
     CUdeviceptr to = cuda_arg_address(&args, SLOT_cuMemcpy_dst);
-    if (sent && received) {
+    if (sent && received && is_late(&args)) {
+        result = args.driver->cuMemcpyAsync((CUdeviceptr)(uintptr_t)received,
+                                            (CUdeviceptr)(uintptr_t)sent, size, stream);
+    } else if (sent && received) {
         memcpy(received, sent, size); /* from the program to the program */
         if (args.also)
             memcpy(args.also, sent, size);
@@ -154,15 +157,9 @@ static void point_at_late(struct cuda_args *args, struct side *side, const struc
     uint64_t base =
         *side->type == CU_MEMORYTYPE_UNIFIED ? *side->device : (uint64_t)(uintptr_t)*side->host;
     uint64_t offset, size;
-    const uint8_t *there = extent(side, box, &offset, &size)
-                               ? cuda_registered(args->replay, base + offset, size)
-                               : NULL;
+    bool fits = extent(side, box, &offset, &size);
+    const uint8_t *there = cuda_arg_late(args, base + offset, fits ? size : UINT64_MAX);
 
-    if (!there && !args->error)
-        args->error = tsm_fail(TSM_E_NOT_FOUND,
-                               "host memory 0x%llx, which it copies from, was made by no record of "
-                               "this trace",
-                               (unsigned long long)base);
     *side->type = CU_MEMORYTYPE_HOST;
     *side->host = there - offset;
 }

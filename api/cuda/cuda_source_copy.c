@@ -69,7 +69,7 @@ static void after(struct tsm_call *call, bool ok, struct copy *copy, bool waited
             box = box_of(&copy->src, copy);
     }
     if (waited)
-        tsm_call_blob_box(call, &box);
+        tsm_call_payload_taken(call, &box);
     else
         tsm_call_payload_box(call, &box);
     if (ok && copy->dst.type == CU_MEMORYTYPE_HOST) {

@@ -226,6 +226,13 @@ static void take_functions_back(const struct exec *exec)
     }
 }
 
+static void note_wait(struct tsm_call *call, CUevent raw)
+{
+    const struct tsm_handle event = cuda_event_now(raw);
+
+    cuda_waits(call, &event);
+}
+
 /* What it does to others when it runs. */
 static void note_effects(struct tsm_call *call, struct exec *exec)
 {
@@ -236,7 +243,7 @@ static void note_effects(struct tsm_call *call, struct exec *exec)
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
             cuda_signalled(call, part->event);
         if (part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
-            cuda_waits(call, part->event);
+            note_wait(call, part->event);
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ||
             part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
             tsm_call_flag(call, SBT_RECORD_ORDERED);

@@ -94,7 +94,7 @@ void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
     tsm_call_slot(call, 0);
 }
 
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
 {
     tsm_call_blob(call, data, size);
 }
@@ -144,9 +144,22 @@ uint32_t tsm_stream_number(const struct tsm_stream *stream)
     return (uint32_t)(size_t)stream;
 }
 
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user)
+{
+    event->stream = stream;
+    event->position = position;
+    event->user = user;
+}
+
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
+{
+    return *event;
+}
+
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 {
-    fake_note("waits:%u", event->id);
+    fake_note("waits:%u:%zu", event->id, (size_t)event->position);
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
@@ -161,7 +174,7 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
 
 void tsm_synchronised_event(const struct tsm_handle *event)
 {
-    fake_note("synchronised:event:%u", event->id);
+    fake_note("synchronised:event:%u:%zu", event->id, (size_t)event->position);
 }
 
 void tsm_hostmem_track(uint64_t start, uint64_t size)
