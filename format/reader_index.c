@@ -19,11 +19,6 @@ static unsigned long long ull(uint64_t v)
     return v;
 }
 
-static uint64_t chunk_end(const struct sbt_entry *e)
-{
-    return e->info.offset + SBT_CHUNK_HEADER_SIZE + e->head.stored_size;
-}
-
 /* ---- the list of chunks ---- */
 
 static void entry_fill(struct sbt_entry *e, const struct sbt_chunk *head, uint64_t offset)
@@ -100,7 +95,7 @@ static void note_gap(struct sbt_reader *r, const struct sbt_chunk *head, uint32_
 static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
 {
     const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
-    uint64_t due = last ? chunk_end(last) : r->header_length;
+    uint64_t due = last ? sbt_entry_end(last) : r->header_length;
     uint32_t number = last ? last->head.number + 1 : 0;
     struct sbt_entry *entries;
     int error = check_type(r, head, offset);
@@ -145,7 +140,7 @@ static bool may_follow(const struct sbt_reader *r, const struct sbt_chunk *head,
     return head->session == r->session_word && offset <= end &&
            end - offset >= SBT_CHUNK_HEADER_SIZE &&
            head->stored_size <= end - offset - SBT_CHUNK_HEADER_SIZE &&
-           offset >= (last ? chunk_end(last) : r->header_length) &&
+           offset >= (last ? sbt_entry_end(last) : r->header_length) &&
            head->number >= (last ? last->head.number + 1 : 0);
 }
 
@@ -331,14 +326,24 @@ static bool last_is_whole(struct sbt_reader *r)
     return payload != NULL;
 }
 
+void sbt_reader_recount(struct sbt_reader *r)
+{
+    r->totals.record_count = 0;
+    r->totals.stream_count = 0;
+    for (size_t i = 0; i < r->events_count; i++) {
+        const struct sbt_chunk *head = &r->entries[r->events[i]].head;
+        r->totals.record_count += head->count;
+        if (head->stream_end > r->totals.stream_count)
+            r->totals.stream_count = head->stream_end;
+    }
+}
+
 static void drop_last(struct sbt_reader *r)
 {
-    const struct sbt_entry *last = &r->entries[--r->entry_count];
-
-    if (r->events_count && r->events[r->events_count - 1] == r->entry_count) {
+    r->entry_count--;
+    if (r->events_count && r->events[r->events_count - 1] == r->entry_count)
         r->events_count--;
-        r->totals.record_count -= last->head.count;
-    }
+    sbt_reader_recount(r);
 }
 
 static int say_tail(struct sbt_reader *r)
@@ -430,13 +435,14 @@ int sbt_reader_scan(struct sbt_reader *r)
         error = add_entry(r, &head, offset);
         if (error)
             break;
-        offset = chunk_end(&r->entries[r->entry_count - 1]);
+        offset = sbt_entry_end(&r->entries[r->entry_count - 1]);
     }
     if (error)
         return error;
-    if (r->entry_count > 1 && !last_is_whole(r))
+    while (r->entry_count > 1 && !last_is_whole(r))
         drop_last(r);
-    r->whole_end = r->entry_count ? chunk_end(&r->entries[r->entry_count - 1]) : r->header_length;
+    r->whole_end =
+        r->entry_count ? sbt_entry_end(&r->entries[r->entry_count - 1]) : r->header_length;
     if (r->whole_end < r->size)
         error = say_tail(r);
     if (!error && r->entry_count)

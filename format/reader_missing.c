@@ -69,13 +69,16 @@ static int examine(struct sbt_reader *r, size_t place)
     return error;
 }
 
+int sbt_reader_examine_chunk(struct sbt_reader *r, size_t place)
+{
+    return __atomic_load_n(&r->entries[place].is_sound, __ATOMIC_RELAXED) ? 0 : examine(r, place);
+}
+
 int sbt_reader_examine(struct sbt_reader *r)
 {
     int error = 0;
 
-    for (size_t i = 0; i < r->entry_count && !error; i++) {
-        if (!__atomic_load_n(&r->entries[i].is_sound, __ATOMIC_RELAXED))
-            error = examine(r, i);
-    }
+    for (size_t i = 0; i < r->entry_count && !error; i++)
+        error = sbt_reader_examine_chunk(r, i);
     return error;
 }

@@ -166,6 +166,25 @@ int sbt_reader_index(struct sbt_reader *r);
 /* As if there were neither index nor trailer. */
 int sbt_reader_scan(struct sbt_reader *r);
 
+static inline uint64_t sbt_entry_end(const struct sbt_entry *e)
+{
+    return e->info.offset + SBT_CHUNK_HEADER_SIZE + e->head.stored_size;
+}
+
+/* Counts the records that are there, and the streams that they are on, as if there were no trailer. */
+void sbt_reader_recount(struct sbt_reader *r);
+
+/* ---- reader_missing.c ---- */
+
+/* Compares a chunk that was not read yet with its checksum; damage is said. */
+int sbt_reader_examine_chunk(struct sbt_reader *r, size_t place);
+
+/* ---- reader_tail.c ---- */
+
+/* How many chunks come before the first one, near the trace's end, of which bytes never reached the
+ * disk, or behind which no sound one comes. All of them: the tail is whole. */
+int sbt_reader_sound_count(struct sbt_reader *r, size_t *count);
+
 /* Without a trailer: what was lost, filtered and tainted, from the records that say so. */
 void sbt_reader_count_notable(struct sbt_reader *r);
 

@@ -105,13 +105,13 @@ enum tsm_harm tsm_left_out_harm(const struct tsm_api_description *api,
         return TSM_HARM_TAINTS;
     call = find_call(api, record->type);
     if ((schema->flags | (call ? call->schema->flags : 0)) & SBT_SCHEMA_TAINTS)
-        return TSM_HARM_TAINTS;
+        return record->flags & SBT_RECORD_UNFINISHED ? TSM_HARM_LATER : TSM_HARM_TAINTS;
     if (only_asks(schema))
         return TSM_HARM_NONE;
-    /* A call that is described as not modelled, and as harmless. */
-    if (call && !(record->flags & SBT_RECORD_UNFINISHED))
-        return TSM_HARM_POSSIBLE;
-    return TSM_HARM_TAINTS;
+    if (!call)
+        return TSM_HARM_TAINTS;
+    /* Else it is described as not modelled, and as harmless. */
+    return record->flags & SBT_RECORD_UNFINISHED ? TSM_HARM_LATER : TSM_HARM_POSSIBLE;
 }
 
 /* ---- their names -------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ enum tsm_harm {
     TSM_HARM_NONE,
     TSM_HARM_POSSIBLE, /* does something, but nobody said that it matters: may explain a difference
                         */
+    TSM_HARM_LATER,    /* the process ended inside it: may change what came after it */
     TSM_HARM_TAINTS,   /* may change what the GPU computes: nothing is the same for sure */
 };
 

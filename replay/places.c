@@ -1,8 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/places.h"
 
-void tsm_places_note(struct tsm_places *p, uint64_t position, bool takes_more)
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/backend.h"
+
+/* May the command have taken places behind its own, for which there is no record? */
+static bool takes_more(const struct sbt_record *record)
 {
+    for (size_t i = 0; tsm_backends[i]; i++)
+        if (tsm_backends[i]->takes_places && tsm_backends[i]->takes_places(record))
+            return true;
+    return false;
+}
+
+void tsm_places_note(struct tsm_places *p, const struct sbt_record *record)
+{
+    uint64_t position = record->position;
+
+    if (record->stream == SBT_STREAM_NONE || !position)
+        return;
     if (!p->count || position < p->first)
         p->first = position;
     p->count++;
@@ -13,7 +31,7 @@ void tsm_places_note(struct tsm_places *p, uint64_t position, bool takes_more)
     if (p->last_takes_more)
         p->free_count += position - p->last - 1;
     p->last = position;
-    p->last_takes_more = takes_more;
+    p->last_takes_more = takes_more(record);
 }
 
 /* 1 + 2 + ... + n, modulo 2^64 */
@@ -50,4 +68,21 @@ uint64_t tsm_places_missing(const struct tsm_places *p, bool from_first)
     /* As many as there should be, but one of them twice. */
     return !p->free_count && (p->sum != sum_to(p->last) - sum_to(before) ||
                               p->square_sum != square_sum_to(p->last) - square_sum_to(before));
+}
+
+uint64_t tsm_places_known(const struct sbt_reader *reader, uint32_t stream)
+{
+    const char *at = sbt_reader_metadata_find(reader, TSM_PLACES_METADATA);
+
+    while (at && *at) {
+        char *colon, *end;
+        unsigned long long number = strtoull(at, &colon, 10);
+        if (*colon != ':')
+            break;
+        unsigned long long count = strtoull(colon + 1, &end, 10);
+        if (number == stream)
+            return count;
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    return 0;
 }

@@ -6,8 +6,7 @@
 #ifndef REPLAY_PLACES_H
 #define REPLAY_PLACES_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "tracesmith/reader.h"
 
 /* One stream, zeroed at first. */
 struct tsm_places {
@@ -18,11 +17,15 @@ struct tsm_places {
     bool last_takes_more;
 };
 
-/* A record at `position`, which is not 0, of the stream. `takes_more`: it may have taken places
- * behind its own, too. */
-void tsm_places_note(struct tsm_places *p, uint64_t position, bool takes_more);
+/* A record of the stream. One that has no place there is passed over. */
+void tsm_places_note(struct tsm_places *p, const struct sbt_record *record);
 
 /* Tells how many records are missing, at least. `from_first`: positions begin at 1 there. */
 uint64_t tsm_places_missing(const struct tsm_places *p, bool from_first);
+
+/* What a trace that was cut out of another one says of itself: how many commands were missing from a
+ * stream when it was made, because the cut went between them. Metadata "trim.missing", "1:20,3:2". */
+#define TSM_PLACES_METADATA "trim.missing"
+uint64_t tsm_places_known(const struct sbt_reader *reader, uint32_t stream);
 
 #endif

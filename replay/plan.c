@@ -62,7 +62,9 @@ static void note_treatment(struct scan *scan, struct sbt_reader *reader,
         return;
     if (harm >= TSM_HARM_POSSIBLE)
         tsm_left_out_add(&plan->harmful, reader, record, schema);
-    if (harm >= TSM_HARM_TAINTS)
+    if (harm == TSM_HARM_LATER)
+        tsm_left_out_add(&plan->unfinished, reader, record, schema);
+    if (harm == TSM_HARM_TAINTS)
         tsm_left_out_add(&plan->tainting, reader, record, schema);
 }
 
@@ -190,13 +192,11 @@ static int note_position(struct scan *scan, const struct sbt_record *record, boo
 }
 
 /* Places behind the part's end are nobody's business; what comes late from there is. */
-static void note_place(struct scan *scan, const struct sbt_record *record,
-                       const struct tsm_backend *backend, struct tsm_backend_state *state)
+static void note_place(struct scan *scan, const struct sbt_record *record)
 {
-    bool takes_more = state && backend->takes_places && backend->takes_places(state, record);
     uint64_t *early;
 
-    if (record->stream == SBT_STREAM_NONE || !record->position)
+    if (record->stream == SBT_STREAM_NONE)
         return;
     early = &scan->plan->early_positions[record->stream];
     if (record->seq < scan->plan->from_seq && *early < record->position)
@@ -205,16 +205,17 @@ static void note_place(struct scan *scan, const struct sbt_record *record,
         return;
     struct tsm_places *places = &scan->streams[record->stream].places;
     if (is_in_part(scan, record) || record->position < places->last)
-        tsm_places_note(places, record->position, takes_more);
+        tsm_places_note(places, record);
 }
 
-static void count_gaps(struct scan *scan)
+static void count_gaps(struct scan *scan, struct sbt_reader *reader)
 {
     for (uint32_t i = 0; i < scan->plan->stream_count; i++) {
         uint64_t missing = tsm_places_missing(&scan->streams[i].places, !scan->has_start);
-        if (missing && !scan->plan->gap_count)
+        uint64_t known = missing ? tsm_places_known(reader, i) : 0;
+        if (missing > known && !scan->plan->gap_count)
             scan->plan->gap_stream = i;
-        scan->plan->gap_count += missing;
+        scan->plan->gap_count += missing > known ? missing - known : 0;
     }
 }
 
@@ -358,7 +359,7 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     if (record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);
     if (!error && treatment != TSM_TREAT_OTHER)
-        note_place(scan, record, backend, state);
+        note_place(scan, record);
     if (!error && treatment == TSM_TREAT_OTHER && record->stream != SBT_STREAM_NONE) {
         bool added;
         if (!sbt_map_insert(&scan->plan->other_streams, record->stream, &added))
@@ -415,7 +416,7 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     out->next_seq = scan.next_seq;
     if (out->lost_count + out->filtered_count && out->missing_seq == UINT64_MAX)
         out->missing_seq = 0;
-    count_gaps(&scan);
+    count_gaps(&scan, reader);
     free(scan.streams);
     sbt_map_finish(&scan.made_at);
     sbt_map_finish(&scan.size_at);

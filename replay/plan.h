@@ -29,6 +29,7 @@ struct tsm_plan {
     uint64_t missing_seq; /* from here on records may be lost or filtered; UINT64_MAX: none are */
     uint64_t unmodelled_count;
     struct tsm_left_out tainting;   /* calls that may change what the GPU computes */
+    struct tsm_left_out unfinished; /* ... that the process ended in: they may change what comes later */
     struct tsm_left_out harmful;    /* these, and other calls of which it is not known what they do */
     const char *stopped;            /* why recording ended before the program did; NULL: it did not */
     uint64_t gap_count; /* places on streams that no record has */

@@ -138,6 +138,21 @@ static bool is_tainted(struct tsm_replay *p)
     return true;
 }
 
+static bool is_cut_short(struct tsm_replay *p)
+{
+    char names[160];
+
+    if (!p->plan.unfinished.count || p->plan.unfinished.first_seq > p->verify.last_seq)
+        return false;
+    tsm_left_out_names(&p->plan.unfinished, UINT64_MAX, names, sizeof(names));
+    answer(
+        &p->result, TSM_CANNOT_TELL,
+        "results come after calls of which it is not known what they did, for the process ended in "
+        "them: %s",
+        names);
+    return true;
+}
+
 static bool is_uncompared(struct tsm_replay *p)
 {
     static const char *const reasons[TSM_UNCOMPARED_COUNT] = {
@@ -253,7 +268,8 @@ int tsm_verdict(struct tsm_replay *p)
                (ull)r->difference_count, (ull)r->untranslated_count, p->untranslated);
     else if (r->difference_count && !is_explained(p))
         answer_different(p);
-    else if (r->difference_count || is_tainted(p) || is_incomplete(p) || is_uncompared(p))
+    else if (r->difference_count || is_tainted(p) || is_cut_short(p) || is_incomplete(p) ||
+             is_uncompared(p))
         return 0;
     else if (!r->checksum_count)
         return answer_nothing(p);

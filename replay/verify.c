@@ -173,6 +173,7 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d, uint
             return left;
         report(v, d, seq);
     }
+    v->last_seq = seq;
     v->comparison_count++;
     return !result;
 }
@@ -286,6 +287,7 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         tsm_verify_pass_over(v, TSM_UNCOMPARED_TIMES);
         return 1;
     }
+    v->last_seq = record->seq;
     v->comparison_count++;
     if (!memcmp(&actual, expected, sizeof(actual)))
         return 1;

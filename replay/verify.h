@@ -29,6 +29,7 @@ struct tsm_verify {
     void *user;
 
     uint64_t comparison_count;
+    uint64_t last_seq; /* of the last record that was compared */
     uint64_t difference_count;
     uint64_t uncompared_counts[TSM_UNCOMPARED_COUNT];
     uint64_t left_count; /* commands that did not write all that changed in memory of the host */

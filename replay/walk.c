@@ -158,10 +158,9 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
         (stream != SBT_STREAM_NONE &&
          (!in_streams(p, (uint32_t)stream) || sbt_map_find(&p->plan.other_streams, stream))))
         return 0;
-    if (is_earlier(p, stream, position))
-        return 0;
     if (!was_run(p, stream, position) || (is_readback && stream >= p->order.track_count)) {
-        tsm_verify_pass_over(&p->verify, TSM_UNCOMPARED_NOT_RUN);
+        if (!is_earlier(p, stream, position))
+            tsm_verify_pass_over(&p->verify, TSM_UNCOMPARED_NOT_RUN);
         return 0;
     }
     if (!is_readback)
@@ -576,6 +575,9 @@ static int hold(struct tsm_replay *p)
     int error = wait_for_device(p);
 
     p->must_hold = false;
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        if (p->plan.early_positions[i] < p->order.tracks[i].position)
+            p->plan.early_positions[i] = p->order.tracks[i].position;
     return error ? error : p->backend->hold(p->state);
 }
 

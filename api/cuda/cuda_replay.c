@@ -306,7 +306,7 @@ static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_r
 }
 
 /* One for each function of the program that the graph calls. */
-static bool backend_takes_places(struct tsm_backend_state *state, const struct sbt_record *record)
+static bool backend_takes_places(const struct sbt_record *record)
 {
     return record->type == TYPE_cuGraphLaunch || record->type == TYPE_cuGraphLaunch_ptsz;
 }
