@@ -18,7 +18,8 @@ struct pending {
     struct tsm_stream *stream;
     uint64_t position;
     uint64_t ticks; /* end of the call that sent it */
-    bool is_silent;
+    enum tsm_owes owes;
+    uint64_t from;
 };
 
 struct tsm_readbacks {
@@ -101,19 +102,51 @@ static bool overlap(const struct tsm_box *a, const struct tsm_box *b)
     return a_start < b_start + tsm_box_extent(b) && b_start < a_start + tsm_box_extent(a);
 }
 
-/* The lock is held. What is about to be overwritten can no longer be read back: forget it. */
+static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
+{
+    return outer->data <= inner->data && (const char *)inner->data + tsm_box_extent(inner) <=
+                                             (const char *)outer->data + tsm_box_extent(outer);
+}
+
+/* The lock is held. What is about to be overwritten can no longer be read back: forget it, but for
+ * what of it remains the device's. */
 static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        if (!overlap(&r->all[i].box, box))
-            r->all[kept++] = r->all[i];
+        struct pending *p = &r->all[i];
+        if (p->owes < TSM_MAY_WRITE && overlap(&p->box, box)) {
+            if (covers(box, &p->box))
+                continue;
+            p->owes = TSM_WRITES;
+        }
+        r->all[kept++] = *p;
     }
     set_count(r, kept);
 }
 
-static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct tsm_stream *stream,
+/* The lock is held. One entry says when the last command of the stream that may write there is
+ * over. Bytes that are not read back yet may be that one's then. */
+static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
+                        const struct tsm_stream *stream)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct pending *p = &r->all[i];
+        if (p->owes == d->owes && p->stream == stream && p->box.data == d->box.data) {
+            d->from = p->from < d->from ? p->from : d->from;
+            continue;
+        }
+        if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && overlap(&p->box, &d->box))
+            p->owes = TSM_WRITES;
+        r->all[kept++] = *p;
+    }
+    set_count(r, kept);
+}
+
+static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_stream *stream,
                      uint64_t ticks)
 {
     struct tsm_readbacks *r = s->readbacks;
@@ -121,19 +154,23 @@ static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct
     bool full;
 
     tsm_lock_take(&r->lock);
-    forget_overlapping(r, &d->box);
+    if (d->owes >= TSM_MAY_WRITE)
+        forget_same(r, d, stream);
+    else
+        forget_overlapping(r, &d->box);
     full = r->count == PENDING_COUNT_MAX;
     count = r->count - full;
     if (full)
         memmove(r->all, r->all + 1, count * sizeof(*r->all));
-    r->all[count] = (struct pending){d->box, stream, d->position, ticks, d->is_silent};
+    r->all[count] = (struct pending){d->box, stream, d->position, ticks, d->owes, d->from};
     set_count(r, count + 1);
     tsm_lock_give(&r->lock);
     if (full)
         tsm_session_unmodelled("more than 4096 readbacks pending", false);
 }
 
-static void defer(struct tsm_call *call, const struct tsm_box *box, bool complete, bool is_silent)
+static void defer(struct tsm_call *call, const struct tsm_box *box, bool complete,
+                  enum tsm_owes owes)
 {
     struct tsm_scratch *scratch = call->lane->scratch;
 
@@ -143,20 +180,44 @@ static void defer(struct tsm_call *call, const struct tsm_box *box, bool complet
         tsm_session_unmodelled("more than 64 readbacks of one call", false);
         return;
     }
-    scratch->deferred[scratch->deferred_count++] =
-        (struct tsm_deferred){*box, tsm_stream_number(call->stream), call->position,
-                              complete || !call->stream, is_silent};
+    scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
+        *box, tsm_stream_number(call->stream), call->position, complete || !call->stream, owes, 0};
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
 {
-    defer(call, box, complete, false);
+    defer(call, box, complete, TSM_OWES_BYTES);
 }
 
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box)
 {
     if (call->stream)
-        defer(call, box, false, true);
+        defer(call, box, false, TSM_WRITES);
+}
+
+void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint64_t from)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+    const uint32_t count = scratch->deferred_count;
+
+    if (call->stream)
+        defer(call, box, false, from ? TSM_MAY_WRITE : TSM_MIGHT_WRITE);
+    if (scratch->deferred_count > count)
+        scratch->deferred[count].from = from;
+}
+
+bool tsm_readback_is_open(struct tsm_session *s, const struct tsm_box *box)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool found = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && !found; i++)
+        found = overlap(&r->all[i].box, box);
+    tsm_lock_give(&r->lock);
+    return found;
 }
 
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
@@ -164,7 +225,7 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
     struct tsm_scratch *scratch = lane->scratch;
 
     for (uint32_t i = 0; call && i < scratch->deferred_count; i++) {
-        const struct tsm_deferred *d = &scratch->deferred[i];
+        struct tsm_deferred *d = &scratch->deferred[i];
         if (d->complete)
             write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
         else
@@ -211,7 +272,9 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
         uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
         uint64_t end = start + tsm_box_extent(&r->all[i].box);
 
-        if (start >= to || end <= from || runs_function(&r->all[i], running, running_count))
+        start = start < r->all[i].from ? r->all[i].from : start;
+        if (r->all[i].owes == TSM_MIGHT_WRITE || start >= to || end <= from ||
+            runs_function(&r->all[i], running, running_count))
             continue;
         start = start < from ? from : start;
         end = end > to ? to : end;
@@ -274,7 +337,7 @@ static void write_complete(struct tsm_session *s)
     lane = tsm_thread_lane(s);
     tsm_lock_take(&s->readbacks->writing);
     while (lane && find_complete(s->readbacks, &p)) {
-        if (!p.is_silent)
+        if (p.owes == TSM_OWES_BYTES)
             write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
         take_out(s->readbacks, &p);
         tsm_scratch_clear(lane);
