@@ -295,6 +295,12 @@ void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
  * recorded now. Otherwise: remembered until a synchronisation shows that it is complete. */
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete);
 
+/* The device writes `box` by the command `call`, or may write anywhere in the tracked ranges of
+ * host memory that an aligned word of these bytes points into; NULL: in all of them. Nothing where
+ * no host memory is tracked. What a copy takes from there before `call` is complete is LATE. */
+void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box);
+void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size);
+
 /* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
  * with an event: everything up to where it was recorded. Writes READBACK records. Call it after the
  * synchronising call's own record is committed. */

@@ -250,4 +250,11 @@ void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_
 
 void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start) {}
 
+void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
+
+void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t pitch,
+                            uint64_t width, uint64_t height)
+{
+}
+
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position) {}
