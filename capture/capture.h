@@ -259,6 +259,15 @@ struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_
 /* Returns the id of what is gone; 0: it was not known. */
 uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
+/* A call is about to destroy the object, whose id is `id`: it stays what it is, for the call may
+ * fail. Then left() says how the call ended; another thread may have been given the same raw value
+ * for an object of its own by then, which stays. */
+void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
+void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone);
+/* Tests whether a call that destroys it is under way: who is given the same value has another
+ * object. */
+bool tsm_handle_is_leaving(const struct tsm_handle *handle);
+
 /* Id for a record: that of find, or of a new entry when the handle was made before capture began
  * (then an UNMODELLED record is written once: the trace cannot make that object). 0 for raw 0. */
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw);
@@ -311,6 +320,14 @@ void tsm_hostmem_track(uint64_t start, uint64_t size);
 /* ... of a mapping of memory that is written through others, too: the kernel tells of no page there. */
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
+/* A call is about to give it up: it is not looked at until left() says how the call ended, and is
+ * not tracked after that if it is gone. Another thread may track what was given to it there. */
+void tsm_hostmem_leaves(uint64_t start);
+void tsm_hostmem_left(uint64_t start, bool is_gone);
+/* The same memory may be of interest to several objects, and be tracked for the program as well: it
+ * is tracked until each share() has its unshare(). False: no room, and the trace is tainted. */
+bool tsm_hostmem_share(uint64_t start, uint64_t size);
+void tsm_hostmem_unshare(uint64_t start, uint64_t size);
 /* Is any tracked? */
 bool tsm_hostmem_any(void);
 

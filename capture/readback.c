@@ -36,7 +36,7 @@ struct pending {
 struct tsm_readbacks {
     struct tsm_lock lock;
     struct tsm_lock writing; /* before `lock`; held while complete ones are read and recorded */
-    uint32_t count; /* changed under the lock, looked at without it: see set_count() */
+    uint32_t count;          /* changed under the lock, looked at without it: see set_count() */
     struct pending all[PENDING_COUNT_MAX]; /* oldest first */
 };
 

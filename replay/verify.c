@@ -121,6 +121,8 @@ static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, u
     uint64_t *done = sbt_map_find(&v->parts, key), from = done ? *done : 0;
     bool added;
 
+    if (from >= size)
+        from = 0; /* not a part of the same bytes */
     if (done && wanted >= size - from)
         sbt_map_remove(&v->parts, key);
     if (wanted >= size - from)

@@ -242,10 +242,8 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
 
 const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    const void *there = cuda_registered(args->replay, address, size);
+    const void *there = cuda_program_host(args->replay, address, size);
 
-    if (!there)
-        there = cuda_program_planned(args->replay, address, size);
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
                                "host memory 0x%llx, which it copies from, was made "
