@@ -67,7 +67,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 {
     call->stream = stream;
     call->position = 7;
-    fake_note("%s:%zu", use == TSM_BLOCKS ? "blocks" : "enqueues", (size_t)stream);
+    fake_note("%s:%zu", use == TSM_ENQUEUES ? "enqueues" : "blocks", (size_t)stream);
 }
 
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
