@@ -144,7 +144,7 @@ static uint32_t make_entry(struct tsm_handles *t, uint32_t api, uint32_t type, u
 
     if (number == 0)
         return 0;
-    *e = (struct entry){.handle = {.raw = raw, .type = type, .owner = owner}, .api = api};
+    *e = (struct entry){.handle = {.raw = raw, .type = (uint16_t)type, .owner = owner}, .api = api};
     e->handle.id = ++t->ids[api % TSM_TYPE_API_COUNT][type % TYPE_COUNT];
     return number;
 }

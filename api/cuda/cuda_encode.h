@@ -99,8 +99,7 @@ static inline void cuda_signalled(const struct tsm_call *call, CUevent event)
 
     if (!handle)
         return;
-    handle->stream = call->stream;
-    handle->position = call->position;
+    tsm_stream_at(handle, call->stream, call->position);
     handle->user = cuda_is_captured(call) ? handle : NULL;
 }
 
@@ -119,7 +118,7 @@ static inline void cuda_event_settled(CUevent event)
     const struct tsm_handle *handle =
         tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
 
-    if (handle && handle->stream)
+    if (handle && tsm_stream_is_at(handle, NULL))
         tsm_values_settle(handle->stream, handle->position);
 }
 
@@ -130,7 +129,7 @@ static inline void cuda_event_synchronised(CUevent event)
 
     if (handle)
         tsm_synchronised_event(handle);
-    cuda_checksum_sync(handle ? handle->stream : NULL);
+    cuda_checksum_sync(handle && tsm_stream_is_at(handle, NULL) ? handle->stream : NULL);
     tsm_checkpoint_point(true);
 }
 

@@ -153,6 +153,17 @@ uint32_t tsm_stream_number(const struct tsm_stream *stream)
     return (uint32_t)(size_t)stream;
 }
 
+void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
+{
+    handle->stream = stream;
+    handle->position = position;
+}
+
+bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)
+{
+    return handle->stream && (!stream || handle->stream == stream);
+}
+
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 {
     fake_note("waits:%u", event->id);
