@@ -252,10 +252,10 @@ struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_
 /* Returns the id of what is gone; 0: it was not known. */
 uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
-/* A call is about to destroy the object, whose id is `id`: it stays what it is, for the call may
- * fail. Then left() says how the call ended; another thread may have been given the same raw value
- * for an object of its own by then, which stays. */
-void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
+/* Returns the id, as tsm_handle_id(), of an object that a call is about to destroy: it stays what it
+ * is, for the call may fail. Then left() says how the call ended; another thread may have been given
+ * the same raw value for an object of its own by then, which stays. */
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
 void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone);
 /* Tests whether a call that destroys it is under way: who is given the same value has another
  * object. */

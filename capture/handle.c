@@ -234,13 +234,15 @@ uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
     return id;
 }
 
-void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     struct tsm_handles *t = current();
     struct entry *e = t && raw ? find_place(t, api, type, raw).entry : NULL;
 
-    if (e)
-        __atomic_store_n(&e->is_leaving, true, __ATOMIC_RELAXED);
+    if (!e)
+        return tsm_handle_id(api, type, raw);
+    __atomic_store_n(&e->is_leaving, true, __ATOMIC_RELAXED);
+    return e->handle.id;
 }
 
 bool tsm_handle_is_leaving(const struct tsm_handle *handle)

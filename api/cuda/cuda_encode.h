@@ -62,10 +62,7 @@ static inline uint64_t cuda_id_shared(enum cuda_object object, uint64_t raw, con
 /* Id of an object that a call is about to destroy. It is forgotten when the call has succeeded. */
 static inline uint64_t cuda_id_leaves(enum cuda_object object, uint64_t raw)
 {
-    uint64_t id = cuda_id(object, raw);
-
-    tsm_handle_leaves(SBT_API_CUDA, object, raw);
-    return id;
+    return tsm_handle_leaves(SBT_API_CUDA, object, raw);
 }
 
 static inline void cuda_id_left(enum cuda_object object, uint64_t raw, uint64_t id, bool is_gone)

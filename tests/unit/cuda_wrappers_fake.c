@@ -128,9 +128,10 @@ struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
     return &fake_handle;
 }
 
-void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     fake_note("leaves:%zu", (size_t)raw);
+    return tsm_handle_id(api, type, raw);
 }
 
 void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone)
