@@ -38,13 +38,15 @@ struct memory {
     bool results; /* imported, only the device writes there; the shadow says what was there */
     uint64_t results_from, results_to; /* offsets; elsewhere it is the program's */
     bool looked_into;                  /* mapped by us */
-    bool filled;                       /* somebody else may have written there before */
-    uint64_t allocated;                /* `sends` at that time */
-    bool exported, fd_import;          /* others may have it, too */
-    bool shared;                       /* ... and the program works on the driver's mapping */
-    struct vk_origin from;             /* fd_import: whose it is */
-    struct memory *next;               /* in its bucket; of those that are free */
-    struct memory *next_shadow;        /* in the list of those that have one */
+    const uint8_t
+        *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
+    bool filled; /* somebody else may have written there before */
+    uint64_t allocated;         /* `sends` at that time */
+    bool exported, fd_import;   /* others may have it, too */
+    bool shared;                /* ... and the program works on the driver's mapping */
+    struct vk_origin from;      /* fd_import: whose it is */
+    struct memory *next;        /* in its bucket; of those that are free */
+    struct memory *next_shadow; /* in the list of those that have one */
     struct memory *next_import;
 };
 
@@ -153,6 +155,38 @@ static void write_zeros(void *memory, uint64_t offset, uint64_t size)
     memset((uint8_t *)memory + offset, 0, size);
 }
 
+/* Without TS_CHECKSUM, where looking costs little: on a processor. What the device leaves in memory
+ * that the program never maps is hashed at some waits and when the memory is freed. */
+static bool wants_peek(const struct memory *m, const VkMemoryAllocateInfo *info)
+{
+    const struct tsm_settings *s = tsm_session_settings();
+
+    return s->enabled && s->vk_results && s->readback != TSM_READBACK_OFF && !m->filled &&
+           m->device->on_processor && m->type < m->device->memory.memoryTypeCount &&
+           (m->device->memory.memoryTypes[m->type].propertyFlags &
+            VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) &&
+           !in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+}
+
+static void peek(struct memory *m, VkDevice device)
+{
+    void *real;
+
+    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
+        return;
+    tsm_touched(real, m->size, write_zeros, real);
+    m->peeked = real;
+}
+
+/* The program maps it itself. */
+static void end_peek(struct memory *m, VkDevice device)
+{
+    if (m && m->peeked)
+        m->device->below.vkUnmapMemory(device, m->handle);
+    if (m)
+        m->peeked = NULL;
+}
+
 /* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
 static void look_into(struct memory *m, VkDevice device, uint32_t type)
 {
@@ -210,6 +244,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     }
     if (m && !m->filled && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
         look_into(m, device, info->memoryTypeIndex);
+    else if (m && wants_peek(m, info))
+        peek(m, device);
     tsm_lock_give(&lock);
     return result;
 }
@@ -231,6 +267,138 @@ static void push(struct memory *m)
     }
 }
 
+struct report {
+    uint32_t stream;
+    uint64_t position;
+    uint64_t memory;   /* id */
+    uint64_t from, to; /* offsets that count */
+};
+
+/* docs/FORMAT.md 10: bit 63, the memory's id from bit 40 on, the offset. */
+static void report_change(void *user, uint64_t offset, const void *bytes, uint64_t size)
+{
+    const struct report *r = user;
+    uint64_t from = offset < r->from ? r->from : offset;
+    uint64_t to = offset + size > r->to ? r->to : offset + size;
+    struct tsm_call call;
+    struct sbt_key key;
+
+    if (from >= to || tsm_session_waiting())
+        return;
+    key = tsm_hash_key((const uint8_t *)bytes + (from - offset), to - from);
+    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
+        return;
+    tsm_call_returned(&call, 0, false);
+    tsm_call_slot(&call, r->stream);
+    tsm_call_slot(&call, r->position);
+    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | from);
+    tsm_call_slot(&call, to - from);
+    tsm_call_bytes(&call, &key, sizeof(key));
+    tsm_call_commit(&call);
+}
+
+/* The lock is held, and nothing is under way. */
+static void report_memory(struct memory *m, struct report *r)
+{
+    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
+    r->from = m->results ? m->results_from : 0;
+    r->to = m->results ? m->results_to : m->size;
+    if (m->shared && m->mapped) /* the program may have written it */
+        tsm_shadow_adopt(m->shadow);
+    else
+        tsm_shadow_changes(m->shadow, report_change, r);
+}
+
+/* ---- results that nobody asks for ----------------------------------------------------------- */
+
+#define PEEK_MAX   ((uint64_t)32 << 20) /* bytes that are hashed at each end of a memory */
+#define SAMPLE_MAX ((uint64_t)64 << 20) /* bytes of memories that are hashed at a wait */
+
+struct peeking {
+    struct report *report;
+    const uint8_t *real;
+    uint64_t from, to;
+    bool zeros; /* also count */
+};
+
+static bool is_zero(const uint8_t *bytes, uint64_t size)
+{
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, (size_t)size - 1) == 0);
+}
+
+/* Where the device has left zeros in memory that was zero nothing says that it was there. */
+static void peek_part(void *user, uint64_t offset, uint64_t size)
+{
+    const struct peeking *p = user;
+    uint64_t from = offset < p->from ? p->from : offset;
+    uint64_t to = offset + size > p->to ? p->to : offset + size;
+
+    if (from < to && (p->zeros || !is_zero(p->real + from, to - from)))
+        report_change(p->report, from, p->real + from, to - from);
+}
+
+/* The lock is held, and nothing that writes there is under way. */
+static void report_whole(const struct memory *m, const uint8_t *real, struct report *r, bool zeros)
+{
+    uint64_t half = m->size > 2 * PEEK_MAX ? PEEK_MAX : m->size / 2;
+    struct peeking p = {.report = r, .real = real, .from = 0, .to = half, .zeros = zeros};
+
+    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
+    r->from = 0;
+    r->to = m->size;
+    if (m->size <= 2 * PEEK_MAX)
+        p.to = m->size;
+    tsm_touched(real, m->size, peek_part, &p);
+    if (p.to == m->size)
+        return;
+    p.from = m->size - half;
+    p.to = m->size;
+    tsm_touched(real, m->size, peek_part, &p);
+}
+
+/* The first waits, and then ever fewer of them. */
+static bool is_sample(struct vk_device_state *device)
+{
+    uint64_t count = ++device->idle_count;
+
+    return (count & (count - 1)) == 0;
+}
+
+/* The lock is held, and the device is idle. */
+static void peek_all(const struct vk_device_state *device, struct report *r)
+{
+    uint64_t left = SAMPLE_MAX;
+
+    for (uint32_t i = 0; i < BUCKET_COUNT; i++)
+        for (const struct memory *m = buckets[i]; m; m = m->next) {
+            if (m->device != device || !m->peeked || m->size > left)
+                continue;
+            left -= m->size;
+            report_whole(m, m->peeked, r, false);
+        }
+}
+
+/* The lock is held. The memory is about to be freed, so that nothing uses it any more, whatever
+ * else is under way. */
+static void report_last(struct memory *m)
+{
+    struct vk_idle last;
+    struct report r = {0};
+
+    if (!vk_order_last(m->device, &last))
+        return;
+    r.stream = last.stream;
+    r.position = last.position;
+    if (m->peeked)
+        report_whole(m, m->peeked, &r, false);
+    if (!m->shadow || m->shared || m->exported)
+        return;
+    tsm_shadow_pull(m->shadow);
+    report_memory(m, &r);
+    if (m->looked_into && !m->results) /* also where it was overwritten by what was there */
+        report_whole(m, tsm_shadow_real(m->shadow), &r, true);
+}
+
 /* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
 static bool is_others_too(const struct memory *m)
 {
@@ -246,6 +414,8 @@ void vk_memory_ends(struct tsm_call *call, const void *args, int64_t result)
     m = a->memory ? find(vk_state_of(a->device), a->memory) : NULL;
     if (m && is_others_too(m))
         push(m);
+    if (m && tsm_session_settings()->readback != TSM_READBACK_OFF)
+        report_last(m);
     tsm_lock_give(&lock);
 }
 
@@ -361,6 +531,7 @@ static bool share(struct memory *m, bool fresh)
 
     if (m->shadow || !tsm_session_settings()->enabled)
         return m->shared;
+    end_peek(m, device);
     if (m->type >= m->device->memory.memoryTypeCount ||
         !(m->device->memory.memoryTypes[m->type].propertyFlags &
           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
@@ -440,6 +611,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
 
     tsm_lock_take(&lock);
     m = find(state, memory);
+    end_peek(m, device);
     if (m && (m->fd_import || (m->exported && !m->shadow)) &&
         share(m, !m->filled && m->allocated == sends)) {
         *data = (uint8_t *)(uintptr_t)tsm_shadow_real(m->shadow) + offset;
@@ -489,6 +661,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInf
     if (!info->pNext)
         return map(device, info->memory, info->offset, info->size, info->flags, data);
     tsm_session_unmodelled("vkMapMemory2 with structs in its pNext chain", true);
+    tsm_lock_take(&lock);
+    end_peek(find(vk_state_of(device), info->memory), device);
+    tsm_lock_give(&lock);
     return vk_state_of(device)->below.vkMapMemory2KHR(device, info, data);
 }
 
@@ -542,49 +717,7 @@ void vk_memory_pull(void)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-struct report {
-    uint32_t stream;
-    uint64_t position;
-    uint64_t memory;   /* id */
-    uint64_t from, to; /* offsets that count */
-};
-
-/* docs/FORMAT.md 10: bit 63, the memory's id from bit 40 on, the offset. */
-static void report_change(void *user, uint64_t offset, const void *bytes, uint64_t size)
-{
-    const struct report *r = user;
-    uint64_t from = offset < r->from ? r->from : offset;
-    uint64_t to = offset + size > r->to ? r->to : offset + size;
-    struct tsm_call call;
-    struct sbt_key key;
-
-    if (from >= to || tsm_session_waiting())
-        return;
-    key = tsm_hash_key((const uint8_t *)bytes + (from - offset), to - from);
-    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
-        return;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, r->stream);
-    tsm_call_slot(&call, r->position);
-    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | from);
-    tsm_call_slot(&call, to - from);
-    tsm_call_bytes(&call, &key, sizeof(key));
-    tsm_call_commit(&call);
-}
-
-/* The lock is held, and nothing is under way. */
-static void report_memory(struct memory *m, struct report *r)
-{
-    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
-    r->from = m->results ? m->results_from : 0;
-    r->to = m->results ? m->results_to : m->size;
-    if (m->shared && m->mapped) /* the program may have written it */
-        tsm_shadow_adopt(m->shadow);
-    else
-        tsm_shadow_changes(m->shadow, report_change, r);
-}
-
-void vk_memory_report(const struct vk_device_state *device)
+void vk_memory_report(struct vk_device_state *device)
 {
     struct vk_idle idle;
 
@@ -594,6 +727,8 @@ void vk_memory_report(const struct vk_device_state *device)
         for (struct memory *m = shadows; m; m = m->next_shadow)
             if (m->device == device)
                 report_memory(m, &r);
+        if (is_sample(device))
+            peek_all(device, &r);
         if (idle.all)
             __atomic_store_n(&quiet, vk_memory_sends(), __ATOMIC_RELEASE);
     }
@@ -626,7 +761,7 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
                 .device = m->device, .handle = m->handle, .size = m->size, .type = m->type};
             if (m->imported)
                 continue; /* the program's own: capture saves it */
-            memory.mapped = m->shadow && !m->results ? tsm_shadow_real(m->shadow) : NULL;
+            memory.mapped = m->shadow && !m->results ? tsm_shadow_real(m->shadow) : m->peeked;
             memory.is_mapped = memory.mapped || m->mapped;
             go_on = visit(user, &memory);
         }

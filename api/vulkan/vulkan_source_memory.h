@@ -34,7 +34,7 @@ uint64_t vk_memory_sends(void);
 
 /* Records what the device has changed as CHECKSUM, results of the last command, if all that was
  * sent to it is complete. Whoever learnt that has pulled before. Outside of a call. */
-void vk_memory_report(const struct vk_device_state *device);
+void vk_memory_report(struct vk_device_state *device);
 
 /* For checkpoints. A thread that reports results holds our lock and may itself be held back: is
  * there none until then? */

@@ -391,7 +391,21 @@ bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out)
     return last != NULL;
 }
 
-static void report(const struct vk_device_state *device)
+bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out)
+{
+    const struct queue *last = NULL;
+
+    tsm_lock_take(&lock);
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].device == device && (!last || queues[i].when > last->when))
+            last = &queues[i];
+    if (last)
+        *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent, false};
+    tsm_lock_give(&lock);
+    return last != NULL;
+}
+
+static void report(struct vk_device_state *device)
 {
     vk_time_collect();
     if (tsm_session_settings()->readback != TSM_READBACK_OFF)
@@ -399,7 +413,7 @@ static void report(const struct vk_device_state *device)
 }
 
 /* The program has waited. */
-static void waited(const struct vk_device_state *device)
+static void waited(struct vk_device_state *device)
 {
     report(device);
     tsm_checkpoint_point(true);
