@@ -16,6 +16,7 @@
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_share.h"
+#include "api/vulkan/vulkan_source_report.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/touched.h"
@@ -41,10 +42,11 @@ struct memory {
     const uint8_t
         *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
     bool filled; /* somebody else may have written there before */
-    uint64_t allocated;         /* `sends` at that time */
-    bool exported, fd_import;   /* others may have it, too */
-    bool shared;                /* ... and the program works on the driver's mapping */
-    struct vk_origin from;      /* fd_import: whose it is */
+    uint64_t allocated;       /* `sends` at that time */
+    bool exported, fd_import; /* others may have it, too */
+    bool shared;              /* ... and the program works on the driver's mapping */
+    struct vk_origin from;    /* fd_import: whose it is */
+    struct vk_times times;
     struct memory *next;        /* in its bucket; of those that are free */
     struct memory *next_shadow; /* in the list of those that have one */
     struct memory *next_import;
@@ -56,6 +58,7 @@ static struct memory *buckets[BUCKET_COUNT];
 static struct memory *free_list;
 static struct memory *shadows;
 static struct memory *imports; /* those of the program's own memory */
+static bool any_times;         /* the device writes times somewhere; atomic */
 static uint64_t sends;         /* how often work was sent, to any device */
 static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
 
@@ -267,94 +270,24 @@ static void push(struct memory *m)
     }
 }
 
-struct report {
-    uint32_t stream;
-    uint64_t position;
-    uint64_t memory;   /* id */
-    uint64_t from, to; /* offsets that count */
-};
-
-/* docs/FORMAT.md 10: bit 63, the memory's id from bit 40 on, the offset. */
-static void report_change(void *user, uint64_t offset, const void *bytes, uint64_t size)
-{
-    const struct report *r = user;
-    uint64_t from = offset < r->from ? r->from : offset;
-    uint64_t to = offset + size > r->to ? r->to : offset + size;
-    struct tsm_call call;
-    struct sbt_key key;
-
-    if (from >= to || tsm_session_waiting())
-        return;
-    key = tsm_hash_key((const uint8_t *)bytes + (from - offset), to - from);
-    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
-        return;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, r->stream);
-    tsm_call_slot(&call, r->position);
-    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | from);
-    tsm_call_slot(&call, to - from);
-    tsm_call_bytes(&call, &key, sizeof(key));
-    tsm_call_commit(&call);
-}
-
 /* The lock is held, and nothing is under way. */
-static void report_memory(struct memory *m, struct report *r)
+static void report_memory(struct memory *m, struct vk_report *r)
 {
+    r->times = &m->times;
     r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
     r->from = m->results ? m->results_from : 0;
     r->to = m->results ? m->results_to : m->size;
-    if (m->shared && m->mapped) /* the program may have written it */
+    if (m->peeked)
+        vk_report_whole(r, m->peeked, m->size, false);
+    else if (m->shared && m->mapped) /* the program may have written it */
         tsm_shadow_adopt(m->shadow);
-    else
-        tsm_shadow_changes(m->shadow, report_change, r);
+    else if (m->shadow)
+        tsm_shadow_changes(m->shadow, vk_report_change, r);
 }
 
 /* ---- results that nobody asks for ----------------------------------------------------------- */
 
-#define PEEK_MAX   ((uint64_t)32 << 20) /* bytes that are hashed at each end of a memory */
 #define SAMPLE_MAX ((uint64_t)64 << 20) /* bytes of memories that are hashed at a wait */
-
-struct peeking {
-    struct report *report;
-    const uint8_t *real;
-    uint64_t from, to;
-    bool zeros; /* also count */
-};
-
-static bool is_zero(const uint8_t *bytes, uint64_t size)
-{
-    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, (size_t)size - 1) == 0);
-}
-
-/* Where the device has left zeros in memory that was zero nothing says that it was there. */
-static void peek_part(void *user, uint64_t offset, uint64_t size)
-{
-    const struct peeking *p = user;
-    uint64_t from = offset < p->from ? p->from : offset;
-    uint64_t to = offset + size > p->to ? p->to : offset + size;
-
-    if (from < to && (p->zeros || !is_zero(p->real + from, to - from)))
-        report_change(p->report, from, p->real + from, to - from);
-}
-
-/* The lock is held, and nothing that writes there is under way. */
-static void report_whole(const struct memory *m, const uint8_t *real, struct report *r, bool zeros)
-{
-    uint64_t half = m->size > 2 * PEEK_MAX ? PEEK_MAX : m->size / 2;
-    struct peeking p = {.report = r, .real = real, .from = 0, .to = half, .zeros = zeros};
-
-    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
-    r->from = 0;
-    r->to = m->size;
-    if (m->size <= 2 * PEEK_MAX)
-        p.to = m->size;
-    tsm_touched(real, m->size, peek_part, &p);
-    if (p.to == m->size)
-        return;
-    p.from = m->size - half;
-    p.to = m->size;
-    tsm_touched(real, m->size, peek_part, &p);
-}
 
 /* The first waits, and then ever fewer of them. */
 static bool is_sample(struct vk_device_state *device)
@@ -365,38 +298,35 @@ static bool is_sample(struct vk_device_state *device)
 }
 
 /* The lock is held, and the device is idle. */
-static void peek_all(const struct vk_device_state *device, struct report *r)
+static void peek_all(const struct vk_device_state *device, struct vk_report *r)
 {
     uint64_t left = SAMPLE_MAX;
 
     for (uint32_t i = 0; i < BUCKET_COUNT; i++)
-        for (const struct memory *m = buckets[i]; m; m = m->next) {
+        for (struct memory *m = buckets[i]; m; m = m->next) {
             if (m->device != device || !m->peeked || m->size > left)
                 continue;
             left -= m->size;
-            report_whole(m, m->peeked, r, false);
+            report_memory(m, r);
         }
 }
 
-/* The lock is held. The memory is about to be freed, so that nothing uses it any more, whatever
- * else is under way. */
+/* The lock is held. The memory is about to be freed: nothing uses it any more, whatever else is
+ * under way. */
 static void report_last(struct memory *m)
 {
+    struct vk_report r = {0};
     struct vk_idle last;
-    struct report r = {0};
 
-    if (!vk_order_last(m->device, &last))
+    if (m->shared || m->exported || !vk_order_last(m->device, &last))
         return;
     r.stream = last.stream;
     r.position = last.position;
-    if (m->peeked)
-        report_whole(m, m->peeked, &r, false);
-    if (!m->shadow || m->shared || m->exported)
-        return;
-    tsm_shadow_pull(m->shadow);
+    if (m->shadow)
+        tsm_shadow_pull(m->shadow);
     report_memory(m, &r);
-    if (m->looked_into && !m->results) /* also where it was overwritten by what was there */
-        report_whole(m, tsm_shadow_real(m->shadow), &r, true);
+    if (m->looked_into) /* also where it was overwritten by what was there */
+        vk_report_whole(&r, tsm_shadow_real(m->shadow), m->size, true);
 }
 
 /* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
@@ -723,7 +653,7 @@ void vk_memory_report(struct vk_device_state *device)
 
     tsm_lock_take(&lock);
     if (vk_order_idle(device, &idle)) {
-        struct report r = {.stream = idle.stream, .position = idle.position};
+        struct vk_report r = {.stream = idle.stream, .position = idle.position};
         for (struct memory *m = shadows; m; m = m->next_shadow)
             if (m->device == device)
                 report_memory(m, &r);
@@ -732,6 +662,37 @@ void vk_memory_report(struct vk_device_state *device)
         if (idle.all)
             __atomic_store_n(&quiet, vk_memory_sends(), __ATOMIC_RELEASE);
     }
+    tsm_lock_give(&lock);
+}
+
+void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
+                     uint64_t size)
+{
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(device, memory);
+    if (m)
+        vk_times_add(&m->times, offset, size);
+    __atomic_store_n(&any_times, true, __ATOMIC_RELAXED);
+    tsm_lock_give(&lock);
+}
+
+bool vk_memory_has_times(void)
+{
+    return __atomic_load_n(&any_times, __ATOMIC_RELAXED);
+}
+
+void vk_memory_copied(const struct vk_device_state *device, struct vk_place from,
+                      struct vk_place to, uint64_t size)
+{
+    struct memory *source, *target;
+
+    tsm_lock_take(&lock);
+    source = find(device, from.memory);
+    target = find(device, to.memory);
+    if (source && target)
+        vk_times_copy(&source->times, from.offset, &target->times, to.offset, size);
     tsm_lock_give(&lock);
 }
 

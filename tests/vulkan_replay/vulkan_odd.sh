@@ -45,11 +45,14 @@ odd order '' 1
 [ ! -e order.sbt.types ] || fail "what was kept for a crash is still there"
 odd queries '' 1
 # Times in memory are others each time: that is said, and no difference.
-odd times '' 1
-[ "$(field out timed_count)" = 2 ] || fail "$(cat out)"
+odd times '' 6
+[ "$(field out timed_count)" = 3 ] || fail "$(cat out)"
 status 0 tsreplay --check=2 times.sbt
 status 0 tsreplay times.sbt
 grep -q 'timestamps of the GPU' err || fail "$(cat err)"
+# What lies beside them, and what is written over them later, is compared.
+odd times_over '' 5
+[ "$(field out timed_count)" = 1 ] || fail "$(cat out)"
 odd sparse sparse 1
 # What the recorded driver let pass passes on it again, with a word of warning; elsewhere it is refused.
 odd liberties '' 1
