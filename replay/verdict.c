@@ -251,7 +251,7 @@ static void count(struct tsm_replay *p)
     r->checksum_count = p->verify.comparison_count;
     r->difference_count = p->verify.difference_count;
     r->uncompared_count = tsm_verify_uncompared(&p->verify);
-    r->timed_count = p->verify.uncompared_counts[TSM_UNCOMPARED_TIMES];
+    r->timed_count = p->verify.timed_count + p->verify.uncompared_counts[TSM_UNCOMPARED_TIMES];
 }
 
 int tsm_verdict(struct tsm_replay *p)

@@ -31,6 +31,7 @@ struct tsm_verify {
     uint64_t comparison_count;
     uint64_t last_seq; /* of the last record that was compared */
     uint64_t difference_count;
+    uint64_t timed_count; /* results that are times of the GPU's and nothing else: they are none */
     uint64_t uncompared_counts[TSM_UNCOMPARED_COUNT];
     uint64_t left_count; /* commands that did not write all that changed in memory of the host */
     struct tsm_verify_last {
