@@ -134,7 +134,7 @@ static bool is_wanted(const struct diff *d, const struct half *h)
     if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
         return true;
     return !d->options->readbacks_only && !tsm_survey_is_wait(h->schema) &&
-           h->schema->kind != SBT_KIND_META && wants_stream(d->options, h->record->stream);
+           wants_stream(d->options, h->record->stream);
 }
 
 /* The sequence that a record is part of, or NULL. */

@@ -234,6 +234,66 @@ static void try_byte(size_t at, uint32_t slot, size_t byte)
     free(data);
 }
 
+/* ---- structured values ---- */
+
+static bool is_free(const struct sbt_step *step)
+{
+    enum sbt_field_type type = step->member ? step->member->type : SBT_FIELD_BYTES;
+
+    return type == SBT_FIELD_HOSTPTR || type == SBT_FIELD_HANDLE || type == SBT_FIELD_DEVPTR;
+}
+
+static bool steps_differ(const struct sbt_step *a, const struct sbt_step *b)
+{
+    if (a->kind != b->kind || a->none != b->none || a->member != b->member || a->size != b->size)
+        return true;
+    if (a->size && memcmp(a->data, b->data, a->size))
+        return true;
+    return a->number != b->number && !is_free(a);
+}
+
+/* Do two inline values say other things? Addresses and ids may map one to one. */
+static bool values_differ(const struct sbt_record *a, const struct sbt_record *b, uint32_t slot,
+                          const char *name)
+{
+    const struct sbt_record *records[2] = {a, b};
+    struct sbt_walk walks[2];
+    struct sbt_step steps[2];
+    int got[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct sbt_blob blob;
+        const uint8_t *data;
+        size_t size;
+        if (sbt_record_struct(records[i], slot, &data, &size, &blob) != 1 ||
+            sbt_walk_begin(&walks[i], reader, name, data, size) < 0)
+            return i == 1;
+    }
+    do {
+        for (int i = 0; i < 2; i++)
+            got[i] = sbt_walk_next(&walks[i], &steps[i]);
+        if (got[0] != got[1] || (got[0] == 1 && steps_differ(&steps[0], &steps[1])))
+            return true;
+    } while (got[0] == 1);
+    return false;
+}
+
+static void change_value(size_t at, uint32_t slot)
+{
+    struct copy c = copies[at];
+    size_t size = (uint32_t)c.record.slots[slot];
+
+    for (size_t i = 0; i < 8 && size; i++) {
+        uint8_t *data = duplicate(c.record.data, c.record.data_size);
+        data[(c.record.slots[slot] >> 32) + (size_t)rand() % size] ^= (uint8_t)(1 << rand() % 8);
+        struct copy changed = c;
+        changed.record.data = data;
+        if (values_differ(&c.record, &changed.record, slot, c.schema->fields[slot].detail))
+            try_record(at, &changed, "value of", c.schema->fields[slot].name);
+        free(data);
+    }
+}
+
 /* ---- which changes ---- */
 
 /* Another object of the same type, which other records name: two must not stand for one. 0: none.
@@ -279,7 +339,8 @@ static void change_slot(size_t at, uint32_t slot)
     case SBT_FIELD_BLOB:
         change_bytes(at, slot, 3);
         break;
-    case SBT_FIELD_STRUCT: /* may hold what is not compared */
+    case SBT_FIELD_STRUCT:
+        change_value(at, slot);
         break;
     case SBT_FIELD_HANDLE:
         other = failed ? 0 : other_handle(at, slot);

@@ -182,7 +182,7 @@ static void what_a_trace_lacks_is_a_doubt(void)
 static void what_is_not_modelled_is_a_doubt(void)
 {
     expect(VARIED(.odd = true), VARIED(.odd = true), TSM_CANNOT_TELL, "not modelled");
-    expect_doubt(VARIED(.stopped = true), "switched off");
+    expect_doubt(VARIED(.stopped = true), "something is missing");
     expect_doubt(VARIED(.flags = SBT_RECORD_TRUNCATED), "cut short");
     expect_doubt(VARIED(.flags = SBT_RECORD_UNFINISHED), "cut short");
     expect_doubt(VARIED(.flags = SBT_RECORD_TAINTS), "not modelled");
