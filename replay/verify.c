@@ -57,6 +57,8 @@ static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t befo
     if (!v->difference_count++) {
         v->first = *d;
         v->first_result_seq = before_seq;
+        if (v->backend->translated)
+            v->first_translated = v->backend->translated(v->state);
     }
     if (v->on_difference)
         v->on_difference(v->user, d);

@@ -335,6 +335,8 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
         tsm_function_sent(&call);
     if (result == CUDA_SUCCESS && exec)
         note_effects(&call, exec);
+    if (result == CUDA_SUCCESS)
+        tsm_device_may_write(&call, NULL, 0);
     if (result == CUDA_SUCCESS && call.stream)
         note_order(&call, raw);
     tsm_call_slot(&call, cuda_id(CUDA_OBJECT_EXEC, CUDA_SLOT(raw)));

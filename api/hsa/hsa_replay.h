@@ -79,9 +79,10 @@ enum hsa_how {
 
 struct hsa_placed {
     enum hsa_how how;
-    uint64_t handle; /* of HSA_HOW_VIRTUAL */
-    uint64_t mapped; /* bytes */
-    uint8_t *left;   /* what the program last left in the host's memory; NULL: nothing yet */
+    uint64_t handle;     /* of HSA_HOW_VIRTUAL */
+    uint64_t mapped;     /* bytes */
+    uint32_t lock_count; /* of HSA_HOW_HOST: locks that were not given back */
+    uint8_t *left;       /* what the program last left in the host's memory; NULL: nothing yet */
 };
 
 /* A range of recorded addresses, whole pages. */

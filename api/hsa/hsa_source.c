@@ -54,6 +54,7 @@ static void forked(void)
     hsa_pointers_forked();
     hsa_copies_forked();
     hsa_memory_forked();
+    hsa_locks_forked();
     hsa_virtual_forked();
 }
 

@@ -63,6 +63,11 @@ enum hsa_memory_kind {
 #define HSA_POOL_MAY_ALLOW   8u /* of a GPU: the host can reach what it is allowed to */
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address);
+/* Do all of those bytes lie in one allocation? */
+bool hsa_memory_in_one(uint64_t start, uint64_t size);
+/* The program's own memory can be used by agents now. */
+void hsa_memory_add_hosts(uint64_t start, uint64_t size);
+void hsa_locks_forked(void);
 /* Memory of that pool or region is there. */
 void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, size_t size);
 /* It goes now. */

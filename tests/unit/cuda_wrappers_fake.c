@@ -67,7 +67,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 {
     call->stream = stream;
     call->position = 7;
-    fake_note("%s:%zu", use == TSM_BLOCKS ? "blocks" : "enqueues", (size_t)stream);
+    fake_note("%s:%zu", use == TSM_ENQUEUES ? "enqueues" : "blocks", (size_t)stream);
 }
 
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
@@ -249,5 +249,12 @@ void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *funct
 void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
 
 void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start) {}
+
+void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
+
+void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t pitch,
+                            uint64_t width, uint64_t height)
+{
+}
 
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position) {}
