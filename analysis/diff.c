@@ -491,8 +491,8 @@ static void doubt_streams(struct diff *d)
         for (int kind = TSM_SEQUENCE_COMMANDS; kind <= TSM_SEQUENCE_CHECKSUMS; kind++)
             found |= tsm_sequences_has(&d->sequences, (enum tsm_sequence_kind)kind, stream);
         if (!found)
-            tsm_format(d->doubt, sizeof(d->doubt), "stream %llu is in neither trace",
-                       (unsigned long long)stream);
+            tsm_format(d->doubt, sizeof(d->doubt), "%sstream %llu is in neither trace",
+                       options->readbacks_only ? "a result of " : "", (unsigned long long)stream);
     }
 }
 

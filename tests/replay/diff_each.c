@@ -147,7 +147,7 @@ static void write_parts(struct sbt_writer *w, const struct copy *c)
     }
 }
 
-/* Writes the records named by `order` into memory and opens that. */
+/* Writes the records named by `order` into memory and opens that. NULL: the writer refuses one. */
 static struct sbt_reader *make(const struct copy *const *order, size_t count)
 {
     int fd = memfd_create("diff_each", MFD_CLOEXEC);
@@ -164,7 +164,11 @@ static struct sbt_reader *make(const struct copy *const *order, size_t count)
         record.seq = i;
         record.stack = 0;
         write_parts(w, order[i]);
-        must(sbt_writer_record(w, &record));
+        if (sbt_writer_record(w, &record) < 0) {
+            sbt_writer_destroy(w);
+            close(atoi(strrchr(path, '/') + 1));
+            return NULL;
+        }
     }
     must(sbt_writer_finish(w, &totals, SBT_END_FINISHED));
     sbt_writer_destroy(w);
@@ -189,10 +193,12 @@ static enum tsm_verdict compare(size_t count)
     struct sbt_reader *changed = make(order, count);
     struct tsm_diff_result there, back;
 
+    changed_count++;
+    if (!changed)
+        return TSM_DIFFERENT;
     must(tsm_diff(&there, original, changed, NULL));
     must(tsm_diff(&back, changed, original, NULL));
     sbt_reader_destroy(changed);
-    changed_count++;
     return there.verdict == TSM_SAME || back.verdict == TSM_SAME ? TSM_SAME : TSM_DIFFERENT;
 }
 
