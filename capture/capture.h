@@ -121,6 +121,10 @@ void tsm_call_more_places(struct tsm_call *call, uint32_t count);
  * here and not where it returns. What it has written before is its own. */
 void tsm_call_takes_effect(void);
 
+/* Time stamp (base/clock.h) of before the real function was called: what was made later is
+ * another's than what the call releases, also at the same address. */
+uint64_t tsm_call_began(const struct tsm_call *call);
+
 /* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);
 
@@ -231,7 +235,8 @@ uint32_t tsm_intern(const char *text, size_t size);
 struct tsm_handle {
     uint64_t raw;
     uint32_t id;
-    uint32_t type;             /* the source's object type number, 1..63 */
+    uint16_t type;             /* the source's object type number, 1..63 */
+    uint16_t incarnation;      /* of the stream of an event: see tsm_stream_at() */
     uint32_t name;             /* interned string, 0 none */
     uint32_t owner;            /* given to tsm_handle_add_again() */
     struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
@@ -262,10 +267,10 @@ struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_
 /* Returns the id of what is gone; 0: it was not known. */
 uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
-/* A call is about to destroy the object, whose id is `id`: it stays what it is, for the call may
- * fail. Then left() says how the call ended; another thread may have been given the same raw value
- * for an object of its own by then, which stays. */
-void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
+/* Returns the id, as tsm_handle_id(), of an object that a call is about to destroy: it stays what it
+ * is, for the call may fail. Then left() says how the call ended; another thread may have been given
+ * the same raw value for an object of its own by then, which stays. */
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
 void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone);
 /* Tests whether a call that destroys it is under way: who is given the same value has another
  * object. */
@@ -282,10 +287,20 @@ bool tsm_handle_each(enum sbt_api api, uint32_t type,
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
-/* Numbers are given in order of creation, from 0. Never freed. Only where a session runs: between
- * begin and commit of some call. Elsewhere the result is a stream that is never recorded as one. */
+/* Numbers are given in order of creation, from 0. Only where a session runs: between begin and
+ * commit of some call. Elsewhere the result is a stream that is never recorded as one. */
 struct tsm_stream *tsm_stream_create(enum sbt_api api);
 uint32_t tsm_stream_number(const struct tsm_stream *stream);
+
+/* The program has destroyed it: nothing more is sent there. What was sent may still run. Its memory
+ * is used for another stream, long after that; so an event's handle must say by tsm_stream_at()
+ * where it was recorded. */
+void tsm_stream_forget(struct tsm_stream *stream);
+/* Tests whether something is to be recorded when what was sent there is complete. */
+bool tsm_stream_is_awaited(const struct tsm_stream *stream);
+void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position);
+/* Tests whether the handle says `stream`, or one that is not forgotten if that is NULL. */
+bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream);
 
 /* What the sources know of order between streams; used to tell which readbacks are complete.
  * `joins_default`: synchronises implicitly with stream `legacy` (CUDA's legacy default stream). */

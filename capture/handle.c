@@ -7,6 +7,7 @@
  */
 #include "base/text.h"
 #include "capture/session.h"
+#include "capture/streams.h"
 
 #define SLOT_COUNT     (1u << 20)
 #define ENTRY_COUNT    (1u << 19)
@@ -111,6 +112,7 @@ void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint
     __atomic_store_n(&event->stream, stream, __ATOMIC_RELAXED);
     __atomic_store_n(&event->position, position, __ATOMIC_RELAXED);
     __atomic_store_n(&event->user, user, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->incarnation, stream ? stream->incarnation : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&event->version, version + 2, __ATOMIC_RELEASE);
 }
 
@@ -124,6 +126,7 @@ struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
         now.stream = __atomic_load_n(&event->stream, __ATOMIC_RELAXED);
         now.position = __atomic_load_n(&event->position, __ATOMIC_RELAXED);
         now.user = __atomic_load_n(&event->user, __ATOMIC_RELAXED);
+        now.incarnation = __atomic_load_n(&event->incarnation, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while ((version & 1) || version != __atomic_load_n(&event->version, __ATOMIC_RELAXED));
     return now;
@@ -175,7 +178,7 @@ static uint32_t make_entry(struct tsm_handles *t, uint32_t api, uint32_t type, u
 
     if (number == 0)
         return 0;
-    *e = (struct entry){.handle = {.raw = raw, .type = type, .owner = owner}, .api = api};
+    *e = (struct entry){.handle = {.raw = raw, .type = (uint16_t)type, .owner = owner}, .api = api};
     e->handle.id = ++t->ids[api % TSM_TYPE_API_COUNT][type % TYPE_COUNT];
     return number;
 }
@@ -265,13 +268,15 @@ uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
     return id;
 }
 
-void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     struct tsm_handles *t = current();
     struct entry *e = t && raw ? find_place(t, api, type, raw).entry : NULL;
 
-    if (e)
-        __atomic_store_n(&e->is_leaving, true, __ATOMIC_RELAXED);
+    if (!e)
+        return tsm_handle_id(api, type, raw);
+    __atomic_store_n(&e->is_leaving, true, __ATOMIC_RELAXED);
+    return e->handle.id;
 }
 
 bool tsm_handle_is_leaving(const struct tsm_handle *handle)

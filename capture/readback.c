@@ -433,7 +433,7 @@ void tsm_synchronised_event(const struct tsm_handle *event)
 {
     struct tsm_session *s = tsm_session_current();
 
-    if (!s || !event || !event->stream)
+    if (!s || !event || !tsm_stream_is_at(event, NULL))
         return;
     tsm_stream_complete(event->stream, event->position);
     write_complete(s);
@@ -510,4 +510,18 @@ void tsm_readbacks_all_complete(struct tsm_session *s, enum sbt_api api)
 {
     complete_before(s, api, NULL, UINT64_MAX);
     write_complete(s);
+}
+
+bool tsm_readbacks_await(struct tsm_session *s, const struct tsm_stream *stream)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool found = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && !found; i++)
+        found = r->all[i].stream == stream;
+    tsm_lock_give(&r->lock);
+    return found;
 }

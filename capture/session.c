@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "capture/family.h"
+#include "capture/shadow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -249,6 +250,7 @@ static uint32_t first_state(const struct tsm_settings *settings)
 
 static void tell_sources_of_fork(void)
 {
+    tsm_shadow_forked();
     for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
         if ((*source)->forked)
             (*source)->forked();

@@ -337,6 +337,8 @@ bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
 void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);
 struct tsm_values *tsm_values_create(void);
+/* Tests whether a value is awaited, or was written, by a command of the stream. */
+bool tsm_values_await(struct tsm_session *session, const struct tsm_stream *stream);
 
 /* Each range of tracked host memory; false when `visit` gave false. */
 bool tsm_hostmem_each(struct tsm_session *session,
@@ -344,6 +346,8 @@ bool tsm_hostmem_each(struct tsm_session *session,
 
 /* Every command of `api` so far is complete: write the READBACK records that wait for that. */
 void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
+/* Tests whether a readback of the stream is not recorded yet. */
+bool tsm_readbacks_await(struct tsm_session *session, const struct tsm_stream *stream);
 
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);

@@ -20,6 +20,7 @@ struct tsm_edge {
     uint64_t position; /* on the stream waited for */
     uint64_t ticks;    /* when the wait was sent */
     struct tsm_stream *from;
+    uint16_t incarnation; /* of it */
 };
 
 struct tsm_stream {
@@ -34,6 +35,8 @@ struct tsm_stream {
     } turn;
     uint32_t number;
     enum sbt_api api;
+    uint16_t incarnation; /* changes when the stream is forgotten and another one is made of it */
+    bool is_forgotten;
     uint64_t position;         /* of the last command */
     uint64_t stamp;            /* end of the last enqueueing call */
     uint64_t sent;             /* the driver has accepted the commands up to here */
@@ -41,7 +44,8 @@ struct tsm_stream {
     struct tsm_stream *legacy; /* synchronises implicitly with this one */
     uint64_t legacy_seen;      /* position of it that the last edge names */
     struct tsm_stream *joined; /* of a legacy stream: the list of those that join it */
-    struct tsm_stream *next_joined;
+    struct tsm_stream *next_joined, *previous_joined;
+    struct tsm_stream *next_forgotten;
     uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
     uint64_t function;    /* position of the last function of the program that was sent */
     uint64_t function_ticks;

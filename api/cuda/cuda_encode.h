@@ -62,10 +62,7 @@ static inline uint64_t cuda_id_shared(enum cuda_object object, uint64_t raw, con
 /* Id of an object that a call is about to destroy. It is forgotten when the call has succeeded. */
 static inline uint64_t cuda_id_leaves(enum cuda_object object, uint64_t raw)
 {
-    uint64_t id = cuda_id(object, raw);
-
-    tsm_handle_leaves(SBT_API_CUDA, object, raw);
-    return id;
+    return tsm_handle_leaves(SBT_API_CUDA, object, raw);
 }
 
 static inline void cuda_id_left(enum cuda_object object, uint64_t raw, uint64_t id, bool is_gone)
@@ -121,7 +118,7 @@ static inline void cuda_waits(const struct tsm_call *call, const struct tsm_hand
 
 static inline void cuda_event_settled(const struct tsm_handle *event)
 {
-    if (event->stream)
+    if (tsm_stream_is_at(event, NULL))
         tsm_values_settle(event->stream, event->position);
 }
 
@@ -129,7 +126,7 @@ static inline void cuda_event_synchronised(const struct tsm_handle *event)
 {
     if (event->raw)
         tsm_synchronised_event(event);
-    cuda_checksum_sync(event->stream);
+    cuda_checksum_sync(tsm_stream_is_at(event, NULL) ? event->stream : NULL);
     tsm_checkpoint_point(true);
 }
 

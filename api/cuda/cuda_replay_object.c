@@ -244,7 +244,10 @@ int replay_cuStreamDestroy_v2(struct cuda_replay *replay, const struct sbt_recor
     CUstream raw = cuda_arg_handle(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
     if (args.error)
         return args.error;
-    CUresult result = args.driver->cuStreamSynchronize(raw);
+    /* A capture that nobody ended is over with its stream. */
+    bool captured = cuda_stream_is_captured(replay, raw);
+    CUresult result = captured ? CUDA_SUCCESS : args.driver->cuStreamSynchronize(raw);
+    replay->capture_count -= captured;
     for (uint32_t i = 0; i < replay->stream_capacity; i++)
         if (replay->streams[i] && replay->streams[i]->raw == raw)
             replay->streams[i]->is_made = false;

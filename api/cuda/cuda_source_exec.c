@@ -297,9 +297,9 @@ static void note_order(struct tsm_call *call, CUgraphExec raw)
 
     if (!handle)
         return;
-    if (handle->stream && handle->stream != call->stream)
+    if (handle->stream && !tsm_stream_is_at(handle, call->stream))
         tsm_call_flag(call, SBT_RECORD_ORDERED);
-    handle->stream = call->stream;
+    tsm_stream_at(handle, call->stream, call->position);
 }
 
 static void write_source(struct exec *exec, const struct tsm_box *source)

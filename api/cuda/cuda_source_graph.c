@@ -225,7 +225,7 @@ static void leave(struct going *going, enum cuda_object object, uint64_t raw)
         going->is_partial = true;
         return;
     }
-    tsm_handle_leaves(SBT_API_CUDA, object, raw);
+    cuda_id_leaves(object, raw);
     going->list[going->count++] = (struct leaving){raw, id, object};
 }
 

@@ -228,7 +228,7 @@ def left(call):
 
 
 def after(call, fields):
-    lines = left(call) + grouped([append(call, field) for field in fields if field.value])
+    lines = grouped([append(call, field) for field in fields if field.value])
     for helper in call.after:
         name, _, args = helper.partition('(')
         lines.append(f'{name}(&call, ok, {args};')
@@ -246,7 +246,7 @@ def after(call, fields):
         effects.append(f'tsm_hostmem_track(CUDA_SLOT({address}), {size});')
     if 'taints' in call.options:
         effects.append('tsm_call_flag(&call, SBT_RECORD_TAINTS);')
-    return lines + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
+    return lines + left(call) + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
 
 
 def settled(call):

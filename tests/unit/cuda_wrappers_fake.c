@@ -128,9 +128,10 @@ struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
     return &fake_handle;
 }
 
-void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     fake_note("leaves:%zu", (size_t)raw);
+    return tsm_handle_id(api, type, raw);
 }
 
 void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone)
@@ -164,6 +165,17 @@ void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint
 struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
 {
     return *event;
+}
+
+void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
+{
+    handle->stream = stream;
+    handle->position = position;
+}
+
+bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)
+{
+    return handle->stream && (!stream || handle->stream == stream);
 }
 
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
