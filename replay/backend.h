@@ -136,6 +136,10 @@ struct tsm_backend {
     int (*hold)(struct tsm_backend_state *state);
     int (*back)(struct tsm_backend_state *state);
 
+    /* Recorded results that could not be told from what the program wrote, so that they took the place of
+     * this device's; everything is complete. Optional: none. */
+    uint64_t (*uncompared)(struct tsm_backend_state *state);
+
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);
 

@@ -160,6 +160,9 @@ static bool is_uncompared(struct tsm_replay *p)
         "the replay has no counterpart of them",
         "the trace does not hold all of their bytes",
         "the memory holds timestamps of the GPU, which are others in each run",
+        "bytes of mapped memory that the program may have written, or the device, are only as "
+        "recorded "
+        "because the replay wrote them",
     };
     const struct tsm_verify *v = &p->verify;
     int worst = 0;
