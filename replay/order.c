@@ -136,7 +136,7 @@ static int note_event(struct tsm_order *order, const struct sbt_record *record,
     if (!(event = make_event(order, id)))
         return tsm_fail(TSM_E_MEMORY, "no memory for events");
     if (schema->kind == SBT_KIND_SIGNAL) {
-        event->signal = (struct tsm_signal){place, record->stream, record->position};
+        event->signal = (struct tsm_signal){place, record->stream, record->position, false};
         event->wait_count = 0;
         return 0;
     }
@@ -191,6 +191,22 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
         order->ordered = place;
     if (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT)
         return note_event(order, record, schema, place);
+    return 0;
+}
+
+int tsm_order_skipped(struct tsm_order *order, const struct sbt_record *record,
+                      const struct sbt_schema *schema)
+{
+    const struct tsm_track *track = &order->tracks[record->stream];
+    struct tsm_event_order *event;
+    uint64_t id;
+
+    if (!event_id(record, schema, &id) || !track->worker)
+        return 0;
+    if (!(event = make_event(order, id)))
+        return tsm_fail(TSM_E_MEMORY, "no memory for events");
+    event->signal =
+        (struct tsm_signal){tsm_worker_last(track->worker), record->stream, track->position, true};
     return 0;
 }
 

@@ -29,7 +29,6 @@ struct tsm_replay {
     bool goes_back;      /* this run begins there, with what was kept */
     uint64_t *loop_ns;
     unsigned loop_count;
-    uint64_t sync_until; /* waits that the backend owns are needed before this seq */
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_worker *host;
     bool is_host_behind; /* the host's worker may have jobs that nobody has waited for */
@@ -45,7 +44,8 @@ struct tsm_replay {
     struct sbt_map pulled_index; /* seq of a record submitted before its turn -> pull + 1 */
     uint64_t start_ns;           /* of this run */
     uint64_t first_submit_ns, last_complete_ns;
-    bool stop; /* a difference, and keep_going is off */
+    bool stop;       /* a difference, and keep_going is off */
+    bool was_let_go; /* commands were still waiting for the host when the records ended */
     bool ran;
 };
 

@@ -95,6 +95,12 @@ static int wait_for_device(struct tsm_replay *p)
     return error;
 }
 
+/* Tests whether a record is behind everything that is wanted. */
+static bool is_past(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    return p->has_need && record->seq >= p->need.until_seq_other;
+}
+
 /* ---- verification ------------------------------------------------------------------------- */
 
 static bool in_range(const struct tsm_replay *p, const struct sbt_record *record)
@@ -130,7 +136,7 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
     uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
     int error = 0, equal;
 
-    if (record->seq < p->plan.from_seq || !in_range(p, record) ||
+    if (record->seq < p->plan.from_seq || is_past(p, record) || !in_range(p, record) ||
         (stream != SBT_STREAM_NONE &&
          (!in_streams(p, (uint32_t)stream) || sbt_map_find(&p->plan.other_streams, stream))))
         return 0;
@@ -188,7 +194,7 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
     struct tsm_job job = {TSM_JOB_SYNC, record, schema, &signal->place, 1, SBT_STREAM_NONE};
     int error;
 
-    if (!p->backend->sync)
+    if (!p->backend->sync || signal->is_skipped)
         return wait_for_stream(p, signal->stream);
     error = settle_host(p);
     if (!error)
@@ -222,7 +228,7 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     int error;
 
     if (owns_sync(p, record))
-        error = record->seq < p->sync_until ? do_host(p, record, schema, TSM_JOB_SYNC) : 0;
+        error = do_host(p, record, schema, TSM_JOB_SYNC);
     else if (p->is_alone)
         error = wait_in_order(p, record->stream == SBT_STREAM_NONE);
     else if (record->stream != SBT_STREAM_NONE)
@@ -304,14 +310,22 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
-/* Does a stream wait for something that is not sent yet? Others may wait for that stream, so none
- * can be waited for. */
-static bool any_may_stay(const struct tsm_replay *p)
+/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
+ * so none can be waited for. */
+static int find_stuck(struct tsm_replay *p, const struct tsm_place *place, bool *is_stuck)
 {
+    int error = 0;
+
+    *is_stuck = false;
     for (uint32_t i = 0; i < p->order.track_count; i++)
-        if (p->order.tracks[i].may_stay)
-            return true;
-    return false;
+        *is_stuck |= p->order.tracks[i].may_stay;
+    if (*is_stuck || !p->backend->is_stuck)
+        return 0;
+    error = settle_host(p);
+    if (!error)
+        error = tsm_crew_await(p->crew, place);
+    *is_stuck = !error && p->backend->is_stuck(p->state);
+    return error;
 }
 
 static int do_command(struct tsm_replay *p, const struct sbt_record *record,
@@ -319,14 +333,18 @@ static int do_command(struct tsm_replay *p, const struct sbt_record *record,
 {
     bool each = p->options.grain == TSM_GRAIN_COMMAND || p->options.pace == TSM_PACE_STEPPED;
     struct tsm_place place;
+    bool is_stuck;
     int error = enqueue(p, record, schema, &place);
 
     if (!error && (schema->flags & SBT_SCHEMA_BLOCKS))
         error = await_blocking(p, record, schema, &place);
-    each = each && !any_may_stay(p);
-    if (!error && each)
-        error = wait_for_stream(p, record->stream);
-    if (!error && each && p->options.grain == TSM_GRAIN_COMMAND)
+    if (error || !each)
+        return error;
+    error = find_stuck(p, &place, &is_stuck);
+    if (error || is_stuck)
+        return error;
+    error = wait_for_stream(p, record->stream);
+    if (!error && p->options.grain == TSM_GRAIN_COMMAND)
         error = verify_regions(p, record);
     return error;
 }
@@ -485,6 +503,18 @@ static int do_early(struct tsm_replay *p, const struct sbt_record *record,
     }
 }
 
+/* A command that is left out: where the host learns that it is done, what was replayed of its
+ * stream before it must be done. */
+static int skip_command(struct tsm_replay *p, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    if (record->stream >= p->order.track_count || (record->flags & SBT_RECORD_CAPTURED))
+        return 0;
+    if (schema->flags & SBT_SCHEMA_BLOCKS)
+        return wait_for_stream(p, record->stream);
+    return schema->kind == SBT_KIND_SIGNAL ? tsm_order_skipped(&p->order, record, schema) : 0;
+}
+
 static int do_record(struct tsm_replay *p, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = tsm_plan_schema(p->reader, record);
@@ -499,12 +529,14 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
         return do_core(p, record, schema);
+    if (schema->kind == SBT_KIND_SYNC && is_past(p, record))
+        return 0;
     if (record->seq < p->plan.from_seq)
         return do_early(p, record, schema);
     /* Waits, too, behind a stream's last command: what the host writes next relies on them. */
     if (schema->kind != SBT_KIND_SYNC && !is_needed(p, record)) {
         p->result.skipped_count++;
-        return 0;
+        return is_past(p, record) ? 0 : skip_command(p, record, schema);
     }
     pace(p, record);
     return do_call(p, record, schema);
@@ -533,7 +565,10 @@ static int let_go(struct tsm_replay *p)
     for (uint32_t i = 0; i < p->order.track_count && !error; i++)
         if (p->order.tracks[i].worker)
             error = await_last(p, p->order.tracks[i].worker);
-    return error ? error : p->backend->let_go(p->state);
+    if (!error)
+        error = p->backend->let_go(p->state);
+    p->was_let_go |= error > 0;
+    return error < 0 ? error : 0;
 }
 
 static int end(struct tsm_replay *p)

@@ -174,6 +174,7 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
+    cuda_value_before_submit(&state->replay, record);
     return carry_out(&state->replay, record);
 }
 
@@ -213,6 +214,11 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     if (!is_captured)
         cuda_stream_settled(stream);
     return 0;
+}
+
+static int backend_let_go(struct tsm_backend_state *state)
+{
+    return cuda_awaited_let_go(&state->replay);
 }
 
 static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -317,6 +323,7 @@ const struct tsm_backend cuda_backend = {
     .may_stay = backend_may_stay,
     .wait = backend_wait,
     .sync = backend_sync,
+    .let_go = backend_let_go,
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,

@@ -218,6 +218,17 @@ bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t id)
     return false;
 }
 
+void cuda_exec_note_awaited(struct cuda_replay *replay, uint64_t id, uint32_t stream)
+{
+    const struct cuda_exec *exec = find(replay, id);
+
+    for (size_t i = 0; exec && i < exec->parts.count; i++) {
+        const struct cuda_graph_part *part = &exec->parts.list[i];
+        if (part->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !part->is_disabled)
+            cuda_awaited_note_values(replay, stream, &part->value, 1);
+    }
+}
+
 static struct cuda_exec *make(struct cuda_replay *replay, uint64_t id)
 {
     bool added;

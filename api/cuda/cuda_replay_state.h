@@ -146,10 +146,11 @@ void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64
 /* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                          const uint8_t **data, uint64_t *size);
-/* While a stream is captured, waiting for it, or for all of its context, would end that; so would waiting for
- * the legacy stream, where the two wait for each other. */
+/* While a stream is captured, waiting for it, or for all of its context, would end that; so would
+ * waiting for the legacy stream, where the two wait for each other. */
 bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
-/* Before a capture begins, in its context: what is on the legacy stream can be waited for meanwhile. */
+/* Before a capture begins, in its context: what is on the legacy stream can be waited for
+ * meanwhile. */
 CUresult cuda_legacy_mark(struct cuda_replay *replay);
 /* In the stream's context. Of what is captured there is nothing to wait for. */
 CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
@@ -324,15 +325,26 @@ int cuda_capture_empty(struct cuda_args *args, CUstream stream);
 /* What the program wrote when it saw that this command had run: written behind it. */
 int cuda_functions_behind(struct cuda_args *args, CUstream stream);
 
-/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be freed.
- * Returns args->error. */
+/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be
+ * freed. Returns args->error. */
 int cuda_values_read(struct cuda_args *args, uint32_t slot, size_t count,
                      CUstreamBatchMemOpParams **out);
 bool cuda_values_wait(const CUstreamBatchMemOpParams *params, size_t count);
+/* Note what a record that is about to be submitted waits for. */
+void cuda_value_before_submit(struct cuda_replay *replay, const struct sbt_record *record);
+/* A wait, of a record or of operations with addresses of this replay, is sent to the stream. */
+void cuda_awaited_note(struct cuda_replay *replay, const struct sbt_record *record);
+void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
+                              const CUstreamBatchMemOpParams *params, size_t count);
+/* tsm_backend's let_go. */
+int cuda_awaited_let_go(struct cuda_replay *replay);
+
 /* tsm_backend's may_stay. */
 bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record);
 /* Does an executable graph wait for a value? */
 bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t exec);
+/* Note what waits in it for a value, when it is launched on the stream. */
+void cuda_exec_note_awaited(struct cuda_replay *replay, uint64_t id, uint32_t stream);
 
 /* An executable graph's node has been given parameters. */
 int cuda_exec_set_node(struct cuda_args *args, uint64_t exec, CUgraphNode node,
@@ -347,6 +359,16 @@ void cuda_read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
                      struct cuda_node_block *out);
 
 /* ---- all of it ---- */
+
+/* A value that a stream waits for. */
+struct cuda_awaited {
+    CUdeviceptr address; /* in this replay */
+    uint64_t value;
+    unsigned flags, size;
+    uint32_t stream;
+};
+
+#define CUDA_AWAITED_MAX 256u /* the newest ones are kept */
 
 struct cuda_replay {
     struct sbt_reader *reader;
@@ -365,6 +387,8 @@ struct cuda_replay {
     struct cuda_node_function *node_functions;
     uint64_t node_function_serials;
     struct cuda_program_block *program_blocks;
+    struct cuda_awaited awaited[CUDA_AWAITED_MAX]; /* streams_lock */
+    size_t awaited_count;                          /* that were sent */
     unsigned capture_count; /* streams that a record began to capture, and none ended */
 
     pthread_mutex_t streams_lock;
