@@ -428,6 +428,9 @@ int vkr_wait_all(struct vkr *r);
 /* Does sync() carry it out? Waits of the program, and polls that were answered with "done". */
 bool vkr_owns_sync(const struct sbt_record *record);
 int vkr_sync(struct vkr_call *c);
+/* Polls that were answered with "done", as waits (vulkan_replay_poll.c). */
+int vkr_poll_queries(struct vkr_call *c);
+int vkr_poll_event(struct vkr_call *c);
 /* The last submit of each stream, for messages. */
 void vkr_describe_last(const struct vkr *r, char *out, size_t size);
 
