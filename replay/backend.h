@@ -26,6 +26,13 @@ struct tsm_region {
     bool is_host;      /* host memory that the device can read: mapped, registered */
 };
 
+/* What a command does with an event. */
+struct tsm_event_use {
+    uint64_t id;    /* as recorded */
+    bool is_signal; /* else it waits for it */
+};
+typedef int (*tsm_event_user)(void *user, const struct tsm_event_use *use);
+
 struct tsm_backend_state; /* the backend's own */
 
 struct tsm_backend {
@@ -85,6 +92,11 @@ struct tsm_backend {
      * for but what the program waited for. The host's work and all submissions are done. Optional:
      * no. */
     bool (*is_stuck)(struct tsm_backend_state *state);
+
+    /* Report each event that the command signals or waits for though its record names none: those
+     * of the nodes of a graph. From the main thread. Optional: none. */
+    int (*each_event)(struct tsm_backend_state *state, const struct sbt_record *record,
+                      tsm_event_user report, void *user);
 
     /* As submit(), but of the command only what it waits for and signals: what it computes nobody
      * wants. Optional: then all is submitted. */

@@ -56,6 +56,12 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
 int tsm_order_skipped(struct tsm_order *order, const struct sbt_record *record,
                       const struct sbt_schema *schema);
 
+/* What a command does with an event that its record does not name: places that must be reached
+ * before it, into order->after; and, when it was queued at `place`. */
+int tsm_order_after_event(struct tsm_order *order, const struct tsm_event_use *use);
+int tsm_order_note_event(struct tsm_order *order, const struct tsm_event_use *use,
+                         const struct sbt_record *record, struct tsm_place place);
+
 /* One more place that must be reached, into order->after. */
 int tsm_order_add(struct tsm_order *order, struct tsm_place place);
 

@@ -261,6 +261,48 @@ static bool is_needed(const struct tsm_replay *p, const struct sbt_record *recor
     return record->seq < until;
 }
 
+/* A command that was queued, and where. */
+struct queued {
+    struct tsm_order *order;
+    const struct sbt_record *record;
+    struct tsm_place place;
+};
+
+static int come_after(void *user, const struct tsm_event_use *use)
+{
+    return tsm_order_after_event(user, use);
+}
+
+static int note_use(void *user, const struct tsm_event_use *use)
+{
+    const struct queued *q = user;
+
+    return tsm_order_note_event(q->order, use, q->record, q->place);
+}
+
+static int before_command(struct tsm_replay *p, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    int error = tsm_order_before(&p->order, record, schema);
+
+    if (!error && p->backend->each_event)
+        error = p->backend->each_event(p->state, record, come_after, &p->order);
+    if (!error && p->is_host_behind && !p->is_alone)
+        error = tsm_order_add(&p->order, tsm_worker_last(p->host));
+    return error;
+}
+
+static int after_command(struct tsm_replay *p, const struct sbt_record *record,
+                         const struct sbt_schema *schema, struct tsm_place place)
+{
+    struct queued queued = {&p->order, record, place};
+    int error = tsm_order_submitted(&p->order, record, schema, place);
+
+    return error || !p->backend->each_event
+               ? error
+               : p->backend->each_event(p->state, record, note_use, &queued);
+}
+
 static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema, struct tsm_place *place)
 {
@@ -272,9 +314,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     else if (!track->worker)
         error = tsm_worker_create(&track->worker, p->crew, record->stream);
     if (!error)
-        error = tsm_order_before(&p->order, record, schema);
-    if (!error && p->is_host_behind && !p->is_alone)
-        error = tsm_order_add(&p->order, tsm_worker_last(p->host));
+        error = before_command(p, record, schema);
     if (error)
         return error;
     bool is_hollow = tsm_connected_is_apart(&p->connected, record->seq);
@@ -291,7 +331,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (p->backend->may_stay && p->backend->may_stay(p->state, record))
         track->may_stay = true;
     if (!error)
-        error = tsm_order_submitted(&p->order, record, schema, *place);
+        error = after_command(p, record, schema, *place);
     p->result.command_count++;
     return error;
 }

@@ -306,6 +306,16 @@ static bool backend_is_software(struct tsm_backend_state *state)
     return state->replay.library.is_emu;
 }
 
+static int backend_each_event(struct tsm_backend_state *state, const struct sbt_record *record,
+                              tsm_event_user report, void *user)
+{
+    if ((record->type != TYPE_cuGraphLaunch && record->type != TYPE_cuGraphLaunch_ptsz) ||
+        record->slot_count <= SLOT_cuGraphLaunch_hGraph)
+        return 0;
+    return cuda_exec_each_event(&state->replay, record->slots[SLOT_cuGraphLaunch_hGraph], report,
+                                user);
+}
+
 static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return cuda_may_stay(&state->replay, record);
@@ -321,6 +331,7 @@ const struct tsm_backend cuda_backend = {
     .host = backend_host,
     .submit = backend_submit,
     .may_stay = backend_may_stay,
+    .each_event = backend_each_event,
     .wait = backend_wait,
     .sync = backend_sync,
     .let_go = backend_let_go,

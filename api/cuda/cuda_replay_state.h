@@ -343,6 +343,9 @@ int cuda_awaited_let_go(struct cuda_replay *replay);
 bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record);
 /* Does an executable graph wait for a value? */
 bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t exec);
+/* tsm_backend's each_event, of the nodes of a graph that is launched. */
+int cuda_exec_each_event(struct cuda_replay *replay, uint64_t id, tsm_event_user report,
+                         void *user);
 /* Note what waits in it for a value, when it is launched on the stream. */
 void cuda_exec_note_awaited(struct cuda_replay *replay, uint64_t id, uint32_t stream);
 
