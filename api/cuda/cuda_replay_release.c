@@ -123,6 +123,26 @@ static const struct cuda_awaited *find_awaited(struct cuda_replay *replay, size_
     return NULL;
 }
 
+bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext current = NULL;
+    bool found = false;
+    size_t count =
+        replay->awaited_count < CUDA_AWAITED_MAX ? replay->awaited_count : CUDA_AWAITED_MAX;
+
+    if (!count || replay->capture_count)
+        return false;
+    driver->cuCtxGetCurrent(&current);
+    for (size_t i = 0; i < count && !found; i++) {
+        const struct cuda_awaited *a = &replay->awaited[i];
+        found = cuda_stream_find(replay, a->stream)->raw == raw && is_running(replay, a) &&
+                is_awaited(replay, a);
+    }
+    driver->cuCtxSetCurrent(current);
+    return found;
+}
+
 static void pause_a_slice(void)
 {
     nanosleep(&(struct timespec){0, SLICE_NS}, NULL);

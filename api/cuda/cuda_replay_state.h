@@ -336,6 +336,8 @@ void cuda_value_before_submit(struct cuda_replay *replay, const struct sbt_recor
 void cuda_awaited_note(struct cuda_replay *replay, const struct sbt_record *record);
 void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
                               const CUstreamBatchMemOpParams *params, size_t count);
+/* Tests whether the stream waits for a value that is not there yet. */
+bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw);
 /* tsm_backend's let_go. */
 int cuda_awaited_let_go(struct cuda_replay *replay);
 

@@ -169,6 +169,12 @@ int main(int argc, char **argv)
         digest = digest * 31 + program_digest(out, sizeof(out));
     }
     CU(cuCtxSynchronize());
+    /* No context is needed for these. */
+    CU(cuCtxSetCurrent(NULL));
+    CU(cuStreamDestroy_v2(t.other));
+    CU(cuStreamDestroy_v2(t.stream));
+    CU(cuEventDestroy_v2(t.event));
+    CU(cuCtxSetCurrent(context));
     program_end(module, context);
     printf("learns: %08x\n", digest);
     return 0;
