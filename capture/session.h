@@ -308,6 +308,12 @@ struct tsm_hostmem *tsm_hostmem_create(void);
  * complete they are not the program's. */
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box);
 
+/* Says of values that commands wrote, and that are there now, that the program can know it. Host
+ * memory's lock is held. */
+void tsm_values_reached(struct tsm_lane *lane);
+/* Writes a COMPLETE record. */
+void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
+
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
 void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes,
                      uint64_t size);

@@ -117,6 +117,11 @@ struct tsm_backend {
     int (*sync)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
 
+    /* Wait until the command that a COMPLETE record names is complete, and for nothing that was
+     * sent behind it. All earlier records have been submitted. Optional: nothing is waited for. */
+    int (*reached)(struct tsm_backend_state *state, const struct sbt_record *record,
+                   const struct sbt_schema *schema);
+
     /* The bytes given back by the command at (stream, position), packed like the recorded READBACK;
      * where it gives back several, those for `address` of the recorded program.
      * The stream has been waited for. *data lives until the next readback of that stream. *size is

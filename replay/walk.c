@@ -473,6 +473,10 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
             return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+    case SBT_CORE_COMPLETE:
+        if (!p->backend->reached || record->seq < p->plan.from_seq || !is_needed(p, record))
+            return 0;
+        return do_host(p, record, schema, TSM_JOB_REACHED);
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
         if (record->seq >= p->plan.from_seq)
             return wait_for_device(p);

@@ -336,6 +336,13 @@ void cuda_value_before_submit(struct cuda_replay *replay, const struct sbt_recor
 void cuda_awaited_note(struct cuda_replay *replay, const struct sbt_record *record);
 void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
                               const CUstreamBatchMemOpParams *params, size_t count);
+/* A COMPLETE record is ahead; one of the commands that they name was submitted; tsm_backend's
+ * reached. */
+int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
+                      const struct sbt_schema *schema);
+int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record);
+int cuda_reached_await(struct cuda_replay *replay, const struct sbt_record *record,
+                       const struct sbt_schema *schema);
 /* Tests whether the stream waits for a value that is not there yet. */
 bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw);
 /* tsm_backend's let_go. */
@@ -394,6 +401,8 @@ struct cuda_replay {
     struct cuda_program_block *program_blocks;
     struct cuda_awaited awaited[CUDA_AWAITED_MAX]; /* streams_lock */
     size_t awaited_count;                          /* that were sent */
+    struct sbt_map
+        reached; /* commands that COMPLETE records name -> event behind them, 0: none yet */
     unsigned capture_count; /* streams that a record began to capture, and none ended */
 
     pthread_mutex_t streams_lock;
