@@ -90,15 +90,15 @@ struct tsm_origin {
     }
 bool tsm_call_begin_at(struct tsm_call *call, uint32_t type, const struct tsm_origin *origin);
 
-/* Host stacks have no frames with code from `start` up to `end`: ours, where we are a library of
- * our own. Once, before the first call. */
+/* Host stacks have no frames with code from `start` up to `end`: ours, where we are a library of our own. Once,
+ * before the first call. */
 void tsm_stack_leave_out(const void *start, const void *end);
 
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
 
-/* The real function is about to be called: the time that was spent since the call began is ours.
- * Not for calls that destroy, whose place is their begin. */
+/* The real function is about to be called: the time that was spent since the call began is ours. Not
+ * for calls that destroy, whose place is their begin. */
 void tsm_call_restart(struct tsm_call *call);
 
 /* ... or was called before this call began, which has no part in it: it began at that time stamp
@@ -147,9 +147,9 @@ void tsm_call_bytes(struct tsm_call *call, const void *data, size_t size);
  * not defined. NULL: out of memory. */
 void *tsm_call_scratch(struct tsm_call *call, size_t size);
 
-/* TSM_LOCAL_SIZE bytes that the DRM source keeps from call to call of a thread, zeros at first.
- * Memory for threads is scarce where libraries are loaded late; a lane is a thread's for most of
- * its life, and then another's: what is there may be of a thread that has ended. */
+/* TSM_LOCAL_SIZE bytes that the DRM source keeps from call to call of a thread, zeros at first. Memory
+ * for threads is scarce where libraries are loaded late; a lane is a thread's for most of its life, and
+ * then another's: what is there may be of a thread that has ended. */
 #define TSM_LOCAL_SIZE 64u
 void *tsm_call_local(const struct tsm_call *call);
 
@@ -181,15 +181,14 @@ void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
  * SBT_VALUE_MAX there is none, and the record is marked TRUNCATED. */
 void tsm_call_struct(struct tsm_call *call, const void *value, size_t size);
 
-/* For calls whose data is a few bytes: all of it at once, which may be written to where the record
- * is going to have it. */
+/* For calls whose data is a few bytes: all of it at once, which may be written to where the record is going
+ * to have it. */
 
-/* Where that is, `size` bytes at most, if the record gets `slot_count` fields and nothing else is
- * done with the call before it is committed. NULL: not this time; then anywhere, until commit. */
+/* Where that is, `size` bytes at most, if the record gets `slot_count` fields and nothing else is done with
+ * the call before it is committed. NULL: not this time; then anywhere, until commit. */
 uint8_t *tsm_call_room(struct tsm_call *call, uint32_t slot_count, size_t size);
 
-/* A STRUCT field's content: a byte 0 and the value, `size` bytes together, from `offset` in the
- * data on. */
+/* A STRUCT field's content: a byte 0 and the value, `size` bytes together, from `offset` in the data on. */
 static inline uint64_t tsm_call_struct_at(uint32_t offset, uint32_t size)
 {
     return (uint64_t)offset << 32 | size;
@@ -287,8 +286,7 @@ void tsm_synchronised_event(const struct tsm_handle *event);
  * could see them. Its present content counts as a change unless all zero. Never changes protection
  * and never installs a signal handler: PAGEMAP_SCAN where the kernel has it, hashing otherwise. */
 void tsm_hostmem_track(uint64_t start, uint64_t size);
-/* ... of a mapping of memory that is written through others, too: the kernel tells of no page
- * there. */
+/* ... of a mapping of memory that is written through others, too: the kernel tells of no page there. */
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
 /* Is any tracked? */
@@ -298,9 +296,9 @@ bool tsm_hostmem_any(void);
  * or nothing changed. */
 void tsm_hostmem_publish(void);
 
-/* The device is idle, and the program knows: what has changed in a tracked range that began at
- * `start` is bytes that the command which `by` names gave back (READBACK), if it names one, and
- * HOST_WRITE. With a lock held: `by` calls nothing of ours. */
+/* The device is idle, and the program knows: what has changed in a tracked range that began at `start`
+ * is bytes that the command which `by` names gave back (READBACK), if it names one, and HOST_WRITE. With
+ * a lock held: `by` calls nothing of ours. */
 typedef bool (*tsm_hostmem_by)(uint64_t start, uint32_t *stream, uint64_t *position);
 void tsm_hostmem_written(tsm_hostmem_by by);
 
@@ -323,27 +321,27 @@ struct tsm_value {
     enum tsm_value_test test;
 };
 
-/* `call` makes its stream wait until tracked host memory passes the test. When the stream is known
- * to be complete and no record says how such a value came there, it was the program: a HOST_WRITE
- * is recorded then. Nothing for other memory. */
+/* `call` makes its stream wait until tracked host memory passes the test. When the stream is known to
+ * be complete and no record says how such a value came there, it was the program: a HOST_WRITE is
+ * recorded then. Nothing for other memory. */
 void tsm_value_awaited(const struct tsm_call *call, const struct tsm_value *value);
 
-/* `call` writes the value when its turn comes: until then the bytes are the device's, and what
- * waits for it waits for no host. */
+/* `call` writes the value when its turn comes: until then the bytes are the device's, and what waits for
+ * it waits for no host. */
 void tsm_value_written(struct tsm_call *call, const struct tsm_value *value);
 
-/* The program is about to wait for the GPU, which may wait for what the program has written:
- * records changes of host memory, if any value is awaited. */
+/* The program is about to wait for the GPU, which may wait for what the program has written: records
+ * changes of host memory, if any value is awaited. */
 void tsm_values_publish(void);
 
-/* What was sent to `stream` (NULL: to all) up to `position` is complete. To be called before the
- * record of the call that shows it takes its place in the trace. */
+/* What was sent to `stream` (NULL: to all) up to `position` is complete. To be called before the record
+ * of the call that shows it takes its place in the trace. */
 void tsm_values_settle(const struct tsm_stream *stream, uint64_t position);
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
-/* Does the program run, but its commands are not recorded yet? The next call may take the
- * checkpoint with which recording begins: no lock may be held there that save() takes. */
+/* Does the program run, but its commands are not recorded yet? The next call may take the checkpoint
+ * with which recording begins: no lock may be held there that save() takes. */
 bool tsm_session_waiting(void);
 
 /* A checkpoint is due; set and cleared by capture/checkpoint.c. */
@@ -374,8 +372,7 @@ struct tsm_memory {
 
 /* From a source's save(): false when it could not be read or kept; then save() gives up. */
 bool tsm_checkpoint_memory(const struct tsm_memory *memory);
-/* The same for what is no memory: `kind` says what `value` means of the object. Before all memory.
- */
+/* The same for what is no memory: `kind` says what `value` means of the object. Before all memory. */
 bool tsm_checkpoint_state(enum sbt_state kind, uint32_t object, uint64_t value);
 
 /* ---- functions of the program that the GPU calls --------------------------------------------- */

@@ -58,16 +58,16 @@ enum tsm_drain_state {
 };
 
 /* What the call path needs to know of a record type; an entry of session->types. */
-#define TSM_TYPE_KIND  0x0fu /* enum sbt_kind */
-#define TSM_TYPE_NEW   0x10u /* the trace lacks its API's description: see tsm_api_used() */
-#define TSM_TYPE_STACK 0x20u /* carries a host stack under the present settings */
-#define TSM_TYPE_OFF   0x40u /* API excluded by TS_APIS */
-#define TSM_TYPE_EARLY 0x80u /* recorded while WAITING, too: objects cannot be made without it */
+#define TSM_TYPE_KIND       0x0fu /* enum sbt_kind */
+#define TSM_TYPE_NEW        0x10u /* the trace lacks its API's description: see tsm_api_used() */
+#define TSM_TYPE_STACK      0x20u /* carries a host stack under the present settings */
+#define TSM_TYPE_OFF        0x40u /* API excluded by TS_APIS */
+#define TSM_TYPE_EARLY      0x80u /* recorded while WAITING, too: objects cannot be made without it */
 
 struct tsm_session {
     /* Read on every call. */
-    uint8_t *types;    /* [api * TSM_TYPE_CALL_COUNT + call] */
-    bool filtering;    /* some filter is set: see capture/filter.c */
+    uint8_t *types; /* [api * TSM_TYPE_CALL_COUNT + call] */
+    bool filtering; /* some filter is set: see capture/filter.c */
     uint8_t apis_used; /* a bit for each enum sbt_api of which a call has begun */
     pid_t pid;
 
@@ -138,8 +138,8 @@ void tsm_session_nudge(struct tsm_session *session);
 
 /* The session that this thread's process captures in, NULL when there is none. */
 struct tsm_session *tsm_session_current(void);
-/* That of this thread's call, also when it has been stopped since: the call is still recorded.
- * Outside of calls the current one. */
+/* That of this thread's call, also when it has been stopped since: the call is still recorded. Outside
+ * of calls the current one. */
 struct tsm_session *tsm_session_of_call(void);
 
 /* This thread's lane in `session`; takes one when it has none. NULL: none to be had, counted. */
@@ -246,8 +246,7 @@ enum tsm_fetch {
 bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
                        uint8_t *out);
 
-/* Hash the pieces of `box`, and store them (when `store`); their keys, 16 bytes each, go to `out`.
- */
+/* Hash the pieces of `box`, and store them (when `store`); their keys, 16 bytes each, go to `out`. */
 bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
                         bool store, uint8_t *out);
 
@@ -315,8 +314,7 @@ void tsm_values_reached(struct tsm_lane *lane);
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
 
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
-void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes,
-                     uint64_t size);
+void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);
 struct tsm_values *tsm_values_create(void);
 
 /* Each range of tracked host memory; false when `visit` gave false. */

@@ -24,7 +24,7 @@ enum sbt_chunk_type {
     SBT_CHUNK_MAPPINGS = 7,
     SBT_CHUNK_EVENTS = 8,
     SBT_CHUNK_BLOBS = 9,
-    SBT_CHUNK_CODE = 10, /* reserved */
+    SBT_CHUNK_CODE = 10,          /* reserved */
     SBT_CHUNK_KERNEL_EVENTS = 11,
     SBT_CHUNK_CHECKPOINT = 12,
     SBT_CHUNK_INDEX = 13,
@@ -123,8 +123,8 @@ void sbt_trailer_get(struct sbt_trailer *t, const uint8_t in[SBT_TRAILER_SIZE]);
 
 /* Compression state of one thread. A zeroed struct is valid. */
 struct sbt_packer {
-    void *compress;          /* ZSTD_CCtx */
-    void *decompress;        /* ZSTD_DCtx */
+    void *compress;   /* ZSTD_CCtx */
+    void *decompress; /* ZSTD_DCtx */
     struct tsm_buffer pairs; /* a payload taken apart, or a sample of it */
 };
 

@@ -107,11 +107,11 @@ struct sbt_reader {
 
     struct sbt_piece_place *pieces; /* in order of the file */
     size_t piece_count, piece_capacity;
-    uint32_t *piece_slots;      /* by hash of the key: place in `pieces` + 1; 0: free */
-    size_t piece_slot_count;    /* a power of two */
-    _Atomic size_t piece_next;  /* behind the one that was fetched last: a guess */
+    uint32_t *piece_slots; /* by hash of the key: place in `pieces` + 1; 0: free */
+    size_t piece_slot_count; /* a power of two */
+    _Atomic size_t piece_next; /* behind the one that was fetched last: a guess */
     _Atomic bool pieces_loaded; /* from then on the above is fixed */
-    uint32_t *listed_by;        /* for each entry: place + 1 of the PIECES chunk that lists it */
+    uint32_t *listed_by; /* for each entry: place + 1 of the PIECES chunk that lists it */
     struct sbt_blob_slot {
         uint32_t entry;
         uint64_t used;    /* 0: free */
@@ -182,8 +182,8 @@ void sbt_reader_blobs_finish(struct sbt_reader *r);
 /* The same without the lock held. */
 int sbt_reader_find_ready(struct sbt_reader *r);
 
-/* Where the piece with this key lies, without the lock held. Looked for at *next first, which is
- * then the place behind it. TSM_E_NOT_FOUND: there is none. */
+/* Where the piece with this key lies, without the lock held. Looked for at *next first, which is then
+ * the place behind it. TSM_E_NOT_FOUND: there is none. */
 int sbt_reader_find(struct sbt_reader *r, const struct sbt_key *key, size_t *next,
                     const struct sbt_piece_place **out);
 

@@ -6,9 +6,9 @@
  *
  * Threads: open, plan, prepare, readback, regions, read, describe and close are called from the
  * engine's main thread; submit and wait from the thread of the stream that they name, several at
- * once for different streams; host, sync and wait for the whole device from one more thread, from
- * which everything is called where host_runs_behind and there is one stream only. While host,
- * regions or read run, nothing else does.
+ * once for different streams; host, sync and wait for the whole device from one more thread, from which
+ * everything is called where host_runs_behind and there is one stream only. While host, regions or
+ * read run, nothing else does.
  */
 #ifndef REPLAY_BACKEND_H
 #define REPLAY_BACKEND_H
@@ -55,10 +55,9 @@ struct tsm_backend {
     uint64_t (*validation)(struct tsm_backend_state *state);
     /* How many recorded addresses could not be had so far and were translated. Optional. */
     uint64_t (*translated)(struct tsm_backend_state *state);
-    /* How many values in arguments of kernels so far are, or look like, recorded addresses of
-     * memory that lies elsewhere, in places of which nothing says that they hold addresses: they
-     * were left as they are. Where there are any, the first is described in `out`. Optional: none.
-     */
+    /* How many values in arguments of kernels so far are, or look like, recorded addresses of memory that
+     * lies elsewhere, in places of which nothing says that they hold addresses: they were left as they
+     * are. Where there are any, the first is described in `out`. Optional: none. */
     uint64_t (*untranslated)(struct tsm_backend_state *state, char *out, size_t size);
 
     /* Carry out a record that is no command: init, create, destroy, state, query, host writes. All
@@ -88,13 +87,12 @@ struct tsm_backend {
      * for? Then its stream is waited for only where the program waited. Optional: no. */
     bool (*may_stay)(struct tsm_backend_state *state, const struct sbt_record *record);
 
-    /* Does something that was sent wait for what the host has not done yet? Then nothing is waited
-     * for but what the program waited for. The host's work and all submissions are done. Optional:
-     * no. */
+    /* Does something that was sent wait for what the host has not done yet? Then nothing is waited for
+     * but what the program waited for. The host's work and all submissions are done. Optional: no. */
     bool (*is_stuck)(struct tsm_backend_state *state);
 
-    /* Report each event that the command signals or waits for though its record names none: those
-     * of the nodes of a graph. From the main thread. Optional: none. */
+    /* Report each event that the command signals or waits for though its record names none: those of the
+     * nodes of a graph. From the main thread. Optional: none. */
     int (*each_event)(struct tsm_backend_state *state, const struct sbt_record *record,
                       tsm_event_user report, void *user);
 
@@ -117,21 +115,20 @@ struct tsm_backend {
     int (*sync)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
 
-    /* Wait until the command that a COMPLETE record names is complete, and for nothing that was
-     * sent behind it. All earlier records have been submitted. Optional: nothing is waited for. */
+    /* Wait until the command that a COMPLETE record names is complete, and for nothing that was sent
+     * behind it. All earlier records have been submitted. Optional: nothing is waited for. */
     int (*reached)(struct tsm_backend_state *state, const struct sbt_record *record,
                    const struct sbt_schema *schema);
 
     /* The bytes given back by the command at (stream, position), packed like the recorded READBACK;
      * where it gives back several, those for `address` of the recorded program.
-     * The stream has been waited for. *data lives until the next readback of that stream. *size is
-     * at first that of what was recorded. TSM_E_NOT_FOUND: that command gives none back. */
+     * The stream has been waited for. *data lives until the next readback of that stream. *size is at
+     * first that of what was recorded. TSM_E_NOT_FOUND: that command gives none back. */
     int (*readback)(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
                     uint64_t address, const uint8_t **data, uint64_t *size);
 
-    /* What the recorded program itself last left in those bytes of its memory, of which readback()
-     * told: where they still hold that, no command has written. NULL: it is not known. Optional:
-     * never is. */
+    /* What the recorded program itself last left in those bytes of its memory, of which readback() told:
+     * where they still hold that, no command has written. NULL: it is not known. Optional: never is. */
     const uint8_t *(*left)(struct tsm_backend_state *state, uint64_t address, uint64_t size);
 
     /* Live regions in order of address; valid until the next host() call. */
@@ -140,18 +137,17 @@ struct tsm_backend {
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
 
-    /* Zero those of the bytes, read from `address`, that are others in each run by their nature:
-     * times that the device wrote. Are there any? Optional: none. */
+    /* Zero those of the bytes, read from `address`, that are others in each run by their nature: times
+     * that the device wrote. Are there any? Optional: none. */
     bool (*mask)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes, uint64_t size);
 
-    /* Hand over what a checkpoint at this moment would hold; everything has been waited for.
-     * Optional. TSM_E_UNSUPPORTED: something cannot be saved. */
+    /* Hand over what a checkpoint at this moment would hold; everything has been waited for. Optional.
+     * TSM_E_UNSUPPORTED: something cannot be saved. */
     int (*save)(struct tsm_backend_state *state, const struct tsm_saver *saver);
 
     /* For loops over a part of the trace; optional, all or none. repeats() is asked of each of its
      * records that are not core records, in order: can it be carried out again after back()? hold()
-     * keeps what a checkpoint would hold, back() makes it so again. Everything has been waited for.
-     */
+     * keeps what a checkpoint would hold, back() makes it so again. Everything has been waited for. */
     bool (*repeats)(struct tsm_backend_state *state, const struct sbt_record *record);
     int (*hold)(struct tsm_backend_state *state);
     int (*back)(struct tsm_backend_state *state);
@@ -166,10 +162,10 @@ struct tsm_backend {
     int (*look)(struct tsm_backend_state *state, const struct sbt_record *record);
     /* Files that look() has written. Together with look(). */
     uint64_t (*looked)(struct tsm_backend_state *state);
-    /* All that is replayed has been sent, and the host does nothing more: what waits for something
-     * that the program has not done before it ended goes on without. Everything was submitted,
-     * nothing was waited for. 1: there was something that waited, so that the state from now on is
-     * not one that the program had. Optional. */
+    /* All that is replayed has been sent, and the host does nothing more: what waits for something that
+     * the program has not done before it ended goes on without. Everything was submitted, nothing was
+     * waited for. 1: there was something that waited, so that the state from now on is not one that the
+     * program had. Optional. */
     int (*let_go)(struct tsm_backend_state *state);
     /* Nothing more will be sent, and everything is complete. Optional. */
     int (*ended)(struct tsm_backend_state *state);

@@ -29,9 +29,9 @@ struct tsm_plan {
     uint64_t first_command_ns, last_command_ns;
     const char *first_tainting; /* a call's name, lives as long as the reader */
     uint32_t stream_count;
-    uint32_t sending_count;       /* streams that something is sent to */
-    bool *is_made;                /* by stream number: a record makes it */
-    uint64_t from_seq;            /* commands before this are not sent: the end of a checkpoint */
+    uint32_t sending_count; /* streams that something is sent to */
+    bool *is_made;       /* by stream number: a record makes it */
+    uint64_t from_seq;   /* commands before this are not sent: the end of a checkpoint */
     struct sbt_map other_streams; /* that another backend replays */
     struct sbt_map dead; /* seqs before it of memory that is made and freed: neither is needed */
     uint64_t item_count; /* MEMORY records of the checkpoint that ends there */

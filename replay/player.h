@@ -44,7 +44,7 @@ struct tsm_replay {
     struct sbt_map pulled_index; /* seq of a record submitted before its turn -> pull + 1 */
     uint64_t start_ns;           /* of this run */
     uint64_t first_submit_ns, last_complete_ns;
-    bool stop;       /* a difference, and keep_going is off */
+    bool stop; /* a difference, and keep_going is off */
     bool was_let_go; /* commands were still waiting for the host when the records ended */
     bool ran;
 };

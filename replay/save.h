@@ -7,13 +7,13 @@
 
 #include "tracesmith/replay.h"
 
-/* Memory as a checkpoint's MEMORY record names it (docs/FORMAT.md 10.1), and a function that gives
- * its bytes. */
+/* Memory as a checkpoint's MEMORY record names it (docs/FORMAT.md 10.1), and a function that gives its
+ * bytes. */
 struct tsm_saved {
     enum sbt_memory kind;
-    uint64_t object;   /* where the kind has one */
-    const char *name;  /* of a variable; NULL: none */
-    const char *owner; /* type of the object that it is, or belongs to; NULL: it is always needed */
+    uint64_t object;     /* where the kind has one */
+    const char *name;    /* of a variable; NULL: none */
+    const char *owner;   /* type of the object that it is, or belongs to; NULL: it is always needed */
     uint64_t owner_id;
     uint64_t address, offset, size; /* `size` bytes from `offset` on */
     int (*read)(const struct tsm_saved *saved, uint64_t offset, void *out, uint64_t size);
@@ -26,8 +26,8 @@ struct tsm_saver {
     /* kind to layers of a STATE record; `type` is the object's */
     int (*state)(void *user, const char *type, const uint64_t slots[8]);
     void *user;
-    /* Of the records that go on from there: what these do not look at may be left out. part_first
-     * 0: nothing is; part_end 0: to the trace's end. */
+    /* Of the records that go on from there: what these do not look at may be left out. part_first 0:
+     * nothing is; part_end 0: to the trace's end. */
     uint64_t part_first, part_end;
 };
 

@@ -21,7 +21,7 @@ struct tsm_verify {
     uint64_t comparison_count;
     uint64_t difference_count;
     uint64_t timed_count; /* ... that differ where times are */
-    uint64_t left_count;  /* commands that wrote nothing of what changed in memory of the host */
+    uint64_t left_count; /* commands that wrote nothing of what changed in memory of the host */
     struct tsm_verify_last {
         uint32_t stream;
         uint64_t position;

@@ -31,12 +31,12 @@ struct tsm_place {
 };
 
 enum tsm_job_kind {
-    TSM_JOB_SUBMIT,  /* backend->submit */
-    TSM_JOB_HOLLOW,  /* backend->hollow */
-    TSM_JOB_WAIT,    /* backend->wait for `stream` */
-    TSM_JOB_HOST,    /* backend->host */
-    TSM_JOB_EARLY,   /* backend->early */
-    TSM_JOB_SYNC,    /* backend->sync */
+    TSM_JOB_SUBMIT, /* backend->submit */
+    TSM_JOB_HOLLOW, /* backend->hollow */
+    TSM_JOB_WAIT,   /* backend->wait for `stream` */
+    TSM_JOB_HOST,   /* backend->host */
+    TSM_JOB_EARLY,  /* backend->early */
+    TSM_JOB_SYNC,   /* backend->sync */
     TSM_JOB_REACHED, /* backend->reached */
 };
 

@@ -9,8 +9,8 @@
 #include "tools/symbol.h"
 #include "tracesmith/replay.h"
 
-/* Several lines on stdout: command, stream, kernel, HIP call, buffer, offset, bytes, and the host
- * stack of the program that sent the command. `symbols` may be NULL: then without the stack. */
+/* Several lines on stdout: command, stream, kernel, HIP call, buffer, offset, bytes, and the host stack of
+ * the program that sent the command. `symbols` may be NULL: then without the stack. */
 void tsm_difference_print(const struct tsm_difference *d, struct sbt_reader *reader,
                           struct tsm_symbols *symbols);
 

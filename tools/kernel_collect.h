@@ -18,8 +18,8 @@ struct sbt_writer;
 struct tsm_collect {
     /* Adds what is there to the queues, in each of which gseq only grows. */
     int (*fill)(struct tsm_collect *collect);
-    void (*close)(struct tsm_collect *collect);    /* may be NULL */
-    void *user;                                    /* theirs */
+    void (*close)(struct tsm_collect *collect); /* may be NULL */
+    void *user;                                 /* theirs */
     int fds[TSM_COLLECT_CPU_MAX];                  /* -1: not open (yet) */
     struct tsm_buffer queues[TSM_COLLECT_CPU_MAX]; /* read, not yet in order */
     size_t taken[TSM_COLLECT_CPU_MAX];             /* bytes of a queue that are in `ordered` */
@@ -34,8 +34,8 @@ struct tsm_collect {
  * static. */
 int tsm_collect_begin(struct tsm_collect *collect);
 
-/* For a fill(): one record, behind those of a queue whose last one comes before it. Buffers that
- * all CPUs share are nearly in order, so that few queues are in use. */
+/* For a fill(): one record, behind those of a queue whose last one comes before it. Buffers that all
+ * CPUs share are nearly in order, so that few queues are in use. */
 int tsm_collect_add(struct tsm_collect *collect, const void *record, size_t size);
 
 /* Read what is there; what is in order becomes chunks of `writer` (1 MiB each). */

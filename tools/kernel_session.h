@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A session of the kernel module, or of eBPF in its place, that is collected into a trace while it
- * runs, by a thread.
+ * A session of the kernel module, or of eBPF in its place, that is collected into a trace while it runs, by a thread.
  */
 #ifndef TOOLS_KERNEL_SESSION_H
 #define TOOLS_KERNEL_SESSION_H
@@ -25,8 +24,8 @@ struct tsm_kernel_session {
     char message[512];
 };
 
-/* Start a session of `backend` and collect it into the new trace `path`. `session` is large: keep
- * it static. On failure nothing runs. */
+/* Start a session of `backend` and collect it into the new trace `path`. `session` is large: keep it
+ * static. On failure nothing runs. */
 int tsm_kernel_session_begin(struct tsm_kernel_session *session,
                              const struct tsm_kernel_backend *backend, const char *path);
 

@@ -146,11 +146,10 @@ void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64
 /* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                          const uint8_t **data, uint64_t *size);
-/* While a stream is captured, waiting for it, or for all of its context, would end that; so would
- * waiting for the legacy stream, where the two wait for each other. */
+/* While a stream is captured, waiting for it, or for all of its context, would end that; so would waiting for
+ * the legacy stream, where the two wait for each other. */
 bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
-/* Before a capture begins, in its context: what is on the legacy stream can be waited for
- * meanwhile. */
+/* Before a capture begins, in its context: what is on the legacy stream can be waited for meanwhile. */
 CUresult cuda_legacy_mark(struct cuda_replay *replay);
 /* In the stream's context. Of what is captured there is nothing to wait for. */
 CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
@@ -325,8 +324,8 @@ int cuda_capture_empty(struct cuda_args *args, CUstream stream);
 /* What the program wrote when it saw that this command had run: written behind it. */
 int cuda_functions_behind(struct cuda_args *args, CUstream stream);
 
-/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be
- * freed. Returns args->error. */
+/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be freed.
+ * Returns args->error. */
 int cuda_values_read(struct cuda_args *args, uint32_t slot, size_t count,
                      CUstreamBatchMemOpParams **out);
 bool cuda_values_wait(const CUstreamBatchMemOpParams *params, size_t count);

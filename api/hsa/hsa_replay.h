@@ -161,8 +161,8 @@ hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
 void hsa_signal_sent(struct hsa_signal_state *signal);
 /* A command is sent that waits for this value. NULL: it waits for nothing. */
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
-/* All that was recorded has been sent: where a command waits for a value that only the program
- * could have stored, and has not, it is stored now. Returns for how many signals. */
+/* All that was recorded has been sent: where a command waits for a value that only the program could
+ * have stored, and has not, it is stored now. Returns for how many signals. */
 unsigned hsa_signals_let_go(struct hsa_replay *replay);
 /* Tests whether a command waits for a value that only the program can store. */
 bool hsa_signals_stuck(const struct hsa_replay *replay);
@@ -197,7 +197,7 @@ struct hsa_stream {
         uint64_t width, height, depth, pitch, plane;
     } received[HSA_FLIGHT_MAX];
     uint64_t received_count;
-    uint8_t *own;    /* the newest one's, when it is memory of ours */
+    uint8_t *own; /* the newest one's, when it is memory of ours */
     uint8_t *packed; /* rows of the one that was asked for last */
 };
 
@@ -221,8 +221,8 @@ void hsa_streams_finish(struct hsa_replay *replay);
 /* ---- images and samplers (hsa_replay_image.c) --------------------------------------------------
  */
 
-/* The handle of the image or sampler whose handle was `value` when it was recorded; itself when
- * there is none: the program may give a kernel any number. */
+/* The handle of the image or sampler whose handle was `value` when it was recorded; itself when there is
+ * none: the program may give a kernel any number. */
 uint64_t hsa_image_translate(const struct hsa_replay *replay, uint64_t value);
 
 /* ---- code (hsa_replay_code.c) ------------------------------------------------------------------
@@ -261,8 +261,7 @@ struct hsa_replay {
     struct hsa_memory memory;
     struct sbt_map queues; /* streams that are queues */
     struct sbt_map images; /* recorded handles of images and samplers -> those here */
-    bool keeps_left; /* kernels gave bytes back in memory of the host: what was there before counts
-                      */
+    bool keeps_left;       /* kernels gave bytes back in memory of the host: what was there before counts */
     struct hsa_stream *streams;
     uint32_t stream_count;
     struct sbt_map objects; /* type << 32 | id -> state, or the raw handle */

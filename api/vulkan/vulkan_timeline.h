@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which queues can end what they were sent, by what is known of timeline semaphores: each queue is
- * a list of waits and signals, carried out in order as far as the waits are met, by the host's
- * signals and by those of queues that get there. A submit's waits come before its signals, and both
- * behind those of the submit before it: a batch needs nothing more.
+ * Which queues can end what they were sent, by what is known of timeline semaphores: each queue is a
+ * list of waits and signals, carried out in order as far as the waits are met, by the host's signals and
+ * by those of queues that get there. A submit's waits come before its signals, and both behind those of
+ * the submit before it: a batch needs nothing more.
  *
  * Semaphores and queues are numbers of the caller's (handles, addresses), never 0. A semaphore that
- * was not set is none that is followed: whoever waits for it is taken to go on. Binary ones are
- * such: a submit may wait for one only when all that its signal depends on was sent.
+ * was not set is none that is followed: whoever waits for it is taken to go on. Binary ones are such: a
+ * submit may wait for one only when all that its signal depends on was sent.
  *
  * One thread at a time. False: no memory, and what was to be noted is not.
  */
@@ -49,8 +49,7 @@ bool vk_timelines_wait(struct vk_timelines *t, uint64_t queue, uint64_t semaphor
 bool vk_timelines_signal(struct vk_timelines *t, uint64_t queue, uint64_t semaphore,
                          uint64_t value);
 
-/* Does the queue wait for what nothing that was sent will signal? Then also (unless NULL) for
- * which. */
+/* Does the queue wait for what nothing that was sent will signal? Then also (unless NULL) for which. */
 bool vk_timelines_is_stuck(const struct vk_timelines *t, uint64_t queue, uint64_t *semaphore);
 /* Any of them? */
 bool vk_timelines_any_stuck(const struct vk_timelines *t);

@@ -30,20 +30,20 @@ void tsm_need_finish(struct tsm_need *need);
 /* ---- comparison ---------------------------------------------------------------------------- */
 
 struct tsm_diff_options {
-    const uint32_t *streams; /* NULL: all */
+    const uint32_t *streams;  /* NULL: all */
     size_t stream_count;
-    bool ignore_addresses; /* default false: device addresses must agree or map one to one */
-    bool readbacks_only;   /* compare results, not what was sent */
+    bool ignore_addresses;    /* default false: device addresses must agree or map one to one */
+    bool readbacks_only;      /* compare results, not what was sent */
 };
 
 struct tsm_diff_result {
     enum tsm_verdict verdict;
     char why[256];
-    uint64_t compared_count;     /* commands and readbacks */
+    uint64_t compared_count;  /* commands and readbacks */
     struct tsm_difference first; /* when verdict is DIFFERENT */
-    uint64_t seq_a, seq_b;       /* of the first difference in each trace */
-    char field[128];             /* which field differs, and where in it: "submits[0].masks[1]"; ""
-                                    when a record is missing */
+    uint64_t seq_a, seq_b;    /* of the first difference in each trace */
+    char field[128];          /* which field differs, and where in it: "submits[0].masks[1]"; ""
+                                 when a record is missing */
     char value_a[128], value_b[128];
 };
 

@@ -23,19 +23,18 @@ extern "C" {
 struct sbt_reader;
 struct sbt_structs;
 
-#define SBT_READER_MEMORY_FACTOR 1024 /* worst case of a hostile file; docs/FORMAT.md section 13   \
-                                       */
+#define SBT_READER_MEMORY_FACTOR 1024 /* worst case of a hostile file; docs/FORMAT.md section 13 */
 
 /* "A readable, seekable thing": tests and fuzzers feed memory through the same door as files. */
 struct sbt_source {
-    /* Read up to `size` bytes at `offset`. Returns the count, 0 at the end, negative tsm_error.
-     * Must be safe from several threads at once. */
+    /* Read up to `size` bytes at `offset`. Returns the count, 0 at the end, negative tsm_error. Must
+     * be safe from several threads at once. */
     int64_t (*read_at)(void *user, uint64_t offset, void *out, size_t size);
     uint64_t (*size)(void *user);
     void (*close)(void *user); /* may be NULL */
     void *user;
-    /* As read_at, into `count` places one after the other, without a break in the source. NULL:
-     * they are read one by one. */
+    /* As read_at, into `count` places one after the other, without a break in the source. NULL: they
+     * are read one by one. */
     int64_t (*read_scattered)(void *user, uint64_t offset, const struct iovec *to, int count);
 };
 
@@ -92,9 +91,8 @@ const struct sbt_mapping *sbt_reader_mapping(struct sbt_reader *r, size_t index)
 size_t sbt_reader_checkpoint_count(struct sbt_reader *r);
 const struct sbt_checkpoint *sbt_reader_checkpoint(struct sbt_reader *r, size_t index);
 
-/* The `index`-th chunk of what the kernel module recorded: *out is malloc'ed and holds `size` bytes
- * of sound records (kernel/include/grtrace.h). TSM_E_NOT_FOUND, without a message, past the last.
- */
+/* The `index`-th chunk of what the kernel module recorded: *out is malloc'ed and holds `size` bytes of
+ * sound records (kernel/include/grtrace.h). TSM_E_NOT_FOUND, without a message, past the last. */
 int sbt_reader_kernel_events(struct sbt_reader *r, size_t index, uint8_t **out, size_t *size);
 
 /* The bytes of a piece into out[SBT_PIECE_SIZE], checked against the key. Returns their count. */
@@ -107,10 +105,10 @@ struct sbt_fetch {
     uint32_t size;
 };
 
-/* Many pieces, each checked against its key; those that lie side by side in the file are read at
- * once, each to its own place. Those places must not overlap. On failure *failed is the place in
- * the list of the piece that the error is about, and others may not have been read. Of no piece
- * (count 0): where all of them lie is read, which otherwise the first call does. */
+/* Many pieces, each checked against its key; those that lie side by side in the file are read at once,
+ * each to its own place. Those places must not overlap. On failure *failed is the place in the list of
+ * the piece that the error is about, and others may not have been read. Of no piece (count 0): where all
+ * of them lie is read, which otherwise the first call does. */
 int sbt_reader_fetch(struct sbt_reader *r, const struct sbt_fetch *list, size_t count,
                      size_t *failed);
 
@@ -220,7 +218,7 @@ int sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq);
 
 struct sbt_chunk_info {
     uint64_t offset;
-    uint32_t type; /* see docs/FORMAT.md */
+    uint32_t type;    /* see docs/FORMAT.md */
     uint32_t codec;
     uint64_t raw_size, stored_size;
     uint64_t first_seq, last_seq;

@@ -132,9 +132,9 @@ struct tsm_replay_result {
     uint64_t elapsed_ns;       /* first submission to last completion */
     uint64_t recorded_ns;      /* the same span in the recording */
     unsigned loop_count;       /* options.loop > 1: loops that were timed; 0 else */
-    bool loop_kept; /* between them memory and states were set back; else all was made anew */
+    bool loop_kept;            /* between them memory and states were set back; else all was made anew */
     uint64_t loop_min_ns, loop_median_ns, loop_max_ns; /* of the sorted times */
-    bool is_software; /* the device is the software GPU, whose schedule can be chosen */
+    bool is_software;          /* the device is the software GPU, whose schedule can be chosen */
     char device[128];
     struct sbt_key digest; /* over every comparison's bytes, in order: equal digests, same run */
 };
@@ -143,10 +143,9 @@ struct tsm_replay;
 
 #define TSM_REPLAY_API_MAX 8
 
-/* Names of the APIs that the trace holds commands of and that can be replayed; at most `max`. Each
- * is replayed by itself (options.backend): they share no memory that a trace could know of. Returns
- * their number; where there are no commands at all, the first API. Negative: the trace cannot be
- * read. */
+/* Names of the APIs that the trace holds commands of and that can be replayed; at most `max`. Each is
+ * replayed by itself (options.backend): they share no memory that a trace could know of. Returns their
+ * number; where there are no commands at all, the first API. Negative: the trace cannot be read. */
 int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max);
 
 /* Opens the backend and makes the plan: everything that can be refused is refused here, before

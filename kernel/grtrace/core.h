@@ -25,7 +25,7 @@ extern const char *const grtrace_drop_names[GRTRACE_DROP_COUNT];
 /* Touched with interrupts off on its own CPU; read by anyone, racily. */
 struct grtrace_cpu {
 	struct rchan_buf *buf; /* of the session; one without room while none runs */
-	u64 head;	       /* the CPU's number, where a record's first 8 bytes have it */
+	u64 head;              /* the CPU's number, where a record's first 8 bytes have it */
 	size_t last_offset;    /* in a sub-buffer, at which a record without body has room */
 	u32 cseq;
 	u64 by_type[GRTRACE_TYPE_END];
@@ -35,7 +35,7 @@ struct grtrace_cpu {
 	struct grtrace_hist write_ns; /* every 256th write */
 	struct grtrace_hist queue_ns; /* of jobs: submit to start */
 	struct grtrace_hist exec_ns;  /* start to end */
-	u64 sampled_whole;	      /* counts what has no job, for sampling */
+	u64 sampled_whole;            /* counts what has no job, for sampling */
 	u64 jobs_ok, jobs_failed, jobs_untracked;
 	u64 jobs_by_errno[GRTRACE_ERRNO_MAX + 1]; /* the last takes the rest */
 };
@@ -51,15 +51,15 @@ void grtrace_stats_reset(void);
 /* ---- emit.c ------------------------------------------------------------------------------ */
 
 /* The first 8 bytes of a record, without the CPU. */
-#define GRTRACE_HEAD(size, type, flags, device, engine)                                            \
-	((u64)(size) | (u64)(type) << 16 | (u64)(flags) << 24 | (u64)(device) << 48 |              \
+#define GRTRACE_HEAD(size, type, flags, device, engine)                                           \
+	((u64)(size) | (u64)(type) << 16 | (u64)(flags) << 24 | (u64)(device) << 48 |             \
 	 (u64)(engine) << 56)
-#define GRTRACE_HEAD_TYPE(head)	  ((u8)((head) >> 16))
+#define GRTRACE_HEAD_TYPE(head)   ((u8)((head) >> 16))
 #define GRTRACE_HEAD_ENGINE(head) ((u8)((head) >> 56))
-#define GRTRACE_HEAD_CPU_SHIFT	  32
+#define GRTRACE_HEAD_CPU_SHIFT    32
 
 /* Bytes 24 to 31 of a record. */
-#define GRTRACE_PLACE(ring, pid)  ((u64)(ring) | (u64)(pid) << 32)
+#define GRTRACE_PLACE(ring, pid) ((u64)(ring) | (u64)(pid) << 32)
 #define GRTRACE_PLACE_RING(place) ((u32)(place))
 #define GRTRACE_PLACE_PID(place)  ((u32)((place) >> 32))
 
@@ -113,14 +113,14 @@ int grtrace_config_write(char *text);
 struct device;
 
 struct grtrace_ring {
-	const void *key; /* the driver's object; NULL: its driver has gone */
+	const void *key;  /* the driver's object; NULL: its driver has gone */
 	const char *name_at;
 	struct device *dev_at;
 	u32 id;
 	u8 device;
 	u8 engine;
 	char name[32];
-	u64 last_ctx;		  /* that the ring ran */
+	u64 last_ctx; /* that the ring ran */
 	u64 submitted, responded; /* jobs without number, counted */
 };
 
@@ -166,16 +166,13 @@ struct grtrace_member {
 	const char *name;
 	size_t offset;
 };
-#define GRTRACE_MEMBER(type, member)                                                               \
-	{                                                                                          \
-#type, #member, offsetof(struct type, member)                                      \
-	}
+#define GRTRACE_MEMBER(type, member) { #type, #member, offsetof(struct type, member) }
 
 struct grtrace_probe {
 	const char *name; /* of the tracepoint */
 	void *function;
 	const char *prototype; /* parameters as BTF has them: "struct drm_sched_job *,u32" */
-	u8 level;	       /* from which config.level on */
+	u8 level;              /* from which config.level on */
 	const struct grtrace_member *members; /* to be where they are expected; ends with {} */
 	const char *outer, *first; /* struct `outer` must begin with a struct `first`; or NULL */
 };

@@ -18,14 +18,14 @@
 DEFINE_PER_CPU(struct grtrace_cpu, grtrace_cpus);
 DEFINE_MUTEX(grtrace_mutex);
 
-static struct rchan *channel;	      /* that records go to; NULL: none */
+static struct rchan *channel; /* that records go to; NULL: none */
 static struct rchan *stopped_channel; /* that only readers use */
 static atomic64_t gseq;
 static bool overwrite;
 static bool unloading;
 
 /* Of each CPU while no session runs: it has no room, so that the first look at a buffer is one. */
-static struct rchan_buf full_buf = {.offset = SIZE_MAX};
+static struct rchan_buf full_buf = { .offset = SIZE_MAX };
 static u64 session_start_ns;
 
 /* ---- the way of each record -------------------------------------------------------------- */
@@ -173,7 +173,7 @@ void grtrace_emit_body(u64 head, u64 place, u64 ctx, u64 seqno, u64 value, const
 void grtrace_metadata(enum grtrace_metadata_kind kind, u8 device, u32 ring, u8 engine,
 		      const char *text)
 {
-	struct grtrace_metadata body = {.kind = kind};
+	struct grtrace_metadata body = { .kind = kind };
 
 	strscpy(body.text, text, sizeof(body.text));
 	grtrace_emit_body(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, GRTRACE_METADATA, 0, device, engine),
@@ -195,8 +195,7 @@ static void join_all(struct rchan *chan)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		per_cpu_ptr(&grtrace_cpus, cpu)->cseq = 0;
 		if (*per_cpu_ptr(chan->buf, cpu))
 			join(*per_cpu_ptr(chan->buf, cpu), cpu);
@@ -207,14 +206,16 @@ void grtrace_leave(void)
 {
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) WRITE_ONCE(per_cpu_ptr(&grtrace_cpus, cpu)->buf, &full_buf);
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu_ptr(&grtrace_cpus, cpu)->buf, &full_buf);
 	synchronize_rcu(); /* writers have interrupts off */
 }
 
 /* ---- relay's callbacks ------------------------------------------------------------------- */
 
 /* Called for a new buffer, too: a CPU that comes while a session runs takes part in it. */
-static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev_subbuf, size_t prev_padding)
+static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev_subbuf,
+			size_t prev_padding)
 {
 	if (!prev_subbuf && grtrace_running())
 		join(buf, buf->cpu);
@@ -337,8 +338,7 @@ static void flush(struct rchan *chan)
 
 	cpus_read_lock();
 	on_each_cpu(flush_here, chan, 1);
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		struct rchan_buf *buf = *per_cpu_ptr(chan->buf, cpu);
 
 		if (buf && !cpu_online(cpu) && buf->offset)

@@ -118,7 +118,7 @@ static int write_control(char *text)
 
 /* ---- statistics -------------------------------------------------------------------------- */
 
-static const char *const type_names[GRTRACE_TYPE_END] = {GRTRACE_TYPE_NAMES};
+static const char *const type_names[GRTRACE_TYPE_END] = { GRTRACE_TYPE_NAMES };
 
 static u64 count_of(unsigned int type)
 {
@@ -163,7 +163,8 @@ static int show_types(char *out, size_t size)
 	int used = 0;
 
 	for (unsigned int i = 1; i < GRTRACE_TYPE_END; i++)
-		used += scnprintf(out + used, size - used, "%s %llu\n", type_names[i], count_of(i));
+		used += scnprintf(out + used, size - used, "%s %llu\n", type_names[i],
+				  count_of(i));
 	return used;
 }
 
@@ -233,8 +234,7 @@ static int show_cpus(char *out, size_t size)
 	int used = 0;
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		const struct grtrace_cpu *pc = per_cpu_ptr(&grtrace_cpus, cpu);
 
 		used += scnprintf(out + used, size - used, "cpu %u written %llu", cpu,
@@ -252,9 +252,9 @@ static int show_cseqs(char *out, size_t size)
 	int used = 0;
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu) used +=
-		scnprintf(out + used, size - used, "cpu %u cseq %u\n", cpu,
-			  READ_ONCE(per_cpu_ptr(&grtrace_cpus, cpu)->cseq));
+	for_each_possible_cpu(cpu)
+		used += scnprintf(out + used, size - used, "cpu %u cseq %u\n", cpu,
+				  READ_ONCE(per_cpu_ptr(&grtrace_cpus, cpu)->cseq));
 	return used;
 }
 
@@ -288,8 +288,8 @@ struct injected {
 
 static int parse_injected(struct injected *injected, char *text)
 {
-	static const char *const names[] = {"type",  "ring",  "engine", "pid", "ctx",
-					    "seqno", "value", "count",	"body"};
+	static const char *const names[] = { "type", "ring", "engine", "pid", "ctx",
+					     "seqno", "value", "count", "body" };
 	u64 *numbers = &injected->type;
 	char *word;
 
@@ -302,16 +302,14 @@ static int parse_injected(struct injected *injected, char *text)
 			return -EINVAL;
 	}
 	return injected->type < GRTRACE_COMMIT || injected->type >= GRTRACE_TYPE_END ||
-			       injected->ring > 65535 || injected->engine > 255 ||
-			       injected->pid > U32_MAX || injected->count > 1000000 ||
-			       injected->body > 65536 || injected->body % 8
-		       ? -EINVAL
-		       : 0;
+	       injected->ring > 65535 || injected->engine > 255 || injected->pid > U32_MAX ||
+	       injected->count > 1000000 || injected->body > 65536 || injected->body % 8 ?
+		       -EINVAL : 0;
 }
 
 static int write_emit(char *text)
 {
-	struct injected in = {.count = 1};
+	struct injected in = { .count = 1 };
 	void *body = NULL;
 	u64 head, place;
 
@@ -335,18 +333,18 @@ static int write_emit(char *text)
 }
 
 static const struct file_kind kinds[] = {
-	{"control", show_control, write_control},
-	{"config", grtrace_config_show, grtrace_config_write},
-	{"rules", grtrace_rules_show, grtrace_rules_write},
-	{"emit", NULL, write_emit},
-	{"stats", show_stats},
-	{"events_by_type", show_types},
-	{"latency_hist", show_latency},
-	{"result_hist", show_results},
-	{"size_hist", show_sizes},
-	{"pc_stats", show_cpus},
-	{"pc_cseq", show_cseqs},
-	{"sec_stats", show_seconds},
+	{ "control", show_control, write_control },
+	{ "config", grtrace_config_show, grtrace_config_write },
+	{ "rules", grtrace_rules_show, grtrace_rules_write },
+	{ "emit", NULL, write_emit },
+	{ "stats", show_stats },
+	{ "events_by_type", show_types },
+	{ "latency_hist", show_latency },
+	{ "result_hist", show_results },
+	{ "size_hist", show_sizes },
+	{ "pc_stats", show_cpus },
+	{ "pc_cseq", show_cseqs },
+	{ "sec_stats", show_seconds },
 };
 
 int grtrace_files_init(void)

@@ -70,7 +70,7 @@ static struct {
 	u64 window_count;
 	u64 tokens_ns; /* time's worth of tokens: a token is 10^9 / rate of it */
 	u64 filled_ns;
-} rate = {.lock = __RAW_SPIN_LOCK_UNLOCKED(rate.lock)};
+} rate = { .lock = __RAW_SPIN_LOCK_UNLOCKED(rate.lock) };
 
 static bool window_full(u64 now_ns, u64 events_max)
 {

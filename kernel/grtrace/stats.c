@@ -10,7 +10,7 @@
 
 #include "core.h"
 
-const char *const grtrace_drop_names[GRTRACE_DROP_COUNT] = {GRTRACE_DROP_NAMES};
+const char *const grtrace_drop_names[GRTRACE_DROP_COUNT] = { GRTRACE_DROP_NAMES };
 
 void grtrace_hist_add(struct grtrace_hist *hist, u64 value)
 {
@@ -25,8 +25,8 @@ u64 grtrace_counter(size_t offset)
 	unsigned int cpu;
 	u64 sum = 0;
 
-	for_each_possible_cpu(cpu) sum +=
-		READ_ONCE(*(u64 *)((char *)per_cpu_ptr(&grtrace_cpus, cpu) + offset));
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*(u64 *)((char *)per_cpu_ptr(&grtrace_cpus, cpu) + offset));
 	return sum;
 }
 
@@ -55,8 +55,7 @@ void grtrace_stats_reset(void)
 
 	cpus_read_lock();
 	on_each_cpu(reset_here, NULL, 1);
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu(cpu) {
 		if (!cpu_online(cpu))
 			reset(per_cpu_ptr(&grtrace_cpus, cpu));
 	}

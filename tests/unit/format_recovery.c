@@ -110,7 +110,8 @@ static bool blob_is_wrong(struct sbt_reader *r, const struct sbt_record *record)
 static struct outcome read_all(const void *data, size_t size)
 {
     struct memory memory = {.data = data, .size = size};
-    struct sbt_source source = {.read_at = memory_read_at, .size = memory_size, .user = &memory};
+    struct sbt_source source = {
+        .read_at = memory_read_at, .size = memory_size, .user = &memory};
     const struct sbt_record *record;
     struct sbt_reader *r;
     struct sbt_cursor *c;
