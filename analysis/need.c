@@ -33,6 +33,7 @@ struct search {
     uint64_t all_until;      /* of every stream */
     uint64_t joined_until;   /* of those that join a default stream */
     uint64_t defaults_until; /* of default streams */
+    uint64_t verified_until; /* behind the last result that is compared */
     struct sbt_map wanted;  /* events whose next signal (going backwards) is needed: id -> 0 or 1 */
     struct sbt_map signals; /* that needed commands wait for */
     bool has_new_signal;
@@ -229,6 +230,7 @@ static void visit_verified(struct search *s, const struct sbt_record *record,
 
     if (!in_filter(s, record, (uint32_t)of))
         return;
+    raise(&s->verified_until, record->seq + 1);
     if (is_readback && of < s->facts.count)
         raise(&s->streams[of].wanted_position,
               sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0));
@@ -279,6 +281,7 @@ static void forget(struct search *s)
     memset(s->streams, 0, (s->facts.count + 1) * sizeof(*s->streams));
     memset(s->group_needed, 0, (s->facts.count + 1) * sizeof(*s->group_needed));
     s->all_until = s->joined_until = s->defaults_until = s->joined_before = 0;
+    s->verified_until = 0;
     sbt_map_finish(&s->wanted);
     sbt_map_finish(&s->threads);
     s->has_new_signal = false;
@@ -301,6 +304,21 @@ static int search(struct search *s, struct sbt_reader *reader)
     return error;
 }
 
+/* Returns where nothing more is wanted. A range alone wants the state at its end, for a checkpoint.
+ * Some streams, or a time, want no more than their commands and results: what the host freed or
+ * wrote later it did behind waits for commands that may be left out. */
+static uint64_t end_of(const struct search *s)
+{
+    const struct sbt_filter *f = s->filter;
+    uint64_t end = s->verified_until;
+
+    if (!f->streams && !f->time_end_ns)
+        return f->seq_end ? f->seq_end : UINT64_MAX;
+    for (uint32_t i = 0; i < s->facts.count; i++)
+        raise(&end, until_of(s, i));
+    return end;
+}
+
 int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct sbt_filter *filter)
 {
     struct search s = {.filter = filter};
@@ -312,8 +330,7 @@ int tsm_need_find(struct tsm_need *out, struct sbt_reader *reader, const struct 
     for (uint32_t i = 0; i < s.facts.count && !error; i++)
         until[i] = until_of(&s, i);
     if (!error)
-        *out =
-            (struct tsm_need){until, s.facts.count, filter->seq_end ? filter->seq_end : UINT64_MAX};
+        *out = (struct tsm_need){until, s.facts.count, end_of(&s)};
     tsm_stream_facts_finish(&s.facts);
     sbt_map_finish(&s.wanted);
     sbt_map_finish(&s.signals);

@@ -672,6 +672,7 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
     lane = tsm_thread_lane(s);
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
+        tsm_values_reached(lane);
         publish_all(lane, threads, by, only);
         change(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
@@ -771,9 +772,37 @@ void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
     write_then(write_value, value, after);
 }
 
+void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
+{
+    const struct tsm_note note = {.call = SBT_CORE_COMPLETE,
+                                  .stream = SBT_STREAM_NONE,
+                                  .slots = {stream, position},
+                                  .slot_count = 2};
+
+    tsm_note_write(lane, &note);
+}
+
+/* The function may tell other threads, which may then overwrite what was read before it. */
+static void note_reached(uint32_t stream, uint64_t done)
+{
+    struct tsm_session *s = tsm_session_current();
+    int saved_errno = errno;
+    struct tsm_lane *lane;
+
+    if (!done || !tsm_hostmem_any() || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane)
+        tsm_hostmem_complete(lane, stream, done);
+    tsm_inside_leave();
+    errno = saved_errno;
+}
+
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
     tsm_readbacks_before(stream, done);
+    note_reached(stream, done);
     publish_then(true, NULL, add_writer, (struct tsm_running){stream, position}, 0);
 }
 

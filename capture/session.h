@@ -334,6 +334,12 @@ void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint
 /* Tests whether a command that is not known to be complete writes there, or may. */
 bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box);
 
+/* Says of values that commands wrote, and that are there now, that the program can know it. Host
+ * memory's lock is held. */
+void tsm_values_reached(struct tsm_lane *lane);
+/* Writes a COMPLETE record. */
+void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
+
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
 void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);
 struct tsm_values *tsm_values_create(void);

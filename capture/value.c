@@ -22,6 +22,7 @@ struct written {
     struct tsm_value value;
     const struct tsm_stream *stream;
     uint64_t position;
+    bool is_telling; /* other than what was there before: when it is there, the program can know */
 };
 
 struct tsm_values {
@@ -99,12 +100,14 @@ static void note_written(struct tsm_values *v, const struct tsm_call *call,
                          const struct tsm_value *value)
 {
     const struct written *there = find_written(v, value->address);
+    bool is_telling = there ? there->value.value != value->value : value->value != 0;
 
     if (there)
         remove_written(v, (uint32_t)(there - v->written));
     else if (v->written_count == VALUE_COUNT)
         remove_written(v, 0);
-    v->written[v->written_count] = (struct written){*value, call->stream, call->position};
+    v->written[v->written_count] =
+        (struct written){*value, call->stream, call->position, is_telling};
     set_count(&v->written_count, v->written_count + 1);
     for (uint32_t i = v->awaited_count; i-- > 0;)
         if (v->awaited[i].value.address == value->address && v->awaited[i].stream != call->stream &&
@@ -195,6 +198,25 @@ void tsm_values_seen(struct tsm_session *s, uint64_t from, const uint8_t *bytes,
     for (uint32_t i = v->written_count; i-- > 0;)
         if (v->written[i].value.address >= from && v->written[i].value.address - from < size)
             remove_written(v, i); /* the program's now */
+    tsm_lock_give(&v->lock);
+}
+
+void tsm_values_reached(struct tsm_lane *lane)
+{
+    struct tsm_values *v = lane->session->values;
+
+    if (is_empty(&v->written_count))
+        return;
+    tsm_lock_take(&v->lock);
+    for (uint32_t i = 0; i < v->written_count; i++) {
+        struct written *w = &v->written[i];
+        uint64_t now = 0;
+        if (!w->is_telling || !tsm_memory_read(&now, w->value.address, w->value.size) ||
+            now != w->value.value)
+            continue;
+        w->is_telling = false;
+        tsm_hostmem_complete(lane, tsm_stream_number(w->stream), w->position);
+    }
     tsm_lock_give(&v->lock);
 }
 

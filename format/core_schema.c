@@ -101,6 +101,11 @@ static const struct sbt_field gpu_time_fields[] = {
     FIELD("duration_ns", UINT, NONE, ""),    FIELD("flags", FLAGS, NONE, "tracesmith_gpu_time"),
 };
 
+static const struct sbt_field complete_fields[] = {
+    FIELD("of_stream", UINT, OF_STREAM, ""),
+    FIELD("of_position", UINT, OF_POSITION, ""),
+};
+
 #define CORE(call_, name_, kind_, fields_)                                                         \
     [call_] = {                                                                                    \
         .type = SBT_TYPE(SBT_API_CORE, call_),                                                     \
@@ -128,6 +133,7 @@ static const struct sbt_schema core_schemas[] = {
     CORE(SBT_CORE_CHECKPOINT_END, "checkpoint_end", SBT_KIND_META, checkpoint_end_fields),
     CORE(SBT_CORE_STATE, "state", SBT_KIND_META, state_fields),
     CORE(SBT_CORE_GPU_TIME, "gpu_time", SBT_KIND_META, gpu_time_fields),
+    CORE(SBT_CORE_COMPLETE, "complete", SBT_KIND_META, complete_fields),
 };
 
 static const struct sbt_enum_value memory_values[] = {

@@ -26,6 +26,13 @@ struct tsm_region {
     bool is_host;      /* host memory that the device can read: mapped, registered */
 };
 
+/* What a command does with an event. */
+struct tsm_event_use {
+    uint64_t id;    /* as recorded */
+    bool is_signal; /* else it waits for it */
+};
+typedef int (*tsm_event_user)(void *user, const struct tsm_event_use *use);
+
 struct tsm_backend_state; /* the backend's own */
 
 struct tsm_backend {
@@ -83,6 +90,15 @@ struct tsm_backend {
      * for? Then its stream is waited for only where the program waited. Optional: no. */
     bool (*may_stay)(struct tsm_backend_state *state, const struct sbt_record *record);
 
+    /* Does something that was sent wait for what the host has not done yet? Then nothing is waited for
+     * but what the program waited for. The host's work and all submissions are done. Optional: no. */
+    bool (*is_stuck)(struct tsm_backend_state *state);
+
+    /* Report each event that the command signals or waits for though its record names none: those of the
+     * nodes of a graph. From the main thread. Optional: none. */
+    int (*each_event)(struct tsm_backend_state *state, const struct sbt_record *record,
+                      tsm_event_user report, void *user);
+
     /* As submit(), but of the command only what it waits for and signals: what it computes nobody
      * wants. Optional: then all is submitted. */
     int (*hollow)(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -101,6 +117,11 @@ struct tsm_backend {
      * TSM_E_NOT_FOUND: this backend has nothing finer for this record. */
     int (*sync)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
+
+    /* Wait until the command that a COMPLETE record names is complete, and for nothing that was sent
+     * behind it. All earlier records have been submitted. Optional: nothing is waited for. */
+    int (*reached)(struct tsm_backend_state *state, const struct sbt_record *record,
+                   const struct sbt_schema *schema);
 
     /* The bytes given back by the command at (stream, position), packed like the recorded READBACK;
      * where it gives back several, those for `address` of the recorded program.
@@ -152,7 +173,8 @@ struct tsm_backend {
     uint64_t (*looked)(struct tsm_backend_state *state);
     /* All that is replayed has been sent, and the host does nothing more: what waits for something that
      * the program has not done before it ended goes on without. Everything was submitted, nothing was
-     * waited for. Optional. */
+     * waited for. 1: there was something that waited, so that the state from now on is not one that the
+     * program had. Optional. */
     int (*let_go)(struct tsm_backend_state *state);
     /* Nothing more will be sent, and everything is complete. Optional. */
     int (*ended)(struct tsm_backend_state *state);

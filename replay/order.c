@@ -65,6 +65,14 @@ static bool event_id(const struct sbt_record *record, const struct sbt_schema *s
     return *id != 0;
 }
 
+/* What the record itself does with the event that it names. */
+static bool event_use(const struct sbt_record *record, const struct sbt_schema *schema,
+                      struct tsm_event_use *use)
+{
+    use->is_signal = schema->kind == SBT_KIND_SIGNAL;
+    return (use->is_signal || schema->kind == SBT_KIND_WAIT) && event_id(record, schema, &use->id);
+}
+
 static struct tsm_event_order *find_event(const struct tsm_order *order, uint64_t id)
 {
     const uint64_t *index = sbt_map_find(&order->event_index, id);
@@ -109,34 +117,29 @@ bool tsm_order_signal(const struct tsm_order *order, const struct sbt_record *re
 
 /* A wait comes after the signal that it waits for; a new signal comes after the waits for the old
  * one, which would otherwise see the new one. */
-static int after_event(struct tsm_order *order, const struct sbt_record *record,
-                       const struct sbt_schema *schema)
+int tsm_order_after_event(struct tsm_order *order, const struct tsm_event_use *use)
 {
-    const struct tsm_event_order *event;
-    uint64_t id;
+    const struct tsm_event_order *event = find_event(order, use->id);
     int error;
 
-    if (!event_id(record, schema, &id) || !(event = find_event(order, id)))
+    if (!event)
         return 0;
     error = add_after(order, event->signal.place);
-    if (schema->kind == SBT_KIND_SIGNAL)
+    if (use->is_signal)
         for (size_t i = 0; i < event->wait_count && !error; i++)
             error = add_after(order, event->waits[i]);
     return error;
 }
 
-static int note_event(struct tsm_order *order, const struct sbt_record *record,
-                      const struct sbt_schema *schema, struct tsm_place place)
+int tsm_order_note_event(struct tsm_order *order, const struct tsm_event_use *use,
+                         const struct sbt_record *record, struct tsm_place place)
 {
-    struct tsm_event_order *event;
-    uint64_t id;
+    struct tsm_event_order *event = make_event(order, use->id);
 
-    if (!event_id(record, schema, &id))
-        return 0;
-    if (!(event = make_event(order, id)))
+    if (!event)
         return tsm_fail(TSM_E_MEMORY, "no memory for events");
-    if (schema->kind == SBT_KIND_SIGNAL) {
-        event->signal = (struct tsm_signal){place, record->stream, record->position};
+    if (use->is_signal) {
+        event->signal = (struct tsm_signal){place, record->stream, record->position, false};
         event->wait_count = 0;
         return 0;
     }
@@ -168,12 +171,13 @@ static int after_streams(struct tsm_order *order, const struct sbt_record *recor
 int tsm_order_before(struct tsm_order *order, const struct sbt_record *record,
                      const struct sbt_schema *schema)
 {
+    struct tsm_event_use use;
     int error;
 
     order->after_count = 0;
     error = after_streams(order, record);
-    if (!error && (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT))
-        error = after_event(order, record, schema);
+    if (!error && event_use(record, schema, &use))
+        error = tsm_order_after_event(order, &use);
     return error;
 }
 
@@ -181,6 +185,7 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
                         const struct sbt_schema *schema, struct tsm_place place)
 {
     struct tsm_track *track = &order->tracks[record->stream];
+    struct tsm_event_use use;
 
     order->has_sent = true;
     if (!track->first_position || record->position < track->first_position)
@@ -192,8 +197,22 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
     track->is_recent = true;
     if (record->flags & SBT_RECORD_ORDERED)
         order->ordered = place;
-    if (schema->kind == SBT_KIND_SIGNAL || schema->kind == SBT_KIND_WAIT)
-        return note_event(order, record, schema, place);
+    return event_use(record, schema, &use) ? tsm_order_note_event(order, &use, record, place) : 0;
+}
+
+int tsm_order_skipped(struct tsm_order *order, const struct sbt_record *record,
+                      const struct sbt_schema *schema)
+{
+    const struct tsm_track *track = &order->tracks[record->stream];
+    struct tsm_event_order *event;
+    uint64_t id;
+
+    if (!event_id(record, schema, &id) || !track->worker)
+        return 0;
+    if (!(event = make_event(order, id)))
+        return tsm_fail(TSM_E_MEMORY, "no memory for events");
+    event->signal =
+        (struct tsm_signal){tsm_worker_last(track->worker), record->stream, track->position, true};
     return 0;
 }
 

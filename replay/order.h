@@ -54,6 +54,16 @@ int tsm_order_before(struct tsm_order *order, const struct sbt_record *record,
 int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record,
                         const struct sbt_schema *schema, struct tsm_place place);
 
+/* `record`, a signal, is left out of the replay. */
+int tsm_order_skipped(struct tsm_order *order, const struct sbt_record *record,
+                      const struct sbt_schema *schema);
+
+/* What a command does with an event that its record does not name: places that must be reached
+ * before it, into order->after; and, when it was queued at `place`. */
+int tsm_order_after_event(struct tsm_order *order, const struct tsm_event_use *use);
+int tsm_order_note_event(struct tsm_order *order, const struct tsm_event_use *use,
+                         const struct sbt_record *record, struct tsm_place place);
+
 /* One more place that must be reached, into order->after. */
 int tsm_order_add(struct tsm_order *order, struct tsm_place place);
 
@@ -67,6 +77,8 @@ struct tsm_signal {
     struct tsm_place place;
     uint32_t stream;
     uint64_t position;
+    bool is_skipped; /* it is left out: all that was submitted to its stream before it comes before
+                        it */
 };
 bool tsm_order_signal(const struct tsm_order *order, const struct sbt_record *record,
                       const struct sbt_schema *schema, struct tsm_signal *out);

@@ -7,8 +7,6 @@
 #include "replay/order.h"
 #include "replay/places.h"
 
-#define GAP_COUNT 16 /* places of one stream that are remembered as missing so far */
-
 /* Positions [first, end) were missing when the record `seq` came. */
 struct gap {
     uint64_t first, end, seq;
@@ -19,9 +17,9 @@ struct scan {
     const struct tsm_api_description *api;
     struct scan_stream {
         uint64_t position;
-        struct gap gaps[GAP_COUNT];
-        unsigned next_gap;
         struct tsm_places places;
+        struct gap *gaps; /* in order of position; a late command leaves its own there */
+        size_t gap_count, gap_capacity;
     } * streams;
     uint32_t capacity;
     uint64_t next_seq;
@@ -154,15 +152,35 @@ static int add_pull(struct tsm_plan *plan, struct tsm_pull pull)
     return 0;
 }
 
+static int add_gap(struct scan_stream *stream, struct gap gap)
+{
+    if (stream->gap_count == stream->gap_capacity) {
+        size_t more = stream->gap_capacity ? stream->gap_capacity * 2 : 16;
+        struct gap *grown = realloc(stream->gaps, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for the order of commands");
+        stream->gaps = grown;
+        stream->gap_capacity = more;
+    }
+    stream->gaps[stream->gap_count++] = gap;
+    return 0;
+}
+
 static int note_late(struct scan *scan, struct scan_stream *stream, const struct sbt_record *record)
 {
-    for (unsigned i = 0; i < GAP_COUNT; i++) {
-        const struct gap *gap = &stream->gaps[i];
-        if (record->position >= gap->first && record->position < gap->end)
-            return add_pull(scan->plan, (struct tsm_pull){gap->seq, record->seq, record->stream,
-                                                          record->position});
+    size_t low = 0, high = stream->gap_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stream->gaps[middle].end <= record->position)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return 0;
+    if (low == stream->gap_count || stream->gaps[low].first > record->position)
+        return 0;
+    return add_pull(scan->plan, (struct tsm_pull){stream->gaps[low].seq, record->seq,
+                                                  record->stream, record->position});
 }
 
 static bool is_submitted(const struct sbt_record *record, const struct sbt_schema *schema)
@@ -185,10 +203,9 @@ static int note_position(struct scan *scan, const struct sbt_record *record, boo
     if (record->position < stream->position)
         return is_command ? note_late(scan, stream, record) : 0;
     if (record->position > stream->position + 1)
-        stream->gaps[stream->next_gap++ % GAP_COUNT] =
-            (struct gap){stream->position + 1, record->position, record->seq};
+        error = add_gap(stream, (struct gap){stream->position + 1, record->position, record->seq});
     stream->position = record->position;
-    return 0;
+    return error;
 }
 
 /* Places behind the part's end are nobody's business; what comes late from there is. */
@@ -417,6 +434,8 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     if (out->lost_count + out->filtered_count && out->missing_seq == UINT64_MAX)
         out->missing_seq = 0;
     count_gaps(&scan, reader);
+    for (uint32_t i = 0; i < scan.capacity; i++)
+        free(scan.streams[i].gaps);
     free(scan.streams);
     sbt_map_finish(&scan.made_at);
     sbt_map_finish(&scan.size_at);

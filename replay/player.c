@@ -219,6 +219,12 @@ int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "%s: what a replay of its API has computed cannot be saved",
                         sbt_reader_name(p->reader));
+    if (p->was_let_go)
+        return tsm_fail(
+            TSM_E_UNSUPPORTED,
+            "%s: work is under way there that waits for the host; a submit earlier or later "
+            "it may not",
+            sbt_reader_name(p->reader));
     return p->backend->save(p->state, saver);
 }
 
@@ -364,23 +370,18 @@ static int check_checkpoint(const struct tsm_replay *p)
                     (unsigned long long)p->from->item_count);
 }
 
-/* Where waits name objects of their own, what they wait for may have been sent to any stream: then
- * all streams are needed as far as any one is, and waits no further. */
+/* Where waits name objects of their own, what they wait for may have been sent to any stream: all
+ * streams are needed as far as any record is, so that every wait before has what it waits for. */
 static void need_alike(struct tsm_replay *p)
 {
-    p->sync_until = 0;
     for (uint32_t i = 0; i < p->need.stream_count; i++)
-        if (p->sync_until < p->need.until_seq[i])
-            p->sync_until = p->need.until_seq[i];
-    for (uint32_t i = 0; i < p->need.stream_count; i++)
-        p->need.until_seq[i] = p->sync_until;
+        p->need.until_seq[i] = p->need.until_seq_other;
 }
 
 static int find_need(struct tsm_replay *p)
 {
     int error;
 
-    p->sync_until = UINT64_MAX;
     if (!has_filter(&p->options.filter))
         return 0;
     error = tsm_need_find(&p->need, p->reader, &p->options.filter);

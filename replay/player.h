@@ -30,7 +30,6 @@ struct tsm_replay {
     bool goes_back;      /* this run begins there, with what was kept */
     uint64_t *loop_ns;
     unsigned loop_count;
-    uint64_t sync_until; /* waits that the backend owns are needed before this seq */
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
     struct tsm_worker *host;
     bool is_host_behind; /* the host's worker may have jobs that nobody has waited for */
@@ -47,6 +46,7 @@ struct tsm_replay {
     uint64_t start_ns;           /* of this run */
     uint64_t first_submit_ns, last_complete_ns;
     bool stop; /* a difference, and keep_going is off */
+    bool was_let_go; /* commands were still waiting for the host when the records ended */
     bool ran;
 };
 

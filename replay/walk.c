@@ -95,6 +95,12 @@ static int wait_for_device(struct tsm_replay *p)
     return error;
 }
 
+/* Tests whether a record is behind everything that is wanted. */
+static bool is_past(const struct tsm_replay *p, const struct sbt_record *record)
+{
+    return p->has_need && record->seq >= p->need.until_seq_other;
+}
+
 /* ---- verification ------------------------------------------------------------------------- */
 
 static bool in_range(const struct tsm_replay *p, const struct sbt_record *record)
@@ -154,7 +160,7 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
     uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
     int error = 0, equal;
 
-    if (record->seq < p->plan.from_seq || !in_range(p, record) ||
+    if (record->seq < p->plan.from_seq || is_past(p, record) || !in_range(p, record) ||
         (stream != SBT_STREAM_NONE &&
          (!in_streams(p, (uint32_t)stream) || sbt_map_find(&p->plan.other_streams, stream))))
         return 0;
@@ -212,7 +218,7 @@ static int sync_event(struct tsm_replay *p, const struct sbt_record *record,
     struct tsm_job job = {TSM_JOB_SYNC, record, schema, &signal->place, 1, SBT_STREAM_NONE};
     int error;
 
-    if (!p->backend->sync)
+    if (!p->backend->sync || signal->is_skipped)
         return wait_for_stream(p, signal->stream);
     error = settle_host(p);
     if (!error)
@@ -246,7 +252,7 @@ static int do_sync(struct tsm_replay *p, const struct sbt_record *record,
     int error;
 
     if (owns_sync(p, record))
-        error = record->seq < p->sync_until ? do_host(p, record, schema, TSM_JOB_SYNC) : 0;
+        error = do_host(p, record, schema, TSM_JOB_SYNC);
     else if (p->is_alone)
         error = wait_in_order(p, record->stream == SBT_STREAM_NONE);
     else if (record->stream != SBT_STREAM_NONE)
@@ -279,6 +285,48 @@ static bool is_needed(const struct tsm_replay *p, const struct sbt_record *recor
     return record->seq < until;
 }
 
+/* A command that was queued, and where. */
+struct queued {
+    struct tsm_order *order;
+    const struct sbt_record *record;
+    struct tsm_place place;
+};
+
+static int come_after(void *user, const struct tsm_event_use *use)
+{
+    return tsm_order_after_event(user, use);
+}
+
+static int note_use(void *user, const struct tsm_event_use *use)
+{
+    const struct queued *q = user;
+
+    return tsm_order_note_event(q->order, use, q->record, q->place);
+}
+
+static int before_command(struct tsm_replay *p, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    int error = tsm_order_before(&p->order, record, schema);
+
+    if (!error && p->backend->each_event)
+        error = p->backend->each_event(p->state, record, come_after, &p->order);
+    if (!error && p->is_host_behind && !p->is_alone)
+        error = tsm_order_add(&p->order, tsm_worker_last(p->host));
+    return error;
+}
+
+static int after_command(struct tsm_replay *p, const struct sbt_record *record,
+                         const struct sbt_schema *schema, struct tsm_place place)
+{
+    struct queued queued = {&p->order, record, place};
+    int error = tsm_order_submitted(&p->order, record, schema, place);
+
+    return error || !p->backend->each_event
+               ? error
+               : p->backend->each_event(p->state, record, note_use, &queued);
+}
+
 static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
                    const struct sbt_schema *schema, struct tsm_place *place)
 {
@@ -290,9 +338,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     else if (!track->worker)
         error = tsm_worker_create(&track->worker, p->crew, record->stream);
     if (!error)
-        error = tsm_order_before(&p->order, record, schema);
-    if (!error && p->is_host_behind && !p->is_alone)
-        error = tsm_order_add(&p->order, tsm_worker_last(p->host));
+        error = before_command(p, record, schema);
     if (error)
         return error;
     bool is_hollow = tsm_connected_is_apart(&p->connected, record->seq);
@@ -309,7 +355,7 @@ static int enqueue(struct tsm_replay *p, const struct sbt_record *record,
     if (p->backend->may_stay && p->backend->may_stay(p->state, record))
         track->may_stay = true;
     if (!error)
-        error = tsm_order_submitted(&p->order, record, schema, *place);
+        error = after_command(p, record, schema, *place);
     p->result.command_count++;
     return error;
 }
@@ -328,14 +374,22 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
-/* Does a stream wait for something that is not sent yet? Others may wait for that stream, so none
- * can be waited for. */
-static bool any_may_stay(const struct tsm_replay *p)
+/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
+ * so none can be waited for. */
+static int find_stuck(struct tsm_replay *p, const struct tsm_place *place, bool *is_stuck)
 {
+    int error = 0;
+
+    *is_stuck = false;
     for (uint32_t i = 0; i < p->order.track_count; i++)
-        if (p->order.tracks[i].may_stay)
-            return true;
-    return false;
+        *is_stuck |= p->order.tracks[i].may_stay;
+    if (*is_stuck || !p->backend->is_stuck)
+        return 0;
+    error = settle_host(p);
+    if (!error)
+        error = tsm_crew_await(p->crew, place);
+    *is_stuck = !error && p->backend->is_stuck(p->state);
+    return error;
 }
 
 static int do_command(struct tsm_replay *p, const struct sbt_record *record,
@@ -343,14 +397,18 @@ static int do_command(struct tsm_replay *p, const struct sbt_record *record,
 {
     bool each = p->options.grain == TSM_GRAIN_COMMAND || p->options.pace == TSM_PACE_STEPPED;
     struct tsm_place place;
+    bool is_stuck;
     int error = enqueue(p, record, schema, &place);
 
     if (!error && (schema->flags & SBT_SCHEMA_BLOCKS))
         error = await_blocking(p, record, schema, &place);
-    each = each && !any_may_stay(p);
-    if (!error && each)
-        error = wait_for_stream(p, record->stream);
-    if (!error && each && p->options.grain == TSM_GRAIN_COMMAND)
+    if (error || !each)
+        return error;
+    error = find_stuck(p, &place, &is_stuck);
+    if (error || is_stuck)
+        return error;
+    error = wait_for_stream(p, record->stream);
+    if (!error && p->options.grain == TSM_GRAIN_COMMAND)
         error = verify_regions(p, record);
     return error;
 }
@@ -439,6 +497,10 @@ static int do_core(struct tsm_replay *p, const struct sbt_record *record,
         if (sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE)
             return 0; /* by a command, which carries it out when it runs */
         return is_needed(p, record) ? do_host(p, record, schema, TSM_JOB_HOST) : 0;
+    case SBT_CORE_COMPLETE:
+        if (!p->backend->reached || record->seq < p->plan.from_seq || !is_needed(p, record))
+            return 0;
+        return do_host(p, record, schema, TSM_JOB_REACHED);
     case SBT_CORE_CHECKPOINT_BEGIN: /* the GPU was waited for: what follows relies on it */
         if (record->seq >= p->plan.from_seq)
             return wait_for_device(p);
@@ -509,6 +571,18 @@ static int do_early(struct tsm_replay *p, const struct sbt_record *record,
     }
 }
 
+/* A command that is left out: where the host learns that it is done, what was replayed of its
+ * stream before it must be done. */
+static int skip_command(struct tsm_replay *p, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    if (record->stream >= p->order.track_count || (record->flags & SBT_RECORD_CAPTURED))
+        return 0;
+    if (schema->flags & SBT_SCHEMA_BLOCKS)
+        return wait_for_stream(p, record->stream);
+    return schema->kind == SBT_KIND_SIGNAL ? tsm_order_skipped(&p->order, record, schema) : 0;
+}
+
 static int do_record(struct tsm_replay *p, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = tsm_plan_schema(p->reader, record);
@@ -523,12 +597,14 @@ static int do_record(struct tsm_replay *p, const struct sbt_record *record)
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
         return do_core(p, record, schema);
+    if (schema->kind == SBT_KIND_SYNC && is_past(p, record))
+        return 0;
     if (record->seq < p->plan.from_seq)
         return do_early(p, record, schema);
     /* Waits, too, behind a stream's last command: what the host writes next relies on them. */
     if (schema->kind != SBT_KIND_SYNC && !is_needed(p, record)) {
         p->result.skipped_count++;
-        return 0;
+        return is_past(p, record) ? 0 : skip_command(p, record, schema);
     }
     pace(p, record);
     return do_call(p, record, schema);
@@ -557,7 +633,10 @@ static int let_go(struct tsm_replay *p)
     for (uint32_t i = 0; i < p->order.track_count && !error; i++)
         if (p->order.tracks[i].worker)
             error = await_last(p, p->order.tracks[i].worker);
-    return error ? error : p->backend->let_go(p->state);
+    if (!error)
+        error = p->backend->let_go(p->state);
+    p->was_let_go |= error > 0;
+    return error < 0 ? error : 0;
 }
 
 static int end(struct tsm_replay *p)

@@ -106,6 +106,8 @@ static int carry_out(struct tsm_worker *w, struct job *job)
         return backend->host(state, &job->record, job->schema);
     case TSM_JOB_EARLY:
         return backend->early(state, &job->record, job->schema);
+    case TSM_JOB_REACHED:
+        return backend->reached(state, &job->record, job->schema);
     case TSM_JOB_SYNC:
         return backend->sync(state, &job->record, job->schema);
     }

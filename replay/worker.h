@@ -37,6 +37,7 @@ enum tsm_job_kind {
     TSM_JOB_HOST,   /* backend->host */
     TSM_JOB_EARLY,  /* backend->early */
     TSM_JOB_SYNC,   /* backend->sync */
+    TSM_JOB_REACHED, /* backend->reached */
 };
 
 struct tsm_crew {

@@ -32,6 +32,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_streams_finish(replay);
     cuda_code_finish(replay);
     cuda_functions_finish(&replay->functions);
+    sbt_map_finish(&replay->reached);
     sbt_map_finish(&replay->objects);
     cuda_textures_finish(replay);
     cuda_arrays_finish(replay);
@@ -61,8 +62,10 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
 {
     int error;
 
-    if (SBT_TYPE_API(record->type) != SBT_API_CUDA)
-        return cuda_functions_plan(&state->replay.functions, record, schema);
+    if (SBT_TYPE_API(record->type) != SBT_API_CUDA) {
+        error = cuda_reached_plan(&state->replay, record, schema);
+        return error ? error : cuda_functions_plan(&state->replay.functions, record, schema);
+    }
     error = cuda_memory_plan(&state->replay.memory, record, schema);
     if (!error)
         error = cuda_program_plan(&state->replay.memory, record, schema);
@@ -171,7 +174,11 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
-    return carry_out(&state->replay, record);
+    int error;
+
+    cuda_value_before_submit(&state->replay, record);
+    error = carry_out(&state->replay, record);
+    return error ? error : cuda_reached_mark(&state->replay, record);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------ */
@@ -210,6 +217,17 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     if (!is_captured)
         cuda_stream_settled(stream);
     return 0;
+}
+
+static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
+{
+    return cuda_reached_await(&state->replay, record, schema);
+}
+
+static int backend_let_go(struct tsm_backend_state *state)
+{
+    return cuda_awaited_let_go(&state->replay);
 }
 
 static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -297,6 +315,16 @@ static bool backend_is_software(struct tsm_backend_state *state)
     return state->replay.library.is_emu;
 }
 
+static int backend_each_event(struct tsm_backend_state *state, const struct sbt_record *record,
+                              tsm_event_user report, void *user)
+{
+    if ((record->type != TYPE_cuGraphLaunch && record->type != TYPE_cuGraphLaunch_ptsz) ||
+        record->slot_count <= SLOT_cuGraphLaunch_hGraph)
+        return 0;
+    return cuda_exec_each_event(&state->replay, record->slots[SLOT_cuGraphLaunch_hGraph], report,
+                                user);
+}
+
 static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_record *record)
 {
     return cuda_may_stay(&state->replay, record);
@@ -319,8 +347,11 @@ const struct tsm_backend cuda_backend = {
     .host = backend_host,
     .submit = backend_submit,
     .may_stay = backend_may_stay,
+    .each_event = backend_each_event,
     .wait = backend_wait,
     .sync = backend_sync,
+    .reached = backend_reached,
+    .let_go = backend_let_go,
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,

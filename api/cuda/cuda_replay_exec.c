@@ -218,6 +218,46 @@ bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t id)
     return false;
 }
 
+/* Returns the recorded id of an event, 0: none that is there. */
+static uint64_t event_id(const struct cuda_replay *replay, CUevent event)
+{
+    for (size_t i = 0; i < replay->objects.capacity; i++) {
+        const struct sbt_map_slot *slot = &replay->objects.slots[i];
+        if (slot->used && slot->key >> 56 == CUDA_OBJECT_EVENT &&
+            slot->value == (uint64_t)(uintptr_t)event)
+            return slot->key & ((1ull << 56) - 1);
+    }
+    return 0;
+}
+
+int cuda_exec_each_event(struct cuda_replay *replay, uint64_t id, tsm_event_user report, void *user)
+{
+    const struct cuda_exec *exec = find(replay, id);
+    int error = 0;
+
+    for (size_t i = 0; exec && i < exec->parts.count && !error; i++) {
+        const struct cuda_graph_part *part = &exec->parts.list[i];
+        struct tsm_event_use use = {.is_signal = part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD};
+        if (part->is_disabled || (!use.is_signal && part->type != CU_GRAPH_NODE_TYPE_WAIT_EVENT))
+            continue;
+        use.id = event_id(replay, part->event);
+        if (use.id)
+            error = report(user, &use);
+    }
+    return error;
+}
+
+void cuda_exec_note_awaited(struct cuda_replay *replay, uint64_t id, uint32_t stream)
+{
+    const struct cuda_exec *exec = find(replay, id);
+
+    for (size_t i = 0; exec && i < exec->parts.count; i++) {
+        const struct cuda_graph_part *part = &exec->parts.list[i];
+        if (part->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !part->is_disabled)
+            cuda_awaited_note_values(replay, stream, &part->value, 1);
+    }
+}
+
 static struct cuda_exec *make(struct cuda_replay *replay, uint64_t id)
 {
     bool added;

@@ -331,10 +331,33 @@ int cuda_functions_behind(struct cuda_args *args, CUstream stream);
 int cuda_values_read(struct cuda_args *args, uint32_t slot, size_t count,
                      CUstreamBatchMemOpParams **out);
 bool cuda_values_wait(const CUstreamBatchMemOpParams *params, size_t count);
+/* Note what a record that is about to be submitted waits for. */
+void cuda_value_before_submit(struct cuda_replay *replay, const struct sbt_record *record);
+/* A wait, of a record or of operations with addresses of this replay, is sent to the stream. */
+void cuda_awaited_note(struct cuda_replay *replay, const struct sbt_record *record);
+void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
+                              const CUstreamBatchMemOpParams *params, size_t count);
+/* A COMPLETE record is ahead; one of the commands that they name was submitted; tsm_backend's
+ * reached. */
+int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
+                      const struct sbt_schema *schema);
+int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record);
+int cuda_reached_await(struct cuda_replay *replay, const struct sbt_record *record,
+                       const struct sbt_schema *schema);
+/* Tests whether the stream waits for a value that is not there yet. */
+bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw);
+/* tsm_backend's let_go. */
+int cuda_awaited_let_go(struct cuda_replay *replay);
+
 /* tsm_backend's may_stay. */
 bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record);
 /* Does an executable graph wait for a value? */
 bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t exec);
+/* tsm_backend's each_event, of the nodes of a graph that is launched. */
+int cuda_exec_each_event(struct cuda_replay *replay, uint64_t id, tsm_event_user report,
+                         void *user);
+/* Note what waits in it for a value, when it is launched on the stream. */
+void cuda_exec_note_awaited(struct cuda_replay *replay, uint64_t id, uint32_t stream);
 
 /* An executable graph's node has been given parameters. */
 int cuda_exec_set_node(struct cuda_args *args, uint64_t exec, CUgraphNode node,
@@ -349,6 +372,16 @@ void cuda_read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
                      struct cuda_node_block *out);
 
 /* ---- all of it ---- */
+
+/* A value that a stream waits for. */
+struct cuda_awaited {
+    CUdeviceptr address; /* in this replay */
+    uint64_t value;
+    unsigned flags, size;
+    uint32_t stream;
+};
+
+#define CUDA_AWAITED_MAX 256u /* the newest ones are kept */
 
 struct cuda_replay {
     struct sbt_reader *reader;
@@ -367,6 +400,10 @@ struct cuda_replay {
     struct cuda_node_function *node_functions;
     uint64_t node_function_serials;
     struct cuda_program_block *program_blocks;
+    struct cuda_awaited awaited[CUDA_AWAITED_MAX]; /* streams_lock */
+    size_t awaited_count;                          /* that were sent */
+    struct sbt_map
+        reached; /* commands that COMPLETE records name -> event behind them, 0: none yet */
     unsigned capture_count; /* streams that a record began to capture, and none ended */
 
     pthread_mutex_t streams_lock;

@@ -62,6 +62,7 @@ int replay_cuStreamBatchMemOp_v2(struct cuda_replay *replay, const struct sbt_re
     unsigned flags = (unsigned)cuda_arg(&args, AT(flags));
     if (cuda_values_read(&args, AT(paramArray), count, &params))
         return args.error;
+    cuda_awaited_note_values(replay, record->stream, params, count);
     result = args.driver->cuStreamBatchMemOp_v2(stream, count, params, flags);
     if (result == CUDA_ERROR_NOT_FOUND) /* before CUDA 11.7 */
         result = args.driver->cuStreamBatchMemOp(stream, count, params, flags);
@@ -109,9 +110,9 @@ static bool batch_waits(const struct sbt_record *record)
     return false;
 }
 
-bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record)
+static bool is_value_wait(uint32_t type)
 {
-    switch (record->type) {
+    switch (type) {
     case TYPE_cuStreamWaitValue32:
     case TYPE_cuStreamWaitValue32_ptsz:
     case TYPE_cuStreamWaitValue32_v2:
@@ -121,6 +122,23 @@ bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record)
     case TYPE_cuStreamWaitValue64_v2:
     case TYPE_cuStreamWaitValue64_v2_ptsz:
         return true;
+    default:
+        return false;
+    }
+}
+
+void cuda_value_before_submit(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    if (is_value_wait(record->type))
+        cuda_awaited_note(replay, record);
+    else if ((record->type == TYPE_cuGraphLaunch || record->type == TYPE_cuGraphLaunch_ptsz) &&
+             record->slot_count > SLOT_cuGraphLaunch_hGraph)
+        cuda_exec_note_awaited(replay, record->slots[SLOT_cuGraphLaunch_hGraph], record->stream);
+}
+
+bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    switch (record->type) {
     case TYPE_cuStreamBatchMemOp:
     case TYPE_cuStreamBatchMemOp_ptsz:
     case TYPE_cuStreamBatchMemOp_v2:
@@ -128,7 +146,9 @@ bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record)
         return batch_waits(record);
     case TYPE_cuGraphLaunch:
     case TYPE_cuGraphLaunch_ptsz:
-        return cuda_exec_waits(replay, record->slots[SLOT_cuGraphLaunch_hGraph]);
+        return record->slot_count > SLOT_cuGraphLaunch_hGraph &&
+               cuda_exec_waits(replay, record->slots[SLOT_cuGraphLaunch_hGraph]);
+    default:
+        return is_value_wait(record->type);
     }
-    return false;
 }

@@ -252,10 +252,14 @@ static int backend_wait(struct tsm_backend_state *state, uint32_t number)
     return stream ? hsa_stream_wait(&state->replay, stream) : 0;
 }
 
+static bool backend_is_stuck(struct tsm_backend_state *state)
+{
+    return hsa_signals_stuck(&state->replay);
+}
+
 static int backend_let_go(struct tsm_backend_state *state)
 {
-    hsa_signals_let_go(&state->replay);
-    return 0;
+    return hsa_signals_let_go(&state->replay) > 0;
 }
 
 static bool is_load(uint32_t type)
@@ -372,6 +376,7 @@ const struct tsm_backend hsa_backend = {
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
+    .is_stuck = backend_is_stuck,
     .let_go = backend_let_go,
     .readback = backend_readback,
     .left = backend_left,

@@ -167,9 +167,11 @@ hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
 void hsa_signal_sent(struct hsa_signal_state *signal);
 /* A command is sent that waits for this value. NULL: it waits for nothing. */
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
-/* All that was recorded has been sent: where a command waits for a value that only the program
- * could have stored, and has not, it is stored now. */
-void hsa_signals_let_go(struct hsa_replay *replay);
+/* All that was recorded has been sent: where a command waits for a value that only the program could
+ * have stored, and has not, it is stored now. Returns for how many signals. */
+unsigned hsa_signals_let_go(struct hsa_replay *replay);
+/* Tests whether a command waits for a value that only the program can store. */
+bool hsa_signals_stuck(const struct hsa_replay *replay);
 /* It has this value, and nothing is under way that changes it. */
 void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal,
                     int64_t value);

@@ -45,15 +45,31 @@ void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value)
     __atomic_store_n(&signal->is_wanted, true, __ATOMIC_SEQ_CST);
 }
 
-void hsa_signals_let_go(struct hsa_replay *replay)
+/* Tests whether commands wait for a value of this signal that no command is going to give it. */
+static bool is_awaited(const struct sbt_map_slot *slot)
+{
+    const struct hsa_signal_state *signal = (const void *)(uintptr_t)slot->value;
+
+    return slot->used && slot->key >> 32 == HSA_OBJECT_SIGNAL && signal->is_wanted &&
+           (!signal->is_known || signal->expected != signal->wanted);
+}
+
+bool hsa_signals_stuck(const struct hsa_replay *replay)
+{
+    for (size_t i = 0; i < replay->objects.capacity; i++)
+        if (is_awaited(&replay->objects.slots[i]))
+            return true;
+    return false;
+}
+
+unsigned hsa_signals_let_go(struct hsa_replay *replay)
 {
     unsigned count = 0;
 
     for (size_t i = 0; i < replay->objects.capacity; i++) {
         const struct sbt_map_slot *slot = &replay->objects.slots[i];
         struct hsa_signal_state *signal = (void *)(uintptr_t)slot->value;
-        if (!slot->used || slot->key >> 32 != HSA_OBJECT_SIGNAL || !signal->is_wanted ||
-            !signal->is_known || signal->expected == signal->wanted)
+        if (!is_awaited(slot))
             continue;
         hsa_signal_set(replay, signal, signal->wanted);
         count++;
@@ -64,6 +80,7 @@ void hsa_signals_let_go(struct hsa_replay *replay)
             "the recording ends while commands wait for %u signals of the program: they wait no "
             "more",
             count);
+    return count;
 }
 
 /* ---- making ------------------------------------------------------------------------------------

@@ -184,6 +184,19 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
     return carry_out(&state->replay, record);
 }
 
+static int backend_let_go(struct tsm_backend_state *state)
+{
+    struct vkr *r = &state->replay;
+    int result = vkr_writes_settle(r);
+
+    if (result)
+        return result;
+    pthread_mutex_lock(&r->lock);
+    result = vkr_let_go(r);
+    pthread_mutex_unlock(&r->lock);
+    return result;
+}
+
 static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 {
     struct vkr *r = &state->replay;
@@ -312,6 +325,7 @@ const struct tsm_backend vulkan_backend = {
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
+    .let_go = backend_let_go,
     .readback = backend_readback,
     .regions = backend_regions,
     .read = backend_read,

@@ -418,6 +418,9 @@ int vkr_note_timeline(struct vkr *r, VkQueue queue, struct vkr_semaphore *s, uin
 int vkr_set_timeline(struct vkr *r, struct vkr_semaphore *s, uint64_t value);
 /* Is work under way that waits for what the host has yet to signal? */
 bool vkr_is_gated(const struct vkr *r);
+/* Signals what work under way waits for, at the end of the recording (vulkan_replay_release.c). 1:
+ * there was some. */
+int vkr_let_go(struct vkr *r);
 /* The device's queues are gone. */
 void vkr_drop_queues(struct vkr *r, const struct vkr_device *device);
 /* Wait for all that was sent, where it can end by itself; the lock is held. The first only says
@@ -428,6 +431,9 @@ int vkr_wait_all(struct vkr *r);
 /* Does sync() carry it out? Waits of the program, and polls that were answered with "done". */
 bool vkr_owns_sync(const struct sbt_record *record);
 int vkr_sync(struct vkr_call *c);
+/* Polls that were answered with "done", as waits (vulkan_replay_poll.c). */
+int vkr_poll_queries(struct vkr_call *c);
+int vkr_poll_event(struct vkr_call *c);
 /* The last submit of each stream, for messages. */
 void vkr_describe_last(const struct vkr *r, char *out, size_t size);
 

@@ -412,7 +412,8 @@ int vkr_wait_all(struct vkr *r)
 static bool is_poll(uint32_t type)
 {
     return type == TYPE_vkGetFenceStatus || type == TYPE_vkGetSemaphoreCounterValue ||
-           type == TYPE_vkGetSemaphoreCounterValueKHR || type == TYPE_vkGetQueryPoolResults;
+           type == TYPE_vkGetSemaphoreCounterValueKHR || type == TYPE_vkGetQueryPoolResults ||
+           type == TYPE_vkGetEventStatus;
 }
 
 bool vkr_owns_sync(const struct sbt_record *record)
@@ -477,32 +478,11 @@ static int wait_values(struct vkr_call *c)
     return error ? error : vkr_call_driver(c);
 }
 
-/* Those of a submit that was hollow never come. */
-static bool will_come(const struct vkr *r, const struct vk_args_vkGetQueryPoolResults *a)
-{
-    const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkQueryPool, VKR_RAW(a->queryPool));
-    const struct vkr_fact_queries *fact = o ? o->fact : NULL;
-
-    for (uint32_t i = 0; fact && i < a->queryCount && (uint64_t)a->firstQuery + i < fact->count;
-         i++)
-        if (fact->states[a->firstQuery + i] != VKR_QUERY_AVAILABLE)
-            return false;
-    return fact != NULL;
-}
-
-static int wait_queries(struct vkr_call *c)
-{
-    struct vk_args_vkGetQueryPoolResults *a = (void *)c->args;
-
-    if (c->r->has_hollow && !will_come(c->r, a))
-        return 0;
-    a->flags |= VK_QUERY_RESULT_WAIT_BIT;
-    return vkr_call_driver(c);
-}
-
 int vkr_sync(struct vkr_call *c)
 {
-    if (c->is_window || c->record->result != VK_SUCCESS)
+    VkResult done = c->record->type == TYPE_vkGetEventStatus ? VK_EVENT_SET : VK_SUCCESS;
+
+    if (c->is_window || c->record->result != done)
         return 0; /* it did not come to pass: a time-out, "not yet" */
     if (!c->owner || !c->owner->device)
         return tsm_fail(TSM_E_FORMAT, "belongs to no device that is there");
@@ -513,7 +493,9 @@ int vkr_sync(struct vkr_call *c)
     case TYPE_vkGetSemaphoreCounterValueKHR:
         return wait_value(c);
     case TYPE_vkGetQueryPoolResults:
-        return wait_queries(c);
+        return vkr_poll_queries(c);
+    case TYPE_vkGetEventStatus:
+        return vkr_poll_event(c);
     case TYPE_vkWaitForFences:
         return wait_fences(c);
     default:

@@ -210,6 +210,26 @@ bool vk_timelines_any_stuck(const struct vk_timelines *t)
     return false;
 }
 
+bool vk_timelines_first_stuck(const struct vk_timelines *t, uint64_t *semaphore, uint64_t *value)
+{
+    for (size_t i = 0; i < t->queue_count; i++) {
+        const struct vk_timeline_queue *q = &t->queues[i];
+        if (!is_stuck(q))
+            continue;
+        *semaphore = q->steps[q->first].semaphore;
+        *value = q->steps[q->first].value;
+        return true;
+    }
+    return false;
+}
+
+uint64_t vk_timelines_value(const struct vk_timelines *t, uint64_t semaphore)
+{
+    const struct vk_timeline_value *v = find_value(t, semaphore);
+
+    return v ? v->reached : 0;
+}
+
 void vk_timelines_drop(struct vk_timelines *t, uint64_t queue)
 {
     struct vk_timeline_queue *q = find_queue(t, queue);

@@ -53,6 +53,10 @@ bool vk_timelines_signal(struct vk_timelines *t, uint64_t queue, uint64_t semaph
 bool vk_timelines_is_stuck(const struct vk_timelines *t, uint64_t queue, uint64_t *semaphore);
 /* Any of them? */
 bool vk_timelines_any_stuck(const struct vk_timelines *t);
+/* Returns whether any is, and the value and semaphore that the first of them waits for. */
+bool vk_timelines_first_stuck(const struct vk_timelines *t, uint64_t *semaphore, uint64_t *value);
+/* Returns the value that the semaphore gets by what was sent; 0 where it is not followed. */
+uint64_t vk_timelines_value(const struct vk_timelines *t, uint64_t semaphore);
 /* The queue is gone. */
 void vk_timelines_drop(struct vk_timelines *t, uint64_t queue);
 

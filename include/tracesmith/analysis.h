@@ -18,7 +18,7 @@ extern "C" {
 struct tsm_need {
     uint64_t *until_seq; /* by stream number: commands with seq < until_seq[stream] are needed */
     uint32_t stream_count;
-    uint64_t until_seq_other; /* records on no stream */
+    uint64_t until_seq_other; /* records on no stream; behind it nothing is needed at all */
 };
 
 /* One pass backwards over the trace, in memory that grows with streams and events, not with

@@ -57,6 +57,7 @@ enum sbt_core_record {
     SBT_CORE_CHECKPOINT_END = 18,   /* ... up to here: the checkpoint is whole */
     SBT_CORE_STATE = 19,            /* part of a checkpoint: what commands left beside memory */
     SBT_CORE_GPU_TIME = 20,         /* when the GPU carried out a command, or a part of it */
+    SBT_CORE_COMPLETE = 21, /* the program could know that commands of a stream are complete */
     SBT_CORE_END,                   /* one more than the last */
 };
 

@@ -147,6 +147,28 @@ static void positions_decide_on_a_stream(void)
     CHECK_EQ_INT((long long)result.command_count, 3);
 }
 
+/* So many threads are inside a call on one stream: their records come in another order. */
+static void many_calls_in_progress_keep_their_order(void)
+{
+    char expected[2048] = "h h h h ";
+    size_t used = strlen(expected);
+
+    begin("progress");
+    for (unsigned i = 2; i <= 80; i += 2) {
+        sample_at(&s, 1, i);
+        sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    }
+    for (unsigned i = 79; i < 80; i -= 2) {
+        sample_at(&s, 1, i);
+        sample_add(&s, 1, "add_one", SAMPLE_BASE, 1);
+    }
+    for (unsigned i = 1; i <= 80; i++)
+        used += (size_t)snprintf(expected + used, sizeof(expected) - used, "1:%u ", i);
+    snprintf(expected + used, sizeof(expected) - used, "w1 device ");
+    CHECK_EQ_INT(replay(NULL), 0);
+    CHECK_EQ_STR(sample_log(), expected);
+}
+
 static void stepped_waits_after_each_command(void)
 {
     struct tsm_replay_options options = {.pace = TSM_PACE_STEPPED};
@@ -301,6 +323,7 @@ static void check_orders(void)
     the_default_stream_is_submitted_in_order();
     host_records_come_after_all_before_them();
     positions_decide_on_a_stream();
+    many_calls_in_progress_keep_their_order();
     stepped_waits_after_each_command();
     failed_calls_are_left_out();
     a_dry_run_submits_nothing();
