@@ -348,6 +348,8 @@ void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
 
+/* The session ends: what is still under way is not compared, and the trace says so. */
+void tsm_readbacks_end(struct tsm_session *session);
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 

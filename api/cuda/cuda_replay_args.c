@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "replay/region.h"
+
 const struct sbt_schema *cuda_schema(uint32_t type)
 {
     const struct tsm_api_description *d = &cuda_description;
@@ -261,10 +263,8 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
 
 const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    const void *there = cuda_registered(args->replay, address, size);
+    const void *there = cuda_program_host(args->replay, address, size);
 
-    if (!there)
-        there = cuda_program_planned(args->replay, address, size);
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
                                "host memory 0x%llx, which it copies from, was made "
@@ -289,7 +289,8 @@ void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64
 {
     const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
 
-    if (!region || !region->is_host || region->size - (address - region->address) < size)
+    if (!region || !region->is_host ||
+        !tsm_range_holds(region->address, region->size, address, size))
         return NULL;
     return (void *)(uintptr_t)(region->actual + (address - region->address));
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "replay/region.h"
+
 /* Calls that return when they are done are sent like the others and then waited for. */
 static bool is_async(const struct sbt_record *record)
 {
@@ -32,14 +34,14 @@ static bool is_late(const struct cuda_args *args)
     return (args->record->flags & SBT_RECORD_LATE) != 0;
 }
 
-/* The bytes that the program sent, or NULL when the source is the device's. */
-static const void *sent_bytes(struct cuda_args *args, uint32_t slot)
+/* The `size` bytes that the program sent, or NULL when the source is the device's. */
+static const void *sent_bytes(struct cuda_args *args, uint32_t slot, uint64_t size)
 {
     struct sbt_blob blob;
 
     if (args->error || !sbt_record_blob(args->record, slot, &blob) || !blob.size)
         return NULL;
-    return cuda_arg_blob(args, slot, 0);
+    return cuda_arg_blob(args, slot, size);
 }
 
 /* ---- unified ------------------------------------------------------------------------------ */
@@ -103,7 +105,7 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
     const void *sent = is_late(&args)
                            ? cuda_arg_late(&args, cuda_arg(&args, SLOT_cuMemcpy_src), size)
-                           : sent_bytes(&args, SLOT_cuMemcpy_payload);
+                           : sent_bytes(&args, SLOT_cuMemcpy_payload, size);
     void *received =
         !args.error && is_programs(replay, dst) ? programs_memory(&args, dst, size) : NULL;
     if (args.error)
@@ -149,16 +151,16 @@ static void point_at_packed(struct side *side, const struct box *box, const void
     }
 }
 
-/* Bytes from the first to the last one that is copied. */
-static uint64_t extent(const struct side *side, const struct box *box, uint64_t *offset)
+/* *size: bytes from the first to the last one that is copied. False: no memory can have as many. */
+static bool extent(const struct side *side, const struct box *box, uint64_t *offset, uint64_t *size)
 {
-    uint64_t pitch = *side->pitch ? *side->pitch : box->width;
-    uint64_t plane = pitch * (side->height && *side->height ? *side->height : box->rows);
+    struct tsm_extent e = {box->width, box->rows, box->planes,
+                           *side->pitch ? *side->pitch : box->width, 0};
+    bool fits = !__builtin_mul_overflow(
+        e.pitch, side->height && *side->height ? *side->height : box->rows, &e.plane);
 
-    *offset = (side->z ? *side->z : 0) * plane + *side->y * pitch + *side->x;
-    if (!box->width || !box->rows || !box->planes)
-        return 0;
-    return (box->planes - 1) * plane + (box->rows - 1) * pitch + box->width;
+    *offset = (side->z ? *side->z : 0) * e.plane + *side->y * e.pitch + *side->x;
+    return tsm_extent_size(&e, size) && fits;
 }
 
 /* The program's own memory, which a function of the program writes before the copy runs. */
@@ -166,8 +168,9 @@ static void point_at_late(struct cuda_args *args, struct side *side, const struc
 {
     uint64_t base =
         *side->type == CU_MEMORYTYPE_UNIFIED ? *side->device : (uint64_t)(uintptr_t)*side->host;
-    uint64_t offset, size = extent(side, box, &offset);
-    const uint8_t *there = cuda_arg_late(args, base + offset, size);
+    uint64_t offset, size;
+    bool fits = extent(side, box, &offset, &size);
+    const uint8_t *there = cuda_arg_late(args, base + offset, fits ? size : UINT64_MAX);
 
     *side->type = CU_MEMORYTYPE_HOST;
     *side->host = there - offset;
@@ -194,8 +197,9 @@ static bool point_at_registered(struct cuda_args *args, struct side *dst,
 {
     uint64_t base = *recorded->type == CU_MEMORYTYPE_UNIFIED ? *recorded->device
                                                              : (uint64_t)(uintptr_t)*recorded->host;
-    uint64_t offset, size = extent(recorded, box, &offset);
-    uint8_t *there = *dst->type == CU_MEMORYTYPE_HOST
+    uint64_t offset, size;
+    bool fits = extent(recorded, box, &offset, &size);
+    uint8_t *there = fits && *dst->type == CU_MEMORYTYPE_HOST
                          ? cuda_registered(args->replay, base + offset, size)
                          : NULL;
 
@@ -219,9 +223,13 @@ static void resolve(const struct cuda_replay *replay, struct side *side)
 static void place_sides(struct cuda_args *args, struct side *src, struct side *dst,
                         const struct box *box, uint32_t payload_slot)
 {
-    uint64_t size = (uint64_t)box->width * box->rows * box->planes;
-    const void *sent = sent_bytes(args, payload_slot);
+    const struct tsm_extent packed = {box->width, box->rows, box->planes, 0, 0};
+    const void *sent;
+    uint64_t size;
 
+    if (!tsm_extent_packed(&packed, &size))
+        args->error = tsm_fail(TSM_E_FORMAT, "copies more than there is memory");
+    sent = sent_bytes(args, payload_slot, size);
     if (args->error)
         return;
     if (is_late(args))
