@@ -40,7 +40,7 @@ void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box)
 
 /* The ranges that the words point into. */
 struct named {
-    const char *words; /* NULL: all ranges */
+    const char *words;
     size_t count;
     struct tsm_call *call;
 };
@@ -56,16 +56,42 @@ static bool visit_range(void *user, uint64_t start, uint64_t size)
         if (word - start < size && word < from)
             from = word;
     }
-    if (!named->words || from != UINT64_MAX)
-        tsm_readback_perhaps(named->call, &box, named->words ? from : 0);
+    if (from != UINT64_MAX)
+        tsm_readback_perhaps(named->call, &box, from);
     return true;
+}
+
+static bool visit_all(void *user, uint64_t start, uint64_t size)
+{
+    struct tsm_gap *all = user;
+
+    all->start = start < all->start ? start : all->start;
+    all->end = start + size > all->end ? start + size : all->end;
+    return true;
+}
+
+/* One entry for all ranges: there may be many. */
+static void may_write_all(struct tsm_call *call)
+{
+    struct tsm_gap all = {UINT64_MAX, 0};
+
+    tsm_hostmem_each(call->lane->session, visit_all, &all);
+    if (all.start < all.end) {
+        uint64_t size = all.end - all.start;
+        const struct tsm_box box = {(const void *)(uintptr_t)all.start, size, 1, 1, size, size};
+        tsm_readback_perhaps(call, &box, 0);
+    }
 }
 
 void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size)
 {
     struct named named = {words, size / sizeof(uint64_t), call};
 
-    if (tsm_hostmem_any() && call->stream)
+    if (!tsm_hostmem_any() || !call->stream)
+        return;
+    if (!words)
+        may_write_all(call);
+    else
         tsm_hostmem_each(call->lane->session, visit_range, &named);
 }
 

@@ -86,7 +86,8 @@ static void append_packed(struct tsm_call *call, const struct cuda_layout *layou
     for (uint32_t i = 0; i < layout->count; i++)
         memcpy(block + layout->params[i].offset, params[i], layout->params[i].size);
     tsm_call_bytes(call, block, layout->size);
-    tsm_device_may_write(call, block, layout->size);
+    if (block)
+        tsm_device_may_write(call, block, layout->size);
 }
 
 void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **params, void **extra)
@@ -99,7 +100,8 @@ void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **pa
 
     if (!params && extra && extra_block(extra, &block, &size)) {
         tsm_call_bytes(call, block, size);
-        tsm_device_may_write(call, block, block ? size : 0);
+        if (block)
+            tsm_device_may_write(call, block, size);
         return;
     }
     layout = handle ? layout_of(handle) : NULL;
