@@ -60,6 +60,10 @@ enum sbt_core_record {
     SBT_CORE_END,                   /* one more than the last */
 };
 
+/* Reason of a STOPPED record when recording ended because TS_STOP_CALL asked for it. With another one,
+ * it ended because it could not go on. */
+#define SBT_STOPPED_AS_ASKED "TS_STOP_CALL was reached"
+
 /* What a MEMORY record's bytes are the content of. */
 enum sbt_memory {
     SBT_MEMORY_DEVICE = 1, /* device memory, found by its address */
