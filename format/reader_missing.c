@@ -115,6 +115,16 @@ static int compare_twins(struct sbt_reader *r)
     return error;
 }
 
+int sbt_reader_examine_tables(struct sbt_reader *r)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < r->entry_count && !error; i++)
+        if (r->entries[i].head.type != SBT_CHUNK_BLOBS)
+            error = sbt_reader_examine_chunk(r, i);
+    return error;
+}
+
 int sbt_reader_examine(struct sbt_reader *r)
 {
     int error = 0;
