@@ -275,6 +275,7 @@ int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, cons
     sbt_map_finish(&c.piece_lists);
     sbt_map_finish(&c.listed);
     sbt_keyset_finish(&c.pieces);
+    sbt_reader_destroy(c.twins);
     tsm_buffer_finish(&c.schemas);
     tsm_buffer_finish(&c.details);
     tsm_buffer_finish(&c.values);

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "format/kernel_events.h"
 #include "format/limits.h"
+#include "format/names.h"
 #include "format/table.h"
 #include "tracesmith/error.h"
 
@@ -126,7 +127,9 @@ static int check_enum(struct sbt_checker *c, struct tsm_view *item)
         return 0;
     }
     free(values);
-    return note(c, &c->enums, tsm_hash64(e.name, strlen(e.name)), 0, "a value table with hash");
+    if (sbt_map_find(&c->enums, sbt_name_hash(e.name)))
+        sbt_check_say(c, "value table %s is there twice", e.name);
+    return note(c, &c->enums, sbt_name_hash(e.name), 0, NULL);
 }
 
 static void check_members_of(struct sbt_checker *c, const struct sbt_struct *s)
@@ -234,6 +237,22 @@ static int check_mapping(struct sbt_checker *c, struct tsm_view *item)
 
 /* ---- bytes ---- */
 
+/* A piece of a key that was there before. Bytes can be made to have the key of others. */
+static void check_twin(struct sbt_checker *c, const struct sbt_key *key, const uint8_t *bytes,
+                       uint32_t size, uint32_t i)
+{
+    uint8_t first[SBT_PIECE_SIZE];
+    int got;
+
+    if (!c->twins && (c->has_no_twins || sbt_reader_open(&c->twins, c->name) < 0)) {
+        c->has_no_twins = true;
+        return;
+    }
+    got = sbt_reader_piece(c->twins, key, first);
+    if (got >= 0 && ((uint32_t)got != size || memcmp(first, bytes, size) != 0))
+        sbt_check_say(c, "piece %u has the key of another piece and other bytes", i);
+}
+
 static int check_pieces_of(struct sbt_checker *c, const uint8_t *list)
 {
     size_t room = c->head.raw_size - (size_t)c->head.count * SBT_PIECE_ENTRY_SIZE, at = 0;
@@ -250,6 +269,7 @@ static int check_pieces_of(struct sbt_checker *c, const uint8_t *list)
         if (!tsm_key_equal(&got, &key))
             sbt_check_say(c, "the bytes of piece %u do not match its key", i);
         if (sbt_keyset_has(&c->pieces, &key)) {
+            check_twin(c, &key, c->payload + at, size, i);
             if (c->pieces.count < SBT_KEYSET_MAX) /* behind that a writer may forget */
                 sbt_check_say(c, "piece %u was stored before", i);
         } else if (!sbt_keyset_add(&c->pieces, &key)) {

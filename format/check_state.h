@@ -51,6 +51,8 @@ struct sbt_checker {
     struct tsm_buffer kept;   /* void *[]: what structs point to */
     struct tsm_buffer values; /* struct sbt_check_kept[] */
     struct sbt_keyset pieces;
+    struct sbt_reader *twins; /* finds the first piece of a key; NULL: not needed yet */
+    bool has_no_twins;        /* it cannot be opened */
     struct sbt_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
     struct sbt_map listed;      /* those that a PIECES chunk has listed */
 

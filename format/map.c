@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-static uint64_t map_seed(void)
+uint64_t sbt_map_seed(void)
 {
     static uint64_t seed;
     uint64_t value = __atomic_load_n(&seed, __ATOMIC_RELAXED);
@@ -28,7 +28,7 @@ static uint64_t map_seed(void)
 
 static uint64_t mix(uint64_t x)
 {
-    x ^= map_seed();
+    x ^= sbt_map_seed();
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
     x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
     return x ^ x >> 33;

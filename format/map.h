@@ -34,6 +34,9 @@ uint64_t *sbt_map_insert(struct sbt_map *m, uint64_t key, bool *added);
  * its largest count needed. */
 void sbt_map_remove(struct sbt_map *m, uint64_t key);
 
+/* A number that this process drew once, and that nobody else knows. */
+uint64_t sbt_map_seed(void);
+
 /* The hash of a piece's key for tables of others' own. */
 uint64_t sbt_key_hash(const struct sbt_key *key);
 

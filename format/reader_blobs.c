@@ -117,6 +117,17 @@ static uint32_t *find_slot(const struct sbt_reader *r, const struct sbt_key *key
     return &r->piece_slots[i];
 }
 
+static bool note_twin(struct sbt_reader *r, uint32_t place)
+{
+    uint32_t *twins = sbt_grow(r->twins, r->twin_count, &r->twin_capacity, sizeof(*twins));
+
+    if (!twins)
+        return false;
+    r->twins = twins;
+    twins[r->twin_count++] = place;
+    return true;
+}
+
 /* Of pieces that are stored twice the first one counts. */
 static int index_pieces(struct sbt_reader *r)
 {
@@ -129,10 +140,13 @@ static int index_pieces(struct sbt_reader *r)
     if (!r->piece_slots)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for %zu pieces", r->name, r->piece_count);
     r->piece_slot_count = count;
+    r->twin_count = 0;
     for (size_t i = 0; i < r->piece_count; i++) {
         uint32_t *slot = find_slot(r, &r->pieces[i].key);
         if (!*slot)
             *slot = (uint32_t)i + 1;
+        else if (!note_twin(r, (uint32_t)i))
+            return tsm_fail(TSM_E_MEMORY, "%s: out of memory for pieces", r->name);
     }
     return 0;
 }
@@ -166,6 +180,7 @@ void sbt_reader_blobs_finish(struct sbt_reader *r)
 {
     free(r->pieces);
     free(r->piece_slots);
+    free(r->twins);
     free(r->listed_by);
     sbt_reader_fetch_finish(r);
 }

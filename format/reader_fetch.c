@@ -202,6 +202,13 @@ static int read_one(struct sbt_reader *r, const struct sbt_piece_place *place, u
     return error;
 }
 
+int sbt_reader_piece_at(struct sbt_reader *r, const struct sbt_piece_place *place, uint8_t *out)
+{
+    int error = read_one(r, place, out, place->size);
+
+    return error ? error : (int)place->size;
+}
+
 int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *out)
 {
     size_t next = atomic_load_explicit(&r->piece_next, memory_order_relaxed);
@@ -216,8 +223,7 @@ int sbt_reader_piece(struct sbt_reader *r, const struct sbt_key *key, uint8_t *o
     if (error)
         return error;
     atomic_store_explicit(&r->piece_next, next, memory_order_relaxed);
-    error = read_one(r, place, out, place->size);
-    return error ? error : (int)place->size;
+    return sbt_reader_piece_at(r, place, out);
 }
 
 /* ---- many pieces ---- */

@@ -8,6 +8,11 @@
 #include "tracesmith/error.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define TWINS_MAX                                                                                  \
+    65536u /* pieces that are stored twice, as after 2^23 others, and are compared                 \
+            */
 
 void sbt_reader_fault(struct sbt_reader *r, const char *what)
 {
@@ -50,6 +55,17 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
     out->end = r->end != SBT_END_FINISHED && r->end != SBT_END_RECOVERED && bound > due;
 }
 
+static void say_twin(struct sbt_reader *r, const struct sbt_key *key)
+{
+    char text[33];
+
+    tsm_key_text(text, key);
+    pthread_mutex_lock(&r->lock);
+    r->fault_count++;
+    sbt_reader_say_locked(r, "piece %s is there twice, with different bytes", text);
+    pthread_mutex_unlock(&r->lock);
+}
+
 /* Compares a chunk's bytes with the index and with their checksum. */
 static int examine(struct sbt_reader *r, size_t place)
 {
@@ -81,11 +97,39 @@ int sbt_reader_examine_chunk(struct sbt_reader *r, size_t place)
     return __atomic_load_n(&r->entries[place].is_sound, __ATOMIC_RELAXED) ? 0 : examine(r, place);
 }
 
+/* Two pieces of one key are one to all who compare keys: so their bytes must be equal. */
+static int compare_twins(struct sbt_reader *r)
+{
+    uint8_t first[SBT_PIECE_SIZE], second[SBT_PIECE_SIZE];
+    int error = sbt_reader_find_ready(r);
+
+    for (size_t i = 0; i < r->twin_count && i < TWINS_MAX && !error; i++) {
+        const struct sbt_piece_place *twin = &r->pieces[r->twins[i]];
+        int size = sbt_reader_piece(r, &twin->key, first);
+        int got = size < 0 ? size : sbt_reader_piece_at(r, twin, second);
+        if (got == TSM_E_IO || got == TSM_E_MEMORY)
+            error = got;
+        else if (got >= 0 && (got != size || memcmp(first, second, (size_t)size) != 0))
+            say_twin(r, &twin->key);
+    }
+    return error;
+}
+
+int sbt_reader_examine_tables(struct sbt_reader *r)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < r->entry_count && !error; i++)
+        if (r->entries[i].head.type != SBT_CHUNK_BLOBS)
+            error = sbt_reader_examine_chunk(r, i);
+    return error;
+}
+
 int sbt_reader_examine(struct sbt_reader *r)
 {
     int error = 0;
 
     for (size_t i = 0; i < r->entry_count && !error; i++)
         error = sbt_reader_examine_chunk(r, i);
-    return error;
+    return error ? error : compare_twins(r);
 }

@@ -113,6 +113,8 @@ struct sbt_reader {
 
     struct sbt_piece_place *pieces; /* in order of the file */
     size_t piece_count, piece_capacity;
+    uint32_t *twins; /* places of pieces whose key an earlier one has */
+    size_t twin_count, twin_capacity;
     uint32_t *piece_slots; /* by hash of the key: place in `pieces` + 1; 0: free */
     size_t piece_slot_count; /* a power of two */
     _Atomic size_t piece_next; /* behind the one that was fetched last: a guess */
@@ -217,6 +219,9 @@ int sbt_reader_find(struct sbt_reader *r, const struct sbt_key *key, size_t *nex
                     const struct sbt_piece_place **out);
 
 /* ---- reader_fetch.c ---- */
+
+/* The bytes of the piece at this place into out[SBT_PIECE_SIZE]. Returns their count. */
+int sbt_reader_piece_at(struct sbt_reader *r, const struct sbt_piece_place *place, uint8_t *out);
 
 void sbt_reader_fetch_finish(struct sbt_reader *r);
 

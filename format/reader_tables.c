@@ -6,8 +6,8 @@
 #include "format/reader_state.h"
 
 #include "base/bytes.h"
-#include "base/hash.h"
 #include "format/limits.h"
+#include "format/names.h"
 #include "format/table.h"
 
 #include <stdlib.h>
@@ -40,12 +40,12 @@ static int load_table(struct sbt_reader *r, size_t place, table_item *each, bool
     return 0;
 }
 
-static uint64_t name_hash(const char *name)
-{
-    return tsm_hash64(name, strlen(name));
-}
-
 /* ---- metadata ---- */
+
+static const char *metadata_at(const void *list, uint64_t place)
+{
+    return ((const struct sbt_reader *)list)->metadata[place].name;
+}
 
 static bool add_metadata(struct sbt_reader *r, struct tsm_view *item)
 {
@@ -57,17 +57,17 @@ static bool add_metadata(struct sbt_reader *r, struct tsm_view *item)
     pair.value = sbt_view_text(item, SBT_TEXT_MAX);
     if (item->failed)
         return false;
-    place = sbt_map_insert(&r->metadata_by_name, name_hash(pair.name), &added);
-    if (!place)
-        return false;
-    if (!added) {
-        r->metadata[*place].value = pair.value;
-        return true;
-    }
     list = sbt_grow(r->metadata, r->metadata_count, &r->metadata_capacity, sizeof(*list));
     if (!list)
         return false;
     r->metadata = list;
+    place = sbt_names_insert(&r->metadata_by_name, pair.name, metadata_at, r, &added);
+    if (!place)
+        return false;
+    if (!added) {
+        list[*place].value = pair.value;
+        return true;
+    }
     *place = r->metadata_count;
     list[r->metadata_count++] = pair;
     return true;
@@ -87,7 +87,7 @@ void sbt_reader_metadata(const struct sbt_reader *r, size_t index, const char **
 
 const char *sbt_reader_metadata_find(const struct sbt_reader *r, const char *name)
 {
-    const uint64_t *place = sbt_map_find(&r->metadata_by_name, name_hash(name));
+    const uint64_t *place = sbt_names_find(&r->metadata_by_name, name, metadata_at, r);
 
     return place ? r->metadata[*place].value : NULL;
 }
@@ -168,6 +168,11 @@ static uint32_t *order_by_value(const struct sbt_enum *table)
     return order;
 }
 
+static const char *enum_at(const void *list, uint64_t place)
+{
+    return ((const struct sbt_reader *)list)->enums[place].table.name;
+}
+
 static bool add_enum(struct sbt_reader *r, struct tsm_view *item)
 {
     struct sbt_reader_enum made = {0}, *list;
@@ -177,25 +182,28 @@ static bool add_enum(struct sbt_reader *r, struct tsm_view *item)
 
     if (!sbt_item_enum(item, &made.table, &values) || !sbt_reader_keep(r, values))
         return false;
-    place = sbt_map_insert(&r->enum_by_name, name_hash(made.table.name), &added);
-    if (!place || !added)
-        return place != NULL;
-    *place = r->enum_count;
     list = sbt_grow(r->enums, r->enum_count, &r->enum_capacity, sizeof(*list));
-    if (list)
-        r->enums = list;
+    if (!list)
+        return false;
+    r->enums = list;
+    if (sbt_names_find(&r->enum_by_name, made.table.name, enum_at, r))
+        return true; /* the first one counts */
     made.by_value = order_by_value(&made.table);
-    if (!list || !made.by_value) {
+    if (!made.by_value)
+        return false;
+    list[r->enum_count] = made;
+    place = sbt_names_insert(&r->enum_by_name, made.table.name, enum_at, r, &added);
+    if (!place) {
         free(made.by_value);
         return false;
     }
-    list[r->enum_count++] = made;
+    *place = r->enum_count++;
     return true;
 }
 
 static const struct sbt_reader_enum *find_enum(const struct sbt_reader *r, const char *table)
 {
-    const uint64_t *place = sbt_map_find(&r->enum_by_name, name_hash(table));
+    const uint64_t *place = sbt_names_find(&r->enum_by_name, table, enum_at, r);
 
     return place && *place < r->enum_count ? &r->enums[*place] : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/structs.h"
 
-#include "base/hash.h"
+#include "format/names.h"
 #include "format/reader_state.h"
 
 #include <stdlib.h>
@@ -13,6 +13,11 @@ void sbt_structs_finish(struct sbt_structs *s)
     sbt_map_finish(&s->by_name);
     sbt_map_finish(&s->by_id);
     *s = (struct sbt_structs){0};
+}
+
+static const char *name_at(const void *list, uint64_t place)
+{
+    return ((const struct sbt_structs *)list)->list[place].name;
 }
 
 enum sbt_structs_added sbt_structs_add(struct sbt_structs *s, const struct sbt_struct *structure)
@@ -30,8 +35,7 @@ enum sbt_structs_added sbt_structs_add(struct sbt_structs *s, const struct sbt_s
         return SBT_STRUCTS_NO_MEMORY;
     s->list = list;
     list[s->count] = *structure;
-    name =
-        sbt_map_insert(&s->by_name, tsm_hash64(structure->name, strlen(structure->name)), &added);
+    name = sbt_names_insert(&s->by_name, structure->name, name_at, s, &added);
     if (!name)
         return SBT_STRUCTS_NO_MEMORY;
     *name = s->count;
@@ -44,7 +48,7 @@ enum sbt_structs_added sbt_structs_add(struct sbt_structs *s, const struct sbt_s
 
 const struct sbt_struct *sbt_structs_find(const struct sbt_structs *s, const char *name)
 {
-    const uint64_t *place = sbt_map_find(&s->by_name, tsm_hash64(name, strlen(name)));
+    const uint64_t *place = sbt_names_find(&s->by_name, name, name_at, s);
 
     return place && *place < s->count ? &s->list[*place] : NULL;
 }

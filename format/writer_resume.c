@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "format/reader_state.h"
 #include "format/limits.h"
+#include "format/names.h"
 #include "format/source.h"
 
 #include <errno.h>
@@ -36,8 +37,7 @@ static int resume_schemas(struct sbt_writer *w, const struct sbt_reader *r)
         error = sbt_writer_schema_note(w, sbt_reader_schema_at(r, i), &known);
     for (size_t i = 0; i < r->enum_count && !error; i++) {
         const struct sbt_enum *table = &r->enums[i].table;
-        error = sbt_writer_note(w, &w->enums, "value table name",
-                                tsm_hash64(table->name, strlen(table->name)),
+        error = sbt_writer_note(w, &w->enums, "value table name", sbt_name_hash(table->name),
                                 sbt_writer_enum_hash(table), &known);
     }
     for (size_t i = 0; i < sbt_reader_struct_count(r) && !error; i++)

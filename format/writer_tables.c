@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "format/limits.h"
+#include "format/names.h"
 
 #include <string.h>
 
@@ -162,8 +163,7 @@ int sbt_writer_enum(struct sbt_writer *w, const struct sbt_enum *table)
     for (uint32_t i = 0; !error && i < table->value_count; i++)
         error = text_check(w, "value name", table->values[i].name, SBT_NAME_MAX);
     if (!error)
-        error = sbt_writer_note(w, &w->enums, "value table name",
-                                tsm_hash64(table->name, strlen(table->name)),
+        error = sbt_writer_note(w, &w->enums, "value table name", sbt_name_hash(table->name),
                                 sbt_writer_enum_hash(table), &added);
     if (error || !added)
         return error;
@@ -203,7 +203,7 @@ static int struct_check(const struct sbt_writer *w, const struct sbt_struct *s)
 
 int sbt_writer_struct_note(struct sbt_writer *w, const struct sbt_struct *s, bool *added)
 {
-    uint64_t name = tsm_hash64(s->name, strlen(s->name)), hash;
+    uint64_t name = sbt_name_hash(s->name), hash;
     const uint64_t *before = sbt_map_find(&w->structs, name);
     struct sbt_table alone = {0};
     bool id_added;

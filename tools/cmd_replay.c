@@ -485,6 +485,8 @@ static int replay_trace(struct run *run)
                                 : replay_once(run);
     if (run->json)
         tsm_json_end(&json);
+    if (sbt_reader_examine_tables(run->reader) < 0) /* of what the replay did not need, too */
+        tsm_complain_error();
     tsm_trace_note_damage(run->reader, &told);
     return status;
 }

@@ -73,6 +73,10 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
  * and the list of damage are complete then. Takes as long as reading the file does. */
 int sbt_reader_examine(struct sbt_reader *r);
 
+/* The same of all chunks but those of bytes (BLOBS): they are small, and what is damaged there may matter
+ * to nothing that was read. A piece is checked whenever it is read. */
+int sbt_reader_examine_tables(struct sbt_reader *r);
+
 /* Metadata in file order, later values having replaced earlier ones. */
 size_t sbt_reader_metadata_count(const struct sbt_reader *r);
 void sbt_reader_metadata(const struct sbt_reader *r, size_t index, const char **name,

@@ -74,6 +74,7 @@ static struct outcome read_all(const void *data, size_t size)
         o.records++;
     }
     sbt_cursor_destroy(c);
+    CHECK_EQ_INT(sbt_reader_examine(r), 0); /* also of what no record needs */
     o.damage = sbt_reader_damage_count(r);
     sbt_reader_destroy(r);
     return o;

@@ -70,7 +70,7 @@ size_t sample_blob(uint64_t seq, uint8_t out[SAMPLE_BLOB_MAX])
 {
     static const size_t sizes[] = {
         0, 256, 300, SBT_PIECE_SIZE, SBT_PIECE_SIZE + 7, SAMPLE_BLOB_MAX};
-    size_t size = seq % 90 == 3 ? sizes[seq / 90 % 6] : seq % 16;
+    size_t size = seq % 90 == 4 ? sizes[seq / 90 % 6] : seq % 5 == 2 ? 300 : seq % 16;
 
     /* Every third one is zeros; the others repeat after 37, so that pieces are shared. */
     for (size_t i = 0; i < size; i++)
