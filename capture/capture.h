@@ -259,6 +259,15 @@ struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_
 /* Returns the id of what is gone; 0: it was not known. */
 uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
+/* A call is about to destroy the object, whose id is `id`: it stays what it is, for the call may
+ * fail. Then left() says how the call ended; another thread may have been given the same raw value
+ * for an object of its own by then, which stays. */
+void tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
+void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone);
+/* Tests whether a call that destroys it is under way: who is given the same value has another
+ * object. */
+bool tsm_handle_is_leaving(const struct tsm_handle *handle);
+
 /* Id for a record: that of find, or of a new entry when the handle was made before capture began
  * (then an UNMODELLED record is written once: the trace cannot make that object). 0 for raw 0. */
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw);
@@ -286,6 +295,12 @@ void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
  * recorded now. Otherwise: remembered until a synchronisation shows that it is complete. */
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete);
 
+/* The device writes `box` by the command `call`, or may write anywhere in the tracked ranges of
+ * host memory that an aligned word of these bytes points into; NULL: in all of them. Nothing where
+ * no host memory is tracked. What a copy takes from there before `call` is complete is LATE. */
+void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box);
+void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size);
+
 /* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
  * with an event: everything up to where it was recorded. Writes READBACK records. Call it after the
  * synchronising call's own record is committed. */
@@ -311,12 +326,23 @@ void tsm_hostmem_track(uint64_t start, uint64_t size);
 /* ... of a mapping of memory that is written through others, too: the kernel tells of no page there. */
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
+/* A call is about to give it up: it is not looked at until left() says how the call ended, and is
+ * not tracked after that if it is gone. Another thread may track what was given to it there. */
+void tsm_hostmem_leaves(uint64_t start);
+void tsm_hostmem_left(uint64_t start, bool is_gone);
+/* The same memory may be of interest to several objects, and be tracked for the program as well: it
+ * is tracked until each share() has its unshare(). False: no room, and the trace is tainted. */
+bool tsm_hostmem_share(uint64_t start, uint64_t size);
+void tsm_hostmem_unshare(uint64_t start, uint64_t size);
 /* Is any tracked? */
 bool tsm_hostmem_any(void);
 
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
  * or nothing changed. */
 void tsm_hostmem_publish(void);
+
+/* The same, of the range that begins at `start` alone. */
+void tsm_hostmem_publish_range(uint64_t start);
 
 /* The device is idle, and the program knows: what has changed in a tracked range that began at `start`
  * is bytes that the command which `by` names gave back (READBACK), if it names one, and HOST_WRITE. With

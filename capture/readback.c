@@ -18,7 +18,8 @@ struct pending {
     struct tsm_stream *stream;
     uint64_t position;
     uint64_t ticks; /* end of the call that sent it */
-    bool is_silent;
+    enum tsm_owes owes;
+    uint64_t from;
     bool has_landed; /* complete, whatever is before it */
     /* A later command of another stream that writes the same bytes; NULL: none. */
     const struct tsm_stream *over;
@@ -113,8 +114,15 @@ static bool overlap(const struct tsm_box *a, const struct tsm_box *b)
     return a_start < b_start + tsm_box_extent(b) && b_start < a_start + tsm_box_extent(a);
 }
 
-/* The lock is held. What the same stream overwrites nobody can have seen: forget it. Of what
- * another stream overwrites that depends on which of them is complete first. */
+static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
+{
+    return outer->data <= inner->data && (const char *)inner->data + tsm_box_extent(inner) <=
+                                             (const char *)outer->data + tsm_box_extent(outer);
+}
+
+/* The lock is held. What the same stream overwrites nobody can have seen: forget it, but for what
+ * of it remains the device's. Of what another stream overwrites that depends on which of them is
+ * complete first. */
 static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box,
                                const struct tsm_stream *stream, uint64_t position)
 {
@@ -122,18 +130,42 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
 
     for (uint32_t i = 0; i < r->count; i++) {
         struct pending *p = &r->all[i];
-        if (overlap(&p->box, box)) {
-            if (p->stream == stream)
+        if (p->owes < TSM_MAY_WRITE && overlap(&p->box, box)) {
+            if (p->stream != stream) {
+                p->over = stream;
+                p->over_position = position;
+            } else if (covers(box, &p->box)) {
                 continue;
-            p->over = stream;
-            p->over_position = position;
+            } else {
+                p->owes = TSM_WRITES;
+            }
         }
         r->all[kept++] = *p;
     }
     set_count(r, kept);
 }
 
-static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct tsm_stream *stream,
+/* The lock is held. One entry says when the last command of the stream that may write there is
+ * over. Bytes that are not read back yet may be that one's then. */
+static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
+                        const struct tsm_stream *stream)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct pending *p = &r->all[i];
+        if (p->owes == d->owes && p->stream == stream && p->box.data == d->box.data) {
+            d->from = p->from < d->from ? p->from : d->from;
+            continue;
+        }
+        if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && overlap(&p->box, &d->box))
+            p->owes = TSM_WRITES;
+        r->all[kept++] = *p;
+    }
+    set_count(r, kept);
+}
+
+static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_stream *stream,
                      uint64_t ticks)
 {
     struct tsm_readbacks *r = s->readbacks;
@@ -141,7 +173,10 @@ static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct
     bool full;
 
     tsm_lock_take(&r->lock);
-    forget_overlapping(r, &d->box, stream, d->position);
+    if (d->owes >= TSM_MAY_WRITE)
+        forget_same(r, d, stream);
+    else
+        forget_overlapping(r, &d->box, stream, d->position);
     full = r->count == PENDING_COUNT_MAX;
     count = r->count - full;
     if (full)
@@ -150,14 +185,16 @@ static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct
                                      .stream = stream,
                                      .position = d->position,
                                      .ticks = ticks,
-                                     .is_silent = d->is_silent};
+                                     .owes = d->owes,
+                                     .from = d->from};
     set_count(r, count + 1);
     tsm_lock_give(&r->lock);
     if (full)
         tsm_session_unmodelled(TOO_MANY, true);
 }
 
-static void defer(struct tsm_call *call, const struct tsm_box *box, bool complete, bool is_silent)
+static void defer(struct tsm_call *call, const struct tsm_box *box, bool complete,
+                  enum tsm_owes owes)
 {
     struct tsm_scratch *scratch = call->lane->scratch;
 
@@ -167,20 +204,44 @@ static void defer(struct tsm_call *call, const struct tsm_box *box, bool complet
         tsm_session_unmodelled(TOO_LARGE, true);
         return;
     }
-    scratch->deferred[scratch->deferred_count++] =
-        (struct tsm_deferred){*box, tsm_stream_number(call->stream), call->position,
-                              complete || !call->stream, is_silent};
+    scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
+        *box, tsm_stream_number(call->stream), call->position, complete || !call->stream, owes, 0};
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
 {
-    defer(call, box, complete, false);
+    defer(call, box, complete, TSM_OWES_BYTES);
 }
 
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box)
 {
     if (call->stream)
-        defer(call, box, false, true);
+        defer(call, box, false, TSM_WRITES);
+}
+
+void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint64_t from)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+    const uint32_t count = scratch->deferred_count;
+
+    if (call->stream)
+        defer(call, box, false, from ? TSM_MAY_WRITE : TSM_MIGHT_WRITE);
+    if (scratch->deferred_count > count)
+        scratch->deferred[count].from = from;
+}
+
+bool tsm_readback_is_open(struct tsm_session *s, const struct tsm_box *box)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool found = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && !found; i++)
+        found = overlap(&r->all[i].box, box);
+    tsm_lock_give(&r->lock);
+    return found;
 }
 
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
@@ -188,7 +249,7 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
     struct tsm_scratch *scratch = lane->scratch;
 
     for (uint32_t i = 0; call && i < scratch->deferred_count; i++) {
-        const struct tsm_deferred *d = &scratch->deferred[i];
+        struct tsm_deferred *d = &scratch->deferred[i];
         if (d->complete)
             write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
         else
@@ -235,7 +296,9 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
         uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
         uint64_t end = start + tsm_box_extent(&r->all[i].box);
 
-        if (start >= to || end <= from || runs_function(&r->all[i], running, running_count))
+        start = start < r->all[i].from ? r->all[i].from : start;
+        if (r->all[i].owes == TSM_MIGHT_WRITE || start >= to || end <= from ||
+            runs_function(&r->all[i], running, running_count))
             continue;
         start = start < from ? from : start;
         end = end > to ? to : end;
@@ -303,10 +366,11 @@ static void write_complete(struct tsm_session *s)
     lane = tsm_thread_lane(s);
     tsm_lock_take(&s->readbacks->writing);
     while (lane && find_complete(s->readbacks, &p)) {
-        if (p.over && !p.is_silent && !is_complete(p.over, p.over_position))
-            tsm_session_unmodelled(CHANGED, true);
-        else if (!p.over && !p.is_silent)
+        bool owes = p.owes == TSM_OWES_BYTES;
+        if (owes && !p.over)
             write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
+        else if (owes && !is_complete(p.over, p.over_position))
+            tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
         tsm_scratch_clear(lane);
     }
@@ -435,7 +499,7 @@ void tsm_readbacks_end(struct tsm_session *s)
         return;
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count; i++)
-        any |= !r->all[i].is_silent;
+        any |= r->all[i].owes == TSM_OWES_BYTES;
     set_count(r, 0);
     tsm_lock_give(&r->lock);
     if (any && s->settings.readback != TSM_READBACK_OFF)

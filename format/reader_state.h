@@ -76,7 +76,9 @@ struct sbt_reader {
     uint32_t *events; /* places of EVENTS chunks, ascending by sequence number */
     size_t events_count, events_capacity;
     size_t unknown_count; /* ancillary chunks of unknown types */
+    uint64_t fault_count; /* of sbt_reader_fault(); under lock */
     uint64_t said_count;  /* records that the trailer counts */
+    bool has_holes;       /* bytes, or numbers of chunks or records, belong to no chunk */
     uint64_t gap_count;   /* chunks that are not there, by the numbers of the others */
     uint64_t tail_gap_count; /* of these, behind the last chunk that is no index */
 
@@ -152,6 +154,10 @@ int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t plac
 
 /* Say that a chunk's content is malformed, once. */
 void sbt_reader_blame(struct sbt_reader *r, size_t place, const char *wrong, bool locked);
+
+/* Say that something could not be read although it may be there: sbt_reader_missing() counts it. With the
+ * lock held. */
+void sbt_reader_fault(struct sbt_reader *r, const char *what);
 
 /* Room for one more element in a growing array; NULL when out of memory. */
 void *sbt_grow(void *array, size_t count, size_t *capacity, size_t element);

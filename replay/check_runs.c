@@ -188,7 +188,10 @@ static int name_difference(struct check *c, const struct variation *v, unsigned 
         return is_plain ? 0 : name_suspect(c, arm);
     arm->is_exact = true;
     arm->difference = varied.difference;
-    tsm_difference_name(&arm->difference, c->reader);
+    if (varied.is_readback)
+        tsm_difference_locate(&arm->difference, c->reader, arm->difference.seq);
+    else
+        tsm_difference_name(&arm->difference, c->reader);
     return 0;
 }
 

@@ -85,6 +85,7 @@ static int run_and_compare(struct child *child, struct sbt_reader *reader,
         tsm_run_reader_end(&child->reader);
     child->report.out.unknown_count = child->reader.unknown_count;
     child->report.out.differs = child->reader.differs;
+    child->report.out.is_readback = child->reader.now.kind == TSM_OBSERVED_READBACK;
     child->report.out.difference = child->reader.difference;
     tsm_run_reader_finish(&child->reader);
     return error == TSM_E_DIFFERENT ? 0 : error;

@@ -59,11 +59,11 @@ static bool is_explained(struct tsm_replay *p)
     uint64_t at = p->verify.first_result_seq;
     char names[160];
 
-    if (r->translated_count) {
+    if (p->verify.first_translated) {
         answer(r, TSM_CANNOT_TELL,
                "%llu of %llu results differ, but %llu recorded addresses could not be had, which "
                "may be why",
-               (ull)r->difference_count, (ull)r->checksum_count, (ull)r->translated_count);
+               (ull)r->difference_count, (ull)r->checksum_count, (ull)p->verify.first_translated);
         return true;
     }
     if (plan->harmful.count && plan->harmful.first_seq < at) {

@@ -57,6 +57,8 @@ static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t befo
     if (!v->difference_count++) {
         v->first = *d;
         v->first_result_seq = before_seq;
+        if (v->backend->translated)
+            v->first_translated = v->backend->translated(v->state);
     }
     if (v->on_difference)
         v->on_difference(v->user, d);
@@ -121,6 +123,8 @@ static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, u
     uint64_t *done = sbt_map_find(&v->parts, key), from = done ? *done : 0;
     bool added;
 
+    if (from >= size)
+        from = 0; /* not a part of the same bytes */
     if (done && wanted >= size - from)
         sbt_map_remove(&v->parts, key);
     if (wanted >= size - from)

@@ -41,6 +41,7 @@ struct tsm_verify {
     struct sbt_map parts; /* of commands whose bytes take several records: bytes compared */
     struct tsm_difference first;
     uint64_t first_result_seq; /* of the record that `first` differs from */
+    uint64_t first_translated; /* addresses that had been translated by then */
     struct tsm_hasher_storage digest_storage;
     struct tsm_hasher *digest;
     uint8_t *chunk; /* VERIFY_CHUNK bytes */

@@ -127,10 +127,10 @@ def before(call):
         lines.append(f'const struct tsm_handle {event.name}_now = cuda_event_now({event.name});')
     gone = object_param(call, ('destroy',))
     if gone:
-        lines.append(f'const uint64_t {gone.name}_id = cuda_id_gone('
+        lines.append(f'const uint64_t {gone.name}_id = cuda_id_leaves('
                      f'CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}));')
     if call.untrack:
-        lines.append(f'tsm_hostmem_untrack(CUDA_SLOT({call.untrack}));')
+        lines.append(f'tsm_hostmem_leaves(CUDA_SLOT({call.untrack}));')
     if call.stream:
         lines.append(on_stream(call))
     return lines
@@ -214,8 +214,20 @@ def grouped(lines):
     return found
 
 
+def left(call):
+    """What the call gave up is forgotten, unless it failed."""
+    lines = []
+    gone = object_param(call, ('destroy',))
+    if gone:
+        lines.append(f'cuda_id_left(CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}), '
+                     f'{gone.name}_id, ok);')
+    if call.untrack:
+        lines.append(f'tsm_hostmem_left(CUDA_SLOT({call.untrack}), ok);')
+    return lines
+
+
 def after(call, fields):
-    lines = grouped([append(call, field) for field in fields if field.value])
+    lines = left(call) + grouped([append(call, field) for field in fields if field.value])
     for helper in call.after:
         name, _, args = helper.partition('(')
         lines.append(f'{name}(&call, ok, {args};')

@@ -3,12 +3,10 @@
  * alter_trace IN OUT ACTION [N [VALUE]]: copies a trace, with record number N altered:
  *
  *   remove N         leave it out; the records behind it are numbered again
- *   skip N           leave it out; the records behind it keep their numbers
  *   flag N FLAGS     set flags (SBT_RECORD_*)
- *   type N TYPE      another record type
+ *   type N TYPE      another record type, which is described like its own
  *   position N P     another place on its stream
  *   slot N I:VALUE   another value of slot I
- *   undescribed N    leave out the description of its type
  *   cut              no trailer
  *   lost N           N records were lost
  *   stopped          recording could not go on, at the end
@@ -40,16 +38,18 @@ static void alter(const struct wish *wish, struct sbt_record *record, uint64_t *
         slots[wish->slot] = wish->value;
 }
 
-static uint32_t find_type(struct trace_edit *e, uint64_t seq)
+static void describe_type(struct trace_edit *e, const struct wish *wish)
 {
     const struct sbt_record *record;
-    uint32_t type = 0;
 
-    must(sbt_cursor_seek(e->c, seq));
-    if (sbt_cursor_next(e->c, &record) == 1)
-        type = record->type;
+    if (!is(wish, "type") || sbt_reader_schema(e->r, (uint32_t)wish->value))
+        return;
+    must(sbt_cursor_seek(e->c, wish->number));
+    must(sbt_cursor_next(e->c, &record));
+    struct sbt_schema schema = *sbt_reader_schema(e->r, record->type);
+    schema.type = (uint32_t)wish->value;
+    must(sbt_writer_schema(e->w, &schema));
     must(sbt_cursor_seek(e->c, 0));
-    return type;
 }
 
 static void put_stopped(struct trace_edit *e, uint64_t seq)
@@ -84,8 +84,8 @@ static int copy_all(struct trace_edit *e, const struct wish *wish)
         copy.slots = slots;
         if (wanted)
             alter(wish, &copy, slots);
-        if (wanted && (is(wish, "remove") || is(wish, "skip"))) {
-            removed += is(wish, "remove");
+        if (wanted && is(wish, "remove")) {
+            removed++;
             continue;
         }
         copy.seq -= removed;
@@ -114,7 +114,8 @@ int main(int argc, char **argv)
         wish.value = strtoull(colon ? colon + 1 : argv[5], NULL, 0);
     wish.slot = colon ? (uint32_t)strtoul(argv[5], NULL, 0) : 0;
     edit_open(&e, argv[1], argv[2]);
-    copy_tables(e.w, e.r, is(&wish, "undescribed") ? find_type(&e, wish.number) : 0);
+    copy_tables(e.w, e.r);
+    describe_type(&e, &wish);
     int more = copy_all(&e, &wish);
     if (is(&wish, "cut")) {
         must(sbt_writer_flush(e.w));

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
         return 2;
     }
     edit_open(&e, argv[1], argv[2]);
-    copy_tables(e.w, e.r, 0);
+    copy_tables(e.w, e.r);
     while ((more = sbt_cursor_next(e.c, &record)) > 0) {
         const struct sbt_schema *schema = sbt_reader_schema(e.r, record->type);
         int payload = schema ? sbt_schema_role(schema, SBT_ROLE_PAYLOAD) : -1;

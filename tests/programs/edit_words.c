@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     from = strtoull(argv[4], NULL, 0);
     to = strtoull(argv[5], NULL, 0);
     edit_open(&e, argv[1], argv[2]);
-    copy_tables(e.w, e.r, 0);
+    copy_tables(e.w, e.r);
     while ((more = sbt_cursor_next(e.c, &record)) > 0)
         copy_record(e.w, e.r, record);
     edit_close(&e, more);

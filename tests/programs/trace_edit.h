@@ -26,8 +26,8 @@ static inline void must(int result)
     }
 }
 
-/* What records are described by and refer to; of schemas all but that of type `without`. */
-static inline void copy_tables(struct sbt_writer *w, struct sbt_reader *r, uint32_t without)
+/* What records are described by and refer to. */
+static inline void copy_tables(struct sbt_writer *w, struct sbt_reader *r)
 {
     const char *name, *value, *text;
     const uint64_t *frames;
@@ -40,8 +40,7 @@ static inline void copy_tables(struct sbt_writer *w, struct sbt_reader *r, uint3
     for (size_t i = 0; i < sbt_reader_struct_count(r); i++)
         must(sbt_writer_struct(w, sbt_reader_struct_at(r, i)));
     for (size_t i = 0; i < sbt_reader_schema_count(r); i++)
-        if (sbt_reader_schema_at(r, i)->type != without)
-            must(sbt_writer_schema(w, sbt_reader_schema_at(r, i)));
+        must(sbt_writer_schema(w, sbt_reader_schema_at(r, i)));
     for (uint32_t id = 1; (text = sbt_reader_string(r, id)); id++)
         must(sbt_writer_string(w, id, text, strlen(text)));
     for (uint32_t id = 1; (count = sbt_reader_stack(r, id, &frames)) > 0; id++)
