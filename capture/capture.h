@@ -368,6 +368,10 @@ void tsm_hostmem_publish_range(uint64_t start);
 typedef bool (*tsm_hostmem_by)(uint64_t start, uint32_t *stream, uint64_t *position);
 void tsm_hostmem_written(tsm_hostmem_by by);
 
+/* May a command that is under way write into the tracked range that began at `start`? Then it cannot be told who
+ * has changed what is published, and the trace says so. With a lock held, as above. */
+void tsm_hostmem_shared(bool (*is_shared)(uint64_t start));
+
 /* What is in `box` now, whatever it was, as HOST_WRITE, in whole rows with what lies between them:
  * a command that follows reads it there. For memory that is not tracked. */
 void tsm_hostmem_write(const struct tsm_box *box);

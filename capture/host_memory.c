@@ -62,8 +62,10 @@ struct tsm_hostmem {
     bool pagemap_open;
     struct tsm_pagemap pagemap;
     struct tsm_page_run runs[RUN_COUNT];
-    struct tsm_running by; /* the command of the device that wrote what is looked at */
-    bool is_by;            /* ... if any has */
+    struct tsm_running by;             /* the command of the device that wrote what is looked at */
+    bool is_by;                        /* ... if any has */
+    bool has_changed;                  /* something was written down since this was cleared */
+    bool (*is_shared)(uint64_t start); /* see tsm_hostmem_shared() */
     uint32_t writer_count; /* functions of the program that run now, and perhaps its threads */
     struct tsm_running writers[WRITER_COUNT_MAX + 1];
     uint32_t gap_count; /* of the block */
@@ -119,21 +121,23 @@ static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
     }
 }
 
-static void write_seen(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
-                       uint64_t from, uint64_t to)
+static void write_seen(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
+                       uint64_t to)
 {
     const struct tsm_box box = {h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
 
-    if (from < to)
-        tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
-    if (from < to && h->is_by)
+    if (from >= to)
+        return;
+    h->has_changed = true;
+    tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
+    if (h->is_by)
         tsm_readback_copied(lane, &box, from, h->by);
     write_span(lane, h, base, from, to);
 }
 
 /* The same without the bytes that belong to the device. */
-static void write_run(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
-                      uint64_t from, uint64_t to)
+static void write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
+                      uint64_t to)
 {
     for (uint32_t i = 0; i < h->gap_count && from < to; i++) {
         const struct tsm_gap *gap = &h->gaps[i];
@@ -649,11 +653,17 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
         h->writers[h->writer_count++] = thread;
     for (uint32_t i = 0; i < h->range_count; i++) {
         struct range *r = &h->ranges[i];
+        bool is_shared;
         if (only && r->start != only)
             continue;
+        is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
+        h->has_changed = false;
         if (!r->is_leaving && (!by || h->is_by))
             publish(lane, h, r);
+        if (is_shared && h->has_changed)
+            tsm_session_unmodelled("changes of host memory while a kernel that may write there ran",
+                                   true);
     }
     h->is_by = false;
     remove_writer(h, thread);
@@ -703,6 +713,12 @@ void tsm_hostmem_publish(void)
 void tsm_hostmem_publish_range(uint64_t start)
 {
     publish_then(true, NULL, keep_writers, (struct tsm_running){0}, start);
+}
+
+void tsm_hostmem_shared(bool (*is_shared)(uint64_t start))
+{
+    if (tsm_session_current())
+        tsm_session_current()->hostmem->is_shared = is_shared;
 }
 
 void tsm_hostmem_written(tsm_hostmem_by by)

@@ -199,6 +199,8 @@ void hsa_counts_forked(void);
 void hsa_count_awaits(const struct tsm_call *call, hsa_signal_t signal, bool is_for_0);
 /* Does anything wait for it, as far as is known? */
 bool hsa_count_is_awaited(hsa_signal_t signal);
+/* Is the command under way, and nothing known that it waits for? */
+bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position);
 /* `call` has these arguments: if it waits behind a gate, they may still change. */
 void hsa_count_arguments(const struct tsm_call *call, const void *arguments, size_t size);
 /* Records those that have. Outside of a call. */

@@ -50,6 +50,7 @@ struct hsa_count {
 struct order {
     struct hsa_landing *landed; /* by position */
     uint64_t gate;              /* position of the newest packet that waits for a signal */
+    hsa_signal_t gate_signal;   /* ... until that is 0; none: for something else */
     struct order *next;         /* of those with late arguments */
     struct tsm_stream *stream;
     uint32_t late_count;
@@ -509,8 +510,10 @@ void hsa_count_awaits(const struct tsm_call *call, hsa_signal_t signal, bool is_
         c->waits_for_0 &= is_for_0;
     }
     order = order_of(call->stream);
-    if (order)
+    if (order) {
         order->gate = call->position;
+        order->gate_signal = is_for_0 ? signal : (hsa_signal_t){0};
+    }
     tsm_lock_give(&lock);
 }
 
@@ -527,6 +530,17 @@ bool hsa_count_is_awaited(hsa_signal_t signal)
                  !(c->waits_for_0 && value_of(c) == 0);
     tsm_lock_give(&lock);
     return is_awaited;
+}
+
+bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position)
+{
+    const struct order *order = stream->user;
+
+    if (is_complete(stream, position))
+        return false;
+    return !order || order->gate > position || is_complete(stream, order->gate) ||
+           !known_count(order->gate_signal) ||
+           hsa_runtime.hsa_signal_load_scacquire(order->gate_signal) == 0;
 }
 
 /* ---- arguments behind a gate -------------------------------------------------------------------

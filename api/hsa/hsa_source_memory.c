@@ -180,6 +180,18 @@ bool hsa_memory_reveal(const void *arguments, size_t size)
 /* ---- what kernels may have written -------------------------------------------------------------
  */
 
+static bool is_under_way(uint64_t start)
+{
+    const struct allocation *found;
+    bool is_used;
+
+    tsm_lock_take(&table.lock);
+    found = find(start);
+    is_used = found && found->given_to && hsa_count_may_run(found->given_to, found->given_at);
+    tsm_lock_give(&table.lock);
+    return is_used;
+}
+
 void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call)
 {
     const uint8_t *bytes = arguments;
@@ -187,6 +199,7 @@ void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call 
 
     if (tsm_session_settings()->checksum == TSM_CHECKSUM_OFF)
         return;
+    tsm_hostmem_shared(is_under_way);
     tsm_lock_take(&table.lock);
     for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
         memcpy(&word, bytes + i, sizeof(word));
