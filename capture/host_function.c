@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of the program that the GPU calls in a stream's order. They run after the call that
- * sent them, often on a thread of the driver, and may write memory that commands behind them read:
- * their writes are recorded where they happen, and a payload that they may still change is left to
- * them.
+ * Host memory that others write while commands are under way: the device, and functions of the
+ * program that the GPU calls in a stream's order. Those run after the call that sent them, often on
+ * a thread of the driver, and their writes are recorded where they happen. A payload that either
+ * may still change is left to them.
  */
 #include "capture/session.h"
 
 #include "capture/streams.h"
 #include "format/record.h"
+
+#include <string.h>
 
 #define LARGE_PART (8ull << 20) /* of the bytes that go before a call */
 
@@ -18,13 +20,53 @@ void tsm_function_sent(const struct tsm_call *call)
         tsm_stream_function_sent(call->stream, call->position);
 }
 
+/* The bytes are not there yet, or may not be: what the device gets is what it finds then. */
 static bool is_late(const struct tsm_call *call, const struct tsm_box *box)
 {
     struct tsm_session *s = call->lane->session;
     uint64_t start = (uint64_t)(uintptr_t)box->data;
 
-    return tsm_box_size(box) > 0 && tsm_streams_await_functions(s->streams) &&
+    return tsm_box_size(box) > 0 &&
+           (tsm_streams_await_functions(s->streams) || tsm_readback_is_open(s, box)) &&
            tsm_hostmem_holds(s, start, tsm_box_extent(box));
+}
+
+void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box)
+{
+    if (tsm_hostmem_any() && tsm_box_size(box) > 0 &&
+        tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data, 1))
+        tsm_readback_silent(call, box);
+}
+
+/* The ranges that the words point into. */
+struct named {
+    const char *words; /* NULL: all ranges */
+    size_t count;
+    struct tsm_call *call;
+};
+
+static bool visit_range(void *user, uint64_t start, uint64_t size)
+{
+    const struct named *named = user;
+    const struct tsm_box box = {(const void *)(uintptr_t)start, size, 1, 1, size, size};
+    uint64_t from = UINT64_MAX, word;
+
+    for (size_t i = 0; i < named->count; i++) {
+        memcpy(&word, named->words + i * sizeof(word), sizeof(word));
+        if (word - start < size && word < from)
+            from = word;
+    }
+    if (!named->words || from != UINT64_MAX)
+        tsm_readback_perhaps(named->call, &box, named->words ? from : 0);
+    return true;
+}
+
+void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size)
+{
+    struct named named = {words, size / sizeof(uint64_t), call};
+
+    if (tsm_hostmem_any() && call->stream)
+        tsm_hostmem_each(call->lane->session, visit_range, &named);
 }
 
 /* Tests whether the call's record can name all these bytes. */

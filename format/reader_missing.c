@@ -9,6 +9,12 @@
 
 #include <stdlib.h>
 
+void sbt_reader_fault(struct sbt_reader *r, const char *what)
+{
+    r->fault_count++;
+    sbt_reader_say_locked(r, "%s cannot be read: %s", what, tsm_error_message());
+}
+
 /* Numbers of [first, end) that lie before `bound`. */
 static uint64_t count_before(uint64_t first, uint64_t end, uint64_t bound)
 {
@@ -21,7 +27,7 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
     uint64_t bound = seq_end ? seq_end : UINT64_MAX, due = 0;
 
     pthread_mutex_lock(&r->lock);
-    *out = (struct sbt_missing){.chunk_count = r->gap_count};
+    *out = (struct sbt_missing){.chunk_count = r->gap_count + r->fault_count};
     for (size_t i = 0; i < r->entry_count; i++) {
         const struct sbt_entry *e = &r->entries[i];
         if (e->damaged && e->head.type != SBT_CHUNK_EVENTS)
@@ -40,7 +46,8 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
         out->chunk_count -= r->tail_gap_count;
     pthread_mutex_unlock(&r->lock);
     due = due > r->said_count ? due : r->said_count;
-    out->end = (r->end == SBT_END_NONE || r->end == SBT_END_CUT) && bound > due;
+    /* What a later version says of its end is not known to be good. */
+    out->end = r->end != SBT_END_FINISHED && r->end != SBT_END_RECOVERED && bound > due;
 }
 
 /* Compares a chunk's bytes with the index and with their checksum. */
@@ -69,13 +76,16 @@ static int examine(struct sbt_reader *r, size_t place)
     return error;
 }
 
+int sbt_reader_examine_chunk(struct sbt_reader *r, size_t place)
+{
+    return __atomic_load_n(&r->entries[place].is_sound, __ATOMIC_RELAXED) ? 0 : examine(r, place);
+}
+
 int sbt_reader_examine(struct sbt_reader *r)
 {
     int error = 0;
 
-    for (size_t i = 0; i < r->entry_count && !error; i++) {
-        if (!__atomic_load_n(&r->entries[i].is_sound, __ATOMIC_RELAXED))
-            error = examine(r, i);
-    }
+    for (size_t i = 0; i < r->entry_count && !error; i++)
+        error = sbt_reader_examine_chunk(r, i);
     return error;
 }

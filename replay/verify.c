@@ -74,28 +74,25 @@ static void describe_command(struct tsm_difference *d, const struct sbt_record *
     d->position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
 }
 
-/* Bytes that are not what was recorded, and that nobody has written in this replay: the program may
- * have been it, while the device was at work. True: all that differ are such bytes. *written:
- * others are what was recorded, and were not before. */
+/* Tests whether each byte that differs still holds what was there before the command: then it was
+ * lost, or it was the program that had changed it when it was recorded. Bytes alone do not say
+ * which. */
 static bool are_left(const uint8_t *expected, const uint8_t *actual, const uint8_t *left,
-                     uint64_t size, bool *written)
+                     uint64_t size)
 {
-    for (uint64_t i = 0; i < size; i++) {
-        if (actual[i] == left[i])
-            continue;
-        if (actual[i] != expected[i])
+    for (uint64_t i = 0; i < size; i++)
+        if (actual[i] != left[i] && actual[i] != expected[i])
             return false;
-        *written = true;
-    }
     return true;
 }
 
-/* The next readback is of this command. One that wrote nothing of what changed is left_count's. */
+/* The next readback is of this command. One with bytes of which it is not known who changed them is
+ * left_count's. */
 static void turn_to(struct tsm_verify *v, uint32_t stream, uint64_t position)
 {
     if (v->last.stream == stream && v->last.position == position)
         return;
-    v->left_count += v->last.has_left && !v->last.has_written;
+    v->left_count += v->last.has_left;
     v->last = (struct tsm_verify_last){.stream = stream, .position = position};
 }
 
@@ -139,7 +136,7 @@ static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, u
     return (int64_t)from;
 }
 
-/* Not what was recorded. 1: but nothing that the device did. */
+/* Not what was recorded. 1: but perhaps nothing that the device did. */
 static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
 {
@@ -152,7 +149,7 @@ static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
         int got = sbt_reader_blob(v->reader, expected, done, v->chunk, length);
         if (got < 0)
             return got == TSM_E_NOT_FOUND ? 0 : got; /* hashes alone */
-        if (!are_left(v->chunk, actual + done, left + done, length, &v->last.has_written))
+        if (!are_left(v->chunk, actual + done, left + done, length))
             return 0;
     }
     v->last.has_left |= left != NULL;
@@ -180,7 +177,6 @@ static int compare_readback(struct tsm_verify *v, struct tsm_difference *d, uint
             return left;
         report(v, d, seq);
     }
-    v->last.has_written |= !result;
     v->last_seq = seq;
     v->comparison_count++;
     return !result;

@@ -32,11 +32,11 @@ struct tsm_verify {
     uint64_t last_seq; /* of the last record that was compared */
     uint64_t difference_count;
     uint64_t uncompared_counts[TSM_UNCOMPARED_COUNT];
-    uint64_t left_count; /* commands that wrote nothing of what changed in memory of the host */
+    uint64_t left_count; /* commands that did not write all that changed in memory of the host */
     struct tsm_verify_last {
         uint32_t stream;
         uint64_t position;
-        bool has_left, has_written; /* bytes as the program left them; as recorded */
+        bool has_left; /* bytes that differ are as the program left them */
     } last;
     struct sbt_map parts; /* of commands whose bytes take several records: bytes compared */
     struct tsm_difference first;

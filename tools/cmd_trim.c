@@ -77,7 +77,7 @@ static const struct tsm_option options[] = {
     {.name = "lossy",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(trim_values, lossy),
-     .help = "Also from a trace that something is missing from."},
+     .help = "Also from a trace that something is missing from: the new one says so."},
     {.name = "timeout",
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(trim_values, timeout_s),
@@ -433,6 +433,33 @@ static int write_facts(struct trim *t)
     return error ? error : sbt_writer_metadata(t->copy.writer, "trim.records", text);
 }
 
+static uint64_t last_seq_end(const struct trim *t)
+{
+    return t->values->whole ? 0 : t->range.seq_end;
+}
+
+/* What the new trace would lack without saying so. */
+static int check_whole(const struct trim *t)
+{
+    const char *name = sbt_reader_name(t->reader);
+    uint64_t lost = sbt_reader_totals(t->reader)->lost_count;
+    bool lacks_end;
+
+    lost += tsm_trace_copy_missing(&t->copy, last_seq_end(t), &lacks_end);
+    if (t->values->lossy || (!lost && !lacks_end))
+        return 0;
+    if (lost)
+        return tsm_fail(TSM_E_LOSSY,
+                        "%s: %" PRIu64 " records or other parts are missing from it; --lossy keeps "
+                        "what is there and notes the loss",
+                        name, lost);
+    return tsm_fail(
+        TSM_E_LOSSY,
+        "%s: has no end, so what was recorded last may be missing from the range; name a "
+        "range that ends before, or give --lossy",
+        name);
+}
+
 static int write_trace(struct trim *t)
 {
     bool has_before = t->range.seq_first > 0;
@@ -440,6 +467,8 @@ static int write_trace(struct trim *t)
 
     if (!t->copy.writer)
         return error;
+    if (!error)
+        error = check_whole(t); /* as far as it is known: nothing need be copied then */
     if (!error)
         error = write_facts(t);
     if (!error && has_before)
@@ -449,12 +478,14 @@ static int write_trace(struct trim *t)
     if (!error && t->is_doubtful)
         error = write_doubt(t);
     if (!error)
-        error = copy_records(t, t->range.seq_first, t->values->whole ? 0 : t->range.seq_end, false);
+        error = copy_records(t, t->range.seq_first, last_seq_end(t), false);
     if (!error && !t->values->whole)
         error = write_missing(t);
     if (!error)
         error = copy_kernel_records(t);
-    error = tsm_trace_copy_end(&t->copy, error);
+    if (!error)
+        error = check_whole(t);
+    error = tsm_trace_copy_end(&t->copy, last_seq_end(t), error);
     if (error)
         unlink(t->values->output);
     return error;
@@ -526,6 +557,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     error = t.bytes ? trim(&t) : tsm_fail(TSM_E_MEMORY, "no memory to trim a trace");
     if (!error)
         tell(&t);
+    tsm_trace_note_damage(t.reader, &told);
     for (int i = 0; i < t.replay_count; i++)
         tsm_replay_destroy(t.replays[i]);
     tsm_keep_finish(&t.keep);
@@ -554,7 +586,8 @@ const struct tsm_command tsm_command_trim = {
         "tracesmith trim --range submits:40:60 -o part.sbt trace.sbt\n"
         "tracesmith trim --range label:shadows -o part.sbt trace.sbt\n"
         "tracesmith trim --range frames:500: --whole -o with.sbt trace.sbt    a checkpoint\n",
-    .exit_status = "0|the new trace is there\n2|error",
+    .exit_status =
+        "0|the new trace is there\n2|error, or something is missing from TRACE (see --lossy)",
     .options = options,
     .values_size = sizeof(struct trim_values),
     .operand = "TRACE",

@@ -2,6 +2,7 @@
 #include "tools/trace_extend.h"
 
 #include "base/clock.h"
+#include "tools/trace_open.h"
 #include "tracesmith/reader.h"
 
 #include <errno.h>
@@ -44,12 +45,14 @@ static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *en
 int tsm_trace_extend(const char *path, int (*add)(struct sbt_writer *writer, void *user),
                      void *user)
 {
-    const struct sbt_writer_options options = {.append = true};
+    const struct sbt_writer_options options = {.append = true, .durable = true};
     struct sbt_writer *writer = NULL;
     struct sbt_totals totals;
     enum sbt_end end;
-    int error = old_end(path, &totals, &end);
+    int error = tsm_trace_settle(path);
 
+    if (!error)
+        error = old_end(path, &totals, &end);
     if (!error)
         error = sbt_writer_create(&writer, path, NULL, &options);
     if (!error)

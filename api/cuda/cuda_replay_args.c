@@ -66,6 +66,27 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
         args->error = cuda_fail(args->driver, "cuCtxSetCurrent", result);
 }
 
+static uint64_t slot_named(const struct sbt_schema *schema, const struct sbt_record *record,
+                           const char *name)
+{
+    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++)
+        if (!strcmp(schema->fields[i].name, name))
+            return record->slots[i];
+    return 0;
+}
+
+static CUresult copy_array_also(struct cuda_args *args, const struct sbt_schema *schema)
+{
+    uint64_t id = slot_named(schema, args->record, "srcArray");
+    CUarray array = id ? cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, id) : NULL;
+
+    if (!array)
+        return CUDA_SUCCESS; /* of rows: their own function does it */
+    return args->driver->cuMemcpyAtoHAsync_v2(args->also, array,
+                                              slot_named(schema, args->record, "srcOffset"),
+                                              args->also_size, cuda_arg_stream(args));
+}
+
 /* What is compared with the recording is kept apart: registered memory may be overwritten before.
  */
 static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schema)
@@ -74,7 +95,7 @@ static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schem
     CUdeviceptr from = cuda_memory_translate(&args->replay->memory, src);
 
     if (!src)
-        return CUDA_SUCCESS; /* an array: nobody reads that from the device again */
+        return copy_array_also(args, schema);
     if (schema->flags & SBT_SCHEMA_BLOCKS)
         return args->driver->cuMemcpyDtoH_v2(args->also, from, args->also_size);
     return args->driver->cuMemcpyDtoHAsync_v2(args->also, from, args->also_size,
@@ -242,10 +263,8 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
 
 const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    const void *there = cuda_registered(args->replay, address, size);
+    const void *there = cuda_program_host(args->replay, address, size);
 
-    if (!there)
-        there = cuda_program_planned(args->replay, address, size);
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
                                "host memory 0x%llx, which it copies from, was made "

@@ -215,7 +215,8 @@ void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint
     return block ? block->bytes + (address - block->recorded) : NULL;
 }
 
-void *cuda_program_planned(struct cuda_replay *replay, uint64_t address, uint64_t size)
+/* What is there, or is made now where a record to come takes bytes from there. */
+static void *find_planned(struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
     const struct cuda_range *range = cuda_ranges_find(&replay->memory.host, address, size);
     void *there = cuda_program_find(replay, address, size);
@@ -223,6 +224,15 @@ void *cuda_program_planned(struct cuda_replay *replay, uint64_t address, uint64_
     if (!there && range && cuda_program_memory(replay, range->start, range->end - range->start))
         there = cuda_program_find(replay, address, size);
     return there;
+}
+
+void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    void *there = cuda_registered(replay, address, size);
+
+    return there || cuda_memory_find(&replay->memory, address)
+               ? there
+               : find_planned(replay, address, size);
 }
 
 void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t size)

@@ -94,7 +94,8 @@ def stream_of(call, expression):
 def on_stream(call):
     """The call takes its place, unless it becomes part of a graph."""
     blocks = call.options & {'blocks', 'waits'} or call.status == 'unmodelled'
-    use = 'TSM_BLOCKS' if blocks else 'TSM_ENQUEUES'
+    use = 'TSM_ENQUEUES' if not blocks else 'TSM_BLOCKS' if call.kind == 'sync' else \
+        'TSM_SENDS_AND_BLOCKS'
     if call.stream == 'NULL' or call.kind == 'sync':
         return f'tsm_call_on_stream(&call, {stream_of(call, call.stream)}, {use});'
     event = object_param(call, ('wait',))
@@ -127,10 +128,10 @@ def before(call):
         lines.append(f'const struct tsm_handle {event.name}_now = cuda_event_now({event.name});')
     gone = object_param(call, ('destroy',))
     if gone:
-        lines.append(f'const uint64_t {gone.name}_id = cuda_id_gone('
+        lines.append(f'const uint64_t {gone.name}_id = cuda_id_leaves('
                      f'CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}));')
     if call.untrack:
-        lines.append(f'tsm_hostmem_untrack(CUDA_SLOT({call.untrack}));')
+        lines.append(f'tsm_hostmem_leaves(CUDA_SLOT({call.untrack}));')
     if call.stream:
         lines.append(on_stream(call))
     return lines
@@ -214,6 +215,18 @@ def grouped(lines):
     return found
 
 
+def left(call):
+    """What the call gave up is forgotten, unless it failed."""
+    lines = []
+    gone = object_param(call, ('destroy',))
+    if gone:
+        lines.append(f'cuda_id_left(CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}), '
+                     f'{gone.name}_id, ok);')
+    if call.untrack:
+        lines.append(f'tsm_hostmem_left(CUDA_SLOT({call.untrack}), ok);')
+    return lines
+
+
 def after(call, fields):
     lines = grouped([append(call, field) for field in fields if field.value])
     for helper in call.after:
@@ -233,7 +246,7 @@ def after(call, fields):
         effects.append(f'tsm_hostmem_track(CUDA_SLOT({address}), {size});')
     if 'taints' in call.options:
         effects.append('tsm_call_flag(&call, SBT_RECORD_TAINTS);')
-    return lines + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
+    return lines + left(call) + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
 
 
 def settled(call):

@@ -194,6 +194,9 @@ static int write_host(struct hsa_replay *replay, const struct sbt_record *record
 
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
+    got = hsa_arguments_written(replay, address, &blob);
+    if (got)
+        return got;
     if (!region || !tsm_range_holds(region->address, region->size, address, blob.size))
         return 0; /* released meanwhile */
     got = sbt_reader_blob(replay->reader, &blob, 0,

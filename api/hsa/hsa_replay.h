@@ -79,9 +79,10 @@ enum hsa_how {
 
 struct hsa_placed {
     enum hsa_how how;
-    uint64_t handle; /* of HSA_HOW_VIRTUAL */
-    uint64_t mapped; /* bytes */
-    uint8_t *left;   /* what the program last left in the host's memory; NULL: nothing yet */
+    uint64_t handle;     /* of HSA_HOW_VIRTUAL */
+    uint64_t mapped;     /* bytes */
+    uint32_t lock_count; /* of HSA_HOW_HOST: locks that were not given back */
+    uint8_t *left;       /* what the program last left in the host's memory; NULL: nothing yet */
 };
 
 /* A range of recorded addresses, whole pages. */
@@ -179,7 +180,8 @@ void hsa_signals_finish(struct hsa_replay *replay);
 /* ---- streams (hsa_replay_queue.c) --------------------------------------------------------------
  */
 
-#define HSA_FLIGHT_MAX 64u
+#define HSA_FLIGHT_MAX     64u
+#define HSA_DISPATCHED_MAX 256u
 
 struct hsa_stream {
     hsa_queue_t *queue; /* NULL: of copies */
@@ -189,6 +191,8 @@ struct hsa_stream {
     hsa_status_t error; /* that has ended the queue; written by a thread of the runtime */
     /* Memory for arguments: given out until the stream has been waited for. */
     struct hsa_arguments *arguments;
+    struct hsa_dispatched *dispatched; /* HSA_DISPATCHED_MAX places; NULL: none was sent */
+    uint64_t dispatched_count;         /* since then; the newest ones are kept */
     /* Of copies: what they count down, the newest ones. */
     struct hsa_signal_state *flight[HSA_FLIGHT_MAX];
     uint64_t flight_count;
@@ -210,6 +214,9 @@ void *hsa_stream_arguments(struct hsa_replay *replay, struct hsa_stream *stream,
 /* Put a packet of 64 bytes into the stream's queue. */
 int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const void *packet);
 int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream);
+/* The program wrote these bytes at a recorded address: dispatches that were sent with arguments
+ * there, as many bytes, and may wait behind a gate, get them (hsa_replay_packet.c). */
+int hsa_arguments_written(struct hsa_replay *replay, uint64_t address, const struct sbt_blob *blob);
 /* The command at `position` writes `size` bytes at `data`. With `own` that is from malloc(), and is
  * the stream's until the next of that kind. */
 void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uint8_t *data,

@@ -164,12 +164,17 @@ static void test_create(void)
     CHECK_EQ_INT(fake_record.slots[0], 0);
 }
 
-static void test_destroy_forgets_first(void)
+/* What failed to be destroyed stays what it was. */
+static void test_destroy_forgets_when_gone(void)
 {
     begin(CUDA_SUCCESS);
     real.cuEventDestroy_v2 = event_destroy;
     cuEventDestroy_v2((CUevent)(size_t)5);
-    CHECK_EQ_STR(fake_log, "remove:5 real:destroy returned commit ");
+    CHECK_EQ_STR(fake_log, "leaves:5 real:destroy returned left:5 commit ");
+    CHECK_EQ_INT(fake_record.slots[0], 105);
+    begin(CUDA_ERROR_INVALID_CONTEXT);
+    cuEventDestroy_v2((CUevent)(size_t)5);
+    CHECK_EQ_STR(fake_log, "leaves:5 real:destroy failed stays:5 commit ");
     CHECK_EQ_INT(fake_record.slots[0], 105);
 }
 
@@ -295,7 +300,7 @@ int main(void)
     test_captured();
     test_readback();
     test_create();
-    test_destroy_forgets_first();
+    test_destroy_forgets_when_gone();
     test_signal_and_wait();
     test_sync();
     test_unmodelled_taints();

@@ -165,6 +165,52 @@ static void test_part(const struct tsm_buffer *whole, const struct place *chunks
     sbt_reader_destroy(r);
 }
 
+/* ---- a disk that fails for a while ---- */
+
+struct weak {
+    struct tsm_buffer bytes;
+    bool fails;
+};
+
+static int64_t weak_read_at(void *user, uint64_t offset, void *out, size_t size)
+{
+    const struct weak *w = user;
+    struct memory memory = {.data = w->bytes.data, .size = w->bytes.size};
+
+    return w->fails ? tsm_fail(TSM_E_IO, "cannot read")
+                    : memory_read_at(&memory, offset, out, size);
+}
+
+static uint64_t weak_size(void *user)
+{
+    return ((const struct weak *)user)->bytes.size;
+}
+
+/* What cannot be read is said, and is there when it can. */
+static void test_faults(const struct tsm_buffer *whole)
+{
+    struct weak weak = {.bytes = *whole};
+    struct sbt_source source = {.read_at = weak_read_at, .size = weak_size, .user = &weak};
+    const uint64_t *frames;
+    struct sbt_missing missing;
+    struct sbt_reader *r;
+
+    if (!CHECK_EQ_INT(sbt_reader_open_source(&r, &source, "weak"), 0))
+        return;
+    weak.fails = true;
+    CHECK(!sbt_reader_string(r, 5));
+    CHECK_EQ_INT(sbt_reader_stack(r, 5, &frames), TSM_E_IO);
+    CHECK_EQ_INT((long long)sbt_reader_mapping_count(r), 0);
+    sbt_reader_missing(r, 0, &missing);
+    CHECK(missing.chunk_count > 0);
+    CHECK(sbt_reader_damage_count(r) > 0);
+    weak.fails = false;
+    CHECK_EQ_STR(sbt_reader_string(r, 5), "string 5");
+    CHECK_EQ_INT(sbt_reader_stack(r, 5, &frames), 5);
+    CHECK_EQ_INT((long long)sbt_reader_mapping_count(r), 1);
+    sbt_reader_destroy(r);
+}
+
 int main(void)
 {
     const struct sbt_writer_options options = {.chunk_size = 4000};
@@ -179,6 +225,7 @@ int main(void)
     whole = file_read(path);
     test_chunks(&whole, chunks, count);
     test_part(&whole, chunks, count);
+    test_faults(&whole);
     tsm_buffer_finish(&whole);
     return check_result();
 }

@@ -7,7 +7,6 @@
 #include "format/kernel_events.h"
 #include "tests/unit/check.h"
 #include "tools/kernel_collect.h"
-#include "tools/trace_extend.h"
 #include "tracesmith/reader.h"
 #include "tracesmith/writer.h"
 
@@ -39,10 +38,12 @@ static void turn(struct tsm_collect *c, struct sbt_writer *w, const int *numbers
 
 static struct sbt_writer *make_trace(void)
 {
+    const struct sbt_session session = {.id = {1, 2, 3, 4, 5, 6, 0x47, 8, 0x89},
+                                        .clock = "monotonic"};
     struct sbt_writer *writer = NULL;
 
     unlink(PATH);
-    CHECK(tsm_trace_begin(&writer, PATH) == 0);
+    CHECK(sbt_writer_create(&writer, PATH, &session, NULL) == 0);
     CHECK(sbt_writer_metadata(writer, "kernel.backend", "test") == 0);
     return writer;
 }

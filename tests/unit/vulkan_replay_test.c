@@ -3,6 +3,7 @@
  * Replay of Vulkan against a driver that notes what it is called with: what no lavapipe can show
  * (other memory types, devices that lack something, a lost device), and traces that lie.
  */
+#include "api/vulkan/vulkan_replay.h"
 #include "tests/unit/check.h"
 #include "tests/unit/vulkan_fake_driver.h"
 #include "tests/unit/vulkan_trace.h"
@@ -432,6 +433,42 @@ static void test_missing(void)
     CHECK(strstr(fake->log, "vkCreateDevice") == NULL);
 }
 
+/* Extensions and features of windows go where they are not there, whatever their number and age. */
+static void test_windows(void)
+{
+    const char *extensions[] = {"VK_KHR_swapchain",       "VK_KHR_swapchain_maintenance1",
+                                "VK_KHR_present_id2",     "VK_EXT_present_timing",
+                                "VK_EXT_display_control", "VK_KHR_shared_presentable_image"};
+    VkPhysicalDevicePresentIdFeaturesKHR id = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRESENT_ID_FEATURES_KHR, .presentId = VK_TRUE};
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .pNext = &id};
+    float priority = 1;
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueCount = 1,
+                                     .pQueuePriorities = &priority};
+    VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                 .pNext = &timeline,
+                                 .queueCreateInfoCount = 1,
+                                 .pQueueCreateInfos = &queue,
+                                 .enabledExtensionCount = 6,
+                                 .ppEnabledExtensionNames = extensions};
+    struct vulkan_trace t;
+
+    trace_begin(&t, "windows");
+    trace_device(&t, &device);
+    CHECK_EQ_INT(replay(&t, TSM_GRAIN_SYNC), TSM_NOTHING_TO_COMPARE);
+    CHECK(said("vkCreateDevice 1 extensions, 1 structs\n"));
+    CHECK(vkr_is_dispensable("VK_KHR_surface_maintenance1"));
+    CHECK(vkr_is_dispensable("VK_EXT_headless_surface"));
+    CHECK(vkr_is_dispensable("VK_KHR_get_surface_capabilities2"));
+    CHECK(vkr_is_dispensable("VK_EXT_debug_utils"));
+    CHECK(!vkr_is_dispensable("VK_NV_representative_fragment_test"));
+    CHECK(!vkr_is_dispensable("VK_KHR_maintenance1"));
+    CHECK(vkr_is_of_windows("VkPhysicalDeviceImageCompressionControlSwapchainFeaturesEXT"));
+    CHECK(!vkr_is_of_windows("VkPhysicalDeviceRepresentativeFragmentTestFeaturesNV"));
+}
+
 /* ---- traces that lie --------------------------------------------------------------------- */
 
 static void test_handles(void)
@@ -619,6 +656,7 @@ int main(int argc, char **argv)
     test_lost();
     test_window();
     test_missing();
+    test_windows();
     test_handles();
     test_spirv();
     test_absurd();

@@ -245,10 +245,23 @@ def unknown_core():
     return replay(altered(trace, 'type', find(trace, 'cuMemFree.*', -1), 0x00fff))
 
 
-@row('R10', 'process ended in them: cuMemFree')
+@row('R10', 'the process ended in calls')
 def unfinished():
     trace = cuda('graphs')
     return replay(altered(trace, 'flag', find(trace, 'cuMemFree.*'), UNFINISHED))
+
+
+@row('R10', 'the process ended in calls')
+def unfinished_alone():
+    trace = cuda('saxpy')
+    without = altered(trace, 'remove', find(trace, 'readback'))
+    return replay(altered(without, 'flag', find(without, 'cuMemFree.*', -1), UNFINISHED))
+
+
+@row('R24')
+def unfinished_at_the_end():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'flag', find(trace, 'cuMemFree.*', -1), UNFINISHED))
 
 
 @row('R11', 'are missing')
@@ -317,6 +330,15 @@ def not_run():
     trace = cuda('saxpy')
     number = find(trace, 'readback')
     return replay(altered(trace, 'slot', number, '1:77'))
+
+
+@row('R17', 'their commands were not carried out')
+def failed_command():
+    trace = cuda('pipeline', '2')
+    read = [r['args'] for r in records(trace) if r['call'] == 'readback'][0]
+    number = next(r['seq'] for r in records(trace)
+                  if (r['stream'], r['position']) == (read['of_stream'], read['of_position']))
+    return replay(altered(trace, 'flag', number, FAILED))
 
 
 @row('R17', 'their commands were not carried out')
