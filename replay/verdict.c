@@ -147,11 +147,8 @@ static bool is_cut_short(struct tsm_replay *p)
     if (p->result.checksum_count && p->plan.unfinished.first_seq > p->verify.last_seq)
         return false;
     tsm_left_out_names(&p->plan.unfinished, UINT64_MAX, names, sizeof(names));
-    answer(
-        &p->result, TSM_CANNOT_TELL,
-        "results come after calls of which it is not known what they did, for the process ended in "
-        "them: %s",
-        names);
+    answer(&p->result, TSM_CANNOT_TELL,
+           "the process ended in calls, of which it is not known what they did: %s", names);
     return true;
 }
 
