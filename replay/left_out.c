@@ -106,10 +106,10 @@ enum tsm_harm tsm_left_out_harm(const struct tsm_api_description *api,
     call = find_call(api, record->type);
     if ((schema->flags | (call ? call->schema->flags : 0)) & SBT_SCHEMA_TAINTS)
         return record->flags & SBT_RECORD_UNFINISHED ? TSM_HARM_LATER : TSM_HARM_TAINTS;
+    if (!call) /* of a newer version: also a wait that is not made may matter */
+        return schema->kind == SBT_KIND_QUERY ? TSM_HARM_NONE : TSM_HARM_TAINTS;
     if (only_asks(schema))
         return TSM_HARM_NONE;
-    if (!call)
-        return TSM_HARM_TAINTS;
     /* Else it is described as not modelled, and as harmless. */
     return record->flags & SBT_RECORD_UNFINISHED ? TSM_HARM_LATER : TSM_HARM_POSSIBLE;
 }

@@ -66,6 +66,19 @@ static void note_treatment(struct scan *scan, struct sbt_reader *reader,
         tsm_left_out_add(&plan->tainting, reader, record, schema);
 }
 
+static int note_failed(struct scan *scan, const struct sbt_record *record,
+                       enum tsm_treatment treatment)
+{
+    bool added;
+
+    if (treatment != TSM_TREAT_SKIP || record->stream == SBT_STREAM_NONE || !record->position)
+        return 0;
+    if (!sbt_map_insert(&scan->plan->failed_places,
+                        tsm_plan_place(record->stream, record->position), &added))
+        return tsm_fail(TSM_E_MEMORY, "no memory for commands that failed");
+    return 0;
+}
+
 /* Recording ended: because somebody asked for it, or because it could not go on. */
 static void note_stopped(struct scan *scan, struct sbt_reader *reader,
                          const struct sbt_record *record)
@@ -375,6 +388,8 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     note_stopped(scan, reader, record);
     if (record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);
+    if (!error)
+        error = note_failed(scan, record, treatment);
     if (!error && treatment != TSM_TREAT_OTHER)
         note_place(scan, record);
     if (!error && treatment == TSM_TREAT_OTHER && record->stream != SBT_STREAM_NONE) {
@@ -450,6 +465,7 @@ void tsm_plan_finish(struct tsm_plan *plan)
     free(plan->early_positions);
     free(plan->pulls);
     sbt_map_finish(&plan->dead);
+    sbt_map_finish(&plan->failed_places);
     sbt_map_finish(&plan->other_streams);
     memset(plan, 0, sizeof(*plan));
 }

@@ -41,6 +41,7 @@ struct tsm_plan {
     uint64_t *early_positions; /* by stream number: of the last command that is not sent because of
                                   from_seq; 0: there is none */
     uint64_t from_seq;   /* commands before this are not sent: the end of a checkpoint */
+    struct sbt_map failed_places; /* tsm_plan_place() of commands that failed in the recording */
     struct sbt_map other_streams; /* that another backend replays */
     struct sbt_map dead; /* seqs before it of memory that is made and freed: neither is needed */
     uint64_t item_count; /* MEMORY records of the checkpoint that ends there */
@@ -52,6 +53,11 @@ struct tsm_plan {
 /* The schema of a record: the trace's, or for core records this build's. NULL: none. */
 const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader,
                                          const struct sbt_record *record);
+
+static inline uint64_t tsm_plan_place(uint32_t stream, uint64_t position)
+{
+    return (uint64_t)stream << 40 ^ position;
+}
 
 /* `state` NULL: without the backend's plan(). `from` NULL: from the beginning. Records from `end_seq`
  * on (0: none) are not counted among those that are left out or missing. */

@@ -149,7 +149,8 @@ static bool was_run(const struct tsm_replay *p, uint64_t stream, uint64_t positi
         return false;
     track = &p->order.tracks[stream];
     return track->first_position && position >= track->first_position &&
-           position <= track->position;
+           position <= track->position &&
+           !sbt_map_find(&p->plan.failed_places, tsm_plan_place((uint32_t)stream, position));
 }
 
 static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
