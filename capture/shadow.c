@@ -64,8 +64,14 @@ struct tsm_shadow {
 
 /* One for all; opened once, used by the process that has opened it. */
 static struct tsm_lock pagemap_lock;
-static struct tsm_pagemap pagemap = {-1, -1};
+static struct tsm_pagemap pagemap = {-1, -1, 0};
 static pid_t pagemap_owner;
+
+/* Another thread of the parent may have held it. */
+void tsm_shadow_forked(void)
+{
+    pagemap_lock = (struct tsm_lock){0};
+}
 
 static bool watch(uint64_t start, uint64_t end)
 {

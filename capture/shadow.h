@@ -56,4 +56,7 @@ void tsm_shadow_changes(struct tsm_shadow *shadow,
                         void (*each)(void *user, uint64_t offset, const void *bytes, uint64_t size),
                         void *user);
 
+/* In the child of a fork, before any other call there. */
+void tsm_shadow_forked(void);
+
 #endif

@@ -52,30 +52,53 @@ int replay_cuDevicePrimaryCtxRetain(struct cuda_replay *replay, const struct sbt
     return context_made(&args, SLOT_cuDevicePrimaryCtxRetain_pctx, result, context);
 }
 
+/* NULL: there is none. */
+static CUcontext primary_context(const struct cuda_real *driver, CUdevice device)
+{
+    CUcontext context = NULL;
+
+    if (driver->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+        return NULL;
+    driver->cuDevicePrimaryCtxRelease_v2(device);
+    return context;
+}
+
+static bool is_active(const struct cuda_real *driver, CUdevice device)
+{
+    unsigned flags;
+    int active = 1;
+
+    return driver->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active;
+}
+
 int replay_cuDevicePrimaryCtxRelease_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
+    CUcontext context;
 
     cuda_args_begin(&args, replay, record, SLOT_cuDevicePrimaryCtxRelease_v2_dev + 1);
     CUdevice device = cuda_arg_device(&args, SLOT_cuDevicePrimaryCtxRelease_v2_dev);
     if (args.error)
         return args.error;
-    return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxRelease_v2(device));
+    context = primary_context(args.driver, device);
+    cuda_args_end(&args, args.driver->cuDevicePrimaryCtxRelease_v2(device));
+    if (context && !args.error && !is_active(args.driver, device))
+        cuda_context_gone(replay, context);
+    return args.error;
 }
 
 int replay_cuDevicePrimaryCtxReset_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
-    CUcontext context = NULL;
+    CUcontext context;
 
     cuda_args_begin(&args, replay, record, SLOT_cuDevicePrimaryCtxReset_v2_dev + 1);
     CUdevice device = cuda_arg_device(&args, SLOT_cuDevicePrimaryCtxReset_v2_dev);
     if (args.error)
         return args.error;
-    if (args.driver->cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS) {
+    context = primary_context(args.driver, device);
+    if (context)
         cuda_context_gone(replay, context);
-        args.driver->cuDevicePrimaryCtxRelease_v2(device);
-    }
     return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxReset_v2(device));
 }
 
@@ -221,7 +244,10 @@ int replay_cuStreamDestroy_v2(struct cuda_replay *replay, const struct sbt_recor
     CUstream raw = cuda_arg_handle(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
     if (args.error)
         return args.error;
-    CUresult result = args.driver->cuStreamSynchronize(raw);
+    /* A capture that nobody ended is over with its stream. */
+    bool captured = cuda_stream_is_captured(replay, raw);
+    CUresult result = captured ? CUDA_SUCCESS : args.driver->cuStreamSynchronize(raw);
+    replay->capture_count -= captured;
     for (uint32_t i = 0; i < replay->stream_capacity; i++)
         if (replay->streams[i] && replay->streams[i]->raw == raw)
             replay->streams[i]->is_made = false;
