@@ -328,13 +328,19 @@ void vk_results_copied(struct tsm_call *call, const void *args, int64_t result)
     const struct tsm_handle *pool = handle_of(VK_OBJECT_VkQueryPool, VK_RAW(a->queryPool));
     const struct tsm_handle *buffer = handle_of(VK_OBJECT_VkBuffer, VK_RAW(a->dstBuffer));
     uint64_t size = a->flags & VK_QUERY_RESULT_64_BIT ? 8 : 4;
+    uint32_t count = a->queryCount;
 
     if (!pool || !pool->user || !buffer || !a->queryCount)
         return;
     size *= a->flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT ? 2 : 1;
-    vk_memory_times(vk_state_of(a->commandBuffer),
-                    (VkDeviceMemory)(uintptr_t)buffer->user, /* NOLINT: a handle */
-                    buffer->position + a->dstOffset, (a->queryCount - 1) * a->stride + size);
+    if (a->stride == size || a->queryCount > 64) { /* one part */
+        size += (a->queryCount - 1) * a->stride;
+        count = 1;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        vk_memory_times(vk_state_of(a->commandBuffer),
+                        (VkDeviceMemory)(uintptr_t)buffer->user, /* NOLINT: a handle */
+                        buffer->position + a->dstOffset + i * a->stride, size);
 }
 
 void vk_buffer_bound(struct tsm_call *call, const void *args, int64_t result)

@@ -31,11 +31,13 @@ enum tsm_grain {
     TSM_GRAIN_COMMAND,  /* and after each command (serialises) */
 };
 
-/* Answers of tsreplay, tsdiff and --check; also their exit status. docs/verdict.md says which when. */
+/* Answers of tsreplay, tsdiff and --check; also their exit status. docs/verdict.md says which when.
+ */
 enum tsm_verdict {
     TSM_SAME = 0,
     TSM_DIFFERENT = 1,
-    TSM_CANNOT_TELL = 2, /* incomplete, tainted, not compared, translated addresses, ... `why` says */
+    TSM_CANNOT_TELL =
+        2, /* incomplete, tainted, not compared, translated addresses, ... `why` says */
     TSM_NOTHING_TO_COMPARE = 3, /* all was carried out, and no result of it was recorded */
 };
 
@@ -135,9 +137,9 @@ struct tsm_replay_result {
     uint64_t elapsed_ns;       /* first submission to last completion */
     uint64_t recorded_ns;      /* the same span in the recording */
     unsigned loop_count;       /* options.loop > 1: loops that were timed; 0 else */
-    bool loop_kept;            /* between them memory and states were set back; else all was made anew */
+    bool loop_kept; /* between them memory and states were set back; else all was made anew */
     uint64_t loop_min_ns, loop_median_ns, loop_max_ns; /* of the sorted times */
-    bool is_software;          /* the device is the software GPU, whose schedule can be chosen */
+    bool is_software; /* the device is the software GPU, whose schedule can be chosen */
     char device[128];
     struct sbt_key digest; /* over every comparison's bytes, in order: equal digests, same run */
 };
@@ -146,9 +148,10 @@ struct tsm_replay;
 
 #define TSM_REPLAY_API_MAX 8
 
-/* Names of the APIs that the trace holds commands of and that can be replayed; at most `max`. Each is
- * replayed by itself (options.backend): they share no memory that a trace could know of. Returns their
- * number; where there are no commands at all, the first API. Negative: the trace cannot be read. */
+/* Names of the APIs that the trace holds commands of and that can be replayed; at most `max`. Each
+ * is replayed by itself (options.backend): they share no memory that a trace could know of. Returns
+ * their number; where there are no commands at all, the first API. Negative: the trace cannot be
+ * read. */
 int tsm_replay_apis(struct sbt_reader *reader, const char **names, size_t max);
 
 /* Opens the backend and makes the plan: everything that can be refused is refused here, before
@@ -164,9 +167,9 @@ int tsm_replay_run(struct tsm_replay *replay, struct tsm_replay_result *result);
 /* ---- checking ------------------------------------------------------------------------------ */
 
 /* Replays of one trace that differ in one thing each. Each is run twice: hashing all memory at each
- * synchronisation, for which the whole GPU is waited for; and comparing no more than what was recorded,
- * without any wait that the program did not make. The first run of either kind is compared with the
- * recording, all others with it. Further arms will be appended. */
+ * synchronisation, for which the whole GPU is waited for; and comparing no more than what was
+ * recorded, without any wait that the program did not make. The first run of either kind is
+ * compared with the recording, all others with it. Further arms will be appended. */
 enum tsm_arm {
     TSM_ARM_RECORDING = 0, /* the first run, and what was recorded */
     TSM_ARM_REPEAT = 1,    /* nothing changed */
@@ -202,10 +205,10 @@ struct tsm_check_result {
 
 /* Each run happens in a process of its own, forked from this one, so that nothing is left over from
  * the one before; nothing may have been replayed in this process yet, because drivers do not
- * survive a fork. `repeat_count`: how often all arms but SERIAL and POISON are run, at least 1. `on_arm` (may
- * be NULL) is called after each arm, from the calling thread. options->on_difference is not called.
- * What the arms compare is kept in files in TMPDIR without a name: the keys, and up to 2 GiB of
- * bytes. */
+ * survive a fork. `repeat_count`: how often all arms but SERIAL and POISON are run, at least 1.
+ * `on_arm` (may be NULL) is called after each arm, from the calling thread. options->on_difference
+ * is not called. What the arms compare is kept in files in TMPDIR without a name: the keys, and up
+ * to 2 GiB of bytes. */
 int tsm_check_run(struct tsm_check_result *out, struct sbt_reader *reader,
                   const struct tsm_replay_options *options, unsigned repeat_count,
                   void (*on_arm)(void *user, const struct tsm_arm_result *arm), void *user);

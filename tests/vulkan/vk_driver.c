@@ -12,6 +12,7 @@
  *   sparse     sparse buffers, bound as a whole
  *   rays       acceleration structures that nobody builds
  *   fds        semaphores and fences behind file descriptors, in one process
+ *   wrong      each dispatch is carried out many times: it ends late, and leaves something else
  *   lost=N     the Nth submit, and all after it, lose the device
  */
 #include <dlfcn.h>
@@ -380,6 +381,12 @@ static VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count, const VkSubmit
     return result;
 }
 
+static void VKAPI_CALL dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z)
+{
+    for (uint32_t i = 0; i < 501; i++)
+        REAL(vkCmdDispatch)(commands, x, y, z);
+}
+
 static VkResult VKAPI_CALL wait_queue(VkQueue queue)
 {
     return is_lost(0) ? VK_ERROR_DEVICE_LOST : REAL(vkQueueWaitIdle)(real_queue(queue));
@@ -649,6 +656,7 @@ static const struct {
     {"vkQueueSubmit", NULL, submit},
     {"vkQueueSubmit2", NULL, submit2},
     {"vkQueueSubmit2KHR", NULL, submit2},
+    {"vkCmdDispatch", "wrong", dispatch},
     {"vkQueueWaitIdle", NULL, wait_queue},
     {"vkDeviceWaitIdle", NULL, wait_device},
     {"vkQueuePresentKHR", NULL, present},
