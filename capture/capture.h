@@ -175,10 +175,14 @@ struct tsm_box {
 uint64_t tsm_box_extent(const struct tsm_box *box);
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
 
-/* The same for what a command takes that may run later: where a function of the program that is
- * sent but has not run may still write those bytes, the record is marked LATE and has none. */
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size);
+/* The same for what a command takes that may run later: where something that is sent but has not
+ * run may still write those bytes, the record is marked LATE and has none. Bytes for which no
+ * record has room go before it as HOST_WRITE records; it is LATE then, too. */
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
+/* ... for what a command has taken already. */
+void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box);
+/* Either, for a run of bytes. */
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken);
 
 /* Append a STRUCT field: the `size` bytes of a structured value (format/struct_out.h makes them;
  * they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
@@ -235,7 +239,15 @@ struct tsm_handle {
     struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
     uint64_t position;         /* of an event: on that stream */
     void *user;                /* the source's own, e.g. a function's parameter layout */
+    uint32_t version;          /* odd: an event's place is being changed */
 };
+
+/* An event stands for another place from now on: stream, position and user together. Several
+ * threads may change, and read, an event's place at once. */
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user);
+/* Returns a copy with a place at which the event stood as a whole. */
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event);
 
 /* Of API `api`, object type `type`. NULL when unknown (made before capture began). */
 struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw);
@@ -298,11 +310,27 @@ void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
  * recorded now. Otherwise: remembered until a synchronisation shows that it is complete. */
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete);
 
+/* The device writes `box` by the command `call`, or may write anywhere in the tracked ranges of
+ * host memory that an aligned word of these bytes points into; NULL: in all of them. Nothing where
+ * no host memory is tracked. What a copy takes from there before `call` is complete is LATE. */
+void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box);
+void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size);
+
 /* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
  * with an event: everything up to where it was recorded. Writes READBACK records. Call it after the
  * synchronising call's own record is committed. */
 void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream);
 void tsm_synchronised_event(const struct tsm_handle *event);
+
+/* For APIs whose commands can be complete before those that stand before them: the command at
+ * `position` of `stream` is complete. tsm_readbacks_write() writes its READBACK record. */
+void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position);
+/* ... but the program may have known for long, and changed the bytes: they are not compared, and the
+ * trace says so. */
+void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position);
+void tsm_readbacks_write(void);
+/* How many wait to be known as complete. */
+uint32_t tsm_readbacks_pending(void);
 
 /* ---- host memory that the device can read --------------------------------------------------- */
 
@@ -327,6 +355,9 @@ bool tsm_hostmem_any(void);
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
  * or nothing changed. */
 void tsm_hostmem_publish(void);
+
+/* The same, of the range that begins at `start` alone. */
+void tsm_hostmem_publish_range(uint64_t start);
 
 /* The device is idle, and the program knows: what has changed in a tracked range that began at `start`
  * is bytes that the command which `by` names gave back (READBACK), if it names one, and HOST_WRITE. With

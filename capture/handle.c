@@ -7,6 +7,7 @@
  */
 #include "base/text.h"
 #include "capture/session.h"
+#include "capture/streams.h"
 
 #define SLOT_COUNT     (1u << 20)
 #define ENTRY_COUNT    (1u << 19)
@@ -96,6 +97,39 @@ struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw
     struct entry *e = t && raw ? find_place(t, api, type, raw).entry : NULL;
 
     return e ? &e->handle : NULL;
+}
+
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user)
+{
+    uint32_t version = __atomic_load_n(&event->version, __ATOMIC_RELAXED);
+
+    do
+        version &= ~1u;
+    while (!__atomic_compare_exchange_n(&event->version, &version, version + 1, true,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&event->stream, stream, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->incarnation, stream ? stream->incarnation : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->position, position, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->user, user, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->version, version + 2, __ATOMIC_RELEASE);
+}
+
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
+{
+    struct tsm_handle now = *event;
+    uint32_t version;
+
+    do {
+        version = __atomic_load_n(&event->version, __ATOMIC_ACQUIRE);
+        now.stream = __atomic_load_n(&event->stream, __ATOMIC_RELAXED);
+        now.incarnation = __atomic_load_n(&event->incarnation, __ATOMIC_RELAXED);
+        now.position = __atomic_load_n(&event->position, __ATOMIC_RELAXED);
+        now.user = __atomic_load_n(&event->user, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while ((version & 1) || version != __atomic_load_n(&event->version, __ATOMIC_RELAXED));
+    return now;
 }
 
 /* The lock is held. Number of a fresh entry, 0 when there is none. */

@@ -639,7 +639,8 @@ static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
 
 /* With `by`: only where that names a command of the device. What was never looked at is nobody's.
  */
-static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by)
+/* `only`: the start of the range that it is about, or 0: all of them. */
+static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, uint64_t only)
 {
     struct tsm_hostmem *h = lane->session->hostmem;
     const struct tsm_running thread = {SBT_STREAM_NONE, 0};
@@ -648,6 +649,8 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by)
         h->writers[h->writer_count++] = thread;
     for (uint32_t i = 0; i < h->range_count; i++) {
         struct range *r = &h->ranges[i];
+        if (only && r->start != only)
+            continue;
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
         if (!r->is_leaving && (!by || h->is_by))
             publish(lane, h, r);
@@ -657,7 +660,7 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by)
 }
 
 static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
-                         struct tsm_running writer)
+                         struct tsm_running writer, uint64_t only)
 {
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
@@ -669,7 +672,7 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
     lane = tsm_thread_lane(s);
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
-        publish_all(lane, threads, by);
+        publish_all(lane, threads, by, only);
         change(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
     }
@@ -693,12 +696,17 @@ bool tsm_hostmem_each(struct tsm_session *s,
 
 void tsm_hostmem_publish(void)
 {
-    publish_then(true, NULL, keep_writers, (struct tsm_running){0});
+    publish_then(true, NULL, keep_writers, (struct tsm_running){0}, 0);
+}
+
+void tsm_hostmem_publish_range(uint64_t start)
+{
+    publish_then(true, NULL, keep_writers, (struct tsm_running){0}, start);
 }
 
 void tsm_hostmem_written(tsm_hostmem_by by)
 {
-    publish_then(true, by, keep_writers, (struct tsm_running){0});
+    publish_then(true, by, keep_writers, (struct tsm_running){0}, 0);
 }
 
 static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t from, uint64_t to)
@@ -766,10 +774,10 @@ void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
     tsm_readbacks_before(stream, done);
-    publish_then(true, NULL, add_writer, (struct tsm_running){stream, position});
+    publish_then(true, NULL, add_writer, (struct tsm_running){stream, position}, 0);
 }
 
 void tsm_function_left(uint32_t stream, uint64_t position)
 {
-    publish_then(false, NULL, remove_writer, (struct tsm_running){stream, position});
+    publish_then(false, NULL, remove_writer, (struct tsm_running){stream, position}, 0);
 }

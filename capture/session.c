@@ -382,6 +382,8 @@ void tsm_session_finish(void)
         s = live->session;
     if (!s)
         return;
+    if (live_state() != TSM_LIVE_OFF)
+        tsm_readbacks_end(s);
     end(s);
     while (drain_runs(s))
         tsm_futex_wait(&s->drain_state, TSM_DRAIN_RUNNING, 1000000000u);

@@ -46,7 +46,8 @@ void *tsm_shadow_address(const struct tsm_shadow *shadow);
 /* What it is a shadow of. */
 const void *tsm_shadow_real(const struct tsm_shadow *shadow);
 
-void tsm_shadow_push(struct tsm_shadow *shadow);
+/* `busy`: the device may be writing to the real memory now. */
+void tsm_shadow_push(struct tsm_shadow *shadow, bool busy);
 void tsm_shadow_pull(struct tsm_shadow *shadow);
 
 /* Call `each` for the parts, of whole pages but for the last, that pull has changed since the last

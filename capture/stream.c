@@ -240,9 +240,7 @@ void tsm_stream_forget(struct tsm_stream *stream)
 
 void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
 {
-    handle->stream = stream;
-    handle->position = position;
-    handle->incarnation = stream ? stream->incarnation : 0;
+    tsm_handle_stands(handle, stream, position, handle->user);
 }
 
 bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)

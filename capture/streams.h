@@ -41,6 +41,7 @@ struct tsm_stream {
     uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
     uint64_t function;    /* position of the last function of the program that was sent */
     uint64_t function_ticks;
+    void *user;           /* the source's own */
     uint32_t edge_count;  /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
     struct tsm_edge edges[TSM_EDGE_COUNT];
 };

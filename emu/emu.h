@@ -35,6 +35,8 @@ struct emu_settings {
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
     bool is_noop;       /* TS_EMU_NOOP=1: kernels do nothing; a good test must fail on it */
+    uint32_t drop;      /* TS_EMU_DROP=PERCENT:SEED: of 2^32 stores of kernels so many are lost */
+    uint64_t drop_seed; /* ... which ones */
     unsigned threads;   /* TS_EMU_THREADS=N|auto: host threads of a launch, see struct ptx_launch */
     bool has_stacks;    /* TS_EMU_STACKS=0|1: host stacks of launches and allocations */
     unsigned checks;    /* TS_EMU_CHECK: bits of enum emu_check */

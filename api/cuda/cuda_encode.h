@@ -94,39 +94,39 @@ static inline void cuda_signalled(const struct tsm_call *call, CUevent event)
 {
     struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
 
-    if (!handle)
-        return;
-    tsm_stream_at(handle, call->stream, call->position);
-    handle->user = cuda_is_captured(call) ? handle : NULL;
+    if (handle)
+        tsm_handle_stands(handle, call->stream, call->position,
+                          cuda_is_captured(call) ? handle : NULL);
+}
+
+/* Returns where the event stands before a call that waits for it: another thread may record it
+ * before that call returns, and then more is not known to be complete. Zeroed: it is not known. */
+static inline struct tsm_handle cuda_event_now(CUevent event)
+{
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
+
+    return handle ? tsm_handle_now(handle) : (struct tsm_handle){0};
 }
 
 /* The call's stream waits for that place. */
-static inline void cuda_waits(const struct tsm_call *call, CUevent event)
+static inline void cuda_waits(const struct tsm_call *call, const struct tsm_handle *event)
 {
-    const struct tsm_handle *handle =
-        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
-
-    if (handle && call->stream)
-        tsm_stream_waits(call->stream, handle);
+    if (event->raw && call->stream)
+        tsm_stream_waits(call->stream, event);
 }
 
-static inline void cuda_event_settled(CUevent event)
+static inline void cuda_event_settled(const struct tsm_handle *event)
 {
-    const struct tsm_handle *handle =
-        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
-
-    if (handle && tsm_stream_is_at(handle, NULL))
-        tsm_values_settle(handle->stream, handle->position);
+    if (tsm_stream_is_at(event, NULL))
+        tsm_values_settle(event->stream, event->position);
 }
 
-static inline void cuda_event_synchronised(CUevent event)
+static inline void cuda_event_synchronised(const struct tsm_handle *event)
 {
-    const struct tsm_handle *handle =
-        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
-
-    if (handle)
-        tsm_synchronised_event(handle);
-    cuda_checksum_sync(handle && tsm_stream_is_at(handle, NULL) ? handle->stream : NULL);
+    if (event->raw)
+        tsm_synchronised_event(event);
+    cuda_checksum_sync(tsm_stream_is_at(event, NULL) ? event->stream : NULL);
     tsm_checkpoint_point(true);
 }
 

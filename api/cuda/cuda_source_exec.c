@@ -259,6 +259,13 @@ static void take_functions_back(const struct exec *exec)
     }
 }
 
+static void note_wait(struct tsm_call *call, CUevent raw)
+{
+    const struct tsm_handle event = cuda_event_now(raw);
+
+    cuda_waits(call, &event);
+}
+
 /* What it does to others when it runs. */
 static void note_effects(struct tsm_call *call, struct exec *exec)
 {
@@ -269,7 +276,7 @@ static void note_effects(struct tsm_call *call, struct exec *exec)
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
             cuda_signalled(call, part->event);
         if (part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
-            cuda_waits(call, part->event);
+            note_wait(call, part->event);
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ||
             part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
             tsm_call_flag(call, SBT_RECORD_ORDERED);
@@ -328,6 +335,8 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
         tsm_function_sent(&call);
     if (result == CUDA_SUCCESS && exec)
         note_effects(&call, exec);
+    if (result == CUDA_SUCCESS)
+        tsm_device_may_write(&call, NULL, 0);
     if (result == CUDA_SUCCESS && call.stream)
         note_order(&call, raw);
     tsm_call_slot(&call, cuda_id(CUDA_OBJECT_EXEC, CUDA_SLOT(raw)));

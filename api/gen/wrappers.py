@@ -122,6 +122,9 @@ def before(call):
         lines.append('tsm_hostmem_publish();')
     if call.kind == 'sync' and call.status == 'generated':
         lines.append('tsm_values_publish();')
+    event = object_param(call, ('sync', 'wait'))
+    if event and event.use.detail == 'event':
+        lines.append(f'const struct tsm_handle {event.name}_now = cuda_event_now({event.name});')
     gone = object_param(call, ('destroy',))
     if gone:
         lines.append(f'const uint64_t {gone.name}_id = cuda_id_leaves('
@@ -171,9 +174,12 @@ def append_variable(call, field):
             f'ok ? {pointer} : NULL'
         return f'tsm_call_string(&call, {text});'
     function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
-    if field.role == 'payload' and 'waits' not in call.options:
+    taken = ''
+    if field.role == 'payload':
         function = 'tsm_call_payload'
-    return f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0);'
+        taken = ', true' if 'waits' in call.options else ', false'
+    return (f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0'
+            f'{taken});')
 
 
 def append(call, field):
@@ -233,7 +239,7 @@ def after(call, fields):
     if object_param(call, ('signal',)):
         effects.append(f'cuda_signalled(&call, {object_param(call, ("signal",)).name});')
     if object_param(call, ('wait',)):
-        effects.append(f'cuda_waits(&call, {object_param(call, ("wait",)).name});')
+        effects.append(f'cuda_waits(&call, &{object_param(call, ("wait",)).name}_now);')
     if call.track:
         address, size = call.track
         effects.append(f'tsm_hostmem_track(CUDA_SLOT({address}), {size});')
@@ -251,7 +257,7 @@ def settled(call):
     if call.stream:
         return ['if (ok)', f'    tsm_values_settle({stream_of(call, call.stream)}, UINT64_MAX);']
     if of and of.use.detail == 'event':
-        return ['if (ok)', f'    cuda_event_settled({of.name});']
+        return ['if (ok)', f'    cuda_event_settled(&{of.name}_now);']
     return ['if (ok)', '    tsm_values_settle(NULL, UINT64_MAX);']
 
 
@@ -267,7 +273,7 @@ def synchronised(call):
     if call.stream:
         effect = f'cuda_stream_synchronised({stream_of(call, call.stream)});'
     elif of and of.use.detail == 'event':
-        effect = f'cuda_event_synchronised({of.name});'
+        effect = f'cuda_event_synchronised(&{of.name}_now);'
     else:
         effect = f'cuda_context_synchronised({of.name if of else "NULL"});'
     return ['if (ok)', '    ' + effect]

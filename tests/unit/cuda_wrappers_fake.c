@@ -94,7 +94,7 @@ void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
     tsm_call_slot(call, 0);
 }
 
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
 {
     tsm_call_blob(call, data, size);
 }
@@ -154,10 +154,17 @@ uint32_t tsm_stream_number(const struct tsm_stream *stream)
     return (uint32_t)(size_t)stream;
 }
 
-void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user)
 {
-    handle->stream = stream;
-    handle->position = position;
+    event->stream = stream;
+    event->position = position;
+    event->user = user;
+}
+
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
+{
+    return *event;
 }
 
 bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)
@@ -167,7 +174,7 @@ bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *
 
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 {
-    fake_note("waits:%u", event->id);
+    fake_note("waits:%u:%zu", event->id, (size_t)event->position);
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
@@ -182,7 +189,7 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
 
 void tsm_synchronised_event(const struct tsm_handle *event)
 {
-    fake_note("synchronised:event:%u", event->id);
+    fake_note("synchronised:event:%u:%zu", event->id, (size_t)event->position);
 }
 
 void tsm_hostmem_track(uint64_t start, uint64_t size)
@@ -248,5 +255,12 @@ void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *funct
 void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
 
 void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start) {}
+
+void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
+
+void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t pitch,
+                            uint64_t width, uint64_t height)
+{
+}
 
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position) {}

@@ -46,8 +46,10 @@ static CUresult event_record(CUevent event, CUstream stream)
     return answer;
 }
 
+/* Another thread records it while the call waits. */
 static CUresult event_synchronize(CUevent event)
 {
+    fake_handle.position = 9;
     return answer;
 }
 
@@ -188,16 +190,16 @@ static void test_signal_and_wait(void)
     CHECK_EQ_INT(fake_handle.position, 7);
     fake_log[0] = 0;
     cuStreamWaitEvent((CUstream)(size_t)6, (CUevent)(size_t)5, 0);
-    CHECK_EQ_STR(fake_log, "publish enqueues:6 returned waits:3 commit ");
+    CHECK_EQ_STR(fake_log, "publish enqueues:6 returned waits:3:7 commit ");
 }
 
 static void test_sync(void)
 {
     begin(CUDA_SUCCESS);
-    fake_handle = (struct tsm_handle){.raw = 5, .id = 3};
+    fake_handle = (struct tsm_handle){.raw = 5, .id = 3, .position = 4};
     real.cuEventSynchronize = event_synchronize;
     cuEventSynchronize((CUevent)(size_t)5);
-    CHECK_EQ_STR(fake_log, "returned commit synchronised:event:3 ");
+    CHECK_EQ_STR(fake_log, "returned commit synchronised:event:3:4 ");
     begin(CUDA_ERROR_LAUNCH_FAILED);
     cuEventSynchronize((CUevent)(size_t)5);
     CHECK_EQ_STR(fake_log, "failed commit ");
