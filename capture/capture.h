@@ -27,7 +27,8 @@
  *
  * Order. The order on each stream is the order that the driver saw: an enqueueing call holds its
  * stream's lock across the real call. A call that can wait for the GPU takes its place on the
- * stream first and calls without the lock, so that we never add a deadlock. Records carry TSC
+ * stream first and calls without the lock, so that we never add a deadlock; who comes next lets it
+ * go ahead, for a limited time (capture/turn.c). Records carry TSC
  * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
  * destroying call's place is its begin (the address that it frees may be given out again before it
  * returns), and that of what wakes other threads is where the real function is called.
@@ -49,7 +50,9 @@ struct tsm_stream;
 
 enum tsm_stream_use {
     TSM_ENQUEUES, /* returns without waiting for the GPU: the stream's lock is held across it */
-    TSM_BLOCKS,   /* may wait for the GPU */
+    TSM_BLOCKS,   /* may wait for the GPU, and puts nothing on the stream */
+    TSM_SENDS_AND_BLOCKS, /* may wait for the GPU when the driver has it: others of the stream wait
+                             until it returns, or until it must be there */
 };
 
 /* On the wrapper's stack; content is capture's own. Zero-initialisation is not needed. */
@@ -64,7 +67,7 @@ struct tsm_call {
     uint32_t span_count;
     uint32_t data_size;
     uint8_t info;       /* of the type, TSM_TYPE_* in capture/session.h */
-    bool stream_locked; /* valid when there is a stream */
+    uint8_t holds;      /* of the stream; valid when there is one */
     struct tsm_span {
         const void *data;
         uint32_t size;

@@ -113,6 +113,7 @@ void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint
     __atomic_store_n(&event->incarnation, stream ? stream->incarnation : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&event->position, position, __ATOMIC_RELAXED);
     __atomic_store_n(&event->user, user, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->incarnation, stream ? stream->incarnation : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&event->version, version + 2, __ATOMIC_RELEASE);
 }
 
@@ -127,6 +128,7 @@ struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
         now.incarnation = __atomic_load_n(&event->incarnation, __ATOMIC_RELAXED);
         now.position = __atomic_load_n(&event->position, __ATOMIC_RELAXED);
         now.user = __atomic_load_n(&event->user, __ATOMIC_RELAXED);
+        now.incarnation = __atomic_load_n(&event->incarnation, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while ((version & 1) || version != __atomic_load_n(&event->version, __ATOMIC_RELAXED));
     return now;

@@ -132,6 +132,11 @@ struct tsm_stream *tsm_stream_create(enum sbt_api api)
     return stream;
 }
 
+uint64_t tsm_call_began(const struct tsm_call *call)
+{
+    return tsm_call_record(call)->begin;
+}
+
 uint32_t tsm_stream_number(const struct tsm_stream *stream)
 {
     return stream ? stream->number : SBT_STREAM_NONE;

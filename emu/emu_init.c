@@ -201,6 +201,7 @@ static void read_settings(struct emu_settings *s)
     read_timeout(s);
     read_cache(s);
     s->report = text_setting("TS_EMU_REPORT");
+    s->queue = text_setting("TS_EMU_QUEUE");
     s->profile = text_setting("TS_EMU_PROFILE");
     s->profile_every = number_setting("TS_EMU_PROFILE_EVERY", 1000, 1ull << 40);
     if (s->profile_every == 0)

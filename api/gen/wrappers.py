@@ -94,7 +94,8 @@ def stream_of(call, expression):
 def on_stream(call):
     """The call takes its place, unless it becomes part of a graph."""
     blocks = call.options & {'blocks', 'waits'} or call.status == 'unmodelled'
-    use = 'TSM_BLOCKS' if blocks else 'TSM_ENQUEUES'
+    use = 'TSM_ENQUEUES' if not blocks else 'TSM_BLOCKS' if call.kind == 'sync' else \
+        'TSM_SENDS_AND_BLOCKS'
     if call.stream == 'NULL' or call.kind == 'sync':
         return f'tsm_call_on_stream(&call, {stream_of(call, call.stream)}, {use});'
     event = object_param(call, ('wait',))

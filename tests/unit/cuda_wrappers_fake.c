@@ -67,7 +67,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 {
     call->stream = stream;
     call->position = 7;
-    fake_note("%s:%zu", use == TSM_BLOCKS ? "blocks" : "enqueues", (size_t)stream);
+    fake_note("%s:%zu", use == TSM_ENQUEUES ? "enqueues" : "blocks", (size_t)stream);
 }
 
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
@@ -175,6 +175,12 @@ void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint
 struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
 {
     return *event;
+}
+
+void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
+{
+    handle->stream = stream;
+    handle->position = position;
 }
 
 bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)
