@@ -428,11 +428,6 @@ void tsm_call_since(struct tsm_call *call, uint64_t began)
         tsm_call_record(call)->begin = began;
 }
 
-uint64_t tsm_call_began(const struct tsm_call *call)
-{
-    return tsm_call_record(call)->begin;
-}
-
 void tsm_call_takes_effect(void)
 {
     struct tsm_call *call = tsm_thread.call;

@@ -352,6 +352,8 @@ void tsm_hostmem_left(uint64_t start, bool is_gone);
  * is tracked until each share() has its unshare(). False: no room, and the trace is tainted. */
 bool tsm_hostmem_share(uint64_t start, uint64_t size);
 void tsm_hostmem_unshare(uint64_t start, uint64_t size);
+/* Tests whether a tracked range holds the byte there. */
+bool tsm_hostmem_is_tracked(uint64_t address);
 /* Is any tracked? */
 bool tsm_hostmem_any(void);
 

@@ -110,6 +110,7 @@ void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint
                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&event->stream, stream, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->incarnation, stream ? stream->incarnation : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&event->position, position, __ATOMIC_RELAXED);
     __atomic_store_n(&event->user, user, __ATOMIC_RELAXED);
     __atomic_store_n(&event->incarnation, stream ? stream->incarnation : 0, __ATOMIC_RELAXED);
@@ -124,6 +125,7 @@ struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
     do {
         version = __atomic_load_n(&event->version, __ATOMIC_ACQUIRE);
         now.stream = __atomic_load_n(&event->stream, __ATOMIC_RELAXED);
+        now.incarnation = __atomic_load_n(&event->incarnation, __ATOMIC_RELAXED);
         now.position = __atomic_load_n(&event->position, __ATOMIC_RELAXED);
         now.user = __atomic_load_n(&event->user, __ATOMIC_RELAXED);
         now.incarnation = __atomic_load_n(&event->incarnation, __ATOMIC_RELAXED);

@@ -617,6 +617,13 @@ bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
     return found;
 }
 
+bool tsm_hostmem_is_tracked(uint64_t address)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    return s && tsm_hostmem_holds(s, address, 1);
+}
+
 /* ---- publishing -------------------------------------------------------------------------------
  */
 

@@ -132,6 +132,11 @@ struct tsm_stream *tsm_stream_create(enum sbt_api api)
     return stream;
 }
 
+uint64_t tsm_call_began(const struct tsm_call *call)
+{
+    return tsm_call_record(call)->begin;
+}
+
 uint32_t tsm_stream_number(const struct tsm_stream *stream)
 {
     return stream ? stream->number : SBT_STREAM_NONE;
@@ -240,9 +245,7 @@ void tsm_stream_forget(struct tsm_stream *stream)
 
 void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
 {
-    handle->stream = stream;
-    handle->position = position;
-    handle->incarnation = stream ? stream->incarnation : 0;
+    tsm_handle_stands(handle, stream, position, handle->user);
 }
 
 bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)

@@ -158,7 +158,8 @@ static inline void cuda_readback(struct tsm_call *call, const void *address, uin
     const struct tsm_box box = {
         .data = address, .width = size, .height = 1, .depth = 1, .pitch = size, .plane = size};
 
-    tsm_readback(call, &box, complete);
+    if (!cuda_is_device(address))
+        tsm_readback(call, &box, complete);
 }
 
 #endif

@@ -263,7 +263,7 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
 
 const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    const void *there = cuda_program_host(args->replay, address, size);
+    const void *there = cuda_program_late(args->replay, address, size);
 
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
@@ -306,6 +306,10 @@ void *cuda_arg_readback(struct cuda_args *args, size_t size)
     if (args->record->flags & SBT_RECORD_CAPTURED)
         return cuda_program_memory(
             args->replay, sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0), size);
+    uint64_t to = sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0);
+    if (to && !cuda_program_host(args->replay, to, 1) &&
+        (bytes = cuda_program_late(args->replay, to, size)))
+        return bytes;
     stream = cuda_stream_find(args->replay, args->record->stream);
     if (stream)
         bytes = cuda_stream_receive(stream, args->record->position, 0, size);

@@ -235,6 +235,16 @@ void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t s
                : find_planned(replay, address, size);
 }
 
+void *cuda_program_late(struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
+
+    if (!region || region->is_host || size > region->size - (address - region->address))
+        return cuda_program_host(replay, address, size);
+    return (void *)(uintptr_t)(region->actual +
+                               (address - region->address)); /* NOLINT: an address */
+}
+
 void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
     struct cuda_program_block *made;

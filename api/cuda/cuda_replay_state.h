@@ -280,6 +280,8 @@ void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t
 void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* ... or comes first; and it is made now where a record to come takes bytes from there. */
 void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* ... or a device's, which a copy from or to the program may have been given. */
+void *cuda_program_late(struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* The recorded address of such memory. */
 uint64_t cuda_program_recorded(const struct cuda_replay *replay, const void *memory);
 void cuda_program_finish(struct cuda_replay *replay);

@@ -47,6 +47,14 @@ bool cuda_driver_has(const char *name);
  * when its call returns (CUDA driver API reference, "API synchronization behavior"). */
 bool cuda_is_pageable(const void *address);
 
+/* Memory of a device, which a call that speaks of host memory may be given as well: addresses are
+ * of one space. The program's threads cannot read it. */
+bool cuda_is_device(const void *address);
+
+/* The field for what a command takes from there: tsm_call_payload(). What a device has is taken
+ * when the command runs, as in replay. */
+void cuda_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken);
+
 /* The argument block of a launch, or of a node that launches, as a BYTES field. */
 void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **params, void **extra);
 

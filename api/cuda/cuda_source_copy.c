@@ -32,8 +32,31 @@ bool cuda_is_pageable(const void *address)
                                       (CUdeviceptr)(uintptr_t)address) == CUDA_ERROR_INVALID_VALUE;
 }
 
+bool cuda_is_device(const void *address)
+{
+    CUmemorytype type;
+
+    return address &&
+           real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                      (CUdeviceptr)(uintptr_t)address) == CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_DEVICE && !tsm_hostmem_is_tracked((uint64_t)(uintptr_t)address);
+}
+
+void cuda_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
+{
+    bool device = size && cuda_is_device(data);
+
+    if (device)
+        tsm_call_flag(call, SBT_RECORD_LATE);
+    tsm_call_payload(call, device ? NULL : data, device ? 0 : size, taken);
+}
+
 static void resolve(struct side *side)
 {
+    if (side->type == CU_MEMORYTYPE_HOST && cuda_is_device(side->host)) {
+        side->type = CU_MEMORYTYPE_DEVICE;
+        side->device = (CUdeviceptr)(uintptr_t)side->host;
+    }
     if (side->type != CU_MEMORYTYPE_UNIFIED)
         return;
     side->type = cuda_copy_is_host(&real, side->type, side->device) ? CU_MEMORYTYPE_HOST
@@ -63,8 +86,15 @@ static void after(struct tsm_call *call, bool ok, struct copy *copy, bool waited
     struct tsm_box box = nothing;
 
     if (ok) {
+        bool host_typed = copy->src.type == CU_MEMORYTYPE_HOST;
+        bool to_host = copy->dst.type == CU_MEMORYTYPE_HOST;
+
         resolve(&copy->src);
         resolve(&copy->dst);
+        if (host_typed && copy->src.type != CU_MEMORYTYPE_HOST)
+            tsm_call_flag(call, SBT_RECORD_LATE);
+        if (to_host && copy->dst.type != CU_MEMORYTYPE_HOST)
+            tsm_call_flag(call, SBT_RECORD_TAINTS); /* replay takes it for the program's */
         if (copy->src.type == CU_MEMORYTYPE_HOST)
             box = box_of(&copy->src, copy);
     }

@@ -177,7 +177,7 @@ def append_variable(call, field):
     function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
     taken = ''
     if field.role == 'payload':
-        function = 'tsm_call_payload'
+        function = 'cuda_payload'
         taken = ', true' if 'waits' in call.options else ', false'
     return (f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0'
             f'{taken});')

@@ -99,6 +99,16 @@ void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bo
     tsm_call_blob(call, data, size);
 }
 
+void cuda_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
+{
+    tsm_call_payload(call, data, size, taken);
+}
+
+bool cuda_is_device(const void *address)
+{
+    return false;
+}
+
 void tsm_call_flag(struct tsm_call *call, uint32_t flags)
 {
     call->flags |= flags;

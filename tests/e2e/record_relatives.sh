@@ -7,7 +7,7 @@
 for checkpoint in 0 1; do
     rm -f ./*.sbt
     export TS_CHECKPOINT=$checkpoint
-    same_output family
+    same_output relatives
     unset TS_CHECKPOINT
     [ "$(ls ./*.sbt | wc -l)" = 4 ] || fail "not a trace for each of four processes: $(ls)"
     for trace in ./*.sbt; do
@@ -20,5 +20,5 @@ done
 # A child gets the signal that starts a recording before it has one.
 rm -f ./*.sbt
 export TS_START_SIGNAL=USR2
-record t.sbt family >record.out || fail "a child that was sent a signal ended: $?"
+record t.sbt relatives >record.out || fail "a child that was sent a signal ended: $?"
 unset TS_START_SIGNAL

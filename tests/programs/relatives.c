@@ -41,7 +41,9 @@ static void *work(void *argument)
     CU(cuCtxSetCurrent(shared.context));
     CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU(cuMemAlloc_v2(&memory, SIZE));
-    CU(cuMemsetD32Async(memory, worker->number, COUNT, stream));
+    /* The software GPU starts a thread now, which a busy machine may refuse it. */
+    for (unsigned i = 0; cuMemsetD32Async(memory, worker->number, COUNT, stream) && i < 200; i++)
+        usleep(10000);
     for (unsigned i = 0; i < ROUNDS; i++) {
         program_launch(shared.mix, COUNT, stream, (void *[]){&count, &i, &memory});
         CU(cuMemcpyDtoHAsync_v2(words, memory, SIZE, stream));
