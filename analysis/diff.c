@@ -1,56 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two traces are walked as pairs of sequences that must agree: the commands of each stream, what
+ * Two traces are compared as pairs of sequences that must agree: what was done on each stream, what
  * each stream's commands gave back, and the host's calls thread by thread. Between sequences no
- * order is compared. Of all first differences the earliest in the first trace is reported, so later
- * sequences are only walked up to the earliest found so far.
+ * order is compared. Both traces are read side by side, each once; a record whose counterpart was
+ * not read yet waits in memory (analysis/diff_sequences.h). Of all first differences the earliest
+ * in the first trace is reported, so nothing behind the earliest found so far is looked at.
+ *
+ * What cannot be compared, or is a matter of chance, never makes two traces different; but while
+ * there is such a thing they are not the same, either.
  */
 #include "tracesmith/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/diff_sequences.h"
+#include "analysis/diff_survey.h"
 #include "analysis/difference.h"
 #include "analysis/field_diff.h"
 #include "base/text.h"
 
-enum sequence_kind {
-    SEQUENCE_COMMANDS,  /* of stream `number` */
-    SEQUENCE_READBACKS, /* of stream `number` */
-    SEQUENCE_HOST,      /* of thread `number`, in order of first appearance */
-};
+#define WAITING_BYTES_MAX ((size_t)64 << 20) /* of records that wait for their counterpart */
+#define PASS_MAX          64
+
+#define SEQ_NONE UINT64_MAX
 
 struct side {
     struct sbt_reader *reader;
+    struct tsm_survey survey;
     struct sbt_cursor *cursor;
-    const struct sbt_record *record; /* NULL at the end */
+    struct sbt_map threads; /* id -> number + 1, in order of first appearance */
+    bool in_start;          /* within a checkpoint that comes before all commands */
+    bool at_end;
+};
+
+/* One record of a pair, wherever it lies. */
+struct half {
+    const struct sbt_record *record; /* NULL: there is none */
     const struct sbt_schema *schema;
-    uint32_t thread; /* the thread of a HOST sequence */
-    struct thread {
-        uint32_t id;
-        bool calls; /* not only writes host memory */
-    } * threads;    /* in order of first appearance */
-    size_t thread_count, thread_capacity;
-    uint32_t stream_count;
-    bool has_functions; /* of the program, which the GPU called, and which wrote host memory */
 };
 
 struct diff {
     struct side sides[2];
     struct tsm_pairing pairing;
+    struct tsm_sequences sequences;
     const struct tsm_diff_options *options;
     struct tsm_diff_result *out;
-    enum sequence_kind kind;
-    uint32_t number;
-    bool has_functions; /* one of the traces */
+    bool has_functions;   /* one of the traces */
+    bool skips_checksums; /* one of the traces has none */
+    bool is_readback;     /* the first difference is in what came back */
+    int error;            /* memory for sequences ran out */
+    char doubt[256];      /* first reason for which equality proves nothing; "": none */
 };
 
 /* ---- which records ------------------------------------------------------------------------ */
 
-static bool is_command(const struct sbt_schema *schema)
+static bool is_core(const struct sbt_record *record, enum sbt_core_record call)
 {
-    return schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
-           schema->kind == SBT_KIND_WAIT;
+    return record->type == SBT_TYPE(SBT_API_CORE, call);
 }
 
 static uint64_t stream_of(const struct sbt_record *record, const struct sbt_schema *schema)
@@ -58,274 +65,12 @@ static uint64_t stream_of(const struct sbt_record *record, const struct sbt_sche
     return sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
 }
 
-static bool is_host_write(const struct sbt_record *record)
-{
-    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE);
-}
-
-/* Queries and synchronisations are left out: how often a program polls is chance. */
-static bool is_host_call(const struct sbt_record *record, const struct sbt_schema *schema)
-{
-    if (SBT_TYPE_API(record->type) == SBT_API_CORE)
-        return is_host_write(record);
-    return schema->kind != SBT_KIND_QUERY && schema->kind != SBT_KIND_SYNC &&
-           schema->kind != SBT_KIND_META;
-}
-
 static bool is_readback(const struct sbt_record *record)
 {
-    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) ||
-           record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM);
+    return is_core(record, SBT_CORE_READBACK) || is_core(record, SBT_CORE_CHECKSUM);
 }
 
-static bool belongs(const struct diff *d, const struct side *side)
-{
-    const struct sbt_record *record = side->record;
-
-    switch (d->kind) {
-    case SEQUENCE_COMMANDS:
-        return is_command(side->schema);
-    case SEQUENCE_READBACKS:
-        return is_readback(record) && stream_of(record, side->schema) == d->number;
-    case SEQUENCE_HOST:
-        /* Which of several functions and threads a write is put down to is chance. */
-        return record->thread == side->thread && is_host_call(record, side->schema) &&
-               !(d->has_functions && is_host_write(record));
-    }
-    return false;
-}
-
-static const struct sbt_schema *schema_of(struct sbt_reader *reader,
-                                          const struct sbt_record *record)
-{
-    const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
-
-    if (!schema && SBT_TYPE_API(record->type) == SBT_API_CORE)
-        schema = sbt_core_schema(SBT_TYPE_CALL(record->type));
-    return schema;
-}
-
-static int step(struct diff *d, struct side *side)
-{
-    int more;
-
-    while ((more = sbt_cursor_next(side->cursor, &side->record)) == 1) {
-        side->schema = schema_of(side->reader, side->record);
-        if (side->schema && belongs(d, side))
-            return 0;
-    }
-    side->record = NULL;
-    return more;
-}
-
-/* ---- a difference ------------------------------------------------------------------------- */
-
-static void name_command(struct tsm_difference *d, struct side *side)
-{
-    const struct sbt_record *record = side->record;
-
-    d->seq = record->seq;
-    d->stream = record->stream;
-    d->position = record->position;
-    d->stack = record->stack;
-    if (!is_readback(record)) {
-        tsm_difference_name(d, side->reader);
-        return;
-    }
-    d->stream = (uint32_t)stream_of(record, side->schema);
-    d->position = sbt_record_role(side->schema, record, SBT_ROLE_OF_POSITION, 0);
-    tsm_difference_locate(d, side->reader, record->seq);
-}
-
-static uint64_t buffer_of(const struct side *side)
-{
-    const enum sbt_role roles[] = {SBT_ROLE_DST, SBT_ROLE_HOST_DST, SBT_ROLE_ADDRESS, SBT_ROLE_SRC,
-                                   SBT_ROLE_HOST_SRC};
-    uint64_t address = 0;
-
-    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]) && !address; i++)
-        address = sbt_record_role(side->schema, side->record, roles[i], 0);
-    return address;
-}
-
-static void tell_missing(struct diff *d)
-{
-    struct tsm_diff_result *out = d->out;
-    bool missing_in_a = !d->sides[0].record;
-    struct side *side = &d->sides[missing_in_a];
-
-    memset(&out->first, 0, sizeof(out->first));
-    name_command(&out->first, side);
-    out->field[0] = out->value_a[0] = out->value_b[0] = '\0';
-    tsm_format(out->why, sizeof(out->why), "record %llu, %s, is missing in %s",
-               (unsigned long long)side->record->seq, side->schema->name,
-               sbt_reader_name(d->sides[!missing_in_a].reader));
-}
-
-static void tell_field(struct diff *d, const struct tsm_field_diff *f)
-{
-    struct tsm_diff_result *out = d->out;
-    struct side *a = &d->sides[0];
-
-    out->first = f->difference;
-    name_command(&out->first, a);
-    if (!out->first.buffer)
-        out->first.buffer = buffer_of(a);
-    out->first.buffer_size = sbt_record_role(a->schema, a->record, SBT_ROLE_SIZE, 0);
-    tsm_format(out->field, sizeof(out->field), "%s", f->field);
-    tsm_format(out->value_a, sizeof(out->value_a), "%s", f->value_a);
-    tsm_format(out->value_b, sizeof(out->value_b), "%s", f->value_b);
-    tsm_format(out->why, sizeof(out->why), "record %llu, %s%s%s: %s differs%s",
-               (unsigned long long)out->first.seq, out->first.call,
-               *out->first.function ? " of " : "", out->first.function, f->field,
-               d->kind == SEQUENCE_READBACKS ? " in what came back" : "");
-}
-
-static uint64_t place_of(const struct diff *d)
-{
-    const struct sbt_record *record = d->sides[0].record;
-
-    return record ? record->seq : UINT64_MAX - 1;
-}
-
-/* Kept when it is the earliest so far. */
-static void tell(struct diff *d, const struct tsm_field_diff *f)
-{
-    struct tsm_diff_result *out = d->out;
-
-    if (out->verdict == TSM_DIFFERENT && place_of(d) >= out->seq_a)
-        return;
-    out->verdict = TSM_DIFFERENT;
-    out->seq_a = place_of(d);
-    out->seq_b = d->sides[1].record ? d->sides[1].record->seq : UINT64_MAX - 1;
-    if (f)
-        tell_field(d, f);
-    else
-        tell_missing(d);
-}
-
-/* ---- one pair of sequences ---------------------------------------------------------------- */
-
-static int compare_pair(struct diff *d, bool *differs)
-{
-    const struct tsm_field_diff_input input = {
-        .readers = {d->sides[0].reader, d->sides[1].reader},
-        .records = {d->sides[0].record, d->sides[1].record},
-        .schemas = {d->sides[0].schema, d->sides[1].schema},
-        .pairing = &d->pairing,
-        .ignore_addresses = d->options->ignore_addresses,
-    };
-    struct tsm_field_diff f;
-    int result = tsm_field_diff(&f, &input);
-
-    if (result < 0)
-        return result;
-    *differs = result;
-    if (result)
-        tell(d, &f);
-    return 0;
-}
-
-static int walk_pairs(struct diff *d)
-{
-    bool differs = false;
-    int error = step(d, &d->sides[0]);
-
-    if (!error)
-        error = step(d, &d->sides[1]);
-    while (!error && d->sides[0].record && d->sides[1].record) {
-        error = compare_pair(d, &differs);
-        if (error || differs)
-            return error;
-        d->out->compared_count++;
-        error = step(d, &d->sides[0]);
-        if (!error)
-            error = step(d, &d->sides[1]);
-    }
-    if (!error && (d->sides[0].record || d->sides[1].record))
-        tell(d, NULL);
-    return error;
-}
-
-static int walk_sequence(struct diff *d, enum sequence_kind kind, uint32_t number)
-{
-    uint32_t stream = kind == SEQUENCE_COMMANDS ? number : SBT_STREAM_NONE;
-    struct sbt_filter filter = {.streams = &stream, .stream_count = 1};
-    int error = 0;
-
-    d->kind = kind;
-    d->number = number;
-    for (int i = 0; i < 2; i++) {
-        d->sides[i].record = NULL;
-        d->sides[i].cursor = NULL;
-        if (kind == SEQUENCE_HOST)
-            d->sides[i].thread =
-                number < d->sides[i].thread_count ? d->sides[i].threads[number].id : 0;
-    }
-    for (int i = 0; i < 2 && !error; i++)
-        error = sbt_cursor_create(&d->sides[i].cursor, d->sides[i].reader, &filter, 1);
-    if (!error)
-        error = walk_pairs(d);
-    sbt_cursor_destroy(d->sides[0].cursor);
-    sbt_cursor_destroy(d->sides[1].cursor);
-    return error;
-}
-
-/* ---- what there is ------------------------------------------------------------------------ */
-
-static int note_thread(struct side *side, uint32_t id, bool calls)
-{
-    for (size_t i = side->thread_count; i-- > 0;) {
-        if (side->threads[i].id == id) {
-            side->threads[i].calls |= calls;
-            return 0;
-        }
-    }
-    if (side->thread_count == side->thread_capacity) {
-        size_t more = side->thread_capacity ? side->thread_capacity * 2 : 16;
-        struct thread *grown = realloc(side->threads, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for %zu threads", more);
-        side->threads = grown;
-        side->thread_capacity = more;
-    }
-    side->threads[side->thread_count++] = (struct thread){id, calls};
-    return 0;
-}
-
-static void forget_writers(struct side *side)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < side->thread_count; i++)
-        if (side->threads[i].calls)
-            side->threads[kept++] = side->threads[i];
-    side->thread_count = kept;
-}
-
-/* Streams and threads of one trace, in one pass. */
-static int look_at(struct side *side)
-{
-    struct sbt_cursor *cursor = NULL;
-    const struct sbt_record *record;
-    int error = sbt_cursor_create(&cursor, side->reader, NULL, 1);
-
-    while (!error && (error = sbt_cursor_next(cursor, &record)) == 1) {
-        const struct sbt_schema *schema = schema_of(side->reader, record);
-        error = 0;
-        if (record->stream != SBT_STREAM_NONE) {
-            if (record->stream >= side->stream_count && record->stream < 65536)
-                side->stream_count = record->stream + 1;
-        } else if (schema && is_host_call(record, schema)) {
-            error = note_thread(side, record->thread, !is_host_write(record));
-            side->has_functions |= stream_of(record, schema) != SBT_STREAM_NONE;
-        }
-    }
-    sbt_cursor_destroy(cursor);
-    return error;
-}
-
-static bool wants_stream(const struct tsm_diff_options *options, uint32_t stream)
+static bool wants_stream(const struct tsm_diff_options *options, uint64_t stream)
 {
     for (size_t i = 0; i < options->stream_count; i++)
         if (options->streams[i] == stream)
@@ -333,50 +78,471 @@ static bool wants_stream(const struct tsm_diff_options *options, uint32_t stream
     return !options->streams;
 }
 
-static size_t larger(size_t a, size_t b)
+/* Numbers a thread at its first call. Returns SEQ_NONE when out of memory. */
+static uint64_t thread_number(struct side *side, uint32_t id)
 {
-    return a > b ? a : b;
+    bool added;
+    uint64_t *place = sbt_map_insert(&side->threads, id, &added);
+
+    if (place && added)
+        *place = side->threads.count;
+    return place ? *place - 1 : SEQ_NONE;
+}
+
+static struct tsm_sequence *find(struct diff *d, enum tsm_sequence_kind kind, uint64_t number)
+{
+    struct tsm_sequence *sequence = tsm_sequences_find(&d->sequences, kind, number);
+
+    if (!sequence)
+        d->error = tsm_fail(TSM_E_MEMORY, "no memory for what is compared");
+    return sequence;
+}
+
+static struct tsm_sequence *find_thread(struct diff *d, struct side *side, uint32_t id)
+{
+    uint64_t number = thread_number(side, id);
+
+    if (number == SEQ_NONE)
+        d->error = tsm_fail(TSM_E_MEMORY, "no memory for threads");
+    return find(d, TSM_SEQUENCE_HOST, number);
+}
+
+static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, const struct half *h)
+{
+    const struct sbt_record *record = h->record;
+    bool sent = !d->options->readbacks_only;
+
+    if (is_core(record, SBT_CORE_CHECKPOINT_BEGIN))
+        side->in_start = record->seq < side->survey.start_end_seq ||
+                         (record->slot_count > 1 && (record->slots[1] & SBT_CHECKPOINT_START));
+    if (is_core(record, SBT_CORE_HOST_WRITE) && sent && wants_stream(d->options, SBT_STREAM_NONE))
+        return d->has_functions ? find(d, TSM_SEQUENCE_WRITES, 0)
+                                : find_thread(d, side, record->thread);
+    if (is_readback(record) && wants_stream(d->options, stream_of(record, h->schema)))
+        return find(
+            d, is_core(record, SBT_CORE_READBACK) ? TSM_SEQUENCE_READBACKS : TSM_SEQUENCE_CHECKSUMS,
+            stream_of(record, h->schema));
+    if (side->in_start && sent &&
+        (is_core(record, SBT_CORE_MEMORY) || is_core(record, SBT_CORE_STATE)))
+        return find(d, TSM_SEQUENCE_START, 0);
+    return NULL;
+}
+
+/* Whether the record is compared at all. */
+static bool is_wanted(const struct diff *d, const struct half *h)
+{
+    if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
+        return true;
+    return !d->options->readbacks_only && !tsm_survey_is_wait(h->schema) &&
+           h->schema->kind != SBT_KIND_META && wants_stream(d->options, h->record->stream);
+}
+
+/* The sequence that a record is part of, or NULL. */
+static struct tsm_sequence *sequence_of(struct diff *d, struct side *side, const struct half *h)
+{
+    if (!h->schema || !is_wanted(d, h))
+        return NULL;
+    if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
+        return core_sequence(d, side, h);
+    if (h->record->stream != SBT_STREAM_NONE)
+        return find(d, TSM_SEQUENCE_COMMANDS, h->record->stream);
+    return find_thread(d, side, h->record->thread);
+}
+
+/* ---- doubts ------------------------------------------------------------------------------- */
+
+static const char *const sequence_names[TSM_SEQUENCE_KINDS] = {
+    "commands", "results", "checksums", "calls", "writes to host memory", "memory at the start",
+};
+
+/* Tests whether a difference in the sequence may be chance, or come of settings of the recorder. */
+static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
+                     const struct tsm_field_diff *f)
+{
+    switch (sequence->kind) {
+    case TSM_SEQUENCE_WRITES:
+        return true;
+    case TSM_SEQUENCE_CHECKSUMS:
+        return d->skips_checksums;
+    case TSM_SEQUENCE_START: /* the order of memory is chance, its content is not */
+        return !f || (strcmp(f->field, "bytes") != 0 && strcmp(f->field, "value") != 0);
+    default:
+        return false;
+    }
+}
+
+static void doubt_pair(struct diff *d, const struct tsm_sequence *sequence, const struct half *a,
+                       const struct half *b, const struct tsm_field_diff *f)
+{
+    const struct half *h = a->record ? a : b;
+
+    if (*d->doubt)
+        return;
+    if (sequence->kind == TSM_SEQUENCE_WRITES)
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "writes to host memory differ from record %llu on: functions that the GPU calls "
+                   "write there, too, and in which order is chance",
+                   (unsigned long long)h->record->seq);
+    else if (f)
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "%s of record %llu, %s, cannot be compared: %s and %s", f->field,
+                   (unsigned long long)h->record->seq, h->schema->name, f->value_a, f->value_b);
+    else
+        tsm_format(d->doubt, sizeof(d->doubt), "%s has no counterpart of record %llu (%s)",
+                   sbt_reader_name(d->sides[a->record ? 1 : 0].reader),
+                   (unsigned long long)h->record->seq, sequence_names[sequence->kind]);
+}
+
+/* ---- a difference ------------------------------------------------------------------------- */
+
+static uint64_t buffer_of(const struct half *h)
+{
+    const enum sbt_role roles[] = {SBT_ROLE_DST, SBT_ROLE_HOST_DST, SBT_ROLE_ADDRESS, SBT_ROLE_SRC,
+                                   SBT_ROLE_HOST_SRC};
+    uint64_t address = 0;
+
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]) && !address; i++)
+        address = sbt_record_role(h->schema, h->record, roles[i], 0);
+    return address;
+}
+
+/* What the record itself says of the difference; names come at the end, once. */
+static void place_difference(struct diff *d, const struct half *h)
+{
+    struct tsm_difference *first = &d->out->first;
+    const struct sbt_record *record = h->record;
+
+    d->is_readback = is_readback(record);
+    first->seq = record->seq;
+    first->stream = d->is_readback ? (uint32_t)stream_of(record, h->schema) : record->stream;
+    first->position = d->is_readback ? sbt_record_role(h->schema, record, SBT_ROLE_OF_POSITION, 0)
+                                     : record->position;
+    first->stack = record->stack;
+    tsm_format(d->out->why, sizeof(d->out->why), "%s", h->schema->name);
+}
+
+static void tell_missing(struct diff *d, const struct half *h)
+{
+    struct tsm_diff_result *out = d->out;
+
+    memset(&out->first, 0, sizeof(out->first));
+    place_difference(d, h);
+    out->field[0] = out->value_a[0] = out->value_b[0] = '\0';
+}
+
+static void tell_field(struct diff *d, const struct half *a, const struct tsm_field_diff *f)
+{
+    struct tsm_diff_result *out = d->out;
+
+    out->first = f->difference;
+    place_difference(d, a);
+    if (!out->first.buffer)
+        out->first.buffer = buffer_of(a);
+    out->first.buffer_size = sbt_record_role(a->schema, a->record, SBT_ROLE_SIZE, 0);
+    tsm_format(out->field, sizeof(out->field), "%s", f->field);
+    tsm_format(out->value_a, sizeof(out->value_a), "%s", f->value_a);
+    tsm_format(out->value_b, sizeof(out->value_b), "%s", f->value_b);
+}
+
+/* A difference is kept when it is the earliest so far. `f`: NULL when one of the records is
+ * missing. */
+static void tell(struct diff *d, const struct half *a, const struct half *b,
+                 const struct tsm_field_diff *f)
+{
+    struct tsm_diff_result *out = d->out;
+    uint64_t place = a->record ? a->record->seq : SEQ_NONE - 1;
+
+    uint64_t other = b->record ? b->record->seq : SEQ_NONE - 1;
+
+    if (out->verdict == TSM_DIFFERENT &&
+        (place > out->seq_a || (place == out->seq_a && other >= out->seq_b)))
+        return;
+    out->verdict = TSM_DIFFERENT;
+    out->seq_a = place;
+    out->seq_b = other;
+    if (f)
+        tell_field(d, a, f);
+    else
+        tell_missing(d, a->record ? a : b);
+}
+
+/* Names and the sentence, when the first difference is settled. */
+static void name_difference(struct diff *d)
+{
+    struct tsm_diff_result *out = d->out;
+    bool missing_in_a = out->seq_a == SEQ_NONE - 1;
+    struct sbt_reader *reader = d->sides[missing_in_a].reader;
+    uint64_t seq = out->first.seq;
+    char call[128];
+
+    tsm_format(call, sizeof(call), "%s", out->why);
+    if (d->is_readback)
+        tsm_difference_locate(&out->first, reader, seq);
+    else
+        tsm_difference_name(&out->first, reader);
+    if (!*out->field)
+        tsm_format(out->why, sizeof(out->why), "record %llu, %s, is missing in %s",
+                   (unsigned long long)seq, call, sbt_reader_name(d->sides[!missing_in_a].reader));
+    else
+        tsm_format(out->why, sizeof(out->why), "record %llu, %s%s%s: %s differs%s",
+                   (unsigned long long)out->first.seq, *out->first.call ? out->first.call : call,
+                   *out->first.function ? " of " : "", out->first.function, out->field,
+                   d->is_readback ? " in what came back" : "");
+}
+
+/* ---- pairs -------------------------------------------------------------------------------- */
+
+static void end_sequence(struct diff *d, struct tsm_sequence *sequence)
+{
+    tsm_sequences_clear(&d->sequences, sequence);
+    sequence->is_done = true;
+}
+
+static int note_pair(struct diff *d, struct tsm_sequence *sequence, const struct half *a,
+                     const struct half *b)
+{
+    sequence->compared++;
+    if (sequence->kind != TSM_SEQUENCE_COMMANDS)
+        return 0;
+    return tsm_pairing_note_position(&d->pairing, sequence->number, a->record->position,
+                                     b->record->position);
+}
+
+static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const struct half *a,
+                        const struct half *b)
+{
+    const struct tsm_field_diff_input input = {
+        .readers = {d->sides[0].reader, d->sides[1].reader},
+        .records = {a->record, b->record},
+        .schemas = {a->schema, b->schema},
+        .pairing = &d->pairing,
+        .ignore_addresses = d->options->ignore_addresses,
+        .ignore_positions = d->options->readbacks_only,
+    };
+    struct tsm_field_diff f;
+    int error, result = tsm_field_diff(&f, &input);
+
+    if (result < 0)
+        return result;
+    if (result == TSM_FIELDS_AGREE)
+        d->out->compared_count++;
+    else if (result == TSM_FIELDS_UNKNOWN || may_vary(d, sequence, &f))
+        doubt_pair(d, sequence, a, b, &f);
+    else
+        tell(d, a, b, &f);
+    error = note_pair(d, sequence, a, b);
+    if (result == TSM_FIELDS_DIFFER)
+        end_sequence(d, sequence);
+    return error;
+}
+
+static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const struct half *h)
+{
+    const struct half none = {NULL, NULL};
+    const struct half *a = trace ? &none : h, *b = trace ? h : &none;
+
+    if (may_vary(d, sequence, NULL))
+        doubt_pair(d, sequence, a, b, NULL);
+    else
+        tell(d, a, b, NULL);
+    end_sequence(d, sequence);
+}
+
+/* A record of `trace`, in its turn. */
+static int take(struct diff *d, struct tsm_sequence *sequence, int trace, const struct half *h)
+{
+    struct tsm_waiting *w = sequence->first[!trace];
+    int error;
+
+    if (sequence->skip[trace]) {
+        sequence->skip[trace]--;
+        return 0;
+    }
+    if (!w && d->sides[!trace].at_end) {
+        miss(d, sequence, trace, h);
+        return 0;
+    }
+    if (!w)
+        return tsm_sequences_wait(&d->sequences, sequence, trace, h->record, h->schema);
+    const struct half other = {&w->record, w->schema};
+    error = compare_pair(d, sequence, trace ? &other : h, trace ? h : &other);
+    if (!error && sequence->first[!trace] == w)
+        tsm_sequences_drop(&d->sequences, sequence, !trace);
+    return error;
+}
+
+/* ---- passes ------------------------------------------------------------------------------- */
+
+/* One more record of a trace. */
+static int step(struct diff *d, int trace)
+{
+    struct side *side = &d->sides[trace];
+    struct tsm_sequence *sequence;
+    struct half h;
+    int more = sbt_cursor_next(side->cursor, &h.record);
+
+    if (more != 1) {
+        side->at_end = true;
+        return more;
+    }
+    h.schema = tsm_survey_schema(side->reader, h.record);
+    if (!trace && d->out->verdict == TSM_DIFFERENT && h.record->seq >= d->out->seq_a) {
+        side->at_end = true;
+        return 0;
+    }
+    sequence = sequence_of(d, side, &h);
+    if (d->error || !sequence || sequence->is_done || sequence->is_put_off)
+        return d->error;
+    int error = take(d, sequence, trace, &h);
+    if (!error && d->sequences.bytes > WAITING_BYTES_MAX)
+        tsm_sequences_put_off(&d->sequences, WAITING_BYTES_MAX / 2);
+    return error;
+}
+
+/* Reads whichever trace is behind. With a difference, only until nothing before it is open. */
+static int read_both(struct diff *d)
+{
+    int error = 0;
+
+    while (!error) {
+        const uint64_t *waiting = d->sequences.waiting;
+        bool a = !d->sides[0].at_end;
+        bool b = !d->sides[1].at_end;
+        if (d->out->verdict == TSM_DIFFERENT && !a)
+            b = b && waiting[0] > 0;
+        if (!a && !b)
+            break;
+        error = step(d, a && (!b || waiting[0] <= waiting[1]) ? 0 : 1);
+    }
+    return error;
+}
+
+/* What still waits when both were read has no counterpart. */
+static void miss_rest(struct diff *d)
+{
+    for (size_t i = 0; i < d->sequences.count; i++) {
+        struct tsm_sequence *sequence = &d->sequences.list[i];
+        for (int trace = 0; trace < 2; trace++) {
+            struct tsm_waiting *w = sequence->first[trace];
+            const struct half h = {w ? &w->record : NULL, w ? w->schema : NULL};
+            if (w)
+                miss(d, sequence, trace, &h);
+        }
+    }
+}
+
+static int pass(struct diff *d)
+{
+    int error = 0;
+
+    for (int i = 0; i < 2; i++) {
+        d->sides[i].cursor = NULL;
+        d->sides[i].at_end = d->sides[i].in_start = false;
+    }
+    for (int i = 0; i < 2 && !error; i++)
+        error = sbt_cursor_create(&d->sides[i].cursor, d->sides[i].reader, NULL, 1);
+    if (!error)
+        error = read_both(d);
+    if (!error)
+        miss_rest(d);
+    sbt_cursor_destroy(d->sides[0].cursor);
+    sbt_cursor_destroy(d->sides[1].cursor);
+    return error;
 }
 
 static int walk_all(struct diff *d)
 {
-    size_t streams = larger(d->sides[0].stream_count, d->sides[1].stream_count);
-    size_t threads = larger(d->sides[0].thread_count, d->sides[1].thread_count);
-    bool commands = !d->options->readbacks_only;
-    int error = 0;
+    int error = pass(d);
 
-    for (uint32_t i = 0; i < threads && commands && !d->options->streams && !error; i++)
-        error = walk_sequence(d, SEQUENCE_HOST, i);
-    for (uint32_t i = 0; i < streams && !error; i++) {
-        if (!wants_stream(d->options, i))
-            continue;
-        if (commands)
-            error = walk_sequence(d, SEQUENCE_COMMANDS, i);
-        if (!error)
-            error = walk_sequence(d, SEQUENCE_READBACKS, i);
+    for (int i = 1; !error && tsm_sequences_again(&d->sequences); i++) {
+        if (i == PASS_MAX) {
+            tsm_format(d->doubt, sizeof(d->doubt),
+                       "the traces have their streams in too different an order to compare all");
+            break;
+        }
+        error = pass(d);
     }
     return error;
+}
+
+/* ---- verdict ------------------------------------------------------------------------------ */
+
+/* A wait that failed tells the program something. */
+static void doubt_failures(struct diff *d, int trace)
+{
+    const struct sbt_map *mine = &d->sides[trace].survey.failures;
+    const struct sbt_map *other = &d->sides[!trace].survey.failures;
+
+    for (size_t i = 0; i < mine->capacity && !*d->doubt; i++)
+        if (mine->slots[i].used && !sbt_map_find(other, mine->slots[i].key))
+            tsm_format(d->doubt, sizeof(d->doubt),
+                       "record %llu of %s is a wait that failed as none in the other one did",
+                       (unsigned long long)mine->slots[i].value - 1,
+                       sbt_reader_name(d->sides[trace].reader));
+}
+
+static void doubt_streams(struct diff *d)
+{
+    const struct tsm_diff_options *options = d->options;
+
+    for (size_t i = 0; i < options->stream_count && !*d->doubt; i++) {
+        uint64_t stream = options->streams[i];
+        bool found = stream == SBT_STREAM_NONE;
+        for (int kind = TSM_SEQUENCE_COMMANDS; kind <= TSM_SEQUENCE_CHECKSUMS; kind++)
+            found |= tsm_sequences_has(&d->sequences, (enum tsm_sequence_kind)kind, stream);
+        if (!found)
+            tsm_format(d->doubt, sizeof(d->doubt), "stream %llu is in neither trace",
+                       (unsigned long long)stream);
+    }
+}
+
+static void doubt_traces(struct diff *d)
+{
+    for (int i = 0; i < 2 && !*d->doubt; i++)
+        tsm_survey_doubt(&d->sides[i].survey, d->sides[i].reader, d->doubt, sizeof(d->doubt));
+    for (int i = 0; i < 2 && !d->options->readbacks_only && !*d->doubt; i++)
+        doubt_failures(d, i);
+    doubt_streams(d);
 }
 
 static void judge(struct diff *d)
 {
     struct tsm_diff_result *out = d->out;
+    const struct side *s = d->sides;
 
-    if (out->verdict == TSM_DIFFERENT)
+    if (out->verdict == TSM_DIFFERENT) {
+        name_difference(d);
         return;
-    if (!out->compared_count) {
+    }
+    doubt_traces(d);
+    if (!out->compared_count || *d->doubt)
         out->verdict = TSM_CANNOT_TELL;
+    if (*d->doubt)
+        tsm_format(out->why, sizeof(out->why), "%s%s",
+                   out->compared_count ? "what was compared is equal, but " : "", d->doubt);
+    else if (!out->compared_count)
         tsm_format(out->why, sizeof(out->why), "there is nothing to compare");
-        return;
+    else if (s[0].survey.uncompared_count != s[1].survey.uncompared_count)
+        tsm_format(out->why, sizeof(out->why),
+                   "queries and waits were not compared: %llu and %llu of them",
+                   (unsigned long long)s[0].survey.uncompared_count,
+                   (unsigned long long)s[1].survey.uncompared_count);
+}
+
+static int survey(struct diff *d)
+{
+    int error = 0;
+
+    for (int i = 0; i < 2 && !error; i++) {
+        error = sbt_reader_examine(d->sides[i].reader);
+        if (!error)
+            error = tsm_survey_make(&d->sides[i].survey, d->sides[i].reader);
+        if (!error)
+            error = tsm_extents_collect(&d->pairing.extents[i], d->sides[i].reader);
     }
-    for (int i = 0; i < 2; i++) {
-        uint64_t lost = sbt_reader_totals(d->sides[i].reader)->lost_count;
-        if (!lost)
-            continue;
-        out->verdict = TSM_CANNOT_TELL;
-        tsm_format(out->why, sizeof(out->why), "what is there is equal, but %s lost %llu records",
-                   sbt_reader_name(d->sides[i].reader), (unsigned long long)lost);
-    }
+    d->has_functions = d->sides[0].survey.has_functions || d->sides[1].survey.has_functions;
+    d->skips_checksums = !d->sides[0].survey.checksum_count != !d->sides[1].survey.checksum_count;
+    return error;
 }
 
 int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reader *b,
@@ -387,24 +553,20 @@ int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reade
     struct diff d = {.sides = {{.reader = a}, {.reader = b}},
                      .options = options ? options : &none,
                      .out = &result};
-    int error = 0;
+    int error = survey(&d);
 
-    for (int i = 0; i < 2 && !error; i++) {
-        error = look_at(&d.sides[i]);
-        if (!error)
-            error = tsm_extents_collect(&d.pairing.extents[i], d.sides[i].reader);
-    }
-    d.has_functions = d.sides[0].has_functions || d.sides[1].has_functions;
-    for (int i = 0; i < 2 && d.has_functions; i++)
-        forget_writers(&d.sides[i]);
     if (!error)
         error = walk_all(&d);
+    if (!error)
+        judge(&d);
+    tsm_sequences_finish(&d.sequences);
     tsm_pairing_finish(&d.pairing);
-    free(d.sides[0].threads);
-    free(d.sides[1].threads);
+    for (int i = 0; i < 2; i++) {
+        sbt_map_finish(&d.sides[i].threads);
+        tsm_survey_finish(&d.sides[i].survey);
+    }
     if (error)
         return error;
-    judge(&d);
     *out = result;
     return 0;
 }

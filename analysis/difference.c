@@ -28,31 +28,12 @@ bool tsm_difference_bytes(struct tsm_difference *d, uint64_t base, const uint8_t
     return true;
 }
 
-/* One piece whose key differs. The recording may hold its key only. */
-static int compare_piece(struct tsm_difference *d, struct sbt_reader *reader,
-                         const struct sbt_blob *blob, uint64_t base, const uint8_t *actual,
-                         size_t size, bool *unknown)
-{
-    uint8_t *expected = malloc(SBT_PIECE_SIZE);
-    int error;
-
-    if (!expected)
-        return tsm_fail(TSM_E_MEMORY, "no memory for a piece");
-    error = sbt_reader_blob(reader, blob, base, expected, size);
-    if (error == TSM_E_NOT_FOUND)
-        *unknown = true;
-    else if (error == 0)
-        tsm_difference_bytes(d, base, expected, actual, size);
-    free(expected);
-    return error == TSM_E_NOT_FOUND ? 0 : error;
-}
-
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
     return !size || (!bytes[0] && !memcmp(bytes, bytes + 1, size - 1));
 }
 
-static bool piece_equal(const struct sbt_key *key, const uint8_t *actual, size_t size)
+static bool key_equal(const struct sbt_key *key, const uint8_t *actual, size_t size)
 {
     if (tsm_key_is_zero(key))
         return is_zero(actual, size);
@@ -60,30 +41,50 @@ static bool piece_equal(const struct sbt_key *key, const uint8_t *actual, size_t
     return tsm_key_equal(key, &have);
 }
 
+/* One piece, by its bytes; `piece` has room for them. The recording may hold its key only: then
+ * *unknown. Is it different? */
+static int compare_piece(struct tsm_difference *d, struct sbt_reader *reader,
+                         const struct sbt_blob *blob, uint64_t base, const uint8_t *actual,
+                         size_t size, uint8_t *piece, bool *unknown)
+{
+    int error = sbt_reader_blob(reader, blob, base, piece, size);
+
+    if (!error)
+        return tsm_difference_bytes(d, base, piece, actual, size);
+    if (error != TSM_E_NOT_FOUND)
+        return error;
+    struct sbt_key key = sbt_blob_key(blob, base / SBT_PIECE_SIZE);
+    if (key_equal(&key, actual, size))
+        return 0;
+    *unknown = true;
+    if (!d->shown)
+        d->offset = base;
+    return 1;
+}
+
 int tsm_difference_blob(struct tsm_difference *d, struct sbt_reader *reader,
                         const struct sbt_blob *expected, const uint8_t *actual, uint64_t size)
 {
     uint64_t common = size < expected->size ? size : expected->size;
+    uint8_t *piece = malloc(SBT_PIECE_SIZE);
     bool differs = false, unknown = false;
-    int error = 0;
+    int result = 0;
 
-    for (uint64_t base = 0; base < common && !error; base += SBT_PIECE_SIZE) {
+    if (!piece)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a piece");
+    for (uint64_t base = 0; base < common && result >= 0; base += SBT_PIECE_SIZE) {
         size_t length = common - base < SBT_PIECE_SIZE ? (size_t)(common - base) : SBT_PIECE_SIZE;
-        struct sbt_key key = sbt_blob_key(expected, base / SBT_PIECE_SIZE);
-        if (piece_equal(&key, actual + base, length))
-            continue;
-        if (!differs)
-            d->offset = base;
-        differs = true;
-        error = compare_piece(d, reader, expected, base, actual + base, length, &unknown);
+        result = compare_piece(d, reader, expected, base, actual + base, length, piece, &unknown);
+        differs |= result > 0;
     }
-    if (!error && !differs && size != expected->size) {
+    free(piece);
+    if (result >= 0 && !differs && size != expected->size) {
         d->offset = common;
         differs = true;
     }
     if (unknown) /* a count of some would mislead */
         d->byte_count = 0;
-    return error ? error : differs;
+    return result < 0 ? result : differs;
 }
 
 /* ---- names -------------------------------------------------------------------------------- */

@@ -14,9 +14,17 @@ struct tsm_field_diff_input {
     const struct sbt_schema *schemas[2];
     struct tsm_pairing *pairing;
     bool ignore_addresses;
+    bool ignore_positions; /* of the commands that came before */
 };
 
-/* The first field that differs. */
+/* Results of a comparison, beside errors. */
+enum tsm_field_verdict {
+    TSM_FIELDS_AGREE = 0,
+    TSM_FIELDS_DIFFER = 1,
+    TSM_FIELDS_UNKNOWN = 2, /* what could be compared agrees, but not all could */
+};
+
+/* The first field that differs, or else the first that could not be compared. */
 struct tsm_field_diff {
     const char *field; /* "call" and "result" stand for those; may point to `path` */
     char path[128];    /* within a structured value: "submits[0].masks[1]" */
@@ -25,6 +33,7 @@ struct tsm_field_diff {
 };
 
 /* The parts of a comparison: as tsm_field_diff(). `field` must live as long as *out. */
+int tsm_field_diff_unknown(struct tsm_field_diff *out, const char *field, const char *why);
 int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                           const char *field, enum sbt_field_type type, const char *detail,
                           uint64_t a, uint64_t b);
@@ -37,7 +46,7 @@ int tsm_field_diff_bytes(struct tsm_field_diff *out, const char *field, const ui
 int tsm_value_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input *in,
                    uint32_t index);
 
-/* 1: they differ, and *out says where; 0: they agree. */
+/* An enum tsm_field_verdict, or an error. */
 int tsm_field_diff(struct tsm_field_diff *out, const struct tsm_field_diff_input *in);
 
 #endif

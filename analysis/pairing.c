@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-
-#define STEPS_MAX 4096 /* allocations looked at for one address; more means a strange trace */
+#define STEPS_MAX 4096 /* groups that cover one address; more means a strange trace */
+#define KINDS_MAX 4096 /* types of objects */
 
 /* ---- allocations -------------------------------------------------------------------------- */
 
@@ -60,14 +59,57 @@ static int compare_extents(const void *a, const void *b)
     return x->made_seq < y->made_seq ? -1 : x->made_seq > y->made_seq;
 }
 
+static uint64_t last_of(const struct tsm_extent *e)
+{
+    uint64_t last = e->address + e->size - 1;
+
+    return last < e->address ? UINT64_MAX : last;
+}
+
+/* Fills `reach` of the groups [low, high), and returns the highest. Depth: logarithmic. */
+static uint64_t make_reach(struct tsm_extent_group *groups, size_t low, size_t high)
+{
+    size_t middle = low + (high - low) / 2;
+    uint64_t reach = groups[middle].last;
+
+    if (low < middle) {
+        uint64_t below = make_reach(groups, low, middle);
+        reach = below > reach ? below : reach;
+    }
+    if (middle + 1 < high) {
+        uint64_t above = make_reach(groups, middle + 1, high);
+        reach = above > reach ? above : reach;
+    }
+    groups[middle].reach = reach;
+    return reach;
+}
+
+static int make_groups(struct tsm_extents *x)
+{
+    qsort(x->list, x->count, sizeof(*x->list), compare_extents);
+    x->groups = malloc(x->count * sizeof(*x->groups));
+    if (!x->groups)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", x->count);
+    for (size_t i = 0; i < x->count; i++) {
+        struct tsm_extent_group *g = x->groups + x->group_count;
+        if (!i || x->list[i].address != x->list[i - 1].address)
+            *g = (struct tsm_extent_group){.first = i}, x->group_count++;
+        else
+            g--;
+        g->count++;
+        if (last_of(&x->list[i]) > g->last)
+            g->last = last_of(&x->list[i]);
+    }
+    make_reach(x->groups, 0, x->group_count);
+    return 0;
+}
+
 int tsm_extents_collect(struct tsm_extents *out, struct sbt_reader *reader)
 {
-    static const uint32_t none = SBT_STREAM_NONE;
-    struct sbt_filter filter = {.streams = &none, .stream_count = 1};
     struct sbt_map live = {0};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
-    int error = sbt_cursor_create(&cursor, reader, &filter, 1);
+    int error = sbt_cursor_create(&cursor, reader, NULL, 1);
 
     memset(out, 0, sizeof(*out));
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1) {
@@ -76,44 +118,93 @@ int tsm_extents_collect(struct tsm_extents *out, struct sbt_reader *reader)
     }
     sbt_cursor_destroy(cursor);
     sbt_map_finish(&live);
-    if (!error && out->count)
-        qsort(out->list, out->count, sizeof(*out->list), compare_extents);
-    return error;
+    return !error && out->count ? make_groups(out) : error;
 }
 
 void tsm_extents_finish(struct tsm_extents *extents)
 {
     free(extents->list);
+    free(extents->groups);
     memset(extents, 0, sizeof(*extents));
 }
 
-struct tsm_extent *tsm_extents_find(const struct tsm_extents *x, uint64_t address, uint64_t seq)
+/* The newest of a group that was made by then, when it is alive and covers the address. */
+static struct tsm_extent *find_in_group(const struct tsm_extents *x,
+                                        const struct tsm_extent_group *g, uint64_t address,
+                                        uint64_t seq)
 {
-    size_t low = 0, high = x->count;
+    size_t low = g->first, high = g->first + g->count;
+    struct tsm_extent *e;
 
     while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (x->list[middle].address > address)
+        size_t middle = low + (high - low) / 2;
+        if (x->list[middle].made_seq > seq)
             high = middle;
         else
             low = middle + 1;
     }
-    for (size_t i = low, steps = 0; i-- > 0 && steps < STEPS_MAX; steps++) {
-        struct tsm_extent *e = &x->list[i];
-        if (address - e->address < e->size && e->made_seq <= seq && seq <= e->gone_seq)
-            return e;
+    if (low == g->first)
+        return NULL;
+    e = &x->list[low - 1];
+    return seq <= e->gone_seq && address - e->address < e->size ? e : NULL;
+}
+
+/* Searches [low, high), the highest address first. */
+static struct tsm_extent *find_among(const struct tsm_extents *x, size_t low, size_t high,
+                                     uint64_t address, uint64_t seq, unsigned *steps)
+{
+    while (low < high && *steps < STEPS_MAX) {
+        size_t middle = low + (high - low) / 2;
+        const struct tsm_extent_group *g = &x->groups[middle];
+        struct tsm_extent *found = NULL;
+        if (g->reach < address)
+            return NULL;
+        if (x->list[g->first].address <= address) {
+            ++*steps;
+            found = find_among(x, middle + 1, high, address, seq, steps);
+            if (!found && g->last >= address)
+                found = find_in_group(x, g, address, seq);
+        }
+        if (found)
+            return found;
+        high = middle;
     }
     return NULL;
 }
 
+struct tsm_extent *tsm_extents_find(const struct tsm_extents *x, uint64_t address, uint64_t seq)
+{
+    unsigned steps = 0;
+
+    return find_among(x, 0, x->group_count, address, seq, &steps);
+}
+
 /* ---- pairs -------------------------------------------------------------------------------- */
+
+static void finish_numbers(struct tsm_number_pairs *pairs)
+{
+    sbt_map_finish(&pairs->map[0]);
+    sbt_map_finish(&pairs->map[1]);
+}
 
 void tsm_pairing_finish(struct tsm_pairing *pairing)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         tsm_extents_finish(&pairing->extents[i]);
-        sbt_map_finish(&pairing->handles[i]);
-    }
+    for (size_t i = 0; i < pairing->handle_count; i++)
+        finish_numbers(&pairing->handles[i]);
+    for (size_t i = 0; i < pairing->position_count; i++)
+        free(pairing->positions[i].runs);
+    finish_numbers(&pairing->pages);
+    sbt_map_finish(&pairing->streams);
+    free(pairing->handles);
+    free(pairing->positions);
+    memset(pairing, 0, sizeof(*pairing));
+}
+
+bool tsm_pairing_knows(const struct tsm_pairing *p, int trace, uint64_t address, uint64_t seq)
+{
+    return address && tsm_extents_find(&p->extents[trace], address, seq);
 }
 
 bool tsm_pairing_address(struct tsm_pairing *p, uint64_t a, uint64_t seq_a, uint64_t b,
@@ -132,10 +223,10 @@ bool tsm_pairing_address(struct tsm_pairing *p, uint64_t a, uint64_t seq_a, uint
 }
 
 /* `mine` stands for `theirs`, unless it stands for something else already. */
-static bool pair_handle(struct sbt_map *map, uint64_t kind, uint64_t mine, uint64_t theirs)
+static bool pair_one(struct sbt_map *map, uint64_t mine, uint64_t theirs)
 {
     bool added;
-    uint64_t *place = sbt_map_insert(map, kind ^ mine, &added);
+    uint64_t *place = sbt_map_insert(map, mine, &added);
 
     if (!place)
         return false;
@@ -144,11 +235,108 @@ static bool pair_handle(struct sbt_map *map, uint64_t kind, uint64_t mine, uint6
     return *place == theirs;
 }
 
+static bool pair_numbers(struct tsm_number_pairs *pairs, uint64_t a, uint64_t b)
+{
+    return pair_one(&pairs->map[0], a, b) && pair_one(&pairs->map[1], b, a);
+}
+
+bool tsm_pairing_host(struct tsm_pairing *p, uint64_t a, uint64_t seq_a, uint64_t b, uint64_t seq_b)
+{
+    const uint64_t page = 4096;
+
+    if (tsm_pairing_knows(p, 0, a, seq_a) || tsm_pairing_knows(p, 1, b, seq_b))
+        return tsm_pairing_address(p, a, seq_a, b, seq_b);
+    return a % page == b % page && pair_numbers(&p->pages, a / page, b / page);
+}
+
+/* Room for one more element at the end of a list; NULL when out of memory. */
+static void *room(void *list, size_t count, size_t *capacity, size_t size)
+{
+    size_t more = *capacity ? *capacity * 2 : 16;
+    void *grown;
+
+    if (count < *capacity)
+        return list;
+    grown = realloc(list, more * size);
+    if (grown)
+        *capacity = more;
+    return grown;
+}
+
+static struct tsm_number_pairs *pairs_of(struct tsm_pairing *p, const char *kind)
+{
+    struct tsm_number_pairs *grown;
+
+    for (size_t i = 0; i < p->handle_count; i++)
+        if (p->handles[i].kind == kind || !strcmp(p->handles[i].kind, kind))
+            return &p->handles[i];
+    grown = p->handle_count < KINDS_MAX
+                ? room(p->handles, p->handle_count, &p->handle_capacity, sizeof(*grown))
+                : NULL;
+    if (!grown)
+        return NULL;
+    p->handles = grown;
+    p->handles[p->handle_count] = (struct tsm_number_pairs){.kind = kind};
+    return &p->handles[p->handle_count++];
+}
+
 bool tsm_pairing_handle(struct tsm_pairing *p, const char *detail, uint64_t a, uint64_t b)
 {
-    uint64_t kind = tsm_hash64(detail, strlen(detail)) << 40; /* ids are smaller */
+    struct tsm_number_pairs *pairs;
 
     if (!a || !b)
         return a == b;
-    return pair_handle(&p->handles[0], kind, a, b) && pair_handle(&p->handles[1], kind, b, a);
+    pairs = pairs_of(p, detail);
+    return pairs && pair_numbers(pairs, a, b);
+}
+
+/* ---- positions ---------------------------------------------------------------------------- */
+
+static struct tsm_position_pairs *positions_of(struct tsm_pairing *p, uint64_t stream)
+{
+    uint64_t *place;
+    bool added;
+    struct tsm_position_pairs *grown =
+        room(p->positions, p->position_count, &p->position_capacity, sizeof(*grown));
+
+    if (!grown)
+        return NULL;
+    p->positions = grown;
+    place = sbt_map_insert(&p->streams, stream, &added);
+    if (place && added) {
+        p->positions[p->position_count] = (struct tsm_position_pairs){0};
+        *place = ++p->position_count;
+    }
+    return place ? &p->positions[*place - 1] : NULL;
+}
+
+int tsm_pairing_note_position(struct tsm_pairing *p, uint64_t stream, uint64_t a, uint64_t b)
+{
+    struct tsm_position_pairs *pairs = positions_of(p, stream);
+    struct tsm_position_run *grown;
+
+    if (pairs && pairs->count && pairs->runs[pairs->count - 1].delta == b - a)
+        return 0;
+    grown = pairs ? room(pairs->runs, pairs->count, &pairs->capacity, sizeof(*grown)) : NULL;
+    if (!grown)
+        return tsm_fail(TSM_E_MEMORY, "no memory for places on streams");
+    pairs->runs = grown;
+    pairs->runs[pairs->count++] = (struct tsm_position_run){a, b - a};
+    return 0;
+}
+
+bool tsm_pairing_position(const struct tsm_pairing *p, uint64_t stream, uint64_t a, uint64_t b)
+{
+    const uint64_t *place = sbt_map_find(&p->streams, stream);
+    const struct tsm_position_pairs *pairs = place ? &p->positions[*place - 1] : NULL;
+    size_t low = 0, high = pairs ? pairs->count : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pairs->runs[middle].first > a)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low ? b - a == pairs->runs[low - 1].delta : a == b;
 }

@@ -175,10 +175,12 @@ static int compare_values(struct pair *p, const struct sbt_value values[2])
         if (got[0] == 1 && got[1] == 1)
             result = compare_steps(p);
     }
-    if (!result && got[0] != got[1])
-        result = tsm_field_diff_texts(p->out, p->field->name, got[0] < 0 ? "malformed" : "a value",
-                                      got[1] < 0 ? "malformed" : "a value");
-    return result;
+    if (result)
+        return result;
+    if (got[0] >= 0 || got[1] >= 0)
+        return tsm_field_diff_texts(p->out, p->field->name, got[0] < 0 ? "malformed" : "a value",
+                                    got[1] < 0 ? "malformed" : "a value");
+    return tsm_field_diff_unknown(p->out, p->field->name, "malformed");
 }
 
 /* One of them is not there, or cannot be read: then they agree when the records say the same. */
@@ -191,7 +193,9 @@ static int compare_absent(struct pair *p, uint32_t index, const int got[2])
     if (sbt_record_bytes(p->in->records[0], index, &a, &size_a) ==
             sbt_record_bytes(p->in->records[1], index, &b, &size_b) &&
         size_a == size_b && (size_a == 0 || !memcmp(a, b, size_a)))
-        return 0;
+        return got[0] < 0 || got[1] < 0
+                   ? tsm_field_diff_unknown(p->out, p->field->name, "malformed or missing")
+                   : 0;
     return tsm_field_diff_texts(p->out, p->field->name,
                                 got[0] < 0 ? "missing bytes" : words[got[0]],
                                 got[1] < 0 ? "missing bytes" : words[got[1]]);

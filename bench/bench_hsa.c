@@ -76,6 +76,17 @@ static void store_index(const hsa_queue_t *queue, uint64_t value)
     __asm__ volatile("" : : "r"(value) : "memory");
 }
 
+static __attribute__((noinline)) hsa_signal_value_t load(hsa_signal_t signal)
+{
+    return 1;
+}
+
+/* All was taken. */
+static __attribute__((noinline)) uint64_t load_index(const hsa_queue_t *queue)
+{
+    return write_index;
+}
+
 static __attribute__((noinline)) CUresult
 launch_nothing(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
@@ -153,7 +164,10 @@ int main(void)
     hsa_runtime.hsa_queue_create = make_queue;
     hsa_runtime.hsa_soft_queue_create = make_soft;
     hsa_runtime.hsa_signal_store_screlease = store;
+    hsa_runtime.hsa_signal_load_scacquire = load;
     hsa_runtime.hsa_queue_store_write_index_screlease = store_index;
+    hsa_runtime.hsa_queue_load_write_index_relaxed = load_index;
+    hsa_runtime.hsa_queue_load_read_index_scacquire = load_index;
     real.cuLaunchKernel = launch_nothing;
     hsa_signal_create(1, 0, NULL, &done); /* the session begins */
     hsa_queue_create((hsa_agent_t){1}, QUEUE_SIZE, HSA_QUEUE_TYPE_MULTI, NULL, NULL, 0, 0, &queue);

@@ -325,6 +325,9 @@ bool tsm_call_begin_at(struct tsm_call *call, uint32_t type, const struct tsm_or
     return begin_from(call, type, origin->return_address, origin->frame);
 }
 
+/* What a call holds of its stream. */
+enum { HOLDS_NOTHING, HOLDS_LOCK, HOLDS_TURN };
+
 /* The stream's lock is held. */
 static inline void take_place(struct tsm_call *call, struct tsm_stream *stream)
 {
@@ -351,8 +354,14 @@ static SELDOM void on_stream_slowly(struct tsm_call *call, struct tsm_stream *st
         tsm_lock_wait(&stream->lock);
     if (tsm_stream_is_joined(stream))
         tsm_stream_join(stream);
+    if (tsm_turn_is_taken(stream))
+        tsm_turn_await(stream);
     take_place(call, stream);
-    call->stream_locked = use == TSM_ENQUEUES;
+    call->holds = use == TSM_ENQUEUES           ? HOLDS_LOCK
+                  : use == TSM_SENDS_AND_BLOCKS ? HOLDS_TURN
+                                                : HOLDS_NOTHING;
+    if (use == TSM_SENDS_AND_BLOCKS)
+        tsm_turn_begin(stream, call->lane->thread, call->position);
     if (use != TSM_ENQUEUES)
         tsm_lock_give(&stream->lock);
     /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
@@ -375,12 +384,13 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
         return;
     locked = tsm_lock_try(&stream->lock);
     if (UNLIKELY(!locked || use != TSM_ENQUEUES || is_destroy(call->info) ||
-                 (call->info & NOT_KEPT) || tsm_stream_is_joined(stream))) {
+                 (call->info & NOT_KEPT) || tsm_stream_is_joined(stream) ||
+                 tsm_turn_is_taken(stream))) {
         on_stream_slowly(call, stream, use, locked);
         return;
     }
     take_place(call, stream);
-    call->stream_locked = true;
+    call->holds = HOLDS_LOCK;
 }
 
 void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream)
@@ -391,7 +401,7 @@ void tsm_call_captured(struct tsm_call *call, struct tsm_stream *stream)
 
 void tsm_call_more_places(struct tsm_call *call, uint32_t count)
 {
-    if (call->stream && call->stream_locked)
+    if (call->stream && call->holds == HOLDS_LOCK)
         call->stream->position += count;
 }
 
@@ -403,7 +413,6 @@ static inline void unlock_stream(struct tsm_call *call, struct tsm_record_entry 
     if (UNLIKELY(record->end <= stream->stamp) && !is_at_begin(call))
         record->end = tsm_lane_key(call->lane, stream->stamp + 1);
     stream->stamp = record->end;
-    call->stream_locked = false;
     tsm_lock_give(&stream->lock);
 }
 
@@ -417,6 +426,11 @@ void tsm_call_since(struct tsm_call *call, uint64_t began)
 {
     if (!is_destroy(call->info))
         tsm_call_record(call)->begin = began;
+}
+
+uint64_t tsm_call_began(const struct tsm_call *call)
+{
+    return tsm_call_record(call)->begin;
 }
 
 void tsm_call_takes_effect(void)
@@ -464,8 +478,11 @@ void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
     if (!call->stream)
         return;
     tsm_stream_sent(call->stream, call->position);
-    if (call->stream_locked)
+    if (call->holds == HOLDS_LOCK)
         unlock_stream(call, record);
+    else if (call->holds == HOLDS_TURN)
+        tsm_turn_end(call->stream, call->position);
+    call->holds = HOLDS_NOTHING;
 }
 
 /* ---- fields --------------------------------------------------------------------------------- */
@@ -774,10 +791,10 @@ void tsm_call_drop(struct tsm_call *call)
 {
     struct tsm_lane *lane = call->lane;
 
-    if (call->stream && call->stream_locked) {
-        call->stream_locked = false;
+    if (call->stream && call->holds == HOLDS_LOCK)
         tsm_lock_give(&call->stream->lock);
-    }
+    else if (call->stream && call->holds == HOLDS_TURN)
+        tsm_turn_end(call->stream, call->position);
     tsm_scratch_clear(lane);
     tsm_readback_committed(lane, NULL);
     leave(lane);

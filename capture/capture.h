@@ -27,7 +27,8 @@
  *
  * Order. The order on each stream is the order that the driver saw: an enqueueing call holds its
  * stream's lock across the real call. A call that can wait for the GPU takes its place on the
- * stream first and calls without the lock, so that we never add a deadlock. Records carry TSC
+ * stream first and calls without the lock, so that we never add a deadlock; who comes next lets it
+ * go ahead, for a limited time (capture/turn.c). Records carry TSC
  * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
  * destroying call's place is its begin (the address that it frees may be given out again before it
  * returns), and that of what wakes other threads is where the real function is called.
@@ -49,7 +50,9 @@ struct tsm_stream;
 
 enum tsm_stream_use {
     TSM_ENQUEUES, /* returns without waiting for the GPU: the stream's lock is held across it */
-    TSM_BLOCKS,   /* may wait for the GPU */
+    TSM_BLOCKS,   /* may wait for the GPU, and puts nothing on the stream */
+    TSM_SENDS_AND_BLOCKS, /* may wait for the GPU when the driver has it: others of the stream wait
+                             until it returns, or until it must be there */
 };
 
 /* On the wrapper's stack; content is capture's own. Zero-initialisation is not needed. */
@@ -64,7 +67,7 @@ struct tsm_call {
     uint32_t span_count;
     uint32_t data_size;
     uint8_t info;       /* of the type, TSM_TYPE_* in capture/session.h */
-    bool stream_locked; /* valid when there is a stream */
+    uint8_t holds;      /* of the stream; valid when there is one */
     struct tsm_span {
         const void *data;
         uint32_t size;
@@ -117,6 +120,10 @@ void tsm_call_more_places(struct tsm_call *call, uint32_t count);
  * (they wait for what it sends or signals): the call of this thread, if it is in one, has its place
  * here and not where it returns. What it has written before is its own. */
 void tsm_call_takes_effect(void);
+
+/* Time stamp (base/clock.h) of before the real function was called: what was made later is
+ * another's than what the call releases, also at the same address. */
+uint64_t tsm_call_began(const struct tsm_call *call);
 
 /* The real function came back. Unlocks the stream. `failed`: the call had no effect. */
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed);
@@ -171,10 +178,14 @@ struct tsm_box {
 uint64_t tsm_box_extent(const struct tsm_box *box);
 void tsm_call_blob_box(struct tsm_call *call, const struct tsm_box *box);
 
-/* The same for what a command takes that may run later: where a function of the program that is
- * sent but has not run may still write those bytes, the record is marked LATE and has none. */
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size);
+/* The same for what a command takes that may run later: where something that is sent but has not
+ * run may still write those bytes, the record is marked LATE and has none. Bytes for which no
+ * record has room go before it as HOST_WRITE records; it is LATE then, too. */
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box);
+/* ... for what a command has taken already. */
+void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box);
+/* Either, for a run of bytes. */
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken);
 
 /* Append a STRUCT field: the `size` bytes of a structured value (format/struct_out.h makes them;
  * they must live until commit). NULL: none. Above TSM_BYTES_MAX it is stored like a blob; above
@@ -224,13 +235,22 @@ uint32_t tsm_intern(const char *text, size_t size);
 struct tsm_handle {
     uint64_t raw;
     uint32_t id;
-    uint32_t type;             /* the source's object type number, 1..63 */
+    uint16_t type;             /* the source's object type number, 1..63 */
+    uint16_t incarnation;      /* of the stream of an event: see tsm_stream_at() */
     uint32_t name;             /* interned string, 0 none */
     uint32_t owner;            /* given to tsm_handle_add_again() */
     struct tsm_stream *stream; /* of a stream object, or where an event was last recorded */
     uint64_t position;         /* of an event: on that stream */
     void *user;                /* the source's own, e.g. a function's parameter layout */
+    uint32_t version;          /* odd: an event's place is being changed */
 };
+
+/* An event stands for another place from now on: stream, position and user together. Several
+ * threads may change, and read, an event's place at once. */
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user);
+/* Returns a copy with a place at which the event stood as a whole. */
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event);
 
 /* Of API `api`, object type `type`. NULL when unknown (made before capture began). */
 struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw);
@@ -247,6 +267,15 @@ struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_
 /* Returns the id of what is gone; 0: it was not known. */
 uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw);
 
+/* Returns the id, as tsm_handle_id(), of an object that a call is about to destroy: it stays what it
+ * is, for the call may fail. Then left() says how the call ended; another thread may have been given
+ * the same raw value for an object of its own by then, which stays. */
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw);
+void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone);
+/* Tests whether a call that destroys it is under way: who is given the same value has another
+ * object. */
+bool tsm_handle_is_leaving(const struct tsm_handle *handle);
+
 /* Id for a record: that of find, or of a new entry when the handle was made before capture began
  * (then an UNMODELLED record is written once: the trace cannot make that object). 0 for raw 0. */
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw);
@@ -258,10 +287,20 @@ bool tsm_handle_each(enum sbt_api api, uint32_t type,
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
-/* Numbers are given in order of creation, from 0. Never freed. Only where a session runs: between
- * begin and commit of some call. Elsewhere the result is a stream that is never recorded as one. */
+/* Numbers are given in order of creation, from 0. Only where a session runs: between begin and
+ * commit of some call. Elsewhere the result is a stream that is never recorded as one. */
 struct tsm_stream *tsm_stream_create(enum sbt_api api);
 uint32_t tsm_stream_number(const struct tsm_stream *stream);
+
+/* The program has destroyed it: nothing more is sent there. What was sent may still run. Its memory
+ * is used for another stream, long after that; so an event's handle must say by tsm_stream_at()
+ * where it was recorded. */
+void tsm_stream_forget(struct tsm_stream *stream);
+/* Tests whether something is to be recorded when what was sent there is complete. */
+bool tsm_stream_is_awaited(const struct tsm_stream *stream);
+void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position);
+/* Tests whether the handle says `stream`, or one that is not forgotten if that is NULL. */
+bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream);
 
 /* What the sources know of order between streams; used to tell which readbacks are complete.
  * `joins_default`: synchronises implicitly with stream `legacy` (CUDA's legacy default stream). */
@@ -274,11 +313,27 @@ void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
  * recorded now. Otherwise: remembered until a synchronisation shows that it is complete. */
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete);
 
+/* The device writes `box` by the command `call`, or may write anywhere in the tracked ranges of
+ * host memory that an aligned word of these bytes points into; NULL: in all of them. Nothing where
+ * no host memory is tracked. What a copy takes from there before `call` is complete is LATE. */
+void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box);
+void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size);
+
 /* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
  * with an event: everything up to where it was recorded. Writes READBACK records. Call it after the
  * synchronising call's own record is committed. */
 void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream);
 void tsm_synchronised_event(const struct tsm_handle *event);
+
+/* For APIs whose commands can be complete before those that stand before them: the command at
+ * `position` of `stream` is complete. tsm_readbacks_write() writes its READBACK record. */
+void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position);
+/* ... but the program may have known for long, and changed the bytes: they are not compared, and the
+ * trace says so. */
+void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position);
+void tsm_readbacks_write(void);
+/* How many wait to be known as complete. */
+uint32_t tsm_readbacks_pending(void);
 
 /* ---- host memory that the device can read --------------------------------------------------- */
 
@@ -289,12 +344,23 @@ void tsm_hostmem_track(uint64_t start, uint64_t size);
 /* ... of a mapping of memory that is written through others, too: the kernel tells of no page there. */
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size);
 void tsm_hostmem_untrack(uint64_t start);
+/* A call is about to give it up: it is not looked at until left() says how the call ended, and is
+ * not tracked after that if it is gone. Another thread may track what was given to it there. */
+void tsm_hostmem_leaves(uint64_t start);
+void tsm_hostmem_left(uint64_t start, bool is_gone);
+/* The same memory may be of interest to several objects, and be tracked for the program as well: it
+ * is tracked until each share() has its unshare(). False: no room, and the trace is tainted. */
+bool tsm_hostmem_share(uint64_t start, uint64_t size);
+void tsm_hostmem_unshare(uint64_t start, uint64_t size);
 /* Is any tracked? */
 bool tsm_hostmem_any(void);
 
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
  * or nothing changed. */
 void tsm_hostmem_publish(void);
+
+/* The same, of the range that begins at `start` alone. */
+void tsm_hostmem_publish_range(uint64_t start);
 
 /* The device is idle, and the program knows: what has changed in a tracked range that began at `start`
  * is bytes that the command which `by` names gave back (READBACK), if it names one, and HOST_WRITE. With

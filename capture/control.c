@@ -9,8 +9,11 @@
 #include "base/log.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static struct tsm_lanes_header *told_by_signal; /* where the handler puts its order */
+static pid_t told_process; /* whose that is: a child of it does not have that memory */
 
 static uint32_t order_of(const struct tsm_lanes_header *h)
 {
@@ -22,7 +25,7 @@ static void on_signal(int number)
 {
     struct tsm_lanes_header *h = __atomic_load_n(&told_by_signal, __ATOMIC_ACQUIRE);
 
-    if (h)
+    if (h && told_process == (pid_t)syscall(SYS_getpid))
         __atomic_store_n(&h->order,
                          order_of(h) == TSM_ORDER_START ? TSM_ORDER_STOP : TSM_ORDER_START,
                          __ATOMIC_RELEASE);
@@ -35,6 +38,7 @@ static void listen_to_signal(struct tsm_session *s)
 
     if (!s->settings.start_signal)
         return;
+    told_process = s->pid;
     __atomic_store_n(&told_by_signal, s->lanes_header, __ATOMIC_RELEASE);
     if (sigaction(s->settings.start_signal, NULL, &before) == 0 &&
         (before.sa_handler == SIG_DFL || before.sa_handler == on_signal)) {

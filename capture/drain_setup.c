@@ -343,8 +343,10 @@ void tsm_drain_undeclare(struct tsm_drain *d)
 static int begin_trace(struct tsm_drain *d, int trace_fd)
 {
     struct tsm_session *s = d->session;
-    struct sbt_writer_options options = {
-        .threads = s->settings.threads, .chunk_size = 1536u << 10, .level = s->settings.level};
+    struct sbt_writer_options options = {.threads = s->settings.threads,
+                                         .durable = true,
+                                         .chunk_size = 1536u << 10,
+                                         .level = s->settings.level};
     struct sbt_session session = session_of(s);
     int error;
 

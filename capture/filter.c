@@ -101,7 +101,7 @@ static void count_call(struct tsm_session *s)
 {
     if (s->settings.stop_call && !tsm_session_waiting() &&
         __atomic_add_fetch(&s->call_count, 1, __ATOMIC_RELAXED) == s->settings.stop_call)
-        tsm_session_stop("TS_STOP_CALL was reached");
+        tsm_session_stop(SBT_STOPPED_AS_ASKED);
 }
 
 static int reason_to_leave_out(struct tsm_lane *lane, const struct tsm_call *call)

@@ -7,6 +7,7 @@
  */
 #include "base/text.h"
 #include "capture/session.h"
+#include "capture/streams.h"
 
 #define SLOT_COUNT     (1u << 20)
 #define ENTRY_COUNT    (1u << 19)
@@ -20,6 +21,7 @@ struct entry {
     uint32_t api;
     uint32_t next_removed;
     uint32_t next_same; /* the driver gave the handle out again; 0: not */
+    bool is_leaving;    /* a call that destroys it is under way */
 };
 
 struct tsm_handles {
@@ -60,36 +62,74 @@ static bool is_key(const struct entry *e, uint32_t api, uint32_t type, uint64_t 
     return e->handle.raw == raw && e->handle.type == type && e->api == api;
 }
 
-/* Slot of the key, or SLOT_COUNT. *reusable: where it would go. */
-static uint32_t find_slot(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw,
-                          uint32_t *reusable)
+/* Where a key is, as one look at its slot told: without the lock a second one may tell of another.
+ */
+struct place {
+    uint32_t at;       /* SLOT_COUNT: nowhere */
+    uint32_t reusable; /* slot where it would go */
+    struct entry *entry;
+};
+
+static struct place find_place(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw)
 {
+    struct place place = {SLOT_COUNT, SLOT_COUNT, NULL};
     uint32_t at = home(api, type, raw);
 
-    *reusable = SLOT_COUNT;
     for (uint32_t i = 0; i < SLOT_COUNT; i++, at = (at + 1) % SLOT_COUNT) {
         uint32_t slot = __atomic_load_n(&t->slots[at], __ATOMIC_ACQUIRE);
 
-        if (slot < FIRST_ENTRY && *reusable == SLOT_COUNT)
-            *reusable = at;
+        if (slot < FIRST_ENTRY && place.reusable == SLOT_COUNT)
+            place.reusable = at;
         if (slot == 0)
             break;
-        if (slot >= FIRST_ENTRY && is_key(&t->entries[slot - FIRST_ENTRY], api, type, raw))
-            return at;
+        if (slot >= FIRST_ENTRY && is_key(&t->entries[slot - FIRST_ENTRY], api, type, raw)) {
+            place.at = at;
+            place.entry = &t->entries[slot - FIRST_ENTRY];
+            break;
+        }
     }
-    return SLOT_COUNT;
+    return place;
 }
 
 struct tsm_handle *tsm_handle_find(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     struct tsm_handles *t = current();
-    uint32_t at, slot, reusable;
+    struct entry *e = t && raw ? find_place(t, api, type, raw).entry : NULL;
 
-    if (!t || raw == 0)
-        return NULL;
-    at = find_slot(t, api, type, raw, &reusable);
-    slot = at == SLOT_COUNT ? 0 : __atomic_load_n(&t->slots[at], __ATOMIC_ACQUIRE);
-    return slot < FIRST_ENTRY ? NULL : &t->entries[slot - FIRST_ENTRY].handle;
+    return e ? &e->handle : NULL;
+}
+
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user)
+{
+    uint32_t version = __atomic_load_n(&event->version, __ATOMIC_RELAXED);
+
+    do
+        version &= ~1u;
+    while (!__atomic_compare_exchange_n(&event->version, &version, version + 1, true,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&event->stream, stream, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->position, position, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->user, user, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->incarnation, stream ? stream->incarnation : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&event->version, version + 2, __ATOMIC_RELEASE);
+}
+
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
+{
+    struct tsm_handle now = *event;
+    uint32_t version;
+
+    do {
+        version = __atomic_load_n(&event->version, __ATOMIC_ACQUIRE);
+        now.stream = __atomic_load_n(&event->stream, __ATOMIC_RELAXED);
+        now.position = __atomic_load_n(&event->position, __ATOMIC_RELAXED);
+        now.user = __atomic_load_n(&event->user, __ATOMIC_RELAXED);
+        now.incarnation = __atomic_load_n(&event->incarnation, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while ((version & 1) || version != __atomic_load_n(&event->version, __ATOMIC_RELAXED));
+    return now;
 }
 
 /* The lock is held. Number of a fresh entry, 0 when there is none. */
@@ -138,7 +178,7 @@ static uint32_t make_entry(struct tsm_handles *t, uint32_t api, uint32_t type, u
 
     if (number == 0)
         return 0;
-    *e = (struct entry){.handle = {.raw = raw, .type = type, .owner = owner}, .api = api};
+    *e = (struct entry){.handle = {.raw = raw, .type = (uint16_t)type, .owner = owner}, .api = api};
     e->handle.id = ++t->ids[api % TSM_TYPE_API_COUNT][type % TYPE_COUNT];
     return number;
 }
@@ -146,16 +186,17 @@ static uint32_t make_entry(struct tsm_handles *t, uint32_t api, uint32_t type, u
 static struct tsm_handle *add(struct tsm_handles *t, uint32_t api, uint32_t type, uint64_t raw,
                               uint32_t owner)
 {
-    uint32_t reusable, number, old = find_slot(t, api, type, raw, &reusable);
+    struct place old = find_place(t, api, type, raw);
+    uint32_t number;
 
-    while (old != SLOT_COUNT) {
-        remove_slot(t, old);
-        old = find_slot(t, api, type, raw, &reusable);
+    while (old.entry) {
+        remove_slot(t, old.at);
+        old = find_place(t, api, type, raw);
     }
     number = make_entry(t, api, type, raw, owner);
     if (number == 0)
         return NULL;
-    __atomic_store_n(&t->slots[reusable], number + FIRST_ENTRY, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->slots[old.reusable], number + FIRST_ENTRY, __ATOMIC_RELEASE);
     return &t->entries[number].handle;
 }
 
@@ -163,15 +204,14 @@ static struct tsm_handle *add(struct tsm_handles *t, uint32_t api, uint32_t type
 static struct tsm_handle *add_again(struct tsm_handles *t, uint32_t api, uint32_t type,
                                     uint64_t raw, uint32_t owner)
 {
-    uint32_t reusable, at = find_slot(t, api, type, raw, &reusable), number;
-    struct entry *e;
+    struct entry *e = find_place(t, api, type, raw).entry;
+    uint32_t number;
 
-    if (at == SLOT_COUNT || t->entries[t->slots[at] - FIRST_ENTRY].handle.owner != owner)
+    if (!e || e->handle.owner != owner)
         return add(t, api, type, raw, owner);
     number = make_entry(t, api, type, raw, owner);
     if (number == 0)
         return NULL;
-    e = &t->entries[t->slots[at] - FIRST_ENTRY];
     while (e->next_same)
         e = &t->entries[e->next_same];
     e->next_same = number;
@@ -184,12 +224,12 @@ typedef struct tsm_handle *add_entry(struct tsm_handles *t, uint32_t api, uint32
 static struct tsm_handle *add_with(add_entry *how, enum sbt_api api, uint32_t type, uint64_t raw,
                                    uint32_t owner)
 {
-    static struct tsm_handle nothing;
+    static struct entry nothing;
     struct tsm_handles *t = current();
     struct tsm_handle *handle;
 
     if (!t)
-        return &nothing;
+        return &nothing.handle;
     tsm_lock_take(&t->lock);
     handle = how(t, api, type, raw, owner);
     tsm_lock_give(&t->lock);
@@ -213,18 +253,53 @@ struct tsm_handle *tsm_handle_add_again(enum sbt_api api, uint32_t type, uint64_
 uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     struct tsm_handles *t = current();
-    uint32_t at, reusable, id = 0;
+    struct place place;
+    uint32_t id = 0;
 
     if (!t || raw == 0)
         return 0;
     tsm_lock_take(&t->lock);
-    at = find_slot(t, api, type, raw, &reusable);
-    if (at != SLOT_COUNT) {
-        id = t->entries[t->slots[at] - FIRST_ENTRY].handle.id;
-        remove_slot(t, at);
+    place = find_place(t, api, type, raw);
+    if (place.entry) {
+        id = place.entry->handle.id;
+        remove_slot(t, place.at);
     }
     tsm_lock_give(&t->lock);
     return id;
+}
+
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
+{
+    struct tsm_handles *t = current();
+    struct entry *e = t && raw ? find_place(t, api, type, raw).entry : NULL;
+
+    if (!e)
+        return tsm_handle_id(api, type, raw);
+    __atomic_store_n(&e->is_leaving, true, __ATOMIC_RELAXED);
+    return e->handle.id;
+}
+
+bool tsm_handle_is_leaving(const struct tsm_handle *handle)
+{
+    return __atomic_load_n(&((const struct entry *)(const void *)handle)->is_leaving,
+                           __ATOMIC_RELAXED);
+}
+
+void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone)
+{
+    struct tsm_handles *t = current();
+    struct place place;
+
+    if (!t || raw == 0)
+        return;
+    tsm_lock_take(&t->lock);
+    place = find_place(t, api, type, raw);
+    if (place.entry && place.entry->handle.id == id) {
+        place.entry->is_leaving = false;
+        if (is_gone)
+            remove_slot(t, place.at);
+    }
+    tsm_lock_give(&t->lock);
 }
 
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of the program that the GPU calls in a stream's order. They run after the call that
- * sent them, often on a thread of the driver, and may write memory that commands behind them read:
- * their writes are recorded where they happen, and a payload that they may still change is left to
- * them.
+ * Host memory that others write while commands are under way: the device, and functions of the
+ * program that the GPU calls in a stream's order. Those run after the call that sent them, often on
+ * a thread of the driver, and their writes are recorded where they happen. A payload that either
+ * may still change is left to them.
  */
 #include "capture/session.h"
 
 #include "capture/streams.h"
+#include "format/record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LARGE_PART (8ull << 20) /* of the bytes that go before a call */
 
 void tsm_function_sent(const struct tsm_call *call)
 {
@@ -15,29 +21,158 @@ void tsm_function_sent(const struct tsm_call *call)
         tsm_stream_function_sent(call->stream, call->position);
 }
 
+/* The bytes are not there yet, or may not be: what the device gets is what it finds then. */
 static bool is_late(const struct tsm_call *call, const struct tsm_box *box)
 {
     struct tsm_session *s = call->lane->session;
     uint64_t start = (uint64_t)(uintptr_t)box->data;
 
-    return tsm_box_size(box) > 0 && tsm_streams_await_functions(s->streams) &&
+    return tsm_box_size(box) > 0 &&
+           (tsm_streams_await_functions(s->streams) || tsm_readback_is_open(s, box)) &&
            tsm_hostmem_holds(s, start, tsm_box_extent(box));
+}
+
+void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box)
+{
+    if (tsm_hostmem_any() && tsm_box_size(box) > 0 &&
+        tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data, 1))
+        tsm_readback_silent(call, box);
+}
+
+/* The ranges that the words point into. */
+struct named {
+    const char *words; /* NULL: all ranges */
+    size_t count;
+    struct tsm_call *call;
+};
+
+static bool visit_range(void *user, uint64_t start, uint64_t size)
+{
+    const struct named *named = user;
+    const struct tsm_box box = {(const void *)(uintptr_t)start, size, 1, 1, size, size};
+    uint64_t from = UINT64_MAX, word;
+
+    for (size_t i = 0; i < named->count; i++) {
+        memcpy(&word, named->words + i * sizeof(word), sizeof(word));
+        if (word - start < size && word < from)
+            from = word;
+    }
+    if (!named->words || from != UINT64_MAX)
+        tsm_readback_perhaps(named->call, &box, named->words ? from : 0);
+    return true;
+}
+
+void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size)
+{
+    struct named named = {words, size / sizeof(uint64_t), call};
+
+    if (tsm_hostmem_any() && call->stream)
+        tsm_hostmem_each(call->lane->session, visit_range, &named);
+}
+
+/* Tests whether the call's record can name all these bytes. */
+static bool fits(const struct tsm_call *call, uint64_t size)
+{
+    return tsm_payload_fits(call->lane, SBT_BLOB_ENCODED_SIZE(size) + call->data_size);
+}
+
+static bool write_part(struct tsm_call *call, const struct tsm_box *bytes, uint64_t at,
+                       uint64_t size, enum tsm_fetch fetch)
+{
+    const uint64_t encoded = SBT_BLOB_ENCODED_SIZE(size);
+    uint8_t *reference = tsm_scratch_take(call->lane, encoded);
+    struct tsm_note note = {
+        .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
+
+    if (!reference || !tsm_payload_store_part(call->lane, bytes, at, size, fetch, true, reference))
+        return false;
+    note.slots[0] = tsm_box_address(bytes, at);
+    note.slots[1] = size;
+    note.slots[2] = encoded;
+    note.slots[3] = SBT_STREAM_NONE;
+    note.data = reference;
+    note.data_size = (uint32_t)encoded;
+    return tsm_note_write(call->lane, &note);
+}
+
+/* The bytes go before the call, as what the program has written there, with those between the rows.
+ * Small parts: their references share the lane's scratch memory with the call's own. */
+static void write_parts(struct tsm_call *call, const struct tsm_box *box)
+{
+    const uint64_t extent = tsm_box_extent(box), part = LARGE_PART;
+    const struct tsm_box bytes = {box->data, extent, 1, 1, extent, extent};
+    const bool is_run = extent == tsm_box_size(box);
+    struct tsm_scratch *scratch = call->lane->scratch;
+    const uint32_t used = scratch->used;
+    bool ok = true;
+
+    for (uint64_t at = 0; at < extent && ok; at += part) {
+        ok = write_part(call, &bytes, at, extent - at < part ? extent - at : part,
+                        is_run ? TSM_FETCH_DIRECT : TSM_FETCH_SAFE);
+        scratch->used = used;
+    }
+    if (!ok)
+        call->flags |= SBT_RECORD_TRUNCATED;
+}
+
+static void append(struct tsm_call *call, const struct tsm_box *box, bool late)
+{
+    static const struct tsm_box nothing;
+    const bool captured = (call->flags & SBT_RECORD_CAPTURED) != 0;
+    const bool is_kept = !(call->info & TSM_TYPE_OFF);
+    const bool large = !late && !captured && is_kept && !fits(call, tsm_box_size(box));
+
+    /* Of tracked memory what it holds was recorded before the call. */
+    if (large && !tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data,
+                                    tsm_box_extent(box)))
+        write_parts(call, box);
+    if (late || large)
+        call->flags |= SBT_RECORD_LATE;
+    tsm_call_blob_box(call, late || large || captured ? &nothing : box);
 }
 
 void tsm_call_payload_box(struct tsm_call *call, const struct tsm_box *box)
 {
-    static const struct tsm_box nothing;
-    bool captured = (call->flags & SBT_RECORD_CAPTURED) != 0;
-    bool late = !captured && is_late(call, box);
-
-    if (late)
-        call->flags |= SBT_RECORD_LATE;
-    tsm_call_blob_box(call, late || captured ? &nothing : box);
+    append(call, box, !(call->flags & SBT_RECORD_CAPTURED) && is_late(call, box));
 }
 
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)
+void tsm_call_payload_taken(struct tsm_call *call, const struct tsm_box *box)
+{
+    append(call, box, false);
+}
+
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
 {
     struct tsm_box box = {data, size, 1, 1, size, size};
 
-    tsm_call_payload_box(call, &box);
+    if (taken)
+        tsm_call_payload_taken(call, &box);
+    else
+        tsm_call_payload_box(call, &box);
+}
+
+void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
+{
+    const struct tsm_note note = {.call = SBT_CORE_COMPLETE,
+                                  .stream = SBT_STREAM_NONE,
+                                  .slots = {stream, position},
+                                  .slot_count = 2};
+
+    tsm_note_write(lane, &note);
+}
+
+void tsm_function_reached(uint32_t stream, uint64_t done)
+{
+    struct tsm_session *s = tsm_session_current();
+    int saved_errno = errno;
+    struct tsm_lane *lane;
+
+    if (!done || !tsm_hostmem_any() || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane)
+        tsm_hostmem_complete(lane, stream, done);
+    tsm_inside_leave();
+    errno = saved_errno;
 }

@@ -33,6 +33,7 @@
 #define RANGE_COUNT_MAX  1024u
 #define BLOCK_SIZE       (1u << 20)
 #define WATCH_SIZE_MIN   (64u << 10) /* below this hashing is not much dearer than a scan */
+#define SPARSE_SIZE_MIN  (16u << 20) /* from here on it pays to ask which pages are there */
 #define WRITER_COUNT_MAX 64u
 #define RUN_COUNT        256u
 #define HASH_ABOVE       0.2  /* share of pages written in a cycle: stop watching */
@@ -44,7 +45,11 @@ struct range {
     uint64_t start, end;             /* as the program gave them */
     uint64_t first_page, page_count; /* of PAGE bytes */
     uint64_t *hashes;                /* of what was recorded; 0: all zero bytes */
-    bool fresh;                      /* never looked at: whatever is there counts as a change */
+    uint32_t users;                  /* of a shared one; 0: the program's, as the API was told */
+    bool is_leaving;                 /* a call that gives it up is under way */
+    bool is_first_shared, is_last_shared; /* with another range: that page is always looked at */
+    bool is_overlapped;                   /* more than those: never watched */
+    bool fresh; /* never looked at: whatever is there counts as a change */
     bool watched;
     bool refused;       /* the kernel does not watch this memory */
     uint32_t hold;      /* cycles to go until it may be watched again */
@@ -194,13 +199,41 @@ static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct ran
     return changed;
 }
 
+static void open_pagemap(struct tsm_hostmem *h)
+{
+    if (!h->pagemap_open)
+        tsm_pagemap_init(&h->pagemap);
+    h->pagemap_open = true;
+}
+
+/* Tests whether whole pages [from, to) are zero, as they were known to be: none was ever written.
+ * For memory whose pages are zero until then. */
+static bool is_untouched(const struct tsm_hostmem *h, const struct range *r, uint64_t from,
+                         uint64_t to)
+{
+    const uint64_t *known = &r->hashes[(from - r->first_page) / PAGE];
+
+    for (uint64_t i = 0; i < (to - from) / PAGE; i++)
+        if (known[i])
+            return false;
+    return !tsm_pagemap_is_there(&h->pagemap, from, to);
+}
+
 static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
                             uint64_t from, uint64_t to)
 {
     uint64_t changed = 0;
+    bool sparse = false;
 
-    for (uint64_t at = from; at < to; at += BLOCK_SIZE)
-        changed += look_at(lane, h, r, at, to - at < BLOCK_SIZE ? (size_t)(to - at) : BLOCK_SIZE);
+    if (to - from >= SPARSE_SIZE_MIN) {
+        open_pagemap(h);
+        sparse = tsm_pagemap_is_sparse(&h->pagemap, from, to, (char *)h->block, sizeof(h->block));
+    }
+    for (uint64_t at = from, size; at < to; at += size) {
+        size = to - at < BLOCK_SIZE ? to - at : BLOCK_SIZE;
+        if (!sparse || !is_untouched(h, r, at, at + size))
+            changed += look_at(lane, h, r, at, size);
+    }
     return changed;
 }
 
@@ -212,13 +245,32 @@ static uint64_t end_of(const struct range *r)
     return r->first_page + r->page_count * PAGE;
 }
 
+/* The pages that are watched: who asks which ones were written makes the kernel forget it, so that
+ * it has to be the only one who asks. */
+static uint64_t watch_start(const struct range *r)
+{
+    return r->first_page + (r->is_first_shared ? PAGE : 0);
+}
+
+static uint64_t watch_end(const struct range *r)
+{
+    return end_of(r) - (r->is_last_shared ? PAGE : 0);
+}
+
+static void stop_watching(struct tsm_hostmem *h, struct range *r)
+{
+    if (r->watched)
+        tsm_pagemap_unwatch(&h->pagemap, watch_start(r), watch_end(r));
+    r->watched = false;
+}
+
 /* Protect everything, so that from here on only writes are reported. */
 static bool arm(struct tsm_hostmem *h, struct range *r)
 {
-    uint64_t at = r->first_page;
+    uint64_t at = watch_start(r);
 
-    while (at < end_of(r)) {
-        if (tsm_pagemap_take(&h->pagemap, &at, end_of(r), h->runs, RUN_COUNT) < 0)
+    while (at < watch_end(r)) {
+        if (tsm_pagemap_take(&h->pagemap, &at, watch_end(r), h->runs, RUN_COUNT) < 0)
             return false;
     }
     return true;
@@ -226,14 +278,11 @@ static bool arm(struct tsm_hostmem *h, struct range *r)
 
 static void try_to_watch(struct tsm_hostmem *h, struct range *r)
 {
-    if (tsm_session_settings()->vk_memory == TSM_VK_MEMORY_HASH || r->refused ||
+    if (tsm_session_settings()->vk_memory == TSM_VK_MEMORY_HASH || r->refused || r->is_overlapped ||
         r->page_count * PAGE < WATCH_SIZE_MIN)
         return;
-    if (!h->pagemap_open) {
-        tsm_pagemap_init(&h->pagemap);
-        h->pagemap_open = true;
-    }
-    r->watched = tsm_pagemap_watch(&h->pagemap, r->first_page, end_of(r)) && arm(h, r);
+    open_pagemap(h);
+    r->watched = tsm_pagemap_watch(&h->pagemap, watch_start(r), watch_end(r)) && arm(h, r);
     r->refused = !r->watched;
 }
 
@@ -274,8 +323,7 @@ static void judge(struct tsm_hostmem *h, struct range *r, uint64_t pages_written
             r->next_hold--;
         return;
     }
-    tsm_pagemap_unwatch(&h->pagemap, r->first_page, end_of(r));
-    r->watched = false;
+    stop_watching(h, r);
     r->hold = r->next_hold;
     if (r->next_hold < HOLD_MAX)
         r->next_hold *= 2;
@@ -284,10 +332,14 @@ static void judge(struct tsm_hostmem *h, struct range *r, uint64_t pages_written
 /* Read what the kernel says was written. False: it does not say any more. */
 static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r)
 {
-    uint64_t at = r->first_page, pages = 0;
+    uint64_t at = watch_start(r), pages = 0;
 
-    while (at < end_of(r)) {
-        int count = tsm_pagemap_take(&h->pagemap, &at, end_of(r), h->runs, RUN_COUNT);
+    if (r->is_first_shared)
+        look_at(lane, h, r, r->first_page, PAGE);
+    if (r->is_last_shared)
+        look_at(lane, h, r, watch_end(r), PAGE);
+    while (at < watch_end(r)) {
+        int count = tsm_pagemap_take(&h->pagemap, &at, watch_end(r), h->runs, RUN_COUNT);
 
         if (count < 0)
             return false;
@@ -325,63 +377,146 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *
     }
 }
 
-static void drop_range(struct tsm_hostmem *h, uint32_t index)
+static bool shares_pages(const struct range *a, const struct range *b)
 {
-    struct range *r = &h->ranges[index];
-
-    if (r->watched)
-        tsm_pagemap_unwatch(&h->pagemap, r->first_page, end_of(r));
-    tsm_memory_unmap(r->hashes, (r->page_count + 1) * sizeof(*r->hashes));
-    *r = h->ranges[--h->range_count];
+    return a != b && a->first_page < end_of(b) && b->first_page < end_of(a);
 }
 
-static bool add_range(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+/* What `r` shares with others: also to be called when one of them has come or is gone. */
+static void find_neighbours(struct tsm_hostmem *h, struct range *r)
+{
+    bool first = false, last = false, more = false;
+
+    for (uint32_t i = 0; i < h->range_count; i++) {
+        const struct range *o = &h->ranges[i];
+        if (!shares_pages(r, o))
+            continue;
+        if (end_of(o) == r->first_page + PAGE)
+            first = true;
+        else if (o->first_page == end_of(r) - PAGE)
+            last = true;
+        else
+            more = true;
+    }
+    if (first == r->is_first_shared && last == r->is_last_shared && more == r->is_overlapped)
+        return;
+    stop_watching(h, r); /* and look at everything the next time */
+    r->is_first_shared = first;
+    r->is_last_shared = last;
+    r->is_overlapped = more;
+}
+
+static void tell_neighbours(struct tsm_hostmem *h, const struct range *r)
+{
+    for (uint32_t i = 0; i < h->range_count; i++)
+        if (shares_pages(r, &h->ranges[i]))
+            find_neighbours(h, &h->ranges[i]);
+}
+
+static void drop_range(struct tsm_hostmem *h, uint32_t index)
+{
+    struct range gone = h->ranges[index];
+
+    stop_watching(h, &gone);
+    tsm_memory_unmap(gone.hashes, (gone.page_count + 1) * sizeof(*gone.hashes));
+    h->ranges[index] = h->ranges[--h->range_count];
+    tell_neighbours(h, &gone);
+}
+
+static struct range *add_range(struct tsm_hostmem *h, uint64_t start, uint64_t size)
 {
     struct range *r = &h->ranges[h->range_count];
 
     if (h->range_count == RANGE_COUNT_MAX)
-        return false;
+        return NULL;
     *r = (struct range){.start = start, .end = start + size, .fresh = true, .next_hold = HOLD_MIN};
     r->first_page = start & ~(uint64_t)(PAGE - 1);
     r->page_count = (r->end - r->first_page + PAGE - 1) / PAGE;
     r->hashes = tsm_memory_map((r->page_count + 1) * sizeof(*r->hashes));
     if (!r->hashes)
-        return false;
+        return NULL;
     __atomic_store_n(&h->range_count, h->range_count + 1, __ATOMIC_RELEASE);
+    find_neighbours(h, r);
+    tell_neighbours(h, r);
+    return r;
+}
+
+/* The program's own that begins there, NULL: none. */
+static struct range *find_own(struct tsm_hostmem *h, uint64_t start)
+{
+    for (uint32_t i = 0; i < h->range_count; i++)
+        if (h->ranges[i].start == start && !h->ranges[i].users)
+            return &h->ranges[i];
+    return NULL;
+}
+
+static struct range *find_shared(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+{
+    for (uint32_t i = 0; i < h->range_count; i++)
+        if (h->ranges[i].users && h->ranges[i].start == start && h->ranges[i].end == start + size)
+            return &h->ranges[i];
+    return NULL;
+}
+
+/* How a range is to be tracked. */
+enum tracking {
+    OWN,
+    ALIAS,
+    SHARED,
+};
+
+/* The lock is held. False: there is no room. */
+static bool track_how(struct tsm_hostmem *h, uint64_t start, uint64_t size, enum tracking how)
+{
+    struct range *r = how == SHARED ? find_shared(h, start, size) : find_own(h, start);
+
+    if (r && how == SHARED) {
+        r->users++;
+        return true;
+    }
+    if (r)
+        drop_range(h, (uint32_t)(r - h->ranges));
+    r = add_range(h, start, size);
+    if (!r)
+        return false;
+    r->users = how == SHARED;
+    r->refused = how == ALIAS;
+    try_to_watch(h, r);
     return true;
 }
 
-static void track(uint64_t start, uint64_t size, bool alias)
+static bool track(uint64_t start, uint64_t size, enum tracking how)
 {
     struct tsm_session *s = tsm_session_current();
     int saved_errno = errno;
     bool ok;
 
     if (!s || size == 0)
-        return;
-    tsm_hostmem_untrack(start);
+        return false;
     tsm_inside_enter();
     tsm_lock_take(&s->hostmem->lock);
-    ok = add_range(s->hostmem, start, size);
-    if (ok && alias)
-        s->hostmem->ranges[s->hostmem->range_count - 1].refused = true;
-    if (ok)
-        try_to_watch(s->hostmem, &s->hostmem->ranges[s->hostmem->range_count - 1]);
+    ok = track_how(s->hostmem, start, size, how);
     tsm_lock_give(&s->hostmem->lock);
     if (!ok)
         tsm_session_unmodelled("more than 1024 ranges of host memory", true);
     tsm_inside_leave();
     errno = saved_errno;
+    return ok;
 }
 
 void tsm_hostmem_track(uint64_t start, uint64_t size)
 {
-    track(start, size, false);
+    track(start, size, OWN);
 }
 
 void tsm_hostmem_track_alias(uint64_t start, uint64_t size)
 {
-    track(start, size, true);
+    track(start, size, ALIAS);
+}
+
+bool tsm_hostmem_share(uint64_t start, uint64_t size)
+{
+    return track(start, size, SHARED);
 }
 
 bool tsm_hostmem_any(void)
@@ -391,20 +526,77 @@ bool tsm_hostmem_any(void)
     return s && __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) != 0;
 }
 
-void tsm_hostmem_untrack(uint64_t start)
+/* Finds a range and does something with it, under the lock. */
+typedef struct range *find_range(struct tsm_hostmem *h, uint64_t start, uint64_t size);
+
+static struct range *find_any_own(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+{
+    return find_own(h, start);
+}
+
+static struct range *find_leaving(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+{
+    struct range *r = find_own(h, start);
+
+    return r && r->is_leaving ? r : NULL;
+}
+
+static void drop(struct tsm_hostmem *h, struct range *r)
+{
+    drop_range(h, (uint32_t)(r - h->ranges));
+}
+
+static void drop_user(struct tsm_hostmem *h, struct range *r)
+{
+    if (--r->users == 0)
+        drop(h, r);
+}
+
+static void leave(struct tsm_hostmem *h, struct range *r)
+{
+    r->is_leaving = true;
+}
+
+static void stay(struct tsm_hostmem *h, struct range *r)
+{
+    r->is_leaving = false;
+}
+
+static void with_range(uint64_t start, uint64_t size, find_range *find,
+                       void (*act)(struct tsm_hostmem *h, struct range *r))
 {
     struct tsm_session *s = tsm_session_current();
     int saved_errno = errno;
+    struct range *r;
 
-    if (!s)
+    if (!tsm_hostmem_any())
         return;
     tsm_lock_take(&s->hostmem->lock);
-    for (uint32_t i = s->hostmem->range_count; i-- > 0;) {
-        if (s->hostmem->ranges[i].start == start)
-            drop_range(s->hostmem, i);
-    }
+    r = find(s->hostmem, start, size);
+    if (r)
+        act(s->hostmem, r);
     tsm_lock_give(&s->hostmem->lock);
     errno = saved_errno;
+}
+
+void tsm_hostmem_untrack(uint64_t start)
+{
+    with_range(start, 0, find_any_own, drop);
+}
+
+void tsm_hostmem_unshare(uint64_t start, uint64_t size)
+{
+    with_range(start, size, find_shared, drop_user);
+}
+
+void tsm_hostmem_leaves(uint64_t start)
+{
+    with_range(start, 0, find_any_own, leave);
+}
+
+void tsm_hostmem_left(uint64_t start, bool is_gone)
+{
+    with_range(start, 0, find_leaving, is_gone ? drop : stay);
 }
 
 bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
@@ -447,7 +639,8 @@ static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
 
 /* With `by`: only where that names a command of the device. What was never looked at is nobody's.
  */
-static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by)
+/* `only`: the start of the range that it is about, or 0: all of them. */
+static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, uint64_t only)
 {
     struct tsm_hostmem *h = lane->session->hostmem;
     const struct tsm_running thread = {SBT_STREAM_NONE, 0};
@@ -456,8 +649,10 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by)
         h->writers[h->writer_count++] = thread;
     for (uint32_t i = 0; i < h->range_count; i++) {
         struct range *r = &h->ranges[i];
+        if (only && r->start != only)
+            continue;
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
-        if (!by || h->is_by)
+        if (!r->is_leaving && (!by || h->is_by))
             publish(lane, h, r);
     }
     h->is_by = false;
@@ -465,7 +660,7 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by)
 }
 
 static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
-                         struct tsm_running writer)
+                         struct tsm_running writer, uint64_t only)
 {
     struct tsm_session *s = tsm_session_current();
     struct tsm_lane *lane;
@@ -478,7 +673,7 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
     if (lane) {
         tsm_lock_take(&s->hostmem->lock);
         tsm_values_reached(lane);
-        publish_all(lane, threads, by);
+        publish_all(lane, threads, by, only);
         change(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);
     }
@@ -502,12 +697,17 @@ bool tsm_hostmem_each(struct tsm_session *s,
 
 void tsm_hostmem_publish(void)
 {
-    publish_then(true, NULL, keep_writers, (struct tsm_running){0});
+    publish_then(true, NULL, keep_writers, (struct tsm_running){0}, 0);
+}
+
+void tsm_hostmem_publish_range(uint64_t start)
+{
+    publish_then(true, NULL, keep_writers, (struct tsm_running){0}, start);
 }
 
 void tsm_hostmem_written(tsm_hostmem_by by)
 {
-    publish_then(true, by, keep_writers, (struct tsm_running){0});
+    publish_then(true, by, keep_writers, (struct tsm_running){0}, 0);
 }
 
 static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t from, uint64_t to)
@@ -572,41 +772,14 @@ void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
     write_then(write_value, value, after);
 }
 
-void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
-{
-    const struct tsm_note note = {.call = SBT_CORE_COMPLETE,
-                                  .stream = SBT_STREAM_NONE,
-                                  .slots = {stream, position},
-                                  .slot_count = 2};
-
-    tsm_note_write(lane, &note);
-}
-
-/* The function may tell other threads, which may then overwrite what was read before it. */
-static void note_reached(uint32_t stream, uint64_t done)
-{
-    struct tsm_session *s = tsm_session_current();
-    int saved_errno = errno;
-    struct tsm_lane *lane;
-
-    if (!done || !tsm_hostmem_any() || tsm_session_waiting())
-        return;
-    tsm_inside_enter();
-    lane = tsm_thread_lane(s);
-    if (lane)
-        tsm_hostmem_complete(lane, stream, done);
-    tsm_inside_leave();
-    errno = saved_errno;
-}
-
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
     tsm_readbacks_before(stream, done);
-    note_reached(stream, done);
-    publish_then(true, NULL, add_writer, (struct tsm_running){stream, position});
+    tsm_function_reached(stream, done);
+    publish_then(true, NULL, add_writer, (struct tsm_running){stream, position}, 0);
 }
 
 void tsm_function_left(uint32_t stream, uint64_t position)
 {
-    publish_then(false, NULL, remove_writer, (struct tsm_running){stream, position});
+    publish_then(false, NULL, remove_writer, (struct tsm_running){stream, position}, 0);
 }

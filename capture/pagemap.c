@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -67,9 +68,7 @@ static int open_userfault(void)
 void tsm_pagemap_init(struct tsm_pagemap *p)
 {
     p->userfault_fd = open_userfault();
-    p->pagemap_fd = -1;
-    if (p->userfault_fd >= 0)
-        p->pagemap_fd = move_high(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    p->pagemap_fd = move_high(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
 }
 
 bool tsm_pagemap_watch(struct tsm_pagemap *p, uint64_t start, uint64_t end)
@@ -106,4 +105,112 @@ int tsm_pagemap_take(struct tsm_pagemap *p, uint64_t *start, uint64_t end,
         return -errno;
     *start = a.walk_end;
     return found;
+}
+
+/* ---- memory that was never written ------------------------------------------------------------
+ */
+
+#define PAGE       4096u
+#define IS_PRESENT (1ull << 63) /* of an entry of /proc/PID/pagemap */
+#define IS_SWAPPED (1ull << 62)
+
+static uint64_t number(const char **at, unsigned base)
+{
+    uint64_t value = 0;
+
+    for (;; ++*at) {
+        unsigned digit = (unsigned)(**at | 0x20);
+        digit = digit >= 'a' ? digit - 'a' + 10 : (unsigned)**at - '0';
+        if (digit >= base)
+            return value;
+        value = value * base + digit;
+    }
+}
+
+/* "START-END rwxp OFFSET MAJOR:MINOR INODE PATH" of /proc/PID/maps: private, and of no file. */
+static bool is_anonymous(const char *line, uint64_t *start, uint64_t *end)
+{
+    const char *at = line, *flags;
+
+    *start = number(&at, 16);
+    at++;
+    *end = number(&at, 16);
+    flags = at + 1;
+    at = flags + 5;
+    number(&at, 16);
+    while (*at == ' ')
+        at++;
+    number(&at, 16);
+    at++;
+    number(&at, 16);
+    at++;
+    return flags[3] == 'p' && number(&at, 10) == 0;
+}
+
+static bool read_file(const char *path, char *space, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t got = 1;
+
+    while (fd >= 0 && used + 1 < size && (got = read(fd, space + used, size - used - 1)) > 0)
+        used += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    space[used] = '\0';
+    return fd >= 0 && got == 0;
+}
+
+static bool is_private(uint64_t start, uint64_t end, const char *line)
+{
+    uint64_t from, to;
+
+    while (line && *line && start < end) {
+        bool anonymous = is_anonymous(line, &from, &to);
+        if (to > start && (from > start || !anonymous))
+            return false;
+        if (to > start)
+            start = to;
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return start >= end;
+}
+
+/* Tests whether the process has no page that is swapped out. */
+static bool has_no_swap(const char *status)
+{
+    const char *at = strstr(status, "VmSwap:");
+
+    if (!at)
+        return false;
+    at += strlen("VmSwap:");
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return number(&at, 10) == 0;
+}
+
+bool tsm_pagemap_is_sparse(struct tsm_pagemap *p, uint64_t start, uint64_t end, char *space,
+                           size_t size)
+{
+    if (p->pagemap_fd < 0 || !read_file("/proc/self/maps", space, size) ||
+        !is_private(start, end, space) || !read_file("/proc/self/status", space, size))
+        return false;
+    /* A page that is watched and was never there looks as if it were swapped out. */
+    p->there = IS_PRESENT | (has_no_swap(space) ? 0 : IS_SWAPPED);
+    return true;
+}
+
+bool tsm_pagemap_is_there(const struct tsm_pagemap *p, uint64_t start, uint64_t end)
+{
+    uint64_t entries[TSM_PAGEMAP_STEP];
+    size_t count = (end - start) / PAGE;
+
+    if (count > TSM_PAGEMAP_STEP ||
+        pread(p->pagemap_fd, entries, count * 8, (off_t)(start / PAGE * 8)) != (ssize_t)count * 8)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i] & p->there)
+            return true;
+    return false;
 }

@@ -16,6 +16,7 @@
 
 struct tsm_pagemap {
     int userfault_fd, pagemap_fd; /* -1: not to be had */
+    uint64_t there;               /* bits of an entry of pagemap, one of which such a page has */
 };
 
 struct tsm_page_run {
@@ -33,5 +34,15 @@ void tsm_pagemap_unwatch(struct tsm_pagemap *p, uint64_t start, uint64_t end);
  * moves to where the next call goes on. Negative: the kernel refused. */
 int tsm_pagemap_take(struct tsm_pagemap *p, uint64_t *start, uint64_t end,
                      struct tsm_page_run *runs, size_t count);
+
+/* Tests whether all of [start, end) is memory of this process alone that came with no content, so
+ * that a page which is not there is zero. Reads files of /proc through `space`. */
+bool tsm_pagemap_is_sparse(struct tsm_pagemap *p, uint64_t start, uint64_t end, char *space,
+                           size_t size);
+
+/* Tests whether a page of [start, end), page-aligned, is there, in memory or swapped out; also true
+ * when the kernel does not tell. At most TSM_PAGEMAP_STEP pages, after tsm_pagemap_is_sparse(). */
+#define TSM_PAGEMAP_STEP 256u
+bool tsm_pagemap_is_there(const struct tsm_pagemap *p, uint64_t start, uint64_t end);
 
 #endif

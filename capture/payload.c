@@ -110,6 +110,14 @@ uint64_t tsm_box_size(const struct tsm_box *box)
     return box->width * box->height * box->depth;
 }
 
+uint64_t tsm_box_address(const struct tsm_box *box, uint64_t offset)
+{
+    uint64_t row = offset / box->width, in_row = offset % box->width;
+
+    return (uint64_t)(uintptr_t)box->data + row / box->height * box->plane +
+           row % box->height * box->pitch + in_row;
+}
+
 /* Is the box one run of bytes? */
 static bool is_packed(const struct tsm_box *box)
 {
@@ -129,16 +137,13 @@ static bool fetch_run(uint8_t *out, uint64_t address, size_t size, enum tsm_fetc
 static bool fetch_box(uint8_t *out, const struct tsm_box *box, uint64_t offset, size_t size,
                       enum tsm_fetch fetch)
 {
-    uint64_t base = (uint64_t)(uintptr_t)box->data;
-
     if (is_packed(box))
-        return fetch_run(out, base + offset, size, fetch);
+        return fetch_run(out, (uint64_t)(uintptr_t)box->data + offset, size, fetch);
     while (size > 0) {
-        uint64_t row = offset / box->width, in_row = offset % box->width;
-        uint64_t at = row / box->height * box->plane + row % box->height * box->pitch + in_row;
-        size_t run = box->width - in_row < size ? (size_t)(box->width - in_row) : size;
+        uint64_t left = box->width - offset % box->width;
+        size_t run = left < size ? (size_t)left : size;
 
-        if (!fetch_run(out, base + at, run, fetch))
+        if (!fetch_run(out, tsm_box_address(box, offset), run, fetch))
             return false;
         out += run;
         offset += run;
@@ -211,14 +216,14 @@ static bool hash_piece(const struct tsm_box *box, uint64_t offset, size_t size,
     return true;
 }
 
-bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
-                        bool store, uint8_t *out)
+/* Hashes the pieces of these bytes, and stores them (when `store`); their keys go to `out`. */
+static bool keep_pieces(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                        uint64_t end, enum tsm_fetch fetch, bool store, uint8_t *out)
 {
-    uint64_t total = tsm_box_size(box);
     bool direct = fetch == TSM_FETCH_DIRECT && is_packed(box);
 
-    for (uint64_t offset = 0; offset < total; offset += SBT_PIECE_SIZE, out += 16) {
-        size_t size = total - offset < SBT_PIECE_SIZE ? (size_t)(total - offset) : SBT_PIECE_SIZE;
+    for (; offset < end; offset += SBT_PIECE_SIZE, out += 16) {
+        size_t size = end - offset < SBT_PIECE_SIZE ? (size_t)(end - offset) : SBT_PIECE_SIZE;
         struct sbt_key key;
         bool ok = true;
 
@@ -235,15 +240,33 @@ bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum t
     return true;
 }
 
+bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
+                        bool store, uint8_t *out)
+{
+    return keep_pieces(lane, box, 0, tsm_box_size(box), fetch, store, out);
+}
+
+bool tsm_payload_store_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                            uint64_t size, enum tsm_fetch fetch, bool store, uint8_t *out)
+{
+    if (store)
+        sbt_blob_put_size(out, size);
+    else
+        tsm_put_u64(out, size);
+    if (store && sbt_blob_is_inline(size))
+        return fetch_box(out + 8, box, offset, size, fetch);
+    return keep_pieces(lane, box, offset, offset + size, fetch, store, out + 8);
+}
+
 bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
                        uint8_t *out)
 {
-    uint64_t size = tsm_box_size(box);
+    return tsm_payload_store_part(lane, box, 0, tsm_box_size(box), fetch, true, out);
+}
 
-    sbt_blob_put_size(out, size);
-    if (sbt_blob_is_inline(size))
-        return fetch_box(out + 8, box, 0, size, fetch);
-    return tsm_payload_pieces(lane, box, fetch, true, out + 8);
+uint64_t tsm_payload_part(const struct tsm_lane *lane)
+{
+    return (lane->size / 8 - 8) / 16 * SBT_PIECE_SIZE;
 }
 
 /* ---- scratch ----------------------------------------------------------------------------------

@@ -18,12 +18,26 @@ struct pending {
     struct tsm_stream *stream;
     uint64_t position;
     uint64_t ticks; /* end of the call that sent it */
-    bool is_silent;
+    enum tsm_owes owes;
+    uint64_t from;
+    bool has_landed; /* complete, whatever is before it */
+    /* A later command of another stream that writes the same bytes; NULL: none. */
+    const struct tsm_stream *over;
+    uint64_t over_position;
 };
+
+/* Verdicts are "cannot tell" with one of these in the trace: bytes that the program may have seen.
+ */
+#define NOT_SEEN  "bytes given back, of which it was not seen when they were there"
+#define CHANGED   "bytes given back, which were overwritten before it was seen that they were there"
+#define NOT_READ  "bytes given back, which could not be read"
+#define TOO_MANY  "bytes given back by more than 4096 commands under way"
+#define TOO_LARGE "bytes given back by more than 64 parts of one call"
 
 struct tsm_readbacks {
     struct tsm_lock lock;
-    uint32_t count; /* changed under the lock, looked at without it: see set_count() */
+    struct tsm_lock writing; /* before `lock`; held while complete ones are read and recorded */
+    uint32_t count;          /* changed under the lock, looked at without it: see set_count() */
     struct pending all[PENDING_COUNT_MAX]; /* oldest first */
 };
 
@@ -37,40 +51,48 @@ static void set_count(struct tsm_readbacks *r, uint32_t count)
     __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
 }
 
-/* A reference to the bytes, which are stored, or named by their keys alone. */
-static bool keep(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch, bool store,
-                 uint8_t *reference)
+/* The bytes [offset, offset + size) of the packed box, which are at `address` in the program.
+ * False: they cannot be read, or kept. */
+static bool write_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                       uint64_t size, enum tsm_fetch fetch, struct tsm_note *note)
 {
-    if (store)
-        return tsm_payload_store(lane, box, fetch, reference);
-    tsm_put_u64(reference, tsm_box_size(box));
-    return tsm_payload_pieces(lane, box, fetch, false, reference + 8);
+    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
+    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
+    uint8_t *reference = tsm_scratch_take(lane, encoded);
+
+    if (!reference || !tsm_payload_store_part(lane, box, offset, size, fetch, store, reference))
+        return false;
+    note->slots[3] = size;
+    note->slots[4] = encoded;
+    note->data = reference;
+    note->data_size = (uint32_t)encoded;
+    tsm_note_write(lane, note);
+    return true;
 }
 
-/* Of bytes that are at `address` in the program. */
+/* Writes one record, or as many as it takes: a replay compares them one after another. */
 static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
                             uint32_t stream, uint64_t position, enum tsm_fetch fetch)
 {
-    bool store = lane->session->settings.readback == TSM_READBACK_STORE;
-    uint64_t size = tsm_box_size(box);
-    uint64_t encoded = store ? SBT_BLOB_ENCODED_SIZE(size) : SBT_BLOB_KEYED_SIZE(size);
-    uint8_t *reference = encoded < lane->size / 4 ? tsm_scratch_take(lane, encoded) : NULL;
+    const uint64_t moved = address - (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
+    const bool is_whole = tsm_payload_fits(lane, SBT_BLOB_KEYED_SIZE(size));
+    const uint64_t part = is_whole ? size : tsm_payload_part(lane);
     struct tsm_note note = {.call = SBT_CORE_READBACK, .stream = SBT_STREAM_NONE, .slot_count = 5};
 
     if (lane->session->settings.readback == TSM_READBACK_OFF)
         return;
-    if (!reference || !keep(lane, box, fetch, store, reference)) {
-        tsm_session_unmodelled("a readback could not be read", false);
-        return;
-    }
     note.slots[0] = stream;
     note.slots[1] = position;
-    note.slots[2] = address;
-    note.slots[3] = size;
-    note.slots[4] = encoded;
-    note.data = reference;
-    note.data_size = (uint32_t)encoded;
-    tsm_note_write(lane, &note);
+    for (uint64_t at = 0; at < size; at += part) {
+        uint64_t left = size - at;
+        note.slots[2] = at ? tsm_box_address(box, at) + moved : address;
+        if (!write_part(lane, box, at, left < part ? left : part, fetch, &note)) {
+            tsm_session_unmodelled(NOT_READ, true);
+            return;
+        }
+        if (!is_whole)
+            tsm_scratch_clear(lane);
+    }
 }
 
 static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
@@ -92,19 +114,58 @@ static bool overlap(const struct tsm_box *a, const struct tsm_box *b)
     return a_start < b_start + tsm_box_extent(b) && b_start < a_start + tsm_box_extent(a);
 }
 
-/* The lock is held. What is about to be overwritten can no longer be read back: forget it. */
-static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box)
+static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
+{
+    return outer->data <= inner->data && (const char *)inner->data + tsm_box_extent(inner) <=
+                                             (const char *)outer->data + tsm_box_extent(outer);
+}
+
+/* The lock is held. What the same stream overwrites nobody can have seen: forget it, but for what
+ * of it remains the device's. Of what another stream overwrites that depends on which of them is
+ * complete first. */
+static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box,
+                               const struct tsm_stream *stream, uint64_t position)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        if (!overlap(&r->all[i].box, box))
-            r->all[kept++] = r->all[i];
+        struct pending *p = &r->all[i];
+        if (p->owes < TSM_MAY_WRITE && overlap(&p->box, box)) {
+            if (p->stream != stream) {
+                p->over = stream;
+                p->over_position = position;
+            } else if (covers(box, &p->box)) {
+                continue;
+            } else {
+                p->owes = TSM_WRITES;
+            }
+        }
+        r->all[kept++] = *p;
     }
     set_count(r, kept);
 }
 
-static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct tsm_stream *stream,
+/* The lock is held. One entry says when the last command of the stream that may write there is
+ * over. Bytes that are not read back yet may be that one's then. */
+static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
+                        const struct tsm_stream *stream)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct pending *p = &r->all[i];
+        if (p->owes == d->owes && p->stream == stream && p->box.data == d->box.data) {
+            d->from = p->from < d->from ? p->from : d->from;
+            continue;
+        }
+        if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && overlap(&p->box, &d->box))
+            p->owes = TSM_WRITES;
+        r->all[kept++] = *p;
+    }
+    set_count(r, kept);
+}
+
+static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_stream *stream,
                      uint64_t ticks)
 {
     struct tsm_readbacks *r = s->readbacks;
@@ -112,42 +173,75 @@ static void remember(struct tsm_session *s, const struct tsm_deferred *d, struct
     bool full;
 
     tsm_lock_take(&r->lock);
-    forget_overlapping(r, &d->box);
+    if (d->owes >= TSM_MAY_WRITE)
+        forget_same(r, d, stream);
+    else
+        forget_overlapping(r, &d->box, stream, d->position);
     full = r->count == PENDING_COUNT_MAX;
     count = r->count - full;
     if (full)
         memmove(r->all, r->all + 1, count * sizeof(*r->all));
-    r->all[count] = (struct pending){d->box, stream, d->position, ticks, d->is_silent};
+    r->all[count] = (struct pending){.box = d->box,
+                                     .stream = stream,
+                                     .position = d->position,
+                                     .ticks = ticks,
+                                     .owes = d->owes,
+                                     .from = d->from};
     set_count(r, count + 1);
     tsm_lock_give(&r->lock);
     if (full)
-        tsm_session_unmodelled("more than 4096 readbacks pending", false);
+        tsm_session_unmodelled(TOO_MANY, true);
 }
 
-static void defer(struct tsm_call *call, const struct tsm_box *box, bool complete, bool is_silent)
+static void defer(struct tsm_call *call, const struct tsm_box *box, bool complete,
+                  enum tsm_owes owes)
 {
     struct tsm_scratch *scratch = call->lane->scratch;
 
     if (tsm_box_size(box) == 0 || (call->flags & SBT_RECORD_CAPTURED))
         return;
     if (scratch->deferred_count == TSM_SCRATCH_DEFERRED_MAX) {
-        tsm_session_unmodelled("more than 64 readbacks of one call", false);
+        tsm_session_unmodelled(TOO_LARGE, true);
         return;
     }
-    scratch->deferred[scratch->deferred_count++] =
-        (struct tsm_deferred){*box, tsm_stream_number(call->stream), call->position,
-                              complete || !call->stream, is_silent};
+    scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
+        *box, tsm_stream_number(call->stream), call->position, complete || !call->stream, owes, 0};
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
 {
-    defer(call, box, complete, false);
+    defer(call, box, complete, TSM_OWES_BYTES);
 }
 
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box)
 {
     if (call->stream)
-        defer(call, box, false, true);
+        defer(call, box, false, TSM_WRITES);
+}
+
+void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint64_t from)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+    const uint32_t count = scratch->deferred_count;
+
+    if (call->stream)
+        defer(call, box, false, from ? TSM_MAY_WRITE : TSM_MIGHT_WRITE);
+    if (scratch->deferred_count > count)
+        scratch->deferred[count].from = from;
+}
+
+bool tsm_readback_is_open(struct tsm_session *s, const struct tsm_box *box)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool found = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && !found; i++)
+        found = overlap(&r->all[i].box, box);
+    tsm_lock_give(&r->lock);
+    return found;
 }
 
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
@@ -155,7 +249,7 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
     struct tsm_scratch *scratch = lane->scratch;
 
     for (uint32_t i = 0; call && i < scratch->deferred_count; i++) {
-        const struct tsm_deferred *d = &scratch->deferred[i];
+        struct tsm_deferred *d = &scratch->deferred[i];
         if (d->complete)
             write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
         else
@@ -202,7 +296,9 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
         uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
         uint64_t end = start + tsm_box_extent(&r->all[i].box);
 
-        if (start >= to || end <= from || runs_function(&r->all[i], running, running_count))
+        start = start < r->all[i].from ? r->all[i].from : start;
+        if (r->all[i].owes == TSM_MIGHT_WRITE || start >= to || end <= from ||
+            runs_function(&r->all[i], running, running_count))
             continue;
         start = start < from ? from : start;
         end = end > to ? to : end;
@@ -219,25 +315,46 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
 /* ---- synchronisation --------------------------------------------------------------------------
  */
 
-/* Take out the oldest one that is known to be complete. */
-static bool take_complete(struct tsm_readbacks *r, struct pending *out)
+static bool is_complete(const struct tsm_stream *stream, uint64_t position)
+{
+    return position <= __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
+}
+
+/* Finds the oldest one that is known to be complete. */
+static bool find_complete(struct tsm_readbacks *r, struct pending *out)
 {
     bool found = false;
 
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count && !found; i++) {
         struct tsm_stream *stream = r->all[i].stream;
-        if (r->all[i].position > __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE))
+        if (!r->all[i].has_landed && !is_complete(stream, r->all[i].position))
             continue;
         *out = r->all[i];
-        memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
-        set_count(r, r->count - 1);
         found = true;
     }
     tsm_lock_give(&r->lock);
     return found;
 }
 
+/* It is recorded. Others may have been added and forgotten meanwhile, this one too. */
+static void take_out(struct tsm_readbacks *r, const struct pending *p)
+{
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (r->all[i].stream != p->stream || r->all[i].position != p->position ||
+            r->all[i].box.data != p->box.data)
+            continue;
+        memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
+        set_count(r, r->count - 1);
+        break;
+    }
+    tsm_lock_give(&r->lock);
+}
+
+/* The program may overwrite the bytes as soon as any of its waits returns. So the lock is held
+ * while they are read, and they count until then: a thread whose wait is over finds none that
+ * another still reads. */
 static void write_complete(struct tsm_session *s)
 {
     struct tsm_lane *lane;
@@ -247,11 +364,17 @@ static void write_complete(struct tsm_session *s)
         return;
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
-    while (lane && take_complete(s->readbacks, &p)) {
-        if (!p.is_silent)
+    tsm_lock_take(&s->readbacks->writing);
+    while (lane && find_complete(s->readbacks, &p)) {
+        bool owes = p.owes == TSM_OWES_BYTES;
+        if (owes && !p.over)
             write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
+        else if (owes && !is_complete(p.over, p.over_position))
+            tsm_session_unmodelled(CHANGED, true);
+        take_out(s->readbacks, &p);
         tsm_scratch_clear(lane);
     }
+    tsm_lock_give(&s->readbacks->writing);
     tsm_inside_leave();
 }
 
@@ -310,14 +433,95 @@ void tsm_synchronised_event(const struct tsm_handle *event)
 {
     struct tsm_session *s = tsm_session_current();
 
-    if (!s || !event || !event->stream)
+    if (!s || !event || !tsm_stream_is_at(event, NULL))
         return;
     tsm_stream_complete(event->stream, event->position);
     write_complete(s);
+}
+
+/* ---- commands that are complete by themselves --------------------------------------------------
+ */
+
+void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+
+    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->all[i].stream == stream && r->all[i].position == position)
+            r->all[i].has_landed = true;
+    tsm_lock_give(&r->lock);
+}
+
+void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+    uint32_t kept = 0, count;
+
+    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    count = r->count;
+    for (uint32_t i = 0; i < count; i++)
+        if (r->all[i].stream != stream || r->all[i].position != position)
+            r->all[kept++] = r->all[i];
+    set_count(r, kept);
+    tsm_lock_give(&r->lock);
+    if (kept < count)
+        tsm_session_unmodelled(NOT_SEEN, true);
+}
+
+void tsm_readbacks_write(void)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (s)
+        write_complete(s);
+}
+
+uint32_t tsm_readbacks_pending(void)
+{
+    const struct tsm_session *s = tsm_session_current();
+
+    return s ? __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) : 0;
+}
+
+void tsm_readbacks_end(struct tsm_session *s)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool any = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++)
+        any |= r->all[i].owes == TSM_OWES_BYTES;
+    set_count(r, 0);
+    tsm_lock_give(&r->lock);
+    if (any && s->settings.readback != TSM_READBACK_OFF)
+        tsm_session_unmodelled(NOT_SEEN, true);
 }
 
 void tsm_readbacks_all_complete(struct tsm_session *s, enum sbt_api api)
 {
     complete_before(s, api, NULL, UINT64_MAX);
     write_complete(s);
+}
+
+bool tsm_readbacks_await(struct tsm_session *s, const struct tsm_stream *stream)
+{
+    struct tsm_readbacks *r = s->readbacks;
+    bool found = false;
+
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && !found; i++)
+        found = r->all[i].stream == stream;
+    tsm_lock_give(&r->lock);
+    return found;
 }

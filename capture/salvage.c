@@ -54,22 +54,44 @@ static bool size_is_sound(uint64_t size)
     return size >= 4096 && size <= TSM_LANE_SIZE_MAX && (size & (size - 1)) == 0;
 }
 
+/* Is what we locked still what the name says? Another salvager may have been done with it
+ * meanwhile, and a new recording may have taken the name. */
+static bool is_still_there(const struct salvage *s, struct stat *locked)
+{
+    struct stat named;
+
+    return fstat(s->fd, locked) == 0 && stat(s->lanes_path, &named) == 0 &&
+           named.st_ino == locked->st_ino && named.st_dev == locked->st_dev;
+}
+
+/* 1: the lanes file is open and locked, and so the names beside it are ours. */
+static int lock_lanes(struct salvage *s, struct stat *st)
+{
+    for (;;) {
+        s->fd = open(s->lanes_path, O_RDWR | O_CLOEXEC);
+        if (s->fd < 0 && errno == ENOENT)
+            return 0;
+        if (s->fd < 0)
+            return tsm_fail(TSM_E_IO, "%s: cannot open: %s", s->lanes_path, tsm_errno_text(errno));
+        if (flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            s->result.running = true;
+            return 0;
+        }
+        if (is_still_there(s, st))
+            return 1;
+        close(s->fd);
+        s->fd = -1;
+    }
+}
+
 /* 1 when there is something to salvage. */
 static int open_lanes(struct salvage *s)
 {
     struct stat st;
+    int result = lock_lanes(s, &st);
 
-    s->fd = open(s->lanes_path, O_RDWR | O_CLOEXEC);
-    if (s->fd < 0 && errno == ENOENT)
-        return 0;
-    if (s->fd < 0)
-        return tsm_fail(TSM_E_IO, "%s: cannot open: %s", s->lanes_path, tsm_errno_text(errno));
-    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        s->result.running = true;
-        return 0;
-    }
-    if (fstat(s->fd, &st) != 0)
-        return tsm_fail(TSM_E_IO, "%s: %s", s->lanes_path, tsm_errno_text(errno));
+    if (result <= 0)
+        return result;
     s->size = (uint64_t)st.st_size;
     if (s->size < TSM_LANES_HEADER_SIZE)
         return 1;
@@ -109,7 +131,9 @@ static int check_header(const struct salvage *s)
     return 0;
 }
 
-/* 1: the trace has its end already; 0: it lacks it. */
+/* 1: the recorder wrote the trace's end, after all that was in the lanes; 0: somebody else did, who
+ * may not have known of them, or nobody, or
+ * the disk refused it later. */
 static int check_trace(const struct salvage *s)
 {
     struct sbt_reader *reader;
@@ -121,7 +145,7 @@ static int check_trace(const struct salvage *s)
         result =
             tsm_fail(TSM_E_FORMAT, "%s: of another session than %s", s->lanes_path, s->trace_path);
     else
-        result = sbt_reader_end(reader) == SBT_END_NONE ? 0 : 1;
+        result = sbt_reader_end(reader) == SBT_END_FINISHED && !s->header->stopped[0];
     sbt_reader_destroy(reader);
     return result;
 }
@@ -180,6 +204,10 @@ static int describe(struct salvage *s)
     if (access(s->types_path, F_OK) != 0)
         return 0;
     error = sbt_reader_open(&reader, s->types_path);
+    /* Cut off while it was written, so that no record needed it yet; or lost with the system's
+     * memory: records that need it are written as unknown ones. */
+    if (error == TSM_E_FORMAT || error == TSM_E_CHECKSUM)
+        return 0;
     if (!error && memcmp(sbt_reader_session(reader)->id, s->header->session_id, 16) == 0)
         error = sbt_descriptions_copy(s->merge.writer, reader);
     sbt_reader_destroy(reader);
@@ -189,7 +217,7 @@ static int describe(struct salvage *s)
 static int set_up_merge(struct salvage *s)
 {
     const struct tsm_lanes_header *h = s->header;
-    struct sbt_writer_options options = {.append = true, .threads = 1};
+    struct sbt_writer_options options = {.append = true, .durable = true, .threads = 1};
     struct tsm_merge *m = &s->merge;
     uint64_t flushed = h->flushed[h->flush_epoch & 1];
     int error = sbt_writer_create(&m->writer, s->trace_path, NULL, &options);
@@ -197,9 +225,9 @@ static int set_up_merge(struct salvage *s)
     if (error)
         return error;
     s->present = sbt_writer_record_count(m->writer);
-    if (s->present < flushed)
-        return tsm_fail(TSM_E_FORMAT, "%s: %llu records are missing that had been written",
-                        s->trace_path, (unsigned long long)(flushed - s->present));
+    /* What was cut off is in the lanes, but for what they had given up already. */
+    sbt_writer_lost(m->writer, flushed > s->present ? flushed - s->present : 0);
+    s->result.lost_count = flushed > s->present ? flushed - s->present : 0;
     m->record_count = s->present;
     error = describe(s);
     if (!error)

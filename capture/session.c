@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "capture/family.h"
+#include "capture/shadow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -249,6 +250,7 @@ static uint32_t first_state(const struct tsm_settings *settings)
 
 static void tell_sources_of_fork(void)
 {
+    tsm_shadow_forked();
     for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
         if ((*source)->forked)
             (*source)->forked();
@@ -380,6 +382,8 @@ void tsm_session_finish(void)
         s = live->session;
     if (!s)
         return;
+    if (live_state() != TSM_LIVE_OFF)
+        tsm_readbacks_end(s);
     end(s);
     while (drain_runs(s))
         tsm_futex_wait(&s->drain_state, TSM_DRAIN_RUNNING, 1000000000u);

@@ -252,6 +252,23 @@ bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum t
 
 uint64_t tsm_box_size(const struct tsm_box *box);
 
+/* Tests whether a record of this lane has room for a reference of `encoded` bytes. */
+static inline bool tsm_payload_fits(const struct tsm_lane *lane, uint64_t encoded)
+{
+    return encoded < lane->size / 4;
+}
+
+/* Returns how many bytes one record's reference may name here: whole pieces. */
+uint64_t tsm_payload_part(const struct tsm_lane *lane);
+
+/* Returns the address of the box's byte at `offset`, as if it were packed. */
+uint64_t tsm_box_address(const struct tsm_box *box, uint64_t offset);
+
+/* As tsm_payload_store(), for the bytes [offset, offset + size) of the packed box; `offset` is a
+ * multiple of a piece. Not stored: their keys alone are kept. */
+bool tsm_payload_store_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
+                            uint64_t size, enum tsm_fetch fetch, bool store, uint8_t *out);
+
 /* A lane's memory for encoded references, for readbacks that wait for the call's commit, and for
  * its record where that had to make way. */
 #define TSM_SCRATCH_DEFERRED_MAX 64
@@ -269,7 +286,13 @@ struct tsm_scratch {
         uint32_t stream;
         uint64_t position;
         bool complete;
-        bool is_silent; /* the bytes are the device's until complete, and not recorded then */
+        enum tsm_owes {
+            TSM_OWES_BYTES,  /* they are recorded when the call is complete */
+            TSM_WRITES,      /* the bytes are the device's until then */
+            TSM_MAY_WRITE,   /* the same from `from` on: where else it writes is not known */
+            TSM_MIGHT_WRITE, /* nothing says that it has the address: others write there, too */
+        } owes;
+        uint64_t from;
     } deferred[TSM_SCRATCH_DEFERRED_MAX];
     struct tsm_record_entry record;
     uint64_t slots[SBT_FIELD_COUNT_MAX]; /* directly behind it */
@@ -306,16 +329,25 @@ struct tsm_hostmem *tsm_hostmem_create(void);
 /* capture/readback.c: the device writes `box` by this call, with bytes that are known: until it is
  * complete they are not the program's. */
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box);
+/* ... may write in `box`, most likely from `from` on; 0: not likely. */
+void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint64_t from);
+/* Tests whether a command that is not known to be complete writes there, or may. */
+bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box);
 
 /* Says of values that commands wrote, and that are there now, that the program can know it. Host
  * memory's lock is held. */
 void tsm_values_reached(struct tsm_lane *lane);
 /* Writes a COMPLETE record. */
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
+/* A function of the program is about to run: it may tell other threads that commands up to `done` are
+ * complete, which may then overwrite what those have read. */
+void tsm_function_reached(uint32_t stream, uint64_t done);
 
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
 void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);
 struct tsm_values *tsm_values_create(void);
+/* Tests whether a value is awaited, or was written, by a command of the stream. */
+bool tsm_values_await(struct tsm_session *session, const struct tsm_stream *stream);
 
 /* Each range of tracked host memory; false when `visit` gave false. */
 bool tsm_hostmem_each(struct tsm_session *session,
@@ -323,10 +355,14 @@ bool tsm_hostmem_each(struct tsm_session *session,
 
 /* Every command of `api` so far is complete: write the READBACK records that wait for that. */
 void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
+/* Tests whether a readback of the stream is not recorded yet. */
+bool tsm_readbacks_await(struct tsm_session *session, const struct tsm_stream *stream);
 
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
 
+/* The session ends: what is still under way is not compared, and the trace says so. */
+void tsm_readbacks_end(struct tsm_session *session);
 /* Commit of the call `call` is over: write or remember its readbacks. */
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 

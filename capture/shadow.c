@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Both copies are compared with the third in words of 8 bytes, and only words that differ are
- * copied: another thread of the program may be writing beside them in the same page.
+ * Both copies are compared with the third in words of 8 bytes, and only bytes that differ are
+ * stored: another thread of the program, or the device, may be writing the bytes beside them.
+ *
+ * What is recorded may be wider than what changed, since a record for each of many small pieces is
+ * expensive. But replay writes all of it. So a record is exact where the device may write the bytes
+ * in between at the same time.
  */
 #include "capture/shadow.h"
 
@@ -22,6 +26,7 @@
     4u /* ... for so many calls, at first: each written page costs the writer a fault */
 #define HOLD_MAX 1024u
 #define GAP_MAX  256u       /* unchanged bytes that are recorded with those around them */
+#define SETTLED  16u        /* pushes and pulls after which memory counts as the host's alone */
 #define SPAN_MAX (1u << 20) /* bytes of one record */
 
 /* One of the two copies that somebody writes to. */
@@ -41,8 +46,17 @@ struct tsm_shadow {
     uint64_t name;     /* HOST_WRITE says so of its first byte */
     uint64_t *changed; /* a bit for each page that pull changed */
     uint64_t *owed;    /* ... and for each that is to be recorded as it was at first */
+    uint64_t *touched; /* ... and for each that the device has ever changed */
     bool any_changed, any_owed;
-    uint64_t from, to; /* push: what is to be recorded next; none where equal */
+    /* Others write the real memory, too, and no call says when: a byte that the program wrote as it
+     * was before may be another's there by now. Those beside bytes that changed count as written.
+     */
+    bool is_shared;
+    bool busy;                /* push: the device may be writing the real memory */
+    bool was_pushed;          /* since the last pull */
+    uint32_t round_count;     /* pulls after pushes, up to SETTLED */
+    uint64_t gap_max, to_gap; /* push: of this page; of the page with `to` */
+    uint64_t from, to;        /* push: what is to be recorded next; none where equal */
     struct tsm_page_run runs[RUN_COUNT];
 };
 
@@ -50,8 +64,14 @@ struct tsm_shadow {
 
 /* One for all; opened once, used by the process that has opened it. */
 static struct tsm_lock pagemap_lock;
-static struct tsm_pagemap pagemap = {-1, -1};
+static struct tsm_pagemap pagemap = {-1, -1, 0};
 static pid_t pagemap_owner;
+
+/* Another thread of the parent may have held it. */
+void tsm_shadow_forked(void)
+{
+    pagemap_lock = (struct tsm_lock){0};
+}
 
 static bool watch(uint64_t start, uint64_t end)
 {
@@ -175,48 +195,107 @@ static uint64_t load(const uint8_t *at, size_t size)
     return value;
 }
 
-static void store(uint8_t *at, uint64_t value, size_t size)
-{
-    if (size == sizeof(value))
-        __atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELAXED);
-    else
-        memcpy(at, &value, size);
-}
-
 typedef void note_bytes(struct tsm_shadow *s, uint64_t from, uint64_t to);
 
-/* Bring what differs from the agreed copy in `from` to `to`, and tell `moved` where that is. */
-static inline void move_line(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, uint64_t at,
-                             uint64_t end, note_bytes *moved)
+/* From where to where changes are brought. */
+struct move {
+    struct tsm_shadow *s;
+    const uint8_t *from;
+    uint8_t *to;
+    bool wide;   /* whole words: see is_shared */
+    bool yields; /* bytes of `to` that differ from the agreed copy, too, stay: the program's */
+    note_bytes *moved;
+    uint64_t first, last; /* bytes that were moved and not reported; none where equal */
+};
+
+static inline void flush_moved(struct move *m)
 {
-    uint64_t first = end, last = end;
-
-    while (at < end) {
-        size_t size = end - at < 8 ? (size_t)(end - at) : 8;
-        uint64_t value = load(from + at, size);
-
-        if (value != load(s->agreed + at, size)) {
-            store(s->agreed + at, value, size);
-            store(to + at, value, size);
-            first = first == end ? at : first;
-            last = at + size;
-        }
-        at += size;
-    }
-    if (first < end)
-        moved(s, first, last);
+    if (m->first != m->last)
+        m->moved(m->s, m->first, m->last);
+    m->first = m->last;
 }
 
-static inline void move(struct tsm_shadow *s, const uint8_t *from, uint8_t *to, uint64_t at,
-                        uint64_t end, note_bytes *moved)
+/* Reports bytes together with those before them if no more than gap_max lie between. */
+static inline void note_moved(struct move *m, uint64_t at, uint64_t end)
+{
+    if (m->first == m->last || at - m->last > m->s->gap_max) {
+        flush_moved(m);
+        m->first = at;
+    }
+    m->last = end;
+}
+
+static inline bool has_zero_byte(uint64_t value)
+{
+    return (value - 0x0101010101010101u) & ~value & 0x8080808080808080u;
+}
+
+static void move_bytes(struct move *m, uint64_t at, size_t size, uint64_t value)
+{
+    const uint8_t *bytes = (const uint8_t *)&value; /* little endian, as `load` left them */
+
+    for (size_t i = 0; i < size; i++) {
+        uint8_t *agreed = &m->s->agreed[at + i], *to = &m->to[at + i];
+        if (bytes[i] == *agreed)
+            continue;
+        if (!m->yields || __atomic_load_n(to, __ATOMIC_RELAXED) == *agreed)
+            __atomic_store_n(to, bytes[i], __ATOMIC_RELAXED);
+        *agreed = bytes[i];
+        note_moved(m, at + i, at + i + 1);
+    }
+}
+
+static inline void move_word(struct move *m, uint64_t at, uint64_t value, uint64_t old)
+{
+    if (!m->wide && (has_zero_byte(value ^ old) || (m->yields && load(m->to + at, 8) != old))) {
+        move_bytes(m, at, 8, value);
+        return;
+    }
+    __atomic_store_n((uint64_t *)(void *)(m->s->agreed + at), value, __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)(void *)(m->to + at), value, __ATOMIC_RELAXED);
+    note_moved(m, at, at + 8);
+}
+
+/* Brings bytes that differ from the agreed copy in `from` to `to`. */
+static inline void move_line(struct move *m, uint64_t at, uint64_t end)
+{
+    for (; end - at >= 8; at += 8) {
+        uint64_t value = load(m->from + at, 8), old = load(m->s->agreed + at, 8);
+        if (value != old)
+            move_word(m, at, value, old);
+    }
+    if (at < end)
+        move_bytes(m, at, (size_t)(end - at), load(m->from + at, (size_t)(end - at)));
+}
+
+static bool differs(const struct tsm_shadow *s, const uint8_t *memory, uint64_t at, uint64_t end)
+{
+    return memcmp(memory + at, s->agreed + at, (size_t)(end - at)) != 0;
+}
+
+/* `begin`, unless NULL, is called for each page with changes before they are moved. */
+static inline void move(struct move *m, uint64_t at, uint64_t end, note_bytes *begin)
 {
     for (uint64_t next; at < end; at = next) {
         next = end - at < PAGE ? end : at + PAGE;
-        if (memcmp(from + at, s->agreed + at, (size_t)(next - at)) == 0)
+        if (!differs(m->s, m->from, at, next))
             continue;
-        for (; at < next; at += LINE)
-            move_line(s, from, to, at, next - at < LINE ? next : at + LINE, moved);
+        if (begin)
+            begin(m->s, at, next);
+        for (uint64_t line = at; line < next; line += LINE)
+            move_line(m, line, next - line < LINE ? next : line + LINE);
+        flush_moved(m);
     }
+}
+
+static bool has_bit(const uint64_t *bits, uint64_t page)
+{
+    return bits[page / 64] >> page % 64 & 1;
+}
+
+static void set_bit(uint64_t *bits, uint64_t page)
+{
+    bits[page / 64] |= (uint64_t)1 << page % 64;
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
@@ -263,16 +342,31 @@ static void record(struct tsm_shadow *s)
 
 static void pushed(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
-    if (s->from != s->to && (from < s->from || from - s->to > GAP_MAX))
+    uint64_t gap_max = s->gap_max < s->to_gap ? s->gap_max : s->to_gap;
+
+    if (s->from != s->to && (from < s->from || from - s->to > gap_max))
         record(s);
     if (s->from == s->to)
         s->from = from;
     s->to = to;
+    s->to_gap = s->gap_max;
+}
+
+/* Chooses how wide records of a page may be. */
+static void begin_push(struct tsm_shadow *s, uint64_t from, uint64_t to)
+{
+    if (s->busy && differs(s, s->real.memory, from, to))
+        set_bit(s->touched, from / PAGE);
+    s->gap_max =
+        s->busy && (s->round_count < SETTLED || has_bit(s->touched, from / PAGE)) ? 0 : GAP_MAX;
 }
 
 static void push_pages(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
-    move(s, s->own.memory, s->real.memory, from, to, pushed);
+    struct move m = {
+        .s = s, .from = s->own.memory, .to = s->real.memory, .wide = s->is_shared, .moved = pushed};
+
+    move(&m, from, to, begin_push);
 }
 
 static bool take_bit(uint64_t *bits, uint64_t page)
@@ -300,11 +394,13 @@ static void record_owed(struct tsm_shadow *s)
     s->any_owed = false;
 }
 
-void tsm_shadow_push(struct tsm_shadow *s)
+void tsm_shadow_push(struct tsm_shadow *s, bool busy)
 {
     int saved_errno = errno;
 
     tsm_lock_take(&s->lock);
+    s->busy = busy;
+    s->was_pushed = true;
     if (s->any_owed)
         record_owed(s);
     written(s, &s->own, push_pages);
@@ -318,13 +414,18 @@ void tsm_shadow_push(struct tsm_shadow *s)
 
 static void pulled(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
-    s->changed[from / PAGE / 64] |= (uint64_t)1 << from / PAGE % 64;
+    set_bit(s->changed, from / PAGE);
+    set_bit(s->touched, from / PAGE);
     s->any_changed = true;
 }
 
 static void pull_pages(struct tsm_shadow *s, uint64_t from, uint64_t to)
 {
-    move(s, s->real.memory, s->own.memory, from, to, pulled);
+    struct move m = {
+        .s = s, .from = s->real.memory, .to = s->own.memory, .yields = true, .moved = pulled};
+
+    s->gap_max = PAGE;
+    move(&m, from, to, NULL);
 }
 
 void tsm_shadow_pull(struct tsm_shadow *s)
@@ -332,6 +433,8 @@ void tsm_shadow_pull(struct tsm_shadow *s)
     int saved_errno = errno;
 
     tsm_lock_take(&s->lock);
+    s->round_count += s->was_pushed && s->round_count < SETTLED;
+    s->was_pushed = false;
     written(s, &s->real, pull_pages);
     tsm_lock_give(&s->lock);
     errno = saved_errno;
@@ -386,6 +489,7 @@ void tsm_shadow_unwatch(struct tsm_shadow *s)
     tsm_lock_take(&s->lock);
     stop_watching(s, &s->real);
     s->real.refused = true;
+    s->is_shared = true;
     tsm_lock_give(&s->lock);
 }
 
@@ -408,7 +512,7 @@ static void take_over(void *user, uint64_t at, uint64_t length)
             continue;
         memcpy(s->agreed + at, s->real.memory + at, size);
         memcpy(s->own.memory + at, s->agreed + at, size);
-        s->owed[at / PAGE / 64] |= (uint64_t)1 << at / PAGE % 64;
+        set_bit(s->owed, at / PAGE);
         s->any_owed = true;
     }
 }
@@ -426,7 +530,8 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, b
     s->agreed = tsm_memory_map(size);
     s->changed = tsm_memory_map(bitmap_size(size));
     s->owed = tsm_memory_map(bitmap_size(size));
-    if (!s->own.memory || !s->agreed || !s->changed || !s->owed) {
+    s->touched = tsm_memory_map(bitmap_size(size));
+    if (!s->own.memory || !s->agreed || !s->changed || !s->owed || !s->touched) {
         tsm_shadow_destroy(s);
         return NULL;
     }
@@ -452,6 +557,7 @@ void tsm_shadow_destroy(struct tsm_shadow *s)
     tsm_memory_unmap(s->agreed, s->size);
     tsm_memory_unmap(s->changed, bitmap_size(s->size));
     tsm_memory_unmap(s->owed, bitmap_size(s->size));
+    tsm_memory_unmap(s->touched, bitmap_size(s->size));
     tsm_memory_unmap(s, sizeof(*s));
 }
 

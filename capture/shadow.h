@@ -46,7 +46,8 @@ void *tsm_shadow_address(const struct tsm_shadow *shadow);
 /* What it is a shadow of. */
 const void *tsm_shadow_real(const struct tsm_shadow *shadow);
 
-void tsm_shadow_push(struct tsm_shadow *shadow);
+/* `busy`: the device may be writing to the real memory now. */
+void tsm_shadow_push(struct tsm_shadow *shadow, bool busy);
 void tsm_shadow_pull(struct tsm_shadow *shadow);
 
 /* Call `each` for the parts, of whole pages but for the last, that pull has changed since the last
@@ -54,5 +55,8 @@ void tsm_shadow_pull(struct tsm_shadow *shadow);
 void tsm_shadow_changes(struct tsm_shadow *shadow,
                         void (*each)(void *user, uint64_t offset, const void *bytes, uint64_t size),
                         void *user);
+
+/* In the child of a fork, before any other call there. */
+void tsm_shadow_forked(void);
 
 #endif

@@ -8,13 +8,19 @@
 
 #include "capture/session.h"
 
+#include <string.h>
+
 #define STREAM_COUNT_MAX 65536u
 #define DEPTH_MAX        256u
+#define REUSE_DISTANCE   1024u /* streams that are forgotten before one of them is used again */
 
 struct tsm_streams {
     struct tsm_lock edge_lock;
     uint32_t count;
     bool functions; /* some were sent and are not known to have run */
+    uint32_t number; /* of the next one; under the edge lock, like what follows */
+    uint32_t forgotten_count;
+    struct tsm_stream *oldest_forgotten, *newest_forgotten;
     struct tsm_stream all[STREAM_COUNT_MAX];
 };
 
@@ -33,23 +39,96 @@ static struct tsm_streams *current(void)
     return s ? s->streams : NULL;
 }
 
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+/* The edge lock is held. */
+static void push_forgotten(struct tsm_streams *streams, struct tsm_stream *stream)
+{
+    stream->next_forgotten = NULL;
+    if (streams->forgotten_count++ == 0)
+        streams->oldest_forgotten = stream;
+    else
+        streams->newest_forgotten->next_forgotten = stream;
+    streams->newest_forgotten = stream;
+}
+
+static struct tsm_stream *pop_forgotten(struct tsm_streams *streams)
+{
+    struct tsm_stream *stream = streams->oldest_forgotten;
+
+    if (streams->forgotten_count == 0)
+        return NULL;
+    streams->oldest_forgotten = stream->next_forgotten;
+    streams->forgotten_count--;
+    return stream;
+}
+
+/* A thread may still hold a pointer to it, and gets the new one's number then. */
+static void init(struct tsm_stream *stream, enum sbt_api api, uint32_t number)
+{
+    const struct tsm_lock lock = stream->lock;
+    const uint16_t incarnation = (uint16_t)(stream->incarnation + stream->is_forgotten);
+
+    memset(stream, 0, offsetof(struct tsm_stream, edges));
+    stream->lock = lock;
+    stream->incarnation = incarnation;
+    stream->number = number;
+    stream->api = api;
+}
+
+bool tsm_stream_is_awaited(const struct tsm_stream *stream)
+{
+    struct tsm_session *s = tsm_session_of_call();
+
+    return s && (stream->function > stream->completed || tsm_readbacks_await(s, stream) ||
+                 tsm_values_await(s, stream));
+}
+
+/* One that was forgotten long ago, and of which nothing is awaited. NULL: there is none. */
+static struct tsm_stream *take_forgotten(struct tsm_streams *streams)
+{
+    struct tsm_stream *stream = NULL;
+
+    tsm_lock_take(&streams->edge_lock);
+    if (streams->forgotten_count > REUSE_DISTANCE)
+        stream = pop_forgotten(streams);
+    tsm_lock_give(&streams->edge_lock);
+    if (!stream || !tsm_stream_is_awaited(stream))
+        return stream;
+    tsm_lock_take(&streams->edge_lock);
+    push_forgotten(streams, stream);
+    tsm_lock_give(&streams->edge_lock);
+    return NULL;
+}
+
+static struct tsm_stream *take_new(struct tsm_streams *streams)
+{
+    uint32_t index = __atomic_fetch_add(&streams->count, 1, __ATOMIC_RELAXED);
+
+    if (index < STREAM_COUNT_MAX)
+        return &streams->all[index];
+    __atomic_store_n(&streams->count, STREAM_COUNT_MAX, __ATOMIC_RELAXED);
+    return NULL;
+}
+
 struct tsm_stream *tsm_stream_create(enum sbt_api api)
 {
     struct tsm_streams *streams = current();
     struct tsm_stream *stream;
-    uint32_t number;
 
     if (!streams)
         return &nowhere;
-    number = __atomic_fetch_add(&streams->count, 1, __ATOMIC_RELAXED);
-    if (number >= STREAM_COUNT_MAX) {
-        __atomic_store_n(&streams->count, STREAM_COUNT_MAX, __ATOMIC_RELAXED);
-        tsm_session_unmodelled("more than 65536 streams", true);
+    stream = take_forgotten(streams);
+    if (!stream)
+        stream = take_new(streams);
+    if (!stream) {
+        tsm_session_unmodelled("more than 64512 streams alive", true);
         return &nowhere;
     }
-    stream = &streams->all[number];
-    stream->number = number;
-    stream->api = api;
+    tsm_lock_take(&streams->edge_lock);
+    init(stream, api, streams->number++);
+    tsm_lock_give(&streams->edge_lock);
     return stream;
 }
 
@@ -63,7 +142,16 @@ static void add_edge(struct tsm_stream *stream, struct tsm_stream *from, uint64_
 {
     if (position > from->completed)
         stream->edges[stream->edge_count++ % TSM_EDGE_COUNT] =
-            (struct tsm_edge){stream->position, position, tsm_ticks(), from};
+            (struct tsm_edge){stream->position, position, tsm_ticks(), from, from->incarnation};
+}
+
+/* Follows an edge, unless the stream that it comes from was forgotten. */
+static void complete(struct tsm_stream *stream, uint64_t position, unsigned depth);
+
+static void follow(const struct tsm_edge *edge, unsigned depth)
+{
+    if (edge->incarnation == edge->from->incarnation)
+        complete(edge->from, edge->position, depth);
 }
 
 /* The legacy default stream waits for all that join it. */
@@ -110,16 +198,64 @@ void tsm_stream_joins(struct tsm_stream *stream, struct tsm_stream *legacy)
         return;
     tsm_lock_take(&streams->edge_lock);
     stream->next_joined = legacy->joined;
+    if (legacy->joined)
+        legacy->joined->previous_joined = stream;
     __atomic_store_n(&legacy->joined, stream, __ATOMIC_RELAXED);
     tsm_lock_give(&streams->edge_lock);
     stream->legacy = legacy;
+}
+
+/* The edge lock is held. */
+static void leave_legacy(struct tsm_stream *stream)
+{
+    if (!stream->legacy)
+        return;
+    if (stream->next_joined)
+        stream->next_joined->previous_joined = stream->previous_joined;
+    if (stream->previous_joined)
+        stream->previous_joined->next_joined = stream->next_joined;
+    else
+        __atomic_store_n(&stream->legacy->joined, stream->next_joined, __ATOMIC_RELAXED);
+}
+
+void tsm_stream_forget(struct tsm_stream *stream)
+{
+    struct tsm_streams *streams = current();
+    uint64_t sent;
+
+    if (!streams || !stream || stream == &nowhere)
+        return;
+    tsm_lock_take(&streams->edge_lock);
+    sent = __atomic_load_n(&stream->sent, __ATOMIC_ACQUIRE);
+    if (!stream->is_forgotten) {
+        /* What is in it still runs, and the default stream waits for it. */
+        if (stream->legacy && sent != stream->joined_seen)
+            add_edge(stream->legacy, stream, sent);
+        leave_legacy(stream);
+        stream->is_forgotten = true;
+        push_forgotten(streams, stream);
+    }
+    tsm_lock_give(&streams->edge_lock);
+}
+
+void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
+{
+    handle->stream = stream;
+    handle->position = position;
+    handle->incarnation = stream ? stream->incarnation : 0;
+}
+
+bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)
+{
+    return handle->stream && handle->incarnation == handle->stream->incarnation &&
+           (!stream || handle->stream == stream);
 }
 
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 {
     struct tsm_streams *streams = current();
 
-    if (!streams || !stream || !event || !event->stream || event->stream == stream)
+    if (!streams || !stream || !event || !tsm_stream_is_at(event, NULL) || event->stream == stream)
         return;
     tsm_lock_take(&streams->edge_lock);
     add_edge(stream, event->stream, event->position);
@@ -137,7 +273,7 @@ static void complete(struct tsm_stream *stream, uint64_t position, unsigned dept
     for (uint32_t i = 0; i < kept; i++) {
         const struct tsm_edge *edge = &stream->edges[i];
         if (edge->at < position)
-            complete(edge->from, edge->position, depth + 1);
+            follow(edge, depth + 1);
     }
 }
 
@@ -163,7 +299,7 @@ void tsm_stream_complete_waits(struct tsm_stream *stream, uint64_t ticks)
     for (uint32_t i = 0; i < kept; i++) {
         const struct tsm_edge *edge = &stream->edges[i];
         if (edge->ticks < ticks)
-            complete(edge->from, edge->position, 0);
+            follow(edge, 0);
     }
     tsm_lock_give(&streams->edge_lock);
 }

@@ -20,12 +20,23 @@ struct tsm_edge {
     uint64_t position; /* on the stream waited for */
     uint64_t ticks;    /* when the wait was sent */
     struct tsm_stream *from;
+    uint16_t incarnation; /* of it */
 };
 
 struct tsm_stream {
     struct tsm_lock lock; /* held across an enqueueing call */
+    struct tsm_turn {     /* of calls that put something on the stream without the lock */
+        uint64_t last;    /* position of the last one */
+        uint64_t past;    /* the driver must have those up to here */
+        uint32_t count;   /* in progress; grows under the lock */
+        uint32_t thread;  /* of the last one */
+        uint32_t word;    /* futex: changes when one returns */
+        uint32_t waiters;
+    } turn;
     uint32_t number;
     enum sbt_api api;
+    uint16_t incarnation; /* changes when the stream is forgotten and another one is made of it */
+    bool is_forgotten;
     uint64_t position;         /* of the last command */
     uint64_t stamp;            /* end of the last enqueueing call */
     uint64_t sent;             /* the driver has accepted the commands up to here */
@@ -33,13 +44,31 @@ struct tsm_stream {
     struct tsm_stream *legacy; /* synchronises implicitly with this one */
     uint64_t legacy_seen;      /* position of it that the last edge names */
     struct tsm_stream *joined; /* of a legacy stream: the list of those that join it */
-    struct tsm_stream *next_joined;
+    struct tsm_stream *next_joined, *previous_joined;
+    struct tsm_stream *next_forgotten;
     uint64_t joined_seen; /* position of this one that the legacy stream's last edge names */
     uint64_t function;    /* position of the last function of the program that was sent */
     uint64_t function_ticks;
+    void *user;           /* the source's own */
     uint32_t edge_count;  /* ever made; edge i is edges[i % TSM_EDGE_COUNT] */
     struct tsm_edge edges[TSM_EDGE_COUNT];
 };
+
+/* Waits until the driver has what the calls in progress put on the stream, as far as can be told.
+ * The lock is held before and after, not meanwhile. */
+void tsm_turn_await(struct tsm_stream *stream);
+
+/* A call of this thread begins that puts something on the stream without the lock, which is held.
+ */
+void tsm_turn_begin(struct tsm_stream *stream, uint32_t thread, uint64_t position);
+
+/* ... and has returned. */
+void tsm_turn_end(struct tsm_stream *stream, uint64_t position);
+
+static inline bool tsm_turn_is_taken(const struct tsm_stream *stream)
+{
+    return __atomic_load_n(&stream->turn.count, __ATOMIC_ACQUIRE) != 0;
+}
 
 /* Note what the next command waits for: the legacy default stream, or those that join it. The
  * stream's lock is held. */

@@ -263,3 +263,19 @@ void tsm_values_settle(const struct tsm_stream *stream, uint64_t position)
            take_settled(s->values, stream, position, &a))
         tsm_hostmem_value(&a.value, a.after);
 }
+
+bool tsm_values_await(struct tsm_session *s, const struct tsm_stream *stream)
+{
+    struct tsm_values *v = s->values;
+    bool found = false;
+
+    if (is_empty(&v->awaited_count) && is_empty(&v->written_count))
+        return false;
+    tsm_lock_take(&v->lock);
+    for (uint32_t i = 0; i < v->awaited_count && !found; i++)
+        found = v->awaited[i].stream == stream;
+    for (uint32_t i = 0; i < v->written_count && !found; i++)
+        found = v->written[i].stream == stream;
+    tsm_lock_give(&v->lock);
+    return found;
+}

@@ -35,6 +35,8 @@ struct emu_settings {
     enum ptx_schedule schedule; /* TS_EMU_SCHEDULE=fifo|reverse|random:SEED */
     uint64_t seed;
     bool is_noop;       /* TS_EMU_NOOP=1: kernels do nothing; a good test must fail on it */
+    uint32_t drop;      /* TS_EMU_DROP=PERCENT:SEED: of 2^32 stores of kernels so many are lost */
+    uint64_t drop_seed; /* ... which ones */
     unsigned threads;   /* TS_EMU_THREADS=N|auto: host threads of a launch, see struct ptx_launch */
     bool has_stacks;    /* TS_EMU_STACKS=0|1: host stacks of launches and allocations */
     unsigned checks;    /* TS_EMU_CHECK: bits of enum emu_check */
@@ -43,6 +45,7 @@ struct emu_settings {
     const char *cache;  /* TS_EMU_CACHE: folder; NULL: the user's */
     uint64_t cache_size;    /* TS_EMU_CACHE_SIZE: bytes of the folder's files */
     uint64_t timeout_ns;    /* TS_EMU_TIMEOUT, of one launch; 0: none */
+    const char *queue;      /* TS_EMU_QUEUE: file for what is sent to streams; NULL: none */
     const char *profile;    /* TS_EMU_PROFILE: file; NULL: none */
     uint64_t profile_every; /* TS_EMU_PROFILE_EVERY: warp instructions between samples */
 };

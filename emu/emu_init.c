@@ -166,6 +166,23 @@ static void read_timeout(struct emu_settings *s)
     s->timeout_ns = (uint64_t)(seconds * 1e9);
 }
 
+static void read_drop(struct emu_settings *s)
+{
+    const char *text = getenv("TS_EMU_DROP");
+    char *end = NULL;
+    uint64_t percent;
+
+    if (!text || !*text)
+        return;
+    percent = strtoull(text, &end, 10);
+    s->drop_seed = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
+    if (*end || percent > 99) {
+        emu_report("TS_EMU_DROP=%s is not PERCENT:SEED; no store is lost", text);
+        return;
+    }
+    s->drop = (uint32_t)((percent << 32) / 100);
+}
+
 static void read_settings(struct emu_settings *s)
 {
     s->device_count = (int)number_setting("TS_EMU_DEVICES", 1, EMU_DEVICE_COUNT_MAX);
@@ -173,6 +190,7 @@ static void read_settings(struct emu_settings *s)
     s->memory_size = number_setting("TS_EMU_MEMORY", 4ull << 30, 256ull << 30);
     s->fill = (uint8_t)number_setting("TS_EMU_POISON", 0, 255);
     s->is_noop = number_setting("TS_EMU_NOOP", 0, 1) != 0;
+    read_drop(s);
     const char *threads = getenv("TS_EMU_THREADS");
     s->threads = threads && strcmp(threads, "auto") == 0
                      ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN)
@@ -183,6 +201,7 @@ static void read_settings(struct emu_settings *s)
     read_timeout(s);
     read_cache(s);
     s->report = text_setting("TS_EMU_REPORT");
+    s->queue = text_setting("TS_EMU_QUEUE");
     s->profile = text_setting("TS_EMU_PROFILE");
     s->profile_every = number_setting("TS_EMU_PROFILE_EVERY", 1000, 1ull << 40);
     if (s->profile_every == 0)

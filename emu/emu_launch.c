@@ -59,6 +59,8 @@ static CUresult run(struct emu_command *command)
                                 .schedule = emu_settings.schedule,
                                 .threads = emu_settings.threads,
                                 .seed = emu_settings.seed + command->number,
+                                .drop = emu_settings.drop,
+                                .drop_seed = emu_settings.drop_seed,
                                 .is_accessible = emu_memory_is_accessible,
                                 .image = emu_binding_find,
                                 .set_conditional = emu_conditional_set,

@@ -6,9 +6,13 @@
 #include "emu/emu_schedule.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "emu/emu.h"
@@ -251,6 +255,20 @@ static bool after_default(CUstream stream, struct emu_command *command)
     return ok;
 }
 
+/* "NUMBER STREAM THREAD NODE": the stream's id, the kernel's id of the thread that sends the
+ * command, and the type of a graph's node that would do the same (enum CUgraphNodeType; -1: none).
+ */
+static void log_command(const struct emu_command *command)
+{
+    static int fd = -1;
+
+    if (fd < 0)
+        fd = open(emu_settings.queue, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        dprintf(fd, "%llu %llu %ld %d\n", (unsigned long long)command->number, command->stream->id,
+                syscall(SYS_gettid), (int)command->type->node - 1);
+}
+
 CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -259,6 +277,8 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
     if (after_default(stream, command) && start_worker(stream)) {
         command->stream = stream;
         command->number = ++emu_scheduler.submitted;
+        if (emu_settings.queue)
+            log_command(command);
         command->references++;
         if (stream->tail)
             stream->tail->next = command;

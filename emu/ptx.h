@@ -228,6 +228,9 @@ struct ptx_launch {
     const void *params;           /* params_size bytes, the kernel's layout */
     enum ptx_schedule schedule;
     uint64_t seed;
+    /* Stores that are lost: of 2^32 so many, chosen by drop_seed, the launch's seed and the address. 0: none. */
+    uint32_t drop;
+    uint64_t drop_seed;
     /* At most so many host threads (0, 1: the caller's alone), and only for a kernel whose blocks
      * cannot see one another but through plain loads and stores: no atomics that return a value, no
      * volatile or ordered accesses, fences, clocks, or calls. The bytes are the same as with one

@@ -219,7 +219,9 @@ static inline ptx_op element(const struct ptx_insn *i, unsigned k)
     {                                                                                              \
         struct place at;                                                                           \
         unsigned count = i->count;                                                                 \
-        enum shape shape = place(w, i, (unsigned)sizeof(M) * count, true, &at);                    \
+        enum shape shape = w->run->launch->drop                                                    \
+                               ? SHAPE_OTHER                                                       \
+                               : place(w, i, (unsigned)sizeof(M) * count, true, &at);              \
         if (shape == SHAPE_OTHER) {                                                                \
             ptx_run_store(w, i);                                                                   \
             return;                                                                                \

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/random.h"
+
 static bool is_accessible(struct ptx_run *run, uint64_t address, uint64_t size, bool write)
 {
     const struct ptx_launch *launch = run->launch;
@@ -343,16 +345,36 @@ void ptx_run_load(struct ptx_warp *w, const struct ptx_insn *i)
     }
 }
 
+/* Lanes whose store is not lost. The same ones in every schedule. */
+static uint32_t kept_lanes(const struct ptx_warp *w, uint8_t *const p[PTX_LANES])
+{
+    const struct ptx_launch *launch = w->run->launch;
+    uint32_t kept = 0;
+
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned l = (unsigned)__builtin_ctz(left);
+        uint64_t state =
+            launch->drop_seed * 0x9e3779b97f4a7c15 ^ launch->seed << 40 ^ (uint64_t)(uintptr_t)p[l];
+        if ((uint32_t)(tsm_random(&state) >> 32) >= launch->drop)
+            kept |= 1u << l;
+    }
+    return kept;
+}
+
 void ptx_run_store(struct ptx_warp *w, const struct ptx_insn *i)
 {
     uint8_t *p[PTX_LANES];
     unsigned size = ptx_type_size(i->type);
+    uint32_t mask = w->mask;
 
     if (!ptx_addresses(w, i, size * i->count, true, p))
         return;
+    if (w->run->launch->drop)
+        w->mask = kept_lanes(w, p);
     for (unsigned k = 0; k < i->count; k++)
         store_element(w, element_op(i, i->dst, k), i->type, i->flags >> PTX_F_MODE_SHIFT & 0xff, p,
                       k * size);
+    w->mask = mask;
 }
 
 /* Kernel parameters at a constant offset are the same for every lane. */

@@ -111,22 +111,23 @@ static void check_fields(struct sbt_checker *c, const uint8_t *header)
 {
     const struct sbt_chunk *h = &c->head;
     bool has_ids = h->type == SBT_CHUNK_STRINGS || h->type == SBT_CHUNK_STACKS;
+    bool is_ours = c->header.minor == 0; /* a later minor version may use what we leave at 0 */
 
-    if (h->type == 0 || (h->type >= SBT_CHUNK_TYPE_END && c->header.minor == 0))
+    if (h->type == 0 || (h->type >= SBT_CHUNK_TYPE_END && is_ours))
         sbt_check_say(c, "chunk type %u is not of this version", h->type);
     if (h->type < SBT_CHUNK_TYPE_END && !(h->flags & SBT_CHUNK_CRITICAL))
         sbt_check_say(c, "a %s chunk is not marked critical", sbt_chunk_type_name(h->type));
-    if (h->flags & ~(SBT_CHUNK_CRITICAL | SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT) ||
+    if ((is_ours && (h->flags & ~(SBT_CHUNK_CRITICAL | SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT))) ||
         ((h->flags & (SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT)) && h->type != SBT_CHUNK_EVENTS) ||
         ((h->flags & SBT_CHUNK_COMPACT) && !sbt_check_is_compact(c)))
         sbt_check_say(c, "the chunk has flags %#x", h->flags);
-    if (tsm_get_u32(header + 36) != 0)
+    if (is_ours && tsm_get_u32(header + 36) != 0)
         sbt_check_say(c, "reserved bytes of the chunk header are not zero");
     if (h->codec > SBT_CODEC_ZSTD_PAIRS || (h->type == SBT_CHUNK_TRAILER && h->codec) ||
         (h->codec == SBT_CODEC_ZSTD_PAIRS &&
          (h->type != SBT_CHUNK_BLOBS || !sbt_check_is_compact(c))))
         sbt_check_say(c, "the chunk has codec %u", h->codec);
-    if (h->type < SBT_CHUNK_TYPE_END && h->type != SBT_CHUNK_EVENTS &&
+    if (is_ours && h->type < SBT_CHUNK_TYPE_END && h->type != SBT_CHUNK_EVENTS &&
         ((!has_ids && (h->first_seq | h->last_seq)) || h->first_time || h->last_time ||
          h->stream_set || h->stream_end))
         sbt_check_say(c, "a %s chunk has ranges or streams", sbt_chunk_type_name(h->type));
@@ -257,7 +258,8 @@ static void free_kept(struct sbt_checker *c)
 int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, const char *text),
               void *user)
 {
-    struct sbt_checker c = {.report = report, .user = user, .name = path};
+    struct sbt_checker c = {
+        .report = report, .user = user, .name = path, .pieces = {.is_unbounded = true}};
     int error = sbt_source_file(&c.source, path);
 
     if (error)

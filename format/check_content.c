@@ -249,10 +249,12 @@ static int check_pieces_of(struct sbt_checker *c, const uint8_t *list)
         got = tsm_hash_key(c->payload + at, size);
         if (!tsm_key_equal(&got, &key))
             sbt_check_say(c, "the bytes of piece %u do not match its key", i);
-        if (sbt_keyset_has(&c->pieces, &key) && c->pieces.count < SBT_KEYSET_MAX)
-            sbt_check_say(c, "piece %u was stored before", i);
-        else if (!sbt_keyset_add(&c->pieces, &key) && c->pieces.count < SBT_KEYSET_MAX)
+        if (sbt_keyset_has(&c->pieces, &key)) {
+            if (c->pieces.count < SBT_KEYSET_MAX) /* behind that a writer may forget */
+                sbt_check_say(c, "piece %u was stored before", i);
+        } else if (!sbt_keyset_add(&c->pieces, &key)) {
             return out_of_memory(c);
+        }
         at += size;
     }
     if (at != room)

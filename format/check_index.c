@@ -98,7 +98,7 @@ int sbt_check_trailer(struct sbt_checker *c)
     if (c->root_offset == 0 || t.root_offset != c->root_offset ||
         t.root_size != SBT_CHUNK_HEADER_SIZE + c->root.stored_size)
         sbt_check_say(c, "the trailer does not point at the index root");
-    if (t.end == SBT_END_NONE || (t.end > SBT_END_RECOVERED && c->header.minor == 0))
+    if (t.end == SBT_END_NONE || (t.end > SBT_END_CUT && c->header.minor == 0))
         sbt_check_say(c, "the trailer gives %u as the reason for its end", t.end);
     if (c->listed.count != c->piece_lists.count)
         sbt_check_say(c, "%zu of %zu BLOBS chunks are listed", c->listed.count,

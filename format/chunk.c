@@ -44,6 +44,11 @@ bool sbt_chunk_is_table(uint32_t type)
            type != SBT_CHUNK_KERNEL_EVENTS && type < SBT_CHUNK_TYPE_END;
 }
 
+bool sbt_chunk_is_index(uint32_t type)
+{
+    return type == SBT_CHUNK_INDEX || type == SBT_CHUNK_PIECES || type == SBT_CHUNK_TRAILER;
+}
+
 /* ---- file header ---- */
 
 void sbt_file_header_put(uint8_t out[SBT_FILE_HEADER_SIZE], const struct sbt_file_header *h)
@@ -83,7 +88,7 @@ void sbt_chunk_put(uint8_t out[SBT_CHUNK_HEADER_SIZE], const struct sbt_chunk *c
     tsm_put_u32(out + 24, c->count);
     tsm_put_u32(out + 28, c->raw_size);
     tsm_put_u32(out + 32, c->stored_size);
-    tsm_put_u32(out + 36, 0);
+    tsm_put_u32(out + 36, c->reserved);
     tsm_put_u64(out + 40, c->first_seq);
     tsm_put_u64(out + 48, c->last_seq);
     tsm_put_u64(out + 56, c->first_time);
@@ -127,6 +132,7 @@ bool sbt_chunk_get_summary(struct sbt_chunk *c, const uint8_t in[SBT_CHUNK_SUMMA
         .count = tsm_get_u32(in + 16),
         .raw_size = tsm_get_u32(in + 20),
         .stored_size = tsm_get_u32(in + 24),
+        .reserved = tsm_get_u32(in + 28),
         .first_seq = tsm_get_u64(in + 32),
         .last_seq = tsm_get_u64(in + 40),
         .first_time = tsm_get_u64(in + 48),
@@ -142,6 +148,14 @@ bool sbt_chunk_get(struct sbt_chunk *c, const uint8_t in[SBT_CHUNK_HEADER_SIZE])
     if (memcmp(in, sbt_chunk_magic, 8) != 0 || tsm_get_u64(in + 88) != tsm_hash64(in, 88))
         return false;
     return sbt_chunk_get_summary(c, in + SBT_CHUNK_SUMMARY_AT);
+}
+
+bool sbt_chunk_is(const struct sbt_chunk *c, const uint8_t header[SBT_CHUNK_HEADER_SIZE])
+{
+    uint8_t expected[SBT_CHUNK_HEADER_SIZE];
+
+    sbt_chunk_put(expected, c);
+    return memcmp(expected, header, sizeof(expected)) == 0;
 }
 
 /* ---- trailer ---- */

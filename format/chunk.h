@@ -40,6 +40,9 @@ const char *sbt_chunk_type_name(uint32_t type);
 /* True for chunks whose content a reader keeps in memory: their compression ratio is limited. */
 bool sbt_chunk_is_table(uint32_t type);
 
+/* True for INDEX, PIECES and TRAILER: what they say is found in the other chunks, too. */
+bool sbt_chunk_is_index(uint32_t type);
+
 enum sbt_codec {
     SBT_CODEC_RAW = 0,
     SBT_CODEC_ZSTD = 1,
@@ -84,6 +87,7 @@ struct sbt_chunk {
     uint32_t count;      /* records, items or pieces */
     uint32_t raw_size;
     uint32_t stored_size;
+    uint32_t reserved; /* 0, or what a later minor version put there */
     uint64_t first_seq, last_seq; /* STRINGS and STACKS: lowest and highest id */
     uint64_t first_time, last_time;
     uint64_t stream_set;
@@ -114,6 +118,9 @@ void sbt_chunk_put(uint8_t out[SBT_CHUNK_HEADER_SIZE], const struct sbt_chunk *c
 
 /* False when magic or hash are wrong or a limit is exceeded. */
 bool sbt_chunk_get(struct sbt_chunk *c, const uint8_t in[SBT_CHUNK_HEADER_SIZE]);
+
+/* Tells whether `header` holds exactly this. */
+bool sbt_chunk_is(const struct sbt_chunk *c, const uint8_t header[SBT_CHUNK_HEADER_SIZE]);
 
 /* The 80 bytes that the index repeats. Get checks limits, as above. */
 bool sbt_chunk_get_summary(struct sbt_chunk *c, const uint8_t in[SBT_CHUNK_SUMMARY_SIZE]);

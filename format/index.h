@@ -27,6 +27,7 @@ struct sbt_index {
     struct tsm_buffer pieces; /* payload of the next PIECES chunk */
     uint32_t piece_chunks;    /* BLOBS chunks in `pieces` */
     uint64_t leaf_offset;     /* where the last leaf ended */
+    uint32_t leaf_number;     /* of the chunk after it */
 };
 
 void sbt_index_finish(struct sbt_index *x);

@@ -14,7 +14,7 @@ static const char *const kind_names[] = {"other", "init",  "query",  "create", "
                                          "sync",  "state", "signal", "wait",   "meta"};
 static const char *const flag_names[] = {"failed", "taints",   "truncated", "unfinished",
                                          "late",   "captured", "ordered"};
-static const char *const end_names[] = {"none", "finished", "recovered"};
+static const char *const end_names[] = {"none", "finished", "recovered", "cut"};
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -31,5 +31,9 @@
 
 /* File bytes between two leaves of the index. */
 #define SBT_INDEX_INTERVAL (64u << 20)
+/* A leaf comes earlier after so many chunks, or when a PIECES chunk has so many bytes: neither must
+ * outgrow a chunk. */
+#define SBT_INDEX_CHUNKS 16384u
+#define SBT_INDEX_PIECES (8u << 20)
 
 #endif

@@ -138,7 +138,9 @@ bool sbt_keyset_has(const struct sbt_keyset *s, const struct sbt_key *key)
 
 static bool keyset_grow(struct sbt_keyset *s)
 {
-    struct sbt_keyset bigger = {.capacity = s->capacity ? s->capacity * 2 : 256, .count = s->count};
+    struct sbt_keyset bigger = *s;
+
+    bigger.capacity = s->capacity ? s->capacity * 2 : 256;
 
     bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
     if (!bigger.slots)
@@ -154,7 +156,7 @@ static bool keyset_grow(struct sbt_keyset *s)
 
 bool sbt_keyset_add(struct sbt_keyset *s, const struct sbt_key *key)
 {
-    if (s->count >= SBT_KEYSET_MAX)
+    if (s->count >= SBT_KEYSET_MAX && !s->is_unbounded)
         return false;
     if (2 * (s->count + 1) > s->capacity && !keyset_grow(s))
         return false;

@@ -42,6 +42,7 @@ struct sbt_keyset {
     struct sbt_key *slots;
     size_t capacity;
     size_t count;
+    bool is_unbounded; /* SBT_KEYSET_MAX does not count */
 };
 
 void sbt_keyset_finish(struct sbt_keyset *s);
@@ -52,6 +53,8 @@ bool sbt_keyset_add(struct sbt_keyset *s, const struct sbt_key *key);
 
 /* Bounds a writer's memory at 256 MiB for keys: 2^23 pieces, 512 GiB of different bytes when the
  * pieces are whole. What comes later is stored without looking for duplicates among itself. */
+#ifndef SBT_KEYSET_MAX /* a test sets less */
 #define SBT_KEYSET_MAX ((size_t)1 << 23)
+#endif
 
 #endif

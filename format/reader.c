@@ -131,14 +131,6 @@ int sbt_reader_read(struct sbt_reader *r, uint64_t offset, void *out, size_t siz
     return 0;
 }
 
-static bool same_chunk(const struct sbt_chunk *a, const uint8_t header[SBT_CHUNK_HEADER_SIZE])
-{
-    uint8_t expected[SBT_CHUNK_HEADER_SIZE];
-
-    sbt_chunk_put(expected, a);
-    return memcmp(expected, header, sizeof(expected)) == 0;
-}
-
 int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t place,
                     uint8_t **payload, bool locked)
 {
@@ -153,7 +145,7 @@ int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t plac
         error = tsm_fail(TSM_E_MEMORY, "%s: out of memory for a chunk", r->name);
     if (!error)
         error = sbt_reader_read(r, e->info.offset, stored, size);
-    if (!error && !same_chunk(&e->head, stored))
+    if (!error && !sbt_chunk_is(&e->head, stored))
         wrong = "its header is not what the index says";
     else if (!error)
         wrong = sbt_chunk_unpack(packer, &e->head, stored + SBT_CHUNK_HEADER_SIZE, raw);
@@ -168,6 +160,7 @@ int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t plac
         free(raw);
         return error;
     }
+    __atomic_store_n(&r->entries[place].is_sound, true, __ATOMIC_RELAXED);
     *payload = raw;
     return 0;
 }

@@ -19,11 +19,6 @@ static unsigned long long ull(uint64_t v)
     return v;
 }
 
-static uint64_t chunk_end(const struct sbt_entry *e)
-{
-    return e->info.offset + SBT_CHUNK_HEADER_SIZE + e->head.stored_size;
-}
-
 /* ---- the list of chunks ---- */
 
 static void entry_fill(struct sbt_entry *e, const struct sbt_chunk *head, uint64_t offset)
@@ -56,6 +51,7 @@ static int add_events(struct sbt_reader *r, const struct sbt_chunk *head, uint64
 
     if (r->events_count)
         due = r->entries[r->events[r->events_count - 1]].head.last_seq + 1;
+    r->has_holes |= head->first_seq != due;
     if (head->first_seq < due) {
         sbt_reader_say(r, "offset %llu: EVENTS chunk %u goes back to record %llu; skipped",
                        ull(offset), head->number, ull(head->first_seq));
@@ -88,20 +84,30 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
     return 0;
 }
 
+static void note_gap(struct sbt_reader *r, const struct sbt_chunk *head, uint32_t due)
+{
+    uint64_t gap = head->number > due ? head->number - due : 0;
+
+    r->gap_count += gap;
+    r->tail_gap_count = sbt_chunk_is_index(head->type) ? r->tail_gap_count + gap : 0;
+}
+
 /* Append a chunk that lies after the ones that are there, and say what is missing before it. */
 static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
 {
     const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
-    uint64_t due = last ? chunk_end(last) : r->header_length;
+    uint64_t due = last ? sbt_entry_end(last) : r->header_length;
     uint32_t number = last ? last->head.number + 1 : 0;
     struct sbt_entry *entries;
     int error = check_type(r, head, offset);
 
     if (error)
         return error;
+    r->has_holes |= offset > due || head->number > number;
     if (offset > due)
         sbt_reader_say(r, "offset %llu: %llu bytes belong to no chunk", ull(due),
                        ull(offset - due));
+    note_gap(r, head, number);
     if (head->number > number)
         sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due), head->number - number);
     entries = sbt_grow(r->entries, r->entry_count, &r->entry_capacity, sizeof(*entries));
@@ -121,6 +127,8 @@ static void entries_clear(struct sbt_reader *r)
     r->entry_count = 0;
     r->events_count = 0;
     r->unknown_count = 0;
+    r->gap_count = r->tail_gap_count = 0;
+    r->has_holes = false;
     r->totals = (struct sbt_totals){0};
 }
 
@@ -135,7 +143,7 @@ static bool may_follow(const struct sbt_reader *r, const struct sbt_chunk *head,
     return head->session == r->session_word && offset <= end &&
            end - offset >= SBT_CHUNK_HEADER_SIZE &&
            head->stored_size <= end - offset - SBT_CHUNK_HEADER_SIZE &&
-           offset >= (last ? chunk_end(last) : r->header_length) &&
+           offset >= (last ? sbt_entry_end(last) : r->header_length) &&
            head->number >= (last ? last->head.number + 1 : 0);
 }
 
@@ -249,12 +257,25 @@ static int read_index(struct sbt_reader *r, const struct sbt_trailer *t,
     return error ? error : add_entry(r, trailer, trailer_at);
 }
 
+void sbt_reader_recount(struct sbt_reader *r)
+{
+    r->totals.record_count = 0;
+    r->totals.stream_count = 0;
+    for (size_t i = 0; i < r->events_count; i++) {
+        const struct sbt_chunk *head = &r->entries[r->events[i]].head;
+        r->totals.record_count += head->count;
+        if (head->stream_end > r->totals.stream_count)
+            r->totals.stream_count = head->stream_end;
+    }
+}
+
 /* What the trailer says against what is there. `whole`: the index was read, so both must agree;
  * otherwise less may be there, and that was said piece by piece. */
 static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool whole)
 {
     const struct sbt_totals *found = &r->totals, *said = &t->totals;
 
+    sbt_reader_recount(r);
     if (said->record_count < found->record_count ||
         (whole && said->record_count > found->record_count))
         sbt_reader_say(r, "the trailer counts %llu records, the chunks hold %llu",
@@ -262,6 +283,7 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
     if (said->stream_count < found->stream_count)
         sbt_reader_say(r, "the trailer counts %u streams, the chunks hold %u", said->stream_count,
                        found->stream_count);
+    r->said_count = said->record_count;
     r->totals = t->totals;
     r->totals_known = true;
     r->end = t->end;
@@ -322,12 +344,10 @@ static bool last_is_whole(struct sbt_reader *r)
 
 static void drop_last(struct sbt_reader *r)
 {
-    const struct sbt_entry *last = &r->entries[--r->entry_count];
-
-    if (r->events_count && r->events[r->events_count - 1] == r->entry_count) {
+    r->entry_count--;
+    if (r->events_count && r->events[r->events_count - 1] == r->entry_count)
         r->events_count--;
-        r->totals.record_count -= last->head.count;
-    }
+    sbt_reader_recount(r);
 }
 
 static int say_tail(struct sbt_reader *r)
@@ -372,8 +392,12 @@ void sbt_reader_count_notable(struct sbt_reader *r)
         const char *wrong;
         if (!(e->head.flags & SBT_CHUNK_NOTABLE))
             continue;
-        if (sbt_reader_load(r, &r->packer, r->events[i], &payload, false) < 0)
-            continue; /* said */
+        int error = sbt_reader_load(r, &r->packer, r->events[i], &payload, false);
+        if (error) {
+            if (error != TSM_E_CHECKSUM) /* which was said */
+                sbt_reader_fault(r, "tainting records");
+            continue;
+        }
         wrong = sbt_rows_decode(&rows, &e->head, payload);
         if (wrong) {
             sbt_reader_blame(r, r->events[i], wrong, false);
@@ -419,18 +443,57 @@ int sbt_reader_scan(struct sbt_reader *r)
         error = add_entry(r, &head, offset);
         if (error)
             break;
-        offset = chunk_end(&r->entries[r->entry_count - 1]);
+        offset = sbt_entry_end(&r->entries[r->entry_count - 1]);
     }
     if (error)
         return error;
-    if (r->entry_count > 1 && !last_is_whole(r))
+    while (r->entry_count > 1 && !last_is_whole(r))
         drop_last(r);
-    r->whole_end = r->entry_count ? chunk_end(&r->entries[r->entry_count - 1]) : r->header_length;
+    r->whole_end =
+        r->entry_count ? sbt_entry_end(&r->entries[r->entry_count - 1]) : r->header_length;
     if (r->whole_end < r->size)
         error = say_tail(r);
     if (!error && r->entry_count)
         adopt_last_trailer(r);
     return error;
+}
+
+static void forget_damage(struct sbt_reader *r, size_t count)
+{
+    while (r->damage_count > count)
+        free(r->damage[--r->damage_count]);
+}
+
+/* Scans, and tells whether `named` are exactly the chunks that are there. */
+static int scan_and_compare(struct sbt_reader *r, const struct sbt_entry *named, size_t count,
+                            bool *same)
+{
+    int error = sbt_reader_scan(r);
+
+    *same = !error && r->entry_count == count;
+    for (size_t i = 0; *same && i < count; i++) {
+        uint8_t header[SBT_CHUNK_HEADER_SIZE];
+        sbt_chunk_put(header, &named[i].head);
+        *same = named[i].info.offset == r->entries[i].info.offset &&
+                sbt_chunk_is(&r->entries[i].head, header);
+    }
+    return error;
+}
+
+/* An index that leaves something out is right only where nothing intact is: after a repair, which
+ * leaves a hole as it is. Otherwise TSM_E_FORMAT. */
+static int confirm_holes(struct sbt_reader *r)
+{
+    struct sbt_entry *named = r->entries;
+    size_t count = r->entry_count;
+    bool same;
+    int error;
+
+    r->entries = NULL;
+    r->entry_count = r->entry_capacity = 0;
+    error = scan_and_compare(r, named, count, &same);
+    free(named);
+    return error || same ? error : TSM_E_FORMAT;
 }
 
 int sbt_reader_index(struct sbt_reader *r)
@@ -445,6 +508,10 @@ int sbt_reader_index(struct sbt_reader *r)
         return sbt_reader_scan(r);
     }
     error = read_index(r, &t, &head);
+    if (!error && (r->has_holes || t.totals.record_count != r->totals.record_count)) {
+        forget_damage(r, damage_before);
+        error = confirm_holes(r);
+    }
     if (!error) {
         r->has_trailer = true;
         r->whole_end = r->size;
@@ -453,8 +520,7 @@ int sbt_reader_index(struct sbt_reader *r)
     }
     if (error != TSM_E_FORMAT)
         return error;
-    while (r->damage_count > damage_before)
-        free(r->damage[--r->damage_count]);
+    forget_damage(r, damage_before);
     sbt_reader_say(r, "the index is damaged; it was rebuilt by scanning");
     error = sbt_reader_scan(r);
     if (!error)

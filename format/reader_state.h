@@ -25,7 +25,8 @@
 struct sbt_entry {
     struct sbt_chunk_info info; /* what callers see */
     struct sbt_chunk head;
-    bool damaged; /* it was said */
+    bool damaged; /* it was said; under lock */
+    bool is_sound; /* its bytes were compared with their checksum; atomic */
 };
 
 /* Ids found in chunks of one type, loaded chunk by chunk when the ranges of their ids allow it. */
@@ -75,6 +76,11 @@ struct sbt_reader {
     uint32_t *events; /* places of EVENTS chunks, ascending by sequence number */
     size_t events_count, events_capacity;
     size_t unknown_count; /* ancillary chunks of unknown types */
+    uint64_t fault_count; /* of sbt_reader_fault(); under lock */
+    uint64_t said_count;  /* records that the trailer counts */
+    bool has_holes;       /* bytes, or numbers of chunks or records, belong to no chunk */
+    uint64_t gap_count;   /* chunks that are not there, by the numbers of the others */
+    uint64_t tail_gap_count; /* of these, behind the last chunk that is no index */
 
     char **damage;
     size_t damage_count;
@@ -149,6 +155,10 @@ int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t plac
 /* Say that a chunk's content is malformed, once. */
 void sbt_reader_blame(struct sbt_reader *r, size_t place, const char *wrong, bool locked);
 
+/* Say that something could not be read although it may be there: sbt_reader_missing() counts it. With the
+ * lock held. */
+void sbt_reader_fault(struct sbt_reader *r, const char *what);
+
 /* Room for one more element in a growing array; NULL when out of memory. */
 void *sbt_grow(void *array, size_t count, size_t *capacity, size_t element);
 
@@ -161,6 +171,25 @@ int sbt_reader_index(struct sbt_reader *r);
 
 /* As if there were neither index nor trailer. */
 int sbt_reader_scan(struct sbt_reader *r);
+
+static inline uint64_t sbt_entry_end(const struct sbt_entry *e)
+{
+    return e->info.offset + SBT_CHUNK_HEADER_SIZE + e->head.stored_size;
+}
+
+/* Counts the records that are there, and the streams that they are on, as if there were no trailer. */
+void sbt_reader_recount(struct sbt_reader *r);
+
+/* ---- reader_missing.c ---- */
+
+/* Compares a chunk that was not read yet with its checksum; damage is said. */
+int sbt_reader_examine_chunk(struct sbt_reader *r, size_t place);
+
+/* ---- reader_tail.c ---- */
+
+/* How many chunks come before the first one, near the trace's end, of which bytes never reached the
+ * disk, or behind which no sound one comes. All of them: the tail is whole. */
+int sbt_reader_sound_count(struct sbt_reader *r, size_t *count);
 
 /* Without a trailer: what was lost, filtered and tainted, from the records that say so. */
 void sbt_reader_count_notable(struct sbt_reader *r);

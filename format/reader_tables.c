@@ -336,10 +336,10 @@ static int id_table_init(struct sbt_reader *r, struct sbt_id_table *t, uint32_t 
 
 static int id_chunk_load(struct sbt_reader *r, struct sbt_id_table *t, size_t i, table_item *each)
 {
-    if (t->chunks[i].loaded)
-        return 0;
-    t->chunks[i].loaded = true;
-    return load_table(r, t->chunks[i].entry, each, true);
+    int error = t->chunks[i].loaded ? 0 : load_table(r, t->chunks[i].entry, each, true);
+
+    t->chunks[i].loaded = !error; /* what cannot be read now may be read next time */
+    return error;
 }
 
 /* Address of what `id` names; 0 when there is none; negative on an error. With the lock held. */
@@ -381,6 +381,8 @@ const char *sbt_reader_string(struct sbt_reader *r, uint32_t id)
         return "";
     pthread_mutex_lock(&r->lock);
     error = id_find(r, &r->strings, id, add_string, &found);
+    if (error)
+        sbt_reader_fault(r, "strings");
     pthread_mutex_unlock(&r->lock);
     return error ? NULL : (const char *)found;
 }
@@ -443,7 +445,11 @@ size_t sbt_reader_mapping_count(struct sbt_reader *r)
         if (r->entries[i].head.type == SBT_CHUNK_MAPPINGS)
             error = load_table(r, i, add_mapping, true);
     }
-    r->mappings_loaded = true;
+    r->mappings_loaded = !error;
+    if (error) {
+        r->mapping_count = 0;
+        sbt_reader_fault(r, "mappings");
+    }
     pthread_mutex_unlock(&r->lock);
     return r->mapping_count;
 }
@@ -480,7 +486,11 @@ size_t sbt_reader_checkpoint_count(struct sbt_reader *r)
         if (r->entries[i].head.type == SBT_CHUNK_CHECKPOINT)
             error = load_table(r, i, add_checkpoint, true);
     }
-    r->checkpoints_loaded = true;
+    r->checkpoints_loaded = !error;
+    if (error) {
+        r->checkpoint_count = 0;
+        sbt_reader_fault(r, "checkpoints");
+    }
     pthread_mutex_unlock(&r->lock);
     return r->checkpoint_count;
 }

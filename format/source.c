@@ -25,8 +25,10 @@ static int64_t file_read_at(void *user, uint64_t offset, void *out, size_t size)
     const struct file_source *f = user;
     ssize_t n;
 
-    if (offset > INT64_MAX)
+    if (offset >= f->size)
         return 0;
+    if (size > f->size - offset)
+        size = (size_t)(f->size - offset);
     do {
         n = pread(f->fd, out, size, (off_t)offset);
     } while (n < 0 && errno == EINTR);
@@ -74,6 +76,14 @@ int sbt_source_fd(struct sbt_source *out, int fd, const char *name)
     *f = (struct file_source){.fd = fd, .size = (uint64_t)st.st_size};
     *out = (struct sbt_source){file_read_at, file_size, file_close, f, file_read_scattered};
     return 0;
+}
+
+void sbt_source_cut(struct sbt_source *source, uint64_t size)
+{
+    struct file_source *f = source->user;
+
+    if (size < f->size)
+        f->size = size;
 }
 
 int sbt_source_file(struct sbt_source *out, const char *path)

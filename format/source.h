@@ -12,6 +12,9 @@ int sbt_source_file(struct sbt_source *out, const char *path);
 /* The source owns `fd` from success on. */
 int sbt_source_fd(struct sbt_source *out, int fd, const char *name);
 
+/* Lets a source of sbt_source_fd() end after `size` bytes. */
+void sbt_source_cut(struct sbt_source *source, uint64_t size);
+
 /* First offset >= `from` where the 8 bytes `magic` stand, or `end`. */
 int sbt_source_find(const struct sbt_source *source, uint64_t from, uint64_t end,
                     const uint8_t magic[8], uint64_t *found);

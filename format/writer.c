@@ -265,12 +265,16 @@ static int leaf_write(struct sbt_writer *w)
     if (!error)
         error = index_write(w, SBT_INDEX_LEAF, &w->index.chunks, &w->index.leaves);
     w->index.leaf_offset = sbt_queue_offset(&w->queue);
+    w->index.leaf_number = w->next_number;
+    sbt_writer_push(w);
     return error;
 }
 
 int sbt_writer_leaf_if_due(struct sbt_writer *w)
 {
-    if (sbt_queue_offset(&w->queue) - w->index.leaf_offset < SBT_INDEX_INTERVAL)
+    if (sbt_queue_offset(&w->queue) - w->index.leaf_offset < SBT_INDEX_INTERVAL &&
+        w->next_number - w->index.leaf_number < SBT_INDEX_CHUNKS &&
+        w->index.pieces.size < SBT_INDEX_PIECES)
         return 0;
     return leaf_write(w);
 }
@@ -309,6 +313,7 @@ int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t off
     unsigned threads = options ? options->threads : 0;
 
     w->queue.fd = fd;
+    w->is_durable = options && options->durable;
     w->queue.level = options ? options->level : 0;
     w->queue.written = chunk_written;
     w->queue.user = w;
@@ -416,7 +421,10 @@ void sbt_writer_destroy(struct sbt_writer *w)
 {
     if (!w)
         return;
+    if (!w->finished)
+        sbt_writer_put_back(w);
     sbt_queue_finish(&w->queue);
+    tsm_buffer_finish(&w->old_end);
     sbt_batch_finish(&w->batch);
     for (int i = 0; i < SBT_TABLE_COUNT; i++)
         sbt_table_finish(&w->tables[i]);
@@ -442,6 +450,8 @@ int sbt_writer_flush(struct sbt_writer *w)
         error = sbt_writer_flush_all(w);
     if (!error)
         error = sbt_queue_drain(&w->queue);
+    if (!error)
+        error = sbt_writer_leaf_if_due(w);
     return sbt_writer_stick(w, error);
 }
 
@@ -454,9 +464,9 @@ int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enu
         return error;
     if (!w->has_metadata)
         return tsm_fail(TSM_E_STATE, "%s: a trace needs metadata", w->queue.path);
-    w->totals.lost_count = totals ? totals->lost_count : 0;
-    w->totals.filtered_count = totals ? totals->filtered_count : 0;
-    error = sbt_writer_flush_all(w);
+    error = sbt_writer_count_lost(w, totals);
+    if (!error)
+        error = sbt_writer_flush_all(w);
     if (!error)
         error = leaf_write(w);
     if (!error)
@@ -464,9 +474,11 @@ int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enu
     if (!error && root.failed)
         error = tsm_fail(TSM_E_MEMORY, "%s: out of memory for the index", w->queue.path);
     if (!error)
-        error = trailer_write(w, end, &root);
+        error = trailer_write(w, w->is_cut ? SBT_END_CUT : end, &root);
     tsm_buffer_finish(&root);
     w->finished = !error;
+    if (!error)
+        error = sbt_writer_close(w);
     return sbt_writer_stick(w, error);
 }
 

@@ -139,6 +139,10 @@ static void span_add(struct sbt_writer *w, const struct sbt_writer_schema *schem
         r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
         span->flags |= SBT_CHUNK_NOTABLE;
     w->totals.tainted_count += taints;
+    if (r->slot_count && r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST))
+        w->said_lost += r->slots[0];
+    if (r->slot_count && r->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
+        w->said_filtered += r->slots[0];
 }
 
 /* A schema's number, from the few that were asked for last if it is there; negative when there is

@@ -74,6 +74,13 @@ struct sbt_writer {
 
     struct sbt_index index;
     struct sbt_totals totals;
+
+    uint64_t said_lost, said_filtered; /* by records that were added */
+    bool is_durable;           /* finish waits for the disk */
+    uint64_t lost_count;       /* records that the trace had held, and that its repair cut off */
+    bool is_cut;               /* ... and more, perhaps: nobody knows */
+    struct tsm_buffer old_end; /* what was behind the place where an append began */
+    uint64_t old_end_offset;
 };
 
 /* Set up the state of a new writer; `fd` becomes its own. On failure the caller destroys `w`. */
@@ -107,6 +114,21 @@ int sbt_writer_kernel_chunk(struct sbt_writer *w, const void *records, size_t si
 
 /* An index leaf, if enough was written since the last one. */
 int sbt_writer_leaf_if_due(struct sbt_writer *w);
+
+/* ---- writer_end.c ---- */
+
+/* Fills in the totals of lost and filtered records: what the records say, or `totals` if that is more.
+ * Writes a LOST record of what a repair cut off; so it comes before the last flush. */
+int sbt_writer_count_lost(struct sbt_writer *w, const struct sbt_totals *totals);
+
+/* Starts to bring to the disk what is there, so that little is left to wait for at the end. */
+void sbt_writer_push(const struct sbt_writer *w);
+
+/* Closes the finished file, and waits for the disk if that was asked for. */
+int sbt_writer_close(struct sbt_writer *w);
+
+/* Makes the file what it was before an append that failed. */
+void sbt_writer_put_back(struct sbt_writer *w);
 
 /* ---- writer_tables.c ---- */
 

@@ -4,13 +4,17 @@
  * memory and calls these too: capture sees by its process id that the session is not this process's
  * and does nothing.
  */
+#include "interpose/exec_check.h"
 #include "interpose/real_library.h"
 
 #include "api/api.h"
+#include "base/text.h"
 #include "capture/capture.h"
 
 #include <alloca.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -102,16 +106,13 @@ void _Exit(int status)
 /* ---- exec ---------------------------------------------------------------------------------------
  */
 
-/* Of an exec that is going to fail we had better not end the session. */
-static void before_exec(const char *path)
+/* Do not end the session for an exec that will fail. */
+static void before_exec(bool may_succeed)
 {
-    int saved_errno = errno;
-
-    if (path && strchr(path, '/') && access(path, X_OK) != 0)
-        tsm_session_flush();
-    else
+    if (may_succeed)
         tsm_session_finish();
-    errno = saved_errno;
+    else
+        tsm_session_flush();
 }
 
 static int after_exec(int result)
@@ -127,7 +128,10 @@ int execve(const char *path, texts argv, texts envp)
 {
     static _Atomic(void *) function;
 
-    before_exec(path);
+    int saved_errno = errno;
+
+    before_exec(tsm_exec_may_succeed(path, argv, envp));
+    errno = saved_errno;
     return after_exec(
         ((int (*)(const char *, texts, texts))libc(&function, "execve"))(path, argv, envp));
 }
@@ -141,7 +145,10 @@ int execvpe(const char *file, texts argv, texts envp)
 {
     static _Atomic(void *) function;
 
-    before_exec(file);
+    int saved_errno = errno;
+
+    before_exec(tsm_exec_search_may_succeed(file, argv, envp));
+    errno = saved_errno;
     return after_exec(
         ((int (*)(const char *, texts, texts))libc(&function, "execvpe"))(file, argv, envp));
 }
@@ -155,7 +162,12 @@ int fexecve(int fd, texts argv, texts envp)
 {
     static _Atomic(void *) function;
 
-    before_exec(NULL);
+    int saved_errno = errno;
+    char path[64];
+
+    tsm_format(path, sizeof(path), "/proc/self/fd/%d", fd);
+    before_exec(tsm_exec_may_succeed(path, argv, envp));
+    errno = saved_errno;
     return after_exec(((int (*)(int, texts, texts))libc(&function, "fexecve"))(fd, argv, envp));
 }
 
@@ -163,7 +175,16 @@ int execveat(int directory, const char *path, texts argv, texts envp, int flags)
 {
     static _Atomic(void *) function;
 
-    before_exec(NULL);
+    int saved_errno = errno;
+    char from[PATH_MAX];
+
+    /* One of them is what is carried out. */
+    if (*path == '/' || (directory == AT_FDCWD && *path))
+        tsm_format(from, sizeof(from), "%s", path);
+    else
+        tsm_format(from, sizeof(from), "/proc/self/fd/%d%s%s", directory, *path ? "/" : "", path);
+    before_exec(tsm_exec_may_succeed(from, argv, envp));
+    errno = saved_errno;
     return after_exec(((int (*)(int, const char *, texts, texts, int))libc(&function, "execveat"))(
         directory, path, argv, envp, flags));
 }

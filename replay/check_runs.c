@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * --check: the same trace in several arms. An arm is a variation of the options; its runs are
- * compared with the first run of all. When one differs, both are run again with the GPU waited for
+ * compared with the first runs of all, of which there are two: one hashes all memory at each
+ * synchronisation, for which it waits for the whole GPU; one looks only at what was recorded, and
+ * waits no more than the program did. When one differs, both are run again with the GPU waited for
  * after each command: if they differ still, the command is named exactly; if not, the difference
  * comes from the order of commands, and those that may be meant are searched in the trace.
  */
@@ -18,7 +20,8 @@
 struct check {
     struct sbt_reader *reader;
     const struct tsm_replay_options *options;
-    struct tsm_run_log log;   /* of the first run */
+    struct tsm_run_log log;   /* of the first run that hashes all memory */
+    struct tsm_run_log plain; /* of the first run that adds no waits */
     struct tsm_run_log exact; /* of the first run of the search for a name */
     struct tsm_check_result *out;
 };
@@ -154,8 +157,19 @@ static int name_suspect(struct check *c, struct tsm_arm_result *arm)
     return 0;
 }
 
+/* What was recorded of this run differs, and only where no waits are added. */
+static void name_result(struct check *c, struct tsm_arm_result *arm)
+{
+    size_t used = strlen(arm->why);
+
+    tsm_difference_locate(&arm->difference, c->reader, arm->difference.seq);
+    tsm_format(arm->why + used, sizeof(arm->why) - used,
+               "; it does not where the GPU is waited for at each synchronisation");
+}
+
 static int name_difference(struct check *c, const struct variation *v, unsigned number,
-                           const struct tsm_forked_result *run, struct tsm_arm_result *arm)
+                           const struct tsm_forked_result *run, bool is_plain,
+                           struct tsm_arm_result *arm)
 {
     struct tsm_forked_result first, varied = {0};
     int error;
@@ -168,43 +182,63 @@ static int name_difference(struct check *c, const struct variation *v, unsigned 
         error = run_varied(c, v, number, &c->exact, TSM_GRAIN_COMMAND, &varied);
     if (error)
         return error;
+    if (!varied.differs && is_plain)
+        name_result(c, arm);
     if (!varied.differs)
-        return name_suspect(c, arm);
+        return is_plain ? 0 : name_suspect(c, arm);
     arm->is_exact = true;
     arm->difference = varied.difference;
-    tsm_difference_name(&arm->difference, c->reader);
+    if (varied.is_readback)
+        tsm_difference_locate(&arm->difference, c->reader, arm->difference.seq);
+    else
+        tsm_difference_name(&arm->difference, c->reader);
     return 0;
 }
 
 /* ---- arms --------------------------------------------------------------------------------- */
 
+static int run_and_judge(struct check *c, const struct variation *v, unsigned number, bool is_plain,
+                         struct tsm_arm_result *arm)
+{
+    struct tsm_forked_result run;
+    int error = is_plain ? run_varied(c, v, number, &c->plain, TSM_GRAIN_READBACK, &run)
+                         : run_varied(c, v, number, &c->log, TSM_GRAIN_SYNC, &run);
+
+    if (error)
+        return error;
+    arm->run_count++;
+    if (run.differs) {
+        arm->verdict = TSM_DIFFERENT;
+        tsm_format(arm->why, sizeof(arm->why), "%s", v->cause);
+        return name_difference(c, v, number, &run, is_plain, arm);
+    }
+    if (run.unknown_count) {
+        arm->verdict = TSM_CANNOT_TELL;
+        tsm_format(arm->why, sizeof(arm->why),
+                   "%llu pieces of memory were not compared: of the first run no more than %llu "
+                   "GiB are kept",
+                   (unsigned long long)run.unknown_count, TSM_RUN_LOG_BYTES_MAX >> 30);
+    }
+    return 0;
+}
+
 static int run_arm(struct check *c, const struct variation *v, unsigned repeat_count,
                    struct tsm_arm_result *arm)
 {
     unsigned count = v->run_count ? v->run_count : repeat_count;
-    struct tsm_forked_result run;
+    int error = 0;
 
     *arm = (struct tsm_arm_result){.arm = v->arm};
-    for (unsigned i = 0; i < count && arm->verdict == TSM_SAME; i++) {
-        int error = run_varied(c, v, i, &c->log, TSM_GRAIN_SYNC, &run);
-        if (error)
-            return error;
-        arm->run_count++;
-        if (!run.differs)
-            continue;
-        arm->verdict = TSM_DIFFERENT;
-        tsm_format(arm->why, sizeof(arm->why), "%s", v->cause);
-        error = name_difference(c, v, i, &run, arm);
-        if (error)
-            return error;
-    }
-    return 0;
+    for (unsigned i = 0; i < 2 * count && arm->verdict != TSM_DIFFERENT && !error; i++)
+        error = run_and_judge(c, v, i / 2, i % 2, arm);
+    return error;
 }
 
 static void judge_first(struct check *c, const struct tsm_forked_result *first,
                         struct tsm_arm_result *arm)
 {
-    *arm = (struct tsm_arm_result){.arm = TSM_ARM_RECORDING, .run_count = 1};
+    if (arm->run_count++ && first->result.verdict != TSM_DIFFERENT)
+        return;
     arm->verdict = first->result.verdict;
     tsm_format(arm->why, sizeof(arm->why), "%s", first->result.why);
     if (first->differs) {
@@ -214,22 +248,32 @@ static void judge_first(struct check *c, const struct tsm_forked_result *first,
     }
 }
 
-/* A recording that holds nothing to compare with is no reason not to compare runs. */
-static void judge(struct tsm_check_result *out)
+/* What an arm says about the cause tells more than that the recording differs. */
+static const struct tsm_arm_result *find_worst(const struct tsm_check_result *out)
 {
-    const struct tsm_arm_result *worst = &out->arms[0];
+    static const enum tsm_verdict bad[] = {TSM_DIFFERENT, TSM_CANNOT_TELL};
 
-    for (unsigned i = 0; i < out->arm_count; i++)
-        if (out->arms[i].verdict == TSM_DIFFERENT && worst->verdict != TSM_DIFFERENT)
-            worst = &out->arms[i];
-    /* What an arm says about the cause tells more than that the recording differs. */
-    for (unsigned i = 1; i < out->arm_count; i++)
-        if (out->arms[i].verdict == TSM_DIFFERENT && worst == &out->arms[0])
-            worst = &out->arms[i];
-    out->verdict = worst->verdict;
-    if (worst->verdict == TSM_SAME)
-        return;
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 1; k < out->arm_count; k++)
+            if (out->arms[k].verdict == bad[i])
+                return &out->arms[k];
+        if (out->arms[0].verdict == bad[i])
+            return &out->arms[0];
+    }
+    return &out->arms[0];
+}
+
+/* A recording that holds nothing to compare with is no reason not to compare runs. */
+static void judge(struct tsm_check_result *out, uint64_t observation_count)
+{
+    const struct tsm_arm_result *worst = find_worst(out);
     char what[192] = "";
+
+    out->verdict = worst->verdict;
+    if (worst->verdict == TSM_NOTHING_TO_COMPARE && observation_count)
+        out->verdict = TSM_SAME;
+    if (out->verdict == TSM_SAME)
+        return;
     if (worst->verdict == TSM_DIFFERENT)
         tsm_format(what, sizeof(what),
                    "record %llu, %s%s%s: ", (unsigned long long)worst->difference.seq,
@@ -238,17 +282,34 @@ static void judge(struct tsm_check_result *out)
     tsm_format(out->why, sizeof(out->why), "%s%s", what, worst->why);
 }
 
+/* The runs that all others are compared with, against the recording. */
+static int run_firsts(struct check *c, struct tsm_forked_result *first)
+{
+    struct tsm_check_result *out = c->out;
+    struct tsm_arm_result *arm = &out->arms[out->arm_count++];
+    struct tsm_forked_result plain;
+    int error = run_first(c, &c->plain, TSM_GRAIN_READBACK, &plain);
+
+    *arm = (struct tsm_arm_result){.arm = TSM_ARM_RECORDING};
+    if (!error)
+        error = run_first(c, &c->log, TSM_GRAIN_SYNC, first);
+    if (error)
+        return error;
+    out->first = plain.result;
+    judge_first(c, &plain, arm);
+    judge_first(c, first, arm);
+    return 0;
+}
+
 static int check(struct check *c, unsigned repeat_count,
                  void (*on_arm)(void *user, const struct tsm_arm_result *arm), void *user)
 {
     struct tsm_check_result *out = c->out;
     struct tsm_forked_result first;
-    int error = run_first(c, &c->log, TSM_GRAIN_SYNC, &first);
+    int error = run_firsts(c, &first);
 
     if (error)
         return error;
-    out->first = first.result;
-    judge_first(c, &first, &out->arms[out->arm_count++]);
     if (on_arm)
         on_arm(user, &out->arms[0]);
     for (unsigned i = 0; i < VARIATION_COUNT && !error; i++) {
@@ -263,6 +324,8 @@ static int check(struct check *c, unsigned repeat_count,
         if (on_arm)
             on_arm(user, arm);
     }
+    if (!error)
+        judge(out, first.observation_count);
     return error;
 }
 
@@ -275,19 +338,22 @@ int tsm_check_run(struct tsm_check_result *out, struct sbt_reader *reader,
     struct check c = {.reader = reader,
                       .options = options ? options : &none,
                       .log = {-1, -1},
+                      .plain = {-1, -1},
                       .exact = {-1, -1},
                       .out = &result};
     int error = tsm_run_log_init(&c.log);
 
     if (!error)
+        error = tsm_run_log_init(&c.plain);
+    if (!error)
         error = tsm_run_log_init(&c.exact);
     if (!error)
         error = check(&c, repeat_count, on_arm, user);
     tsm_run_log_finish(&c.log);
+    tsm_run_log_finish(&c.plain);
     tsm_run_log_finish(&c.exact);
     if (error)
         return error;
-    judge(&result);
     *out = result;
     return 0;
 }

@@ -61,6 +61,7 @@ static int run_and_write(struct child *child, struct sbt_reader *reader,
     options->keep_going = true;
     observer = tsm_run_writer_observer(&child->writer);
     error = replay(child, reader, options, &observer);
+    child->report.out.observation_count = child->writer.count;
     error2 = tsm_run_writer_finish(&child->writer);
     return error ? error : error2;
 }
@@ -80,7 +81,11 @@ static int run_and_compare(struct child *child, struct sbt_reader *reader,
     options->keep_going = true;
     observer = tsm_run_reader_observer(&child->reader);
     error = replay(child, reader, options, &observer);
+    if (!error)
+        tsm_run_reader_end(&child->reader);
+    child->report.out.unknown_count = child->reader.unknown_count;
     child->report.out.differs = child->reader.differs;
+    child->report.out.is_readback = child->reader.now.kind == TSM_OBSERVED_READBACK;
     child->report.out.difference = child->reader.difference;
     tsm_run_reader_finish(&child->reader);
     return error == TSM_E_DIFFERENT ? 0 : error;

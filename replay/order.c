@@ -187,6 +187,9 @@ int tsm_order_submitted(struct tsm_order *order, const struct sbt_record *record
     struct tsm_track *track = &order->tracks[record->stream];
     struct tsm_event_use use;
 
+    order->has_sent = true;
+    if (!track->first_position || record->position < track->first_position)
+        track->first_position = record->position;
     if (record->position > track->position)
         track->position = record->position;
     if (!track->is_recent)

@@ -19,6 +19,7 @@
 /* One stream of the trace. */
 struct tsm_track {
     struct tsm_worker *worker;  /* NULL: nothing was submitted yet */
+    uint64_t first_position;    /* the lowest one of commands submitted; 0: there is none */
     uint64_t position;          /* of the last command submitted */
     uint64_t complete_position; /* commands up to here are known to be complete */
     bool may_stay;              /* one behind that may wait for something that is not sent yet */
@@ -33,6 +34,7 @@ struct tsm_order {
     uint32_t track_count;
     uint32_t *recent; /* streams that are recent: there may be thousands that are not */
     uint32_t recent_count;
+    bool has_sent; /* any command */
     struct sbt_map event_index; /* id -> index + 1 */
     struct tsm_event_order *events;
     size_t event_count, event_capacity;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "replay/order.h"
+#include "replay/places.h"
 
 /* Positions [first, end) were missing when the record `seq` came. */
 struct gap {
@@ -18,9 +19,13 @@ struct scan {
         uint64_t position;
         struct gap *gaps; /* in order of position; a late command leaves its own there */
         size_t gap_count, gap_capacity;
+        struct tsm_places places;
     } * streams;
     uint32_t capacity;
     uint64_t next_seq;
+    uint64_t end_seq;   /* of the part that is replayed; 0: it has no end */
+    uint64_t start_seq; /* recording of commands began behind this record */
+    bool has_start;
     uint32_t from_number;   /* of the checkpoint, 0 none */
     struct sbt_map made_at; /* address -> seq + 1 of the record that made memory there, | NAMED */
     struct sbt_map size_at; /* ... and its size */
@@ -36,96 +41,43 @@ const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader, const struct
     return schema;
 }
 
-/* ---- which records count ------------------------------------------------------------------ */
+/* ---- what cannot be carried out ----------------------------------------------------------- */
 
-static const struct tsm_call_description *find_call(const struct tsm_api_description *api,
-                                                    uint32_t type)
+static bool is_in_part(const struct scan *scan, const struct sbt_record *record)
 {
-    for (size_t i = 0; i < api->call_count; i++)
-        if (api->calls[i].schema->type == type)
-            return &api->calls[i];
-    return NULL;
+    return !scan->end_seq || record->seq < scan->end_seq;
 }
 
-/* Descriptions list calls in order of their numbers; only gaps in them need the search. */
-static const struct tsm_call_description *guess_call(const struct tsm_api_description *api,
-                                                     uint32_t type)
+static void note_treatment(struct scan *scan, struct sbt_reader *reader,
+                           const struct sbt_record *record, const struct sbt_schema *schema,
+                           enum tsm_treatment treatment)
 {
-    uint32_t call = SBT_TYPE_CALL(type);
+    struct tsm_plan *plan = scan->plan;
+    enum tsm_harm harm = tsm_left_out_harm(scan->api, record, schema, treatment);
 
-    for (uint32_t back = 0; back <= 1 && back <= call; back++)
-        if (call - back < api->call_count && api->calls[call - back].schema->type == type)
-            return &api->calls[call - back];
-    return find_call(api, type);
-}
-
-/* APIs share nothing that a trace could replay: each has its own pass. */
-static bool is_others(const struct tsm_api_description *api, uint32_t type)
-{
-    if (SBT_TYPE_API(type) == SBT_API_HIP)
-        return true; /* says where HSA's records come from */
-    for (size_t i = 0; SBT_TYPE_API(type) != (uint32_t)api->api && tsm_backends[i]; i++)
-        if (SBT_TYPE_API(type) == (uint32_t)tsm_backends[i]->description->api)
-            return true;
-    return false;
-}
-
-enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
-                                      const struct sbt_record *record,
-                                      const struct sbt_schema *schema)
-{
-    const struct tsm_call_description *call;
-
-    if (SBT_TYPE_API(record->type) == SBT_API_CORE) {
-        if (SBT_TYPE_CALL(record->type) == SBT_CORE_UNMODELLED)
-            return TSM_TREAT_UNMODELLED;
-        return sbt_core_schema(SBT_TYPE_CALL(record->type)) ? TSM_TREAT_REPLAY : TSM_TREAT_SKIP;
-    }
-    if (is_others(api, record->type))
-        return TSM_TREAT_OTHER;
-    if (record->flags & SBT_RECORD_FAILED)
-        return TSM_TREAT_SKIP;
-    if (record->flags & (SBT_RECORD_TRUNCATED | SBT_RECORD_UNFINISHED))
-        return TSM_TREAT_UNMODELLED;
-    if (!schema || SBT_TYPE_API(record->type) != (uint32_t)api->api)
-        return TSM_TREAT_UNMODELLED;
-    call = guess_call(api, record->type);
-    return call && call->status != TSM_CALL_UNMODELLED ? TSM_TREAT_REPLAY : TSM_TREAT_UNMODELLED;
-}
-
-/* Could leaving this record out change what the GPU computes? */
-static bool taints(const struct sbt_record *record, const struct sbt_schema *schema,
-                   enum tsm_treatment treatment)
-{
-    if (record->flags & SBT_RECORD_TAINTS)
-        return true;
-    if (treatment != TSM_TREAT_UNMODELLED || SBT_TYPE_API(record->type) == SBT_API_CORE)
-        return false;
-    if (record->flags & SBT_RECORD_TRUNCATED)
-        return true;
-    return schema && (schema->flags & SBT_SCHEMA_TAINTS);
-}
-
-static const char *tainting_name(struct sbt_reader *reader, const struct sbt_record *record,
-                                 const struct sbt_schema *schema)
-{
-    uint64_t id = schema && SBT_TYPE_API(record->type) == SBT_API_CORE
-                      ? sbt_record_role(schema, record, SBT_ROLE_NAME, 0)
-                      : 0;
-    const char *name = id ? sbt_reader_string(reader, (uint32_t)id) : NULL;
-
-    return name ? name : schema ? schema->name : "an unknown call";
-}
-
-static void count_treatment(struct tsm_plan *plan, struct sbt_reader *reader,
-                            const struct sbt_record *record, const struct sbt_schema *schema,
-                            enum tsm_treatment treatment)
-{
     plan->unmodelled_count += treatment == TSM_TREAT_UNMODELLED;
-    if (!taints(record, schema, treatment))
+    if (!is_in_part(scan, record))
         return;
-    if (!plan->tainted_count++)
-        plan->first_tainting = tainting_name(reader, record, schema);
+    if (harm >= TSM_HARM_POSSIBLE)
+        tsm_left_out_add(&plan->harmful, reader, record, schema);
+    if (harm == TSM_HARM_LATER)
+        tsm_left_out_add(&plan->unfinished, reader, record, schema);
+    if (harm == TSM_HARM_TAINTS)
+        tsm_left_out_add(&plan->tainting, reader, record, schema);
+}
+
+/* Recording ended: because somebody asked for it, or because it could not go on. */
+static void note_stopped(struct scan *scan, struct sbt_reader *reader,
+                         const struct sbt_record *record)
+{
+    const char *reason;
+
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_STOPPED) || !is_in_part(scan, record) ||
+        !record->slot_count)
+        return;
+    reason = sbt_reader_string(reader, (uint32_t)record->slots[0]);
+    if (!reason || strcmp(reason, SBT_STOPPED_AS_ASKED))
+        scan->plan->stopped = reason ? reason : "unknown";
 }
 
 /* ---- streams ------------------------------------------------------------------------------ */
@@ -147,10 +99,14 @@ static int grow_streams(struct scan *scan, uint32_t stream)
         bool *made = realloc(plan->is_made, more * sizeof(*made));
         if (made)
             plan->is_made = made;
-        if (!streams || !made)
+        uint64_t *early = realloc(plan->early_positions, more * sizeof(*early));
+        if (early)
+            plan->early_positions = early;
+        if (!streams || !made || !early)
             return tsm_fail(TSM_E_MEMORY, "no memory for %u streams", more);
         memset(streams + scan->capacity, 0, (more - scan->capacity) * sizeof(*streams));
         memset(made + scan->capacity, 0, (more - scan->capacity) * sizeof(*made));
+        memset(early + scan->capacity, 0, (more - scan->capacity) * sizeof(*early));
         scan->capacity = more;
     }
     if (stream >= plan->stream_count)
@@ -250,6 +206,34 @@ static int note_position(struct scan *scan, const struct sbt_record *record, boo
         error = add_gap(stream, (struct gap){stream->position + 1, record->position, record->seq});
     stream->position = record->position;
     return error;
+}
+
+/* Places behind the part's end are nobody's business; what comes late from there is. */
+static void note_place(struct scan *scan, const struct sbt_record *record)
+{
+    uint64_t *early;
+
+    if (record->stream == SBT_STREAM_NONE)
+        return;
+    early = &scan->plan->early_positions[record->stream];
+    if (record->seq < scan->plan->from_seq && *early < record->position)
+        *early = record->position;
+    if (scan->has_start && record->seq <= scan->start_seq)
+        return;
+    struct tsm_places *places = &scan->streams[record->stream].places;
+    if (is_in_part(scan, record) || record->position < places->last)
+        tsm_places_note(places, record);
+}
+
+static void count_gaps(struct scan *scan, struct sbt_reader *reader)
+{
+    for (uint32_t i = 0; i < scan->plan->stream_count; i++) {
+        uint64_t missing = tsm_places_missing(&scan->streams[i].places, !scan->has_start);
+        uint64_t known = missing ? tsm_places_known(reader, i) : 0;
+        if (missing > known && !scan->plan->gap_count)
+            scan->plan->gap_stream = i;
+        scan->plan->gap_count += missing > known ? missing - known : 0;
+    }
 }
 
 static int compare_pulls(const void *a, const void *b)
@@ -366,8 +350,8 @@ static void note_missing(struct scan *scan, const struct sbt_record *record)
 {
     struct tsm_plan *plan = scan->plan;
 
-    if (record->seq > scan->next_seq)
-        plan->lost_count += record->seq - scan->next_seq;
+    if (record->seq > scan->next_seq && plan->missing_seq > scan->next_seq)
+        plan->missing_seq = scan->next_seq;
     scan->next_seq = record->seq + 1;
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST) && !plan->lost_count)
         plan->lost_count = 1;
@@ -387,9 +371,12 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     note_missing(scan, record);
     note_checkpoint(scan, record);
     scan->plan->record_count++;
-    count_treatment(scan->plan, reader, record, schema, treatment);
+    note_treatment(scan, reader, record, schema, treatment);
+    note_stopped(scan, reader, record);
     if (record->stream != SBT_STREAM_NONE)
         error = note_position(scan, record, is_command);
+    if (!error && treatment != TSM_TREAT_OTHER)
+        note_place(scan, record);
     if (!error && treatment == TSM_TREAT_OTHER && record->stream != SBT_STREAM_NONE) {
         bool added;
         if (!sbt_map_insert(&scan->plan->other_streams, record->stream, &added))
@@ -406,20 +393,35 @@ static int scan_record(struct scan *scan, struct sbt_reader *reader,
     return state && backend->plan ? backend->plan(state, record, schema) : 0;
 }
 
+/* Before its commands only what makes the objects was recorded, or kept. */
+static void find_start(struct scan *scan, struct sbt_reader *reader)
+{
+    for (size_t i = 0; i < sbt_reader_checkpoint_count(reader); i++) {
+        const struct sbt_checkpoint *c = sbt_reader_checkpoint(reader, i);
+        if (!(c->flags & SBT_CHECKPOINT_START))
+            continue;
+        scan->has_start = true;
+        scan->start_seq = c->seq;
+    }
+}
+
 int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
                   const struct tsm_backend *backend, struct tsm_backend_state *state,
-                  const struct sbt_checkpoint *from)
+                  const struct sbt_checkpoint *from, uint64_t end_seq)
 {
     const struct sbt_totals *totals = sbt_reader_totals(reader);
-    struct scan scan = {.plan = out, .api = backend->description};
+    struct scan scan = {.plan = out, .api = backend->description, .end_seq = end_seq};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
+    struct sbt_missing missing;
     int error;
 
     memset(out, 0, sizeof(*out));
     out->lost_count = totals->lost_count;
     out->filtered_count = totals->filtered_count;
+    out->missing_seq = out->lost_count || out->filtered_count ? 0 : UINT64_MAX;
     out->from_seq = from ? from->seq : 0;
+    find_start(&scan, reader);
     scan.from_number = from ? from->number : 0;
     error = sbt_cursor_create(&cursor, reader, NULL, 1);
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
@@ -428,6 +430,12 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
     out->interrupted_count += scan.in_checkpoint;
     for (uint32_t i = 0; i < scan.capacity; i++)
         free(scan.streams[i].gaps);
+    sbt_reader_missing(reader, 0, &missing); /* all chunks of records were read */
+    out->lost_count += missing.record_count;
+    out->next_seq = scan.next_seq;
+    if (out->lost_count + out->filtered_count && out->missing_seq == UINT64_MAX)
+        out->missing_seq = 0;
+    count_gaps(&scan, reader);
     free(scan.streams);
     sbt_map_finish(&scan.made_at);
     sbt_map_finish(&scan.size_at);
@@ -439,6 +447,7 @@ int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
 void tsm_plan_finish(struct tsm_plan *plan)
 {
     free(plan->is_made);
+    free(plan->early_positions);
     free(plan->pulls);
     sbt_map_finish(&plan->dead);
     sbt_map_finish(&plan->other_streams);

@@ -9,6 +9,7 @@
 
 #include "format/map.h"
 #include "replay/backend.h"
+#include "replay/left_out.h"
 
 /* A call that may wait takes its place on the stream when it begins, and its place in the total
  * order when it returns: commands that follow it on its stream may come before it in the trace. It
@@ -22,15 +23,23 @@ struct tsm_pull {
 
 struct tsm_plan {
     uint64_t record_count;
-    uint64_t lost_count; /* from totals, LOST records and gaps in the numbering */
+    uint64_t next_seq;   /* one more than the last record's */
+    uint64_t lost_count; /* from totals, LOST records and what cannot be read */
     uint64_t filtered_count;
+    uint64_t missing_seq; /* from here on records may be lost or filtered; UINT64_MAX: none are */
     uint64_t unmodelled_count;
-    uint64_t tainted_count;
+    struct tsm_left_out tainting;   /* calls that may change what the GPU computes */
+    struct tsm_left_out unfinished; /* ... that the process ended in: they may change what comes later */
+    struct tsm_left_out harmful;    /* these, and other calls of which it is not known what they do */
+    const char *stopped;            /* why recording ended before the program did; NULL: it did not */
+    uint64_t gap_count; /* places on streams that no record has */
+    uint32_t gap_stream;
     uint64_t first_command_ns, last_command_ns;
-    const char *first_tainting; /* a call's name, lives as long as the reader */
     uint32_t stream_count;
     uint32_t sending_count; /* streams that something is sent to */
     bool *is_made;       /* by stream number: a record makes it */
+    uint64_t *early_positions; /* by stream number: of the last command that is not sent because of
+                                  from_seq; 0: there is none */
     uint64_t from_seq;   /* commands before this are not sent: the end of a checkpoint */
     struct sbt_map other_streams; /* that another backend replays */
     struct sbt_map dead; /* seqs before it of memory that is made and freed: neither is needed */
@@ -44,21 +53,11 @@ struct tsm_plan {
 const struct sbt_schema *tsm_plan_schema(struct sbt_reader *reader,
                                          const struct sbt_record *record);
 
-/* How a record is to be treated. */
-enum tsm_treatment {
-    TSM_TREAT_REPLAY,
-    TSM_TREAT_SKIP,       /* failed in the recording, or says nothing to a GPU */
-    TSM_TREAT_UNMODELLED, /* no record of this build's backend */
-    TSM_TREAT_OTHER,      /* of an API that another backend of this build replays by itself */
-};
-enum tsm_treatment tsm_plan_treatment(const struct tsm_api_description *api,
-                                      const struct sbt_record *record,
-                                      const struct sbt_schema *schema);
-
-/* `state` NULL: without the backend's plan(). `from` NULL: from the beginning. */
+/* `state` NULL: without the backend's plan(). `from` NULL: from the beginning. Records from `end_seq`
+ * on (0: none) are not counted among those that are left out or missing. */
 int tsm_plan_make(struct tsm_plan *out, struct sbt_reader *reader,
                   const struct tsm_backend *backend, struct tsm_backend_state *state,
-                  const struct sbt_checkpoint *from);
+                  const struct sbt_checkpoint *from, uint64_t end_seq);
 void tsm_plan_finish(struct tsm_plan *plan);
 
 #endif

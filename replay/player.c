@@ -80,8 +80,8 @@ static int open_backend(struct tsm_replay *p)
     if (error)
         return error;
     tsm_plan_finish(&p->plan);
-    error = tsm_plan_make(&p->plan, p->reader, p->backend, p->state, p->from);
-    return error;
+    return tsm_plan_make(&p->plan, p->reader, p->backend, p->state, p->from,
+                         p->options.filter.seq_end);
 }
 
 static void close_backend(struct tsm_replay *p)
@@ -111,93 +111,6 @@ static int run_once(struct tsm_replay *p)
     if (!end_run(p))
         p->state = NULL;
     return error;
-}
-
-/* ---- the answer --------------------------------------------------------------------------- */
-
-static void answer(struct tsm_replay_result *r, enum tsm_verdict verdict, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void answer(struct tsm_replay_result *r, enum tsm_verdict verdict, const char *format, ...)
-{
-    va_list ap;
-
-    r->verdict = verdict;
-    va_start(ap, format);
-    tsm_vformat(r->why, sizeof(r->why), format, ap);
-    va_end(ap);
-}
-
-static void answer_different(struct tsm_replay *p)
-{
-    const struct tsm_difference *d = &p->verify.first;
-
-    if (d->place[0]) {
-        answer(&p->result, TSM_DIFFERENT,
-               "record %llu, %s on stream %u (position %llu) gave other bytes than recorded, in "
-               "%llu bytes from %s on",
-               (unsigned long long)d->seq, *d->call ? d->call : "unknown", d->stream,
-               (unsigned long long)d->position, (unsigned long long)d->buffer_size, d->place);
-        return;
-    }
-    answer(&p->result, TSM_DIFFERENT,
-           "record %llu, %s%s%s on stream %u (position %llu) gave other bytes than recorded, from "
-           "offset %llu of 0x%llx on",
-           (unsigned long long)d->seq, *d->call ? d->call : "unknown", *d->function ? " of " : "",
-           d->function, d->stream, (unsigned long long)d->position, (unsigned long long)d->offset,
-           (unsigned long long)d->buffer);
-}
-
-static void decide(struct tsm_replay *p)
-{
-    struct tsm_replay_result *r = &p->result;
-
-    tsm_verify_end(&p->verify);
-    r->checksum_count = p->verify.comparison_count;
-    r->difference_count = p->verify.difference_count;
-    r->timed_count = p->verify.timed_count;
-    if (p->options.dry_run)
-        answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
-    else if (r->untranslated_count)
-        answer(r, TSM_CANNOT_TELL,
-               "%llu comparisons differ; %llu values in arguments of kernels look like addresses "
-               "that could not be had, and were left as recorded: %s",
-               (unsigned long long)r->difference_count, (unsigned long long)r->untranslated_count,
-               p->untranslated);
-    else if (r->difference_count && r->translated_count)
-        answer(r, TSM_CANNOT_TELL,
-               "%llu comparisons differ, but %llu recorded addresses could not "
-               "be had, which may be why",
-               (unsigned long long)r->difference_count, (unsigned long long)r->translated_count);
-    else if (r->difference_count)
-        answer_different(p);
-    else if (r->tainted_count)
-        answer(r, TSM_CANNOT_TELL,
-               "%llu calls that may change what the GPU computes are not "
-               "modelled, the first is %s",
-               (unsigned long long)r->tainted_count, p->plan.first_tainting);
-    else if (p->plan.lost_count || p->plan.filtered_count)
-        answer(r, TSM_CANNOT_TELL, "%llu records are missing from the trace",
-               (unsigned long long)(p->plan.lost_count + p->plan.filtered_count));
-    else if (sbt_reader_end(p->reader) == SBT_END_NONE && !p->options.filter.seq_end)
-        answer(r, TSM_CANNOT_TELL, "the trace has no end: what was recorded last may be missing");
-    else if (p->verify.unanswered_count && !p->has_need)
-        answer(r, TSM_CANNOT_TELL,
-               "%llu recorded results have no counterpart in the replay: their commands were not "
-               "replayed",
-               (unsigned long long)p->verify.unanswered_count);
-    else if (p->verify.left_count)
-        answer(r, TSM_CANNOT_TELL,
-               "memory of the host that %llu kernels had changed when recorded, or the program "
-               "while they "
-               "ran, they did not change in the replay",
-               (unsigned long long)p->verify.left_count);
-    else if (!r->checksum_count)
-        answer(r, TSM_CANNOT_TELL,
-               "nothing to compare: no bytes that the program read back were "
-               "recorded in this part of the trace");
-    else
-        r->verdict = TSM_SAME;
 }
 
 /* ---- loops -------------------------------------------------------------------------------- */
@@ -289,7 +202,9 @@ int tsm_replay_run(struct tsm_replay *p, struct tsm_replay_result *result)
         error = run_loops(p);
     if (error)
         return error;
-    decide(p);
+    error = tsm_verdict(p);
+    if (error)
+        return error;
     tell_times(p);
     p->result.digest = tsm_hasher_key(p->verify.digest);
     *result = p->result;
@@ -490,7 +405,7 @@ static void describe(struct tsm_replay *p)
     struct tsm_replay_result *r = &p->result;
 
     r->unmodelled_count = p->plan.unmodelled_count;
-    r->tainted_count = p->plan.tainted_count;
+    r->tainted_count = p->plan.tainting.count;
     r->interrupted_count = p->plan.interrupted_count;
     r->checkpoint = p->from ? p->from->number : 0;
     r->checkpoint_seq = p->from ? p->from->seq : 0;

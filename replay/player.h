@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state of a replay. player.c makes, runs and judges it; walk.c walks the trace.
+ * The state of a replay. player.c makes and runs it, walk.c walks the trace, verdict.c judges
+ * what came out.
  */
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
@@ -51,5 +52,8 @@ struct tsm_replay {
 
 /* Submit everything that is wanted and verify on the way, once; then the device is idle. */
 int tsm_walk(struct tsm_replay *p);
+
+/* Judges what the runs gave: p->result.verdict, why, and the counts of comparisons. Once, after them. */
+int tsm_verdict(struct tsm_replay *p);
 
 #endif

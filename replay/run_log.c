@@ -103,6 +103,7 @@ static int write_begin(void *user, const struct tsm_observation *o)
 
     put_head(head, o);
     fwrite(head, 1, sizeof(head), w->list);
+    w->count++;
     return 0;
 }
 
@@ -112,7 +113,7 @@ static int write_piece(void *user, const struct sbt_key *key, const uint8_t *byt
     uint8_t head[PIECE_HEAD_SIZE];
 
     fwrite(key, 1, sizeof(*key), w->list);
-    if (w->stored_size + size > TSM_RUN_LOG_BYTES_MAX || sbt_keyset_has(&w->stored, key) ||
+    if (w->stored_size + size > w->stored_max || sbt_keyset_has(&w->stored, key) ||
         !sbt_keyset_add(&w->stored, key))
         return 0;
     memcpy(head, key, sizeof(*key));
@@ -126,6 +127,7 @@ static int write_piece(void *user, const struct sbt_key *key, const uint8_t *byt
 int tsm_run_writer_init(struct tsm_run_writer *w, const struct tsm_run_log *log)
 {
     memset(w, 0, sizeof(*w));
+    w->stored_max = TSM_RUN_LOG_BYTES_MAX;
     return open_both(log, "r+", &w->list, &w->pieces);
 }
 
@@ -157,12 +159,15 @@ static int make_index(struct tsm_run_reader *r)
 
     r->has_index = true;
     rewind(r->pieces);
-    while (fread(head, 1, sizeof(head), r->pieces) == sizeof(head)) {
+    for (;;) {
+        uint64_t at = (uint64_t)ftello(r->pieces);
+        if (fread(head, 1, sizeof(head), r->pieces) != sizeof(head))
+            break;
         memcpy(&key, head, sizeof(key));
         uint64_t *place = sbt_map_insert(&r->index, half_key(&key), &added);
         if (!place)
             return tsm_fail(TSM_E_MEMORY, "no memory to compare runs");
-        *place = (uint64_t)ftello(r->pieces) + 1;
+        *place = at + 1;
         if (fseeko(r->pieces, tsm_get_u32(head + sizeof(key)), SEEK_CUR))
             break;
     }
@@ -174,19 +179,28 @@ static bool find_piece(struct tsm_run_reader *r, const struct sbt_key *key, uint
                        size_t size)
 {
     const uint64_t *place;
+    uint8_t head[PIECE_HEAD_SIZE];
 
     if (!r->has_index && make_index(r) < 0)
         return false;
     place = sbt_map_find(&r->index, half_key(key));
     return place && !fseeko(r->pieces, (off_t)(*place - 1), SEEK_SET) &&
-           fread(out, 1, size, r->pieces) == size;
+           fread(head, 1, sizeof(head), r->pieces) == sizeof(head) &&
+           !memcmp(head, key, sizeof(*key)) && fread(out, 1, size, r->pieces) == size;
+}
+
+/* Does fresh memory hold other bytes in this run than in the logged one? In what the program read
+ * back, such bytes are a difference: it has read what nobody wrote. */
+static bool may_be_fresh(const struct tsm_run_reader *r)
+{
+    return r->fresh_then != r->fresh_now && r->now.kind == TSM_OBSERVED_REGION;
 }
 
 /* Memory that nobody has written since it was fresh is no difference. */
 static void forgive_fresh(const struct tsm_run_reader *r, uint8_t *then, const uint8_t *now,
                           size_t size)
 {
-    for (size_t i = 0; i < size && r->fresh_then != r->fresh_now; i++)
+    for (size_t i = 0; i < size && may_be_fresh(r); i++)
         if (then[i] == r->fresh_then && now[i] == r->fresh_now)
             then[i] = now[i];
 }
@@ -202,6 +216,27 @@ static int found(struct tsm_run_reader *r)
     d->buffer_size = r->now.size;
     r->differs = true;
     return tsm_fail(TSM_E_DIFFERENT, "two runs differ");
+}
+
+static void take_head(struct tsm_observation *o, const uint8_t head[HEAD_SIZE])
+{
+    o->kind = (enum tsm_observed)tsm_get_u32(head);
+    o->stream = tsm_get_u32(head + 4);
+    o->seq = tsm_get_u64(head + 8);
+    o->position = tsm_get_u64(head + 16);
+    o->address = tsm_get_u64(head + 24);
+    o->size = tsm_get_u64(head + 32);
+}
+
+void tsm_run_reader_end(struct tsm_run_reader *r)
+{
+    uint8_t head[HEAD_SIZE];
+
+    if (r->differs || fread(head, 1, 1, r->list) != 1)
+        return;
+    if (fread(head + 1, 1, sizeof(head) - 1, r->list) == sizeof(head) - 1)
+        take_head(&r->now, head);
+    found(r);
 }
 
 static int compare_begin(void *user, const struct tsm_observation *o)
@@ -237,8 +272,9 @@ static int compare_piece(void *user, const struct sbt_key *key, const uint8_t *b
     if (find_piece(r, &then_key, then, size)) {
         forgive_fresh(r, then, bytes, size);
         differs = tsm_difference_bytes(&r->difference, base, then, bytes, size);
-    } else if (r->fresh_then != r->fresh_now) {
-        differs = false; /* without the bytes nobody can tell */
+    } else if (may_be_fresh(r)) {
+        r->unknown_count++;
+        differs = false;
     }
     free(then);
     return differs ? found(r) : 0;

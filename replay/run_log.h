@@ -26,7 +26,8 @@ int tsm_run_log_clear(struct tsm_run_log *log);
 struct tsm_run_writer {
     FILE *list, *pieces;
     struct sbt_keyset stored;
-    uint64_t stored_size;
+    uint64_t stored_size, stored_max; /* bytes; TSM_RUN_LOG_BYTES_MAX after init */
+    uint64_t count;                   /* observations */
 };
 
 int tsm_run_writer_init(struct tsm_run_writer *w, const struct tsm_run_log *log);
@@ -37,16 +38,19 @@ struct tsm_observer tsm_run_writer_observer(struct tsm_run_writer *w);
 /* Compares; its observer ends the replay with TSM_E_DIFFERENT at the first difference. */
 struct tsm_run_reader {
     FILE *list, *pieces;
-    struct sbt_map index; /* first half of a piece's key -> offset in `pieces` + 1 */
+    struct sbt_map index; /* first half of a piece's key -> offset of its head in `pieces` + 1 */
     bool has_index;
-    uint8_t fresh_then, fresh_now; /* a byte that was the one and is the other is equal */
+    uint8_t fresh_then, fresh_now; /* a byte of memory that was the one and is the other is equal */
     struct tsm_observation now;
     uint64_t offset; /* of the next piece */
+    uint64_t unknown_count; /* pieces that may be equal or not: their bytes were not kept */
     bool differs;
     struct tsm_difference difference;
 };
 
 int tsm_run_reader_init(struct tsm_run_reader *r, const struct tsm_run_log *log);
+/* The run is over: fewer observations than in the log are a difference, too. */
+void tsm_run_reader_end(struct tsm_run_reader *r);
 void tsm_run_reader_finish(struct tsm_run_reader *r);
 struct tsm_observer tsm_run_reader_observer(struct tsm_run_reader *r);
 

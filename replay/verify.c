@@ -20,6 +20,7 @@ void tsm_verify_finish(struct tsm_verify *v)
 {
     free(v->chunk);
     v->chunk = NULL;
+    sbt_map_finish(&v->parts);
 }
 
 /* ---- observations ------------------------------------------------------------------------- */
@@ -53,8 +54,12 @@ static int observe_bytes(struct tsm_verify *v, const uint8_t *bytes, uint64_t si
 static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t before_seq)
 {
     tsm_difference_locate(d, v->reader, before_seq);
-    if (!v->difference_count++)
+    if (!v->difference_count++) {
         v->first = *d;
+        v->first_result_seq = before_seq;
+        if (v->backend->translated)
+            v->first_translated = v->backend->translated(v->state);
+    }
     if (v->on_difference)
         v->on_difference(v->user, d);
 }
@@ -69,37 +74,69 @@ static void describe_command(struct tsm_difference *d, const struct sbt_record *
     d->position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
 }
 
-/* Bytes that are not what was recorded, and that nobody has written in this replay: the program may
- * have been it, while the device was at work. True: all that differ are such bytes. *written:
- * others are what was recorded, and were not before. */
+/* Tests whether each byte that differs still holds what was there before the command: then it was
+ * lost, or it was the program that had changed it when it was recorded. Bytes alone do not say
+ * which. */
 static bool are_left(const uint8_t *expected, const uint8_t *actual, const uint8_t *left,
-                     uint64_t size, bool *written)
+                     uint64_t size)
 {
-    for (uint64_t i = 0; i < size; i++) {
-        if (actual[i] == left[i])
-            continue;
-        if (actual[i] != expected[i])
+    for (uint64_t i = 0; i < size; i++)
+        if (actual[i] != left[i] && actual[i] != expected[i])
             return false;
-        *written = true;
-    }
     return true;
 }
 
-/* The next readback is of this command. One that wrote nothing of what changed is left_count's. */
+/* The next readback is of this command. One with bytes of which it is not known who changed them is
+ * left_count's. */
 static void turn_to(struct tsm_verify *v, uint32_t stream, uint64_t position)
 {
     if (v->last.stream == stream && v->last.position == position)
         return;
-    v->left_count += v->last.has_left && !v->last.has_written;
+    v->left_count += v->last.has_left;
     v->last = (struct tsm_verify_last){.stream = stream, .position = position};
+}
+
+uint64_t tsm_verify_uncompared(const struct tsm_verify *v)
+{
+    uint64_t count = v->left_count;
+
+    for (int i = 0; i < TSM_UNCOMPARED_COUNT; i++)
+        count += v->uncompared_counts[i];
+    return count;
 }
 
 void tsm_verify_end(struct tsm_verify *v)
 {
     turn_to(v, SBT_STREAM_NONE, 0);
+    for (size_t i = 0; i < v->parts.capacity; i++)
+        if (v->parts.slots[i].used)
+            tsm_verify_pass_over(v, TSM_UNCOMPARED_CUT); /* the rest was never asked for */
+    sbt_map_finish(&v->parts);
 }
 
-/* Not what was recorded. 1: but nothing that the device did. */
+/* Chooses what to compare of a command's `size` bytes, of which the record has `wanted`: what
+ * follows the bytes that earlier records had. Returns its offset. */
+static int64_t next_part(struct tsm_verify *v, const struct tsm_difference *d, uint64_t wanted,
+                         uint64_t size)
+{
+    const uint64_t key = (uint64_t)d->stream << 40 | (d->position & 0xffffffffff);
+    uint64_t *done = sbt_map_find(&v->parts, key), from = done ? *done : 0;
+    bool added;
+
+    if (from >= size)
+        from = 0; /* not a part of the same bytes */
+    if (done && wanted >= size - from)
+        sbt_map_remove(&v->parts, key);
+    if (wanted >= size - from)
+        return (int64_t)from;
+    done = sbt_map_insert(&v->parts, key, &added);
+    if (!done)
+        return tsm_fail(TSM_E_MEMORY, "no memory for what is read back");
+    *done = from + wanted;
+    return (int64_t)from;
+}
+
+/* Not what was recorded. 1: but perhaps nothing that the device did. */
 static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
                    const struct tsm_difference *d, const uint8_t *actual, uint64_t size)
 {
@@ -112,56 +149,84 @@ static int is_left(struct tsm_verify *v, const struct sbt_blob *expected,
         int got = sbt_reader_blob(v->reader, expected, done, v->chunk, length);
         if (got < 0)
             return got == TSM_E_NOT_FOUND ? 0 : got; /* hashes alone */
-        if (!are_left(v->chunk, actual + done, left + done, length, &v->last.has_written))
+        if (!are_left(v->chunk, actual + done, left + done, length))
             return 0;
     }
     v->last.has_left |= left != NULL;
     return left != NULL;
 }
 
+/* Bytes that the replay has for a readback of which the trace may hold the beginning only. */
+static int compare_readback(struct tsm_verify *v, struct tsm_difference *d, uint64_t seq,
+                            const struct sbt_blob *expected, const uint8_t *actual, uint64_t size)
+{
+    struct tsm_observation o = {TSM_OBSERVED_READBACK, seq,       d->stream,
+                                d->position,           d->buffer, size};
+    int result = observe_begin(v, &o);
+
+    if (result >= 0)
+        result = observe_bytes(v, actual, size);
+    if (result >= 0)
+        result = tsm_difference_blob(d, v->reader, expected, actual, size);
+    if (result < 0)
+        return result;
+    turn_to(v, d->stream, d->position);
+    if (result) {
+        int left = is_left(v, expected, d, actual, size);
+        if (left)
+            return left;
+        report(v, d, seq);
+    }
+    v->last_seq = seq;
+    v->comparison_count++;
+    return !result;
+}
+
+static bool is_cut(const struct sbt_record *record)
+{
+    return record->flags & (SBT_RECORD_TRUNCATED | SBT_RECORD_UNFINISHED);
+}
+
 int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
     int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    uint64_t whole = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0), size;
     struct tsm_difference d;
     struct sbt_blob expected;
     const uint8_t *actual;
-    uint64_t size;
     int result;
 
     describe_command(&d, record, schema);
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &expected))
         return tsm_fail(TSM_E_FORMAT, "record %llu: readback without bytes",
                         (unsigned long long)record->seq);
+    if (is_cut(record) || expected.size < whole)
+        tsm_verify_pass_over(v, TSM_UNCOMPARED_CUT);
+    if (!expected.size)
+        return 1;
     d.buffer = sbt_record_role(schema, record, SBT_ROLE_HOST_DST, 0);
-    size = expected.size;
+    size = whole > expected.size ? whole : expected.size;
     result = v->backend->readback(v->state, d.stream, d.position, d.buffer, &actual, &size);
     if (result == TSM_E_NOT_FOUND) {
-        v->unanswered_count++;
+        tsm_verify_pass_over(v, TSM_UNCOMPARED_ABSENT);
         return 1;
     }
     if (result < 0)
         return result;
-    d.buffer_size = expected.size;
-    struct tsm_observation o = {
-        TSM_OBSERVED_READBACK, record->seq, d.stream, d.position, d.buffer, size};
-    result = observe_begin(v, &o);
-    if (result >= 0)
-        result = observe_bytes(v, actual, size);
-    if (result >= 0)
-        result = tsm_difference_blob(&d, v->reader, &expected, actual, size);
-    if (result < 0)
-        return result;
-    turn_to(v, d.stream, d.position);
-    if (result) {
-        int left = is_left(v, &expected, &d, actual, size);
-        if (left)
-            return left;
-        report(v, &d, record->seq);
+    if (expected.size < whole && size > expected.size)
+        size = expected.size;
+    if (size != expected.size) {
+        int64_t from = next_part(v, &d, expected.size, size);
+        if (from < 0)
+            return (int)from;
+        actual += from;
+        size -= (uint64_t)from;
+        if (size > expected.size)
+            size = expected.size;
     }
-    v->last.has_written |= !result;
-    v->comparison_count++;
-    return !result;
+    d.buffer_size = expected.size;
+    return compare_readback(v, &d, record->seq, &expected, actual, size);
 }
 
 /* ---- memory ------------------------------------------------------------------------------- */
@@ -207,21 +272,26 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
         return tsm_fail(TSM_E_FORMAT, "record %llu: checksum without a hash",
                         (unsigned long long)record->seq);
     describe_command(&d, record, schema);
+    if (is_cut(record) || !size) {
+        tsm_verify_pass_over(v, TSM_UNCOMPARED_CUT);
+        return 1;
+    }
     struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq, d.stream,
                                 d.position,          address,     size};
     error = observe_begin(v, &o);
     if (error >= 0)
         error = hash_memory(v, address, size, &actual, &timed);
     if (error == TSM_E_NOT_FOUND) {
-        v->unanswered_count++;
+        tsm_verify_pass_over(v, TSM_UNCOMPARED_ABSENT);
         return 1;
     }
     if (error < 0)
         return error;
     if (timed && memcmp(&actual, expected, sizeof(actual)) != 0) {
-        v->timed_count++;
+        tsm_verify_pass_over(v, TSM_UNCOMPARED_TIMES);
         return 1;
     }
+    v->last_seq = record->seq;
     v->comparison_count++;
     if (!memcmp(&actual, expected, sizeof(actual)))
         return 1;

@@ -7,8 +7,18 @@
 #define REPLAY_VERIFY_H
 
 #include "base/hash.h"
+#include "format/map.h"
 #include "replay/backend.h"
 #include "replay/observe.h"
+
+/* Why a recorded result was not compared. */
+enum tsm_uncompared {
+    TSM_UNCOMPARED_NOT_RUN, /* its command was not carried out in this replay */
+    TSM_UNCOMPARED_ABSENT,  /* the replay has no such memory, or gave nothing back */
+    TSM_UNCOMPARED_CUT,     /* the trace does not hold all of it */
+    TSM_UNCOMPARED_TIMES,   /* it holds times of the GPU, which are others in each run */
+    TSM_UNCOMPARED_COUNT
+};
 
 struct tsm_verify {
     struct sbt_reader *reader;
@@ -19,16 +29,19 @@ struct tsm_verify {
     void *user;
 
     uint64_t comparison_count;
+    uint64_t last_seq; /* of the last record that was compared */
     uint64_t difference_count;
-    uint64_t timed_count; /* ... that differ where times are */
-    uint64_t left_count; /* commands that wrote nothing of what changed in memory of the host */
+    uint64_t uncompared_counts[TSM_UNCOMPARED_COUNT];
+    uint64_t left_count; /* commands that did not write all that changed in memory of the host */
     struct tsm_verify_last {
         uint32_t stream;
         uint64_t position;
-        bool has_left, has_written; /* bytes as the program left them; as recorded */
+        bool has_left; /* bytes that differ are as the program left them */
     } last;
-    uint64_t unanswered_count; /* the backend had no bytes for a recorded readback */
+    struct sbt_map parts; /* of commands whose bytes take several records: bytes compared */
     struct tsm_difference first;
+    uint64_t first_result_seq; /* of the record that `first` differs from */
+    uint64_t first_translated; /* addresses that had been translated by then */
     struct tsm_hasher_storage digest_storage;
     struct tsm_hasher *digest;
     uint8_t *chunk; /* VERIFY_CHUNK bytes */
@@ -37,6 +50,13 @@ struct tsm_verify {
 /* `v` zeroed but for its first fields. */
 int tsm_verify_init(struct tsm_verify *v);
 void tsm_verify_finish(struct tsm_verify *v);
+
+/* This result cannot be compared. */
+static inline void tsm_verify_pass_over(struct tsm_verify *v, enum tsm_uncompared why)
+{
+    v->uncompared_counts[why]++;
+}
+uint64_t tsm_verify_uncompared(const struct tsm_verify *v);
 
 /* A READBACK or CHECKSUM record. 1: equal, or could not be compared; 0: different. */
 int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,

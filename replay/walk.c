@@ -128,6 +128,30 @@ static void settle(struct tsm_replay *p, int equal)
         p->stop = true;
 }
 
+/* Is this the result of a command before the checkpoint that we start from, or of no work at all?
+ */
+static bool is_earlier(const struct tsm_replay *p, uint64_t stream, uint64_t position)
+{
+    if (stream == SBT_STREAM_NONE || !position)
+        return !p->order.has_sent;
+    return stream < p->plan.stream_count && position <= p->plan.early_positions[stream];
+}
+
+/* Has the command that gave this result been carried out? What names none is of all that was sent.
+ */
+static bool was_run(const struct tsm_replay *p, uint64_t stream, uint64_t position)
+{
+    const struct tsm_track *track;
+
+    if (stream == SBT_STREAM_NONE || !position)
+        return true;
+    if (stream >= p->order.track_count)
+        return false;
+    track = &p->order.tracks[stream];
+    return track->first_position && position >= track->first_position &&
+           position <= track->position;
+}
+
 static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
                          const struct sbt_schema *schema)
 {
@@ -140,9 +164,9 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
         (stream != SBT_STREAM_NONE &&
          (!in_streams(p, (uint32_t)stream) || sbt_map_find(&p->plan.other_streams, stream))))
         return 0;
-    if (is_readback &&
-        (stream >= p->order.track_count || p->order.tracks[stream].position < position)) {
-        p->verify.unanswered_count++; /* its command was not replayed */
+    if (!was_run(p, stream, position) || (is_readback && stream >= p->order.track_count)) {
+        if (!is_earlier(p, stream, position))
+            tsm_verify_pass_over(&p->verify, TSM_UNCOMPARED_NOT_RUN);
         return 0;
     }
     if (!is_readback)
@@ -630,6 +654,9 @@ static int hold(struct tsm_replay *p)
     int error = wait_for_device(p);
 
     p->must_hold = false;
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        if (p->plan.early_positions[i] < p->order.tracks[i].position)
+            p->plan.early_positions[i] = p->order.tracks[i].position;
     return error ? error : p->backend->hold(p->state);
 }
 

@@ -17,7 +17,8 @@ struct telling {
 
 static void tell_text(const struct telling *t, const struct tsm_arm_result *arm)
 {
-    static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_BAD, TSM_PAINT_WARN};
+    static const enum tsm_paint paints[] = {TSM_PAINT_GOOD, TSM_PAINT_BAD, TSM_PAINT_WARN,
+                                            TSM_PAINT_WARN};
 
     printf("%s%s%-10s %2u run%s  %s%s%s%s%s\n", t->api ? t->api : "", t->api ? ": " : "",
            tsm_arm_name(arm->arm), arm->run_count, arm->run_count == 1 ? " " : "s",
@@ -59,7 +60,7 @@ static void tell_arm(void *user, const struct tsm_arm_result *arm)
 /* What repeated runs promise. Between devices nothing was tried. */
 static const char *grade_of(const struct tsm_check_result *result)
 {
-    if (result->verdict == TSM_CANNOT_TELL)
+    if (result->verdict == TSM_CANNOT_TELL || result->verdict == TSM_NOTHING_TO_COMPARE)
         return "unknown";
     return result->verdict == TSM_SAME ? "run_to_run" : "not_guaranteed";
 }
@@ -73,12 +74,10 @@ static void conclude(const struct telling *t, const struct tsm_check_result *res
         return;
     }
     printf("%s: %s\n", grade_of(result),
-           result->verdict == TSM_SAME ? "every run gave the same bytes" : result->why);
-}
-
-static bool is_worse(enum tsm_verdict a, enum tsm_verdict b)
-{
-    return a != b && (a == TSM_DIFFERENT || b == TSM_SAME);
+           result->verdict != TSM_SAME ? result->why
+           : result->arms[0].verdict == TSM_SAME
+               ? "every run gave the same bytes"
+               : "every run gave the same bytes; none were recorded to compare them with");
 }
 
 /* What several APIs gave, together: the worse one counts. */
@@ -95,7 +94,7 @@ static int run_apis(struct telling *t, struct tsm_check_result *all,
         if (count > 1)
             t->api = apis[i];
         error = tsm_check_run(&one, t->reader, &own, repeat_count, tell_arm, t);
-        if (i > 0 && !is_worse(one.verdict, all->verdict))
+        if (i > 0 && tsm_verdict_rank(one.verdict) <= tsm_verdict_rank(all->verdict))
             continue;
         *all = one;
         if (t->api && one.verdict != TSM_SAME)

@@ -73,6 +73,8 @@ static void print_text(struct pair *p)
     if (r->verdict == TSM_SAME) {
         printf("%ssame%s: %" PRIu64 " commands and readbacks are equal\n",
                tsm_paint(TSM_PAINT_GOOD), tsm_paint(TSM_PAINT_NONE), r->compared_count);
+        if (*r->why)
+            printf("  note        %s\n", r->why);
         return;
     }
     if (r->verdict == TSM_CANNOT_TELL) {
@@ -135,7 +137,10 @@ const struct tsm_command tsm_command_diff = {
         "Compares two traces stream by stream: the same commands with the same arguments and "
         "bytes, in the same order on each stream, giving the same results. Order between streams "
         "may differ, as may times, threads and addresses in the program; device addresses must "
-        "map one to one. The first difference is shown.",
+        "map one to one. The first difference is shown. Queries and waits are not compared: how "
+        "often a program polls is chance. When nothing differs but a trace lacks something (lost, "
+        "filtered, cut off, recovered, damaged, not modelled), or holds what cannot be compared, "
+        "the answer is \"cannot tell\", with the reason.",
     .examples = "tsdiff good.sbt bad.sbt\n"
                 "tsdiff --readbacks-only driver-1.sbt driver-2.sbt\n",
     .exit_status = "0|same\n1|different\n2|cannot tell, or an error",

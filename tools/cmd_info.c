@@ -218,7 +218,7 @@ static void print_text(const struct info *info)
 
 static void json_head(struct tsm_json *j, const struct info *info)
 {
-    static const char *const ends[] = {"none", "finished", "recovered"};
+    static const char *const ends[] = {"none", "finished", "recovered", "cut"};
     const struct sbt_session *session = sbt_reader_session(info->reader);
     const struct sbt_totals *totals = sbt_reader_totals(info->reader);
     char id[37], start[40], state[160];
@@ -231,7 +231,7 @@ static void json_head(struct tsm_json *j, const struct info *info)
     tsm_json_put_string(j, "started", start);
     tsm_json_put_bool(j, "complete", tsm_trace_completeness(info->reader, state, sizeof(state)));
     tsm_json_put_string(j, "state", state);
-    tsm_json_put_string(j, "end", (unsigned)end < 3 ? ends[end] : "unknown");
+    tsm_json_put_string(j, "end", (unsigned)end < 4 ? ends[end] : "unknown");
     tsm_json_put_u64(j, "records", totals->record_count);
     tsm_json_put_u64(j, "streams", totals->stream_count);
     tsm_json_put_u64(j, "lost", totals->lost_count);

@@ -272,8 +272,12 @@ static void print_result(const struct tsm_replay_result *r)
         printf(", %s%" PRIu64 " of %" PRIu64 " checksums differ%s\n", tsm_paint(TSM_PAINT_BAD),
                r->difference_count, r->checksum_count, tsm_paint(TSM_PAINT_NONE));
     else
-        printf(", %scannot tell: %s%s\n", tsm_paint(TSM_PAINT_WARN), r->why,
+        printf(", %s%s: %s%s\n", tsm_paint(TSM_PAINT_WARN),
+               r->verdict == TSM_CANNOT_TELL ? "cannot tell" : "played, nothing to compare", r->why,
                tsm_paint(TSM_PAINT_NONE));
+    if (r->uncompared_count && r->checksum_count)
+        tsm_note("%" PRIu64 " recorded result%s compared, %" PRIu64 " not", r->checksum_count,
+                 plural(r->checksum_count), r->uncompared_count);
     if (r->hollow_count)
         tsm_note("%" PRIu64
                  " submit%s of other streams did nothing but wait and signal: the streams "
@@ -327,6 +331,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "stream_count", r->stream_count);
     tsm_json_put_u64(j, "checksum_count", r->checksum_count);
     tsm_json_put_u64(j, "difference_count", r->difference_count);
+    tsm_json_put_u64(j, "uncompared_count", r->uncompared_count);
     tsm_json_put_u64(j, "timed_count", r->timed_count);
     tsm_json_put_u64(j, "unmodelled_count", r->unmodelled_count);
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
@@ -350,7 +355,8 @@ static int told(struct run *run, const struct tsm_replay_result *result)
 {
     if (run->values->dry_run)
         return told_dry(run);
-    bool only_looked = run->looks && result->verdict == TSM_CANNOT_TELL;
+    bool only_looked =
+        run->looks && result->verdict != TSM_SAME && result->verdict != TSM_DIFFERENT;
 
     if (run->looks && !run->look.present && !result->look_count)
         return tsm_complain("%s: what is to be looked at was not replayed: it lies outside of "
@@ -366,19 +372,21 @@ static int told(struct run *run, const struct tsm_replay_result *result)
     return only_looked ? TSM_EXIT_OK : (int)result->verdict;
 }
 
-/* What several APIs gave, together: the worse verdict is the verdict. */
-static void add_result(struct tsm_replay_result *all, const struct tsm_replay_result *one,
-                       const char *api, bool some_streams)
+/* What several APIs gave, together: the worse verdict is the verdict. Nothing to compare is none
+ * where another API has something. */
+static void add_verdict(struct tsm_replay_result *all, const struct tsm_replay_result *one,
+                        const char *api, bool is_first)
 {
-    /* Of an API whose streams nobody asked for there is nothing to tell. */
-    bool empty =
-        !one->checksum_count && !one->tainted_count && (some_streams || !one->command_count);
-
-    if (!empty && (one->verdict == TSM_DIFFERENT ||
-                   (one->verdict == TSM_CANNOT_TELL && all->verdict == TSM_SAME))) {
-        all->verdict = one->verdict;
+    if (!is_first && tsm_verdict_rank(one->verdict) <= tsm_verdict_rank(all->verdict))
+        return;
+    all->verdict = one->verdict;
+    all->why[0] = '\0';
+    if (*one->why)
         tsm_format(all->why, sizeof(all->why), "%s: %s", api, one->why);
-    }
+}
+
+static void add_result(struct tsm_replay_result *all, const struct tsm_replay_result *one)
+{
     tsm_format(all->device + strlen(all->device), sizeof(all->device) - strlen(all->device), "%s%s",
                *all->device ? "; " : "", one->device);
     all->command_count += one->command_count;
@@ -388,6 +396,7 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->stream_count += one->stream_count;
     all->checksum_count += one->checksum_count;
     all->difference_count += one->difference_count;
+    all->uncompared_count += one->uncompared_count;
     all->timed_count += one->timed_count;
     all->unmodelled_count += one->unmodelled_count;
     all->tainted_count += one->tainted_count;
@@ -429,12 +438,10 @@ static int replay_all(struct run *run, struct tsm_replay_result *result)
         struct tsm_replay_result one = {0};
         run->replay.backend = apis[i];
         error = replay_api(run, &one);
-        if (!error)
-            add_result(result, &one, apis[i], run->replay.filter.streams != NULL);
-    }
-    if (!error && !result->checksum_count && result->verdict == TSM_SAME) {
-        result->verdict = TSM_CANNOT_TELL;
-        tsm_format(result->why, sizeof(result->why), "nothing to compare");
+        if (error)
+            break;
+        add_verdict(result, &one, apis[i], i == 0);
+        add_result(result, &one);
     }
     return error;
 }
@@ -527,7 +534,8 @@ const struct tsm_command tsm_command_replay = {
                 "tsreplay --replace-shader=5d3c01aa=mine.spv trace.sbt\n"
                 "tsreplay --dry-run trace.sbt           could it be replayed here?\n",
     .exit_status = "0|same; with --screenshot, --dump-resources or --present: done, and nothing "
-                   "differs\n1|different\n2|cannot tell, or an error",
+                   "differs\n1|different\n2|cannot tell, or an error\n3|played, but nothing was "
+                   "recorded to compare with",
     .options = options,
     .values_size = sizeof(struct replay_values),
     .operand = "TRACE",

@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "format/map.h"
+#include "replay/order.h"
+#include "replay/places.h"
 #include "replay/save.h"
 #include "tools/json_out.h"
 #include "tools/kernel_copy.h"
@@ -70,11 +72,12 @@ static const struct tsm_option options[] = {
      .letter = 'k',
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(trim_values, keep_going),
-     .help = "Also when what comes before the range gives other bytes here than were recorded."},
+     .help = "Also when what comes before the range gives other bytes here than were recorded, or "
+             "nobody can tell; a replay of the new trace then cannot tell either."},
     {.name = "lossy",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(trim_values, lossy),
-     .help = "Also from a trace that something is missing from."},
+     .help = "Also from a trace that something is missing from: the new one says so."},
     {.name = "timeout",
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(trim_values, timeout_s),
@@ -105,6 +108,9 @@ struct trim {
     uint64_t command_count;          /* in the range */
     uint8_t *bytes;                  /* ITEM_SIZE, and behind them a reference */
     uint32_t next_string;            /* 0: not known yet */
+    struct tsm_places *places;       /* by stream number: what the range has of each stream */
+    uint32_t stream_count;
+    bool is_doubtful; /* what the range begins with may not be what it was in the recording */
 };
 
 /* ---- what there is -------------------------------------------------------------------------- */
@@ -187,11 +193,15 @@ static int run_before(struct trim *t, const struct tsm_replay_options *replay)
     if (!error)
         error = tsm_replay_run(*made, &result);
     tsm_progress_end();
-    if (!error && result.verdict == TSM_DIFFERENT && !t->values->keep_going)
-        return tsm_fail(TSM_E_STATE,
-                        "before the range %s; the new trace would begin with that (--keep-going)",
-                        result.why);
-    return error;
+    if (error || result.verdict == TSM_SAME || result.verdict == TSM_NOTHING_TO_COMPARE)
+        return error;
+    t->is_doubtful = true;
+    if (t->values->keep_going || (t->values->lossy && result.verdict == TSM_CANNOT_TELL))
+        return 0;
+    return tsm_fail(TSM_E_STATE,
+                    "before the range %s%s; the new trace would begin with that (--keep-going)",
+                    result.verdict == TSM_DIFFERENT ? "" : "nobody can tell whether all is right: ",
+                    result.why);
 }
 
 static int replay_before(struct trim *t)
@@ -224,6 +234,7 @@ static int put_core(struct trim *t, uint32_t call, const uint64_t *slots, uint32
 {
     struct sbt_record record = {.time_ns = t->time_ns,
                                 .type = SBT_TYPE(SBT_API_CORE, call),
+                                .flags = call == SBT_CORE_UNMODELLED ? SBT_RECORD_TAINTS : 0,
                                 .stream = SBT_STREAM_NONE,
                                 .slot_count = slot_count,
                                 .slots = slots,
@@ -290,6 +301,16 @@ static int save_state(void *user, const char *type, const uint64_t slots[8])
     return is_needed(t, type, slots[1]) ? put_core(t, SBT_CORE_STATE, all, 9, NULL, 0) : 0;
 }
 
+/* Whoever replays the new trace is told. */
+static int write_doubt(struct trim *t)
+{
+    uint64_t slots[2] = {0};
+    int error = put_name(
+        t, "memory at its begin, which a replay computed that was not proven right", &slots[0]);
+
+    return error ? error : put_core(t, SBT_CORE_UNMODELLED, slots, 2, NULL, 0);
+}
+
 static int write_checkpoint(struct trim *t)
 {
     const struct tsm_saver saver = {.memory = save_memory,
@@ -316,11 +337,14 @@ static bool is_orphan(const struct trim *t, const struct sbt_record *record)
     uint64_t stream = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
     const uint64_t *first = sbt_map_find(&t->positions, stream);
 
-    if (t->values->whole || stream == SBT_STREAM_NONE ||
+    uint64_t position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
+
+    if (t->values->whole || stream == SBT_STREAM_NONE || !position ||
         (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) &&
+         record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM) &&
          record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE)))
         return false;
-    return !first || sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0) < *first;
+    return !first || position < *first;
 }
 
 static void note_time(struct trim *t, const struct sbt_record *record)
@@ -340,6 +364,42 @@ static int copy_kernel_records(struct trim *t)
                            t->values->whole ? UINT64_MAX : t->end_ns + KERNEL_MARGIN_NS);
 }
 
+static int note_place(struct trim *t, const struct sbt_record *record)
+{
+    uint32_t more = t->stream_count ? t->stream_count : 16;
+    struct tsm_places *grown;
+
+    if (record->stream >= TSM_STREAM_COUNT_MAX)
+        return 0;
+    while (more <= record->stream)
+        more *= 2;
+    if (more > t->stream_count || !t->places) {
+        grown = realloc(t->places, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for streams");
+        memset(grown + t->stream_count, 0, (more - t->stream_count) * sizeof(*grown));
+        t->places = grown;
+        t->stream_count = more;
+    }
+    tsm_places_note(&t->places[record->stream], record);
+    return 0;
+}
+
+/* The cut may go between commands of a stream that several threads sent. */
+static int write_missing(struct trim *t)
+{
+    char text[4096];
+    size_t used = 0;
+
+    for (uint32_t i = 0; t->replay_count && i < t->stream_count; i++) {
+        uint64_t missing = tsm_places_missing(&t->places[i], false);
+        if (missing && used + 64 < sizeof(text))
+            used += tsm_format(text + used, sizeof(text) - used, "%s%u:%" PRIu64, used ? "," : "",
+                               i, missing);
+    }
+    return used ? sbt_writer_metadata(t->copy.writer, TSM_PLACES_METADATA, text) : 0;
+}
+
 static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_before)
 {
     const struct sbt_filter filter = {.seq_first = first, .seq_end = end};
@@ -353,6 +413,8 @@ static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_be
         if (!is_before)
             note_time(t, record);
         error = wanted ? tsm_trace_copy_record(&t->copy, record) : 0;
+        if (!error && wanted && !is_before)
+            error = note_place(t, record);
     }
     sbt_cursor_destroy(cursor);
     return error;
@@ -371,6 +433,33 @@ static int write_facts(struct trim *t)
     return error ? error : sbt_writer_metadata(t->copy.writer, "trim.records", text);
 }
 
+static uint64_t last_seq_end(const struct trim *t)
+{
+    return t->values->whole ? 0 : t->range.seq_end;
+}
+
+/* What the new trace would lack without saying so. */
+static int check_whole(const struct trim *t)
+{
+    const char *name = sbt_reader_name(t->reader);
+    uint64_t lost = sbt_reader_totals(t->reader)->lost_count;
+    bool lacks_end;
+
+    lost += tsm_trace_copy_missing(&t->copy, last_seq_end(t), &lacks_end);
+    if (t->values->lossy || (!lost && !lacks_end))
+        return 0;
+    if (lost)
+        return tsm_fail(TSM_E_LOSSY,
+                        "%s: %" PRIu64 " records or other parts are missing from it; --lossy keeps "
+                        "what is there and notes the loss",
+                        name, lost);
+    return tsm_fail(
+        TSM_E_LOSSY,
+        "%s: has no end, so what was recorded last may be missing from the range; name a "
+        "range that ends before, or give --lossy",
+        name);
+}
+
 static int write_trace(struct trim *t)
 {
     bool has_before = t->range.seq_first > 0;
@@ -379,16 +468,24 @@ static int write_trace(struct trim *t)
     if (!t->copy.writer)
         return error;
     if (!error)
+        error = check_whole(t); /* as far as it is known: nothing need be copied then */
+    if (!error)
         error = write_facts(t);
     if (!error && has_before)
         error = copy_records(t, 0, t->range.seq_first, true);
     if (!error && t->replay_count)
         error = write_checkpoint(t);
+    if (!error && t->is_doubtful)
+        error = write_doubt(t);
     if (!error)
-        error = copy_records(t, t->range.seq_first, t->values->whole ? 0 : t->range.seq_end, false);
+        error = copy_records(t, t->range.seq_first, last_seq_end(t), false);
+    if (!error && !t->values->whole)
+        error = write_missing(t);
     if (!error)
         error = copy_kernel_records(t);
-    error = tsm_trace_copy_end(&t->copy, error);
+    if (!error)
+        error = check_whole(t);
+    error = tsm_trace_copy_end(&t->copy, last_seq_end(t), error);
     if (error)
         unlink(t->values->output);
     return error;
@@ -460,10 +557,12 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     error = t.bytes ? trim(&t) : tsm_fail(TSM_E_MEMORY, "no memory to trim a trace");
     if (!error)
         tell(&t);
+    tsm_trace_note_damage(t.reader, &told);
     for (int i = 0; i < t.replay_count; i++)
         tsm_replay_destroy(t.replays[i]);
     tsm_keep_finish(&t.keep);
     sbt_map_finish(&t.positions);
+    free(t.places);
     free(t.bytes);
     sbt_reader_destroy(t.reader);
     return error ? tsm_complain_error() : TSM_EXIT_OK;
@@ -487,7 +586,8 @@ const struct tsm_command tsm_command_trim = {
         "tracesmith trim --range submits:40:60 -o part.sbt trace.sbt\n"
         "tracesmith trim --range label:shadows -o part.sbt trace.sbt\n"
         "tracesmith trim --range frames:500: --whole -o with.sbt trace.sbt    a checkpoint\n",
-    .exit_status = "0|the new trace is there\n2|error",
+    .exit_status =
+        "0|the new trace is there\n2|error, or something is missing from TRACE (see --lossy)",
     .options = options,
     .values_size = sizeof(struct trim_values),
     .operand = "TRACE",

@@ -305,7 +305,10 @@ static int view_trace(const struct view_values *v, const char *path)
 static int repair(const char *path)
 {
     uint64_t lost = 0;
-    int result = sbt_repair(path, &lost);
+    int result = tsm_trace_settle(path);
+
+    if (!result)
+        result = sbt_repair(path, &lost);
 
     if (result < 0)
         return tsm_complain_error();

@@ -8,9 +8,19 @@
 
 #include <inttypes.h>
 
+int tsm_verdict_rank(enum tsm_verdict verdict)
+{
+    static const int ranks[] = {
+        [TSM_NOTHING_TO_COMPARE] = 0, [TSM_SAME] = 1, [TSM_CANNOT_TELL] = 2, [TSM_DIFFERENT] = 3};
+
+    return ranks[verdict];
+}
+
 const char *tsm_verdict_name(enum tsm_verdict verdict)
 {
-    return verdict == TSM_SAME ? "same" : verdict == TSM_DIFFERENT ? "different" : "cannot_tell";
+    static const char *const names[] = {"same", "different", "cannot_tell", "nothing_to_compare"};
+
+    return (unsigned)verdict < 4 ? names[verdict] : "cannot_tell";
 }
 
 static void item(struct tsm_line *line, const char *name)

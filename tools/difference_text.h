@@ -18,7 +18,10 @@ void tsm_difference_print(const struct tsm_difference *d, struct sbt_reader *rea
 void tsm_difference_json(struct tsm_json *j, const struct tsm_difference *d,
                          struct sbt_reader *reader, struct tsm_symbols *symbols);
 
-/* "same", "different", "cannot_tell" */
+/* Orders verdicts: of two the one with the higher rank counts. Nothing to compare is the lowest. */
+int tsm_verdict_rank(enum tsm_verdict verdict);
+
+/* "same", "different", "cannot_tell", "nothing_to_compare" */
 const char *tsm_verdict_name(enum tsm_verdict verdict);
 
 #endif

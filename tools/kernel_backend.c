@@ -13,6 +13,7 @@ const struct tsm_kernel_backend tsm_kernel_module = {
     .check = tsm_kernel_check,
     .write = tsm_kernel_write,
     .read = tsm_kernel_read,
+    .start = tsm_kernel_start,
     .collect_begin = tsm_collect_begin,
 };
 

@@ -19,6 +19,9 @@ struct tsm_kernel_backend {
     int (*write)(const char *file, const char *text);
     /* Append the whole file and a terminating zero, which is not counted. */
     int (*read)(struct tsm_buffer *out, const char *file);
+    /* Start a session that does not outlive its recorder. Returns a descriptor to be closed behind
+     * its end, 0 when there is none, or an error. */
+    int (*start)(void);
     /* As tsm_collect_begin(). */
     int (*collect_begin)(struct tsm_collect *collect);
     /* Optional: to be called all the while a session is collected, for drivers that come. */

@@ -19,6 +19,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,11 +40,12 @@ static bool running(void)
     return state && state->running != GRTRACE_BPF_STOPPED;
 }
 
-/* The module's buffers of all CPUs together; a power of two, as the kernel wants it. */
+/* The module's buffers of all CPUs that are there together (a machine may name many more that could
+ * come); a power of two, as the kernel wants it. */
 static uint32_t ring_size(const struct grtrace_config *config)
 {
     uint64_t size =
-        config->subbuf_size * config->subbuf_count * (uint64_t)libbpf_num_possible_cpus();
+        config->subbuf_size * config->subbuf_count * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t rounded = 4096;
 
     while (rounded < size && rounded < 1u << 30)
@@ -81,6 +83,16 @@ static int check_attached(void)
     return tsm_fail(TSM_E_UNSUPPORTED, "eBPF: no tracepoint could be attached: %s", why);
 }
 
+static int stop(void);
+
+/* A recorder that was killed has left its session behind. */
+static bool is_abandoned(void)
+{
+    const struct grtrace_bpf_state *state = tsm_bpf_state();
+
+    return state->owner && kill((pid_t)state->owner, 0) < 0 && errno == ESRCH;
+}
+
 static int start(void)
 {
     struct grtrace_config config;
@@ -90,6 +102,8 @@ static int start(void)
     if (fd < 0)
         return fd;
     close(fd);
+    if (running() && is_abandoned())
+        stop();
     if (running())
         return tsm_fail(TSM_E_STATE, "a session of eBPF runs already; 'grtrace stop --backend=bpf' "
                                      "ends it");
@@ -128,6 +142,17 @@ static int stop(void)
     tsm_bpf_tell_text(GRTRACE_METADATA_STOP, "");
     state->running = GRTRACE_BPF_STOPPED;
     return 0;
+}
+
+static int start_owned(void)
+{
+    struct grtrace_bpf_state *state;
+    int error = start();
+
+    state = error ? NULL : tsm_bpf_state();
+    if (state)
+        state->owner = (uint64_t)getpid();
+    return error;
 }
 
 static int reset_counters(void)
@@ -264,6 +289,7 @@ const struct tsm_kernel_backend tsm_kernel_bpf = {
     .check = check,
     .write = write_file,
     .read = tsm_bpf_read,
+    .start = start_owned,
     .collect_begin = collect_begin,
     .attend = attend,
 };

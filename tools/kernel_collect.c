@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,16 +33,42 @@ static bool open_cpu(struct tsm_collect *c, unsigned cpu)
 static int fill(struct tsm_collect *c);
 static void close_all(struct tsm_collect *c);
 
-int tsm_collect_begin(struct tsm_collect *c)
+/* One more than the highest number of a CPU that this machine can have. */
+static unsigned possible_cpus(void)
+{
+    FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+    unsigned last = TSM_COLLECT_CPU_MAX - 1;
+    char text[64], *end;
+
+    if (file && fgets(text, sizeof(text), file)) {
+        end = strrchr(text, '-');
+        last = (unsigned)strtoul(end ? end + 1 : text, NULL, 10);
+    }
+    if (file)
+        fclose(file);
+    return last < TSM_COLLECT_CPU_MAX ? last + 1 : TSM_COLLECT_CPU_MAX;
+}
+
+/* Of all CPUs, also of those that came since, in whatever order. */
+static bool open_cpus(struct tsm_collect *c)
 {
     bool any = false;
+
+    for (unsigned cpu = 0, count = possible_cpus(); cpu < count; cpu++)
+        any |= c->fds[cpu] >= 0 || open_cpu(c, cpu);
+    return any;
+}
+
+int tsm_collect_begin(struct tsm_collect *c)
+{
 
     memset(c, 0, sizeof(*c));
     c->fill = fill;
     c->close = close_all;
-    for (unsigned cpu = 0; cpu < TSM_COLLECT_CPU_MAX; cpu++)
-        any |= open_cpu(c, cpu);
-    return any ? 0 : tsm_fail(TSM_E_NOT_FOUND, "the kernel module has no records: 'grtrace start'");
+    memset(c->fds, -1, sizeof(c->fds));
+    return open_cpus(c)
+               ? 0
+               : tsm_fail(TSM_E_NOT_FOUND, "the kernel module has no records: 'grtrace start'");
 }
 
 /* Forget what is in order already. */
@@ -55,14 +83,13 @@ static void shift(struct tsm_collect *c, unsigned cpu)
     c->taken[cpu] = 0;
 }
 
-/* CPUs may come while a session runs. */
 static int read_cpu(struct tsm_collect *c, unsigned cpu)
 {
     struct tsm_buffer *queue = &c->queues[cpu];
     ssize_t got = 0;
     uint8_t *room;
 
-    if (c->fds[cpu] < 0 && !open_cpu(c, cpu))
+    if (c->fds[cpu] < 0)
         return 0;
     while ((room = tsm_buffer_reserve(queue, 65536)) && (got = read(c->fds[cpu], room, 65536)) > 0)
         queue->size += (size_t)got;
@@ -77,7 +104,9 @@ static int fill(struct tsm_collect *c)
 {
     int error = 0;
 
-    for (unsigned cpu = 0; cpu < c->cpu_count + 1 && cpu < TSM_COLLECT_CPU_MAX && !error; cpu++)
+    if (c->turns % TSM_COLLECT_PATIENCE == 0 || c->is_ending)
+        open_cpus(c);
+    for (unsigned cpu = 0; cpu < c->cpu_count && !error; cpu++)
         error = read_cpu(c, cpu);
     return error;
 }
@@ -125,8 +154,8 @@ static int write_chunk(struct tsm_collect *c, struct sbt_writer *writer)
     return error;
 }
 
-/* The record that comes next: of this number, or over gaps the lowest. False: it is not there. */
-static bool take_next(struct tsm_collect *c, bool over_gaps)
+/* The record that comes next: the lowest, unless one before it may still come. False: none. */
+static bool take_next(struct tsm_collect *c)
 {
     uint64_t lowest = UINT64_MAX;
     const uint8_t *record, *best = NULL;
@@ -142,38 +171,55 @@ static bool take_next(struct tsm_collect *c, bool over_gaps)
             best_cpu = cpu;
         }
     }
-    if (!best || (lowest != c->next_gseq && !over_gaps))
+    if (!best || (lowest > c->next_gseq && lowest >= c->settled_gseq && !c->is_ending))
         return false;
     tsm_buffer_add(&c->ordered, best, best_size);
     c->taken[best_cpu] += best_size;
-    c->next_gseq = lowest + 1;
+    if (c->next_gseq <= lowest)
+        c->next_gseq = lowest + 1;
     c->record_count++;
     return true;
 }
 
-static int turn(struct tsm_collect *c, struct sbt_writer *writer, bool over_gaps)
+/* Between a CPU's taking a number and its record's being there a while may pass, but a short one.
+ */
+static void settle_gaps(struct tsm_collect *c)
+{
+    const uint8_t *record;
+
+    if (c->turns++ % TSM_COLLECT_PATIENCE)
+        return;
+    c->settled_gseq = c->seen_gseq;
+    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++) {
+        size_t kept = c->taken[cpu];
+        for (size_t size; (size = head(c, cpu, &record)); c->taken[cpu] += size)
+            if (c->seen_gseq <= tsm_get_u64(record + 16))
+                c->seen_gseq = tsm_get_u64(record + 16) + 1;
+        c->taken[cpu] = kept;
+    }
+}
+
+int tsm_collect_turn(struct tsm_collect *c, struct sbt_writer *writer)
 {
     int error;
 
     for (unsigned cpu = 0; cpu < c->cpu_count; cpu++)
         shift(c, cpu);
     error = c->fill(c);
-    while (!error && take_next(c, over_gaps)) {
+    settle_gaps(c);
+    while (!error && take_next(c)) {
         if (c->ordered.size >= CHUNK_SIZE)
             error = write_chunk(c, writer);
     }
     return error;
 }
 
-int tsm_collect_turn(struct tsm_collect *c, struct sbt_writer *writer)
-{
-    return turn(c, writer, false);
-}
-
 int tsm_collect_end(struct tsm_collect *c, struct sbt_writer *writer)
 {
-    int error = turn(c, writer, true);
+    int error;
 
+    c->is_ending = true;
+    error = tsm_collect_turn(c, writer);
     return error ? error : write_chunk(c, writer);
 }
 

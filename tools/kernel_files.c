@@ -42,7 +42,22 @@ int tsm_kernel_check(void)
                     "%s: the module is not there: 'modprobe grtrace'; see kernel/README.md", path);
 }
 
-int tsm_kernel_write(const char *file, const char *text)
+static int say_refused(const char *path, const char *text, ssize_t size, int why)
+{
+    if (size < 0 && why == EINVAL)
+        return tsm_fail(TSM_E_ARGUMENT,
+                        "%s: no such setting, or no such value: '%.*s'; see kernel/README.md", path,
+                        (int)strcspn(text, "\n"), text);
+    if (size < 0 && why == EALREADY)
+        return tsm_fail(TSM_E_STATE, "%s: a session runs already; 'grtrace stop' ends it", path);
+    if (size < 0 && why == EBUSY)
+        return tsm_fail(TSM_E_STATE, "%s: '%.*s' cannot change while a session runs", path,
+                        (int)strcspn(text, "\n"), text);
+    return tsm_fail(TSM_E_IO, "%s: %s", path, size < 0 ? strerror(why) : "cut short");
+}
+
+/* The file, open, with `text` written. */
+static int write_open(const char *file, const char *text)
 {
     char path[PATH_MAX];
     ssize_t size;
@@ -54,19 +69,25 @@ int tsm_kernel_write(const char *file, const char *text)
         return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
     size = write(fd, text, strlen(text));
     why = errno;
-    close(fd);
     if (size == (ssize_t)strlen(text))
-        return 0;
-    if (size < 0 && why == EINVAL)
-        return tsm_fail(TSM_E_ARGUMENT,
-                        "%s: no such setting, or no such value: '%.*s'; see kernel/README.md", path,
-                        (int)strcspn(text, "\n"), text);
-    if (size < 0 && why == EALREADY)
-        return tsm_fail(TSM_E_STATE, "%s: a session runs already; 'grtrace stop' ends it", path);
-    if (size < 0 && why == EBUSY)
-        return tsm_fail(TSM_E_STATE, "%s: '%.*s' cannot change while a session runs", path,
-                        (int)strcspn(text, "\n"), text);
-    return tsm_fail(TSM_E_IO, "%s: %s", path, size < 0 ? strerror(why) : "cut short");
+        return fd;
+    close(fd);
+    return say_refused(path, text, size, why);
+}
+
+int tsm_kernel_write(const char *file, const char *text)
+{
+    int fd = write_open(file, text);
+
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+int tsm_kernel_start(void)
+{
+    return write_open("control", "start attached");
 }
 
 int tsm_kernel_read(struct tsm_buffer *out, const char *file)

@@ -21,6 +21,9 @@ void tsm_kernel_path(char *out, size_t size, const char *file);
 /* Write `text` as a whole. */
 int tsm_kernel_write(const char *file, const char *text);
 
+/* Start a session that stops when the descriptor that this returns is closed. */
+int tsm_kernel_start(void);
+
 /* Append the whole file and a terminating zero, which is not counted. `out` is zeroed or in use. */
 int tsm_kernel_read(struct tsm_buffer *out, const char *file);
 

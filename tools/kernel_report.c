@@ -12,13 +12,26 @@
 
 #define SLOW_NS 10000000u
 
-/* What the backend counted itself: also what was lost behind a CPU's last record. */
+static uint64_t counted(const char *stats, const char *line)
+{
+    const char *at = strstr(stats, line);
+
+    return at ? strtoull(at + strlen(line), NULL, 10) : 0;
+}
+
+/* What the backend counted itself: also what was lost behind a CPU's last record, and what it wrote
+ * but nobody read. */
 static uint64_t counted_lost(const struct sbt_reader *reader)
 {
     const char *stats = sbt_reader_metadata_find(reader, "kernel.stats");
-    const char *lost = stats ? strstr(stats, "\nlost ") : NULL;
+    const char *text = sbt_reader_metadata_find(reader, "kernel.collected");
+    uint64_t written, collected;
 
-    return lost ? strtoull(lost + strlen("\nlost "), NULL, 10) : 0;
+    if (!stats)
+        return 0;
+    written = counted(stats, "\nwritten ");
+    collected = text ? strtoull(text, NULL, 10) : written;
+    return counted(stats, "\nlost ") + (written > collected ? written - collected : 0);
 }
 
 int tsm_report_load(struct tsm_ring_jobs *jobs, struct sbt_reader *reader)

@@ -57,6 +57,9 @@ static int start_thread(struct tsm_kernel_session *s)
 
 static void drop(struct tsm_kernel_session *s)
 {
+    if (s->holder > 0)
+        close(s->holder);
+    s->holder = 0;
     tsm_collect_finish(&s->collect);
     sbt_writer_destroy(s->writer);
     s->writer = NULL;
@@ -74,7 +77,8 @@ int tsm_kernel_session_begin(struct tsm_kernel_session *s, const struct tsm_kern
     error = make_trace(s);
     if (error)
         return error;
-    error = backend->write("control", "start");
+    s->holder = backend->start();
+    error = s->holder < 0 ? s->holder : 0;
     if (!error) {
         error = backend->collect_begin(&s->collect);
         if (!error)
@@ -101,29 +105,50 @@ static int note_file(struct tsm_kernel_session *s, const char *name, const char 
     return error;
 }
 
+static int note_collected(struct tsm_kernel_session *s)
+{
+    char text[24];
+
+    tsm_format(text, sizeof(text), "%llu", (unsigned long long)s->collect.record_count);
+    return sbt_writer_metadata(s->writer, "kernel.collected", text);
+}
+
+static int note_counters(struct tsm_kernel_session *s)
+{
+    int error = note_file(s, "kernel.stats", "stats");
+
+    return error ? error : note_file(s, "kernel.latency_hist", "latency_hist");
+}
+
+/* What was read stays, whatever else fails: the first error is the one that is told. */
+static void also(struct tsm_kernel_session *s, int error)
+{
+    if (!error || s->error)
+        return;
+    s->error = error;
+    tsm_format(s->message, sizeof(s->message), "%s", tsm_error_message());
+}
+
 int tsm_kernel_session_end(struct tsm_kernel_session *s)
 {
     const struct sbt_totals none = {0};
-    int error;
 
     if (!s->begun)
         return 0;
-    error = s->backend->write("control", "stop");
+    int stopped = s->backend->write("control", "stop");
+    char why[sizeof(s->message)];
+    tsm_format(why, sizeof(why), "%s", stopped ? tsm_error_message() : "");
     __atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
     if (s->has_thread)
         pthread_join(s->thread, NULL);
-    if (s->error)
-        error = tsm_fail(s->error, "%s", s->message);
-    if (!error)
-        error = tsm_collect_end(&s->collect, s->writer);
-    if (!error)
-        error = note_file(s, "kernel.stats", "stats");
-    if (!error)
-        error = note_file(s, "kernel.latency_hist", "latency_hist");
-    if (!error)
-        error = sbt_writer_finish(s->writer, &none, SBT_END_FINISHED);
+    if (stopped)
+        also(s, tsm_fail(stopped, "%s", why));
+    also(s, tsm_collect_end(&s->collect, s->writer));
+    also(s, note_collected(s));
+    also(s, note_counters(s));
+    also(s, sbt_writer_finish(s->writer, &none, SBT_END_FINISHED));
     drop(s);
-    return error;
+    return s->error ? tsm_fail(s->error, "%s", s->message) : 0;
 }
 
 /* ---- into another trace ---- */

@@ -135,6 +135,7 @@ static int copy_string(struct tsm_trace_copy *copy, uint64_t id)
 {
     const char *text = id ? sbt_reader_string(copy->reader, (uint32_t)id) : NULL;
 
+    copy->skipped_count += id && !text;
     return text ? sbt_writer_string(copy->writer, (uint32_t)id, text, strlen(text)) : 0;
 }
 
@@ -166,6 +167,7 @@ static int copy_stack(struct tsm_trace_copy *copy, uint32_t id)
     const uint64_t *frames;
     int count = id ? sbt_reader_stack(copy->reader, id, &frames) : 0;
 
+    copy->skipped_count += count < 0;
     return count > 0 ? sbt_writer_stack(copy->writer, id, frames, (uint32_t)count) : 0;
 }
 
@@ -232,12 +234,28 @@ int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader,
     return error ? error : copy_facts(copy);
 }
 
-int tsm_trace_copy_end(struct tsm_trace_copy *copy, int error)
+uint64_t tsm_trace_copy_missing(const struct tsm_trace_copy *copy, uint64_t seq_end, bool *end)
+{
+    struct sbt_missing missing;
+
+    sbt_reader_missing(copy->reader, seq_end, &missing);
+    *end = missing.end;
+    return missing.record_count + missing.chunk_count + copy->skipped_count;
+}
+
+int tsm_trace_copy_end(struct tsm_trace_copy *copy, uint64_t seq_end, int error)
 {
     struct sbt_totals totals = *sbt_reader_totals(copy->reader);
+    enum sbt_end end = sbt_reader_end(copy->reader);
+    bool lacks_end;
 
+    sbt_writer_lost(copy->writer, tsm_trace_copy_missing(copy, seq_end, &lacks_end));
+    if (lacks_end)
+        end = SBT_END_CUT;
+    else if (end != SBT_END_RECOVERED)
+        end = SBT_END_FINISHED; /* the part's own end is there */
     if (!error)
-        error = sbt_writer_finish(copy->writer, &totals, SBT_END_FINISHED);
+        error = sbt_writer_finish(copy->writer, &totals, end);
     sbt_writer_destroy(copy->writer);
     free(copy->names);
     free(copy->types);

@@ -2,6 +2,7 @@
 #include "tools/trace_extend.h"
 
 #include "base/clock.h"
+#include "tools/trace_open.h"
 #include "tracesmith/reader.h"
 
 #include <errno.h>
@@ -44,18 +45,20 @@ static int old_end(const char *path, struct sbt_totals *totals, enum sbt_end *en
 int tsm_trace_extend(const char *path, int (*add)(struct sbt_writer *writer, void *user),
                      void *user)
 {
-    const struct sbt_writer_options options = {.append = true};
+    const struct sbt_writer_options options = {.append = true, .durable = true};
     struct sbt_writer *writer = NULL;
     struct sbt_totals totals;
     enum sbt_end end;
-    int error = old_end(path, &totals, &end);
+    int error = tsm_trace_settle(path);
 
+    if (!error)
+        error = old_end(path, &totals, &end);
     if (!error)
         error = sbt_writer_create(&writer, path, NULL, &options);
     if (!error)
         error = add(writer, user);
     if (!error)
-        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_RECOVERED : end);
+        error = sbt_writer_finish(writer, &totals, end == SBT_END_NONE ? SBT_END_CUT : end);
     sbt_writer_destroy(writer);
     return error;
 }

@@ -23,6 +23,26 @@ static bool tell_unbegun(const char *path)
     return false;
 }
 
+/* False: there is no trace, and that was said. */
+static bool tell_salvaged(const char *path, int done, const struct tsm_salvage_result *result)
+{
+    if (done == 0)
+        return !result->unbegun || tell_unbegun(path);
+    if (result->stopped[0])
+        tsm_note("%s: recording had stopped: %s", path, result->stopped);
+    tsm_note("%s: process %" PRIu32 " %s; %" PRIu64 " records brought in from its buffers"
+             ", %" PRIu64 " of them calls that had not returned",
+             path, result->pid, result->stopped[0] ? "ended without it" : "was cut off",
+             result->record_count, result->unfinished_count);
+    if (result->lost_count)
+        tsm_note("%s: %" PRIu64 " records that had been written are not there any more", path,
+                 result->lost_count);
+    if (result->torn_count)
+        tsm_note("%s: %" PRIu32 " buffers end in nonsense; what came after it is lost", path,
+                 result->torn_count);
+    return true;
+}
+
 /* A trace that cannot be completed is still a trace: what is in it will be read. False: there is
  * none, and that was said. */
 static bool drain_lanes(const char *path)
@@ -40,18 +60,22 @@ static bool drain_lanes(const char *path)
     }
     if (result.running)
         tsm_note("%s: still being written; this is what is there by now", path);
-    if (done == 0)
-        return !result.unbegun || tell_unbegun(path);
-    if (result.stopped[0])
-        tsm_note("%s: recording had stopped: %s", path, result.stopped);
-    tsm_note("%s: process %" PRIu32 " %s; %" PRIu64 " records brought in from its buffers"
-             ", %" PRIu64 " of them calls that had not returned",
-             path, result.pid, result.stopped[0] ? "ended without it" : "was cut off",
-             result.record_count, result.unfinished_count);
-    if (result.torn_count)
-        tsm_note("%s: %" PRIu32 " buffers end in nonsense; what came after it is lost", path,
-                 result.torn_count);
-    return true;
+    return tell_salvaged(path, done, &result);
+}
+
+int tsm_trace_settle(const char *path)
+{
+    struct tsm_salvage_result result = {0};
+    int done = tsm_salvage(path, &result);
+
+    if (done < 0)
+        return done;
+    if (result.running)
+        return tsm_fail(TSM_E_STATE,
+                        "%s: still being written; try again when its program has ended", path);
+    return tell_salvaged(path, done, &result)
+               ? 0
+               : tsm_fail(TSM_E_NOT_FOUND, "%s: there is no trace to be written to", path);
 }
 
 struct sbt_reader *tsm_trace_open(const char *path)
@@ -88,17 +112,23 @@ static size_t add_part(char *out, size_t size, size_t at, uint64_t count, const 
     return at + tsm_format(out + at, size - at, "%s%" PRIu64 " %s", at ? ", " : "", count, what);
 }
 
-bool tsm_trace_completeness(const struct sbt_reader *reader, char *out, size_t size)
+bool tsm_trace_completeness(struct sbt_reader *reader, char *out, size_t size)
 {
     const struct sbt_totals *totals = sbt_reader_totals(reader);
+    struct sbt_missing missing;
     size_t at = 0;
+
+    sbt_reader_missing(reader, 0, &missing);
 
     out[0] = '\0';
     at = add_part(out, size, at, totals->lost_count, "lost");
+    at = add_part(out, size, at, missing.record_count, "missing");
     at = add_part(out, size, at, totals->filtered_count, "left out on request");
     at = add_part(out, size, at, totals->tainted_count, "tainted");
     if (sbt_reader_end(reader) == SBT_END_NONE)
         at += tsm_format(out + at, size - at, "%sno clean end", at ? ", " : "");
+    else if (sbt_reader_end(reader) == SBT_END_CUT)
+        at += tsm_format(out + at, size - at, "%srepaired, its end is missing", at ? ", " : "");
     else if (sbt_reader_end(reader) == SBT_END_RECOVERED)
         at += tsm_format(out + at, size - at, "%srecovered", at ? ", " : "");
     if (sbt_reader_damage_count(reader) > 0)

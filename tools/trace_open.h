@@ -11,12 +11,17 @@
  * first, with a note. NULL: complained about. */
 struct sbt_reader *tsm_trace_open(const char *path);
 
+/* Brings a trace to rest before a tool writes to it: puts what a dead program left in its lanes file into
+ * it, with a note. TSM_E_STATE: its program still runs. Fails also where the lanes file cannot be read:
+ * writing an end to the trace would give it up. */
+int tsm_trace_settle(const char *path);
+
 /* Notes on stderr: damage, losses, what is unmodelled. Also call when reading is over: it may have
  * found more. Each line of damage is told once per `*told`, which begins as 0. */
 void tsm_trace_note_damage(const struct sbt_reader *reader, size_t *told);
 
 /* "complete", or why not: "12 lost, 1 tainted, no clean end", into out. True when complete. Tainted
  * records changed the GPU in a way that is not recorded. */
-bool tsm_trace_completeness(const struct sbt_reader *reader, char *out, size_t size);
+bool tsm_trace_completeness(struct sbt_reader *reader, char *out, size_t size);
 
 #endif

@@ -53,20 +53,21 @@ static inline uint64_t cuda_id_shared(enum cuda_object object, uint64_t raw, con
 {
     const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, object, raw);
 
-    if (handle && (!name || handle->name == tsm_intern(name, strlen(name))))
+    if (handle && !tsm_handle_is_leaving(handle) &&
+        (!name || handle->name == tsm_intern(name, strlen(name))))
         return handle->id;
     return cuda_id_new(object, raw, name);
 }
 
-/* Id of an object that a call is about to destroy. It is forgotten before the driver can give its
- * value to another thread; a destroying call that fails leaves the object in doubt anyway. */
-static inline uint64_t cuda_id_gone(enum cuda_object object, uint64_t raw)
+/* Id of an object that a call is about to destroy. It is forgotten when the call has succeeded. */
+static inline uint64_t cuda_id_leaves(enum cuda_object object, uint64_t raw)
 {
-    uint64_t id = cuda_id(object, raw);
+    return tsm_handle_leaves(SBT_API_CUDA, object, raw);
+}
 
-    if (raw)
-        tsm_handle_remove(SBT_API_CUDA, object, raw);
-    return id;
+static inline void cuda_id_left(enum cuda_object object, uint64_t raw, uint64_t id, bool is_gone)
+{
+    tsm_handle_left(SBT_API_CUDA, object, raw, (uint32_t)id, is_gone);
 }
 
 static inline bool cuda_is_captured(const struct tsm_call *call)
@@ -93,40 +94,39 @@ static inline void cuda_signalled(const struct tsm_call *call, CUevent event)
 {
     struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
 
-    if (!handle)
-        return;
-    handle->stream = call->stream;
-    handle->position = call->position;
-    handle->user = cuda_is_captured(call) ? handle : NULL;
+    if (handle)
+        tsm_handle_stands(handle, call->stream, call->position,
+                          cuda_is_captured(call) ? handle : NULL);
+}
+
+/* Returns where the event stands before a call that waits for it: another thread may record it
+ * before that call returns, and then more is not known to be complete. Zeroed: it is not known. */
+static inline struct tsm_handle cuda_event_now(CUevent event)
+{
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
+
+    return handle ? tsm_handle_now(handle) : (struct tsm_handle){0};
 }
 
 /* The call's stream waits for that place. */
-static inline void cuda_waits(const struct tsm_call *call, CUevent event)
+static inline void cuda_waits(const struct tsm_call *call, const struct tsm_handle *event)
 {
-    const struct tsm_handle *handle =
-        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
-
-    if (handle && call->stream)
-        tsm_stream_waits(call->stream, handle);
+    if (event->raw && call->stream)
+        tsm_stream_waits(call->stream, event);
 }
 
-static inline void cuda_event_settled(CUevent event)
+static inline void cuda_event_settled(const struct tsm_handle *event)
 {
-    const struct tsm_handle *handle =
-        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
-
-    if (handle && handle->stream)
-        tsm_values_settle(handle->stream, handle->position);
+    if (tsm_stream_is_at(event, NULL))
+        tsm_values_settle(event->stream, event->position);
 }
 
-static inline void cuda_event_synchronised(CUevent event)
+static inline void cuda_event_synchronised(const struct tsm_handle *event)
 {
-    const struct tsm_handle *handle =
-        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event));
-
-    if (handle)
-        tsm_synchronised_event(handle);
-    cuda_checksum_sync(handle ? handle->stream : NULL);
+    if (event->raw)
+        tsm_synchronised_event(event);
+    cuda_checksum_sync(tsm_stream_is_at(event, NULL) ? event->stream : NULL);
     tsm_checkpoint_point(true);
 }
 

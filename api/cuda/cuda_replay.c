@@ -141,15 +141,12 @@ static int write_host(struct cuda_replay *replay, const struct sbt_record *recor
                       const struct sbt_schema *schema)
 {
     uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
-    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
     int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
     struct sbt_blob blob;
 
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
-    void *at = cuda_registered(replay, address, blob.size);
-    if (!at && !region)
-        at = cuda_program_find(replay, address, blob.size);
+    void *at = cuda_program_host(replay, address, blob.size);
     if (!at)
         return 0; /* released meanwhile */
     uint8_t *bytes = replay->functions.count ? malloc(blob.size + 1) : at;
@@ -333,11 +330,18 @@ static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_r
     return cuda_may_stay(&state->replay, record);
 }
 
+/* One for each function of the program that the graph calls. */
+static bool backend_takes_places(const struct sbt_record *record)
+{
+    return record->type == TYPE_cuGraphLaunch || record->type == TYPE_cuGraphLaunch_ptsz;
+}
+
 const struct tsm_backend cuda_backend = {
     .description = &cuda_description,
     .open = backend_open,
     .close = backend_close,
     .plan = backend_plan,
+    .takes_places = backend_takes_places,
     .prepare = backend_prepare,
     .translated = backend_translated,
     .host = backend_host,

@@ -77,6 +77,9 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size);
 /* Of a payload whose address is in `slot` and whose bytes are in the next one: the bytes, or, when
  * a function of the program was still to write them, where it writes them in this replay. */
 const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size);
+/* Memory that stands for the program's at `address`, for a record that takes what is there when it
+ * runs. */
+const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size);
 /* Memory for `size` bytes that the device gives back by this command, found again by the backend's
  * readback(). */
 void *cuda_arg_readback(struct cuda_args *args, size_t size);

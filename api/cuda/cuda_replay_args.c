@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "replay/region.h"
+
 const struct sbt_schema *cuda_schema(uint32_t type)
 {
     const struct tsm_api_description *d = &cuda_description;
@@ -64,6 +66,27 @@ void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
         args->error = cuda_fail(args->driver, "cuCtxSetCurrent", result);
 }
 
+static uint64_t slot_named(const struct sbt_schema *schema, const struct sbt_record *record,
+                           const char *name)
+{
+    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++)
+        if (!strcmp(schema->fields[i].name, name))
+            return record->slots[i];
+    return 0;
+}
+
+static CUresult copy_array_also(struct cuda_args *args, const struct sbt_schema *schema)
+{
+    uint64_t id = slot_named(schema, args->record, "srcArray");
+    CUarray array = id ? cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, id) : NULL;
+
+    if (!array)
+        return CUDA_SUCCESS; /* of rows: their own function does it */
+    return args->driver->cuMemcpyAtoHAsync_v2(args->also, array,
+                                              slot_named(schema, args->record, "srcOffset"),
+                                              args->also_size, cuda_arg_stream(args));
+}
+
 /* What is compared with the recording is kept apart: registered memory may be overwritten before.
  */
 static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schema)
@@ -72,7 +95,7 @@ static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schem
     CUdeviceptr from = cuda_memory_translate(&args->replay->memory, src);
 
     if (!src)
-        return CUDA_SUCCESS; /* an array: nobody reads that from the device again */
+        return copy_array_also(args, schema);
     if (schema->flags & SBT_SCHEMA_BLOCKS)
         return args->driver->cuMemcpyDtoH_v2(args->also, from, args->also_size);
     return args->driver->cuMemcpyDtoHAsync_v2(args->also, from, args->also_size,
@@ -238,16 +261,10 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     return error < 0 ? NULL : bytes;
 }
 
-const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
 {
-    uint64_t address = cuda_arg(args, slot);
-    const void *there;
+    const void *there = cuda_program_host(args->replay, address, size);
 
-    if (args->record->flags & SBT_RECORD_CAPTURED)
-        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
-    if (!(args->record->flags & SBT_RECORD_LATE))
-        return cuda_arg_blob(args, slot + 1, size);
-    there = cuda_registered(args->replay, address, size);
     if (!there && !args->error)
         args->error = tsm_fail(TSM_E_NOT_FOUND,
                                "host memory 0x%llx, which it copies from, was made "
@@ -256,12 +273,24 @@ const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
     return there;
 }
 
+const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    uint64_t address = cuda_arg(args, slot);
+
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
+    if (!(args->record->flags & SBT_RECORD_LATE))
+        return cuda_arg_blob(args, slot + 1, size);
+    return cuda_arg_late(args, address, size);
+}
+
 /* Where the program had it, when that is memory that the device can read. */
 void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size)
 {
     const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
 
-    if (!region || !region->is_host || region->size - (address - region->address) < size)
+    if (!region || !region->is_host ||
+        !tsm_range_holds(region->address, region->size, address, size))
         return NULL;
     return (void *)(uintptr_t)(region->actual + (address - region->address));
 }

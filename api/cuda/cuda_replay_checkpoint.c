@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/region.h"
+
 #define PART_SIZE ((uint64_t)4 << 20)
 
 /* A MEMORY record. */
@@ -113,8 +115,7 @@ static int load_allocation(struct cuda_replay *replay, const struct saved *saved
         return 0; /* of another API; released meanwhile */
     if (!region)
         return load_mapping(replay, saved);
-    if (start - region->address > region->size ||
-        saved->size > region->size - (start - region->address))
+    if (!tsm_range_holds(region->address, region->size, start, saved->size))
         return tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
                         (unsigned long long)start);
     if (region->is_host)

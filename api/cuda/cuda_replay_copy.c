@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "replay/region.h"
+
 /* Calls that return when they are done are sent like the others and then waited for. */
 static bool is_async(const struct sbt_record *record)
 {
@@ -32,14 +34,14 @@ static bool is_late(const struct cuda_args *args)
     return (args->record->flags & SBT_RECORD_LATE) != 0;
 }
 
-/* The bytes that the program sent, or NULL when the source is the device's. */
-static const void *sent_bytes(struct cuda_args *args, uint32_t slot)
+/* The `size` bytes that the program sent, or NULL when the source is the device's. */
+static const void *sent_bytes(struct cuda_args *args, uint32_t slot, uint64_t size)
 {
     struct sbt_blob blob;
 
     if (args->error || !sbt_record_blob(args->record, slot, &blob) || !blob.size)
         return NULL;
-    return cuda_arg_blob(args, slot, 0);
+    return cuda_arg_blob(args, slot, size);
 }
 
 /* ---- unified ------------------------------------------------------------------------------ */
@@ -71,6 +73,25 @@ static void *programs_memory(struct cuda_args *args, uint64_t address, uint64_t 
     return memory;
 }
 
+/* From the program to the program. Where the device can read it, too, it comes there in its turn.
+ */
+static CUresult within_program(struct cuda_args *args, void *received, const void *sent,
+                               uint64_t size, CUstream stream)
+{
+    const CUdeviceptr from = (CUdeviceptr)(uintptr_t)sent;
+    const CUdeviceptr also = (CUdeviceptr)(uintptr_t)args->also;
+    CUresult result = CUDA_SUCCESS;
+
+    args->also = NULL;
+    if (is_late(args))
+        result = args->driver->cuMemcpyAsync((CUdeviceptr)(uintptr_t)received, from, size, stream);
+    else
+        memcpy(received, sent, size);
+    if (result == CUDA_SUCCESS && also)
+        result = args->driver->cuMemcpyAsync(also, from, size, stream);
+    return result;
+}
+
 int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
@@ -83,8 +104,8 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     size_t size = cuda_arg(&args, SLOT_cuMemcpy_ByteCount);
     uint64_t dst = cuda_arg(&args, SLOT_cuMemcpy_dst);
     const void *sent = is_late(&args)
-                           ? cuda_registered(replay, cuda_arg(&args, SLOT_cuMemcpy_src), size)
-                           : sent_bytes(&args, SLOT_cuMemcpy_payload);
+                           ? cuda_arg_late(&args, cuda_arg(&args, SLOT_cuMemcpy_src), size)
+                           : sent_bytes(&args, SLOT_cuMemcpy_payload, size);
     void *received =
         !args.error && is_programs(replay, dst) ? programs_memory(&args, dst, size) : NULL;
     if (args.error)
@@ -92,11 +113,7 @@ int replay_cuMemcpy(struct cuda_replay *replay, const struct sbt_record *record)
     CUdeviceptr from = cuda_arg_address(&args, SLOT_cuMemcpy_src);
     CUdeviceptr to = cuda_arg_address(&args, SLOT_cuMemcpy_dst);
     if (sent && received) {
-        memcpy(received, sent, size); /* from the program to the program */
-        if (args.also)
-            memcpy(args.also, sent, size);
-        args.also = NULL;
-        result = CUDA_SUCCESS;
+        result = within_program(&args, received, sent, size, stream);
     } else if (sent) {
         result = args.driver->cuMemcpyHtoDAsync_v2(to, sent, size, stream);
     } else if (received) {
@@ -134,16 +151,16 @@ static void point_at_packed(struct side *side, const struct box *box, const void
     }
 }
 
-/* Bytes from the first to the last one that is copied. */
-static uint64_t extent(const struct side *side, const struct box *box, uint64_t *offset)
+/* *size: bytes from the first to the last one that is copied. False: no memory can have as many. */
+static bool extent(const struct side *side, const struct box *box, uint64_t *offset, uint64_t *size)
 {
-    uint64_t pitch = *side->pitch ? *side->pitch : box->width;
-    uint64_t plane = pitch * (side->height && *side->height ? *side->height : box->rows);
+    struct tsm_extent e = {box->width, box->rows, box->planes,
+                           *side->pitch ? *side->pitch : box->width, 0};
+    bool fits = !__builtin_mul_overflow(
+        e.pitch, side->height && *side->height ? *side->height : box->rows, &e.plane);
 
-    *offset = (side->z ? *side->z : 0) * plane + *side->y * pitch + *side->x;
-    if (!box->width || !box->rows || !box->planes)
-        return 0;
-    return (box->planes - 1) * plane + (box->rows - 1) * pitch + box->width;
+    *offset = (side->z ? *side->z : 0) * e.plane + *side->y * e.pitch + *side->x;
+    return tsm_extent_size(&e, size) && fits;
 }
 
 /* The program's own memory, which a function of the program writes before the copy runs. */
@@ -151,16 +168,47 @@ static void point_at_late(struct cuda_args *args, struct side *side, const struc
 {
     uint64_t base =
         *side->type == CU_MEMORYTYPE_UNIFIED ? *side->device : (uint64_t)(uintptr_t)*side->host;
-    uint64_t offset, size = extent(side, box, &offset);
-    const uint8_t *there = cuda_registered(args->replay, base + offset, size);
+    uint64_t offset, size;
+    bool fits = extent(side, box, &offset, &size);
+    const uint8_t *there = cuda_arg_late(args, base + offset, fits ? size : UINT64_MAX);
 
-    if (!there && !args->error)
-        args->error = tsm_fail(TSM_E_NOT_FOUND,
-                               "host memory 0x%llx, which it copies from, was made by no record of "
-                               "this trace",
-                               (unsigned long long)base);
     *side->type = CU_MEMORYTYPE_HOST;
     *side->host = there - offset;
+}
+
+static void set_side(struct side *to, const struct side *from)
+{
+    *to->type = *from->type;
+    *to->host = *from->host;
+    *to->device = *from->device;
+    *to->x = *from->x;
+    *to->y = *from->y;
+    *to->pitch = *from->pitch;
+    if (to->z) {
+        *to->z = *from->z;
+        *to->height = *from->height;
+    }
+}
+
+/* The bytes that are compared are kept apart; those that the device reads again are to lie where
+ * the program had them. False: it cannot reach that memory. */
+static bool point_at_registered(struct cuda_args *args, struct side *dst,
+                                const struct side *recorded, const struct box *box)
+{
+    uint64_t base = *recorded->type == CU_MEMORYTYPE_UNIFIED ? *recorded->device
+                                                             : (uint64_t)(uintptr_t)*recorded->host;
+    uint64_t offset, size;
+    bool fits = extent(recorded, box, &offset, &size);
+    uint8_t *there = fits && *dst->type == CU_MEMORYTYPE_HOST
+                         ? cuda_registered(args->replay, base + offset, size)
+                         : NULL;
+
+    if (!there)
+        return false;
+    set_side(dst, recorded);
+    *dst->type = CU_MEMORYTYPE_HOST;
+    *dst->host = there - offset;
+    return true;
 }
 
 static void resolve(const struct cuda_replay *replay, struct side *side)
@@ -175,9 +223,13 @@ static void resolve(const struct cuda_replay *replay, struct side *side)
 static void place_sides(struct cuda_args *args, struct side *src, struct side *dst,
                         const struct box *box, uint32_t payload_slot)
 {
-    uint64_t size = (uint64_t)box->width * box->rows * box->planes;
-    const void *sent = sent_bytes(args, payload_slot);
+    const struct tsm_extent packed = {box->width, box->rows, box->planes, 0, 0};
+    const void *sent;
+    uint64_t size;
 
+    if (!tsm_extent_packed(&packed, &size))
+        args->error = tsm_fail(TSM_E_FORMAT, "copies more than there is memory");
+    sent = sent_bytes(args, payload_slot, size);
     if (args->error)
         return;
     if (is_late(args))
@@ -208,6 +260,7 @@ static CUDA_MEMCPY2D read_copy2d(struct cuda_args *args)
         .dstXInBytes = cuda_arg(args, AT(dstXInBytes)),
         .dstY = cuda_arg(args, AT(dstY)),
         .dstMemoryType = (CUmemorytype)cuda_arg(args, AT(dstMemoryType)),
+        .dstHost = (void *)(uintptr_t)cuda_arg(args, AT(dstHost)), /* NOLINT: an address */
         .dstDevice = cuda_arg(args, AT(dstDevice)),
         .dstArray = cuda_arg_handle(args, AT(dstArray), CUDA_OBJECT_ARRAY),
         .dstPitch = cuda_arg(args, AT(dstPitch)),
@@ -217,6 +270,12 @@ static CUDA_MEMCPY2D read_copy2d(struct cuda_args *args)
 }
 
 #undef AT
+
+#define SIDE_2D(c, side)                                                                           \
+    {                                                                                              \
+        &(c).side##MemoryType, (const void **)&(c).side##Host, &(c).side##Device,                  \
+            &(c).side##XInBytes, &(c).side##Y, NULL, &(c).side##Pitch, NULL                        \
+    }
 
 int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
@@ -228,16 +287,15 @@ int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *re
     if (is_captured(record))
         return cuda_program_send(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, 1};
-    struct side src = {&c.srcMemoryType, &c.srcHost, &c.srcDevice, &c.srcXInBytes,
-                       &c.srcY,          NULL,       &c.srcPitch,  NULL};
-    struct side dst = {&c.dstMemoryType, (const void **)&c.dstHost,
-                       &c.dstDevice,     &c.dstXInBytes,
-                       &c.dstY,          NULL,
-                       &c.dstPitch,      NULL};
+    CUDA_MEMCPY2D recorded = c;
+    struct side src = SIDE_2D(c, src), dst = SIDE_2D(c, dst), was = SIDE_2D(recorded, dst);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy2D_v2_payload);
     if (args.error)
         return args.error;
-    return end_copy(&args, args.driver->cuMemcpy2DAsync_v2(&c, stream), stream);
+    CUresult result = args.driver->cuMemcpy2DAsync_v2(&c, stream);
+    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box))
+        result = args.driver->cuMemcpy2DAsync_v2(&c, stream);
+    return end_copy(&args, result, stream);
 }
 
 #define READ_COPY3D(c, args, prefix)                                                               \
@@ -257,6 +315,7 @@ int replay_cuMemcpy2D_v2(struct cuda_replay *replay, const struct sbt_record *re
         (c).dstZ = cuda_arg(args, prefix##dstZ);                                                   \
         (c).dstLOD = cuda_arg(args, prefix##dstLOD);                                               \
         (c).dstMemoryType = (CUmemorytype)cuda_arg(args, prefix##dstMemoryType);                   \
+        (c).dstHost = (void *)(uintptr_t)cuda_arg(args, prefix##dstHost); /* NOLINT */             \
         (c).dstDevice = cuda_arg(args, prefix##dstDevice);                                         \
         (c).dstArray = cuda_arg_handle(args, prefix##dstArray, CUDA_OBJECT_ARRAY);                 \
         (c).dstPitch = cuda_arg(args, prefix##dstPitch);                                           \
@@ -283,11 +342,16 @@ int replay_cuMemcpy3D_v2(struct cuda_replay *replay, const struct sbt_record *re
     if (is_captured(record))
         return cuda_program_send(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
+    CUDA_MEMCPY3D recorded = c;
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
+    struct side was = SIDE_3D(recorded, dst, dstHost);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3D_v2_payload);
     if (args.error)
         return args.error;
-    return end_copy(&args, args.driver->cuMemcpy3DAsync_v2(&c, stream), stream);
+    CUresult result = args.driver->cuMemcpy3DAsync_v2(&c, stream);
+    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box))
+        result = args.driver->cuMemcpy3DAsync_v2(&c, stream);
+    return end_copy(&args, result, stream);
 }
 
 int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *record)
@@ -305,9 +369,14 @@ int replay_cuMemcpy3DPeer(struct cuda_replay *replay, const struct sbt_record *r
     if (is_captured(record))
         return cuda_program_send(&args, stream);
     struct box box = {c.WidthInBytes, c.Height, c.Depth};
+    CUDA_MEMCPY3D_PEER recorded = c;
     struct side src = SIDE_3D(c, src, srcHost), dst = SIDE_3D(c, dst, dstHost);
+    struct side was = SIDE_3D(recorded, dst, dstHost);
     place_sides(&args, &src, &dst, &box, SLOT_cuMemcpy3DPeer_payload);
     if (args.error)
         return args.error;
-    return end_copy(&args, args.driver->cuMemcpy3DPeerAsync(&c, stream), stream);
+    CUresult result = args.driver->cuMemcpy3DPeerAsync(&c, stream);
+    if (result == CUDA_SUCCESS && point_at_registered(&args, &dst, &was, &box))
+        result = args.driver->cuMemcpy3DPeerAsync(&c, stream);
+    return end_copy(&args, result, stream);
 }

@@ -171,8 +171,8 @@ static int read_piece(struct cuda_replay *replay, uint64_t seq, struct piece *ou
         return error;
     out->size = blob.size;
     out->seq = seq;
-    out->to = cuda_registered(replay, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0),
-                              blob.size); /* NULL: released meanwhile */
+    out->to = cuda_program_host(replay, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0),
+                                blob.size); /* NULL: released meanwhile */
     error = sbt_reader_blob(replay->reader, &blob, 0, out->bytes, blob.size);
     return error < 0 ? error : 0;
 }

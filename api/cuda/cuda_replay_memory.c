@@ -135,9 +135,21 @@ static void forget_moved(struct cuda_memory *m, uint64_t recorded)
     m->moved_count--;
 }
 
+/* What lies there from now on is something else, e.g. in place of a variable of a module that was
+ * unloaded. */
+static void forget_moved_in(struct cuda_memory *m, uint64_t start, uint64_t size)
+{
+    size_t end = moved_after(m, start + (size ? size - 1 : 0)), first = end;
+
+    while (first && m->moved[first - 1].recorded + m->moved[first - 1].size > start)
+        first--;
+    SHIFT(m->moved, first, end, m->moved_count - end);
+    m->moved_count -= end - first;
+}
+
 int cuda_memory_moved(struct cuda_memory *m, uint64_t recorded, uint64_t size, uint64_t actual)
 {
-    forget_moved(m, recorded);
+    forget_moved_in(m, recorded, size);
     if (recorded == actual)
         return 0;
     if (m->moved_count == m->moved_capacity) {
@@ -332,6 +344,8 @@ int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t 
     int error;
 
     replay->library.calls.cuCtxGetCurrent(&context);
+    if (how == CUDA_HOW_PLACED)
+        forget_moved_in(m, address, size);
     if (how == CUDA_HOW_PLACED)
         error = use_pages(replay, address, size);
     else

@@ -52,30 +52,53 @@ int replay_cuDevicePrimaryCtxRetain(struct cuda_replay *replay, const struct sbt
     return context_made(&args, SLOT_cuDevicePrimaryCtxRetain_pctx, result, context);
 }
 
+/* NULL: there is none. */
+static CUcontext primary_context(const struct cuda_real *driver, CUdevice device)
+{
+    CUcontext context = NULL;
+
+    if (driver->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+        return NULL;
+    driver->cuDevicePrimaryCtxRelease_v2(device);
+    return context;
+}
+
+static bool is_active(const struct cuda_real *driver, CUdevice device)
+{
+    unsigned flags;
+    int active = 1;
+
+    return driver->cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active;
+}
+
 int replay_cuDevicePrimaryCtxRelease_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
+    CUcontext context;
 
     cuda_args_begin(&args, replay, record, SLOT_cuDevicePrimaryCtxRelease_v2_dev + 1);
     CUdevice device = cuda_arg_device(&args, SLOT_cuDevicePrimaryCtxRelease_v2_dev);
     if (args.error)
         return args.error;
-    return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxRelease_v2(device));
+    context = primary_context(args.driver, device);
+    cuda_args_end(&args, args.driver->cuDevicePrimaryCtxRelease_v2(device));
+    if (context && !args.error && !is_active(args.driver, device))
+        cuda_context_gone(replay, context);
+    return args.error;
 }
 
 int replay_cuDevicePrimaryCtxReset_v2(struct cuda_replay *replay, const struct sbt_record *record)
 {
     struct cuda_args args;
-    CUcontext context = NULL;
+    CUcontext context;
 
     cuda_args_begin(&args, replay, record, SLOT_cuDevicePrimaryCtxReset_v2_dev + 1);
     CUdevice device = cuda_arg_device(&args, SLOT_cuDevicePrimaryCtxReset_v2_dev);
     if (args.error)
         return args.error;
-    if (args.driver->cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS) {
+    context = primary_context(args.driver, device);
+    if (context)
         cuda_context_gone(replay, context);
-        args.driver->cuDevicePrimaryCtxRelease_v2(device);
-    }
     return cuda_args_end(&args, args.driver->cuDevicePrimaryCtxReset_v2(device));
 }
 
@@ -213,9 +236,9 @@ int replay_cuStreamCreateWithPriority(struct cuda_replay *replay, const struct s
 }
 
 /* The replay may wait for the stream once more at its end. */
-/* Waits until the stream is done. The program may do without a current context; the wait may not.
+/* Waits until the stream is done, unless it is captured. The program may do without a current context; the wait may not.
  */
-static CUresult finish_stream(struct cuda_replay *replay, CUstream raw)
+static CUresult finish_stream(struct cuda_replay *replay, CUstream raw, bool is_captured)
 {
     const struct cuda_real *driver = &replay->library.calls;
     CUcontext current = NULL;
@@ -227,7 +250,7 @@ static CUresult finish_stream(struct cuda_replay *replay, CUstream raw)
         if (!stream || stream->raw != raw || !stream->is_made)
             continue;
         result = driver->cuCtxSetCurrent(stream->context);
-        if (result == CUDA_SUCCESS)
+        if (result == CUDA_SUCCESS && !is_captured)
             result = driver->cuStreamSynchronize(raw);
         stream->is_made = false;
     }
@@ -248,7 +271,10 @@ int replay_cuStreamDestroy_v2(struct cuda_replay *replay, const struct sbt_recor
         cuda_arg_gone(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
         return cuda_args_end(&args, CUDA_SUCCESS);
     }
-    CUresult result = finish_stream(replay, raw);
+    /* A capture that nobody ended is over with its stream. */
+    bool captured = cuda_stream_is_captured(replay, raw);
+    CUresult result = finish_stream(replay, raw, captured);
+    replay->capture_count -= captured;
     if (result == CUDA_SUCCESS)
         result = args.driver->cuStreamDestroy_v2(raw);
     cuda_arg_gone(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);

@@ -88,7 +88,7 @@ static bool read_copy(const struct sbt_record *record, const struct sbt_schema *
         out->srcHost = (const void *)(uintptr_t)out->srcDevice; /* NOLINT: an address */
     if (out->dstMemoryType == CU_MEMORYTYPE_HOST)
         out->dstHost = (void *)(uintptr_t)out->dstDevice; /* NOLINT: an address */
-    return out->WidthInBytes && out->srcDevice && out->dstDevice;
+    return out->WidthInBytes && (out->srcDevice || out->dstDevice);
 }
 
 /* ---- sides of copies ---------------------------------------------------------------------- */
@@ -172,7 +172,7 @@ static bool read_node(const struct sbt_record *record, const struct sbt_schema *
 int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
-    bool captured = (record->flags & SBT_RECORD_CAPTURED) != 0;
+    bool captured = (record->flags & (SBT_RECORD_CAPTURED | SBT_RECORD_LATE)) != 0;
     struct side src, dst;
     CUDA_MEMCPY3D copy;
     int error;
@@ -183,7 +183,7 @@ int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *recor
     src = source(&copy);
     dst = destination(&copy);
     error = plan_side(memory, &src);
-    return error ? error : plan_side(memory, &dst);
+    return error || (record->flags & SBT_RECORD_LATE) ? error : plan_side(memory, &dst);
 }
 
 /* ---- memory ------------------------------------------------------------------------------- */
@@ -213,6 +213,26 @@ void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint
     }
     block = find_block(replay, address, size);
     return block ? block->bytes + (address - block->recorded) : NULL;
+}
+
+/* What is there, or is made now where a record to come takes bytes from there. */
+static void *find_planned(struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    const struct cuda_range *range = cuda_ranges_find(&replay->memory.host, address, size);
+    void *there = cuda_program_find(replay, address, size);
+
+    if (!there && range && cuda_program_memory(replay, range->start, range->end - range->start))
+        there = cuda_program_find(replay, address, size);
+    return there;
+}
+
+void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    void *there = cuda_registered(replay, address, size);
+
+    return there || cuda_memory_find(&replay->memory, address)
+               ? there
+               : find_planned(replay, address, size);
 }
 
 void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t size)

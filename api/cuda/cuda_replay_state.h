@@ -276,8 +276,10 @@ int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *recor
 /* Memory that stands for the program's at a recorded address: registered memory, or plain memory of
  * ours, there if it can be had. NULL: no memory. */
 void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t size);
-/* The same when there is some already. */
+/* The same when there is some already; registered memory is left out, ... */
 void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* ... or comes first; and it is made now where a record to come takes bytes from there. */
+void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* The recorded address of such memory. */
 uint64_t cuda_program_recorded(const struct cuda_replay *replay, const void *memory);
 void cuda_program_finish(struct cuda_replay *replay);

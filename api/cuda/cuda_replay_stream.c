@@ -139,14 +139,15 @@ void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, u
     return bytes->own;
 }
 
-static void drop_told(struct cuda_stream_state *stream)
+/* All but those of the command at `position`: they may be asked for part by part. */
+static void drop_told(struct cuda_stream_state *stream, uint64_t position)
 {
     struct cuda_bytes **at = &stream->received;
 
     stream->received_last = NULL;
     while (*at) {
         struct cuda_bytes *bytes = *at;
-        if (!bytes->is_told) {
+        if (!bytes->is_told || bytes->position == position) {
             stream->received_last = bytes;
             at = &bytes->next;
             continue;
@@ -165,10 +166,11 @@ int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, ui
     int error = TSM_E_NOT_FOUND;
 
     pthread_mutex_lock(&stream->received_lock);
-    drop_told(stream);
+    drop_told(stream, position);
     for (struct cuda_bytes *b = stream->received; b && error && b->position <= position;
          b = b->next) {
-        if (b->position != position || (b->address && b->address != address))
+        if (b->position != position || (b->address && address - b->address >= b->size) ||
+            (b->is_told && *size >= b->size))
             continue;
         b->is_told = true;
         *data = b->own;

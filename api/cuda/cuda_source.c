@@ -77,6 +77,7 @@ static void forked(void)
     cuda_checksum_forked();
     cuda_checkpoint_forked();
     cuda_virtual_forked();
+    cuda_values_forked();
     cuda_describe_again();
 }
 

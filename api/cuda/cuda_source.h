@@ -56,7 +56,27 @@ void cuda_copy_sides(const CUDA_MEMCPY3D *copy, struct tsm_box *src, struct tsm_
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *cuda_keep(size_t size);
 
+/* ---- contexts (cuda_source_stream.c) ---- */
+
+/* A context of the program, in which things were made; they are gone when it is. A primary context
+ * that was reset, or released by all, and is used again is another one. */
+struct cuda_context;
+
+/* The calling thread's; NULL: none. */
+struct cuda_context *cuda_context_current(void);
+
+/* Makes it current for a call of ours. False: it is gone. */
+bool cuda_context_enter(const struct cuda_context *context);
+void cuda_context_leave(void);
+
 /* ---- stream capture (cuda_source_capture.c) ---- */
+
+/* A stream, or all of a context, is gone, and captures that began there with it. */
+void cuda_capture_stream_gone(CUstream stream);
+void cuda_capture_context_gone(const struct cuda_context *context);
+/* ... and have threads ended while a stream of theirs was captured? Then those captures are over.
+ */
+void cuda_captures_check(void);
 
 /* How many captures have begun and, as far as is known, not ended. */
 extern uint32_t cuda_captures_begun;
@@ -83,7 +103,16 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position);
 
 /* Each live allocation of device memory, as far as they are kept in mind (TS_CHECKSUM,
  * checkpoints). False when `visit` gave false, or when there were too many to keep. */
-bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcontext context));
+bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size,
+                                         const struct cuda_context *context));
+
+/* A context is gone, and what was made in it. */
+void cuda_allocations_gone(const struct cuda_context *context);
+void cuda_arrays_gone(const struct cuda_context *context);
+
+/* Live allocations, one after another: at [0, count). False: not there any more. */
+uint32_t cuda_allocation_count(void);
+bool cuda_allocation_at(uint32_t index, CUdeviceptr *start, uint64_t *size);
 
 /* For checkpoints: what tsm_source says of quiet() and save(). */
 bool cuda_checkpoint_quiet(uint64_t until_ns);
@@ -98,7 +127,7 @@ bool cuda_array_hash(unsigned at, void *buffer, size_t room, uint64_t *place, ui
                      struct sbt_key *key);
 
 /* Each live array, also a level of a mipmapped one, for checkpoints: as cuda_allocations_each(). */
-bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id));
+bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id, const struct cuda_context *context));
 
 /* The program's virtual memory goes into the checkpoint: false when it could not be kept. */
 bool cuda_virtual_save(void);
@@ -112,6 +141,8 @@ void cuda_arrays_forked(void);
 void cuda_streams_forked(void);
 void cuda_functions_forked(void);
 void cuda_checksum_forked(void);
+void cuda_allocations_forked(void);
+void cuda_values_forked(void);
 void cuda_captures_forked(void);
 
 #endif

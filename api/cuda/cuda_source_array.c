@@ -9,6 +9,7 @@
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "base/clock.h"
 #include "base/hash.h"
 
 #include <stdatomic.h>
@@ -19,6 +20,8 @@
 struct slot {
     _Atomic(CUarray) raw;
     _Atomic(void *) whole; /* it is a level or plane of, or NULL */
+    _Atomic(const struct cuda_context *) context;
+    _Atomic(uint64_t) made; /* time stamp: a call that began before does not speak of it */
 };
 
 static _Atomic(struct slot *) table;
@@ -40,21 +43,30 @@ static struct slot *slots(void)
     return !made || atomic_compare_exchange_strong(&table, &there, made) ? made : there;
 }
 
+static void fill(struct slot *slot, void *whole)
+{
+    atomic_store(&slot->whole, whole);
+    atomic_store(&slot->context, cuda_context_current());
+    atomic_store(&slot->made, tsm_ticks());
+}
+
 static void add(CUarray raw, void *whole)
 {
     struct slot *list = slots();
     unsigned count = atomic_load(&used);
 
     for (unsigned i = 0; list && i < count && i < ARRAY_MAX; i++)
-        if (atomic_load(&list[i].raw) == raw)
+        if (atomic_load(&list[i].raw) == raw) {
+            fill(&list[i], whole); /* the same again, or its value was given out again */
             return;
+        }
     for (unsigned i = 0; list && i < ARRAY_MAX; i++) {
         CUarray none = NULL;
         if (i >= count)
             atomic_store(&used, count = i + 1);
         if (!atomic_compare_exchange_strong(&list[i].raw, &none, raw))
             continue;
-        atomic_store(&list[i].whole, whole);
+        fill(&list[i], whole);
         return;
     }
     atomic_store(&too_many, true);
@@ -79,29 +91,39 @@ void cuda_after_plane(struct tsm_call *call, bool ok, const CUarray *array, CUar
 }
 
 /* An array, or all that are parts of one. */
-static void drop(CUarray raw, void *whole)
+static void drop(const struct tsm_call *call, CUarray raw, void *whole)
 {
     struct slot *list = atomic_load(&table);
 
     for (unsigned i = 0; list && i < atomic_load(&used) && i < ARRAY_MAX; i++) {
         CUarray there = atomic_load(&list[i].raw);
-        if (there && (there == raw || (whole && atomic_load(&list[i].whole) == whole))) {
+        if (there && (there == raw || (whole && atomic_load(&list[i].whole) == whole)) &&
+            atomic_load(&list[i].made) <= tsm_call_began(call)) {
             atomic_store(&list[i].whole, NULL);
             atomic_compare_exchange_strong(&list[i].raw, &there, NULL);
         }
     }
 }
 
+void cuda_arrays_gone(const struct cuda_context *context)
+{
+    struct slot *list = atomic_load(&table);
+
+    for (unsigned i = 0; list && i < atomic_load(&used) && i < ARRAY_MAX; i++)
+        if (atomic_load(&list[i].raw) && atomic_load(&list[i].context) == context)
+            atomic_store(&list[i].raw, NULL);
+}
+
 void cuda_after_array_gone(struct tsm_call *call, bool ok, CUarray array)
 {
     if (ok && array)
-        drop(array, array);
+        drop(call, array, array);
 }
 
 void cuda_after_mipmap_gone(struct tsm_call *call, bool ok, CUmipmappedArray mipmap)
 {
     if (ok && mipmap)
-        drop(NULL, mipmap);
+        drop(call, NULL, mipmap);
 }
 
 unsigned cuda_array_count(void)
@@ -109,7 +131,7 @@ unsigned cuda_array_count(void)
     return atomic_load(&table) ? atomic_load(&used) : 0;
 }
 
-bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id))
+bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id, const struct cuda_context *context))
 {
     struct slot *list = atomic_load(&table);
 
@@ -117,7 +139,7 @@ bool cuda_arrays_each(bool (*visit)(CUarray raw, uint32_t id))
         CUarray raw = atomic_load(&list[i].raw);
         uint64_t id = raw ? cuda_id_if_known(CUDA_OBJECT_ARRAY, CUDA_SLOT(raw)) : 0;
 
-        if (id && !visit(raw, (uint32_t)id))
+        if (id && !visit(raw, (uint32_t)id, atomic_load(&list[i].context)))
             return false;
     }
     return !atomic_load(&too_many);

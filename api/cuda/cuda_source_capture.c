@@ -11,6 +11,11 @@
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "capture/lock.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 uint32_t cuda_captures_begun;
 
@@ -36,14 +41,128 @@ bool cuda_captures(CUstream stream, bool per_thread, CUevent event)
            status_of(stream, per_thread) != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* ---- which captures run -------------------------------------------------------------------- */
+
+#define CAPTURE_MAX 256u
+
+/* One that has begun. Only its thread can name a thread's own stream. */
+struct capture {
+    CUstream stream;
+    const struct cuda_context *context;
+    pid_t thread;
+};
+
+static struct {
+    struct tsm_lock lock;
+    uint32_t count;
+    struct capture list[CAPTURE_MAX];
+    uint32_t untold; /* more than the list has room for */
+} captures;
+
+static pid_t own_thread(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+/* The lock is held. */
+static void set_begun(void)
+{
+    __atomic_store_n(&cuda_captures_begun, captures.count + captures.untold, __ATOMIC_RELAXED);
+}
+
+static void drop(uint32_t at)
+{
+    captures.list[at] = captures.list[--captures.count];
+    set_begun();
+}
+
 void cuda_captures_forked(void)
 {
+    captures.lock = (struct tsm_lock){0};
+    captures.count = captures.untold = 0;
     cuda_captures_begun = 0;
 }
 
-void cuda_capture_begun(void)
+/* The legacy stream cannot be captured: no stream is the thread's own. */
+void cuda_after_capture_begun(struct tsm_call *call, bool ok, CUstream stream)
 {
-    __atomic_fetch_add(&cuda_captures_begun, 1, __ATOMIC_RELAXED);
+    struct capture capture = {stream ? stream : CU_STREAM_PER_THREAD, NULL, own_thread()};
+
+    if (!ok)
+        return;
+    capture.context = cuda_context_current();
+    tsm_lock_take(&captures.lock);
+    if (captures.count < CAPTURE_MAX)
+        captures.list[captures.count++] = capture;
+    else
+        captures.untold++;
+    set_begun();
+    tsm_lock_give(&captures.lock);
+}
+
+static bool is_of(const struct capture *capture, CUstream stream,
+                  const struct cuda_context *context)
+{
+    if (capture->stream != stream)
+        return false;
+    return stream != CU_STREAM_PER_THREAD ||
+           (capture->thread == own_thread() && capture->context == context);
+}
+
+static void ended(CUstream stream)
+{
+    const struct cuda_context *context =
+        stream == CU_STREAM_PER_THREAD ? cuda_context_current() : NULL;
+    bool found = false;
+
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0 && !found;) {
+        found = is_of(&captures.list[i], stream, context);
+        if (found)
+            drop(i);
+    }
+    if (!found && captures.untold && stream)
+        captures.untold--;
+    set_begun();
+    tsm_lock_give(&captures.lock);
+}
+
+void cuda_capture_stream_gone(CUstream stream)
+{
+    if (!cuda_capture_runs())
+        return;
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0;)
+        if (captures.list[i].stream == stream && stream != CU_STREAM_PER_THREAD)
+            drop(i);
+    tsm_lock_give(&captures.lock);
+}
+
+void cuda_capture_context_gone(const struct cuda_context *context)
+{
+    if (!cuda_capture_runs())
+        return;
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0;)
+        if (captures.list[i].context == context)
+            drop(i);
+    tsm_lock_give(&captures.lock);
+}
+
+void cuda_captures_check(void)
+{
+    int saved_errno = errno;
+    pid_t process = (pid_t)syscall(SYS_getpid);
+
+    if (!cuda_capture_runs())
+        return;
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0;)
+        if (captures.list[i].stream == CU_STREAM_PER_THREAD &&
+            syscall(SYS_tgkill, process, captures.list[i].thread, 0) != 0 && errno == ESRCH)
+            drop(i);
+    tsm_lock_give(&captures.lock);
+    errno = saved_errno;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
@@ -55,15 +174,15 @@ static CUresult end(uint32_t type, CUresult (*real_end)(CUstream, CUgraph *), CU
     bool was = cuda_capture_runs() && status_of(stream, per_thread);
     struct tsm_call call;
     CUresult result;
-    bool begun = tsm_call_begin(&call, type), ended;
+    bool begun = tsm_call_begin(&call, type), is_over;
 
     result = real_end(stream, graph);
-    ended = result == CUDA_SUCCESS || (was && !status_of(stream, per_thread));
-    if (ended && cuda_capture_runs())
-        __atomic_fetch_sub(&cuda_captures_begun, 1, __ATOMIC_RELAXED);
+    is_over = result == CUDA_SUCCESS || (was && !status_of(stream, per_thread));
+    if (is_over && cuda_capture_runs())
+        ended(!stream && per_thread ? CU_STREAM_PER_THREAD : stream);
     if (!begun)
         return result;
-    tsm_call_returned(&call, result, !ended);
+    tsm_call_returned(&call, result, !is_over);
     tsm_call_slot(&call,
                   cuda_stream_slot(per_thread ? cuda_stream_ptsz(stream) : cuda_stream(stream)));
     tsm_call_slot(&call, result == CUDA_SUCCESS && *graph

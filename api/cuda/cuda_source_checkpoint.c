@@ -32,7 +32,7 @@ struct code {
     uint32_t object; /* enum cuda_object */
     uint32_t id;
     uint64_t raw;
-    CUcontext context;
+    const struct cuda_context *context;
     struct variable *variables;
     bool is_unread; /* nothing was found in its image */
 };
@@ -78,7 +78,7 @@ void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint
     code->object = object;
     code->id = handle->id;
     code->raw = raw;
-    real.cuCtxGetCurrent(&code->context);
+    code->context = cuda_context_current();
     cuda_image_variables(data, size, keep_variable, code);
     code->is_unread = !code->variables && !cuda_image_functions(data, size, pass_over, NULL);
     code->next = atomic_load(&codes);
@@ -99,19 +99,6 @@ static void nap(void)
     struct timespec t = {0, 50000};
 
     nanosleep(&t, NULL);
-}
-
-/* A context of the program's; false: it is not there any more. */
-static bool enter(CUcontext context)
-{
-    return context && real.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
-}
-
-static void leave(void)
-{
-    CUcontext context;
-
-    real.cuCtxPopCurrent_v2(&context);
 }
 
 static bool not_captured(void *user, const struct tsm_handle *handle)
@@ -161,18 +148,21 @@ static bool default_idle(uint64_t until_ns)
 static bool context_idle(void *user, const struct tsm_handle *handle)
 {
     const uint64_t *until_ns = user;
+    const struct cuda_context *context = __atomic_load_n(&handle->user, __ATOMIC_ACQUIRE);
     bool idle;
 
-    if (!enter((CUcontext)(uintptr_t)handle->raw))
-        return true;
+    if (!cuda_context_enter(context))
+        return true; /* a primary one that was reset */
     idle = default_idle(*until_ns);
-    leave();
+    cuda_context_leave();
     return idle;
 }
 
 bool cuda_checkpoint_quiet(uint64_t until_ns)
 {
-    return tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_STREAM, not_captured, NULL) &&
+    cuda_captures_check();
+    return !cuda_capture_runs() &&
+           tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_STREAM, not_captured, NULL) &&
            tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_STREAM, stream_idle, &until_ns) &&
            tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, context_idle, &until_ns);
 }
@@ -197,7 +187,7 @@ static bool is_there(CUdeviceptr start, uint64_t size)
            whole >= size;
 }
 
-static bool save_allocation(CUdeviceptr start, uint64_t size, CUcontext context)
+static bool save_allocation(CUdeviceptr start, uint64_t size, const struct cuda_context *context)
 {
     struct tsm_memory m = {.kind = SBT_MEMORY_DEVICE,
                            .address = start,
@@ -208,10 +198,10 @@ static bool save_allocation(CUdeviceptr start, uint64_t size, CUcontext context)
 
     if (cuda_virtual_holds(start))
         return true; /* see cuda_virtual_save() */
-    if (!tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, CUDA_SLOT(context)) || !enter(context))
+    if (!cuda_context_enter(context))
         return true; /* it went with its context */
     saved = !is_there(start, size) || tsm_checkpoint_memory(&m);
-    leave();
+    cuda_context_leave();
     return saved;
 }
 
@@ -242,14 +232,14 @@ static bool save_code(const struct code *code)
     const struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, code->object, code->raw);
     bool saved = true;
 
-    if (!handle || handle->id != code->id || !enter(code->context))
-        return true; /* unloaded */
+    if (!handle || handle->id != code->id || !cuda_context_enter(code->context))
+        return true; /* unloaded, or gone with its context */
     if (code->is_unread)
         tsm_session_unmodelled(
             "a checkpoint without the variables of an image that could not be read", true);
     for (const struct variable *v = code->variables; v && saved; v = v->next)
         saved = save_variable(code, v);
-    leave();
+    cuda_context_leave();
     return saved;
 }
 
@@ -269,7 +259,7 @@ static bool read_array(const struct tsm_memory *m, uint64_t offset, void *out, s
                             false) == CUDA_SUCCESS;
 }
 
-static bool save_array(CUarray raw, uint32_t id)
+static bool save_readable(CUarray raw, uint32_t id)
 {
     struct readable_array array = {.raw = raw};
     struct tsm_memory m = {
@@ -288,27 +278,23 @@ static bool save_array(CUarray raw, uint32_t id)
     return tsm_checkpoint_memory(&m);
 }
 
-/* Their context is not known: any will do, the address space is one. */
-static bool save_arrays(void *user, const struct tsm_handle *context)
+static bool save_array(CUarray raw, uint32_t id, const struct cuda_context *context)
 {
-    bool *done = user;
+    bool saved;
 
-    if (*done || !enter((CUcontext)(uintptr_t)context->raw))
-        return true;
-    *done = true;
-    bool saved = cuda_arrays_each(save_array);
-    leave();
+    if (!cuda_context_enter(context))
+        return true; /* it went with its context */
+    saved = save_readable(raw, id);
+    cuda_context_leave();
     return saved;
 }
 
 bool cuda_checkpoint_save(void)
 {
-    bool arrays_done = false;
-
     if (!cuda_allocations_each(save_allocation) || !cuda_virtual_save())
         return false;
     for (const struct code *code = atomic_load(&codes); code; code = code->next)
         if (!save_code(code))
             return false;
-    return tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, save_arrays, &arrays_done);
+    return cuda_arrays_each(save_array);
 }

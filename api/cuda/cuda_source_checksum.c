@@ -11,106 +11,13 @@
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
 
-#include <stdatomic.h>
 #include <sys/mman.h>
 
-#define ALLOCATION_MAX 65536u
-#define READ_SIZE      ((size_t)4 << 20)
-
-/* A slot is free when `start` is 0. Taken and given with single atomic operations: an allocation
- * that is freed while we read it gives an error from the driver, and no record. */
-struct allocation {
-    _Atomic(CUdeviceptr) start;
-    _Atomic(uint64_t) size;
-    _Atomic(CUcontext) context; /* that it was made in */
-};
-
-static _Atomic(struct allocation *) allocations;
-static atomic_uint used; /* slots [0, used) have been in use */
-
-static atomic_bool too_many;
+#define READ_SIZE ((size_t)4 << 20)
 
 static bool wanted(void)
 {
     return tsm_session_settings()->checksum != TSM_CHECKSUM_OFF;
-}
-
-static struct allocation *table(void)
-{
-    struct allocation *there = atomic_load(&allocations), *made;
-
-    if (there)
-        return there;
-    made = cuda_keep(ALLOCATION_MAX * sizeof(*made));
-    return !made || atomic_compare_exchange_strong(&allocations, &there, made) ? made : there;
-}
-
-static bool take(struct allocation *slot, CUdeviceptr start, uint64_t size)
-{
-    CUdeviceptr none = 0;
-    CUcontext context = NULL;
-
-    if (!atomic_compare_exchange_strong(&slot->start, &none, start))
-        return false;
-    real.cuCtxGetCurrent(&context);
-    atomic_store(&slot->context, context);
-    atomic_store(&slot->size, size);
-    return true;
-}
-
-void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
-{
-    bool keep = ok && (wanted() || tsm_checkpoint_possible());
-    struct allocation *slots = keep ? table() : NULL;
-    unsigned count = atomic_load(&used);
-
-    if (!slots)
-        return;
-    for (unsigned i = 0; i < count; i++)
-        if (take(&slots[i], start, size))
-            return;
-    count = atomic_fetch_add(&used, 1);
-    if (count < ALLOCATION_MAX)
-        take(&slots[count], start, size);
-    else {
-        atomic_store(&used, ALLOCATION_MAX);
-        atomic_store(&too_many, true);
-    }
-}
-
-bool cuda_allocations_each(bool (*visit)(CUdeviceptr start, uint64_t size, CUcontext context))
-{
-    struct allocation *slots = atomic_load(&allocations);
-    unsigned count = slots ? atomic_load(&used) : 0;
-
-    for (unsigned i = 0; i < count && i < ALLOCATION_MAX; i++) {
-        CUdeviceptr start = atomic_load(&slots[i].start);
-        uint64_t size = atomic_load(&slots[i].size);
-
-        if (start && size && !visit(start, size, atomic_load(&slots[i].context)))
-            return false;
-    }
-    return !atomic_load(&too_many);
-}
-
-void cuda_after_free_all(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
-{
-    struct allocation *slots = ok ? atomic_load(&allocations) : NULL;
-    unsigned count = slots ? atomic_load(&used) : 0;
-
-    for (unsigned i = 0; i < count && i < ALLOCATION_MAX; i++) {
-        CUdeviceptr there = atomic_load(&slots[i].start);
-
-        if (there && there - start < size) {
-            atomic_store(&slots[i].size, 0);
-            atomic_compare_exchange_strong(&slots[i].start, &there, 0);
-        }
-    }
-}
-
-void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start)
-{
-    cuda_after_free_all(call, ok, start, 1);
 }
 
 /* False: the memory is gone, or of another context. */
@@ -163,21 +70,20 @@ static void checksum_arrays(struct tsm_stream *stream, uint64_t position, void *
 
 static void checksum_all(struct tsm_stream *stream, uint64_t position)
 {
-    struct allocation *slots = atomic_load(&allocations);
-    unsigned count = slots ? atomic_load(&used) : 0;
+    uint32_t count = cuda_allocation_count();
+    CUdeviceptr start;
+    uint64_t size;
     void *buffer;
 
     if (!count && !cuda_array_count())
         return;
     buffer = mmap(NULL, READ_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    for (unsigned i = 0; buffer != MAP_FAILED && i < count && i < ALLOCATION_MAX; i++) {
-        CUdeviceptr start = atomic_load(&slots[i].start);
-        uint64_t size = atomic_load(&slots[i].size);
+    for (uint32_t i = 0; buffer != MAP_FAILED && i < count; i++) {
         struct sbt_key key;
         bool hashed;
 
         tsm_inside_enter();
-        hashed = start && size && hash_memory(start, size, buffer, &key);
+        hashed = cuda_allocation_at(i, &start, &size) && hash_memory(start, size, buffer, &key);
         tsm_inside_leave();
         if (hashed)
             write_record(stream, position, start, size, &key);
@@ -215,8 +121,6 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
 
 void cuda_checksum_forked(void)
 {
-    atomic_store(&used, 0);
-    atomic_store(&too_many, false);
-    atomic_store(&allocations, NULL);
+    cuda_allocations_forked();
     cuda_arrays_forked();
 }

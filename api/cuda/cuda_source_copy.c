@@ -69,13 +69,31 @@ static void after(struct tsm_call *call, bool ok, struct copy *copy, bool waited
             box = box_of(&copy->src, copy);
     }
     if (waited)
-        tsm_call_blob_box(call, &box);
+        tsm_call_payload_taken(call, &box);
     else
         tsm_call_payload_box(call, &box);
     if (ok && copy->dst.type == CU_MEMORYTYPE_HOST) {
         box = box_of(&copy->dst, copy);
         tsm_readback(call, &box, waited || cuda_is_pageable(box.data));
+    } else if (ok && copy->dst.type == CU_MEMORYTYPE_DEVICE) {
+        copy->dst.host = (const void *)copy->dst.device;
+        box = box_of(&copy->dst, copy);
+        tsm_device_writes(call, &box);
     }
+}
+
+void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t pitch,
+                            uint64_t width, uint64_t height)
+{
+    const struct tsm_box box = {(const void *)start, width, height, 1, pitch, pitch * height};
+
+    if (ok)
+        tsm_device_writes(call, &box);
+}
+
+void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
+{
+    cuda_after_device_rows(call, ok, start, size, size, 1);
 }
 
 void cuda_after_copy(struct tsm_call *call, bool ok, CUdeviceptr dst, CUdeviceptr src, size_t size,

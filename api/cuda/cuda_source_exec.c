@@ -17,7 +17,11 @@
 /* The `user` of an executable graph's handle; NULL: it concerns the GPU alone. */
 struct exec {
     struct cuda_graph_parts parts;
-    struct tsm_stream *stream; /* of the last launch */
+    /* Memory of the program that is tracked for it: shared with other graphs. */
+    struct shared {
+        uint64_t start, size;
+    } * shared;
+    size_t shared_count, shared_room;
 };
 
 static struct tsm_handle *handle_of(CUgraphExec raw)
@@ -33,7 +37,8 @@ static struct exec *exec_of(CUgraphExec raw)
 }
 
 /* Each side of a copy that is pageable memory of the program and read by a launch. */
-static void each_source(const struct exec *exec, void (*visit)(const struct tsm_box *source))
+static void each_source(struct exec *exec,
+                        void (*visit)(struct exec *exec, const struct tsm_box *source))
 {
     for (size_t i = 0; i < exec->parts.count; i++) {
         const struct cuda_graph_part *part = &exec->parts.list[i];
@@ -43,18 +48,8 @@ static void each_source(const struct exec *exec, void (*visit)(const struct tsm_
             continue;
         cuda_copy_sides(&part->copy, &src, &dst);
         if (src.data && cuda_is_pageable(src.data))
-            visit(&src);
+            visit(exec, &src);
     }
-}
-
-static void track(const struct tsm_box *source)
-{
-    tsm_hostmem_track(CUDA_SLOT(source->data), tsm_box_extent(source));
-}
-
-static void untrack(const struct tsm_box *source)
-{
-    tsm_hostmem_untrack(CUDA_SLOT(source->data));
 }
 
 static bool has_functions(const struct exec *exec)
@@ -66,12 +61,19 @@ static bool has_functions(const struct exec *exec)
     return has;
 }
 
+static void unshare(struct shared *shared, size_t count, size_t room)
+{
+    for (size_t i = 0; i < count; i++)
+        tsm_hostmem_unshare(shared[i].start, shared[i].size);
+    if (room)
+        munmap(shared, room * sizeof(*shared));
+}
+
 static void destroy(struct exec *exec)
 {
     if (!exec)
         return;
-    if (has_functions(exec))
-        each_source(exec, untrack);
+    unshare(exec->shared, exec->shared_count, exec->shared_room);
     cuda_graph_parts_finish(&exec->parts);
     munmap(exec, sizeof(*exec));
 }
@@ -91,20 +93,48 @@ static struct exec *make(CUgraphExec raw)
 
 /* ---- what an executable graph is made of -------------------------------------------------- */
 
-/* What lies in memory that functions of the program write while the graph runs must be looked at
- * then, as pinned memory is. */
-static void track_sources(const struct exec *exec)
+static void share(struct exec *exec, const struct tsm_box *source)
 {
-    if (has_functions(exec))
-        each_source(exec, track);
+    struct shared shared = {CUDA_SLOT(source->data), tsm_box_extent(source)};
+
+    if (exec->shared_count < exec->shared_room && tsm_hostmem_share(shared.start, shared.size))
+        exec->shared[exec->shared_count++] = shared;
 }
 
-static void taken(struct tsm_call *call, const struct exec *exec)
+/* Tracks what the parts read now, and no longer what they read before. */
+static bool share_sources(struct exec *exec)
+{
+    struct shared *old = exec->shared, *room = NULL;
+    size_t old_count = exec->shared_count, old_room = exec->shared_room;
+
+    if (exec->parts.count) {
+        room = mmap(NULL, exec->parts.count * sizeof(*room), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (room == MAP_FAILED)
+            return false;
+    }
+    exec->shared = room;
+    exec->shared_count = 0;
+    exec->shared_room = exec->parts.count;
+    each_source(exec, share);
+    unshare(old, old_count, old_room);
+    return true;
+}
+
+/* What lies in memory that functions of the program write while the graph runs must be looked at
+ * then, as pinned memory is. */
+static void track_sources(struct tsm_call *call, struct exec *exec)
+{
+    if ((has_functions(exec) || exec->shared_count) && !share_sources(exec))
+        tsm_call_flag(call, SBT_RECORD_TAINTS);
+}
+
+static void taken(struct tsm_call *call, struct exec *exec)
 {
     if (!exec || exec->parts.is_partial)
         tsm_call_flag(call, SBT_RECORD_TAINTS);
     else
-        track_sources(exec);
+        track_sources(call, exec);
 }
 
 void cuda_after_instantiated(struct tsm_call *call, bool ok, const CUgraphExec *raw, CUgraph graph)
@@ -136,7 +166,8 @@ void cuda_after_exec_update(struct tsm_call *call, bool ok, CUgraphExec raw, CUg
     taken(call, exec);
 }
 
-void cuda_exec_set_node(CUgraphExec raw, CUgraphNode node, const CUgraphNodeParams *params)
+void cuda_exec_set_node(struct tsm_call *call, CUgraphExec raw, CUgraphNode node,
+                        const CUgraphNodeParams *params)
 {
     struct exec *exec = make(raw);
     CUgraphNodeParams ours = *params;
@@ -146,7 +177,7 @@ void cuda_exec_set_node(CUgraphExec raw, CUgraphNode node, const CUgraphNodePara
     if (!exec)
         return;
     cuda_graph_parts_set(&exec->parts, &real, node, &ours);
-    track_sources(exec);
+    track_sources(call, exec);
 }
 
 void cuda_after_node_enabled(struct tsm_call *call, bool ok, CUgraphExec raw, CUgraphNode node,
@@ -168,12 +199,14 @@ CUresult hook_cuGraphExecDestroy(CUgraphExec hGraphExec)
     if (!tsm_call_begin(&call, TYPE_cuGraphExecDestroy))
         return real.cuGraphExecDestroy(hGraphExec);
     exec = exec_of(hGraphExec);
-    id = cuda_id_gone(CUDA_OBJECT_EXEC, CUDA_SLOT(hGraphExec));
+    id = cuda_id_leaves(CUDA_OBJECT_EXEC, CUDA_SLOT(hGraphExec));
     result = real.cuGraphExecDestroy(hGraphExec);
+    cuda_id_left(CUDA_OBJECT_EXEC, CUDA_SLOT(hGraphExec), id, result == CUDA_SUCCESS);
     tsm_call_returned(&call, result, result != CUDA_SUCCESS);
     tsm_call_slot(&call, id);
     tsm_call_commit(&call);
-    destroy(exec);
+    if (result == CUDA_SUCCESS)
+        destroy(exec);
     return result;
 }
 
@@ -226,6 +259,13 @@ static void take_functions_back(const struct exec *exec)
     }
 }
 
+static void note_wait(struct tsm_call *call, CUevent raw)
+{
+    const struct tsm_handle event = cuda_event_now(raw);
+
+    cuda_waits(call, &event);
+}
+
 /* What it does to others when it runs. */
 static void note_effects(struct tsm_call *call, struct exec *exec)
 {
@@ -236,7 +276,7 @@ static void note_effects(struct tsm_call *call, struct exec *exec)
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
             cuda_signalled(call, part->event);
         if (part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
-            cuda_waits(call, part->event);
+            note_wait(call, part->event);
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ||
             part->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
             tsm_call_flag(call, SBT_RECORD_ORDERED);
@@ -257,9 +297,14 @@ static void note_order(struct tsm_call *call, CUgraphExec raw)
 
     if (!handle)
         return;
-    if (handle->stream && handle->stream != call->stream)
+    if (handle->stream && !tsm_stream_is_at(handle, call->stream))
         tsm_call_flag(call, SBT_RECORD_ORDERED);
-    handle->stream = call->stream;
+    tsm_stream_at(handle, call->stream, call->position);
+}
+
+static void write_source(struct exec *exec, const struct tsm_box *source)
+{
+    tsm_hostmem_write(source);
 }
 
 static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstream),
@@ -278,7 +323,7 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     tsm_hostmem_publish();
     /* The program must leave what it reads alone from now on, until it has run. */
     if (exec)
-        each_source(exec, tsm_hostmem_write);
+        each_source(exec, write_source);
     cuda_on_stream(&call, stream, per_thread, NULL, TSM_ENQUEUES);
     if (exec && call.stream)
         functions = send_functions(&call, exec);
@@ -290,6 +335,8 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
         tsm_function_sent(&call);
     if (result == CUDA_SUCCESS && exec)
         note_effects(&call, exec);
+    if (result == CUDA_SUCCESS)
+        tsm_device_may_write(&call, NULL, 0);
     if (result == CUDA_SUCCESS && call.stream)
         note_order(&call, raw);
     tsm_call_slot(&call, cuda_id(CUDA_OBJECT_EXEC, CUDA_SLOT(raw)));

@@ -186,39 +186,94 @@ void cuda_edges_told(CUgraph graph, const CUgraphNode *from, const CUgraphNode *
 
 /* ---- the end of a graph ------------------------------------------------------------------- */
 
-/* The driver gives the values of what is gone to others. */
-static void forget_nodes(CUgraph graph, unsigned depth)
+/* Nodes and graphs that go with a graph. Afterwards the driver cannot be asked for them, and gives
+ * their values to others. */
+struct going {
+    struct leaving {
+        uint64_t raw, id;
+        enum cuda_object object;
+    } * list;
+    size_t count, room;
+    bool is_partial;
+};
+
+static bool make_room(struct going *going)
+{
+    size_t more = going->room ? going->room * 2 : 256;
+    struct leaving *grown = mmap(NULL, more * sizeof(*grown), PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (grown == MAP_FAILED)
+        return false;
+    if (going->count)
+        memcpy(grown, going->list, going->count * sizeof(*grown));
+    if (going->room)
+        munmap(going->list, going->room * sizeof(*grown));
+    going->list = grown;
+    going->room = more;
+    return true;
+}
+
+/* What has no id yet needs none any more. */
+static void leave(struct going *going, enum cuda_object object, uint64_t raw)
+{
+    uint64_t id = cuda_id_if_known(object, raw);
+
+    if (!id)
+        return;
+    if (going->count == going->room && !make_room(going)) {
+        going->is_partial = true;
+        return;
+    }
+    cuda_id_leaves(object, raw);
+    going->list[going->count++] = (struct leaving){raw, id, object};
+}
+
+static void leave_nodes(struct going *going, CUgraph graph, unsigned depth)
 {
     size_t count;
     CUgraphNode *nodes = cuda_graph_nodes(&real, graph, &count);
     CUgraphNodeType type;
     CUgraph child;
 
+    going->is_partial |= !nodes && count;
     for (size_t i = 0; nodes && i < count; i++) {
-        tsm_handle_remove(SBT_API_CUDA, CUDA_OBJECT_NODE, CUDA_SLOT(nodes[i]));
+        leave(going, CUDA_OBJECT_NODE, CUDA_SLOT(nodes[i]));
         if (depth && real.cuGraphNodeGetType(nodes[i], &type) == CUDA_SUCCESS &&
             type == CU_GRAPH_NODE_TYPE_GRAPH &&
             real.cuGraphChildGraphNodeGetGraph(nodes[i], &child) == CUDA_SUCCESS) {
-            forget_nodes(child, depth - 1);
-            tsm_handle_remove(SBT_API_CUDA, CUDA_OBJECT_GRAPH, CUDA_SLOT(child));
+            leave_nodes(going, child, depth - 1);
+            leave(going, CUDA_OBJECT_GRAPH, CUDA_SLOT(child));
         }
     }
     cuda_graph_nodes_free(nodes, count);
 }
 
+static void left(struct going *going, bool is_gone)
+{
+    for (size_t i = 0; i < going->count; i++)
+        cuda_id_left(going->list[i].object, going->list[i].raw, going->list[i].id, is_gone);
+    if (going->room)
+        munmap(going->list, going->room * sizeof(*going->list));
+}
+
 CUresult hook_cuGraphDestroy(CUgraph hGraph)
 {
+    struct going going = {0};
     struct tsm_call call;
     CUresult result;
     uint64_t id;
 
     if (!tsm_call_begin(&call, TYPE_cuGraphDestroy))
         return real.cuGraphDestroy(hGraph);
-    id = cuda_id(CUDA_OBJECT_GRAPH, CUDA_SLOT(hGraph));
-    forget_nodes(hGraph, 64);
-    tsm_handle_remove(SBT_API_CUDA, CUDA_OBJECT_GRAPH, CUDA_SLOT(hGraph));
+    id = cuda_id_leaves(CUDA_OBJECT_GRAPH, CUDA_SLOT(hGraph));
+    leave_nodes(&going, hGraph, 64);
     result = real.cuGraphDestroy(hGraph);
+    left(&going, result == CUDA_SUCCESS);
+    cuda_id_left(CUDA_OBJECT_GRAPH, CUDA_SLOT(hGraph), id, result == CUDA_SUCCESS);
     tsm_call_returned(&call, result, result != CUDA_SUCCESS);
+    if (result == CUDA_SUCCESS && going.is_partial)
+        tsm_call_flag(&call, SBT_RECORD_TAINTS);
     tsm_call_slot(&call, id);
     tsm_call_commit(&call);
     return result;

@@ -86,6 +86,7 @@ static void append_packed(struct tsm_call *call, const struct cuda_layout *layou
     for (uint32_t i = 0; i < layout->count; i++)
         memcpy(block + layout->params[i].offset, params[i], layout->params[i].size);
     tsm_call_bytes(call, block, layout->size);
+    tsm_device_may_write(call, block, layout->size);
 }
 
 void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **params, void **extra)
@@ -98,6 +99,7 @@ void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **pa
 
     if (!params && extra && extra_block(extra, &block, &size)) {
         tsm_call_bytes(call, block, size);
+        tsm_device_may_write(call, block, block ? size : 0);
         return;
     }
     layout = handle ? layout_of(handle) : NULL;

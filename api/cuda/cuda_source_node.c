@@ -217,7 +217,7 @@ void cuda_after_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNo
 {
     append(call, ok ? params : NULL);
     if (ok && exec)
-        cuda_exec_set_node(exec, node, params);
+        cuda_exec_set_node(call, exec, node, params);
 }
 
 /* ---- kinds that have calls of their own --------------------------------------------------- */

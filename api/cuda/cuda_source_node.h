@@ -9,7 +9,8 @@
 #include "api/cuda/cuda_source.h"
 
 /* A node of an executable graph has been given parameters (cuda_source_exec.c). */
-void cuda_exec_set_node(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams *params);
+void cuda_exec_set_node(struct tsm_call *call, CUgraphExec exec, CUgraphNode node,
+                        const CUgraphNodeParams *params);
 
 /* A function of the program in graphs' nodes (cuda_source_graph_function.c). */
 struct cuda_graph_function;

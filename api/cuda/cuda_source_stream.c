@@ -11,22 +11,38 @@
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "capture/lock.h"
 
-/* What is known of a context: the `user` of its handle. */
-struct context {
+/* What is known of a context: the `user` of its handle. The memory is never freed, so that others
+ * can ask whether it is gone. */
+struct cuda_context {
+    struct cuda_context *next; /* of all in this process */
+    CUcontext raw;
+    uint32_t id;
+    int device; /* whose primary context it is; -1: no primary one */
+    bool is_gone;
     struct tsm_stream *legacy;
-    _Atomic(struct context_stream *) streams; /* all of them, the legacy one too */
+    struct tsm_lock lock;
+    struct context_stream *streams;   /* live ones, the legacy one too */
+    struct context_stream *destroyed; /* of which something is still awaited */
+    struct context_stream *free;
 };
 
+/* The `user` of a stream's handle. */
 struct context_stream {
-    struct context_stream *next;
+    struct context_stream *next, *previous;
+    struct cuda_context *context;
     struct tsm_stream *stream;
+    uint64_t raw; /* 0: it has no handle */
+    uint32_t id;
 };
+
+static _Atomic(struct cuda_context *) contexts;
 
 /* A thread's own default streams. The memory is never freed: threads end without telling us. */
 struct thread_stream {
     struct thread_stream *next;
-    const struct context *context;
+    const struct cuda_context *context;
     struct tsm_stream *stream;
 };
 
@@ -40,36 +56,92 @@ static uint32_t processes; /* forks between the first process and this one */
 void cuda_streams_forked(void)
 {
     processes++;
+    atomic_store(&contexts, NULL);
 }
 
 /* ---- contexts -----------------------------------------------------------------------------------
  */
 
-static void add_stream(struct context *context, struct tsm_stream *stream)
+/* The lock is held. */
+static void link_stream(struct context_stream **list, struct context_stream *entry)
 {
-    struct context_stream *entry = cuda_keep(sizeof(*entry));
+    entry->previous = NULL;
+    entry->next = *list;
+    if (*list)
+        (*list)->previous = entry;
+    *list = entry;
+}
 
-    if (!entry)
-        return;
-    entry->stream = stream;
-    entry->next = atomic_load(&context->streams);
-    while (!atomic_compare_exchange_weak(&context->streams, &entry->next, entry))
-        ;
+static void unlink_stream(struct context_stream **list, struct context_stream *entry)
+{
+    if (entry->next)
+        entry->next->previous = entry->previous;
+    if (entry->previous)
+        entry->previous->next = entry->next;
+    else
+        *list = entry->next;
+}
+
+static struct context_stream *add_stream(struct cuda_context *context, struct tsm_stream *stream)
+{
+    struct context_stream *entry;
+
+    tsm_lock_take(&context->lock);
+    entry = context->free;
+    if (entry)
+        context->free = entry->next;
+    else
+        entry = cuda_keep(sizeof(*entry));
+    if (entry) {
+        *entry = (struct context_stream){.context = context, .stream = stream};
+        link_stream(&context->streams, entry);
+    }
+    tsm_lock_give(&context->lock);
+    return entry;
+}
+
+/* The lock is held. Of what was destroyed, what nothing is awaited of any more is forgotten. */
+static void forget_destroyed(struct cuda_context *context)
+{
+    struct context_stream *next;
+
+    for (struct context_stream *entry = context->destroyed; entry; entry = next) {
+        next = entry->next;
+        if (tsm_stream_is_awaited(entry->stream))
+            continue;
+        tsm_stream_forget(entry->stream);
+        unlink_stream(&context->destroyed, entry);
+        entry->next = context->free;
+        context->free = entry;
+    }
+}
+
+/* The lock is held. */
+static void destroy_stream(struct cuda_context *context, struct context_stream *entry)
+{
+    unlink_stream(&context->streams, entry);
+    link_stream(&context->destroyed, entry);
 }
 
 /* Two threads may meet a context at once; the one that comes second drops what it made. */
-static struct context *make_context(struct tsm_handle *handle)
+static struct cuda_context *make_context(struct tsm_handle *handle)
 {
-    struct context *context = cuda_keep(sizeof(*context));
+    struct cuda_context *context = cuda_keep(sizeof(*context));
     void *there = NULL;
 
     if (!context)
         return NULL;
+    context->raw = (CUcontext)(uintptr_t)handle->raw;
+    context->id = handle->id;
+    context->device = -1;
     context->legacy = tsm_stream_create(SBT_API_CUDA);
     add_stream(context, context->legacy);
     if (!__atomic_compare_exchange_n(&handle->user, &there, context, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         return there;
+    context->next = atomic_load(&contexts);
+    while (!atomic_compare_exchange_weak(&contexts, &context->next, context))
+        ;
     return context;
 }
 
@@ -83,10 +155,10 @@ static struct tsm_handle *handle_of(enum cuda_object object, const void *raw)
     return tsm_handle_find(SBT_API_CUDA, object, CUDA_SLOT(raw));
 }
 
-static struct context *context_of(CUcontext raw)
+static struct cuda_context *context_of(CUcontext raw)
 {
     struct tsm_handle *handle = raw ? handle_of(CUDA_OBJECT_CONTEXT, raw) : NULL;
-    struct context *context;
+    struct cuda_context *context;
 
     if (!handle)
         return NULL;
@@ -94,7 +166,7 @@ static struct context *context_of(CUcontext raw)
     return context ? context : make_context(handle);
 }
 
-static struct context *current_context(void)
+struct cuda_context *cuda_context_current(void)
 {
     CUcontext context = NULL;
 
@@ -105,20 +177,120 @@ static struct context *current_context(void)
 
 uint32_t cuda_context_made(CUcontext raw)
 {
-    struct context *context = context_of(raw);
+    struct cuda_context *context = context_of(raw);
 
     return context ? tsm_stream_number(context->legacy) : SBT_STREAM_NONE;
 }
 
+uint32_t cuda_primary_made(CUcontext raw, CUdevice device)
+{
+    struct cuda_context *context = context_of(raw);
+
+    if (context)
+        context->device = device;
+    return cuda_context_made(raw);
+}
+
 void cuda_context_synchronised(CUcontext raw)
 {
-    struct context *context = raw ? context_of(raw) : current_context();
-    struct context_stream *entry = context ? atomic_load(&context->streams) : NULL;
+    struct cuda_context *context = raw ? context_of(raw) : cuda_context_current();
 
-    for (; entry; entry = entry->next)
-        tsm_synchronised(SBT_API_CUDA, entry->stream);
+    if (context) {
+        tsm_lock_take(&context->lock);
+        for (struct context_stream *entry = context->streams; entry; entry = entry->next)
+            tsm_synchronised(SBT_API_CUDA, entry->stream);
+        for (struct context_stream *entry = context->destroyed; entry; entry = entry->next)
+            tsm_synchronised(SBT_API_CUDA, entry->stream);
+        forget_destroyed(context);
+        tsm_lock_give(&context->lock);
+    }
     cuda_checksum_sync(context ? context->legacy : NULL);
     tsm_checkpoint_point(true);
+}
+
+/* ---- the end of contexts ------------------------------------------------------------------------
+ */
+
+bool cuda_context_enter(const struct cuda_context *context)
+{
+    return context && !__atomic_load_n(&context->is_gone, __ATOMIC_ACQUIRE) &&
+           real.cuCtxPushCurrent_v2(context->raw) == CUDA_SUCCESS;
+}
+
+void cuda_context_leave(void)
+{
+    CUcontext context;
+
+    real.cuCtxPopCurrent_v2(&context);
+}
+
+/* What was made in it is gone: no call of ours may name it again. */
+static void gone(struct cuda_context *context)
+{
+    struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, CUDA_SLOT(context->raw));
+    void *there = context;
+
+    __atomic_store_n(&context->is_gone, true, __ATOMIC_RELEASE);
+    cuda_capture_context_gone(context);
+    cuda_allocations_gone(context);
+    cuda_arrays_gone(context);
+    tsm_lock_take(&context->lock);
+    while (context->streams) {
+        struct context_stream *entry = context->streams;
+        if (entry->raw)
+            tsm_handle_left(SBT_API_CUDA, CUDA_OBJECT_STREAM, entry->raw, entry->id, true);
+        destroy_stream(context, entry);
+    }
+    forget_destroyed(context);
+    tsm_lock_give(&context->lock);
+    if (handle) /* a primary context may be used again, with nothing in it */
+        __atomic_compare_exchange_n(&handle->user, &there, NULL, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE);
+}
+
+void cuda_after_context_gone(struct tsm_call *call, bool ok, uint64_t id)
+{
+    struct cuda_context *context = ok ? atomic_load(&contexts) : NULL;
+
+    for (; context; context = context->next)
+        if (context->id == id && context->device < 0 && !context->is_gone)
+            gone(context);
+}
+
+void cuda_after_primary_gone(struct tsm_call *call, bool ok, CUdevice device)
+{
+    struct cuda_context *context = ok ? atomic_load(&contexts) : NULL;
+
+    for (; context; context = context->next)
+        if (context->device == device && !context->is_gone)
+            gone(context);
+}
+
+void cuda_after_primary_released(struct tsm_call *call, bool ok, CUdevice device)
+{
+    unsigned int flags;
+    int active = 1;
+
+    if (ok && real.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && !active)
+        cuda_after_primary_gone(call, true, device);
+}
+
+void cuda_after_stream_gone(struct tsm_call *call, bool ok, CUstream raw, uint64_t id)
+{
+    const struct tsm_handle *handle =
+        ok && raw ? tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_STREAM, CUDA_SLOT(raw)) : NULL;
+    struct context_stream *entry = handle && handle->id == id ? handle->user : NULL;
+
+    if (!ok)
+        return;
+    cuda_capture_stream_gone(raw);
+    if (!entry)
+        return;
+    tsm_lock_take(&entry->context->lock);
+    destroy_stream(entry->context, entry);
+    forget_destroyed(entry->context);
+    tsm_lock_give(&entry->context->lock);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------
@@ -126,7 +298,7 @@ void cuda_context_synchronised(CUcontext raw)
 
 static struct tsm_stream *per_thread_stream(void)
 {
-    struct context *context = current_context();
+    struct cuda_context *context = cuda_context_current();
     struct thread_stream *own;
 
     if (!context)
@@ -151,7 +323,7 @@ static struct tsm_stream *per_thread_stream(void)
 
 static struct tsm_stream *default_stream(void)
 {
-    struct context *context = current_context();
+    struct cuda_context *context = cuda_context_current();
 
     return context ? context->legacy : NULL;
 }
@@ -159,16 +331,23 @@ static struct tsm_stream *default_stream(void)
 /* A stream made before capture began joins the default stream, as most do. */
 static struct tsm_stream *make_stream(struct tsm_handle *handle, bool joins)
 {
-    struct context *context = current_context();
+    struct cuda_context *context = cuda_context_current();
     struct tsm_stream *made = tsm_stream_create(SBT_API_CUDA), *there = NULL;
+    struct context_stream *entry;
 
+    if (!__atomic_compare_exchange_n(&handle->stream, &there, made, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        tsm_stream_forget(made);
+        return there;
+    }
     if (context && joins)
         tsm_stream_joins(made, context->legacy);
-    if (context)
-        add_stream(context, made);
-    if (!__atomic_compare_exchange_n(&handle->stream, &there, made, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE))
-        made = there;
+    entry = context ? add_stream(context, made) : NULL;
+    if (entry) {
+        entry->raw = handle->raw;
+        entry->id = handle->id;
+        handle->user = entry;
+    }
     return made;
 }
 

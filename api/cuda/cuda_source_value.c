@@ -18,6 +18,11 @@ bool cuda_values_are_awaited(void)
     return atomic_load_explicit(&are_awaited, memory_order_relaxed);
 }
 
+void cuda_values_forked(void)
+{
+    atomic_store(&are_awaited, false);
+}
+
 static void note(struct tsm_call *call, const struct tsm_value *value, bool is_wait)
 {
     if (is_wait)

@@ -10,6 +10,7 @@
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_window.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "base/clock.h"
 #include "capture/lock.h"
 
 #include <string.h>
@@ -21,12 +22,14 @@ struct physical {
     CUmemGenericAllocationHandle raw; /* 0: the entry is free */
     uint64_t size;
     uint32_t handles; /* how often the program has still to release it */
+    uint64_t made;    /* time stamp: a call that began before does not speak of it */
 };
 
 struct mapping {
     CUdeviceptr start; /* 0: the entry is free */
     uint64_t size;
     CUmemGenericAllocationHandle raw;
+    uint64_t made;
 };
 
 static struct tables {
@@ -77,7 +80,7 @@ static struct physical *add(struct tables *t, CUmemGenericAllocationHandle raw, 
     if (!p && t->physical_count < PHYSICAL_MAX)
         p = &t->physical[t->physical_count++];
     if (p)
-        *p = (struct physical){.raw = raw, .size = size};
+        *p = (struct physical){.raw = raw, .size = size, .made = tsm_ticks()};
     t->too_many = t->too_many || !p;
     return p;
 }
@@ -112,7 +115,7 @@ void cuda_after_physical(struct tsm_call *call, bool ok, const CUmemGenericAlloc
     if (!p)
         p = add(t, *handle, size);
     if (p)
-        *p = (struct physical){*handle, size, 1};
+        *p = (struct physical){*handle, size, 1, tsm_ticks()};
     close_tables(t);
 }
 
@@ -144,6 +147,8 @@ void cuda_after_release(struct tsm_call *call, bool ok, CUmemGenericAllocationHa
     if (!t)
         return;
     p = find(t, handle);
+    if (p && p->made > tsm_call_began(call))
+        p = NULL; /* its number was given out again before the call returned */
     if (p && p->handles)
         p->handles--;
     drop_if_gone(t, p);
@@ -161,7 +166,7 @@ void cuda_after_map(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t 
     while (at < t->mapping_count && t->mappings[at].start)
         at++;
     if (at < MAPPING_MAX)
-        t->mappings[at] = (struct mapping){start, size, handle};
+        t->mappings[at] = (struct mapping){start, size, handle, tsm_ticks()};
     else
         t->too_many = true;
     if (at == t->mapping_count && at < MAPPING_MAX)
@@ -177,7 +182,7 @@ void cuda_after_unmap(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_
         return;
     for (uint32_t i = 0; i < t->mapping_count; i++) {
         struct mapping *m = &t->mappings[i];
-        if (!m->start || m->start - start >= size)
+        if (!m->start || m->start - start >= size || m->made > tsm_call_began(call))
             continue;
         m->start = 0;
         drop_if_gone(t, find(t, m->raw));
@@ -202,19 +207,19 @@ static bool read_window(const struct tsm_memory *m, uint64_t offset, void *out, 
 
 struct location {
     int device;
-    CUcontext context;
+    const struct cuda_context *context;
 };
 
 static bool is_elsewhere(void *user, const struct tsm_handle *handle)
 {
     struct location *where = user;
-    CUcontext context = (CUcontext)(uintptr_t)handle->raw, popped;
+    const struct cuda_context *context = __atomic_load_n(&handle->user, __ATOMIC_ACQUIRE);
     CUdevice device = -1;
 
-    if (real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+    if (!cuda_context_enter(context))
         return true;
     real.cuCtxGetDevice(&device);
-    real.cuCtxPopCurrent_v2(&popped);
+    cuda_context_leave();
     if (device != where->device)
         return true;
     where->context = context;
@@ -232,13 +237,12 @@ static bool enter(CUmemGenericAllocationHandle raw)
         return false;
     where.device = properties.location.id;
     tsm_handle_each(SBT_API_CUDA, CUDA_OBJECT_CONTEXT, is_elsewhere, &where);
-    return where.context && real.cuCtxPushCurrent_v2(where.context) == CUDA_SUCCESS;
+    return cuda_context_enter(where.context);
 }
 
 static bool save(CUmemGenericAllocationHandle raw, struct tsm_memory *m)
 {
     struct cuda_window window;
-    CUcontext context;
     bool saved = true;
 
     if (!enter(raw)) {
@@ -254,7 +258,7 @@ static bool save(CUmemGenericAllocationHandle raw, struct tsm_memory *m)
     } else {
         tsm_session_unmodelled("a checkpoint without virtual memory that could not be read", true);
     }
-    real.cuCtxPopCurrent_v2(&context);
+    cuda_context_leave();
     return saved;
 }
 

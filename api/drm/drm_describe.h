@@ -24,6 +24,10 @@ enum drm_slot {
     DRM_SLOT_COMMON,
 };
 
+/* Metadata of a trace in which HOST_WRITE records of its thread follow a mapping's: what was there.
+ */
+#define DRM_MAPPED_FACT "drm.mapped_contents"
+
 /* How a file came, in DRM_RECORD_FILE. In files: append only. */
 enum drm_how {
     DRM_HOW_OPENED = 1,

@@ -15,25 +15,15 @@ struct tsm_backend_state {
     struct drm_replay replay;
 };
 
-static void close_files(struct drm_replay *r)
-{
-    for (uint32_t i = 0; i < r->file_count; i++) {
-        uint64_t fd;
-        if (r->files[i].path[0] &&
-            drm_number_find(r, 0, DRM_NUMBER_FILE, r->files[i].id, "file", &fd) == 0)
-            close((int)fd);
-    }
-    free(r->files);
-}
-
 static void backend_close(struct tsm_backend_state *state)
 {
     struct drm_replay *r = &state->replay;
 
     drm_memory_finish(r);
-    close_files(r);
+    drm_files_finish(r);
     sbt_map_finish(&r->numbers);
     pthread_mutex_destroy(&r->lock);
+    pthread_mutex_destroy(&r->memory_lock);
     free(state);
 }
 
@@ -46,7 +36,9 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
         return tsm_fail(TSM_E_MEMORY, "no memory for the DRM backend");
     state->replay.reader = reader;
     state->replay.options = options;
+    state->replay.knows_mapped = sbt_reader_metadata_find(reader, DRM_MAPPED_FACT) != NULL;
     pthread_mutex_init(&state->replay.lock, NULL);
+    pthread_mutex_init(&state->replay.memory_lock, NULL);
     drm_describe();
     *out = state;
     return 0;
@@ -76,8 +68,13 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 {
     struct drm_replay *r = &state->replay;
 
+    int error;
+
     if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
         return drm_memory_written(r, record, schema);
+    error = drm_memory_settled(r, record->thread);
+    if (error)
+        return error;
     switch (SBT_TYPE_CALL(record->type)) {
     case DRM_RECORD_FILE:
         return drm_file_open(r, record);
@@ -97,7 +94,15 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
-    return drm_call_issue(&state->replay, record, schema);
+    struct drm_replay *r = &state->replay;
+    int error;
+
+    pthread_mutex_lock(&r->memory_lock);
+    error = drm_memory_settled(r, record->thread);
+    r->has_waited = false;
+    r->has_submitted = true;
+    pthread_mutex_unlock(&r->memory_lock);
+    return error ? error : drm_call_issue(&state->replay, record, schema);
 }
 
 static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_record *record)
@@ -110,7 +115,32 @@ static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_
 static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
                         const struct sbt_schema *schema)
 {
-    return drm_call_issue(&state->replay, record, schema);
+    int error = drm_memory_settled(&state->replay, record->thread);
+
+    state->replay.has_waited = true;
+    return error ? error : drm_call_issue(&state->replay, record, schema);
+}
+
+/* What the recorder found after waits took the place of what a device that writes nothing left out.
+ */
+static int backend_ended(struct tsm_backend_state *state)
+{
+    struct drm_replay *r = &state->replay;
+
+    drm_memory_watch(r);
+    if (r->unknown_count)
+        return tsm_fail(
+            TSM_E_UNSUPPORTED,
+            "%llu bytes of objects that were mapped after work had been sent are not as "
+            "recorded: they may have been results, and cannot be compared",
+            (unsigned long long)r->unknown_count);
+    if (!r->substitute_count || r->device_wrote)
+        return 0;
+    return tsm_fail(
+        TSM_E_UNSUPPORTED,
+        "the device wrote nothing into mapped memory, and %llu recorded bytes there may "
+        "have been results: they cannot be compared",
+        (unsigned long long)r->substitute_count);
 }
 
 /* What is mapped is what can be looked at. */
@@ -217,5 +247,6 @@ const struct tsm_backend drm_backend = {
     .read = backend_read,
     .mask = backend_mask,
     .name_place = backend_name_place,
+    .ended = backend_ended,
     .describe = backend_describe,
 };

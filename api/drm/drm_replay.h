@@ -16,10 +16,9 @@
 
 /* What is translated: kinds of numbers. Objects: the place of their name in drm_objects. */
 enum drm_number {
-    DRM_NUMBER_RESULTS = 59, /* is this object one that results of queries go to? */
-    DRM_NUMBER_FD = 60,     /* recorded descriptor -> descriptor */
-    DRM_NUMBER_OFFSET = 61, /* of a file */
-    DRM_NUMBER_FILE = 62,   /* id -> descriptor */
+    DRM_NUMBER_RESULTS = 59,  /* is this object one that results of queries go to? */
+    DRM_NUMBER_FD = 60,       /* recorded descriptor -> descriptor */
+    DRM_NUMBER_OFFSET = 61,   /* of a file */
     DRM_NUMBER_RESOURCE = 63, /* of a device, in place of the file */
 };
 
@@ -27,18 +26,33 @@ enum drm_number {
 struct drm_mapping {
     uint64_t address, size; /* as recorded */
     uint32_t file, object;  /* as recorded */
+    uint64_t offset;        /* the same */
     uint64_t made_seq;
-    int dmabuf;      /* a descriptor of it + 1, where one is mapped; 0 */
-    uint8_t *memory; /* here */
-    bool has_results; /* of queries: times, and whether they are there already */
-    bool is_user;    /* no mapping of the file: the program's own memory */
-    uint8_t *before; /* what was there when we looked last: the device changed what is different */
+    int dmabuf;        /* a descriptor of it + 1, where one is mapped; 0 */
+    uint8_t *memory;   /* here */
+    bool has_results;  /* of queries: times, and whether they are there already */
+    bool is_user;      /* no mapping of the file: the program's own memory */
+    bool is_read_only; /* here, too */
+    struct drm_shadow *shadow;
+};
+
+/* What the recording knows of an object's content so far, shared by its mappings: where memory is
+ * different, this device has changed it since. */
+struct drm_shadow {
+    struct drm_shadow *next;
+    uint32_t file, object; /* as recorded; file 0: the object is closed */
+    uint64_t offset, size;
+    uint32_t users;        /* mappings */
+    uint32_t fresh_thread; /* which makes the records of what the new mapping holds; 0: they are all
+                              there */
+    uint8_t *bytes;
 };
 
 struct drm_replay {
     struct sbt_reader *reader;
     const struct tsm_replay_options *options;
-    pthread_mutex_t lock; /* numbers; submits of several streams come at once */
+    pthread_mutex_t memory_lock; /* what submits note of memory */
+    pthread_mutex_t lock;        /* numbers; submits of several streams come at once */
     struct sbt_map numbers;
     struct drm_replay_file {
         uint32_t id, family;
@@ -47,12 +61,25 @@ struct drm_replay {
         char driver[64], version[64];
         bool is_primary; /* only those make dumb buffers */
         char path[64];   /* of the device that stands for it; "" until prepare() */
+        int own; /* a descriptor of the replay's own + 1, whatever the program closes; 0: none */
+        uint32_t descriptor_count; /* of the program */
     } * files;
     uint32_t file_count;
+    uint32_t idle_count; /* of them with a descriptor of the replay's only */
     struct drm_mapping *maps;
     size_t map_count;
+    struct drm_shadow *shadows;
+    uint32_t fresh_count; /* of them with a fresh_thread */
+    bool knows_mapped;    /* the trace says what each new mapping held */
     struct tsm_region *regions;
     uint64_t display_count; /* ioctls of the screen in the trace */
+    /* What the recorder found in mappings after a wait may have been the program's or the device's.
+     */
+    bool has_submitted;
+    bool has_waited;           /* since the last submit */
+    uint64_t unknown_count;    /* bytes that were there at a mapping's start, and are not here */
+    bool device_wrote;         /* something, anywhere */
+    uint64_t substitute_count; /* bytes found after a wait that this device has not written */
 };
 
 /* ---- numbers (drm_replay_number.c) --------------------------------------------------------- */
@@ -65,6 +92,8 @@ int drm_number_find(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t
                     const char *what, uint64_t *out);
 int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded,
                    uint64_t actual);
+/* There is none any more. */
+void drm_number_forget(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded);
 /* -1: none. */
 int drm_number_fd(struct drm_replay *r, int recorded);
 
@@ -76,7 +105,11 @@ int drm_files_prepare(struct drm_replay *r);
 int drm_file_open(struct drm_replay *r, const struct sbt_record *record);
 int drm_file_close(struct drm_replay *r, const struct sbt_record *record);
 int drm_file_dup(struct drm_replay *r, const struct sbt_record *record);
-const struct drm_replay_file *drm_file_numbered(const struct drm_replay *r, uint32_t id);
+struct drm_replay_file *drm_file_numbered(const struct drm_replay *r, uint32_t id);
+/* A descriptor of the file that lasts as long as the file or a mapping of it; -1: none. */
+int drm_file_descriptor(const struct drm_replay *r, uint32_t id);
+/* Closes what is left of the files. */
+void drm_files_finish(struct drm_replay *r);
 
 /* ---- ioctls (drm_replay_call.c) ------------------------------------------------------------ */
 
@@ -87,7 +120,7 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
                    const struct sbt_schema *schema);
 /* The number in a member of a struct; 0 where it has no such. */
 uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name);
-/* Until the device is done with an object; with all of them (object 0). */
+/* Until the device is done with an object. */
 int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object);
 
 /* ---- virtio-gpu (drm_replay_virgl.c) ------------------------------------------------------- */
@@ -99,8 +132,8 @@ int drm_resource_set(struct drm_replay *r, uint32_t file, uint64_t recorded, uin
 int drm_virgl_translate(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
                         uint8_t *argument);
 
-/* After an ioctl, `made` the struct that it wrote when it was recorded: which objects the device writes results
- * of queries to. */
+/* After an ioctl, `made` the struct that it wrote when it was recorded: which objects the device
+ * writes results of queries to. */
 int drm_virgl_learn(struct drm_replay *r, uint32_t file, const struct drm_ioctl *row,
                     const uint8_t *argument, const uint8_t *made);
 
@@ -122,6 +155,14 @@ int drm_memory_made(struct drm_replay *r, struct drm_mapping wanted);
 int drm_memory_unmap(struct drm_replay *r, const struct sbt_record *record);
 int drm_memory_written(struct drm_replay *r, const struct sbt_record *record,
                        const struct sbt_schema *schema);
+/* Until the device is done with what is mapped of an object, which is about to go. */
+int drm_memory_wait_object(struct drm_replay *r, uint32_t file, uint32_t object);
+/* A record of `thread` follows that is no HOST_WRITE: what its new mappings held is all known. */
+int drm_memory_settled(struct drm_replay *r, uint32_t thread);
+/* The object is closed: one with its number is another one. */
+void drm_memory_forget_object(struct drm_replay *r, uint32_t file, uint32_t object);
+/* Notes whether the device has written anything since the mappings were looked at last. */
+void drm_memory_watch(struct drm_replay *r);
 /* Until the device is done with what is mapped. */
 int drm_memory_wait(struct drm_replay *r, const struct drm_mapping *mapping);
 int drm_memory_read(struct drm_replay *r, uint64_t address, void *out, uint64_t size);

@@ -298,6 +298,38 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
     return error < 0 ? error : learn_offset(i);
 }
 
+/* The object that the call frees, as recorded; 0: none. */
+static uint32_t freed_object(struct issue *i, const struct sbt_record *record)
+{
+    uint8_t *plain = NULL;
+
+    if (!i->row->gone.size || !i->row->into ||
+        decode_slot(&i->out, record, DRM_SLOT_COMMON, i->row->into - 1u, &plain) < 0 || !plain)
+        return 0;
+    return (uint32_t)load(plain, i->row->gone);
+}
+
+/* Nothing can wait for an object that is closed: what the device still does to it is waited for
+ * now. */
+static int issue_and_free(struct issue *i, const struct sbt_record *record)
+{
+    uint32_t object;
+    int error;
+
+    i->out = (struct drm_decoder){.reader = i->r->reader};
+    object = freed_object(i, record);
+    drm_decode_finish(&i->out);
+    error = object ? drm_memory_wait_object(i->r, i->file, object) : 0;
+    if (!error)
+        error = issue_and_learn(i, record);
+    for (uint32_t bo = 0; bo < DRM_OBJECT_COUNT && object && !error; bo++)
+        if (!strcmp(drm_text + drm_objects[bo], "bo"))
+            drm_number_forget(i->r, i->file, bo, object);
+    if (object && !error)
+        drm_memory_forget_object(i->r, i->file, object);
+    return error;
+}
+
 int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
                    const struct sbt_schema *schema)
 {
@@ -315,7 +347,7 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
     if (i.fd < 0)
         return tsm_fail(TSM_E_NOT_FOUND, "record %llu: descriptor %d is not known",
                         (unsigned long long)record->seq, (int)record->slots[DRM_SLOT_FD]);
-    error = issue_and_learn(&i, record);
+    error = issue_and_free(&i, record);
     drm_decode_finish(&i.in);
     drm_decode_finish(&i.out);
     return error;
@@ -368,30 +400,39 @@ static const struct drm_ioctl *ioctl_named(const char *name)
     return NULL;
 }
 
+/* The number here of an object of memory; false: it was closed meanwhile. */
+static bool find_object(struct drm_replay *r, uint32_t file, uint32_t object, uint64_t *handle)
+{
+    for (uint32_t bo = 0; bo < DRM_OBJECT_COUNT; bo++)
+        if (!strcmp(drm_text + drm_objects[bo], "bo"))
+            return drm_number_known(r, file, bo, object, handle);
+    return false;
+}
+
+static int wait_by(const struct drm_ioctl *row, int fd, uint8_t *argument)
+{
+    while (ioctl(fd, row->request, argument) < 0)
+        if (!is_to_be_tried_again(row))
+            return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + row->name, strerror(errno));
+    return 0;
+}
+
 int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object)
 {
     const struct drm_replay_file *f = drm_file_numbered(r, file);
-    uint64_t fd, handle;
+    uint64_t handle;
     uint8_t argument[256] = {0};
-    const struct drm_ioctl *row = NULL;
 
-    for (size_t i = 0; f && !row && i < sizeof(waits) / sizeof(waits[0]); i++) {
-        if (strcmp(f->driver, waits[i].driver) || !(row = ioctl_named(waits[i].name)))
+    for (size_t i = 0; f && i < sizeof(waits) / sizeof(waits[0]); i++) {
+        const struct drm_ioctl *row =
+            strcmp(f->driver, waits[i].driver) ? NULL : ioctl_named(waits[i].name);
+        if (!row)
             continue;
-        for (uint32_t bo = 0; bo < DRM_OBJECT_COUNT; bo++)
-            if (!strcmp(drm_text + drm_objects[bo], "bo") &&
-                (drm_number_find(r, file, bo, object, "bo", &handle) ||
-                 drm_number_find(r, 0, DRM_NUMBER_FILE, file, "file", &fd)))
-                return 0; /* closed meanwhile */
+        if (!find_object(r, file, object, &handle))
+            return 0; /* it was waited for before it was closed */
         set_member(argument, &drm_structs[row->into - 1], waits[i].object, handle);
         set_member(argument, &drm_structs[row->into - 1], waits[i].timeout, INT64_MAX);
+        return wait_by(row, f->own - 1, argument);
     }
-    if (!row)
-        return 0; /* a device that computes nothing by itself */
-    while (ioctl((int)fd, row->request, argument) < 0)
-        if (errno != EINTR && errno != EAGAIN)
-            return errno == ENOENT || errno == EINVAL || errno == EBADF
-                       ? 0
-                       : tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + row->name, strerror(errno));
-    return 0;
+    return 0; /* a device that computes nothing by itself */
 }

@@ -21,6 +21,7 @@
 #define NODE_FIRST 128 /* render nodes: /dev/dri/renderD128 ... */
 #define NODE_COUNT 64
 #define PATH_SIZE  64u /* of a device */
+#define IDLE_MAX   16u /* files that the program has closed, kept open */
 
 /* Slots of a file's record. */
 enum { FILE_FD, FILE_ID, FILE_NODE, FILE_HOW, FILE_PATH, FILE_DEVICE, FILE_DRIVER, FILE_VERSION };
@@ -30,7 +31,7 @@ static uint64_t slot(const struct sbt_record *record, uint32_t index)
     return index < record->slot_count ? record->slots[index] : 0;
 }
 
-const struct drm_replay_file *drm_file_numbered(const struct drm_replay *r, uint32_t id)
+struct drm_replay_file *drm_file_numbered(const struct drm_replay *r, uint32_t id)
 {
     for (uint32_t i = 0; i < r->file_count; i++)
         if (r->files[i].id == id)
@@ -167,32 +168,87 @@ int drm_files_prepare(struct drm_replay *r)
  * --------------------------------------------------------------------------------------
  */
 
+static bool is_mapped(const struct drm_replay *r, uint32_t id)
+{
+    for (size_t i = 0; i < r->map_count; i++)
+        if (r->maps[i].file == id)
+            return true;
+    return false;
+}
+
+static bool is_idle(const struct drm_replay_file *f)
+{
+    return f->own && !f->descriptor_count;
+}
+
+/* The replay's own descriptors of files that the program has closed go when there are many. */
+static void close_idle(struct drm_replay *r)
+{
+    if (r->idle_count <= IDLE_MAX)
+        return;
+    for (uint32_t i = 0; i < r->file_count; i++) {
+        struct drm_replay_file *f = &r->files[i];
+        if (!is_idle(f) || is_mapped(r, f->id))
+            continue;
+        close(f->own - 1);
+        f->own = 0;
+        r->idle_count--;
+    }
+}
+
+int drm_file_descriptor(const struct drm_replay *r, uint32_t id)
+{
+    const struct drm_replay_file *f = drm_file_numbered(r, id);
+
+    return f ? f->own - 1 : -1;
+}
+
+void drm_files_finish(struct drm_replay *r)
+{
+    for (uint32_t i = 0; i < r->file_count; i++)
+        if (r->files[i].own)
+            close(r->files[i].own - 1);
+    free(r->files);
+}
+
+/* `fd`: the program's first descriptor of the file. */
+static int own(struct drm_replay_file *f, int fd)
+{
+    if (f->own)
+        close(f->own - 1);
+    f->own = fcntl(fd, F_DUPFD_CLOEXEC, 3) + 1;
+    f->descriptor_count = 1;
+    return f->own ? 0 : tsm_fail(TSM_E_IO, "no descriptor for a GPU file: %s", strerror(errno));
+}
+
 int drm_file_open(struct drm_replay *r, const struct sbt_record *record)
 {
-    const struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
+    struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
     int fd, error;
 
-    if (!f || !f->path[0])
-        return 0; /* an ioctl has made it: its descriptor is known */
+    close_idle(r);
+    if (!f)
+        return 0;
+    if (!f->path[0]) { /* an ioctl has made it: its descriptor is known */
+        fd = drm_number_fd(r, (int)slot(record, FILE_FD));
+        return fd >= 0 && f->node == DRM_NODE_DMABUF ? own(f, fd) : 0;
+    }
     fd = open(f->path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return tsm_fail(TSM_E_IO, "%s: %s", f->path, strerror(errno));
-    error = drm_number_set(r, 0, DRM_NUMBER_FILE, f->id, (uint64_t)fd);
-    return error
-               ? error
-               : drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)slot(record, FILE_FD), (uint64_t)fd);
+    error = drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)slot(record, FILE_FD), (uint64_t)fd);
+    return error ? error : own(f, fd);
 }
 
 int drm_file_close(struct drm_replay *r, const struct sbt_record *record)
 {
     int recorded = (int)slot(record, FILE_FD), fd = drm_number_fd(r, recorded);
-    uint32_t id = (uint32_t)slot(record, FILE_ID);
-    uint64_t first;
+    struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
 
     if (fd >= 0)
         close(fd);
-    if (drm_number_find(r, 0, DRM_NUMBER_FILE, id, "file", &first) == 0 && (int)first == fd)
-        drm_number_set(r, 0, DRM_NUMBER_FILE, id, (uint64_t)-1);
+    if (fd >= 0 && f && f->descriptor_count && !--f->descriptor_count)
+        r->idle_count += is_idle(f);
     return drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)recorded, (uint64_t)-1);
 }
 
@@ -200,8 +256,11 @@ int drm_file_close(struct drm_replay *r, const struct sbt_record *record)
 int drm_file_dup(struct drm_replay *r, const struct sbt_record *record)
 {
     int from = drm_number_fd(r, (int)slot(record, 2)), fd = from < 0 ? -1 : dup(from);
+    struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
 
     if (fd < 0)
         return tsm_fail(TSM_E_NOT_FOUND, "descriptor %d is not known", (int)slot(record, 2));
+    if (f)
+        f->descriptor_count++;
     return drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)slot(record, FILE_FD), (uint64_t)fd);
 }

@@ -51,3 +51,10 @@ int drm_number_fd(struct drm_replay *r, int recorded)
 
     return drm_number_known(r, 0, DRM_NUMBER_FD, (uint32_t)recorded, &fd) ? (int)fd : -1;
 }
+
+void drm_number_forget(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded)
+{
+    pthread_mutex_lock(&r->lock);
+    sbt_map_remove(&r->numbers, key_of(file, kind, recorded));
+    pthread_mutex_unlock(&r->lock);
+}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside the DRM source. It follows descriptors of GPU files (drm_source_file.c), records ioctls on
- * them (drm_source_ioctl.c, drm_source_run.h), mappings of them (drm_source_map.c), memory that became
- * one (drm_source_udmabuf.c) and names streams (drm_source_stream.c). The functions of libc that it
- * replaces are in drm_source_hook.c, numbers of syscall() in drm_source_number.c; what both have noticed
- * in drm_source_notice.h.
+ * them (drm_source_ioctl.c, drm_source_run.h), mappings of them (drm_source_map.c), memory that
+ * became one (drm_source_udmabuf.c) and names streams (drm_source_stream.c). The functions of libc
+ * that it replaces are in drm_source_hook.c, numbers of syscall() in drm_source_number.c; what both
+ * have noticed in drm_source_notice.h.
  *
  * Everything here runs inside the traced program, perhaps before its constructors, in signal
  * handlers, and in allocators: no malloc, no lock that the program may hold, errno preserved.
@@ -85,11 +85,12 @@ void drm_files_closing(unsigned first, unsigned last);
 /* Is this the program's first thread? One that is not has others beside it. */
 bool drm_is_first_thread(void);
 
-/* This thread has descriptors of its own from now on, of which the others know nothing, and we neither. */
+/* This thread has descriptors of its own from now on, of which the others know nothing, and we
+ * neither. */
 void drm_files_unshared(void);
 
-/* An ioctl that its file should have understood was not: is the descriptor another file's, since a close
- * that nobody saw? Then nothing is known of it any more. */
+/* An ioctl that its file should have understood was not: is the descriptor another file's, since a
+ * close that nobody saw? Then nothing is known of it any more. */
 void drm_file_doubted(int fd);
 
 /* Nothing is known of the descriptor any more. */
@@ -101,8 +102,8 @@ uint64_t drm_asked_count(void);
 /* Its DRM_RECORD_FILE is in the trace, or is now. */
 void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
 
-/* In the child of a fork; drm_forked() is all of these. A child that no handler of fork() told is noticed when
- * it looks at its first file. */
+/* In the child of a fork; drm_forked() is all of these. A child that no handler of fork() told is
+ * noticed when it looks at its first file. */
 void drm_forked(void);
 void drm_files_forked(void);
 
@@ -152,18 +153,44 @@ void drm_shared(struct drm_file file, uint32_t object, struct drm_shared memory,
 void drm_object_closing(uint32_t file, uint32_t object);
 bool drm_has_user_memory(void);
 
-/* [address, address + size) is about to be unmapped. */
-void drm_unmapping(const void *address, size_t size);
-
-/* ... to be moved, and where it is afterwards: there, or where it was. */
-struct drm_moving {
-    bool is_one; /* a mapping of a GPU file */
-    uint32_t ids[2];
+/* A mapping of a GPU file, or memory of the program that it gave to one. */
+struct drm_map {
+    uintptr_t start, end;
+    uint32_t file, object;
     uint64_t offset;
-    bool tracked;
+    int prot, flags;  /* as mmap() and mprotect() were told */
+    bool is_followed; /* what is written there concerns device or program */
+    bool tracked;     /* ... and can be read: host memory that the device reads */
+    bool is_alias;    /* the memory may be written through other mappings */
+    bool is_user;     /* no mapping of ours to look after: memory of the program */
 };
-struct drm_moving drm_moving(const void *from, size_t size);
+
+#define DRM_TAKEN_MAX 4u
+
+/* Mappings that a call takes away, or changes: as they were, should it fail. */
+struct drm_taken {
+    uint32_t count; /* may be more than there is room for */
+    struct drm_map list[DRM_TAKEN_MAX];
+};
+
+/* [address, address + size) is about to be unmapped; the call failed. */
+void drm_unmapping(struct drm_taken *taken, const void *address, size_t size);
+void drm_unmap_failed(const struct drm_taken *taken);
+
+/* mremap() is about to be called; has been: `to` is what it returned, `size` the new size. */
+struct drm_moving {
+    bool is_one;             /* a mapping as a whole gets another place, or one more */
+    struct drm_map map;      /* it */
+    struct drm_taken old;    /* what goes where it was */
+    struct drm_taken target; /* what goes where it is to be */
+};
+void drm_moving(struct drm_moving *moving, const void *from, size_t size, size_t to, int flags,
+                const void *target);
 void drm_moved(const struct drm_moving *moving, const void *to, size_t size);
+
+/* mprotect() is about to be called; has been. */
+void drm_protecting(struct drm_taken *taken, const void *address, size_t size, int prot);
+void drm_protected(const struct drm_taken *taken, int prot, bool succeeded);
 
 /* A mapping of the file at `offset` maps object `handle`. */
 void drm_map_offset(uint32_t file, uint64_t offset, uint32_t handle);
@@ -175,12 +202,14 @@ void drm_maps_publish(void);
  * over them; with TS_CHECKSUM, and what all mappings hold. */
 void drm_maps_waited(void);
 
-/* The process uses a file: what its parent had mapped when it forked is not followed, which taints the trace. */
+/* The process uses a file: what its parent had mapped when it forked is not followed, which taints
+ * the trace. */
 void drm_maps_inherited(void);
 
 void drm_maps_forked(void);
 
-/* ---- memory of the program that is a dma-buf (drm_source_udmabuf.c) ---------------------------------
+/* ---- memory of the program that is a dma-buf (drm_source_udmabuf.c)
+ * ---------------------------------
  */
 
 /* Follow what is in the dma-buf `fd`, whose memory is the program's. */

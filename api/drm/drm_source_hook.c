@@ -47,6 +47,8 @@ int fcntl(int fd, int command, ...);
 void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset);
 int munmap(void *address, size_t size);
 void *mremap(void *address, size_t from, size_t to, int flags, ...);
+int mprotect(void *address, size_t size, int prot);
+int pkey_mprotect(void *address, size_t size, int prot, int key);
 ssize_t recvmsg(int fd, struct msghdr *message, int flags);
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
 #pragma GCC visibility pop
@@ -119,6 +121,8 @@ typedef int fcntl_type(int, int, ...);
 typedef void *mmap_type(void *, size_t, int, int, int, off64_t);
 typedef int munmap_type(void *, size_t);
 typedef void *mremap_type(void *, size_t, size_t, int, ...);
+typedef int mprotect_type(void *, size_t, int);
+typedef int pkey_mprotect_type(void *, size_t, int, int);
 typedef ssize_t recvmsg_type(int, struct msghdr *, int);
 typedef int recvmmsg_type(int, struct mmsghdr *, unsigned, int, struct timespec *);
 typedef int close_range_type(unsigned, unsigned, int);
@@ -419,33 +423,53 @@ int unshare(int flags)
 #define RAW_MMAP(address, size, prot, flags, fd, offset)                                           \
     (void *)system_call(SYS_mmap, (long)(address), (long)(size), prot, flags, fd, (long)(offset))
 
-static void *mapped(void *address, size_t size, int prot, int flags, int fd, uint64_t offset)
+typedef void *mmap_function(void *, size_t, int, int, int, off64_t);
+
+static void *libc_mmap(void *address, size_t size, int prot, int flags, int fd, off64_t offset)
 {
-    drm_notice_mapped(address, size, prot, flags, fd, offset);
-    return address;
+    return LIBC(mmap_type, "mmap", (address, size, prot, flags, fd, offset),
+                RAW_MMAP(address, size, prot, flags, fd, offset));
+}
+
+static void *libc_mmap64(void *address, size_t size, int prot, int flags, int fd, off64_t offset)
+{
+    return LIBC(mmap_type, "mmap64", (address, size, prot, flags, fd, offset),
+                RAW_MMAP(address, size, prot, flags, fd, offset));
+}
+
+static inline void *map(mmap_function *function, void *address, size_t size, int prot, int flags,
+                        int fd, off64_t offset)
+{
+    struct drm_taken taken;
+    void *result;
+
+    drm_notice_mapping(&taken, address, size, flags);
+    result = function(address, size, prot, flags, fd, offset);
+    drm_notice_mapped(&taken, result, size, prot, flags, fd, (uint64_t)offset);
+    return result;
 }
 
 void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset)
 {
-    drm_notice_mapping(address, size, flags);
-    return mapped(LIBC(mmap_type, "mmap", (address, size, prot, flags, fd, offset),
-                       RAW_MMAP(address, size, prot, flags, fd, offset)),
-                  size, prot, flags, fd, (uint64_t)offset);
+    return map(libc_mmap, address, size, prot, flags, fd, offset);
 }
 
 void *mmap64(void *address, size_t size, int prot, int flags, int fd, off64_t offset)
 {
-    drm_notice_mapping(address, size, flags);
-    return mapped(LIBC(mmap_type, "mmap64", (address, size, prot, flags, fd, offset),
-                       RAW_MMAP(address, size, prot, flags, fd, offset)),
-                  size, prot, flags, fd, (uint64_t)offset);
+    return map(libc_mmap64, address, size, prot, flags, fd, offset);
 }
 
 int munmap(void *address, size_t size)
 {
-    drm_unmapping(address, size);
-    return LIBC(munmap_type, "munmap", (address, size),
-                (int)SYSTEM_CALL3(SYS_munmap, address, size, 0));
+    struct drm_taken taken;
+    int result;
+
+    drm_unmapping(&taken, address, size);
+    result = LIBC(munmap_type, "munmap", (address, size),
+                  (int)SYSTEM_CALL3(SYS_munmap, address, size, 0));
+    if (result != 0)
+        drm_unmap_failed(&taken);
+    return result;
 }
 
 void *mremap(void *address, size_t from, size_t to, int flags, ...)
@@ -455,15 +479,36 @@ void *mremap(void *address, size_t from, size_t to, int flags, ...)
     void *target, *result;
 
     va_start(rest, flags);
-    target = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
+    target = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(rest, void *) : NULL;
     va_end(rest);
-    moving = drm_moving(address, from);
+    drm_moving(&moving, address, from, to, flags, target);
     result = LIBC(mremap_type, "mremap", (address, from, to, flags, target),
                   (void *)system_call(SYS_mremap, (long)address, (long)from, (long)to, flags,
                                       (long)target, 0));
-    if (result != MAP_FAILED)
-        drm_moved(&moving, result, to);
-    else
-        drm_moved(&moving, address, from);
+    drm_moved(&moving, result, to);
+    return result;
+}
+
+int mprotect(void *address, size_t size, int prot)
+{
+    struct drm_taken taken;
+    int result;
+
+    drm_protecting(&taken, address, size, prot);
+    result = LIBC(mprotect_type, "mprotect", (address, size, prot),
+                  (int)SYSTEM_CALL3(SYS_mprotect, address, size, prot));
+    drm_protected(&taken, prot, result == 0);
+    return result;
+}
+
+int pkey_mprotect(void *address, size_t size, int prot, int key)
+{
+    struct drm_taken taken;
+    int result;
+
+    drm_protecting(&taken, address, size, prot);
+    result = LIBC(pkey_mprotect_type, "pkey_mprotect", (address, size, prot, key),
+                  (int)system_call(SYS_pkey_mprotect, (long)address, (long)size, prot, key, 0, 0));
+    drm_protected(&taken, prot, result == 0);
     return result;
 }

@@ -70,18 +70,21 @@ void drm_notice_closed_range(unsigned flags)
  */
 
 /* What is at a fixed place goes. */
-void drm_notice_mapping(const void *address, size_t size, int flags)
+void drm_notice_mapping(struct drm_taken *taken, const void *address, size_t size, int flags)
 {
+    taken->count = 0;
     if (flags & MAP_FIXED)
-        drm_unmapping(address, size);
+        drm_unmapping(taken, address, size);
 }
 
-void drm_notice_mapped(const void *address, size_t size, int prot, int flags, int fd,
-                       uint64_t offset)
+void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_t size, int prot,
+                       int flags, int fd, uint64_t offset)
 {
     struct drm_file file;
 
-    if (address == MAP_FAILED || fd < 0 || tsm_inside())
+    if (address == MAP_FAILED)
+        drm_unmap_failed(taken);
+    if (address == MAP_FAILED || fd < 0 || flags & MAP_ANONYMOUS || tsm_inside())
         return;
     file = drm_file_mapped(fd);
     if (file.node != DRM_NODE_NONE)

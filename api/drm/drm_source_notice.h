@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a system call does to descriptors and mappings, whether the program made it by libc's function
- * (drm_source_hook.c) or by its number (drm_source_number.c). As the rest of the source: any thread,
- * any moment, errno preserved.
+ * What a system call does to descriptors and mappings, whether the program made it by libc's
+ * function (drm_source_hook.c) or by its number (drm_source_number.c). As the rest of the source:
+ * any thread, any moment, errno preserved.
  */
 #ifndef API_DRM_DRM_SOURCE_NOTICE_H
 #define API_DRM_DRM_SOURCE_NOTICE_H
+
+#include "api/drm/drm_source.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,13 +29,14 @@
 void drm_notice_opened(int fd, const char *path);
 void drm_notice_duplicated(int from, int to);
 void drm_notice_control(int fd, int command, int result); /* fcntl() */
-void drm_notice_mapped(const void *address, size_t size, int prot, int flags, int fd, uint64_t offset);
+void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_t size, int prot,
+                       int flags, int fd, uint64_t offset);
 
 /* A message has come, perhaps with descriptors. */
 void drm_notice_message(const struct msghdr *message);
 
-/* Before. */
-void drm_notice_mapping(const void *address, size_t size, int flags);
+/* Before. *taken: what goes, for drm_notice_mapped(). */
+void drm_notice_mapping(struct drm_taken *taken, const void *address, size_t size, int flags);
 void drm_notice_closing_range(unsigned first, unsigned last, unsigned flags);
 
 /* close_range() has succeeded. */

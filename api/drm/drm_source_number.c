@@ -17,7 +17,7 @@
      BIT(SYS_mremap, word) | BIT(SYS_dup, word) | BIT(SYS_dup2, word) | BIT(SYS_recvmsg, word) |   \
      BIT(SYS_fcntl, word) | BIT(SYS_openat, word) | BIT(SYS_unshare, word) | BIT(SYS_dup3, word) | \
      BIT(SYS_recvmmsg, word) | BIT(SYS_close_range, word) | BIT(SYS_openat2, word) |               \
-     BIT(SYS_pidfd_getfd, word))
+     BIT(SYS_pidfd_getfd, word) | BIT(SYS_mprotect, word) | BIT(SYS_pkey_mprotect, word))
 
 /* Those numbers, as bits, for drm_source_syscall.S. */
 extern const uint64_t tsm_followed_calls[8];
@@ -28,6 +28,7 @@ const uint64_t tsm_followed_calls[8] = {WORD(0), WORD(1), WORD(2), WORD(3),
 struct call {
     long number, a, b, c, d, e, f;
     struct drm_moving moving;
+    struct drm_taken taken;
 };
 
 static void before(struct call *s)
@@ -40,13 +41,17 @@ static void before(struct call *s)
         drm_notice_closing_range((unsigned)s->a, (unsigned)s->b, (unsigned)s->c);
         break;
     case SYS_mmap:
-        drm_notice_mapping((void *)s->a, (size_t)s->b, (int)s->d);
+        drm_notice_mapping(&s->taken, (void *)s->a, (size_t)s->b, (int)s->d);
         break;
     case SYS_munmap:
-        drm_unmapping((void *)s->a, (size_t)s->b);
+        drm_unmapping(&s->taken, (void *)s->a, (size_t)s->b);
         break;
     case SYS_mremap:
-        s->moving = drm_moving((void *)s->a, (size_t)s->b);
+        drm_moving(&s->moving, (void *)s->a, (size_t)s->b, (size_t)s->c, (int)s->d, (void *)s->e);
+        break;
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+        drm_protecting(&s->taken, (void *)s->a, (size_t)s->b, (int)s->c);
         break;
     default:
         break;
@@ -56,11 +61,10 @@ static void before(struct call *s)
 static void after_memory(const struct call *s, void *result)
 {
     if (s->number == SYS_mmap)
-        drm_notice_mapped(result, (size_t)s->b, (int)s->c, (int)s->d, (int)s->e, (uint64_t)s->f);
-    else if (s->number == SYS_mremap && result != MAP_FAILED)
+        drm_notice_mapped(&s->taken, result, (size_t)s->b, (int)s->c, (int)s->d, (int)s->e,
+                          (uint64_t)s->f);
+    else
         drm_moved(&s->moving, result, (size_t)s->c);
-    else if (s->number == SYS_mremap)
-        drm_moved(&s->moving, (void *)s->a, (size_t)s->b);
 }
 
 static void after(const struct call *s, int result)
@@ -72,6 +76,14 @@ static void after(const struct call *s, int result)
     case SYS_openat:
     case SYS_openat2:
         drm_notice_opened(result, (const char *)s->b);
+        break;
+    case SYS_munmap:
+        if (result != 0)
+            drm_unmap_failed(&s->taken);
+        break;
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+        drm_protected(&s->taken, (int)s->c, result == 0);
         break;
     case SYS_dup:
     case SYS_dup2:

@@ -107,10 +107,11 @@ static bool take_unused(struct view *out)
 static void drop_unused(void)
 {
     int saved_errno = errno;
+    struct drm_taken taken;
     struct view v;
 
     while (take_unused(&v)) {
-        drm_unmapping(v.address, v.size);
+        drm_unmapping(&taken, v.address, v.size);
         unmap(&v);
     }
     errno = saved_errno;

@@ -291,6 +291,8 @@ class TraitReader:
             self.expression(param.use.place, param.use.value, names)
         for _, use in call.extra:
             self.expression(use.place, use.value, names | {'returned'})  # the call's result
+        if call.kind == 'destroy':
+            names |= {f'{name}_id' for name in names}
         for text in (call.stream, *call.after, call.then, *call.passed.values(), *call.track,
                      call.untrack):
             self.expression(call.place, text, names | {'NULL', 'true', 'false'})

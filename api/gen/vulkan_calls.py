@@ -93,6 +93,7 @@ static VKAPI_ATTR {result} VKAPI_CALL wrap_{name}({params})
     const struct vk_args_{name} a = {{{args}}};
     struct tsm_call call;
 {returns}
+{earlier}
     if (!tsm_call_begin(&call, TYPE_{name})) {{
         {pass_on}
     }}
@@ -246,7 +247,7 @@ def is_flat(table):
     if rows and is_data(rows[-1]):
         rows.pop()
     return table.kind in ('state', 'other', 'query') and not table.options & {'poll', 'blocks'} and \
-        not (table.stream or table.before or table.after or table.done) and \
+        not (table.stream or table.first or table.before or table.after or table.done) and \
         all(row.form == 'ONE' and row.kind not in ('STRUCT', 'OBJECT') and not row.rule
             for row in rows)
 
@@ -327,7 +328,8 @@ def wrapper(table):
     if 'poll' in table.options:
         poll = [f'if (vk_polled_again({place}, &a, result)) {{', '    tsm_call_drop(&call);',
                 '    return result;', '}']
-    text = WRAPPER.format(**parts, before=lines(before), after=lines(after), done=lines(done),
+    earlier = lines(f'{name}(NULL, &a, 0);' for name in table.first)
+    text = WRAPPER.format(**parts, earlier=earlier, before=lines(before), after=lines(after), done=lines(done),
                           poll=lines(poll),
                           returns='' if void else f'    {parts["result"]} result;\n')
     return text
@@ -363,7 +365,7 @@ def hooks_h(model):
                          f'({params_of(table)});') + '\n'
                     for table in model.commands if table.status == 'hook')
     names = sorted({name for table in model.commands
-                    for name in table.before + table.after + table.done})
+                    for name in table.first + table.before + table.after + table.done})
     helpers = ''.join(f'void {name}(struct tsm_call *call, const void *args, int64_t result);\n'
                       for name in names)
     return guarded('API_VULKAN_VULKAN_HOOKS_H', HOOKS_H.format(hooks=hooks, helpers=helpers))

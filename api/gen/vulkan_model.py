@@ -71,7 +71,8 @@ class Table:
     options: set = field(default_factory=set)
     replay: str = ''
     stream: str = ''
-    before: list = field(default_factory=list)  # functions by hand
+    first: list = field(default_factory=list)  # functions by hand
+    before: list = field(default_factory=list)
     after: list = field(default_factory=list)
     done: list = field(default_factory=list)
 
@@ -283,7 +284,7 @@ class Maker:
             if match and table.union:
                 names = [row.name for row in table.rows]
                 table.choose = names.index(match[1]) + 1
-            elif re.fullmatch(r'(before|after|done) \w+', text) and table.command:
+            elif re.fullmatch(r'(first|before|after|done) \w+', text) and table.command:
                 getattr(table, text.split()[0]).append(text.split()[1])
             elif not words and table.command:
                 self.status(table, place, text.split())

@@ -94,7 +94,8 @@ def stream_of(call, expression):
 def on_stream(call):
     """The call takes its place, unless it becomes part of a graph."""
     blocks = call.options & {'blocks', 'waits'} or call.status == 'unmodelled'
-    use = 'TSM_BLOCKS' if blocks else 'TSM_ENQUEUES'
+    use = 'TSM_ENQUEUES' if not blocks else 'TSM_BLOCKS' if call.kind == 'sync' else \
+        'TSM_SENDS_AND_BLOCKS'
     if call.stream == 'NULL' or call.kind == 'sync':
         return f'tsm_call_on_stream(&call, {stream_of(call, call.stream)}, {use});'
     event = object_param(call, ('wait',))
@@ -122,12 +123,15 @@ def before(call):
         lines.append('tsm_hostmem_publish();')
     if call.kind == 'sync' and call.status == 'generated':
         lines.append('tsm_values_publish();')
+    event = object_param(call, ('sync', 'wait'))
+    if event and event.use.detail == 'event':
+        lines.append(f'const struct tsm_handle {event.name}_now = cuda_event_now({event.name});')
     gone = object_param(call, ('destroy',))
     if gone:
-        lines.append(f'const uint64_t {gone.name}_id = cuda_id_gone('
+        lines.append(f'const uint64_t {gone.name}_id = cuda_id_leaves('
                      f'CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}));')
     if call.untrack:
-        lines.append(f'tsm_hostmem_untrack(CUDA_SLOT({call.untrack}));')
+        lines.append(f'tsm_hostmem_leaves(CUDA_SLOT({call.untrack}));')
     if call.stream:
         lines.append(on_stream(call))
     return lines
@@ -171,9 +175,12 @@ def append_variable(call, field):
             f'ok ? {pointer} : NULL'
         return f'tsm_call_string(&call, {text});'
     function = 'tsm_call_blob' if field.type == 'BLOB' else 'tsm_call_bytes'
-    if field.role == 'payload' and 'waits' not in call.options:
+    taken = ''
+    if field.role == 'payload':
         function = 'tsm_call_payload'
-    return f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0);'
+        taken = ', true' if 'waits' in call.options else ', false'
+    return (f'{function}(&call, ok ? {pointer} : NULL, ok && {pointer} ? {field.use.length} : 0'
+            f'{taken});')
 
 
 def append(call, field):
@@ -208,6 +215,18 @@ def grouped(lines):
     return found
 
 
+def left(call):
+    """What the call gave up is forgotten, unless it failed."""
+    lines = []
+    gone = object_param(call, ('destroy',))
+    if gone:
+        lines.append(f'cuda_id_left(CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}), '
+                     f'{gone.name}_id, ok);')
+    if call.untrack:
+        lines.append(f'tsm_hostmem_left(CUDA_SLOT({call.untrack}), ok);')
+    return lines
+
+
 def after(call, fields):
     lines = grouped([append(call, field) for field in fields if field.value])
     for helper in call.after:
@@ -221,13 +240,13 @@ def after(call, fields):
     if object_param(call, ('signal',)):
         effects.append(f'cuda_signalled(&call, {object_param(call, ("signal",)).name});')
     if object_param(call, ('wait',)):
-        effects.append(f'cuda_waits(&call, {object_param(call, ("wait",)).name});')
+        effects.append(f'cuda_waits(&call, &{object_param(call, ("wait",)).name}_now);')
     if call.track:
         address, size = call.track
         effects.append(f'tsm_hostmem_track(CUDA_SLOT({address}), {size});')
     if 'taints' in call.options:
         effects.append('tsm_call_flag(&call, SBT_RECORD_TAINTS);')
-    return lines + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
+    return lines + left(call) + [line for effect in effects for line in ('if (ok)', '    ' + effect)]
 
 
 def settled(call):
@@ -239,7 +258,7 @@ def settled(call):
     if call.stream:
         return ['if (ok)', f'    tsm_values_settle({stream_of(call, call.stream)}, UINT64_MAX);']
     if of and of.use.detail == 'event':
-        return ['if (ok)', f'    cuda_event_settled({of.name});']
+        return ['if (ok)', f'    cuda_event_settled(&{of.name}_now);']
     return ['if (ok)', '    tsm_values_settle(NULL, UINT64_MAX);']
 
 
@@ -255,7 +274,7 @@ def synchronised(call):
     if call.stream:
         effect = f'cuda_stream_synchronised({stream_of(call, call.stream)});'
     elif of and of.use.detail == 'event':
-        effect = f'cuda_event_synchronised({of.name});'
+        effect = f'cuda_event_synchronised(&{of.name}_now);'
     else:
         effect = f'cuda_context_synchronised({of.name if of else "NULL"});'
     return ['if (ok)', '    ' + effect]

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "replay/region.h"
 
 struct tsm_backend_state {
     struct hsa_replay replay;
@@ -193,7 +194,10 @@ static int write_host(struct hsa_replay *replay, const struct sbt_record *record
 
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
-    if (!region || region->size - (address - region->address) < blob.size)
+    got = hsa_arguments_written(replay, address, &blob);
+    if (got)
+        return got;
+    if (!region || !tsm_range_holds(region->address, region->size, address, blob.size))
         return 0; /* released meanwhile */
     got = sbt_reader_blob(replay->reader, &blob, 0,
                           (void *)(uintptr_t)(region->actual + (address - region->address)),
@@ -289,7 +293,7 @@ static int backend_readback(struct tsm_backend_state *state, uint32_t stream, ui
         return error ? error : hsa_memory_leave(&state->replay, address, *size);
     /* What a kernel wrote where the host can look. */
     if (!found || !found->queue || !region || !region->is_host ||
-        *size > region->size - (address - region->address))
+        !tsm_range_holds(region->address, region->size, address, *size))
         return TSM_E_NOT_FOUND;
     *data = (const void *)(uintptr_t)hsa_memory_translate(&state->replay.memory, address);
     return 0;
@@ -314,7 +318,7 @@ int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint
     const void *from = (const void *)(uintptr_t)hsa_memory_translate(&replay->memory, address);
     hsa_status_t status;
 
-    if (!region)
+    if (!region || !hsa_memory_holds(&replay->memory, address, size))
         return tsm_fail(TSM_E_NOT_FOUND, "nothing at 0x%llx", (unsigned long long)address);
     if (region->is_host) {
         memcpy(out, from, size);

@@ -79,9 +79,10 @@ enum hsa_how {
 
 struct hsa_placed {
     enum hsa_how how;
-    uint64_t handle; /* of HSA_HOW_VIRTUAL */
-    uint64_t mapped; /* bytes */
-    uint8_t *left;   /* what the program last left in the host's memory; NULL: nothing yet */
+    uint64_t handle;     /* of HSA_HOW_VIRTUAL */
+    uint64_t mapped;     /* bytes */
+    uint32_t lock_count; /* of HSA_HOW_HOST: locks that were not given back */
+    uint8_t *left;       /* what the program last left in the host's memory; NULL: nothing yet */
 };
 
 /* A range of recorded addresses, whole pages. */
@@ -126,6 +127,11 @@ void hsa_memory_allow_host(struct hsa_memory *m, uint64_t address, uint64_t size
 int hsa_memory_release(struct hsa_replay *replay, uint64_t address);
 /* NULL: nothing of the recording is there. */
 const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address);
+/* Tests whether all of those bytes are memory of the recording, in one piece. */
+bool hsa_memory_holds(const struct hsa_memory *m, uint64_t address, uint64_t size);
+/* The same for a box that is not empty: width in bytes, height, depth, bytes from row to row and
+ * from plane to plane. */
+bool hsa_memory_holds_box(const struct hsa_memory *m, uint64_t address, const uint64_t box[5]);
 /* Where a recorded address is now; itself when nothing was there. */
 uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address);
 /* May the region not be written? */
@@ -176,7 +182,8 @@ void hsa_signals_finish(struct hsa_replay *replay);
 /* ---- streams (hsa_replay_queue.c) --------------------------------------------------------------
  */
 
-#define HSA_FLIGHT_MAX 64u
+#define HSA_FLIGHT_MAX     64u
+#define HSA_DISPATCHED_MAX 256u
 
 struct hsa_stream {
     hsa_queue_t *queue; /* NULL: of copies */
@@ -186,6 +193,8 @@ struct hsa_stream {
     hsa_status_t error; /* that has ended the queue; written by a thread of the runtime */
     /* Memory for arguments: given out until the stream has been waited for. */
     struct hsa_arguments *arguments;
+    struct hsa_dispatched *dispatched; /* HSA_DISPATCHED_MAX places; NULL: none was sent */
+    uint64_t dispatched_count;         /* since then; the newest ones are kept */
     /* Of copies: what they count down, the newest ones. */
     struct hsa_signal_state *flight[HSA_FLIGHT_MAX];
     uint64_t flight_count;
@@ -197,7 +206,7 @@ struct hsa_stream {
         uint64_t width, height, depth, pitch, plane;
     } received[HSA_FLIGHT_MAX];
     uint64_t received_count;
-    uint8_t *own; /* the newest one's, when it is memory of ours */
+    uint8_t *own;    /* the newest one's, when it is memory of ours */
     uint8_t *packed; /* rows of the one that was asked for last */
 };
 
@@ -207,6 +216,9 @@ void *hsa_stream_arguments(struct hsa_replay *replay, struct hsa_stream *stream,
 /* Put a packet of 64 bytes into the stream's queue. */
 int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const void *packet);
 int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream);
+/* The program wrote these bytes at a recorded address: dispatches that were sent with arguments
+ * there, as many bytes, and may wait behind a gate, get them (hsa_replay_packet.c). */
+int hsa_arguments_written(struct hsa_replay *replay, uint64_t address, const struct sbt_blob *blob);
 /* The command at `position` writes `size` bytes at `data`. With `own` that is from malloc(), and is
  * the stream's until the next of that kind. */
 void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uint8_t *data,
@@ -221,8 +233,8 @@ void hsa_streams_finish(struct hsa_replay *replay);
 /* ---- images and samplers (hsa_replay_image.c) --------------------------------------------------
  */
 
-/* The handle of the image or sampler whose handle was `value` when it was recorded; itself when there is
- * none: the program may give a kernel any number. */
+/* The handle of the image or sampler whose handle was `value` when it was recorded; itself when
+ * there is none: the program may give a kernel any number. */
 uint64_t hsa_image_translate(const struct hsa_replay *replay, uint64_t value);
 
 /* ---- code (hsa_replay_code.c) ------------------------------------------------------------------
@@ -261,7 +273,8 @@ struct hsa_replay {
     struct hsa_memory memory;
     struct sbt_map queues; /* streams that are queues */
     struct sbt_map images; /* recorded handles of images and samplers -> those here */
-    bool keeps_left;       /* kernels gave bytes back in memory of the host: what was there before counts */
+    bool keeps_left; /* kernels gave bytes back in memory of the host: what was there before counts
+                      */
     struct hsa_stream *streams;
     uint32_t stream_count;
     struct sbt_map objects; /* type << 32 | id -> state, or the raw handle */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/region.h"
+
 #define PART_SIZE ((uint64_t)4 << 20)
 
 /* ---- load --------------------------------------------------------------------------------------
@@ -51,7 +53,7 @@ int hsa_checkpoint_memory(struct hsa_replay *replay, const struct sbt_record *re
     if (!region)
         return 0; /* of another API; released meanwhile */
     inside = address - region->address;
-    if (bytes.size > region->size - inside)
+    if (!tsm_range_holds(region->address, region->size, address, bytes.size))
         return tsm_fail(TSM_E_FORMAT, "speaks of memory at 0x%llx, which no record made",
                         (unsigned long long)address);
     if (hsa_memory_is_constant(&replay->memory, region))

@@ -13,7 +13,8 @@ static void *pointer(uint64_t address)
     return (void *)(uintptr_t)address;
 }
 
-/* Where the copy goes: a region's memory, or memory of ours for memory of the program. */
+/* Where the copy goes: a region's memory, or memory of ours for memory of the program. The caller
+ * has checked that there are `size` bytes to copy. */
 static int destination(struct hsa_replay *replay, const struct sbt_record *record, uint64_t address,
                        uint64_t size, uint8_t **out)
 {
@@ -22,6 +23,9 @@ static int destination(struct hsa_replay *replay, const struct sbt_record *recor
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a copy on no stream");
+    if (region && !hsa_memory_holds(&replay->memory, address, size))
+        return tsm_fail(TSM_E_FORMAT, "a copy of %llu bytes to 0x%llx, where there are fewer",
+                        (unsigned long long)size, (unsigned long long)address);
     *out = region ? pointer(hsa_memory_translate(&replay->memory, address)) : malloc(size + 1);
     if (!*out)
         return tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes", (unsigned long long)size);
@@ -39,7 +43,7 @@ int replay_hsa_memory_copy(struct hsa_replay *replay, const struct sbt_record *r
     int error = hsa_blob_read(replay, record, SLOT_hsa_memory_copy_bytes, &payload, &payload_size);
 
     if (!error && size &&
-        !(payload ? payload_size == size : hsa_memory_find(&replay->memory, src) != NULL))
+        !(payload ? payload_size == size : hsa_memory_holds(&replay->memory, src, size)))
         error = tsm_fail(TSM_E_FORMAT, "a copy from memory that was never made");
     if (!error)
         error = destination(replay, record, hsa_slot(record, SLOT_hsa_memory_copy_dst), size, &to);
@@ -68,7 +72,8 @@ int replay_hsa_amd_memory_fill(struct hsa_replay *replay, const struct sbt_recor
     void *at = pointer(hsa_memory_translate(&replay->memory, address));
     hsa_status_t status = HSA_STATUS_SUCCESS;
 
-    if (!region || count > (region->size - (address - region->address)) / sizeof(value))
+    if (!region || count > UINT64_MAX / sizeof(value) ||
+        !hsa_memory_holds(&replay->memory, address, count * sizeof(value)))
         return tsm_fail(TSM_E_FORMAT, "fills memory that was never made");
     if (region->is_host)
         fill_host(at, value, count);
@@ -115,7 +120,7 @@ int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt
     uint8_t *to;
     int error;
 
-    if (!hsa_memory_find(&replay->memory, dst) || !hsa_memory_find(&replay->memory, src))
+    if (!hsa_memory_find(&replay->memory, dst) || !hsa_memory_holds(&replay->memory, src, size))
         return tsm_fail(TSM_E_FORMAT, "a copy of memory that was never made");
     if (!completion)
         return tsm_fail(TSM_E_FORMAT, "a copy without a signal");
@@ -145,17 +150,14 @@ static bool side(const struct hsa_replay *replay, const struct sbt_record *recor
                  const hsa_dim3_t *range, hsa_pitched_ptr_t *out, const struct tsm_region **region)
 {
     uint64_t address = hsa_slot(record, first);
-    uint64_t last;
+    const uint64_t box[5] = {range->x, range->y, range->z, hsa_slot(record, first + 1),
+                             hsa_slot(record, first + 2)};
 
-    out->pitch = hsa_slot(record, first + 1);
-    out->slice = hsa_slot(record, first + 2);
+    out->pitch = box[3];
+    out->slice = box[4];
     *region = hsa_memory_find(&replay->memory, address);
-    if (!*region || !range->x || !range->y || !range->z || out->pitch > (*region)->size ||
-        out->slice > (*region)->size)
-        return false;
-    last = (range->z - 1) * out->slice + (range->y - 1) * out->pitch + range->x;
     out->base = pointer(hsa_memory_translate(&replay->memory, address));
-    return last <= (*region)->size - (address - (*region)->address);
+    return hsa_memory_holds_box(&replay->memory, address, box);
 }
 
 static void receive_box(struct hsa_stream *stream, uint64_t position, const hsa_pitched_ptr_t *to,

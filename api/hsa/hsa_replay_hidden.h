@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of a kernel that the language's runtime adds ("hidden_..." in LLVM's AMDGPU usage): they
- * speak of the dispatch, and of objects of that runtime. A replay never sends what was recorded of
- * them but where it means the same here.
+ * Arguments of a kernel that the language's runtime adds ("hidden_..." in LLVM's AMDGPU usage):
+ * they speak of the dispatch, and of objects of that runtime. A replay never sends what was
+ * recorded of them but where it means the same here.
  *
  * | what                                                  | here                                  |
  * |-------------------------------------------------------|---------------------------------------|
@@ -31,14 +31,14 @@ struct hsa_hidden {
     uint32_t dynamic_size;      /* group memory beyond what the kernel itself needs, bytes */
     uint64_t queue;             /* its address */
     uint32_t private_base, shared_base; /* high halves of addresses */
-    uint64_t printf_buffer;     /* address of 8 bytes 0 or more */
+    uint64_t printf_buffer;             /* address of 8 bytes 0 or more */
 };
 
 /* Does the kernel have a hidden argument of that kind ("hidden_printf_buffer")? */
 bool hsa_hidden_has(const struct hsa_code_kernel *kernel, const char *value_kind);
 
-/* Make those in a kernel's argument block of `size` bytes. Returns the kind of the first that was the
- * address of an object which is missing here, NULL: none was. */
+/* Make those in a kernel's argument block of `size` bytes. Returns the kind of the first that was
+ * the address of an object which is missing here, NULL: none was. */
 const char *hsa_hidden_make(const struct hsa_code_kernel *kernel, const struct hsa_hidden *here,
                             uint8_t *arguments, size_t size);
 

@@ -205,21 +205,18 @@ static bool rows_of(const hsa_ext_image_region_t *region, uint64_t size, uint64_
     out->height = region->range.y;
     out->depth = region->range.z;
     out->pitch = row_pitch ? row_pitch : out->width;
-    out->plane = slice_pitch ? slice_pitch : out->pitch * out->height;
-    return true;
+    out->plane = slice_pitch;
+    return slice_pitch || !__builtin_mul_overflow(out->pitch, out->height, &out->plane);
 }
 
 /* Where the rows are, in memory of the recording. NULL: they do not lie in one piece of it. */
 static uint8_t *rows_at(const struct hsa_replay *replay, uint64_t address,
                         const struct hsa_received *rows, const struct tsm_region **region)
 {
-    uint64_t last;
+    const uint64_t box[5] = {rows->width, rows->height, rows->depth, rows->pitch, rows->plane};
 
     *region = hsa_memory_find(&replay->memory, address);
-    if (!*region || rows->pitch > (*region)->size || rows->plane > (*region)->size)
-        return NULL;
-    last = (rows->depth - 1) * rows->plane + (rows->height - 1) * rows->pitch + rows->width;
-    if (last > (*region)->size - (address - (*region)->address))
+    if (!hsa_memory_holds_box(&replay->memory, address, box))
         return NULL;
     return pointer(hsa_memory_translate(&replay->memory, address));
 }

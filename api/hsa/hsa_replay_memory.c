@@ -144,6 +144,19 @@ const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t ad
     return tsm_region_find(m->regions, m->region_count, address);
 }
 
+bool hsa_memory_holds(const struct hsa_memory *m, uint64_t address, uint64_t size)
+{
+    return tsm_regions_hold(m->regions, m->region_count, address, size);
+}
+
+bool hsa_memory_holds_box(const struct hsa_memory *m, uint64_t address, const uint64_t box[5])
+{
+    const struct tsm_extent extent = {box[0], box[1], box[2], box[3], box[4]};
+    uint64_t size;
+
+    return tsm_extent_size(&extent, &size) && size && hsa_memory_holds(m, address, size);
+}
+
 uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address)
 {
     const struct tsm_region *region = hsa_memory_find(m, address);
@@ -201,7 +214,8 @@ static struct hsa_placed *host_placed(const struct hsa_memory *m, uint64_t addre
                                       const struct tsm_region **region)
 {
     *region = hsa_memory_find(m, address);
-    if (!*region || !(*region)->is_host || size > (*region)->size - (address - (*region)->address))
+    if (!*region || !(*region)->is_host ||
+        !tsm_range_holds((*region)->address, (*region)->size, address, size))
         return NULL;
     return &m->placed[*region - m->regions];
 }
@@ -378,20 +392,131 @@ static bool map_host(struct hsa_memory *m, uint64_t address, uint64_t size, uint
     return got != MAP_FAILED;
 }
 
+static int lock_pages(struct hsa_replay *replay, uint64_t actual, uint64_t size)
+{
+    void *agent_pointer = NULL;
+    hsa_status_t status =
+        replay->calls.hsa_amd_memory_lock(pointer(actual), size, NULL, 0, &agent_pointer);
+
+    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_lock", status);
+}
+
+static void remove_region(struct hsa_memory *m, size_t at)
+{
+    SHIFT(m->regions, at, at + 1, m->region_count - at - 1);
+    SHIFT(m->placed, at, at + 1, m->region_count - at - 1);
+    m->region_count--;
+}
+
+/* Takes a region that overlaps the new one into it: its bytes stay what they are. */
+static int take_in(struct hsa_replay *replay, size_t at, struct tsm_region *region,
+                   struct hsa_placed *placed)
+{
+    struct hsa_memory *m = &replay->memory;
+    const struct tsm_region old = m->regions[at];
+    const struct hsa_placed *old_placed = &m->placed[at];
+    uint64_t start = region->address < old.address ? region->address : old.address;
+    uint64_t end = region->address + region->size;
+
+    if (old.address + old.size > end)
+        end = old.address + old.size;
+    if (old_placed->how != HSA_HOW_HOST || old.actual != old.address)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "locks memory that is partly locked, and lies elsewhere");
+    placed->lock_count += old_placed->lock_count;
+    if (old_placed->left) {
+        uint8_t *left = calloc(1, end - start);
+        if (!left)
+            return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
+        if (placed->left)
+            memcpy(left + (region->address - start), placed->left, region->size);
+        memcpy(left + (old.address - start), old_placed->left, old.size);
+        free(placed->left);
+        free(old_placed->left);
+        placed->left = left;
+    }
+    region->address = start;
+    region->size = end - start;
+    remove_region(m, at);
+    return 0;
+}
+
+/* Zeroes what no region has yet: the gaps between those that begin in [from, end). */
+static int map_gaps(struct hsa_memory *m, uint64_t from, uint64_t end)
+{
+    uint64_t actual;
+
+    while (from < end) {
+        const struct tsm_region *there = hsa_memory_find(m, from);
+        size_t next = tsm_region_after(m->regions, m->region_count, from);
+        uint64_t until = there ? there->address + there->size : end;
+        if (!there && next < m->region_count && m->regions[next].address < until)
+            until = m->regions[next].address;
+        if (!there && (!map_host(m, from, until - from, &actual) || actual != from))
+            return tsm_fail(TSM_E_UNSUPPORTED, "locks memory beside memory that lies elsewhere");
+        from = until;
+    }
+    return 0;
+}
+
+/* More of what is partly there. */
+static int lock_more(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
+{
+    struct hsa_memory *m = &replay->memory;
+    struct tsm_region region = {address, 0, size, seq, true};
+    struct hsa_placed placed = {.how = HSA_HOW_HOST, .lock_count = 1};
+    int error = map_gaps(m, address, address + size);
+
+    for (size_t at = m->region_count; at-- > 0 && !error;)
+        if (m->regions[at].address < address + size &&
+            address < m->regions[at].address + m->regions[at].size)
+            error = take_in(replay, at, &region, &placed);
+    region.actual = region.address;
+    placed.mapped = region.size;
+    if (!error)
+        error = lock_pages(replay, address, size);
+    return error ? error : add_region(m, &region, &placed);
+}
+
 int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
 {
+    struct hsa_memory *m = &replay->memory;
     struct tsm_region region = {address, 0, size, seq, true};
-    struct hsa_placed placed = {.how = HSA_HOW_HOST, .mapped = size};
-    void *agent_pointer = NULL;
-    hsa_status_t status;
+    struct hsa_placed placed = {.how = HSA_HOW_HOST, .mapped = size, .lock_count = 1};
+    const struct tsm_region *there = hsa_memory_find(m, address);
+    size_t next = tsm_region_after(m->regions, m->region_count, address);
+    int error;
 
-    if (!map_host(&replay->memory, address, size, &region.actual))
+    if (!size || address + size < address)
+        return tsm_fail(TSM_E_FORMAT, "locks no memory");
+    if (there && tsm_range_holds(there->address, there->size, address, size)) {
+        m->placed[there - m->regions].lock_count++;
+        return m->placed[there - m->regions].how == HSA_HOW_HOST
+                   ? lock_pages(replay, hsa_memory_translate(m, address), size)
+                   : 0;
+    }
+    if (there || (next < m->region_count && m->regions[next].address < address + size))
+        return lock_more(replay, address, size, seq);
+    if (!map_host(m, address, size, &region.actual))
         return tsm_fail(TSM_E_MEMORY, "no host memory for 0x%llx", (unsigned long long)address);
-    status =
-        replay->calls.hsa_amd_memory_lock(pointer(region.actual), size, NULL, 0, &agent_pointer);
-    if (status != HSA_STATUS_SUCCESS)
-        return hsa_fail(replay, "hsa_amd_memory_lock", status);
-    return add_region(&replay->memory, &region, &placed);
+    error = lock_pages(replay, region.actual, size);
+    return error ? error : add_region(m, &region, &placed);
+}
+
+/* The region stays as long as any lock of it does. */
+static int unlock(struct hsa_replay *replay, uint64_t address)
+{
+    struct hsa_memory *m = &replay->memory;
+    const struct tsm_region *there = hsa_memory_find(m, address);
+    struct hsa_placed *placed = there ? &m->placed[there - m->regions] : NULL;
+
+    if (!placed || !placed->lock_count)
+        return 0;
+    placed->lock_count--;
+    if (placed->how != HSA_HOW_HOST)
+        return 0; /* of memory that needs no lock */
+    replay->calls.hsa_amd_memory_unlock(pointer(hsa_memory_translate(m, address)));
+    return placed->lock_count ? 0 : hsa_memory_release(replay, there->address);
 }
 
 int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
@@ -426,19 +551,13 @@ static hsa_status_t release(struct hsa_replay *replay, const struct tsm_region *
     case HSA_HOW_POOL:
         return calls->hsa_amd_memory_pool_free(pointer(region->actual));
     case HSA_HOW_HOST: /* the pages stay: others may share them */
-        return calls->hsa_amd_memory_unlock(pointer(region->actual));
+        return placed->lock_count ? calls->hsa_amd_memory_unlock(pointer(region->actual))
+                                  : HSA_STATUS_SUCCESS;
     case HSA_HOW_VARIABLE:
     case HSA_HOW_CONSTANT:
         break;
     }
     return HSA_STATUS_SUCCESS;
-}
-
-static void remove_region(struct hsa_memory *m, size_t at)
-{
-    SHIFT(m->regions, at, at + 1, m->region_count - at - 1);
-    SHIFT(m->placed, at, at + 1, m->region_count - at - 1);
-    m->region_count--;
 }
 
 int hsa_memory_release(struct hsa_replay *replay, uint64_t address)
@@ -548,18 +667,15 @@ int replay_hsa_amd_svm_attributes_set(struct hsa_replay *replay, const struct sb
     uint64_t address = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_ptr);
     uint64_t size = hsa_slot(record, SLOT_hsa_amd_svm_attributes_set_size);
     const struct tsm_region *region = hsa_memory_find(&replay->memory, address);
-    int error = 0;
 
-    if (region && size <= region->size - (address - region->address))
+    if (region && tsm_range_holds(region->address, region->size, address, size))
         return 0;
-    if (region)
-        error = hsa_memory_release(replay, address);
-    return error ? error : hsa_memory_lock(replay, address, size, record->seq);
+    return hsa_memory_lock(replay, address, size, record->seq);
 }
 
 int replay_hsa_amd_memory_unlock(struct hsa_replay *replay, const struct sbt_record *record)
 {
-    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_amd_memory_unlock_host_ptr));
+    return unlock(replay, hsa_slot(record, SLOT_hsa_amd_memory_unlock_host_ptr));
 }
 
 int replay_hsa_memory_register(struct hsa_replay *replay, const struct sbt_record *record)
@@ -570,5 +686,5 @@ int replay_hsa_memory_register(struct hsa_replay *replay, const struct sbt_recor
 
 int replay_hsa_memory_deregister(struct hsa_replay *replay, const struct sbt_record *record)
 {
-    return hsa_memory_release(replay, hsa_slot(record, SLOT_hsa_memory_deregister_ptr));
+    return unlock(replay, hsa_slot(record, SLOT_hsa_memory_deregister_ptr));
 }

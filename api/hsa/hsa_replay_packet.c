@@ -6,6 +6,7 @@
 #include "api/hsa/hsa_replay_calls.h"
 
 #include <hsa/amd_hsa_queue.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/hsa/hsa_replay_hidden.h"
@@ -107,28 +108,86 @@ static bool make_hidden(struct hsa_replay *replay, struct hsa_stream *stream,
     return true;
 }
 
+/* A dispatch whose arguments the program may still change. */
+struct hsa_dispatched {
+    uint64_t address, size; /* recorded */
+    uint8_t *arguments;     /* here */
+    struct hsa_kernel_state *kernel;
+    hsa_kernel_dispatch_packet_t packet;
+};
+
+static int fill_arguments(struct hsa_replay *replay, struct hsa_stream *stream,
+                          const struct hsa_dispatched *to, const uint8_t *bytes)
+{
+    memcpy(to->arguments, bytes, to->size);
+    look_at_values(replay, to->kernel, to->arguments, to->size);
+    translate(replay, to->kernel, to->arguments, to->size);
+    if (!make_hidden(replay, stream, to->kernel, &to->packet, to->arguments, to->size))
+        return tsm_fail(TSM_E_MEMORY, "no memory for a kernel's hidden arguments");
+    return 0;
+}
+
+static void remember(struct hsa_stream *stream, const struct hsa_dispatched *dispatched)
+{
+    if (!stream->dispatched)
+        stream->dispatched = calloc(HSA_DISPATCHED_MAX, sizeof(*dispatched));
+    if (stream->dispatched)
+        stream->dispatched[stream->dispatched_count++ % HSA_DISPATCHED_MAX] = *dispatched;
+}
+
 static int put_arguments(struct hsa_replay *replay, struct hsa_stream *stream,
                          struct hsa_kernel_state *kernel, const struct sbt_record *record,
                          hsa_kernel_dispatch_packet_t *packet)
 {
+    struct hsa_dispatched dispatched = {.kernel = kernel, .packet = *packet};
     const uint8_t *bytes;
-    uint8_t *out;
     size_t size;
 
     if (!sbt_record_bytes(record, SLOT_aql_kernel_dispatch_arguments, &bytes, &size))
         return tsm_fail(TSM_E_FORMAT, "a dispatch without its arguments");
     if (!size)
         return 0;
-    out = hsa_stream_arguments(replay, stream, size);
-    if (!out)
+    dispatched.address = hsa_slot(record, SLOT_aql_kernel_dispatch_kernarg);
+    dispatched.size = size;
+    dispatched.arguments = hsa_stream_arguments(replay, stream, size);
+    if (!dispatched.arguments)
         return tsm_fail(TSM_E_MEMORY, "no memory for a kernel's arguments");
-    memcpy(out, bytes, size);
-    look_at_values(replay, kernel, out, size);
-    translate(replay, kernel, out, size);
-    if (!make_hidden(replay, stream, kernel, packet, out, size))
-        return tsm_fail(TSM_E_MEMORY, "no memory for a kernel's hidden arguments");
-    packet->kernarg_address = out;
-    return 0;
+    remember(stream, &dispatched);
+    packet->kernarg_address = dispatched.arguments;
+    return fill_arguments(replay, stream, &dispatched, bytes);
+}
+
+static bool is_like(const struct hsa_stream *stream, uint64_t at, uint64_t address, uint64_t size)
+{
+    const struct hsa_dispatched *d = &stream->dispatched[at % HSA_DISPATCHED_MAX];
+
+    return d->address == address && d->size == size;
+}
+
+int hsa_arguments_written(struct hsa_replay *replay, uint64_t address, const struct sbt_blob *blob)
+{
+    uint8_t *bytes = NULL;
+    int error = 0;
+
+    for (uint32_t i = 0; i < replay->stream_count && error >= 0; i++) {
+        struct hsa_stream *stream = &replay->streams[i];
+        uint64_t end = stream->dispatched_count;
+        uint64_t at = end > HSA_DISPATCHED_MAX ? end - HSA_DISPATCHED_MAX : 0;
+        for (; at < end && error >= 0; at++) {
+            if (!is_like(stream, at, address, blob->size))
+                continue;
+            if (!bytes) {
+                bytes = malloc(blob->size);
+                error = bytes ? sbt_reader_blob(replay->reader, blob, 0, bytes, blob->size)
+                              : tsm_fail(TSM_E_MEMORY, "no memory for a kernel's arguments");
+            }
+            if (error >= 0)
+                error = fill_arguments(replay, stream, &stream->dispatched[at % HSA_DISPATCHED_MAX],
+                                       bytes);
+        }
+    }
+    free(bytes);
+    return error < 0 ? error : 0;
 }
 
 int replay_aql_kernel_dispatch(struct hsa_replay *replay, const struct sbt_record *record)

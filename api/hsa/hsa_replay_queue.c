@@ -184,6 +184,8 @@ int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream)
     for (uint64_t i = 0; i < count; i++)
         hsa_signal_settle(replay, stream->flight[i]);
     stream->flight_count = 0;
+    if (!error)
+        stream->dispatched_count = 0;
     if (!error && stream->arguments)
         drop_arguments(replay, stream, false);
     return error;
@@ -272,6 +274,7 @@ static void end_queue(struct hsa_replay *replay, struct hsa_stream *stream)
     if (stream->fence.handle)
         replay->calls.hsa_signal_destroy(stream->fence);
     drop_arguments(replay, stream, true);
+    free(stream->dispatched);
     free(stream->own);
     free(stream->packed);
     memset(stream, 0, sizeof(*stream));

@@ -191,7 +191,14 @@ int replay_hsa_signal_subtract_acq_rel(struct hsa_replay *replay, const struct s
     return 0;
 }
 
-#define BITWISE(operation)                                                                         \
+/* Has everything that was sent counted it down? */
+static bool is_settled(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
+{
+    return signal->is_known && replay->calls.hsa_signal_load_scacquire(signal->raw) ==
+                                   __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST);
+}
+
+#define BITWISE(operation, by)                                                                     \
     int replay_hsa_signal_##operation##_acq_rel(struct hsa_replay *replay,                         \
                                                 const struct sbt_record *record)                   \
     {                                                                                              \
@@ -199,39 +206,74 @@ int replay_hsa_signal_subtract_acq_rel(struct hsa_replay *replay, const struct s
         struct hsa_signal_state *signal = changed(replay, record, &value);                         \
         if (!signal)                                                                               \
             return 0;                                                                              \
-        signal->is_known = false;                                                                  \
+        signal->is_known = is_settled(replay, signal);                                             \
+        signal->expected = signal->expected by value;                                              \
         replay->calls.hsa_signal_##operation##_scacq_screl(signal->raw, value);                    \
         return 0;                                                                                  \
     }
-BITWISE(and)
-BITWISE(or)
-BITWISE(xor)
+BITWISE(and, &)
+BITWISE(or, |)
+BITWISE(xor, ^)
+
+/* It held `before` when it was recorded: what had counted it down by then has to do so first, and
+ * what had not may do so now. False: it cannot have held that here. */
+static bool swap(struct hsa_replay *replay, struct hsa_signal_state *signal, int64_t before,
+                 int64_t value)
+{
+    if (!signal->is_known || __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) > before)
+        return false;
+    replay->calls.hsa_signal_wait_scacquire(signal->raw, HSA_SIGNAL_CONDITION_LT, before + 1,
+                                            UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+    __atomic_fetch_add(&signal->expected, value - before, __ATOMIC_SEQ_CST);
+    replay->calls.hsa_signal_add_scacq_screl(signal->raw, value - before);
+    return true;
+}
+
+int replay_hsa_signal_exchange_acq_rel(struct hsa_replay *replay, const struct sbt_record *record)
+{
+    int64_t value;
+    struct hsa_signal_state *signal = changed(replay, record, &value);
+
+    if (signal && !swap(replay, signal, record->result, value))
+        hsa_signal_set(replay, signal, value);
+    return 0;
+}
 
 int replay_hsa_signal_cas_acq_rel(struct hsa_replay *replay, const struct sbt_record *record)
 {
+    int64_t expected = (int64_t)hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_expected);
+    int64_t value = (int64_t)hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_value);
     struct hsa_signal_state *signal =
         hsa_signal_find(replay, hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_signal));
 
-    if (!signal)
+    if (!signal || (record->result == expected && swap(replay, signal, expected, value)))
         return 0;
     signal->is_known = false;
-    replay->calls.hsa_signal_cas_scacq_screl(
-        signal->raw, (int64_t)hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_expected),
-        (int64_t)hsa_slot(record, SLOT_hsa_signal_cas_acq_rel_value));
+    replay->calls.hsa_signal_cas_scacq_screl(signal->raw, expected, value);
     return 0;
 }
 
 /* ---- waits -------------------------------------------------------------------------------------
  */
 
-static int await(struct hsa_replay *replay, uint64_t id, uint64_t condition, uint64_t compare)
+/* `seen`: what the program saw then, which what was sent counts it down to. By counting down a
+ * value can be passed that the condition names. */
+static int await(struct hsa_replay *replay, uint64_t id, uint64_t condition, uint64_t compare,
+                 uint64_t seen)
 {
     const struct hsa_signal_state *signal = hsa_signal_find(replay, id);
+    int64_t expected = signal ? __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) : 0;
 
-    if (signal)
-        replay->calls.hsa_signal_wait_scacquire(signal->raw, (hsa_signal_condition_t)condition,
-                                                (int64_t)compare, UINT64_MAX,
-                                                HSA_WAIT_STATE_BLOCKED);
+    if (!signal)
+        return 0;
+    if (signal->is_known && (int64_t)seen < INT64_MAX) {
+        if (expected > (int64_t)seen)
+            return 0; /* commands that count it down are not in this replay */
+        condition = HSA_SIGNAL_CONDITION_LT;
+        compare = seen + 1;
+    }
+    replay->calls.hsa_signal_wait_scacquire(signal->raw, (hsa_signal_condition_t)condition,
+                                            (int64_t)compare, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
     return 0;
 }
 
@@ -239,14 +281,16 @@ int replay_hsa_signal_wait_scacquire(struct hsa_replay *replay, const struct sbt
 {
     return await(replay, hsa_slot(record, SLOT_hsa_signal_wait_scacquire_signal),
                  hsa_slot(record, SLOT_hsa_signal_wait_scacquire_condition),
-                 hsa_slot(record, SLOT_hsa_signal_wait_scacquire_compare_value));
+                 hsa_slot(record, SLOT_hsa_signal_wait_scacquire_compare_value),
+                 hsa_slot(record, SLOT_hsa_signal_wait_scacquire_value));
 }
 
 int replay_hsa_amd_signal_wait_any(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return await(replay, hsa_slot(record, SLOT_hsa_amd_signal_wait_any_signal),
                  hsa_slot(record, SLOT_hsa_amd_signal_wait_any_condition),
-                 hsa_slot(record, SLOT_hsa_amd_signal_wait_any_compare_value));
+                 hsa_slot(record, SLOT_hsa_amd_signal_wait_any_compare_value),
+                 hsa_slot(record, SLOT_hsa_amd_signal_wait_any_value));
 }
 
 int replay_hsa_signal_group_wait_any_scacquire(struct hsa_replay *replay,
@@ -254,20 +298,23 @@ int replay_hsa_signal_group_wait_any_scacquire(struct hsa_replay *replay,
 {
     return await(replay, hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_signal),
                  hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_condition),
-                 hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_compare_value));
+                 hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_compare_value),
+                 hsa_slot(record, SLOT_hsa_signal_group_wait_any_scacquire_value));
 }
 
 int replay_hsa_signal_handler(struct hsa_replay *replay, const struct sbt_record *record)
 {
     return await(replay, hsa_slot(record, SLOT_hsa_signal_handler_signal),
                  hsa_slot(record, SLOT_hsa_signal_handler_condition),
-                 hsa_slot(record, SLOT_hsa_signal_handler_compare_value));
+                 hsa_slot(record, SLOT_hsa_signal_handler_compare_value),
+                 hsa_slot(record, SLOT_hsa_signal_handler_value));
 }
 
 /* The program saw this value, or a lower one later: both tell the same. */
 int replay_hsa_signal_load_scacquire(struct hsa_replay *replay, const struct sbt_record *record)
 {
+    uint64_t value = hsa_slot(record, SLOT_hsa_signal_load_scacquire_value);
+
     return await(replay, hsa_slot(record, SLOT_hsa_signal_load_scacquire_signal),
-                 HSA_SIGNAL_CONDITION_LT,
-                 hsa_slot(record, SLOT_hsa_signal_load_scacquire_value) + 1);
+                 HSA_SIGNAL_CONDITION_LT, value + 1, value);
 }

@@ -50,8 +50,11 @@ static void forked(void)
     hsa_queues_forked();
     hsa_intercept_forked();
     hsa_signals_forked();
+    hsa_counts_forked();
+    hsa_pointers_forked();
     hsa_copies_forked();
     hsa_memory_forked();
+    hsa_locks_forked();
     hsa_virtual_forked();
 }
 

@@ -13,9 +13,9 @@
  *   - index functions and everything else that takes a queue work on ours, because to the runtime
  * it is a queue, too. Only the read index is the other queue's.
  *
- * (ROCr's own way, hsa_amd_queue_intercept_create, is not exported.) What this does not see is a program
- * that stores to a doorbell's memory by itself: a soft queue's doorbell has none, so that such
- * programs (AMD's clr) fall back on signal stores.
+ * (ROCr's own way, hsa_amd_queue_intercept_create, is not exported.) What this does not see is a
+ * program that stores to a doorbell's memory by itself: a soft queue's doorbell has none, so that
+ * such programs (AMD's clr) fall back on signal stores.
  *
  * Order. A command's record is written before the runtime can see the command, so that whatever
  * shows that it is complete comes later in the trace.
@@ -63,20 +63,27 @@ enum hsa_memory_kind {
 #define HSA_POOL_MAY_ALLOW   8u /* of a GPU: the host can reach what it is allowed to */
 
 enum hsa_memory_kind hsa_memory_kind_of(uint64_t address);
+/* Do all of those bytes lie in one allocation? */
+bool hsa_memory_in_one(uint64_t start, uint64_t size);
+/* The program's own memory can be used by agents now. */
+void hsa_memory_add_hosts(uint64_t start, uint64_t size);
+void hsa_locks_forked(void);
 /* Memory of that pool or region is there. */
 void hsa_memory_made(enum hsa_object object, uint64_t pool, const void *memory, size_t size);
 /* It goes now. */
 void hsa_memory_gone(uint64_t address);
 /* `size` bytes of a kernel's arguments: memory for arguments is not looked at before each command,
- * because the arguments themselves are recorded, unless something in it is pointed to. True: there is
- * memory now that was never looked at. */
+ * because the arguments themselves are recorded, unless something in it is pointed to. True: there
+ * is memory now that was never looked at. */
 bool hsa_memory_reveal(const void *arguments, size_t size);
-/* The same bytes: what they point to may be written by the kernel that `call` sends (TS_CHECKSUM). */
+/* The same bytes: what they point to may be written by the kernel that `call` sends (TS_CHECKSUM).
+ */
 void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call);
-/* All commands are complete, and the program knows: what kernels have written into memory of the host
- * is recorded as theirs. Outside of a call. */
+/* All commands are complete, and the program knows: what kernels have written into memory of the
+ * host is recorded as theirs. Outside of a call. */
 void hsa_memory_written(void);
-/* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false. */
+/* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false.
+ */
 bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memory_kind kind));
 void hsa_memory_forked(void);
 /* A mapping is there, which nobody can reach yet; `vmem`: the handle of its memory. */
@@ -104,7 +111,8 @@ bool hsa_virtual_is_mapped(void);
 hsa_amd_memory_pool_t hsa_memory_pool(const void *memory);
 /* Outside of a call: what memory of others holds, as a command. */
 void hsa_memory_found(const void *memory, size_t size);
-/* A variable of an executable is there, as long as that is. Constant ones are in no memory_each(). */
+/* A variable of an executable is there, as long as that is. Constant ones are in no memory_each().
+ */
 void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t executable,
                          bool is_constant);
 
@@ -113,22 +121,91 @@ void hsa_memory_variable(uint64_t address, uint64_t size, hsa_executable_t execu
 
 /* `call` is a command that will count `signal` down when it is complete. `in_order`: everything
  * before it on its stream is complete then, too. */
-void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_order);
+void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_order, bool is_copy);
+/* A command that the call has waited for is complete. */
+void hsa_landed(struct tsm_stream *stream, uint64_t position);
 /* The program knows that the signal has this value. Outside of a call. */
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
+/* The program may know that commands are complete: looks at their signals. Outside of a call. */
+void hsa_look_around(void);
+void hsa_look_at(hsa_signal_t signal);
 void hsa_signals_forked(void);
-/* Outside of a call, before the record of what follows (hsa_source_ipc.c): the program has seen that
- * value; a packet or copy is about to wait for the signal, until that condition holds. */
+/* Outside of a call, before the record of what follows (hsa_source_ipc.c): the program has seen
+ * that value; a packet or copy is about to wait for the signal, until that condition holds. */
 void hsa_signal_observed(hsa_signal_t signal, hsa_signal_value_t value);
-void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare);
+void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare,
+                        hsa_signal_value_t mask);
 /* ... the program changes it. */
 void hsa_signal_changed(hsa_signal_t signal);
+/* A command is about to be sent that counts it down: what the program did to it through a pointer
+ * gets a record. */
+void hsa_signal_counted(hsa_signal_t signal);
+/* What the program did through pointers to signals that commands wait for gets a record. `is_late`:
+ * the program has waited meanwhile. */
+void hsa_pointers_look(bool is_late);
+/* Does any command wait for such a signal? */
+bool hsa_pointers_any(void);
+void hsa_pointers_forget(hsa_signal_t signal);
+void hsa_pointers_forked(void);
+/* Does the condition hold for that value? */
+bool hsa_value_holds(hsa_signal_value_t value, uint32_t condition, hsa_signal_value_t compare);
+/* Who else may change it. Of the last two nothing tells when. */
+enum hsa_sharing { HSA_SIGNAL_OWN, HSA_SIGNAL_GIVEN, HSA_SIGNAL_ATTACHED, HSA_SIGNAL_POINTED_TO };
+enum hsa_sharing hsa_signal_sharing(hsa_signal_t signal);
 /* May another process change it, or the program, through a pointer? */
 bool hsa_signal_is_foreign(hsa_signal_t signal);
 /* TS_CHECKSUM: hash memory if the GPU is idle. Outside of a call. */
 void hsa_checksum_sync(void);
 
-/* ---- checkpoints (hsa_source_checkpoint.c): what struct tsm_source says --------------------------
+/* ---- what counts signals down (hsa_source_count.c) ----------------------------------------------
+ */
+
+/* Commands that are complete: a list that one thread has taken, until hsa_count_land(). */
+struct hsa_landing;
+
+/* Is any command under way that counts a signal down? Cheap. */
+bool hsa_count_any(void);
+/* Would hsa_count_seen() give anything? */
+bool hsa_count_is_news(hsa_signal_t signal, hsa_signal_value_t value);
+/* What the program knows to be complete, now that it has seen that value. */
+struct hsa_landing *hsa_count_seen(hsa_signal_t signal, hsa_signal_value_t value);
+/* What is complete by the values that signals have now; of one signal only, or of all. */
+struct hsa_landing *hsa_count_look(const hsa_signal_t *only);
+/* Calls tell() once for each signal of the list. */
+void hsa_count_tell(const struct hsa_landing *landings,
+                    void (*tell)(hsa_signal_t signal, hsa_signal_value_t value));
+/* They are complete. Takes the list back. */
+void hsa_count_land(struct hsa_landing *landings);
+/* Has a signal that nothing counts down another value than it was left with? */
+bool hsa_count_rearmed(hsa_signal_t signal, hsa_signal_value_t *value);
+
+/* Around a change by the program. `before`: what the signal held, where that is known; NULL. */
+struct hsa_count;
+enum hsa_change { HSA_CHANGES_NOTHING, HSA_CHANGES_ALL, HSA_CHANGES_BY, HSA_CHANGES_BITS };
+struct hsa_turn {
+    struct hsa_count *count;
+    bool was_known;
+    int64_t outstanding; /* commands that are to count it down */
+};
+struct hsa_turn hsa_count_turn(hsa_signal_t signal);
+struct hsa_landing *hsa_count_turned(struct hsa_turn *turn, enum hsa_change change, int64_t value,
+                                     const hsa_signal_value_t *before);
+/* The signal goes; all go. */
+void hsa_count_forget(hsa_signal_t signal);
+void hsa_counts_forget(void);
+void hsa_counts_forked(void);
+
+/* `call` waits for the signal before it runs: until it is 0, or for another value. */
+void hsa_count_awaits(const struct tsm_call *call, hsa_signal_t signal, bool is_for_0);
+/* Does anything wait for it, as far as is known? */
+bool hsa_count_is_awaited(hsa_signal_t signal);
+/* `call` has these arguments: if it waits behind a gate, they may still change. */
+void hsa_count_arguments(const struct tsm_call *call, const void *arguments, size_t size);
+/* Records those that have. Outside of a call. */
+void hsa_count_publish_arguments(void);
+
+/* ---- checkpoints (hsa_source_checkpoint.c): what struct tsm_source says
+ * --------------------------
  */
 
 bool hsa_checkpoint_quiet(uint64_t until_ns);
@@ -141,8 +218,10 @@ struct hsa_queue_state;
 
 /* The queue that this signal is the doorbell of, NULL: none of ours. */
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal);
-void hsa_queue_ring(struct hsa_queue_state *queue);
-/* Functions that packets pass through (hsa_source_intercept.c); `next`: the one registered before. */
+/* The program has stored `value` to its doorbell. */
+void hsa_queue_ring(struct hsa_queue_state *queue, hsa_signal_value_t value);
+/* Functions that packets pass through (hsa_source_intercept.c); `next`: the one registered before.
+ */
 struct hsa_interceptor {
     const struct hsa_interceptor *next;
     hsa_intercept_handler_t handler;
@@ -159,7 +238,8 @@ void hsa_intercept_pass(const struct hsa_queue_state *queue, const struct hsa_in
 /* Is this thread in a function that a packet of the queue passes through? */
 bool hsa_intercept_is_passing(const struct hsa_queue_state *queue);
 void hsa_intercept_forked(void);
-/* Before the program changes a signal: is it that of a soft queue of its own, record what is new there. */
+/* Before the program changes a signal: is it that of a soft queue of its own, record what is new
+ * there. */
 void hsa_soft_ring(hsa_signal_t signal);
 /* The queue goes. */
 void hsa_soft_gone(const hsa_queue_t *queue);
@@ -170,28 +250,27 @@ void hsa_queues_forked(void);
 bool hsa_queues_quiet(uint64_t until_ns);
 bool hsa_copies_idle(void);
 bool hsa_copies_quiet(uint64_t until_ns);
-/* The program gives the signal a new value: no copy is counting it down. */
-void hsa_copy_over(hsa_signal_t signal);
 /* Some microseconds have passed; false: it is `until_ns`. */
 bool hsa_napped(uint64_t until_ns);
 void hsa_copies_forked(void);
 
-/* The agent performs what agent dispatch packets ask for in the same way when it is asked again: it is
- * the software GPU. */
+/* The agent performs what agent dispatch packets ask for in the same way when it is asked again: it
+ * is the software GPU. */
 bool hsa_agent_is_software(hsa_agent_t agent);
 /* It is a processor of the host. */
 bool hsa_agent_is_host(hsa_agent_t agent);
 
 /* Record a packet of `stream`, for such an agent or for another one. */
-void hsa_packet_record(struct tsm_stream *stream, bool is_software,
-                       const struct tsm_origin *origin, const void *packet);
+void hsa_packet_record(struct tsm_stream *stream, bool is_software, const struct tsm_origin *origin,
+                       const void *packet);
 
 /* The fields of an agent dispatch, from `type` on. */
 void hsa_packet_append_function(struct tsm_call *call, const hsa_agent_dispatch_packet_t *packet);
 
 /* A stream for a copy, in a call that has begun (hsa_source_copy.c). */
 struct tsm_stream *hsa_copy_stream(void);
-/* Bytes that a call has brought to memory of the program, or of the host: complete when the call is. */
+/* Bytes that a call has brought to memory of the program, or of the host: complete when the call
+ * is. */
 void hsa_gives_back(struct tsm_call *call, const struct tsm_box *box);
 
 /* Memory of the host that soft queues are made in. */

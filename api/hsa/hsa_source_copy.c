@@ -15,6 +15,9 @@
 
 #define STREAM_MAX 64u
 #define DEP_MAX    256u
+#define LOOK_EVERY                                                                                 \
+    512u /* copies whose end was not seen: look for it, before there are too many                  \
+          */
 
 static struct {
     struct tsm_lock lock;
@@ -65,43 +68,6 @@ bool hsa_copies_idle(void)
     return idle;
 }
 
-/* ---- for checkpoints: those that may be under way
- * --------------------------------------------------
- */
-
-#define HAS_COPY ((void *)1) /* of a signal's handle: a copy was sent that counts it down */
-
-static void note_copy(hsa_signal_t signal, void *copy)
-{
-    struct tsm_handle *handle =
-        tsm_checkpoint_possible() ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
-
-    if (handle)
-        __atomic_store_n(&handle->user, copy, __ATOMIC_RELEASE);
-}
-
-void hsa_copy_over(hsa_signal_t signal)
-{
-    note_copy(signal, NULL);
-}
-
-static bool has_landed(void *user, const struct tsm_handle *handle)
-{
-    const uint64_t *until_ns = user;
-
-    if (__atomic_load_n(&handle->user, __ATOMIC_ACQUIRE) != HAS_COPY)
-        return true;
-    while (hsa_runtime.hsa_signal_load_scacquire((hsa_signal_t){handle->raw}) > 0)
-        if (!hsa_napped(*until_ns))
-            return false;
-    return true;
-}
-
-bool hsa_copies_quiet(uint64_t until_ns)
-{
-    return tsm_handle_each(SBT_API_HSA, HSA_OBJECT_SIGNAL, has_landed, &until_ns);
-}
-
 void hsa_copies_forked(void)
 {
     memset(&streams, 0, sizeof(streams));
@@ -137,6 +103,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
 
     if (!tsm_call_begin(&call, TYPE_hsa_memory_copy))
         return hsa_runtime.hsa_memory_copy(dst, src, size);
+    hsa_memory_reveal(&src, sizeof(src));
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
@@ -151,7 +118,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
     if (ok)
         gives_back(&call, dst, size, true);
     tsm_call_commit(&call);
-    tsm_stream_complete(stream, call.position);
+    hsa_landed(stream, call.position);
     tsm_checkpoint_point(true);
     return status;
 }
@@ -173,7 +140,7 @@ hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
     tsm_call_slot(&call, value);
     tsm_call_slot(&call, count);
     tsm_call_commit(&call);
-    tsm_stream_complete(stream, call.position);
+    hsa_landed(stream, call.position);
     tsm_checkpoint_point(true);
     return status;
 }
@@ -191,13 +158,6 @@ struct copy {
     const hsa_signal_t *deps;
     hsa_signal_t completion;
 };
-
-/* What the copy will wait for: before it takes its place. */
-static void note_deps(struct tsm_stream *stream, uint32_t count, const hsa_signal_t *deps)
-{
-    for (uint32_t i = 0; deps && i < count; i++)
-        tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, deps[i].handle));
-}
 
 static void append_deps(struct tsm_call *call, uint32_t given, const hsa_signal_t *deps)
 {
@@ -217,17 +177,20 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
 {
     struct tsm_stream *stream;
 
-    note_copy(completion, HAS_COPY);
+    if (tsm_readbacks_pending() % LOOK_EVERY == LOOK_EVERY - 1)
+        hsa_look_around();
     for (uint32_t i = 0; deps && i < dep_count; i++)
-        hsa_signal_awaited(deps[i], HSA_SIGNAL_CONDITION_EQ, 0);
+        hsa_signal_awaited(deps[i], HSA_SIGNAL_CONDITION_EQ, 0, -1);
+    hsa_signal_counted(completion);
     if (!tsm_call_begin(call, type))
         return false;
     hsa_memory_reveal(src, sizeof(*src));
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
-    note_deps(stream, dep_count, deps);
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);
     tsm_call_returned(call, HSA_STATUS_SUCCESS, false);
+    for (uint32_t i = 0; deps && i < dep_count; i++)
+        hsa_count_awaits(call, deps[i], true);
     return true;
 }
 
@@ -246,15 +209,13 @@ WRAPPED bool record(uint32_t type, const struct copy *copy)
     append_deps(&call, copy->dep_count, copy->deps);
     tsm_call_slot(&call, hsa_signal_id(copy->completion));
     gives_back(&call, copy->dst, copy->size, false);
-    hsa_completes(&call, copy->completion, true);
+    hsa_completes(&call, copy->completion, false, true);
     tsm_call_commit(&call);
     return true;
 }
 
-static hsa_status_t sent(hsa_status_t status, bool recorded, hsa_signal_t completion)
+static hsa_status_t sent(hsa_status_t status, bool recorded)
 {
-    if (status != HSA_STATUS_SUCCESS)
-        hsa_copy_over(completion);
     if (recorded && status != HSA_STATUS_SUCCESS)
         tsm_session_unmodelled("an asynchronous copy that the runtime refused", true);
     tsm_checkpoint_point(false);
@@ -274,7 +235,7 @@ hsa_status_t hook_hsa_amd_memory_async_copy(void *dst, hsa_agent_t dst_agent, co
     return sent(hsa_runtime.hsa_amd_memory_async_copy(dst, dst_agent, src, src_agent, size,
                                                       num_dep_signals, dep_signals,
                                                       completion_signal),
-                recorded, completion_signal);
+                recorded);
 }
 
 hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst_agent,
@@ -291,7 +252,7 @@ hsa_status_t hook_hsa_amd_memory_async_copy_on_engine(void *dst, hsa_agent_t dst
     return sent(hsa_runtime.hsa_amd_memory_async_copy_on_engine(
                     dst, dst_agent, src, src_agent, size, num_dep_signals, dep_signals,
                     completion_signal, engine_id, force_copy_on_sdma),
-                recorded, completion_signal);
+                recorded);
 }
 
 /* ---- boxes -------------------------------------------------------------------------------------
@@ -346,13 +307,13 @@ hook_hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t *dst, const hsa_dim3
         tsm_call_slot(&call, range->y);
         tsm_call_slot(&call, range->z);
         gives_back_box(&call, &to, false);
-        hsa_completes(&call, completion_signal, true);
+        hsa_completes(&call, completion_signal, false, true);
         tsm_call_commit(&call);
     }
     return sent(hsa_runtime.hsa_amd_memory_async_copy_rect(dst, dst_offset, src, src_offset, range,
                                                            copy_agent, dir, num_dep_signals,
                                                            dep_signals, completion_signal),
-                recorded, completion_signal);
+                recorded);
 }
 
 /* ---- shared virtual memory: moves no bytes that anybody could see, but its signals count -------
@@ -375,10 +336,10 @@ hsa_status_t hook_hsa_amd_svm_prefetch_async(void *ptr, size_t size, hsa_agent_t
         tsm_call_slot(&call, num_dep_signals);
         append_deps(&call, num_dep_signals, dep_signals);
         tsm_call_slot(&call, hsa_signal_id(completion_signal));
-        hsa_completes(&call, completion_signal, true);
+        hsa_completes(&call, completion_signal, false, true);
         tsm_call_commit(&call);
     }
     return sent(hsa_runtime.hsa_amd_svm_prefetch_async(ptr, size, agent, num_dep_signals,
                                                        dep_signals, completion_signal),
-                recorded, completion_signal);
+                recorded);
 }

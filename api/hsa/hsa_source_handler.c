@@ -48,6 +48,7 @@ static bool handle_signal(hsa_signal_value_t value, void *argument)
     struct tsm_call call;
     bool again;
 
+    hsa_pointers_look(true);
     hsa_signal_observed(watch->signal, value);
     if (tsm_call_begin(&call, TYPE_hsa_signal_handler)) {
         tsm_call_returned(&call, 0, false);

@@ -137,7 +137,7 @@ WRAPPED hsa_status_t ends(struct tsm_call *call, hsa_status_t status)
     uint64_t position = call->position;
 
     tsm_call_commit(call);
-    tsm_stream_complete(stream, position);
+    hsa_landed(stream, position);
     tsm_checkpoint_point(true);
     return status;
 }

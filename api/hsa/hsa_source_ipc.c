@@ -10,6 +10,7 @@
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
+#include "capture/lock.h"
 #include "capture/streams.h"
 
 #include <sys/mman.h>
@@ -83,7 +84,7 @@ void hsa_memory_found(const void *memory, size_t size)
     if (!append_content(&call, memory, size))
         tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
     tsm_call_commit(&call);
-    tsm_stream_complete(stream, call.position);
+    hsa_landed(stream, call.position);
 }
 
 void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mapped_ptr)
@@ -111,9 +112,7 @@ void hsa_after_attached(struct tsm_call *call, bool ok, size_t len, void **mappe
 /* ---- signals -----------------------------------------------------------------------------------
  */
 
-/* Of a signal's handle, as `owner`: who else may change it. Of the last two nothing tells when. */
-enum { IS_GIVEN = 1, IS_ATTACHED, IS_POINTED_TO };
-
+/* Of a signal's handle, as `owner`: enum hsa_sharing. */
 static uint32_t shared_count; /* ever */
 
 static void share(struct tsm_handle *handle, uint32_t how)
@@ -126,19 +125,19 @@ static void share(struct tsm_handle *handle, uint32_t how)
 void hsa_after_signal_given(struct tsm_call *call, bool ok, hsa_signal_t signal)
 {
     if (ok)
-        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), IS_GIVEN);
+        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), HSA_SIGNAL_GIVEN);
 }
 
 void hsa_after_value_pointer(struct tsm_call *call, bool ok, hsa_signal_t signal)
 {
     if (ok)
-        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), IS_POINTED_TO);
+        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), HSA_SIGNAL_POINTED_TO);
 }
 
 void hsa_after_signal_attached(struct tsm_call *call, bool ok, hsa_signal_t *signal)
 {
     if (ok)
-        share(hsa_find(HSA_OBJECT_SIGNAL, signal->handle), IS_ATTACHED);
+        share(hsa_find(HSA_OBJECT_SIGNAL, signal->handle), HSA_SIGNAL_ATTACHED);
     tsm_call_slot(call, ok ? (uint64_t)hsa_runtime.hsa_signal_load_scacquire(*signal) : 0);
 }
 
@@ -152,6 +151,27 @@ static void record_store(hsa_signal_t signal, hsa_signal_value_t value)
     tsm_call_slot(&call, hsa_signal_id(signal));
     tsm_call_slot(&call, (uint64_t)value);
     tsm_call_commit(&call);
+}
+
+enum hsa_sharing hsa_signal_sharing(hsa_signal_t signal)
+{
+    const struct tsm_handle *handle =
+        __atomic_load_n(&shared_count, __ATOMIC_RELAXED) && signal.handle
+            ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle)
+            : NULL;
+
+    return handle ? (enum hsa_sharing)handle->owner : HSA_SIGNAL_OWN;
+}
+
+void hsa_signal_counted(hsa_signal_t signal)
+{
+    hsa_signal_value_t value;
+
+    if (hsa_signal_sharing(signal) != HSA_SIGNAL_POINTED_TO)
+        return;
+    hsa_look_at(signal);
+    if (hsa_count_rearmed(signal, &value))
+        record_store(signal, value);
 }
 
 bool hsa_signal_is_foreign(hsa_signal_t signal)
@@ -199,11 +219,104 @@ static hsa_signal_value_t satisfying(uint32_t condition, hsa_signal_value_t comp
     }
 }
 
-void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare)
+/* ---- signals that the program sets through a pointer, which commands wait for -------------------
+ */
+
+#define POINTER_MAX 64u
+
+struct pointed {
+    hsa_signal_t signal;
+    uint32_t condition;
+    hsa_signal_value_t compare, mask;
+};
+
+static struct tsm_lock pointer_lock;
+static struct pointed pointers[POINTER_MAX];
+static uint32_t pointer_count;
+
+void hsa_pointers_forked(void)
 {
+    pointer_lock = (struct tsm_lock){0};
+    pointer_count = 0;
+}
+
+bool hsa_pointers_any(void)
+{
+    return __atomic_load_n(&pointer_count, __ATOMIC_ACQUIRE) != 0;
+}
+
+static bool add_pointer(const struct pointed *pointed)
+{
+    bool has_room;
+
+    tsm_lock_take(&pointer_lock);
+    has_room = pointer_count < POINTER_MAX;
+    if (has_room) {
+        pointers[pointer_count] = *pointed;
+        __atomic_store_n(&pointer_count, pointer_count + 1, __ATOMIC_RELEASE);
+    }
+    tsm_lock_give(&pointer_lock);
+    return has_room;
+}
+
+/* One that lets its command go on. */
+static bool take_pointer(hsa_signal_t *signal, hsa_signal_value_t *value)
+{
+    bool found = false;
+
+    tsm_lock_take(&pointer_lock);
+    for (uint32_t i = 0; i < pointer_count && !found; i++) {
+        const struct pointed *p = &pointers[i];
+        *signal = p->signal;
+        *value = hsa_runtime.hsa_signal_load_scacquire(p->signal);
+        found = hsa_value_holds(*value & p->mask, p->condition, p->compare);
+        if (found) {
+            pointers[i] = pointers[pointer_count - 1];
+            __atomic_store_n(&pointer_count, pointer_count - 1, __ATOMIC_RELEASE);
+        }
+    }
+    tsm_lock_give(&pointer_lock);
+    return found;
+}
+
+/* What the program wrote before it let the command go on comes first. Where it has waited since,
+ * the command may have written there, too. */
+void hsa_pointers_look(bool is_late)
+{
+    hsa_signal_value_t value;
+    hsa_signal_t signal;
+
+    while (hsa_pointers_any() && take_pointer(&signal, &value)) {
+        tsm_hostmem_publish();
+        hsa_count_publish_arguments();
+        if (is_late && tsm_hostmem_any())
+            tsm_session_unmodelled("a signal that was set through a pointer during a wait", true);
+        record_store(signal, value);
+    }
+}
+
+void hsa_pointers_forget(hsa_signal_t signal)
+{
+    tsm_lock_take(&pointer_lock);
+    for (uint32_t i = pointer_count; i-- > 0;)
+        if (pointers[i].signal.handle == signal.handle) {
+            pointers[i] = pointers[pointer_count - 1];
+            __atomic_store_n(&pointer_count, pointer_count - 1, __ATOMIC_RELEASE);
+        }
+    tsm_lock_give(&pointer_lock);
+}
+
+void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare,
+                        hsa_signal_value_t mask)
+{
+    const struct pointed pointed = {signal, condition, compare, mask};
     const struct tsm_handle *handle =
         hsa_signal_is_foreign(signal) ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
 
-    if (handle && handle->owner >= IS_ATTACHED)
+    if (!handle || handle->owner < HSA_SIGNAL_ATTACHED)
+        return;
+    if (handle->owner == HSA_SIGNAL_POINTED_TO && add_pointer(&pointed))
+        hsa_pointers_look(false);
+    else
         record_store(signal, satisfying(condition, compare));
 }

@@ -361,6 +361,7 @@ WRAPPED hsa_status_t frees(uint32_t type, hsa_status_t (*real)(void *ptr), void 
     bool notifies = __atomic_load_n(&notifier_count, __ATOMIC_RELAXED) > 0;
     struct tsm_call call;
 
+    hsa_look_around();
     if (!tsm_call_begin(&call, type))
         return real(ptr);
     hsa_memory_gone(HSA_SLOT(ptr));
@@ -382,40 +383,21 @@ hsa_status_t hook_hsa_amd_memory_pool_free(void *ptr)
     return frees(TYPE_hsa_amd_memory_pool_free, hsa_runtime.hsa_amd_memory_pool_free, ptr);
 }
 
-/* ---- of the program's own ----------------------------------------------------------------------
- */
-
-/* Under its host address; an agent that has it under another one is noted in the record. */
-void hsa_after_lock(struct tsm_call *call, bool ok, void *host_ptr, size_t size, void **agent_ptr)
+bool hsa_memory_in_one(uint64_t start, uint64_t size)
 {
-    if (ok)
-        add(HSA_SLOT(host_ptr), size, HSA_MEMORY_HOST);
-}
-
-void hsa_after_register(struct tsm_call *call, bool ok, void *ptr, size_t size)
-{
-    if (ok)
-        add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
-}
-
-/* ---- shared virtual memory ---------------------------------------------------------------------
- */
-
-/* Nothing tells when such memory goes: what comes to the same address is watched, too. */
-void hsa_after_svm(struct tsm_call *call, bool ok, void *ptr, size_t size)
-{
-    struct allocation *found;
+    const struct allocation *found;
     bool is_known;
 
     tsm_lock_take(&table.lock);
-    found = find(HSA_SLOT(ptr));
-    is_known = found && found->size - (HSA_SLOT(ptr) - found->start) >= size;
+    found = find(start);
+    is_known = found && size <= found->size - (start - found->start);
     tsm_lock_give(&table.lock);
-    if (!ok || is_known)
-        return;
-    if (found)
-        hsa_memory_gone(HSA_SLOT(ptr)); /* it has grown */
-    add(HSA_SLOT(ptr), size, HSA_MEMORY_HOST);
+    return is_known;
+}
+
+void hsa_memory_add_hosts(uint64_t start, uint64_t size)
+{
+    add(start, size, HSA_MEMORY_HOST);
 }
 
 /* ---- variables of executables ------------------------------------------------------------------

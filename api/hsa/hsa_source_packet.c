@@ -40,6 +40,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
 
     if (hsa_memory_reveal(packet->kernarg_address, size))
         tsm_hostmem_publish();
+    hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_kernel_dispatch, stream, origin))
         return;
     slots = tsm_call_slots(&call, 11);
@@ -60,30 +61,29 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     tsm_call_slot(&call, packet->setup);
     if (!kernel)
         tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
-    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));
+    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
     hsa_memory_given(packet->kernarg_address, size, &call);
+    hsa_count_arguments(&call, packet->kernarg_address, size);
     tsm_call_commit(&call);
 }
 
 static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *origin,
                            uint32_t type, const hsa_barrier_and_packet_t *packet)
 {
-    bool is_and = type == TYPE_aql_barrier_and;
     struct tsm_call call;
 
-    /* Before it takes its place: what comes behind it waits, and itself. */
     for (unsigned i = 0; i < 5; i++)
-        hsa_signal_awaited(packet->dep_signal[i], HSA_SIGNAL_CONDITION_EQ, 0);
-    for (unsigned i = 0; i < 5 && is_and; i++)
-        if (packet->dep_signal[i].handle)
-            tsm_stream_waits(stream, hsa_find(HSA_OBJECT_SIGNAL, packet->dep_signal[i].handle));
+        hsa_signal_awaited(packet->dep_signal[i], HSA_SIGNAL_CONDITION_EQ, 0, -1);
+    hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, type, stream, origin))
         return;
     for (unsigned i = 0; i < 5; i++)
         tsm_call_slot(&call, hsa_signal_id(packet->dep_signal[i]));
+    for (unsigned i = 0; i < 5; i++)
+        hsa_count_awaits(&call, packet->dep_signal[i], true);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, packet->header);
-    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));
+    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
     tsm_call_commit(&call);
 }
 
@@ -94,16 +94,18 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     uint16_t header;
 
     memcpy(&header, packet, sizeof(header));
-    hsa_signal_awaited(packet->signal, packet->cond, packet->value);
+    hsa_signal_awaited(packet->signal, packet->cond, packet->value, packet->mask);
+    hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_barrier_value, stream, origin))
         return;
     tsm_call_slot(&call, hsa_signal_id(packet->signal));
     tsm_call_slot(&call, (uint64_t)packet->value);
     tsm_call_slot(&call, (uint64_t)packet->mask);
     tsm_call_slot(&call, packet->cond);
+    hsa_count_awaits(&call, packet->signal, false);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, header);
-    hsa_completes(&call, packet->completion_signal, is_in_order(header));
+    hsa_completes(&call, packet->completion_signal, is_in_order(header), false);
     tsm_call_commit(&call);
 }
 
@@ -129,12 +131,13 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
 
     if (hsa_memory_reveal(words, size))
         tsm_hostmem_publish();
+    hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_agent_dispatch, stream, origin))
         return;
     hsa_packet_append_function(&call, packet);
     if (!is_software)
         tsm_call_flag(&call, SBT_RECORD_TAINTS);
-    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header));
+    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
     hsa_memory_given(words, size, &call);
     tsm_call_commit(&call);
 }

@@ -15,8 +15,11 @@
 #include "capture/lock.h"
 #include "capture/streams.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #define QUEUE_MAX   4096u
 #define PACKET_SIZE 64u
@@ -34,6 +37,10 @@ struct hsa_queue_state {
     uint64_t barrier_next; /* `next` when the newest was put there */
     bool barrier_waits;    /* its end was not seen */
     bool is_software;      /* hsa_agent_is_software() */
+    uint64_t rung;         /* packets before that index were rung for */
+    uint64_t room;         /* the runtime's ring has room before that index there */
+    bool is_behind;        /* packets that were rung for could not be taken: see pump() */
+    bool is_gone;          /* being destroyed */
     /* Of hsa_amd_queue_intercept_create(): functions, the newest first; the runtime's next index.
      */
     bool is_intercepted;
@@ -45,7 +52,8 @@ struct hsa_queue_state {
 };
 
 static struct hsa_queue_state *all[QUEUE_MAX];
-static uint32_t count; /* ever made */
+static uint32_t count;   /* ever made */
+static uint32_t pumping; /* there is a thread that runs pump() */
 
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal)
 {
@@ -87,6 +95,7 @@ void hsa_queues_forked(void)
 {
     memset(all, 0, sizeof(all));
     count = 0;
+    pumping = 0;
 }
 
 /* ---- indices -----------------------------------------------------------------------------------
@@ -139,6 +148,18 @@ static void ring_real(const hsa_queue_t *real_queue, uint64_t next)
                                            (hsa_signal_value_t)(next - 1));
 }
 
+/* Room in the runtime's ring for the program's next packet. A program that takes places whose
+ * header is INVALID for free ones does not look at the read index. */
+static bool has_room(struct hsa_queue_state *queue)
+{
+    uint64_t index = real_index(queue, queue->next);
+
+    if (index >= queue->room)
+        queue->room =
+            hsa_runtime.hsa_queue_load_read_index_scacquire(queue->real) + queue->real->size;
+    return index < queue->room;
+}
+
 /* The packet is a copy: its place in the program's ring is free. */
 static void send_packet(struct hsa_queue_state *queue, const struct tsm_origin *origin,
                         const uint32_t *packet)
@@ -166,18 +187,24 @@ static void send_made(const struct hsa_sender *sender, const void *packets, uint
     }
 }
 
-/* All packets that are ready, up to the first that is not: its writer will ring, too. */
+static bool is_ready(const struct hsa_queue_state *queue)
+{
+    return (__atomic_load_n(place(queue->given, queue->next), __ATOMIC_ACQUIRE) & TYPE_MASK) !=
+           HSA_PACKET_TYPE_INVALID;
+}
+
+/* All packets that are ready, up to the first that is not, or has no room. */
 static void take_packets(struct hsa_queue_state *queue, const struct tsm_origin *origin)
 {
     const struct hsa_sender sender = {send_made, queue, origin};
     uint32_t packet[PACKET_SIZE / sizeof(uint32_t)];
 
-    for (;; queue->next++) {
+    for (; is_ready(queue); queue->next++) {
         uint32_t *from = place(queue->given, queue->next);
 
-        packet[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
-        if ((packet[0] & TYPE_MASK) == HSA_PACKET_TYPE_INVALID)
+        if (!queue->is_intercepted && !has_room(queue))
             break;
+        packet[0] = __atomic_load_n(from, __ATOMIC_ACQUIRE);
         memcpy(packet + 1, from + 1, PACKET_SIZE - sizeof(*packet));
         __atomic_store_n(from, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
         if (!queue->is_intercepted) {
@@ -189,21 +216,127 @@ static void take_packets(struct hsa_queue_state *queue, const struct tsm_origin 
     }
 }
 
-/* From a tool's function: the packet is taken when that has returned. */
-__attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue)
+/* Are there packets that were rung for, but have no room, or are not ready? */
+static bool is_left(const struct hsa_queue_state *queue)
+{
+    if (is_ready(queue))
+        return true;
+    return queue->next < queue->rung &&
+           queue->next < hsa_runtime.hsa_queue_load_write_index_relaxed(queue->given);
+}
+
+/* The lock is held. */
+static void take(struct hsa_queue_state *queue, const struct tsm_origin *origin)
+{
+    uint64_t first = queue->next;
+
+    take_packets(queue, origin);
+    if (queue->next != first && !queue->is_intercepted)
+        ring_real(queue->real, queue->real_next);
+    queue->is_behind = is_left(queue);
+}
+
+/* ---- packets that are left ---------------------------------------------------------------------
+ *
+ * A GPU goes on by itself when there is room, or when a packet that was rung for becomes ready. So
+ * does a thread of ours, which is there as long as such packets are.
+ */
+
+#define PUMP_NAP_NS  20000
+#define PUMP_NAP_MAX 1000000
+
+/* *left: there will be more to do. True: something was done. */
+__attribute__((noinline)) static bool pump_queue(struct hsa_queue_state *queue, bool *left)
 {
     const struct tsm_origin origin = TSM_ORIGIN_HERE;
-    uint64_t first;
+    bool done = false;
+
+    tsm_lock_take(&queue->lock);
+    if (queue->is_behind && !queue->is_gone) {
+        uint64_t first = queue->next;
+        if (is_ready(queue) && has_room(queue)) {
+            tsm_hostmem_publish();
+            take(queue, &origin);
+        } else {
+            queue->is_behind = is_left(queue);
+        }
+        done = queue->next != first;
+        *left |= queue->is_behind;
+    }
+    tsm_lock_give(&queue->lock);
+    return done;
+}
+
+static bool pump_all(bool *left)
+{
+    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+    bool done = false;
+
+    *left = false;
+    for (uint32_t i = 0; i < there && i < QUEUE_MAX; i++) {
+        struct hsa_queue_state *queue = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
+        if (queue && __atomic_load_n(&queue->is_behind, __ATOMIC_ACQUIRE))
+            done |= pump_queue(queue, left);
+    }
+    return done;
+}
+
+static void *pump(void *unused)
+{
+    struct timespec nap = {0, PUMP_NAP_NS};
+    bool left = true;
+
+    for (;;) {
+        if (pump_all(&left))
+            nap.tv_nsec = PUMP_NAP_NS;
+        if (!left)
+            __atomic_store_n(&pumping, 0, __ATOMIC_SEQ_CST);
+        /* One that fell behind just before that has seen the thread. */
+        if (!left &&
+            (!(pump_all(&left), left) || __atomic_exchange_n(&pumping, 1, __ATOMIC_SEQ_CST)))
+            return NULL;
+        nanosleep(&nap, NULL);
+        nap.tv_nsec = nap.tv_nsec < PUMP_NAP_MAX ? nap.tv_nsec * 2 : PUMP_NAP_MAX;
+    }
+}
+
+static void start_pump(void)
+{
+    sigset_t blocked, before;
+    pthread_t thread;
+
+    if (__atomic_exchange_n(&pumping, 1, __ATOMIC_SEQ_CST))
+        return;
+    sigfillset(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    if (pthread_create(&thread, NULL, pump, NULL) == 0) {
+        pthread_detach(thread);
+    } else {
+        __atomic_store_n(&pumping, 0, __ATOMIC_SEQ_CST);
+        tsm_session_unmodelled("packets for which there was no room", true);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* From a tool's function: the packet is taken when that has returned. */
+__attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue,
+                                              hsa_signal_value_t value)
+{
+    const struct tsm_origin origin = TSM_ORIGIN_HERE;
+    bool is_behind;
 
     if (queue->is_intercepted && hsa_intercept_is_passing(queue))
         return;
+    hsa_pointers_look(false);
     tsm_hostmem_publish();
     tsm_lock_take(&queue->lock);
-    first = queue->next;
-    take_packets(queue, &origin);
-    if (queue->next != first && !queue->is_intercepted)
-        ring_real(queue->real, queue->real_next);
+    if (value >= 0 && (uint64_t)value + 1 > queue->rung)
+        queue->rung = (uint64_t)value + 1;
+    take(queue, &origin);
+    is_behind = queue->is_behind;
     tsm_lock_give(&queue->lock);
+    if (__builtin_expect(is_behind, 0))
+        start_pump();
     tsm_checkpoint_point(false);
 }
 
@@ -466,6 +599,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
         hsa_soft_gone(queue);
         return hsa_runtime.hsa_queue_destroy(queue);
     }
+    hsa_look_around();
     begun = tsm_call_begin(&call, TYPE_hsa_queue_destroy);
     doorbell = queue->doorbell_signal;
     tsm_handle_remove(SBT_API_HSA, HSA_OBJECT_DOORBELL, doorbell.handle);
@@ -474,6 +608,9 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
         tsm_call_slot(&call, tsm_stream_number(state->stream));
         tsm_call_slot(&call, in_flight(state->stream));
     }
+    tsm_lock_take(&state->lock);
+    state->is_gone = true;
+    tsm_lock_give(&state->lock);
     status = hsa_runtime.hsa_queue_destroy(state->real);
     state->given = NULL;
     if (state->fence.handle)

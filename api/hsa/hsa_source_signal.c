@@ -25,28 +25,6 @@
 /* ---- completion --------------------------------------------------------------------------------
  */
 
-void hsa_completes(const struct tsm_call *call, hsa_signal_t signal, bool in_order)
-{
-    struct tsm_handle *handle = signal.handle ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
-
-    if (!handle || !call->stream)
-        return;
-    if (!in_order &&
-        __atomic_load_n(&call->stream->completed, __ATOMIC_ACQUIRE) + 1 != call->position) {
-        handle->stream = NULL; /* commands before it may still run */
-        return;
-    }
-    handle->position = call->position;
-    handle->stream = call->stream;
-}
-
-/* The commands that count it down were not known to be complete. */
-static bool is_news(const struct tsm_handle *handle, hsa_signal_value_t value)
-{
-    return handle && handle->stream && value <= 0 &&
-           handle->position > __atomic_load_n(&handle->stream->completed, __ATOMIC_ACQUIRE);
-}
-
 /* What the device wrote is looked at by the thread that has the news; another one must not go on
  * and write there meanwhile. */
 static struct tsm_lock looking;
@@ -60,21 +38,85 @@ static void await_lookers(void)
     tsm_lock_give(&looking);
 }
 
+/* The recorder has seen it, where the program may have by a way of its own. */
+static void record_load(hsa_signal_t signal, hsa_signal_value_t value)
+{
+    struct tsm_call call;
+
+    if (!tsm_call_begin(&call, TYPE_hsa_signal_load_scacquire))
+        return;
+    tsm_call_returned(&call, value, false);
+    tsm_call_slot(&call, hsa_signal_id(signal));
+    tsm_call_slot(&call, (uint64_t)value);
+    tsm_call_commit(&call);
+}
+
+/* False: nothing is complete that was not known to be. */
+static bool settle(struct hsa_landing *seen, struct hsa_landing *looked)
+{
+    if (!seen && !looked)
+        return false;
+    hsa_count_tell(looked, record_load);
+    hsa_count_land(seen);
+    hsa_count_land(looked);
+    tsm_readbacks_write();
+    hsa_checksum_sync();
+    return true;
+}
+
+static void begin_looking(void)
+{
+    __atomic_fetch_add(&lookers, 1, __ATOMIC_ACQ_REL);
+    tsm_lock_take(&looking);
+}
+
+static void end_looking(void)
+{
+    tsm_lock_give(&looking);
+    __atomic_fetch_sub(&lookers, 1, __ATOMIC_ACQ_REL);
+}
+
 void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value)
 {
-    const struct tsm_handle *handle = hsa_find(HSA_OBJECT_SIGNAL, signal.handle);
+    struct hsa_landing *seen;
+    bool news;
 
-    if (!is_news(handle, value)) {
+    if (!hsa_count_any() || tsm_inside()) {
         await_lookers();
         return;
     }
-    __atomic_fetch_add(&lookers, 1, __ATOMIC_ACQ_REL);
-    tsm_lock_take(&looking);
-    tsm_synchronised_event(handle);
-    hsa_checksum_sync();
-    tsm_lock_give(&looking);
-    __atomic_fetch_sub(&lookers, 1, __ATOMIC_ACQ_REL);
-    tsm_checkpoint_point(true);
+    begin_looking();
+    seen = hsa_count_seen(signal, value);
+    news = settle(seen, hsa_count_look(NULL));
+    end_looking();
+    if (news)
+        tsm_checkpoint_point(true);
+}
+
+static void take_note(struct hsa_landing *seen, struct hsa_landing *looked)
+{
+    begin_looking();
+    settle(seen, looked);
+    end_looking();
+}
+
+static void look(const hsa_signal_t *only)
+{
+    if (!hsa_count_any() || tsm_inside())
+        return;
+    begin_looking();
+    settle(NULL, hsa_count_look(only));
+    end_looking();
+}
+
+void hsa_look_at(hsa_signal_t signal)
+{
+    look(&signal);
+}
+
+void hsa_look_around(void)
+{
+    look(NULL);
 }
 
 void hsa_signals_forked(void)
@@ -151,30 +193,44 @@ void hsa_checksum_sync(void)
 
 struct change {
     struct tsm_call call;
+    struct hsa_turn turn;
     bool has_begun;
 };
 
-WRAPPED void changed(struct change *change)
+/* Before the change: what is complete by now was so before it, and what waits for the signal sees
+ * what the program has written until here. */
+static void turns(struct change *change, hsa_signal_t signal)
 {
-    if (change->has_begun)
-        tsm_call_commit(&change->call);
+    hsa_soft_ring(signal);
+    hsa_pointers_look(false);
+    hsa_signal_changed(signal);
+    look(&signal);
+    if (hsa_count_is_awaited(signal)) {
+        tsm_hostmem_publish();
+        hsa_count_publish_arguments();
+    }
+    change->turn = hsa_count_turn(signal);
 }
 
-/* False: it was the doorbell of a queue, and all is done. `sets`: what it held is gone. */
-WRAPPED bool changes(struct change *change, bool sets, uint32_t type, hsa_signal_t signal,
-                     hsa_signal_value_t value)
+/* It was the doorbell of a queue, and all is done. */
+WRAPPED bool is_doorbell(hsa_signal_t signal, hsa_signal_value_t value)
 {
     struct hsa_queue_state *queue = hsa_queue_by_doorbell(signal);
 
-    if (queue) {
-        hsa_queue_ring(queue);
-        __asm__ volatile(""); /* a call, no jump: the hook's frame has to be there */
+    if (!queue)
         return false;
-    }
-    hsa_soft_ring(signal);
-    hsa_signal_changed(signal);
-    if (sets)
-        hsa_copy_over(signal);
+    hsa_queue_ring(queue, value);
+    __asm__ volatile(""); /* a call, no jump: the hook's frame has to be there */
+    return true;
+}
+
+/* False: it was a doorbell. */
+WRAPPED bool changes(struct change *change, uint32_t type, hsa_signal_t signal,
+                     hsa_signal_value_t value)
+{
+    if (is_doorbell(signal, value))
+        return false;
+    turns(change, signal);
     change->has_begun = tsm_call_begin(&change->call, type);
     if (!change->has_begun)
         return true;
@@ -184,17 +240,21 @@ WRAPPED bool changes(struct change *change, bool sets, uint32_t type, hsa_signal
     return true;
 }
 
-#define CHANGE_(name, sets)                                                                        \
+#define CHANGE_(name, how, by)                                                                     \
     void hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value)                     \
     {                                                                                              \
         struct change change;                                                                      \
-        if (!changes(&change, sets, TYPE_hsa_signal_##name, signal, value))                        \
+        if (!changes(&change, TYPE_hsa_signal_##name, signal, value))                              \
             return;                                                                                \
         hsa_runtime.hsa_signal_##name(signal, value);                                              \
-        changed(&change);                                                                          \
+        if (change.has_begun)                                                                      \
+            tsm_call_commit(&change.call);                                                         \
+        hsa_count_turned(&change.turn, how, by, NULL);                                             \
     }
-#define SET(name)    CHANGE_(name, true)
-#define CHANGE(name) CHANGE_(name, false)
+#define SET(name)      CHANGE_(name, HSA_CHANGES_ALL, value)
+#define ADD(name)      CHANGE_(name, HSA_CHANGES_BY, value)
+#define SUBTRACT(name) CHANGE_(name, HSA_CHANGES_BY, -value)
+#define BITS(name)     CHANGE_(name, HSA_CHANGES_BITS, value)
 
 SET(store_screlease)
 SET(store_release)
@@ -210,46 +270,73 @@ SET(silent_store_relaxed)
     DEFINE(name##_scacq_screl)                                                                     \
     DEFINE(name##_scacquire)                                                                       \
     DEFINE(name##_screlease)
-EACH_ORDER(CHANGE, add)
-EACH_ORDER(CHANGE, subtract)
-EACH_ORDER(CHANGE, and)
-EACH_ORDER(CHANGE, or)
-EACH_ORDER(CHANGE, xor)
+EACH_ORDER(ADD, add)
+EACH_ORDER(SUBTRACT, subtract)
+EACH_ORDER(BITS, and)
+EACH_ORDER(BITS, or)
+EACH_ORDER(BITS, xor)
+
+/* The record has its place before the change, and in its result what the signal held: so much was
+ * counted down by then. */
+WRAPPED void swaps(struct change *change, uint32_t type, hsa_signal_t signal,
+                   const hsa_signal_value_t *expected, hsa_signal_value_t value)
+{
+    turns(change, signal);
+    change->has_begun = tsm_call_begin(&change->call, type);
+    if (!change->has_begun)
+        return;
+    tsm_call_slot(&change->call, hsa_signal_id(signal));
+    if (expected)
+        tsm_call_slot(&change->call, (uint64_t)*expected);
+    tsm_call_slot(&change->call, (uint64_t)value);
+    tsm_call_takes_effect();
+}
+
+/* One that changes nothing is a look. */
+WRAPPED void swapped(struct change *change, hsa_signal_t signal, bool changed,
+                     hsa_signal_value_t value, hsa_signal_value_t before)
+{
+    struct hsa_landing *seen;
+
+    if (change->has_begun && changed) {
+        tsm_call_returned(&change->call, before, false);
+        tsm_call_commit(&change->call);
+    } else if (change->has_begun) {
+        tsm_call_drop(&change->call);
+    }
+    seen = hsa_count_turned(&change->turn, changed ? HSA_CHANGES_ALL : HSA_CHANGES_NOTHING, value,
+                            &before);
+    if (seen)
+        take_note(changed ? seen : NULL, changed ? NULL : seen);
+}
 
 /* What a doorbell held before is nothing to anybody. */
 #define EXCHANGE(name)                                                                             \
     hsa_signal_value_t hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t value)       \
     {                                                                                              \
         struct change change;                                                                      \
-        if (!changes(&change, true, TYPE_hsa_signal_##name, signal, value))                        \
+        hsa_signal_value_t before;                                                                 \
+        if (is_doorbell(signal, value))                                                            \
             return 0;                                                                              \
-        value = hsa_runtime.hsa_signal_##name(signal, value);                                      \
-        changed(&change);                                                                          \
-        return value;                                                                              \
+        swaps(&change, TYPE_hsa_signal_##name, signal, NULL, value);                               \
+        before = hsa_runtime.hsa_signal_##name(signal, value);                                     \
+        swapped(&change, signal, before != value, value, before);                                  \
+        return before;                                                                             \
     }
 EACH_ORDER(EXCHANGE, exchange)
-
-WRAPPED void compares(struct change *change, uint32_t type, hsa_signal_t signal,
-                      hsa_signal_value_t expected, hsa_signal_value_t value)
-{
-    change->has_begun = tsm_call_begin(&change->call, type);
-    if (!change->has_begun)
-        return;
-    tsm_call_returned(&change->call, 0, false);
-    tsm_call_slot(&change->call, hsa_signal_id(signal));
-    tsm_call_slot(&change->call, (uint64_t)expected);
-    tsm_call_slot(&change->call, (uint64_t)value);
-}
 
 #define COMPARE(name)                                                                              \
     hsa_signal_value_t hook_hsa_signal_##name(hsa_signal_t signal, hsa_signal_value_t expected,    \
                                               hsa_signal_value_t value)                            \
     {                                                                                              \
         struct change change;                                                                      \
-        compares(&change, TYPE_hsa_signal_##name, signal, expected, value);                        \
-        value = hsa_runtime.hsa_signal_##name(signal, expected, value);                            \
-        changed(&change);                                                                          \
-        return value;                                                                              \
+        hsa_signal_value_t before;                                                                 \
+        if (is_doorbell(signal, value))                                                            \
+            return expected;                                                                       \
+        swaps(&change, TYPE_hsa_signal_##name, signal, &expected, value);                          \
+        before = hsa_runtime.hsa_signal_##name(signal, expected, value);                           \
+        swapped(&change, signal, before == expected && before != value, value, before);            \
+        return before;                                                                             \
     }
 EACH_ORDER(COMPARE, cas)
 
@@ -260,10 +347,9 @@ WRAPPED hsa_signal_value_t loaded(uint32_t type, hsa_signal_t signal, hsa_signal
 {
     struct tsm_call call;
 
+    hsa_pointers_look(false);
     hsa_signal_observed(signal, value);
-    if (value > 0)
-        return value;
-    if (!is_news(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), value)) {
+    if (!hsa_count_is_news(signal, value)) {
         await_lookers();
         return value;
     }
@@ -290,8 +376,7 @@ LOAD(relaxed)
 /* ---- waits -------------------------------------------------------------------------------------
  */
 
-static bool holds(hsa_signal_value_t value, hsa_signal_condition_t condition,
-                  hsa_signal_value_t compare)
+bool hsa_value_holds(hsa_signal_value_t value, uint32_t condition, hsa_signal_value_t compare)
 {
     switch (condition) {
     case HSA_SIGNAL_CONDITION_EQ:
@@ -316,9 +401,10 @@ WRAPPED bool explained(struct tsm_call *call, uint32_t type, hsa_signal_t signal
 {
     uint64_t now;
 
-    if (!hsa_signal_is_foreign(signal))
+    if (!hsa_signal_is_foreign(signal) && !hsa_pointers_any())
         return true;
     tsm_call_drop(call);
+    hsa_pointers_look(true);
     hsa_signal_observed(signal, value);
     now = tsm_ticks();
     if (!tsm_call_begin(call, type))
@@ -335,12 +421,13 @@ WRAPPED hsa_signal_value_t waits(uint32_t type, wait_function wait, hsa_signal_t
     struct tsm_call call;
     hsa_signal_value_t value;
 
+    hsa_pointers_look(false);
     if (!tsm_call_begin(&call, type))
         return wait(signal, condition, compare, timeout, state);
     value = wait(signal, condition, compare, timeout, state);
     if (!explained(&call, type, signal, value))
         return value;
-    tsm_call_returned(&call, value, !holds(value, condition, compare));
+    tsm_call_returned(&call, value, !hsa_value_holds(value, condition, compare));
     tsm_call_slot(&call, hsa_signal_id(signal));
     tsm_call_slot(&call, condition);
     tsm_call_slot(&call, (uint64_t)compare);
@@ -374,6 +461,7 @@ uint32_t hook_hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t *signa
     uint32_t which;
     bool ok;
 
+    hsa_pointers_look(false);
     if (!tsm_call_begin(&call, TYPE_hsa_amd_signal_wait_any))
         return hsa_runtime.hsa_amd_signal_wait_any(signal_count, signals, conds, values,
                                                    timeout_hint, wait_hint, satisfying_value);
@@ -396,6 +484,46 @@ uint32_t hook_hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t *signa
     if (ok)
         hsa_seen(signals[which], value);
     return which;
+}
+
+/* ---- signals that go ---------------------------------------------------------------------------
+ */
+
+hsa_status_t hook_hsa_signal_destroy(hsa_signal_t signal)
+{
+    struct tsm_call call;
+    hsa_status_t status;
+    uint64_t id;
+
+    look(&signal);
+    if (!tsm_call_begin(&call, TYPE_hsa_signal_destroy))
+        return hsa_runtime.hsa_signal_destroy(signal);
+    hsa_count_forget(signal);
+    hsa_pointers_forget(signal);
+    id = hsa_id_gone(HSA_OBJECT_SIGNAL, signal.handle);
+    status = hsa_runtime.hsa_signal_destroy(signal);
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    tsm_call_slot(&call, id);
+    tsm_call_commit(&call);
+    return status;
+}
+
+/* With the runtime all of them go. */
+hsa_status_t hook_hsa_shut_down(void)
+{
+    struct tsm_call call;
+    hsa_status_t status;
+    uint64_t now;
+
+    hsa_look_around();
+    if (!tsm_call_begin(&call, TYPE_hsa_shut_down))
+        return hsa_runtime.hsa_shut_down();
+    status = hsa_runtime.hsa_shut_down();
+    tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    tsm_call_commit(&call);
+    if (hsa_runtime.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &now) != HSA_STATUS_SUCCESS)
+        hsa_counts_forget();
+    return status;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -453,6 +581,7 @@ WRAPPED hsa_status_t group_waits(uint32_t type, group_function wait, hsa_signal_
     uint32_t at;
     bool ok;
 
+    hsa_pointers_look(false);
     if (!tsm_call_begin(&call, type))
         return wait(group, conditions, compare_values, state, signal, value);
     status = wait(group, conditions, compare_values, state, signal, value);

@@ -5,4 +5,4 @@
  */
 #include "api/vulkan/vulkan_valid.h"
 
-__attribute__((weak)) const struct vk_facts vk_facts = {NULL, NULL, NULL};
+__attribute__((weak)) const struct vk_facts vk_facts = {NULL, NULL, NULL, NULL};

@@ -152,6 +152,8 @@ void vkr_instance_close(struct vkr_instance *instance);
 
 /* Extensions that replay can do without: of layers, of windows. */
 bool vkr_is_dispensable(const char *extension);
+/* Does an extension, or a struct of features, concern windows and screens only? */
+bool vkr_is_of_windows(const char *name);
 
 /* Leaves out names that are not here and dispensable; refuses others. `more`: one more, or NULL. */
 int vkr_filter_extensions(struct vkr_call *c, const char *const **names, uint32_t *count,

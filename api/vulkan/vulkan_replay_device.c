@@ -88,6 +88,32 @@ static int make_device(struct vkr_call *c, const VkDeviceCreateInfo *info, bool 
     return 0;
 }
 
+static bool lacks_windows(struct vkr_call *c, const VkDeviceCreateInfo *info)
+{
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
+        const char *name = info->ppEnabledExtensionNames[i];
+        if (name && vkr_is_of_windows(name) && !device_has(c, name))
+            return true;
+    }
+    return false;
+}
+
+/* A driver refuses features of extensions that it does not have. */
+static void drop_features_of_windows(VkDeviceCreateInfo *info)
+{
+    const void **next = &info->pNext;
+
+    while (*next) {
+        VkBaseOutStructure *s = (VkBaseOutStructure *)(uintptr_t)*next;
+        const struct vk_struct *type = vk_struct_of((int32_t)s->sType);
+        const char *name = type ? vk_name(type->name) : "";
+        if (vkr_is_of_windows(name) && strstr(name, "Features"))
+            *next = s->pNext;
+        else
+            next = (const void **)(void *)&s->pNext;
+    }
+}
+
 int vkr_create_device(struct vkr_call *c)
 {
     static const char *const windows[] = {VK_KHR_SWAPCHAIN_EXTENSION_NAME, NULL};
@@ -108,6 +134,8 @@ int vkr_create_device(struct vkr_call *c)
         return tsm_fail(TSM_E_FORMAT, "belongs to no instance that is there");
     info.enabledLayerCount = 0;
     info.ppEnabledLayerNames = NULL;
+    if (lacks_windows(c, a->pCreateInfo))
+        drop_features_of_windows(&info);
     bool places = vkr_place_wanted(c->r, &c->owner->instance->dispatch, a->physicalDevice);
     error = vkr_filter_extensions(c, &info.ppEnabledExtensionNames, &info.enabledExtensionCount,
                                   places ? VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME : NULL,

@@ -94,6 +94,43 @@ void vkr_devices_finish(struct vkr *r)
 
 /* ---- extensions -------------------------------------------------------------------------- */
 
+/* Is `word` one of the words that a name consists of? Of an extension they are separated by '_', of
+ * a struct each begins with a capital letter. */
+static bool has_word(const char *name, const char *word)
+{
+    size_t length = strlen(word);
+    bool is_lower = word[0] >= 'a';
+
+    for (const char *at = name; (at = strstr(at, word)); at++) {
+        char before = at == name ? '_' : at[-1], after = at[length];
+        if (is_lower ? before == '_' && (after == '_' || !after) : !(after >= 'a' && after <= 'z'))
+            return true;
+    }
+    return false;
+}
+
+/* One rule for instances, devices and their features, also for those that are newer than this
+ * build. */
+bool vkr_is_of_windows(const char *name)
+{
+    static const char *const words[] = {
+        "surface", "surfaceless", "swapchain", "display", "present",     "presentable",
+        "Surface", "Swapchain",   "Display",   "Present", "Presentable",
+    };
+    static const char *const names[] = {
+        "VK_EXT_full_screen_exclusive", "VK_EXT_hdr_metadata", "VK_GGP_frame_token",
+        "VK_NV_low_latency2", /* of swapchains */
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (has_word(name, words[i]))
+            return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Of layers and of windows: replay has neither, unless they are there anyhow. */
 bool vkr_is_dispensable(const char *name)
 {
@@ -102,39 +139,19 @@ bool vkr_is_dispensable(const char *name)
         "VK_EXT_debug_report",
         "VK_EXT_debug_utils",
         "VK_EXT_device_memory_report",
-        "VK_EXT_full_screen_exclusive",
-        "VK_EXT_hdr_metadata",
         "VK_EXT_layer_settings",
-        "VK_EXT_surface_maintenance1",
-        "VK_EXT_swapchain_colorspace",
-        "VK_EXT_swapchain_maintenance1",
         "VK_EXT_tooling_info",
         "VK_EXT_validation_cache",
         "VK_EXT_validation_features",
         "VK_EXT_validation_flags",
-        "VK_GOOGLE_display_timing",
-        "VK_GOOGLE_surfaceless_query",
-        "VK_KHR_display",
-        "VK_KHR_display_swapchain",
-        "VK_KHR_get_display_properties2",
-        "VK_KHR_get_surface_capabilities2",
-        "VK_KHR_incremental_present",
-        "VK_KHR_present_id",
-        "VK_KHR_present_wait",
         "VK_KHR_portability_enumeration",
-        "VK_KHR_shared_presentable_image",
-        "VK_KHR_surface",
-        "VK_KHR_surface_protected_capabilities",
-        "VK_KHR_swapchain",
-        "VK_KHR_swapchain_mutable_format",
         "VK_LUNARG_direct_driver_loading",
     };
-    size_t length = strlen(name);
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
             return true;
-    return length > 8 && strcmp(name + length - 8, "_surface") == 0;
+    return vkr_is_of_windows(name);
 }
 
 int vkr_filter_extensions(struct vkr_call *c, const char *const **names, uint32_t *count,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "replay/region.h"
+
 /* ---- types ------------------------------------------------------------------------------- */
 
 static int bits_beside(VkMemoryPropertyFlags have, VkMemoryPropertyFlags want)
@@ -403,7 +405,9 @@ static int write_uncached(struct vkr *r, const struct vkr_memory *m, const struc
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
                      uint64_t offset, uint64_t seq)
 {
-    uint64_t size = blob->size < m->size - offset ? blob->size : m->size - offset;
+    uint64_t size = !tsm_range_holds(0, m->size, offset, 0)           ? 0
+                    : tsm_range_holds(0, m->size, offset, blob->size) ? blob->size
+                                                                      : m->size - offset;
     bool is_cached = m->imported || (m->flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
     bool is_coherent = m->imported || (m->flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     int error;
@@ -452,7 +456,7 @@ int vkr_read(struct vkr *r, uint64_t address, void *out, uint64_t size)
 
     if (!m)
         return TSM_E_NOT_FOUND;
-    if (offset > m->size || size > m->size - offset)
+    if (!tsm_range_holds(0, m->size, offset, size))
         return tsm_fail(TSM_E_FORMAT, "memory #%llu has %llu bytes",
                         (unsigned long long)(m->place >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX),
                         (unsigned long long)m->size);

@@ -285,7 +285,7 @@ static bool is_features(const struct vk_struct *type)
 
     /* Presenting is not done here. */
     return strncmp(name, "VkPhysicalDevice", 16) == 0 && strstr(name, "Features") &&
-           !strstr(name, "VkPhysicalDevicePresent") && (type->flags & VK_STRUCT_TYPED);
+           !vkr_is_of_windows(name) && (type->flags & VK_STRUCT_TYPED);
 }
 
 static void compare_bools(struct list *l, const struct vk_struct *type, const void *wanted,

@@ -48,6 +48,7 @@ struct vk_device_state {
         PFN_vkAllocateMemory vkAllocateMemory;
     } without_addresses; /* `below` before that */
     uint64_t sends;      /* submits that were begun; atomic */
+    bool had_long_work;  /* TS_CHECKSUM=submit: something was not done in time; atomic */
     uint64_t seen;       /* ... and that vulkan_source_order.c has seen, under its lock */
     struct vk_device_state *next_free;
 };
@@ -111,6 +112,18 @@ void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 /* In the child of a fork. */
 void vk_order_forget(void);
 void vk_order_device_gone(struct vk_device_state *device);
+struct tsm_stream;
+/* The command, and all that was sent to its queue before, is complete. Memory was pulled since. */
+void vk_order_complete(struct tsm_stream *stream, uint64_t position);
+
+/* Tests whether all that was sent to the device is complete. Caller holds the lock of mapped
+ * memory, so that no work is sent, and nothing is pulled, until it is done with what it found. */
+struct vk_idle {
+    uint32_t stream; /* the last command */
+    uint64_t position;
+    bool all; /* nothing is under way on other devices either */
+};
+bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out);
 
 /* ---- TS_CHECKSUM=submit, who waits for the program: vulkan_source_timeline.c ---- */
 
@@ -140,9 +153,10 @@ bool vk_checkpoint_save(void);
 bool vk_pending_send(VkQueue queue);
 /* For all that were sent. False: not in time; they stay, and are waited for the next time. */
 bool vk_pending_wait(uint64_t until_ns);
-/* TS_CHECKSUM=submit: wait for what was just sent to the queue. False: it waits, as is known or as far
- * as one can see, for what the program does next. */
-bool vk_pending_look(VkQueue queue);
+/* TS_CHECKSUM=submit: wait for the command that was just sent to the queue. False: it waits, as is
+ * known or as far as one can see, for what the program does next. It is asked for again at the next
+ * look. */
+bool vk_pending_look(VkQueue queue, struct tsm_stream *stream, uint64_t position);
 /* A device is destroyed when nothing of it is under way. */
 void vk_pending_device_gone(const struct vk_device_state *device);
 /* In the child of a fork. */

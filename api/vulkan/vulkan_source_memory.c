@@ -12,6 +12,8 @@
  */
 #include "api/vulkan/vulkan_source_memory.h"
 
+#include "api/vulkan/vulkan_args.h"
+#include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_share.h"
 #include "base/arena.h"
@@ -54,6 +56,8 @@ static struct memory *shadows;
 static struct memory *imports; /* those of the program's own memory */
 static uint64_t sends;         /* how often work was sent, to any device */
 static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
+
+/* Other locks that are taken while this one is held: those of shadows, of vulkan_source_order.c. */
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -180,6 +184,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     struct memory *m;
     VkResult result;
 
+    if (behind && !behind->handleType) /* then it says nothing */
+        behind = NULL;
     if (behind)
         from = vk_origin_of(behind->fd, VK_OBJECT_VkDeviceMemory);
     result = state->below.vkAllocateMemory(device, info, allocator, out);
@@ -208,6 +214,41 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     return result;
 }
 
+/* May devices be writing? */
+static bool is_busy(void)
+{
+    return __atomic_load_n(&quiet, __ATOMIC_ACQUIRE) != vk_memory_sends();
+}
+
+/* The lock is held. */
+static void push(struct memory *m)
+{
+    if (m->shared) {
+        tsm_shadow_pull(m->shadow);
+        tsm_shadow_adopt(m->shadow);
+    } else if (m->mapped) {
+        tsm_shadow_push(m->shadow, m->exported || is_busy());
+    }
+}
+
+/* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
+static bool is_others_too(const struct memory *m)
+{
+    return m->shadow && m->mapped && (m->exported || m->shared);
+}
+
+void vk_memory_ends(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkFreeMemory *a = args;
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = a->memory ? find(vk_state_of(a->device), a->memory) : NULL;
+    if (m && is_others_too(m))
+        push(m);
+    tsm_lock_give(&lock);
+}
+
 static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
                                           const VkAllocationCallbacks *allocator)
 {
@@ -216,6 +257,8 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
 
     tsm_lock_take(&lock);
     m = memory ? find(state, memory) : NULL;
+    if (m && is_others_too(m)) /* when nothing is recorded */
+        push(m);
     if (m)
         forget(m);
     tsm_lock_give(&lock);
@@ -271,15 +314,10 @@ void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory
     tsm_lock_give(&lock);
 }
 
-/* The lock is held. */
-static void push(struct memory *m)
+static void push_all(void)
 {
-    if (m->shared) {
-        tsm_shadow_pull(m->shadow);
-        tsm_shadow_adopt(m->shadow);
-    } else if (m->mapped) {
-        tsm_shadow_push(m->shadow);
-    }
+    for (struct memory *m = shadows; m; m = m->next_shadow)
+        push(m);
 }
 
 /* ---- mapping -------------------------------------------------------------------------------- */
@@ -369,7 +407,7 @@ void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory mem
     if (m)
         m->exported = true;
     if (m && m->shadow) {
-        tsm_shadow_push(m->shadow);
+        tsm_shadow_push(m->shadow, true);
         tsm_shadow_unwatch(m->shadow);
     }
     tsm_lock_give(&lock);
@@ -471,17 +509,18 @@ static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnma
 void vk_memory_push(void)
 {
     tsm_lock_take(&lock);
-    for (struct memory *m = shadows; m; m = m->next_shadow)
-        push(m);
+    push_all();
     tsm_lock_give(&lock);
 }
 
-/* Work is sent; counted before it can begin. */
+/* Work is sent; counted before it can begin, and not while results are recorded. */
 void vk_memory_push_work(struct vk_device_state *device)
 {
-    vk_memory_push();
+    tsm_lock_take(&lock);
+    push_all();
     __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
+    tsm_lock_give(&lock);
 }
 
 uint64_t vk_memory_sends(void)
@@ -492,7 +531,7 @@ uint64_t vk_memory_sends(void)
 /* The device may have written what the program may read now. */
 void vk_memory_pull(void)
 {
-    if (__atomic_load_n(&quiet, __ATOMIC_ACQUIRE) == vk_memory_sends())
+    if (!is_busy())
         return;
     tsm_lock_take(&lock);
     for (struct memory *m = shadows; m; m = m->next_shadow)
@@ -533,28 +572,32 @@ static void report_change(void *user, uint64_t offset, const void *bytes, uint64
     tsm_call_commit(&call);
 }
 
-void vk_memory_report(const struct vk_device_state *device, uint32_t stream, uint64_t position)
+/* The lock is held, and nothing is under way. */
+static void report_memory(struct memory *m, struct report *r)
 {
-    struct report r = {.stream = stream, .position = position};
-
-    tsm_lock_take(&lock);
-    for (struct memory *m = shadows; m; m = m->next_shadow) {
-        if (m->device != device)
-            continue;
-        r.memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
-        r.from = m->results ? m->results_from : 0;
-        r.to = m->results ? m->results_to : m->size;
-        if (m->shared && m->mapped) /* the program may have written it */
-            tsm_shadow_adopt(m->shadow);
-        else
-            tsm_shadow_changes(m->shadow, report_change, &r);
-    }
-    tsm_lock_give(&lock);
+    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
+    r->from = m->results ? m->results_from : 0;
+    r->to = m->results ? m->results_to : m->size;
+    if (m->shared && m->mapped) /* the program may have written it */
+        tsm_shadow_adopt(m->shadow);
+    else
+        tsm_shadow_changes(m->shadow, report_change, r);
 }
 
-void vk_memory_quiet(uint64_t sends_complete)
+void vk_memory_report(const struct vk_device_state *device)
 {
-    __atomic_store_n(&quiet, sends_complete, __ATOMIC_RELEASE);
+    struct vk_idle idle;
+
+    tsm_lock_take(&lock);
+    if (vk_order_idle(device, &idle)) {
+        struct report r = {.stream = idle.stream, .position = idle.position};
+        for (struct memory *m = shadows; m; m = m->next_shadow)
+            if (m->device == device)
+                report_memory(m, &r);
+        if (idle.all)
+            __atomic_store_n(&quiet, vk_memory_sends(), __ATOMIC_RELEASE);
+    }
+    tsm_lock_give(&lock);
 }
 
 /* ---- for checkpoints ------------------------------------------------------------------------ */

@@ -32,13 +32,9 @@ void vk_wait_patch(struct vk_device_state *device);
 /* How many submits were begun, on all devices. */
 uint64_t vk_memory_sends(void);
 
-/* All that was sent to the device is complete, and was when memory was last looked at: record what
- * it changed as CHECKSUM, results of the command at `position` of `stream`, the last one. Outside
- * of a call. */
-void vk_memory_report(const struct vk_device_state *device, uint32_t stream, uint64_t position);
-/* ... and so are the first `sends_complete` submits to all devices: nothing changes until the next.
- */
-void vk_memory_quiet(uint64_t sends_complete);
+/* Records what the device has changed as CHECKSUM, results of the last command, if all that was
+ * sent to it is complete. Whoever learnt that has pulled before. Outside of a call. */
+void vk_memory_report(const struct vk_device_state *device);
 
 /* For checkpoints. A thread that reports results holds our lock and may itself be held back: is
  * there none until then? */

@@ -122,7 +122,70 @@ static bool no_color(uint64_t render_pass, uint32_t subpass)
            (noted(VK_OBJECT_VkRenderPass, render_pass) & NO_COLOR(subpass));
 }
 
-const struct vk_facts vk_facts = {secondary, no_depth, no_color};
+/* Bindings with samplers of their own, of a set layout, of each set, and of what a pipeline layout
+ * has pushed: a bit each. */
+#define BINDING_COUNT_MAX 63u
+#define IS_PUSHED         ((uintptr_t)1 << 63)
+
+static uintptr_t immutable_bits(const VkDescriptorSetLayoutCreateInfo *info)
+{
+    uintptr_t bits =
+        info->flags & VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR ? IS_PUSHED : 0;
+
+    for (uint32_t i = 0; i < info->bindingCount; i++) {
+        const VkDescriptorSetLayoutBinding *b = &info->pBindings[i];
+        bool has_samplers = b->descriptorType == VK_DESCRIPTOR_TYPE_SAMPLER ||
+                            b->descriptorType == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+        if (has_samplers && b->descriptorCount && b->pImmutableSamplers &&
+            b->binding < BINDING_COUNT_MAX)
+            bits |= (uintptr_t)1 << b->binding;
+    }
+    return bits;
+}
+
+void vk_set_layout_made(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkCreateDescriptorSetLayout *a = args;
+
+    if (result >= 0)
+        note(VK_OBJECT_VkDescriptorSetLayout, VK_RAW(*a->pSetLayout),
+             immutable_bits(a->pCreateInfo));
+}
+
+void vk_pipeline_layout_made(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkCreatePipelineLayout *a = args;
+    uintptr_t bits = 0, one;
+
+    for (uint32_t i = 0; result >= 0 && i < a->pCreateInfo->setLayoutCount; i++) {
+        one = noted(VK_OBJECT_VkDescriptorSetLayout, VK_RAW(a->pCreateInfo->pSetLayouts[i]));
+        bits |= one & IS_PUSHED ? one : 0; /* there is one such at most */
+    }
+    if (bits)
+        note(VK_OBJECT_VkPipelineLayout, VK_RAW(*a->pPipelineLayout), bits);
+}
+
+void vk_sets_made(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkAllocateDescriptorSets *a = args;
+
+    for (uint32_t i = 0; result >= 0 && i < a->pAllocateInfo->descriptorSetCount; i++) {
+        uintptr_t bits =
+            noted(VK_OBJECT_VkDescriptorSetLayout, VK_RAW(a->pAllocateInfo->pSetLayouts[i]));
+        if (bits)
+            note(VK_OBJECT_VkDescriptorSet, VK_RAW(a->pDescriptorSets[i]), bits);
+    }
+}
+
+static bool immutable(uint64_t set, uint64_t pipeline_layout, uint32_t binding)
+{
+    uintptr_t bits = set ? noted(VK_OBJECT_VkDescriptorSet, set)
+                         : noted(VK_OBJECT_VkPipelineLayout, pipeline_layout);
+
+    return binding < BINDING_COUNT_MAX && (bits >> binding & 1);
+}
+
+const struct vk_facts vk_facts = {secondary, no_depth, no_color, immutable};
 
 /* ---- polls ---------------------------------------------------------------------------------- */
 

@@ -14,17 +14,23 @@
 #define QUEUE_COUNT_MAX 256u
 #define AFTER_COUNT_MAX 16u
 
+/* How far a queue is: a point, which is a command's position and the batch in it. A semaphore that
+ * an early batch of a submit signals says nothing of the batches behind. */
+#define BATCH_BITS 12u
+#define ALL_OF_IT  ((1u << BATCH_BITS) - 1)
+
 /* Queues to which work was sent. More than so many: nothing is known to be complete. */
 static struct queue {
     struct tsm_stream *stream;
     const struct vk_device_state *device;
-    uint64_t sent, completed; /* positions */
-    uint64_t when;            /* work was sent there last: counts */
-    uint64_t waited;          /* position of the last command that waits for other queues */
-    /* Commands of others that are complete when that one is; of more than so many, the last. */
+    uint64_t sent;      /* position */
+    uint64_t completed; /* point */
+    uint64_t when;      /* work was sent there last: counts */
+    /* What is complete on other queues when this one has come to `at`; of more than so many, the
+     * last. */
     struct after {
+        uint64_t at, point;
         struct tsm_stream *stream;
-        uint64_t position;
     } after[AFTER_COUNT_MAX];
     uint32_t after_count;
 } queues[QUEUE_COUNT_MAX];
@@ -85,14 +91,44 @@ static struct tsm_handle *handle_of(enum vk_object type, uint64_t raw)
     return raw ? tsm_handle_find(SBT_API_VULKAN, type, raw) : NULL;
 }
 
-/* The fence or semaphore stands for this command; a semaphore for reaching `value`. */
-static void stands_for(struct tsm_handle *handle, const struct tsm_call *call, uint64_t value)
+/* A batch of a command. */
+struct batch {
+    const struct tsm_call *call;
+    uint32_t index, count;
+};
+
+/* When this batch is complete, which includes those before it, its queue has come there. */
+static uint64_t point_of(const struct batch *b)
+{
+    bool is_last = b->index + 1 >= b->count;
+    uint64_t index = b->index < ALL_OF_IT - 1 ? b->index : ALL_OF_IT - 1;
+
+    return b->call->position << BATCH_BITS | (is_last ? ALL_OF_IT : index);
+}
+
+/* When its queue has come there, this batch is complete. */
+static uint64_t point_behind(const struct batch *b)
+{
+    uint64_t index = b->index < ALL_OF_IT - 1 ? b->index : ALL_OF_IT;
+
+    return b->call->position << BATCH_BITS | index;
+}
+
+static uint64_t end_of(uint64_t position)
+{
+    return position << BATCH_BITS | ALL_OF_IT;
+}
+
+/* The fence or semaphore stands for this batch; a semaphore for reaching `value`. */
+static void stands_for(struct tsm_handle *handle, const struct batch *b, uint64_t value)
 {
     if (!handle)
         return;
-    handle->stream = call->stream;
-    handle->position = call->position;
+    tsm_lock_take(&lock);
+    handle->stream = b->call->stream;
+    handle->position = point_of(b);
     handle->user = (void *)(uintptr_t)value; /* NOLINT: a number */
+    tsm_lock_give(&lock);
 }
 
 static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is_submit)
@@ -108,7 +144,7 @@ static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is
         queue->when = ++now;
     }
     tsm_lock_give(&lock);
-    stands_for(handle_of(VK_OBJECT_VkFence, VK_RAW(fence)), call, 0);
+    stands_for(handle_of(VK_OBJECT_VkFence, VK_RAW(fence)), &(struct batch){call, 0, 1}, 0);
 }
 
 /* The device refused it. */
@@ -119,31 +155,36 @@ static void not_sent(VkQueue to)
     tsm_lock_give(&lock);
 }
 
-static void signals(const struct tsm_call *call, VkQueue to, VkSemaphore semaphore, uint64_t value)
+/* A signal that waits for some stages only comes before the batch is complete. */
+static bool is_behind_all(VkPipelineStageFlags2 stages)
 {
-    stands_for(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore)), call, value);
+    return stages & (VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT);
+}
+
+static void signals(const struct batch *b, VkQueue to, VkSemaphore semaphore, uint64_t value,
+                    VkPipelineStageFlags2 stages)
+{
+    if (is_behind_all(stages))
+        stands_for(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore)), b, value);
     vk_timeline_signals(to, semaphore, value);
 }
 
-/* The command waits for the semaphore, to reach `value`. */
-static void waits_for(const struct tsm_call *call, VkQueue to, VkSemaphore semaphore,
-                      uint64_t value)
+/* The batch waits for the semaphore, to reach `value`. */
+static void waits_for(const struct batch *b, VkQueue to, VkSemaphore semaphore, uint64_t value)
 {
     const struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
     struct queue *q = queues;
 
     vk_timeline_waits(to, semaphore, value);
-    if (!handle || !handle->stream || handle->stream == call->stream ||
-        (uintptr_t)handle->user != value) /* another signal than the one that is waited for */
+    if (!handle)
         return;
     tsm_lock_take(&lock);
-    while (q < queues + queue_count && q->stream != call->stream)
+    while (q < queues + queue_count && q->stream != b->call->stream)
         q++;
-    if (q < queues + queue_count) {
+    if (q < queues + queue_count && handle->stream && handle->stream != q->stream &&
+        (uintptr_t)handle->user == value) /* not another signal than the one that is waited for */
         q->after[q->after_count++ % AFTER_COUNT_MAX] =
-            (struct after){handle->stream, handle->position};
-        q->waited = call->position;
-    }
+            (struct after){point_behind(b), handle->position, handle->stream};
     tsm_lock_give(&lock);
 }
 
@@ -161,22 +202,32 @@ static const VkTimelineSemaphoreSubmitInfo *timeline(const void *chain)
     return (const void *)s;
 }
 
-static void sent_batch(const struct tsm_call *call, VkQueue to, const VkSubmitInfo *s)
+static void sent_batch(const struct batch *b, VkQueue to, const VkSubmitInfo *s)
 {
     const VkTimelineSemaphoreSubmitInfo none = {0}, *t = timeline(s->pNext);
 
     t = t ? t : &none;
     for (uint32_t i = 0; i < s->waitSemaphoreCount; i++)
-        waits_for(call, to, s->pWaitSemaphores[i],
+        waits_for(b, to, s->pWaitSemaphores[i],
                   value_at(t->pWaitSemaphoreValues, t->waitSemaphoreValueCount, i));
     for (uint32_t i = 0; i < s->signalSemaphoreCount; i++)
-        signals(call, to, s->pSignalSemaphores[i],
-                value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, i));
+        signals(b, to, s->pSignalSemaphores[i],
+                value_at(t->pSignalSemaphoreValues, t->signalSemaphoreValueCount, i),
+                VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+}
+
+static void sent_batch2(const struct batch *b, VkQueue to, const VkSubmitInfo2 *s)
+{
+    for (uint32_t i = 0; i < s->waitSemaphoreInfoCount; i++)
+        waits_for(b, to, s->pWaitSemaphoreInfos[i].semaphore, s->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < s->signalSemaphoreInfoCount; i++)
+        signals(b, to, s->pSignalSemaphoreInfos[i].semaphore, s->pSignalSemaphoreInfos[i].value,
+                s->pSignalSemaphoreInfos[i].stageMask);
 }
 
 /* Sent: with TS_CHECKSUM=submit the device is not given the next work before this was looked at, if
  * it can end. */
-static void check_each(VkQueue queue);
+static void check_each(const struct tsm_call *call, VkQueue queue);
 
 void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
 {
@@ -189,8 +240,8 @@ void vk_submitted(struct tsm_call *call, const void *args, int64_t result)
     vk_time_sent(call);
     sent(call, a->queue, a->fence, true);
     for (uint32_t i = 0; i < a->submitCount; i++)
-        sent_batch(call, a->queue, &a->pSubmits[i]);
-    check_each(a->queue);
+        sent_batch(&(struct batch){call, i, a->submitCount}, a->queue, &a->pSubmits[i]);
+    check_each(call, a->queue);
     vk_time_collect_some();
     tsm_checkpoint_point(false);
 }
@@ -205,16 +256,9 @@ void vk_submitted2(struct tsm_call *call, const void *args, int64_t result)
     }
     vk_time_sent(call);
     sent(call, a->queue, a->fence, true);
-    for (uint32_t i = 0; i < a->submitCount; i++) {
-        const VkSubmitInfo2 *s = &a->pSubmits[i];
-        for (uint32_t j = 0; j < s->waitSemaphoreInfoCount; j++)
-            waits_for(call, a->queue, s->pWaitSemaphoreInfos[j].semaphore,
-                      s->pWaitSemaphoreInfos[j].value);
-        for (uint32_t j = 0; j < s->signalSemaphoreInfoCount; j++)
-            signals(call, a->queue, s->pSignalSemaphoreInfos[j].semaphore,
-                    s->pSignalSemaphoreInfos[j].value);
-    }
-    check_each(a->queue);
+    for (uint32_t i = 0; i < a->submitCount; i++)
+        sent_batch2(&(struct batch){call, i, a->submitCount}, a->queue, &a->pSubmits[i]);
+    check_each(call, a->queue);
     vk_time_collect_some();
     tsm_checkpoint_point(false);
 }
@@ -233,7 +277,7 @@ void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
                              .pWaitSemaphores = b->pWaitSemaphores,
                              .signalSemaphoreCount = b->signalSemaphoreCount,
                              .pSignalSemaphores = b->pSignalSemaphores};
-        sent_batch(call, a->queue, &info);
+        sent_batch(&(struct batch){call, i, a->bindInfoCount}, a->queue, &info);
     }
 }
 
@@ -281,25 +325,25 @@ void vk_buffers_bound(struct tsm_call *call, const void *args, int64_t result)
 
 /* ---- what is complete ----------------------------------------------------------------------- */
 
-/* The lock is held. With a command all that was sent to its queue before is complete, and what that
+/* The lock is held. With a batch all that was sent to its queue before is complete, and what that
  * has waited for. */
-static void note_complete(struct tsm_stream *stream, uint64_t position)
+static void note_complete(struct tsm_stream *stream, uint64_t point)
 {
     for (uint32_t i = 0; i < queue_count; i++) {
         struct queue *q = &queues[i];
-        if (q->stream != stream || q->completed >= position)
+        if (q->stream != stream || q->completed >= point)
             continue;
-        q->completed = position;
-        for (uint32_t j = 0; q->waited <= position && j < AFTER_COUNT_MAX && j < q->after_count;
-             j++)
-            note_complete(q->after[j].stream, q->after[j].position);
+        q->completed = point;
+        for (uint32_t j = 0; j < AFTER_COUNT_MAX && j < q->after_count; j++)
+            if (q->after[j].at <= point)
+                note_complete(q->after[j].stream, q->after[j].point);
     }
 }
 
-static void complete(struct tsm_stream *stream, uint64_t position)
+void vk_order_complete(struct tsm_stream *stream, uint64_t position)
 {
     tsm_lock_take(&lock);
-    note_complete(stream, position);
+    note_complete(stream, end_of(position));
     tsm_lock_give(&lock);
 }
 
@@ -317,7 +361,7 @@ static const struct queue *idle(const struct vk_device_state *device)
         const struct queue *q = &queues[i];
         if (q->device != device)
             continue;
-        if (q->completed < q->sent)
+        if (q->completed < end_of(q->sent))
             return NULL;
         last = last && last->when > q->when ? last : q;
     }
@@ -330,30 +374,28 @@ static bool all_idle(uint64_t sends)
     bool all = seen == sends;
 
     for (uint32_t i = 0; i < queue_count && all; i++)
-        all = queues[i].completed >= queues[i].sent;
+        all = queues[i].completed >= end_of(queues[i].sent);
     return all;
+}
+
+bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out)
+{
+    const struct queue *last;
+
+    tsm_lock_take(&lock);
+    last = idle(device);
+    if (last)
+        *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent,
+                                all_idle(vk_memory_sends())};
+    tsm_lock_give(&lock);
+    return last != NULL;
 }
 
 static void report(const struct vk_device_state *device)
 {
-    uint64_t sends = vk_memory_sends();
-    const struct queue *found;
-    struct queue last = {0};
-    bool quiet;
-
     vk_time_collect();
-    if (tsm_session_settings()->readback == TSM_READBACK_OFF)
-        return;
-    tsm_lock_take(&lock);
-    found = idle(device);
-    if (found)
-        last = *found;
-    quiet = found && all_idle(sends);
-    tsm_lock_give(&lock);
-    if (last.stream)
-        vk_memory_report(device, tsm_stream_number(last.stream), last.sent);
-    if (quiet)
-        vk_memory_quiet(sends);
+    if (tsm_session_settings()->readback != TSM_READBACK_OFF)
+        vk_memory_report(device);
 }
 
 /* The program has waited. */
@@ -369,7 +411,7 @@ void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
 
     if (result != VK_SUCCESS)
         return;
-    complete(call->stream, call->position);
+    vk_order_complete(call->stream, call->position);
     waited(vk_state_of(a->queue));
 }
 
@@ -379,7 +421,7 @@ static void all_complete(struct vk_device_state *device)
     see_all(device);
     for (uint32_t i = 0; i < queue_count; i++)
         if (queues[i].device == device)
-            queues[i].completed = queues[i].sent;
+            queues[i].completed = end_of(queues[i].sent);
     tsm_lock_give(&lock);
 }
 
@@ -395,8 +437,12 @@ void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
 
 static void reached(const struct tsm_handle *handle, uint64_t value)
 {
-    if (handle && handle->stream && (uintptr_t)handle->user <= value)
-        complete(handle->stream, handle->position);
+    if (!handle)
+        return;
+    tsm_lock_take(&lock);
+    if (handle->stream && (uintptr_t)handle->user <= value)
+        note_complete(handle->stream, handle->position);
+    tsm_lock_give(&lock);
 }
 
 /* Which of several has come, nobody says. */
@@ -444,11 +490,12 @@ void vk_semaphore_asked(struct tsm_call *call, const void *args, int64_t result)
     waited(vk_state_of(a->device));
 }
 
-static void check_each(VkQueue queue)
+static void check_each(const struct tsm_call *call, VkQueue queue)
 {
-    if (tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND || !vk_pending_look(queue))
+    if (tsm_session_settings()->checksum != TSM_CHECKSUM_COMMAND ||
+        !vk_pending_look(queue, call->stream, call->position))
         return;
     vk_memory_pull();
-    all_complete(vk_state_of(queue));
+    vk_order_complete(call->stream, call->position);
     report(vk_state_of(queue));
 }

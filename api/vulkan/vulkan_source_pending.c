@@ -5,19 +5,22 @@
  * (vkSetEvent, a semaphore's signal by the host or another queue), and then that would never come
  * back.
  */
-#include "api/vulkan/vulkan_source_layer.h"
+#include "api/vulkan/vulkan_source_memory.h"
 
 #include "api/vulkan/vulkan_source.h"
 #include "base/clock.h"
 #include "capture/lock.h"
 
-#define PENDING_MAX 64u
-#define LOOK_NS     ((uint64_t)5 * 1000000000) /* work that takes longer is not looked at */
+#define PENDING_MAX  64u
+#define LOOK_NS      ((uint64_t)5 * 1000000000) /* work that takes longer is not looked at */
+#define LOOK_NS_NEXT ((uint64_t)100 * 1000000)  /* ... on a device that had such work */
 
 /* Those that did not come in time. */
 static struct pending {
     const struct vk_device_state *device;
     VkFence fence;
+    struct tsm_stream *stream; /* the command that it is behind; NULL: nobody asks for */
+    uint64_t position;
 } pending[PENDING_MAX];
 static uint32_t pending_count;
 static struct tsm_lock lock;
@@ -114,6 +117,17 @@ static bool has_room(void)
     return fits;
 }
 
+/* The lock is held. It came after all. */
+static void came(uint32_t i)
+{
+    const struct pending p = pending[i];
+
+    end_pending(i);
+    vk_memory_pull();
+    if (p.stream)
+        vk_order_complete(p.stream, p.position);
+}
+
 /* Is there such work on the device still? */
 static bool is_late(const struct vk_device_state *device)
 {
@@ -124,7 +138,7 @@ static bool is_late(const struct vk_device_state *device)
         if (pending[i - 1].device != device)
             continue;
         if (wait_fence(&pending[i - 1], 0))
-            end_pending(i - 1);
+            came(i - 1);
         else
             found = true;
     }
@@ -132,19 +146,27 @@ static bool is_late(const struct vk_device_state *device)
     return found;
 }
 
-bool vk_pending_look(VkQueue queue)
+static uint64_t look_ns(const struct vk_device_state *device)
 {
+    return __atomic_load_n(&device->had_long_work, __ATOMIC_RELAXED) ? LOOK_NS_NEXT : LOOK_NS;
+}
+
+bool vk_pending_look(VkQueue queue, struct tsm_stream *stream, uint64_t position)
+{
+    struct vk_device_state *device = vk_state_of(queue);
+    bool late = is_late(device), is_stuck;
     struct pending p;
-    bool late = is_late(vk_state_of(queue)), is_stuck;
 
     if (!has_room() || !send_fence(&p, queue))
         return false;
+    p.stream = stream;
+    p.position = position;
     is_stuck = late || vk_timeline_is_stuck(queue);
-    if (wait_fence(&p, is_stuck ? 0 : tsm_monotonic_ns() + LOOK_NS)) {
+    if (wait_fence(&p, is_stuck ? 0 : tsm_monotonic_ns() + look_ns(device))) {
         drop(&p);
-        return !late; /* others of the device are under way */
+        return true;
     }
-    if (!is_stuck)
+    if (!is_stuck && !__atomic_exchange_n(&device->had_long_work, true, __ATOMIC_RELAXED))
         tsm_session_unmodelled(
             "TS_CHECKSUM: work that was not done within 5 seconds is not looked at by "
             "itself",

@@ -148,13 +148,40 @@ static VkDescriptorType type_around(const struct vk_scope *scope)
     return write ? write->descriptorType : get ? get->type : VK_DESCRIPTOR_TYPE_MAX_ENUM;
 }
 
-/* VkDescriptorImageInfo. Of samplers that the layout has already, the sampler is ignored as well:
- * that can only be seen by what the layout says. */
+/* The layout that descriptors are pushed for; 0: none are. */
+static uint64_t pushed_layout(const struct vk_scope *scope)
+{
+    const struct vk_args_vkCmdPushDescriptorSetKHR *push;
+
+    while (scope && !scope->command)
+        scope = scope->up;
+    if (!scope || scope->command->id != (TYPE_vkCmdPushDescriptorSetKHR & 0xffff))
+        return 0;
+    push = scope->memory;
+    return (uint64_t)(uintptr_t)push->layout;
+}
+
+static bool has_own_sampler(const struct vk_scope *scope)
+{
+    const VkWriteDescriptorSet *write = around(scope, VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+    uint64_t layout = pushed_layout(scope);
+
+    return write && vk_facts.immutable &&
+           vk_facts.immutable(layout ? 0 : (uint64_t)(uintptr_t)write->dstSet, layout,
+                              write->dstBinding);
+}
+
+/* VkDescriptorImageInfo. Of samplers that the layout has already, the sampler is ignored as well.
+ */
 bool vk_valid_image_sampler(const struct vk_scope *scope)
 {
     VkDescriptorType type = type_around(scope);
-    return type == VK_DESCRIPTOR_TYPE_SAMPLER ||
-           type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER || type == VK_DESCRIPTOR_TYPE_MAX_ENUM;
+
+    if (type == VK_DESCRIPTOR_TYPE_MAX_ENUM)
+        return true;
+    return (type == VK_DESCRIPTOR_TYPE_SAMPLER ||
+            type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER) &&
+           !has_own_sampler(scope);
 }
 
 bool vk_valid_image_view(const struct vk_scope *scope)
@@ -208,6 +235,66 @@ bool vk_valid_framebuffer_attachments(const struct vk_scope *scope)
 {
     OWNER(VkFramebufferCreateInfo, s);
     return !(s->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT);
+}
+
+/* ---- rendering: 8.2 VkRenderingInfo, VkRenderingAttachmentInfo ---------------------------------
+ */
+
+bool vk_valid_rendering_view(const struct vk_scope *scope)
+{
+    OWNER(VkRenderingAttachmentInfo, s);
+    return s->imageView != VK_NULL_HANDLE;
+}
+
+bool vk_valid_rendering_resolve(const struct vk_scope *scope)
+{
+    OWNER(VkRenderingAttachmentInfo, s);
+    return s->imageView != VK_NULL_HANDLE && s->resolveMode != VK_RESOLVE_MODE_NONE;
+}
+
+bool vk_valid_rendering_clear(const struct vk_scope *scope)
+{
+    OWNER(VkRenderingAttachmentInfo, s);
+    return s->imageView != VK_NULL_HANDLE && s->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR;
+}
+
+bool vk_valid_rendering_layers(const struct vk_scope *scope)
+{
+    OWNER(VkRenderingInfo, s);
+    return s->viewMask == 0;
+}
+
+/* ---- samplers: 13.1, sparse memory: 33.7.2, imported memory: 11.2.3 -----------------------------
+ */
+
+bool vk_valid_anisotropy(const struct vk_scope *scope)
+{
+    OWNER(VkSamplerCreateInfo, s);
+    return s->anisotropyEnable;
+}
+
+bool vk_valid_sampler_compare(const struct vk_scope *scope)
+{
+    OWNER(VkSamplerCreateInfo, s);
+    return s->compareEnable;
+}
+
+bool vk_valid_sparse_offset(const struct vk_scope *scope)
+{
+    OWNER(VkSparseMemoryBind, s);
+    return s->memory != VK_NULL_HANDLE;
+}
+
+bool vk_valid_sparse_image_offset(const struct vk_scope *scope)
+{
+    OWNER(VkSparseImageMemoryBind, s);
+    return s->memory != VK_NULL_HANDLE;
+}
+
+bool vk_valid_imported_fd(const struct vk_scope *scope)
+{
+    OWNER(VkImportMemoryFdInfoKHR, s);
+    return s->handleType != 0;
 }
 
 /* ---- pipelines: 10.2, 10.3 ---------------------------------------------------------------------
@@ -344,6 +431,33 @@ bool vk_valid_color_blend(const struct vk_scope *scope)
     if (!s->renderPass)
         return rendering && rendering->colorAttachmentCount;
     return !vk_facts.no_color || !vk_facts.no_color((uint64_t)s->renderPass, s->subpass);
+}
+
+/* 10.3.1: a library needs a layout for shaders, and a render pass for all but vertex input. What is
+ * linked of libraries is not one. */
+static bool is_part_without(const VkGraphicsPipelineCreateInfo *pipeline, VkFlags subsets)
+{
+    const VkGraphicsPipelineLibraryCreateInfoEXT *library =
+        chained(pipeline->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+
+    return library && (pipeline->flags & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR) &&
+           !(library->flags & subsets);
+}
+
+bool vk_valid_graphics_layout(const struct vk_scope *scope)
+{
+    return !is_part_without(scope->memory, BEFORE_RASTER | FRAGMENT);
+}
+
+bool vk_valid_graphics_pass(const struct vk_scope *scope)
+{
+    return !is_part_without(scope->memory, BEFORE_RASTER | FRAGMENT | OUTPUT);
+}
+
+bool vk_valid_graphics_subpass(const struct vk_scope *scope)
+{
+    OWNER(VkGraphicsPipelineCreateInfo, s);
+    return s->renderPass && vk_valid_graphics_pass(scope);
 }
 
 /* 10.5: a derivative's parent. */

@@ -15,6 +15,8 @@ struct vk_facts {
     bool (*secondary)(uint64_t command_buffer);
     bool (*no_depth)(uint64_t render_pass, uint32_t subpass); /* no depth/stencil attachment */
     bool (*no_color)(uint64_t render_pass, uint32_t subpass);
+    /* Has the layout samplers of its own in the binding? Of a set, or (0) of what is pushed. */
+    bool (*immutable)(uint64_t set, uint64_t pipeline_layout, uint32_t binding);
 };
 
 extern const struct vk_facts vk_facts;

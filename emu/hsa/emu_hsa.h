@@ -63,8 +63,8 @@ struct emu_hsa_block {
 /* The allocation that holds `address`. False: none. */
 bool emu_hsa_block_find(uint64_t address, struct emu_hsa_block *out);
 
-/* The allocation that holds `address` becomes pages of a file, *file, which is its, and goes with it;
- * *offset: where in it. *pool: its number, for the next. */
+/* The allocation that holds `address` becomes pages of a file, *file, which is its, and goes with
+ * it; *offset: where in it. *pool: its number, for the next. */
 hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uint64_t *offset,
                                  uint32_t *pool);
 /* Pages of a file as memory of a pool. */
@@ -79,9 +79,9 @@ uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool);
 /* Does all of it lie in one range of addresses that was reserved? */
 bool emu_hsa_is_reserved(uint64_t address, uint64_t size);
 
-/* For others (emu_hsa_ipc.c): a file of `size` bytes, -1: none; of which pool a file is, and how large,
- * false: it is no such file; a signal in a file of its own, all zero, NULL: none; true when the signal
- * was such a one. */
+/* For others (emu_hsa_ipc.c): a file of `size` bytes, -1: none; of which pool a file is, and how
+ * large, false: it is no such file; a signal in a file of its own, all zero, NULL: none; true when
+ * the signal was such a one. */
 int emu_hsa_ipc_file(uint64_t size, uint32_t pool);
 bool emu_hsa_ipc_is_file(int file, uint64_t *size, uint32_t *pool);
 amd_signal_t *emu_hsa_ipc_signal(void);
@@ -140,5 +140,10 @@ void emu_hsa_code_symbols_finish(struct emu_hsa_reader *reader);
 hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet);
 /* Perform a function of enum tracesmith_hsa_function; errors as above. */
 hsa_status_t emu_hsa_perform(const hsa_agent_dispatch_packet_t *packet);
+
+/* TS_EMU_LATE: commands are complete so many milliseconds later than their results are there.
+ * TS_EMU_WRONG: copies give another byte in the end. */
+void emu_hsa_be_late(void);
+bool emu_hsa_is_wrong(void);
 
 #endif

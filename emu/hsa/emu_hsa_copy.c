@@ -81,6 +81,15 @@ static void carry_out(const struct copy *copy)
                     copy->src + z * s->src_slice + y * s->src_pitch, s->width);
 }
 
+/* TS_EMU_LATE: the bytes are there, but nobody may know yet. TS_EMU_WRONG: the last thing that it
+ * does is to change the first one. Tests look whether that is noticed. */
+static void end_badly(const struct copy *copy)
+{
+    emu_hsa_be_late();
+    if (emu_hsa_is_wrong() && copy->shape.width)
+        *copy->dst ^= 0xff;
+}
+
 static void *run_copies(void *unused)
 {
     for (;;) {
@@ -93,6 +102,7 @@ static void *run_copies(void *unused)
             continue;
         }
         carry_out(copy);
+        end_badly(copy);
         emu_hsa_signal_times(copy->completion, start, emu_hsa_time());
         emu_hsa_signal_decrement(copy->completion);
         free(copy);

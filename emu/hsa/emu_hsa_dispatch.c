@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "tracesmith/hsa_kernel.h"
@@ -14,12 +15,33 @@
 #define GROUP_SIZE_MAX 65536u
 #define GROUP_MAX      1024u
 
-/* TS_EMU_NOOP: nothing is computed. Tests look whether that is noticed. */
-static bool is_noop(void)
+/* What tests ask of this device, to look whether it is noticed. */
+static bool is_set(const char *name)
 {
-    const char *setting = getenv("TS_EMU_NOOP");
+    const char *setting = getenv(name);
 
     return setting && strcmp(setting, "0") != 0 && *setting;
+}
+
+/* TS_EMU_NOOP: nothing is computed. */
+static bool is_noop(void)
+{
+    return is_set("TS_EMU_NOOP");
+}
+
+bool emu_hsa_is_wrong(void)
+{
+    return is_set("TS_EMU_WRONG");
+}
+
+void emu_hsa_be_late(void)
+{
+    const char *setting = getenv("TS_EMU_LATE");
+    unsigned long ms = setting ? strtoul(setting, NULL, 10) : 0;
+    const struct timespec late = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+
+    if (ms)
+        nanosleep(&late, NULL);
 }
 
 static uint32_t groups(uint32_t size, uint32_t group_size)

@@ -120,6 +120,8 @@ static bool process(struct queue *queue, const uint8_t *packet)
         status = await_value(queue, value) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
     else
         status = HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH)
+        emu_hsa_be_late();
     if (__atomic_load_n(&queue->stop, __ATOMIC_ACQUIRE))
         return false;
     if (status != HSA_STATUS_SUCCESS) {

@@ -56,6 +56,23 @@ enum sbt_end sbt_reader_end(const struct sbt_reader *r);
 size_t sbt_reader_damage_count(const struct sbt_reader *r);
 const char *sbt_reader_damage(const struct sbt_reader *r, size_t index);
 
+/* What was recorded and cannot be read. What capture itself lost is in the totals. */
+struct sbt_missing {
+    uint64_t record_count; /* records in chunks that are damaged or not there, at least */
+    uint64_t chunk_count;  /* other chunks (bytes, texts, descriptions), damaged or not there */
+    bool end;              /* what was recorded last may be missing: the trace has no trailer, or
+                              one that a repair wrote for want of another */
+};
+
+/* Tells what is missing, as far as it is known by now, of records before `seq_end` (0: of all). Gaps
+ * are known from the beginning; damage when its chunk was read, or by sbt_reader_examine(). A trace of
+ * which something is missing must not be called the same as anything. */
+void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missing *out);
+
+/* Reads every chunk that was not read yet, and compares it with its checksum: sbt_reader_missing()
+ * and the list of damage are complete then. Takes as long as reading the file does. */
+int sbt_reader_examine(struct sbt_reader *r);
+
 /* Metadata in file order, later values having replaced earlier ones. */
 size_t sbt_reader_metadata_count(const struct sbt_reader *r);
 void sbt_reader_metadata(const struct sbt_reader *r, size_t index, const char **name,

@@ -31,11 +31,12 @@ enum tsm_grain {
     TSM_GRAIN_COMMAND,  /* and after each command (serialises) */
 };
 
-/* Answers of tsreplay, tsdiff and --check; also their exit status. */
+/* Answers of tsreplay, tsdiff and --check; also their exit status. docs/verdict.md says which when. */
 enum tsm_verdict {
     TSM_SAME = 0,
     TSM_DIFFERENT = 1,
-    TSM_CANNOT_TELL = 2, /* nothing to compare, tainted, translated addresses, ... `why` says */
+    TSM_CANNOT_TELL = 2, /* incomplete, tainted, not compared, translated addresses, ... `why` says */
+    TSM_NOTHING_TO_COMPARE = 3, /* all was carried out, and no result of it was recorded */
 };
 
 /* One place where bytes differ. */
@@ -120,7 +121,8 @@ struct tsm_replay_result {
     uint64_t stream_count;
     uint64_t checksum_count; /* comparisons made */
     uint64_t difference_count;
-    uint64_t timed_count; /* comparisons that say nothing: the memory holds times of the GPU's */
+    uint64_t uncompared_count; /* recorded results that could not be compared; with any, not SAME */
+    uint64_t timed_count;      /* ... of them because the memory holds times of the GPU's */
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */
@@ -160,8 +162,10 @@ int tsm_replay_run(struct tsm_replay *replay, struct tsm_replay_result *result);
 
 /* ---- checking ------------------------------------------------------------------------------ */
 
-/* Replays of one trace that differ in one thing each. The first run is compared with the recording,
- * all others with the first run. Further arms will be appended. */
+/* Replays of one trace that differ in one thing each. Each is run twice: hashing all memory at each
+ * synchronisation, for which the whole GPU is waited for; and comparing no more than what was recorded,
+ * without any wait that the program did not make. The first run of either kind is compared with the
+ * recording, all others with it. Further arms will be appended. */
 enum tsm_arm {
     TSM_ARM_RECORDING = 0, /* the first run, and what was recorded */
     TSM_ARM_REPEAT = 1,    /* nothing changed */
@@ -197,7 +201,7 @@ struct tsm_check_result {
 
 /* Each run happens in a process of its own, forked from this one, so that nothing is left over from
  * the one before; nothing may have been replayed in this process yet, because drivers do not
- * survive a fork. `repeat_count`: runs of the arms REPEAT and SCHEDULE, at least 1. `on_arm` (may
+ * survive a fork. `repeat_count`: how often all arms but SERIAL and POISON are run, at least 1. `on_arm` (may
  * be NULL) is called after each arm, from the calling thread. options->on_difference is not called.
  * What the arms compare is kept in files in TMPDIR without a name: the keys, and up to 2 GiB of
  * bytes. */

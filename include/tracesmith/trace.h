@@ -61,6 +61,10 @@ enum sbt_core_record {
     SBT_CORE_END,                   /* one more than the last */
 };
 
+/* Reason of a STOPPED record when recording ended because TS_STOP_CALL asked for it. With another one,
+ * it ended because it could not go on. */
+#define SBT_STOPPED_AS_ASKED "TS_STOP_CALL was reached"
+
 /* What a MEMORY record's bytes are the content of. */
 enum sbt_memory {
     SBT_MEMORY_DEVICE = 1, /* device memory, found by its address */
@@ -362,7 +366,8 @@ struct sbt_checkpoint {
 enum sbt_end {
     SBT_END_NONE = 0,      /* no trailer: the writer was cut off */
     SBT_END_FINISHED = 1,  /* the program ended and everything was written */
-    SBT_END_RECOVERED = 2, /* written by `tsview --repair` or drained from lanes after a crash */
+    SBT_END_RECOVERED = 2, /* drained from lanes after a crash: everything was written */
+    SBT_END_CUT = 3,       /* a repair wrote it: what was recorded last may be missing */
 };
 
 #ifdef __cplusplus

@@ -26,6 +26,7 @@ struct sbt_writer_options {
     unsigned threads;       /* compression threads, at most 64 */
     int level;              /* zstd level; 0: fast (-1) for records, 1 for the rest */
     size_t chunk_size;      /* raw bytes of a command chunk; 0 means 1 MiB; at most 64 MiB */
+    bool durable;           /* finish returns when the file is on the disk, as far as the system says */
     bool append;            /* continue an existing trace (recovery): read on after its last whole
                                chunk, which is found by scanning. See sbt_writer_create. */
 };
@@ -33,7 +34,9 @@ struct sbt_writer_options {
 /* Create `path` (O_EXCL unless options->append) and write header and STREAM_INFO. `options` may be
  * NULL. The session is copied.
  * append: a torn tail and any index and trailer at the end are cut off first, known pieces, strings,
- * stacks, schemas and structs are loaded, `session` is ignored. */
+ * stacks, schemas and structs are loaded, `session` is ignored. The file is locked (flock) until it is
+ * closed; TSM_E_STATE: another process writes it. Destroyed without finish, a trace that was whole gets
+ * its end back. */
 int sbt_writer_create(struct sbt_writer **out, const char *path,
                       const struct sbt_session *session, const struct sbt_writer_options *options);
 
@@ -87,9 +90,14 @@ void sbt_writer_alone(struct sbt_writer *w, bool alone);
 /* Records and bytes handed over so far reach the file (write(2), not fsync). */
 int sbt_writer_flush(struct sbt_writer *w);
 
-/* Flush, write index and trailer. lost_count and filtered_count are taken from `totals`, the rest is
- * counted by the writer. */
+/* Flush, write index and trailer, close the file. lost_count and filtered_count are those of `totals`,
+ * or what the records say if that is more; the rest is counted by the writer. */
 int sbt_writer_finish(struct sbt_writer *w, const struct sbt_totals *totals, enum sbt_end end);
+
+/* Tells how many records the trace ought to have and has not: a LOST record at its end will say so.
+ * For an appended trace this replaces what the file itself says: what was cut off is written as lost
+ * when it is finished, and its end is SBT_END_CUT if more may be missing. */
+void sbt_writer_lost(struct sbt_writer *w, uint64_t count);
 
 /* Records in the trace so far, those found by append included. */
 uint64_t sbt_writer_record_count(const struct sbt_writer *w);

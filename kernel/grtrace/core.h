@@ -28,6 +28,8 @@ struct grtrace_cpu {
 	u64 head;              /* the CPU's number, where a record's first 8 bytes have it */
 	size_t last_offset;    /* in a sub-buffer, at which a record without body has room */
 	u32 cseq;
+	u64 written_before;         /* records of the session before reset_stats */
+	u64 collected, overwritten; /* records of the session that were read, or never can be */
 	u64 by_type[GRTRACE_TYPE_END];
 	u64 dropped[GRTRACE_DROP_COUNT];
 	u64 long_bytes; /* of records with a body */
@@ -47,6 +49,7 @@ void grtrace_hist_total(struct grtrace_hist *out, size_t offset);
 u64 grtrace_counter(size_t offset);
 #define grtrace_total(member) grtrace_counter(offsetof(struct grtrace_cpu, member))
 void grtrace_stats_reset(void);
+u64 grtrace_stats_since_ns(void); /* the last reset */
 
 /* ---- emit.c ------------------------------------------------------------------------------ */
 
@@ -83,12 +86,37 @@ void grtrace_stop(void);
 void grtrace_flush(void);
 void grtrace_close(void);
 u64 grtrace_next_gseq(void);
+/* Takes grtrace_mutex. */
+void grtrace_read_totals(u64 *collected, u64 *overwritten);
 u64 grtrace_session_start_ns(void);
+u64 grtrace_session_end_ns(void); /* now, while it runs */
 
 void grtrace_shutdown(void); /* stop, and start no more; takes the mutex itself */
 
 extern struct mutex grtrace_mutex;
 extern struct dentry *grtrace_folder;
+
+/* ---- collect.c --------------------------------------------------------------------------- */
+
+extern struct file_operations grtrace_records_operations;
+
+void grtrace_reader_init(void);
+int grtrace_reader_begin(size_t subbuf_count); /* before a channel is opened */
+void grtrace_reader_end(void);                 /* after it is closed */
+
+/* The writer begins a sub-buffer. Interrupts off. */
+void grtrace_reader_subbuf(const struct rchan_buf *buf, const void *subbuf);
+/* by_type is going to be zeroed. */
+void grtrace_reader_reset(struct grtrace_cpu *cpu);
+
+/*
+ * May the writer go on to the next sub-buffer? relay must never come to have all of them produced: one
+ * is always being written, so that a reader can tell complete ones from it.
+ */
+bool grtrace_may_switch(const struct rchan_buf *buf, bool overwrite);
+/* Let readers have what is in the sub-buffer that is being written, unless there is no other. */
+void grtrace_complete(struct rchan_buf *buf);
+void grtrace_reader_totals(struct rchan *chan, u64 *collected, u64 *overwritten);
 
 /* ---- gate.c ------------------------------------------------------------------------------ */
 

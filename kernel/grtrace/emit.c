@@ -26,7 +26,7 @@ static bool unloading;
 
 /* Of each CPU while no session runs: it has no room, so that the first look at a buffer is one. */
 static struct rchan_buf full_buf = { .offset = SIZE_MAX };
-static u64 session_start_ns;
+static u64 session_start_ns, session_stop_ns; /* the latter 0 while it runs */
 
 /* ---- the way of each record -------------------------------------------------------------- */
 
@@ -34,11 +34,9 @@ static void *reserve(struct rchan_buf *buf, size_t size)
 {
 	void *place;
 
-	if (buf->offset + size > buf->chan->subbuf_size) {
-		size = relay_switch_subbuf(buf, size);
-		if (!size)
-			return NULL;
-	}
+	if (buf->offset + size > buf->chan->subbuf_size &&
+	    (!grtrace_may_switch(buf, overwrite) || !relay_switch_subbuf(buf, size)))
+		return NULL;
 	place = buf->data + buf->offset;
 	buf->offset += size;
 	return place;
@@ -196,7 +194,10 @@ static void join_all(struct rchan *chan)
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu) {
-		per_cpu_ptr(&grtrace_cpus, cpu)->cseq = 0;
+		struct grtrace_cpu *own = per_cpu_ptr(&grtrace_cpus, cpu);
+
+		own->cseq = 0;
+		own->written_before = own->collected = own->overwritten = 0;
 		if (*per_cpu_ptr(chan->buf, cpu))
 			join(*per_cpu_ptr(chan->buf, cpu), cpu);
 	}
@@ -217,6 +218,7 @@ void grtrace_leave(void)
 static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev_subbuf,
 			size_t prev_padding)
 {
+	grtrace_reader_subbuf(buf, subbuf);
 	if (!prev_subbuf && grtrace_running())
 		join(buf, buf->cpu);
 	return overwrite || !relay_buf_full(buf);
@@ -225,7 +227,7 @@ static int subbuf_start(struct rchan_buf *buf, void *subbuf, void *prev_subbuf,
 static struct dentry *create_buf_file(const char *filename, struct dentry *parent, umode_t mode,
 				      struct rchan_buf *buf, int *is_global)
 {
-	return debugfs_create_file(filename, 0400, parent, buf, &relay_file_operations);
+	return debugfs_create_file(filename, 0400, parent, buf, &grtrace_records_operations);
 }
 
 static int remove_buf_file(struct dentry *dentry)
@@ -257,6 +259,11 @@ u64 grtrace_session_start_ns(void)
 	return session_start_ns;
 }
 
+u64 grtrace_session_end_ns(void)
+{
+	return session_stop_ns ?: ktime_get_ns();
+}
+
 static void stream_info(const struct grtrace_config *config)
 {
 	struct grtrace_stream_info info = {
@@ -273,6 +280,7 @@ static void stream_info(const struct grtrace_config *config)
 
 	generate_random_uuid(info.session);
 	session_start_ns = info.start_monotonic_ns;
+	session_stop_ns = 0;
 	grtrace_emit_body(GRTRACE_HEAD(GRTRACE_RECORD_SIZE, GRTRACE_STREAM_INFO, 0, 0, 0),
 			  GRTRACE_PLACE(0, current->tgid), 0, 0, 0, &info, sizeof(info));
 }
@@ -291,12 +299,20 @@ void grtrace_close(void)
 	if (stopped_channel)
 		relay_close(stopped_channel);
 	stopped_channel = NULL;
+	grtrace_reader_end();
+}
+
+void grtrace_read_totals(u64 *collected, u64 *overwritten)
+{
+	mutex_lock(&grtrace_mutex);
+	grtrace_reader_totals(channel ?: stopped_channel, collected, overwritten);
+	mutex_unlock(&grtrace_mutex);
 }
 
 int grtrace_start(void)
 {
 	struct grtrace_config config;
-	struct rchan *chan;
+	struct rchan *chan = NULL;
 
 	if (unloading)
 		return -ESHUTDOWN;
@@ -307,10 +323,13 @@ int grtrace_start(void)
 	config = *grtrace_config_get();
 	rcu_read_unlock();
 	overwrite = config.overwrite;
-	chan = relay_open("records", grtrace_folder, config.subbuf_size, config.subbuf_count,
-			  &callbacks, NULL);
-	if (!chan)
+	if (!grtrace_reader_begin(config.subbuf_count))
+		chan = relay_open("records", grtrace_folder, config.subbuf_size,
+				  config.subbuf_count, &callbacks, NULL);
+	if (!chan) {
+		grtrace_reader_end();
 		return -ENOMEM;
+	}
 	atomic64_set(&gseq, 0);
 	grtrace_stats_reset();
 	cpus_read_lock();
@@ -323,28 +342,15 @@ int grtrace_start(void)
 	return 0;
 }
 
-static void flush_here(void *chan)
-{
-	struct rchan_buf *buf = *this_cpu_ptr(((struct rchan *)chan)->buf);
-
-	if (buf && buf->offset)
-		relay_switch_subbuf(buf, 0);
-}
-
 /* relay_flush() would switch other CPUs' buffers under their writers. */
 static void flush(struct rchan *chan)
 {
 	unsigned int cpu;
 
-	cpus_read_lock();
-	on_each_cpu(flush_here, chan, 1);
 	for_each_possible_cpu(cpu) {
-		struct rchan_buf *buf = *per_cpu_ptr(chan->buf, cpu);
-
-		if (buf && !cpu_online(cpu) && buf->offset)
-			relay_switch_subbuf(buf, 0);
+		if (*per_cpu_ptr(chan->buf, cpu))
+			grtrace_complete(*per_cpu_ptr(chan->buf, cpu));
 	}
-	cpus_read_unlock();
 }
 
 void grtrace_flush(void)
@@ -367,6 +373,7 @@ void grtrace_stop(void)
 	WRITE_ONCE(channel, NULL);
 	grtrace_leave();
 	cpus_read_unlock();
+	session_stop_ns = ktime_get_ns();
 	flush(chan);
 	stopped_channel = chan;
 }

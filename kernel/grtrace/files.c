@@ -12,7 +12,9 @@
 
 #include "core.h"
 
+/* Room for a file's text: some have a line for each CPU. */
 #define TEXT_MAX (32 << 10)
+#define TEXT_CPU 320
 
 struct dentry *grtrace_folder;
 
@@ -20,7 +22,7 @@ struct dentry *grtrace_folder;
 struct file_kind {
 	const char *name;
 	int (*show)(char *out, size_t size);
-	int (*write)(char *text); /* under grtrace_mutex */
+	int (*write)(struct file *file, char *text); /* under grtrace_mutex */
 };
 
 struct text {
@@ -32,20 +34,36 @@ static int open(struct inode *inode, struct file *file)
 {
 	const struct file_kind *kind = inode->i_private;
 	struct text *text;
+	size_t room;
 
 	if (!kind->show || !(file->f_mode & FMODE_READ))
 		return 0;
-	text = kvmalloc(sizeof(*text) + TEXT_MAX, GFP_KERNEL);
+	room = TEXT_MAX + nr_cpu_ids * TEXT_CPU;
+	text = kvmalloc(sizeof(*text) + room, GFP_KERNEL);
 	if (!text)
 		return -ENOMEM;
-	text->size = kind->show(text->bytes, TEXT_MAX);
+	text->size = kind->show(text->bytes, room);
 	file->private_data = text;
 	return 0;
+}
+
+/* The open file that the session lives with; NULL: it lives until it is stopped. grtrace_mutex. */
+static struct file *session_holder;
+
+static void let_go(struct file *file)
+{
+	mutex_lock(&grtrace_mutex);
+	if (session_holder == file) {
+		session_holder = NULL;
+		grtrace_stop();
+	}
+	mutex_unlock(&grtrace_mutex);
 }
 
 static int release(struct inode *inode, struct file *file)
 {
 	kvfree(file->private_data);
+	let_go(file);
 	return 0;
 }
 
@@ -74,7 +92,7 @@ static ssize_t write(struct file *file, const char __user *from, size_t size, lo
 		return -EINVAL; /* a zero byte inside */
 	}
 	mutex_lock(&grtrace_mutex);
-	error = kind->write(text);
+	error = kind->write(file, text);
 	mutex_unlock(&grtrace_mutex);
 	kfree(text);
 	return error ?: size;
@@ -102,17 +120,35 @@ static int show_control(char *out, size_t size)
 	return scnprintf(out, size, "%s\n", running ? "running" : "stopped");
 }
 
-static int write_control(char *text)
+/* `holder`: when it is closed, as at the end of its program, the session stops. */
+static int start(struct file *holder)
+{
+	int error = grtrace_start();
+
+	if (!error)
+		session_holder = holder;
+	return error;
+}
+
+static int stop(void)
+{
+	session_holder = NULL;
+	grtrace_stop();
+	return 0;
+}
+
+static int write_control(struct file *file, char *text)
 {
 	text = strim(text);
 	if (!strcmp(text, "start"))
-		return grtrace_start();
+		return start(NULL);
+	if (!strcmp(text, "start attached"))
+		return start(file);
 	if (!strcmp(text, "stop"))
-		grtrace_stop();
-	else if (!strcmp(text, "flush"))
-		grtrace_flush();
-	else
+		return stop();
+	if (strcmp(text, "flush"))
 		return -EINVAL;
+	grtrace_flush();
 	return 0;
 }
 
@@ -141,16 +177,18 @@ static u64 written(void)
 
 static int show_stats(char *out, size_t size)
 {
-	u64 lost = 0;
+	u64 lost = 0, collected, overwritten;
 	int used;
 
+	grtrace_read_totals(&collected, &overwritten);
 	for (unsigned int i = GRTRACE_LOST_FIRST; i < GRTRACE_DROP_COUNT; i++)
 		lost += dropped_of(i);
 	used = scnprintf(out, size,
 			 "version %s\nrunning %d\nstart_ns %llu\nnow_ns %llu\nwritten %llu\n"
-			 "gseq %llu\nlost %llu\n",
+			 "gseq %llu\nlost %llu\ncollected %llu\noverwritten %llu\n",
 			 GRTRACE_MODULE_VERSION, grtrace_running(), grtrace_session_start_ns(),
-			 ktime_get_ns(), written(), grtrace_next_gseq(), lost);
+			 ktime_get_ns(), written(), grtrace_next_gseq(), lost, collected,
+			 overwritten);
 	for (unsigned int i = 0; i < GRTRACE_DROP_COUNT; i++)
 		used += scnprintf(out + used, size - used, "%s %llu\n", grtrace_drop_names[i],
 				  dropped_of(i));
@@ -258,10 +296,11 @@ static int show_cseqs(char *out, size_t size)
 	return used;
 }
 
-/* Rates since the session began, or since the last reset_stats. */
+/* Rates since the session began, or since the last reset_stats, until now or until it stopped. */
 static int show_seconds(char *out, size_t size)
 {
-	u64 ns = ktime_get_ns() - grtrace_session_start_ns(), count = written(), dropped = 0;
+	u64 from = grtrace_stats_since_ns(), to = grtrace_session_end_ns();
+	u64 ns = to > from ? to - from : 0, count = written(), dropped = 0;
 	u64 ms = max_t(u64, div_u64(ns, NSEC_PER_MSEC), 1);
 
 	for (unsigned int i = 0; i < GRTRACE_DROP_COUNT; i++)
@@ -307,7 +346,17 @@ static int parse_injected(struct injected *injected, char *text)
 		       -EINVAL : 0;
 }
 
-static int write_emit(char *text)
+static int write_config(struct file *file, char *text)
+{
+	return grtrace_config_write(text);
+}
+
+static int write_rules(struct file *file, char *text)
+{
+	return grtrace_rules_write(text);
+}
+
+static int write_emit(struct file *file, char *text)
 {
 	struct injected in = { .count = 1 };
 	void *body = NULL;
@@ -334,8 +383,8 @@ static int write_emit(char *text)
 
 static const struct file_kind kinds[] = {
 	{ "control", show_control, write_control },
-	{ "config", grtrace_config_show, grtrace_config_write },
-	{ "rules", grtrace_rules_show, grtrace_rules_write },
+	{ "config", grtrace_config_show, write_config },
+	{ "rules", grtrace_rules_show, write_rules },
 	{ "emit", NULL, write_emit },
 	{ "stats", show_stats },
 	{ "events_by_type", show_types },

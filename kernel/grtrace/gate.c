@@ -39,12 +39,12 @@ static bool filtered(const struct grtrace_config *config, u64 head, u32 ring, u3
 	       !wanted(&config->ring_allow, &config->ring_deny, ring);
 }
 
-/* Percent of the buffer's sub-buffers that wait for a reader. */
+/* Percent of the sub-buffers that wait for a reader; the one that is being written never does. */
 static unsigned int fill(const struct rchan_buf *buf)
 {
 	size_t waiting = buf->subbufs_produced - buf->subbufs_consumed;
 
-	return min_t(size_t, waiting * 100 / buf->chan->n_subbufs, 100);
+	return min_t(size_t, waiting * 100 / (buf->chan->n_subbufs - 1), 100);
 }
 
 /* Whole jobs are kept or left out: what has a number is chosen by it. */

@@ -11,6 +11,7 @@ static int __init grtrace_init(void)
 	if (error)
 		return error;
 	grtrace_leave();
+	grtrace_reader_init();
 	error = grtrace_jobs_init();
 	if (error)
 		goto no_jobs;

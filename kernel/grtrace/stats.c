@@ -41,7 +41,15 @@ static void reset(struct grtrace_cpu *cpu)
 {
 	size_t kept = offsetof(struct grtrace_cpu, by_type); /* what is the session's comes first */
 
+	grtrace_reader_reset(cpu);
 	memset((void *)cpu + kept, 0, sizeof(*cpu) - kept);
+}
+
+static u64 since_ns;
+
+u64 grtrace_stats_since_ns(void)
+{
+	return since_ns;
 }
 
 static void reset_here(void *unused)
@@ -53,6 +61,7 @@ void grtrace_stats_reset(void)
 {
 	unsigned int cpu;
 
+	since_ns = ktime_get_ns();
 	cpus_read_lock();
 	on_each_cpu(reset_here, NULL, 1);
 	for_each_possible_cpu(cpu) {

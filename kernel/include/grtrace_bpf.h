@@ -44,6 +44,7 @@ struct grtrace_bpf_state {
 	__u64 unloads; /* of modules: addresses may come again, and have to be looked at anew */
 	__u64 window_start_ns, window_count; /* rate_limiter_mode 0 */
 	__u64 bucket_ns;                     /* 1: the time to which tokens are spent */
+	__u64 owner; /* the process that records the session; 0: it goes on without one */
 	__u64 missed; /* set at the end: programs that were not run, being interrupted by themselves */
 };
 

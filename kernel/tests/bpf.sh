@@ -35,6 +35,14 @@ grtrace config --backend=bpf level=1 nonsense=1 2> said; [ $? = 2 ]; ok $? "an u
 grtrace config --backend=bpf | grep -q '^level 2'; ok $? "and nothing was changed"
 grtrace config --backend=bpf overwrite=1 2> said; [ $? = 2 ]; ok $? "overwrite is the module's alone"
 
+# ---- a recorder that is killed
+grtrace record --backend=bpf -o killed.sbt 2> said &
+recorder=$!
+until [ -e $pins/link_dma_fence_wait_end ] || ! kill -0 $recorder; do sleep 0.2; done
+kill -KILL $recorder
+wait $recorder 2> /dev/null
+grtrace record --backend=bpf -s 0.1 -o next.sbt 2> said; ok $? "its session does not keep the next one from beginning"
+
 # ---- beside the module
 beside() {
     grtrace record --backend=module -o module.sbt 2> said.module &

@@ -55,10 +55,22 @@ for i in 1 2 3; do
 done
 ok $? "the module was loaded again and again beside traffic"
 exec 3< $folder/records0
-rmmod grtrace
-ok $? "and unloaded while a file of records is open"
-cat <&3 > /dev/null 2>&1 # records, an error or nothing
+rmmod grtrace 2> /dev/null
+[ $? != 0 ]
+ok $? "it stays while a file of records is open"
+cat <&3 > /dev/null
+ok $? "which can be read"
 exec 3<&-
+exec 4> $folder/control
+echo stop >&4
+echo 'start attached' >&4
+[ "$(cat $folder/control)" = running ]
+ok $? "a session begins that lives with the file"
+exec 4>&-
+[ "$(cat $folder/control)" = stopped ]
+ok $? "and ends when it is closed"
+rmmod grtrace
+ok $? "then the module can go"
 kill $traffic
 wait $traffic
 

@@ -42,6 +42,43 @@ grtrace report --overhead a.sbt > overhead; grep -q '^lost 0$' overhead && grep 
 ok $? "the overhead is told"
 grtrace report --format=json a.sbt | grep -q '"schema":"grtrace-jobs/1"'; ok $? "JSON"
 
+# ---- a flood, a recorder that is killed, CPUs that come in any order
+grtrace config subbuf_size=4096 subbuf_count=4
+grtrace record -o flood.sbt 2> said &
+recorder=$!
+until grep -q running /sys/kernel/debug/grtrace/control; do sleep 0.1; done
+for i in 1 2 3 4 5 6 7 8 9 10; do echo 'type=12 count=5000' > /sys/kernel/debug/grtrace/emit; done
+kill -TERM $recorder
+wait $recorder
+ok $? "a flood is recorded"
+number() { sed -n "s/^$1 //p" "$2"; }
+cat /sys/kernel/debug/grtrace/stats > stats
+grtrace report --overhead flood.sbt > overhead
+echo "# written $(number written stats), lost $(number lost stats), in the trace $(number records overhead)"
+[ "$(($(number written stats) + $(number lost stats)))" -ge 50000 ]; ok $? "all was written or lost"
+[ "$(number written stats)" = "$(number records overhead)" ]; ok $? "what was written is in the trace"
+[ "$(number lost stats)" = "$(number lost overhead | head -1)" ]; ok $? "and what was lost is told"
+grtrace config subbuf_size=65536 subbuf_count=16
+grtrace record -o killed.sbt 2> said &
+recorder=$!
+until grep -q running /sys/kernel/debug/grtrace/control; do sleep 0.1; done
+rmmod grtrace 2> /dev/null; [ $? != 0 ]; ok $? "the module stays while it is recorded"
+kill -KILL $recorder
+wait $recorder 2> /dev/null
+grep -q stopped /sys/kernel/debug/grtrace/control; ok $? "a killed recorder leaves no session behind"
+tsview --kernel killed.sbt > /dev/null 2> said; ok $? "its trace can be read"
+echo 0 > /sys/devices/system/cpu/cpu1/online
+echo 0 > /sys/devices/system/cpu/cpu2/online
+grtrace record -o late.sbt 2> said &
+recorder=$!
+until grep -q running /sys/kernel/debug/grtrace/control; do sleep 0.1; done
+echo 1 > /sys/devices/system/cpu/cpu2/online
+taskset 4 sh -c "echo 'type=12 ctx=77 count=5' > /sys/kernel/debug/grtrace/emit"
+kill -TERM $recorder
+wait $recorder
+[ "$(tsview --kernel late.sbt | grep -c 'ctx=77\|ctx 77')" = 5 ]; ok $? "a CPU that comes out of order is read"
+echo 1 > /sys/devices/system/cpu/cpu1/online
+
 # ---- beside a program's own records
 tsrecord --kernel --emu -o b.sbt -- /test/tests/kernel/two_gpus 2> said; ok $? "tsrecord --kernel"
 cat said | sed 's/^/# /'

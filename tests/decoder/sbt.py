@@ -33,7 +33,7 @@ INLINE, INLINE_MAX = 1 << 63, 256
 APIS = ["core", "cuda", "hsa", "hip", "vulkan", "drm"]
 KINDS = ["other", "init", "query", "create", "destroy", "command", "sync", "state", "signal",
          "wait", "meta"]
-ENDS = ["none", "finished", "recovered"]
+ENDS = ["none", "finished", "recovered", "cut"]
 RECORD_FLAGS = ["failed", "taints", "truncated", "unfinished", "late", "captured",
                 "ordered"]
 M64 = (1 << 64) - 1

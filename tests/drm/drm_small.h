@@ -80,9 +80,14 @@ void run_vgem(int fd);
 void run_virtgpu(int fd);
 void run_results(int fd);
 
-/* Commands on amdgpu: an object of a dma-buf, at the address where amdgpu_store() has the device write. */
+/* Commands on amdgpu: an object of a dma-buf, at the address where amdgpu_store() has the device
+ * write. */
 void amdgpu_begin(int fd);
 uint32_t amdgpu_import(int fd, int dmabuf);
+/* An object of 8192 bytes; *offset: where it can be mapped. amdgpu_begin_at(): the commands' object
+ * is at 0x100000, and `ib` is a mapping of it; again when that has moved. */
+uint32_t amdgpu_make(int fd, uint64_t address, uint64_t *offset);
+void amdgpu_begin_at(int fd, void *ib);
 void amdgpu_store(int fd, uint32_t round);
 
 /* drm_udmabuf.c */

@@ -23,7 +23,7 @@ static void show(const char *name, void *memory)
  * ---------------------------------------------------------------------------------------
  */
 
-static uint32_t amdgpu_object(int fd, uint64_t address, void **memory)
+uint32_t amdgpu_make(int fd, uint64_t address, uint64_t *offset)
 {
     union drm_amdgpu_gem_create create = {
         .in = {.bo_size = SIZE, .alignment = 4096, .domains = AMDGPU_GEM_DOMAIN_GTT}};
@@ -37,8 +37,17 @@ static uint32_t amdgpu_object(int fd, uint64_t address, void **memory)
     va.handle = map.in.handle = create.out.handle;
     MUST(fd, DRM_IOCTL_AMDGPU_GEM_MMAP, &map);
     MUST(fd, DRM_IOCTL_AMDGPU_GEM_VA, &va);
-    *memory = map_at(fd, map.out.addr_ptr, SIZE);
+    *offset = map.out.addr_ptr;
     return va.handle;
+}
+
+static uint32_t amdgpu_object(int fd, uint64_t address, void **memory)
+{
+    uint64_t offset;
+    uint32_t handle = amdgpu_make(fd, address, &offset);
+
+    *memory = map_at(fd, offset, SIZE);
+    return handle;
 }
 
 static void amdgpu_submit(int fd, uint32_t context, uint32_t *ib, uint64_t target, uint32_t round)
@@ -105,16 +114,22 @@ void run_amdgpu_memory(int fd)
     munmap(own, SIZE); /* before the object goes */
 }
 
-/* ---- for drm_udmabuf.c */
+/* ---- for drm_udmabuf.c and drm_maps.c */
 
 static uint32_t amdgpu_context;
 static void *amdgpu_ib;
 
 void amdgpu_begin(int fd)
 {
+    amdgpu_object(fd, 0x100000, &amdgpu_ib);
+    amdgpu_begin_at(fd, amdgpu_ib);
+}
+
+void amdgpu_begin_at(int fd, void *ib)
+{
     union drm_amdgpu_ctx context = {.in = {.op = AMDGPU_CTX_OP_ALLOC_CTX}};
 
-    amdgpu_object(fd, 0x100000, &amdgpu_ib);
+    amdgpu_ib = ib;
     MUST(fd, DRM_IOCTL_AMDGPU_CTX, &context);
     amdgpu_context = context.out.alloc.ctx_id;
 }

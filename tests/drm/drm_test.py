@@ -774,7 +774,11 @@ def storm():
     true(f'memory stays: {ran.stdout}', grown and int(grown[1]) < 16384)
 
 
-if __name__ == '__main__':
-    globals()[sys.argv[1]]()
+def main(tests):
+    tests[sys.argv[1]]()
     print('\n'.join(failures))
     sys.exit(1 if failures else 0)
+
+
+if __name__ == '__main__':
+    main(globals())

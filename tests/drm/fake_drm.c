@@ -18,6 +18,7 @@
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 
+#include <amdgpu_drm.h>
 #include <drm.h>
 #include <drm_mode.h>
 
@@ -235,11 +236,51 @@ void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size)
     return NULL;
 }
 
-void fake_store(void *at, const void *from, size_t size)
+/* Stores of a device that is late. */
+static struct {
+    void *at;
+    size_t size;
+    unsigned char bytes[4096];
+} late[256];
+static unsigned late_count;
+
+static void store_late(void *at, const void *from, size_t size)
+{
+    if (late_count == sizeof(late) / sizeof(late[0]) || size > sizeof(late[0].bytes))
+        abort();
+    late[late_count].at = at;
+    late[late_count].size = size;
+    memcpy(late[late_count++].bytes, from, size);
+}
+
+static void store(void *at, const void *from, size_t size)
 {
     memcpy(at, from, size);
     if (size && getenv("FAKE_DRM_WRONG"))
         *(unsigned char *)at ^= 0x55;
+}
+
+void fake_store(void *at, const void *from, size_t size)
+{
+    if (getenv("FAKE_DRM_IDLE"))
+        return;
+    if (getenv("FAKE_DRM_LATE"))
+        store_late(at, from, size);
+    else
+        store(at, from, size);
+}
+
+/* Somebody waits for the device. */
+static void be_done(void)
+{
+    for (unsigned i = 0; i < late_count; i++)
+        store(late[i].at, late[i].bytes, late[i].size);
+    late_count = 0;
+}
+
+static bool is_wait(uint32_t request)
+{
+    return request == DRM_IOCTL_AMDGPU_WAIT_CS || request == DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE;
 }
 
 int fake_fence_fd(void)
@@ -468,6 +509,8 @@ static int do_ioctl(struct fake_file *file, int fd, uint32_t request, void *argu
         return -EFAULT;
     if (request != DRM_IOCTL_VERSION && is_interrupted())
         return -EINTR;
+    if (is_wait(request))
+        be_done();
     result = core_ioctl(file, request, argument);
     return result == -ENOTTY ? driver()->ioctl(file, fd, request, argument) : result;
 }

@@ -25,7 +25,7 @@ struct fake_object {
     uint64_t size;
     uint64_t offset;  /* in the file */
     uint64_t address; /* for the device; 0 none */
-    void *user;       /* the program's memory, in place of the file's; of the process that gave it */
+    void *user; /* the program's memory, in place of the file's; of the process that gave it */
 };
 
 /* At the start of the file. */
@@ -63,10 +63,13 @@ void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size);
 void *fake_in_object(struct fake_file *file, const struct fake_object *object, uint64_t offset,
                      uint64_t size);
 
-/* The device stores bytes. With FAKE_DRM_WRONG the first is not what it should be. */
+/* The device stores bytes. With FAKE_DRM_WRONG the first is not what it should be; with
+ * FAKE_DRM_IDLE nothing is stored, and with FAKE_DRM_LATE not before somebody waits for it
+ * (amdgpu). */
 void fake_store(void *at, const void *from, size_t size);
 
-/* Carries out the stores of a batch of i915 or xe, at an address of the device. 0, or a negative errno. */
+/* Carries out the stores of a batch of i915 or xe, at an address of the device. 0, or a negative
+ * errno. */
 int fake_i915_run(struct fake_file *file, uint64_t address);
 
 /* A descriptor of a fence that has signalled. */

@@ -18,7 +18,7 @@ for pause in 0.15 0.2 0.25 0.3 0.35; do
     begun=$(grep -c checkpoint_begin view || true)
     [ "$whole" -gt 1 ] || continue
     last=$(awk '/checkpoint_end/ { seq = before; before = $1 } END { print seq }' view)
-    replay t.sbt --range "$((last + 1)):" --json >out 2>err || [ $? = 2 ]
+    replay t.sbt --range "$((last + 1)):" --json >out 2>err || [ $? -gt 1 ]
     [ "$(field out checkpoint)" -gt 0 ] || fail "no checkpoint was used: $(cat out err)"
     [ "$(field out difference_count)" = 0 ] || fail "the replay differs: $(cat out)"
     [ "$(field out interrupted_count)" = "$((begun - whole))" ] || fail "not said: $(cat out)"

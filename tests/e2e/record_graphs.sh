@@ -44,7 +44,8 @@ done
 mv t.sbt captures.sbt
 record a.sbt graphs >/dev/null
 record b.sbt graphs >/dev/null
-status 0 tsdiff a.sbt b.sbt
+# A host function of the graph writes memory while the program does: nothing else may differ.
+tsdiff a.sbt b.sbt >out || grep -q 'cannot tell.*writes to host memory differ' out || fail "$(cat out)"
 
 # A capture that went wrong is not a graph, and what follows is as it was.
 tsview captures.sbt >view

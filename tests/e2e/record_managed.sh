@@ -8,6 +8,7 @@ status 0 replay t.sbt
 grep -q 'checksums equal' out
 TS_EMU_NOOP=1 status 1 replay t.sbt
 
-# What a kernel is still writing when a copy waits for it is looked at when it is done, not half of it.
+# What a kernel is still writing when a copy waits for it is not the program's: half of it never is.
 tsview t.sbt >view
-grep -q 'host_write(.*size=1048576' view || fail "$(grep host_write view)"
+grep 'host_write(' view | grep -v -e 'size=20000,' -e 'size=1048576,' && fail "half of what a kernel wrote"
+exit 0

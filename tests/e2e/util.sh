@@ -87,6 +87,21 @@ for line in open(sys.argv[1]):
         break' "$1" "$2"
 }
 
+# own_results TRACE [--range RANGE]: readbacks and checksums there of commands that are there, too
+own_results() {
+    tsview --json "$@" | python3 -c 'import json, sys
+records = [r for r in map(json.loads, sys.stdin) if "call" in r]
+first = {}
+for r in records:
+    if r["position"]:
+        first[r["stream"]] = min(r["position"], first.get(r["stream"], r["position"]))
+for r in records:
+    args = r["args"]
+    if r["call"] in ("readback", "checksum") and (
+            not args["of_position"] or args["of_position"] >= first.get(args["of_stream"], 2**64)):
+        print(json.dumps(args))'
+}
+
 # find_toolkit: sets $toolkit to the folder of a CUDA toolkit, or ends the test as skipped
 find_toolkit() {
     nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)

@@ -125,8 +125,11 @@ class Trace:
         self.records += count
         return self
 
-    def finish(self, lost=0, records=None, streams=1, tainted=0):
+    def finish(self, lost=0, records=None, streams=1, tainted=0, edit=None):
+        """`edit` makes other entries of the leaf's."""
         entries, self.entries = self.entries, []
+        if edit:
+            entries = edit(entries)
         self.chunk(INDEX, struct.pack("<II", 1, len(entries)) + b"".join(entries), len(entries))
         leaf, self.entries = self.entries, []
         at = len(self.out)
@@ -303,6 +306,85 @@ def newer_minor():
     t.chunk(77, b"what is this", 1, flags=0)
     t.events(*events([(0x10001, [[1, 2], [3, 4]], [b"", b""])], common=11))
     return t.finish()
+
+
+def mutated_indexes():
+    """Intact chunks, and an index or a trailer that is wrong about them: (name, bytes)."""
+    def begun():
+        t = Trace().metadata(kind="mutated")
+        t.table(SCHEMA, [schema(0x10001, "call", [("s", 13, "")])])
+        t.table(STRINGS, [item(struct.pack("<I", 1), text("one"))], (1, 1))
+        for i in range(3):
+            t.events(*events([(0x10001, [[1], [0]], [b"", b""])]))
+        return t
+
+    def changed(entry, at, value):
+        return entry[:at] + bytes([entry[at] ^ value]) + entry[at + 1:]
+
+    for i in range(7):
+        yield "left_out_%d" % i, begun().finish(edit=lambda e, i=i: e[:i] + e[i + 1:])
+        yield "twice_%d" % i, begun().finish(edit=lambda e, i=i: e[:i] + e[i:i + 1] + e[i:])
+        yield "cut_%d" % i, begun().finish(edit=lambda e, i=i: e[:i])
+        yield "late_%d" % i, begun().finish(edit=lambda e, i=i: e[i + 1:])
+    yield "order", begun().finish(edit=lambda e: e[:3] + e[4:5] + e[3:4] + e[5:])
+    for at in (0, 8, 12):  # an entry's offset, type, number
+        yield "entry_%d" % at, begun().finish(edit=lambda e, at=at: e[:4] + [changed(e[4], at, 3)] + e[5:])
+    whole = begun().finish()
+    for at, value in ((4, 1), (44, 1), (48, 8), (56, 1)):  # chunks, root's size, offset; session
+        trailer = changed(whole[-224:], 96 + at, value)
+        head = trailer[:80] + struct.pack("<Q", hash64(trailer[96:]))
+        yield "trailer_%d" % at, whole[:-224] + head + struct.pack("<Q", hash64(head)) + trailer[96:]
+
+
+class Newer(Trace):
+    """Version 1.2 uses everything that is reserved: header bytes, flags, ranges of chunks."""
+
+    def __init__(self):
+        super().__init__(minor=2)
+        start = self.out
+        head = start[:12] + struct.pack("<I", 96) + start[16:48] + b"reserved" + bytes(range(32))
+        self.out, self.entries, self.number = head + struct.pack("<Q", hash64(head)), [], 0
+        self.chunk(STREAM_INFO, self.info + b"appended", 1)
+
+    def chunk(self, type_, payload, count, flags=1, **values):
+        at = len(self.out)
+        if type_ != EVENTS:
+            values.setdefault("seq", (7, 9))
+            values.setdefault("time", (1, 2))
+            values.setdefault("stream", (3, 4))
+        super().chunk(type_, payload, count, flags=flags | 0x48, **values)
+        head = self.out[at:at + 36] + b"more" + self.out[at + 40:at + 88]
+        self.entries[-1] = self.entries[-1][:8] + head[8:]
+        self.out = self.out[:at] + head + struct.pack("<Q", hash64(head)) + payload
+
+    def finish(self):
+        whole = super().finish()
+        at = len(whole) - 224
+        # A longer trailer, which ends in a way of its own.
+        self.out, self.number = whole[:at], self.number - 1
+        payload = bytearray(whole[at + 96:])
+        payload[0] = 9
+        payload[48 + 8:48 + 16] = struct.pack("<Q", len(whole) + 40)
+        payload[64:72] = b"reserved"
+        tail = struct.pack("<I", 264) + bytes(payload[-8:])
+        self.chunk(TRAILER, bytes(payload[:-12]) + b"x" * 40 + tail, 1)
+        return self.out
+
+
+def newer_all():
+    t = Newer()
+    t.chunk(METADATA, item(text("kind"), text("newest"), b"more"), 1)
+    t.table(STRINGS, [item(struct.pack("<I", 8), text("eight"), b"more")], (8, 8))
+    t.table(SCHEMA, [item(schema(0x10001, "call", [("x", 1, ""), ("y", 99, ""), ("s", 13, "")], 88,
+                                 0x70)[4:], b"more")])
+    t.table(STRUCTS, [struct_item(0x40001, "A", [("b", 98, 9, "?")], 6)])
+    t.chunk(77, b"what is this", 1, flags=0)
+    payload, count = events([(0x10001, [[1, 2, 8], [3, 4, 0]], [b"", b""])], common=12)
+    # All records have flag 2^20: the eighth common column.
+    place = payload.index(constant(2)) + len(constant(2)) * 2
+    assert payload[place:place + 13] == constant(0)
+    payload = payload[:place] + constant(1 << 20) + payload[place + 13:]
+    return t.events(payload, count).finish()
 
 
 def checkpoint(size=5):
@@ -497,7 +579,7 @@ def _bad_piece(data, size):
 def main():
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "bad"), exist_ok=True)
-    traces = [("values", values_trace()), ("newer_minor", newer_minor()),
+    traces = [("values", values_trace()), ("newer_minor", newer_minor()), ("newer_all", newer_all()),
               ("checkpoint", checkpoint()), ("structs", structs_trace()), ("compact", compact())]
     traces += [("bad/" + name, data)
                for made in (broken(), broken_structs(), broken_compact()) for name, data in made]

@@ -56,7 +56,7 @@ for program in hsa_pixels hsa_queues hsa_threads hsa_virtual hsa_opened hsa_soft
     tsview t.sbt | grep taints && fail "$program: tainted"
     status 0 replay t.sbt
     for number in $(tsview --json t.sbt | sed -n '/"call":"checkpoint_end"/s/.*"seq":\([0-9]*\).*/\1/p'); do
-        timeout 60 tsreplay --device emu --range $((number + 1)): t.sbt >out 2>err || [ $? = 2 ] ||
+        timeout 60 tsreplay --device emu --range $((number + 1)): t.sbt >out 2>err || [ $? = 3 ] ||
             fail "$program from record $number: $(cat out err)"
     done
 done

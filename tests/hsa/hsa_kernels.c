@@ -6,7 +6,9 @@
 
 #include "tracesmith/hsa_kernel.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void scale(const void *arguments, const struct tracesmith_work_item *item)
 {
@@ -62,13 +64,24 @@ static void mix(const void *arguments, const struct tracesmith_work_item *item)
     a->data[i] = a->data[i] * factor + a->hosts[i] + rounds;
 }
 
+/* TEST_LOST=SEED:COUNT: of 4096 work-items COUNT lose what they store, chosen by SEED. */
+static bool is_lost(uint32_t item)
+{
+    const char *setting = getenv("TEST_LOST");
+    uint32_t seed = setting ? (uint32_t)strtoul(setting, NULL, 10) : 0;
+    const char *count = setting ? strchr(setting, ':') : NULL;
+
+    return count && (item * 2654435761u + seed * 40503u) % 4096 < strtoul(count + 1, NULL, 10);
+}
+
 /* The same as scale, but where the environment asks for another result: from item 1000 on. */
 static void scale_or_not(const void *arguments, const struct tracesmith_work_item *item)
 {
     const struct scale_arguments *a = arguments;
     uint32_t i = item->global[0];
 
-    a->data[i] *= i >= 1000 && getenv("TEST_OTHER_RESULT") ? -a->factor : a->factor;
+    if (!is_lost(i))
+        a->data[i] *= i >= 1000 && getenv("TEST_OTHER_RESULT") ? -a->factor : a->factor;
 }
 
 /* Red of each pixel; outside of the image, by as much as the sampler says, the nearest one. */

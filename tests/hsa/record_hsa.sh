@@ -36,7 +36,7 @@ streams=$(tsview t.sbt --json | sed -n 's/.*"stream":\([0-9]*\).*/\1/p' | sort -
 [ "$(echo "$streams" | wc -l)" -ge 4 ] || fail "streams: $streams"
 compared=0
 for stream in $streams; do
-    timeout 60 tsreplay --device emu --streams "$stream" t.sbt >out 2>err || [ $? = 2 ] ||
+    timeout 60 tsreplay --device emu --streams "$stream" t.sbt >out 2>err || [ $? = 3 ] ||
         fail "--streams $stream: $(cat out err)"
     ! grep -q 'checksums equal' out || compared=$((compared + 1))
 done

@@ -18,8 +18,8 @@ VULKAN = ['ts_vkNegotiateLoaderLayerInterfaceVersion']
 
 # Ways to a descriptor of a GPU file, to use it and to lose it.
 DRM = ['__open64_2', '__open_2', '__openat64_2', '__openat_2', 'close', 'close_range', 'closefrom', 'dup', 'dup2',
-       'dup3', 'fcntl', 'fcntl64', 'ioctl', 'mmap', 'mmap64', 'mremap', 'munmap', 'open', 'open64', 'openat',
-       'openat64', 'pidfd_getfd', 'recvmmsg', 'recvmsg', 'syscall', 'unshare']
+       'dup3', 'fcntl', 'fcntl64', 'ioctl', 'mmap', 'mmap64', 'mprotect', 'mremap', 'munmap', 'open', 'open64', 'openat',
+       'openat64', 'pidfd_getfd', 'pkey_mprotect', 'recvmmsg', 'recvmsg', 'syscall', 'unshare']
 
 # Where AMD's runtimes bring the tables of their functions.
 TABLES = ['rocprofiler_configure', 'rocprofiler_set_api_table']

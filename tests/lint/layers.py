@@ -20,7 +20,7 @@ ALLOWED = {
             "api/hsa/hsa_image.h"},
     "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc",
               "kernel/include", "kernel/bpf"},
-    "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu",
+    "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu", "tools",
               "kernel/include", "kernel/tests"},
     "bench": {"base", "format", "capture", "replay", "analysis", "api", "emu", "tests"},
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs captured from streams: forks and joins, every kind of copy, functions of the program, memory
- * in a stream's order, launches of other graphs; nodes looked up and changed, dependencies set by hand;
- * a capture that the legacy stream breaks, while the program goes on; memory that comes and goes meanwhile.
+ * Graphs captured from streams: forks and joins, every kind of copy, functions of the program,
+ * memory in a stream's order, launches of other graphs; nodes looked up and changed, dependencies
+ * set by hand; a capture that the legacy stream breaks, while the program goes on; memory that
+ * comes and goes meanwhile.
  */
 #include "tests/programs/program.h"
 
@@ -107,14 +108,25 @@ static void all_kinds(CUstream stream)
         pinned[i] = (uint32_t)i * 3;
     for (size_t i = 0; i < sizeof(rows); i++)
         rows[i] = (uint8_t)(i * 7);
-    const CUDA_MEMCPY2D in = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = rows,
-                              .srcPitch = PITCH, .srcXInBytes = 9, .srcY = 2,
-                              .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = memory,
-                              .dstPitch = ROW, .WidthInBytes = ROW, .Height = ROWS - 2};
-    const CUDA_MEMCPY2D out_of = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = memory,
-                                  .srcPitch = ROW, .dstMemoryType = CU_MEMORYTYPE_HOST,
-                                  .dstHost = back, .dstPitch = PITCH, .dstXInBytes = 30,
-                                  .WidthInBytes = ROW, .Height = ROWS - 2};
+    const CUDA_MEMCPY2D in = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                              .srcHost = rows,
+                              .srcPitch = PITCH,
+                              .srcXInBytes = 9,
+                              .srcY = 2,
+                              .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .dstDevice = memory,
+                              .dstPitch = ROW,
+                              .WidthInBytes = ROW,
+                              .Height = ROWS - 2};
+    const CUDA_MEMCPY2D out_of = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                  .srcDevice = memory,
+                                  .srcPitch = ROW,
+                                  .dstMemoryType = CU_MEMORYTYPE_HOST,
+                                  .dstHost = back,
+                                  .dstPitch = PITCH,
+                                  .dstXInBytes = 30,
+                                  .WidthInBytes = ROW,
+                                  .Height = ROWS - 2};
     CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     CU(cuMemcpy2DAsync_v2(&in, stream));
     CU(cuMemcpy2DAsync_v2(&out_of, stream));
@@ -150,8 +162,8 @@ static void all_kinds(CUstream stream)
     CU(cuMemFree_v2(memory));
 }
 
-/* Nodes are looked up in a captured graph and changed; a node is put into a capture by hand; a capture
- * goes on in a graph that there is already. */
+/* Nodes are looked up in a captured graph and changed; a node is put into a capture by hand; a
+ * capture goes on in a graph that there is already. */
 static void by_hand(CUstream stream)
 {
     static uint32_t out[COUNT];
@@ -169,9 +181,14 @@ static void by_hand(CUstream stream)
     CU(cuMemsetD32_v2(memory, 0, COUNT));
     CU(cuCtxSynchronize());
     void *arguments[] = {&count, &seed, &memory};
-    CUDA_KERNEL_NODE_PARAMS params = {.func = fill, .gridDimX = COUNT / 256, .gridDimY = 1,
-                                      .gridDimZ = 1, .blockDimX = 256, .blockDimY = 1,
-                                      .blockDimZ = 1, .kernelParams = arguments};
+    CUDA_KERNEL_NODE_PARAMS params = {.func = fill,
+                                      .gridDimX = COUNT / 256,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 256,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .kernelParams = arguments};
     CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     launch_mix(memory, 1, stream);
     CU(cuStreamGetCaptureInfo_v2(stream, &status, NULL, &graph, &after, &after_count));
@@ -209,8 +226,8 @@ static void by_hand(CUstream stream)
     CU(cuMemFree_v2(memory));
 }
 
-/* The legacy stream may not be used while a stream that joins it is captured: both calls say so, the
- * capture is lost, and what was captured never runs. */
+/* The legacy stream may not be used while a stream that joins it is captured: both calls say so,
+ * the capture is lost, and what was captured never runs. */
 static void broken(void)
 {
     static uint32_t out[COUNT];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph with a loop in which a kernel decides when it is over, and in it a choice between two ways.
+ * A graph with a loop in which a kernel decides when it is over, and in it a choice between two
+ * ways.
  */
 #include "tests/programs/program.h"
 
-/* step(p, loop, choice, limit): *p = *p * 3 + 1 and p[1] += 1; the loop goes on while p[1] < limit; the
- * choice is the lowest bit of *p. */
+/* step(p, loop, choice, limit): *p = *p * 3 + 1 and p[1] += 1; the loop goes on while p[1] < limit;
+ * the choice is the lowest bit of *p. */
 static const char text[] =
     ".version 8.0\n.target sm_70\n.address_size 64\n"
     ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n"
@@ -58,9 +59,14 @@ int main(void)
     CU(cuGraphConditionalHandleCreate(&loop, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
     CU(cuGraphConditionalHandleCreate(&choice, graph, context, 0, 0));
     void *arguments[] = {&memory, &loop, &choice, &limit};
-    CUDA_KERNEL_NODE_PARAMS params = {.func = program_function(module, "step"), .gridDimX = 1,
-                                      .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1,
-                                      .blockDimZ = 1, .kernelParams = arguments};
+    CUDA_KERNEL_NODE_PARAMS params = {.func = program_function(module, "step"),
+                                      .gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 1,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .kernelParams = arguments};
     body = add(&node, graph, NULL, 0, loop, CU_GRAPH_COND_TYPE_WHILE, 1, context);
     CU(cuGraphAddKernelNode_v2(&work, body[0], NULL, 0, &params));
     ways = add(&node, body[0], &work, 1, choice, CU_GRAPH_COND_TYPE_IF, 2, context);

@@ -16,13 +16,26 @@ static void fill_2d(void)
 
 static void copy_2d(const uint8_t *in, uint8_t *out)
 {
-    CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = HOST_PITCH,
-                        .srcXInBytes = 4, .srcY = 1, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                        .dstDevice = pitched, .dstPitch = pitch, .dstXInBytes = 8, .dstY = 2,
-                        .WidthInBytes = 32, .Height = 3};
-    CUDA_MEMCPY2D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = pitched,
-                          .srcPitch = pitch, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = out,
-                          .dstPitch = HOST_PITCH, .WidthInBytes = WIDTH, .Height = HEIGHT};
+    CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = in,
+                        .srcPitch = HOST_PITCH,
+                        .srcXInBytes = 4,
+                        .srcY = 1,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = pitched,
+                        .dstPitch = pitch,
+                        .dstXInBytes = 8,
+                        .dstY = 2,
+                        .WidthInBytes = 32,
+                        .Height = 3};
+    CUDA_MEMCPY2D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = pitched,
+                          .srcPitch = pitch,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = out,
+                          .dstPitch = HOST_PITCH,
+                          .WidthInBytes = WIDTH,
+                          .Height = HEIGHT};
 
     CU(cuMemcpy2D_v2(&up));
     CU(cuMemcpy2DAsync_v2(&down, NULL)); /* to pageable memory: complete when it returns */
@@ -30,15 +43,29 @@ static void copy_2d(const uint8_t *in, uint8_t *out)
 
 static void copy_3d(const uint8_t *in, uint8_t *out)
 {
-    CUDA_MEMCPY3D up = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = HOST_PITCH,
-                        .srcHeight = HEIGHT, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                        .dstDevice = pitched, .dstPitch = pitch, .dstHeight = HEIGHT,
-                        .dstXInBytes = 16, .WidthInBytes = 16, .Height = 4, .Depth = DEPTH};
-    CUDA_MEMCPY3D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = pitched,
-                          .srcPitch = pitch, .srcHeight = HEIGHT,
-                          .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = out,
-                          .dstPitch = HOST_PITCH, .dstHeight = HEIGHT, .WidthInBytes = WIDTH,
-                          .Height = HEIGHT, .Depth = DEPTH};
+    CUDA_MEMCPY3D up = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = in,
+                        .srcPitch = HOST_PITCH,
+                        .srcHeight = HEIGHT,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = pitched,
+                        .dstPitch = pitch,
+                        .dstHeight = HEIGHT,
+                        .dstXInBytes = 16,
+                        .WidthInBytes = 16,
+                        .Height = 4,
+                        .Depth = DEPTH};
+    CUDA_MEMCPY3D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = pitched,
+                          .srcPitch = pitch,
+                          .srcHeight = HEIGHT,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = out,
+                          .dstPitch = HOST_PITCH,
+                          .dstHeight = HEIGHT,
+                          .WidthInBytes = WIDTH,
+                          .Height = HEIGHT,
+                          .Depth = DEPTH};
 
     CU(cuMemcpy3DAsync_v2(&up, NULL));
     CU(cuMemcpy3D_v2(&down));
@@ -67,9 +94,9 @@ int main(void)
     CU(cuMemcpyDtoD_v2(b, a, 1024));
     CU(cuMemcpyDtoDAsync_v2(b + 512, a + 256, 128, NULL));
     CU(cuMemcpyPeer(b + 700, context, a, context, 64));
-    CU(cuMemcpy((CUdeviceptr)(uintptr_t)out, b, 512));              /* device to host */
-    CU(cuMemcpy(b, (CUdeviceptr)(uintptr_t)in, 200));               /* host to device */
-    CU(cuMemcpyAsync(b + 300, a, 50, NULL));                        /* device to device */
+    CU(cuMemcpy((CUdeviceptr)(uintptr_t)out, b, 512)); /* device to host */
+    CU(cuMemcpy(b, (CUdeviceptr)(uintptr_t)in, 200));  /* host to device */
+    CU(cuMemcpyAsync(b + 300, a, 50, NULL));           /* device to device */
     CU(cuMemcpyDtoHAsync_v2(out + 512, b, 512, NULL));
     CU(cuCtxSynchronize());
     printf("1D: %08x\n", program_digest(out, sizeof(out)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Functions of the program that the GPU calls in a stream's order: each fills pinned memory which
- * commands that were sent before it ran then copy, linearly, as rows, and between unified addresses,
- * on its own stream and on one that waits for an event.
+ * commands that were sent before it ran then copy, linearly, as rows, and between unified
+ * addresses, on its own stream and on one that waits for an event.
  */
 #include "tests/programs/program.h"
 
@@ -30,10 +30,16 @@ static void fill_as_callback(CUstream stream, CUresult status, void *user)
 
 static void copy_rows(CUdeviceptr to, const uint8_t *from, CUstream stream)
 {
-    const CUDA_MEMCPY2D rows = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from,
-                                .srcPitch = PITCH, .srcXInBytes = 8, .srcY = 3,
-                                .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = to,
-                                .dstPitch = ROW, .WidthInBytes = ROW, .Height = ROWS};
+    const CUDA_MEMCPY2D rows = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                                .srcHost = from,
+                                .srcPitch = PITCH,
+                                .srcXInBytes = 8,
+                                .srcY = 3,
+                                .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .dstDevice = to,
+                                .dstPitch = ROW,
+                                .WidthInBytes = ROW,
+                                .Height = ROWS};
 
     CU(cuMemcpy2DAsync_v2(&rows, stream));
 }

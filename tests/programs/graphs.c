@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs built by hand: kernels, fills, copies from and to pageable and pinned memory, functions of the
- * program, memory of the graph's own, events, graphs in graphs; clones; launches on several streams;
- * nodes and whole graphs changed between launches.
+ * Graphs built by hand: kernels, fills, copies from and to pageable and pinned memory, functions of
+ * the program, memory of the graph's own, events, graphs in graphs; clones; launches on several
+ * streams; nodes and whole graphs changed between launches.
  */
 #include "tests/programs/program.h"
 
@@ -19,23 +19,36 @@ static void note(const void *data, size_t size)
 
 static CUDA_KERNEL_NODE_PARAMS kernel(CUfunction function, void **arguments)
 {
-    return (CUDA_KERNEL_NODE_PARAMS){.func = function, .gridDimX = COUNT / 256, .gridDimY = 1,
-                                     .gridDimZ = 1, .blockDimX = 256, .blockDimY = 1,
-                                     .blockDimZ = 1, .kernelParams = arguments};
+    return (CUDA_KERNEL_NODE_PARAMS){.func = function,
+                                     .gridDimX = COUNT / 256,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 256,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = arguments};
 }
 
 static CUDA_MEMCPY3D up(CUdeviceptr to, const void *from, size_t size)
 {
-    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from,
-                           .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = to,
-                           .WidthInBytes = size, .Height = 1, .Depth = 1};
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = from,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = to,
+                           .WidthInBytes = size,
+                           .Height = 1,
+                           .Depth = 1};
 }
 
 static CUDA_MEMCPY3D down(void *to, CUdeviceptr from, size_t size)
 {
-    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = from,
-                           .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = to,
-                           .WidthInBytes = size, .Height = 1, .Depth = 1};
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = from,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = to,
+                           .WidthInBytes = size,
+                           .Height = 1,
+                           .Depth = 1};
 }
 
 static void run(CUgraphExec exec, CUstream stream)
@@ -99,8 +112,8 @@ static void copies(CUstream stream)
     CU(cuMemFree_v2(memory));
 }
 
-/* A function of the program between a copy out of the GPU and one into it; both memories pinned. Two
- * launches are under way at once. */
+/* A function of the program between a copy out of the GPU and one into it; both memories pinned.
+ * Two launches are under way at once. */
 struct scale {
     uint32_t *words;
     uint32_t by;
@@ -191,8 +204,8 @@ static void inner(CUstream stream)
     CU(cuGraphCreate(&child, 0));
     CU(cuGraphAddKernelNode_v2(&use, child, NULL, 0, &params));
     CU(cuGraphCreate(&outer, 0));
-    CUDA_MEMSET_NODE_PARAMS zero = {.dst = memory, .value = 4, .elementSize = 4, .width = COUNT,
-                                    .height = 1};
+    CUDA_MEMSET_NODE_PARAMS zero = {
+        .dst = memory, .value = 4, .elementSize = 4, .width = COUNT, .height = 1};
     CU(cuGraphAddMemsetNode(&alloc, outer, NULL, 0, &zero, context));
     CU(cuGraphAddChildGraphNode(&twice[0], outer, &alloc, 1, child));
     CU(cuGraphAddChildGraphNode(&twice[1], outer, NULL, 0, child));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Managed memory: written by plain stores, by kernels and by copies in turn, with hints; by a kernel that
- * takes its time, and is still at it when a copy is asked for.
+ * Managed memory: written by plain stores, by kernels and by copies in turn, with hints; by a
+ * kernel that takes its time, and is still at it when a copy is asked for.
  */
 #include "tests/programs/program.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Many launches from several call sites: for figures and for long traces. Arguments: launches; a file
- * in which a u64 says, also after the program was killed, how many have returned.
+ * Many launches from several call sites: for figures and for long traces. Arguments: launches; a
+ * file in which a u64 says, also after the program was killed, how many have returned.
  */
 #include "tests/programs/program.h"
 

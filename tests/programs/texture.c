@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 -- one image read through every kind of texture: linear and
- * pitched memory, an array, a mipmapped array with a view, a reference; a stretched copy of each. */
+ * pitched memory, an array, a mipmapped array with a view, a reference; a stretched copy of each.
+ */
 #include "tests/programs/program.h"
 
 enum { WIDTH = 64, HEIGHT = 32, OUT = 96 * 48 };
 
 /* NAME(texture, float *out): out[i] of 96 x 48 pixels, coordinates of [0, 1). */
-#define HEAD                                                                                       \
-    ".version 6.0\n.target sm_70\n.address_size 64\n.visible .global .texref bound;\n"
+#define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n.visible .global .texref bound;\n"
 #define KERNEL(name, what)                                                                         \
     ".visible .entry " name "(.param .u64 t, .param .u64 out)\n{\n"                                \
     ".reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %d<5>; .reg .pred %p<2>;\n"                       \
@@ -15,8 +15,8 @@ enum { WIDTH = 64, HEIGHT = 32, OUT = 96 * 48 };
     "mad.lo.u32 %r4, %r1, %r2, %r3; setp.ge.u32 %p1, %r4, 4608; @%p1 ret;\n"                       \
     "div.u32 %r5, %r4, 96; rem.u32 %r6, %r4, 96;\n"                                                \
     "cvt.rn.f32.u32 %f1, %r6; add.f32 %f1, %f1, 0f3F000000; div.rn.f32 %f1, %f1, 0f42C00000;\n"    \
-    "cvt.rn.f32.u32 %f2, %r5; add.f32 %f2, %f2, 0f3F000000; div.rn.f32 %f2, %f2, 0f42400000;\n"    \
-    what "mad.wide.u32 %d4, %r4, 4, %d2; st.global.f32 [%d4], %f4;\nret;\n}\n"
+    "cvt.rn.f32.u32 %f2, %r5; add.f32 %f2, %f2, 0f3F000000; div.rn.f32 %f2, %f2, "                 \
+    "0f42400000;\n" what "mad.wide.u32 %d4, %r4, 4, %d2; st.global.f32 [%d4], %f4;\nret;\n}\n"
 #define RESULT "{%f4, %f5, %f6, %f7}, "
 static const char text[] =
     HEAD KERNEL("stretch", "tex.2d.v4.f32.f32 " RESULT "[%d1, {%f1, %f2}];\n")
@@ -57,8 +57,10 @@ static CUtexObject make(const CUDA_RESOURCE_DESC *r, const CUDA_RESOURCE_VIEW_DE
 static void from_memory(const uint8_t *image)
 {
     CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_LINEAR};
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = image,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE, .WidthInBytes = WIDTH,
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = image,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .WidthInBytes = WIDTH,
                           .Height = HEIGHT};
     CUdeviceptr memory;
     size_t pitch;
@@ -72,18 +74,21 @@ static void from_memory(const uint8_t *image)
     r.res.linear.numChannels = 2;
     r.res.linear.sizeInBytes = pitch * HEIGHT / 2;
     show("linear", "line", make(&r, NULL));
-    r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_PITCH2D,
-                             .res.pitch2D = {memory, CU_AD_FORMAT_UNSIGNED_INT8, 1, WIDTH, HEIGHT,
-                                             pitch}};
+    r = (CUDA_RESOURCE_DESC){
+        .resType = CU_RESOURCE_TYPE_PITCH2D,
+        .res.pitch2D = {memory, CU_AD_FORMAT_UNSIGNED_INT8, 1, WIDTH, HEIGHT, pitch}};
     show("pitched", "stretch", make(&r, NULL));
     CU(cuMemFree_v2(memory));
 }
 
 static void upload(CUarray array, const uint8_t *image, size_t width, size_t height)
 {
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = image,
-                          .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = array,
-                          .WidthInBytes = width, .Height = height};
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = image,
+                          .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstArray = array,
+                          .WidthInBytes = width,
+                          .Height = height};
 
     CU(cuMemcpy2DAsync_v2(&copy, NULL));
 }
@@ -113,8 +118,11 @@ static void from_mipmap(const uint8_t *image)
 {
     CUDA_ARRAY3D_DESCRIPTOR d = {WIDTH, HEIGHT, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0};
     CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY};
-    CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_SINT_1X8, .width = WIDTH,
-                                    .height = HEIGHT, .firstMipmapLevel = 1, .lastMipmapLevel = 3};
+    CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_SINT_1X8,
+                                    .width = WIDTH,
+                                    .height = HEIGHT,
+                                    .firstMipmapLevel = 1,
+                                    .lastMipmapLevel = 3};
     CUmipmappedArray mipmap;
     uint8_t smallest[8 * 4];
 
@@ -128,8 +136,11 @@ static void from_mipmap(const uint8_t *image)
     show("mipmap", "far", make(&r, NULL));
     show("view", "far", make(&r, &view));
 
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY, .dstMemoryType = CU_MEMORYTYPE_HOST,
-                          .dstHost = smallest, .WidthInBytes = 8, .Height = 4};
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = smallest,
+                          .WidthInBytes = 8,
+                          .Height = 4};
     CU(cuMipmappedArrayGetLevel(&copy.srcArray, mipmap, 3));
     CU(cuMemcpy2D_v2(&copy));
     printf("level 3: %08x\n", program_digest(smallest, sizeof(smallest)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * two [plain|pool|physical]: two processes. The child opens memory of the parent, computes with what it
- * finds there, writes into it, and shows its result; the parent computes in its own memory before and
- * after, never with what the child wrote. They wait for each other's events.
+ * two [plain|pool|physical]: two processes. The child opens memory of the parent, computes with
+ * what it finds there, writes into it, and shows its result; the parent computes in its own memory
+ * before and after, never with what the child wrote. They wait for each other's events.
  */
 #include "tests/programs/program.h"
 
@@ -142,8 +142,8 @@ static CUdeviceptr open_memory(int peer, const struct offer *offer)
     }
     file = (void *)(intptr_t)receive_file(peer);
     if (!strcmp(kind, "pool")) {
-        CU(cuMemPoolImportFromShareableHandle(&pool, file,
-                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        CU(cuMemPoolImportFromShareableHandle(&pool, file, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                              0));
         CU(cuMemPoolImportPointer(&memory, pool, &pointer));
         return memory;
     }

@@ -5,7 +5,9 @@
  *
  *   atomic   a float sum whose order of additions varies
  *   wait     two streams, one reads what the other writes, without waiting for it
+ *   aside    the same, after the host has waited for the stream that reads
  *   uninit   a sum over memory that was never written
+ *   copied   a copy of memory that was never written
  *
  * The printed result may vary from run to run for the mistakes: that is the point.
  */
@@ -45,7 +47,7 @@ static void sum_floats(bool fixed)
     CU(cuMemFree_v2(device_out));
 }
 
-static void read_other_stream(bool fixed)
+static void read_other_stream(const char *name, bool waits_aside, bool fixed)
 {
     CUfunction fill = program_function(module, "fill"), mix = program_function(module, "mix"),
                copy = program_function(module, "copy");
@@ -67,8 +69,10 @@ static void read_other_stream(bool fixed)
     CU(cuEventRecord(written, writer));
     if (fixed)
         CU(cuStreamWaitEvent(reader, written, 0));
+    if (waits_aside)
+        CU(cuStreamSynchronize(reader));
     program_launch(copy, COUNT, reader, (void *[]){&count, &shared, &out});
-    print_word("wait", out);
+    print_word(name, out);
     CU(cuEventDestroy_v2(written));
     CU(cuStreamDestroy_v2(writer));
     CU(cuStreamDestroy_v2(reader));
@@ -92,20 +96,39 @@ static void read_uninitialised(bool fixed)
     CU(cuMemFree_v2(out));
 }
 
+static void copy_uninitialised(bool fixed)
+{
+    CUdeviceptr from, to;
+
+    CU(cuMemAlloc_v2(&from, 1024));
+    CU(cuMemAlloc_v2(&to, 1024));
+    if (fixed)
+        CU(cuMemsetD32_v2(from, 5, 256));
+    CU(cuMemsetD32_v2(to, 7, 256));
+    CU(cuMemcpyDtoD_v2(to, from, 1024));
+    print_word("copied", to + 512);
+    CU(cuMemFree_v2(from));
+    CU(cuMemFree_v2(to));
+}
+
 int main(int argc, char **argv)
 {
     bool fixed = argc > 2 && strcmp(argv[2], "fixed") == 0;
     CUcontext context;
 
     if (argc < 2) {
-        fprintf(stderr, "usage: wrong atomic|wait|uninit [fixed]\n");
+        fprintf(stderr, "usage: wrong atomic|wait|aside|uninit|copied [fixed]\n");
         return 2;
     }
     module = program_begin(&context);
     if (strcmp(argv[1], "atomic") == 0)
         sum_floats(fixed);
     else if (strcmp(argv[1], "wait") == 0)
-        read_other_stream(fixed);
+        read_other_stream("wait", false, fixed);
+    else if (strcmp(argv[1], "aside") == 0)
+        read_other_stream("aside", true, fixed);
+    else if (strcmp(argv[1], "copied") == 0)
+        copy_uninitialised(fixed);
     else
         read_uninitialised(fixed);
     program_end(module, context);

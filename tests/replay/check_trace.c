@@ -10,7 +10,8 @@
 
 static void print_arm(void *user, const struct tsm_arm_result *arm)
 {
-    static const char *const verdicts[] = {"same", "different", "cannot tell"};
+    static const char *const verdicts[] = {"same", "different", "cannot tell",
+                                           "nothing to compare"};
     const struct tsm_difference *d = &arm->difference;
 
     printf("%s: %s", tsm_arm_name(arm->arm), verdicts[arm->verdict]);
@@ -31,7 +32,7 @@ int main(int argc, char **argv)
                       NULL) < 0) {
         fprintf(stderr, "%s\n", tsm_error_message());
         sbt_reader_destroy(reader);
-        return 3;
+        return 4;
     }
     printf("%s\n", result.why);
     sbt_reader_destroy(reader);

@@ -7,6 +7,7 @@
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -99,7 +100,27 @@ static void check_trace(int done, const struct tsm_salvage_result *result)
     sbt_reader_destroy(reader);
 }
 
-static void one(long delay_ns)
+/* What may have happened to the files before the salvage: none of it costs a record. */
+static void meddle(long how)
+{
+    uint64_t lost;
+
+    if (access(PATH, F_OK) != 0 || how == 0)
+        return;
+    if (how == 1) { /* a repair leaves alone what has lanes beside it */
+        CHECK_EQ_INT(sbt_repair(PATH, &lost), TSM_E_STATE);
+    } else if (how == 2) { /* one that did not see them writes a trailer, which is not believed */
+        CHECK_EQ_INT(rename(PATH ".lanes", PATH ".away"), 0);
+        CHECK_EQ_INT(sbt_repair(PATH, &lost), 1);
+        CHECK_EQ_INT(rename(PATH ".away", PATH ".lanes"), 0);
+    } else { /* descriptions that were begun and never written */
+        int fd = open(PATH ".types", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        CHECK(fd >= 0);
+        close(fd);
+    }
+}
+
+static void one(long delay_ns, long how)
 {
     struct timespec delay = {0, delay_ns};
     struct tsm_salvage_result result = {0};
@@ -116,14 +137,16 @@ static void one(long delay_ns)
     nanosleep(&delay, NULL);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
+    meddle(how);
     done = tsm_salvage(PATH, &result);
     if (!CHECK(done >= 0))
         fprintf(stderr, "%s\n", tsm_error_message());
     CHECK(!result.running);
     if (done >= 0)
         check_trace(done, &result);
+    CHECK(access(PATH ".lanes", F_OK) != 0 && access(PATH ".types", F_OK) != 0);
     if (check_failures)
-        fprintf(stderr, "killed after %ld ns\n", delay_ns);
+        fprintf(stderr, "killed after %ld ns, then %ld\n", delay_ns, how);
 }
 
 int main(int argc, char **argv)
@@ -136,6 +159,6 @@ int main(int argc, char **argv)
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     srandom((unsigned)(argc > 2 ? atol(argv[2]) : 1));
     for (long i = 0; i < count && !check_failures; i++)
-        one(i % 4 == 0 ? random() % 5000000 : random() % 60000000);
+        one(i % 4 == 0 ? random() % 5000000 : random() % 60000000, i / 2 % 4);
     return check_result();
 }

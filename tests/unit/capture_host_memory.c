@@ -128,6 +128,108 @@ static void run_rewrite(void)
     munmap(memory, memory_size);
 }
 
+/* Two ranges that share a page, as neighbours in malloc's memory do, and what several objects
+ * share. The memory's hash at each launch is the launch's value, as above. */
+#define SHARED_SIZE (512u << 10)
+#define MIDDLE      (SHARED_SIZE / 2 + 100)
+
+static void launch_after_changes(unsigned round)
+{
+    memory[MIDDLE - 10] = (uint8_t)(round + 1);
+    memory[MIDDLE + 10] = (uint8_t)(round + 2);
+    memory[7777 + round] = (uint8_t)round;
+    tsm_hostmem_publish();
+    fake_launch(0, sum(memory, memory_size), "kernel");
+}
+
+static void neighbours(void *unused)
+{
+    uint64_t start = (uint64_t)(uintptr_t)memory;
+    unsigned round = 0;
+
+    fake_launch(0, 0, "kernel_first");
+    tsm_hostmem_track(start, MIDDLE);
+    tsm_hostmem_track(start + MIDDLE, memory_size - MIDDLE);
+    while (round < 10)
+        launch_after_changes(round++);
+    /* A call that gives one up fails; then objects share what is tracked already. */
+    tsm_hostmem_leaves(start);
+    tsm_hostmem_left(start, false);
+    CHECK(tsm_hostmem_share(start, 40000));
+    CHECK(tsm_hostmem_share(start, 40000));
+    while (round < 15)
+        launch_after_changes(round++);
+    tsm_hostmem_unshare(start, 40000);
+    tsm_hostmem_leaves(start + MIDDLE);
+    tsm_hostmem_left(start + MIDDLE, true);
+    tsm_hostmem_track(start + MIDDLE, memory_size - MIDDLE);
+    while (round < 20)
+        launch_after_changes(round++);
+    tsm_hostmem_unshare(start, 40000);
+    tsm_hostmem_leaves(start);
+    tsm_hostmem_track(start,
+                      MIDDLE); /* another thread was given the memory before the call returned */
+    tsm_hostmem_left(start, true);
+    while (round < CYCLES)
+        launch_after_changes(round++);
+}
+
+static void run_neighbours(void)
+{
+    memory_size = SHARED_SIZE;
+    memory = mmap(NULL, memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fake_begin(PATH);
+    fake_run(neighbours, NULL);
+    check_trace();
+    munmap(memory, memory_size);
+}
+
+/* A range of which little was ever written: what was not is not read. */
+#define SPARSE_SIZE ((size_t)1 << 30)
+
+static void sparse(void *unused)
+{
+    struct rusage before, after;
+
+    fake_launch(0, 0, "kernel_first");
+    tsm_hostmem_track((uint64_t)(uintptr_t)memory, SPARSE_SIZE);
+    memory[SPARSE_SIZE / 2 + 5] = 77;
+    getrusage(RUSAGE_THREAD, &before);
+    tsm_hostmem_publish();
+    fake_launch(0, 0, "kernel");
+    getrusage(RUSAGE_THREAD, &after);
+    CHECK((size_t)(after.ru_minflt - before.ru_minflt) < SPARSE_SIZE / 4096 / 8);
+}
+
+static bool is_sparse_write(const struct sbt_record *r)
+{
+    uint64_t at = (uint64_t)(uintptr_t)memory + SPARSE_SIZE / 2 + 5;
+
+    return r->type == SBT_TYPE(0, SBT_CORE_HOST_WRITE) && at - r->slots[0] < r->slots[1];
+}
+
+static void run_sparse(void)
+{
+    const struct sbt_record *r;
+    struct sbt_reader *reader;
+    struct sbt_cursor *cursor;
+    unsigned seen = 0;
+
+    memory = mmap(NULL, SPARSE_SIZE, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    madvise(memory, SPARSE_SIZE, MADV_NOHUGEPAGE);
+    fake_begin(PATH);
+    fake_run(sparse, NULL);
+    reader = fake_open(PATH);
+    sbt_cursor_create(&cursor, reader, NULL, 0);
+    while (sbt_cursor_next(cursor, &r) == 1)
+        seen += is_sparse_write(r);
+    CHECK_EQ_INT(seen, 1);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    munmap(memory, SPARSE_SIZE);
+}
+
 int main(void)
 {
     one(100000, 0, 3);
@@ -137,5 +239,7 @@ int main(void)
     CHECK(replayed_bytes < 20 * CYCLES * 4096 + 16384);
     one(4 << 20, 0, 3000); /* most pages each time */
     run_rewrite();
+    run_neighbours();
+    run_sparse();
     return check_result();
 }

@@ -6,6 +6,7 @@
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #define SIZE 10000
@@ -114,6 +115,69 @@ static void legacy(void *unused)
     fake_sync(0);
 }
 
+/* ---- two threads wait for the same --------------------------------------------------------- */
+
+enum { ROUNDS = 60, LARGE = 1 << 20 };
+
+static struct {
+    pthread_barrier_t both;
+    uint8_t bytes[LARGE];
+} shared;
+
+static void *waits_too(void *unused)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_barrier_wait(&shared.both);
+        fake_sync(0);
+        pthread_barrier_wait(&shared.both);
+    }
+    return NULL;
+}
+
+/* Whose wait returns first may overwrite what the other's is still to record. */
+static void two_wait(void *unused)
+{
+    pthread_t other;
+
+    pthread_barrier_init(&shared.both, NULL, 2);
+    pthread_create(&other, NULL, waits_too, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        fake_copy_out(0, shared.bytes, LARGE, i + 1, false);
+        pthread_barrier_wait(&shared.both);
+        fake_sync(0);
+        memset(shared.bytes, 0xee, LARGE);
+        pthread_barrier_wait(&shared.both);
+    }
+    pthread_join(other, NULL);
+    pthread_barrier_destroy(&shared.both);
+}
+
+static void visit_large(struct sbt_reader *reader, const struct sbt_record *r, void *user)
+{
+    static uint8_t got[LARGE], want[LARGE];
+    unsigned *count = user;
+    struct sbt_blob blob;
+
+    memset(want, (int)++*count, LARGE);
+    CHECK_EQ_INT(r->slots[1] > 0, 1);
+    if (CHECK(sbt_record_blob(r, 4, &blob)) && CHECK_EQ_INT(blob.size, LARGE) &&
+        CHECK_EQ_INT(sbt_reader_blob(reader, &blob, 0, got, LARGE), 0))
+        CHECK(memcmp(got, want, LARGE) == 0);
+}
+
+static void test_two_wait(void)
+{
+    struct sbt_reader *reader;
+    unsigned count = 0;
+
+    fake_begin("capture_readback.sbt");
+    fake_run(two_wait, NULL);
+    reader = fake_open("capture_readback.sbt");
+    fake_each(reader, SBT_TYPE(0, SBT_CORE_READBACK), visit_large, &count);
+    CHECK_EQ_INT(count, ROUNDS);
+    sbt_reader_destroy(reader);
+}
+
 int main(void)
 {
     check(waited, (struct expected){1, 0, {{0, 1, 0x11}}});
@@ -122,5 +186,6 @@ int main(void)
     check(overwritten, (struct expected){1, 0, {{0, 2, 0x42}}});
     check(unmapped, (struct expected){1, 0, {{0, 3, 0x52}}});
     check(legacy, (struct expected){1, 0, {{1, 2, 0x61}}});
+    test_two_wait();
     return check_result();
 }

@@ -40,12 +40,39 @@ static void check_both(size_t size, bool ordinary)
             (word % 2 ? real : own)[word] = model[word];
         }
         if (cycle % 3)
-            tsm_shadow_push(shadow);
+            tsm_shadow_push(shadow, cycle % 4 < 2);
         if (cycle % 2)
             tsm_shadow_pull(shadow);
     }
-    tsm_shadow_push(shadow);
+    tsm_shadow_push(shadow, false);
     tsm_shadow_pull(shadow);
+    CHECK_EQ_MEM(real, model, size);
+    CHECK_EQ_MEM(own, model, size);
+    tsm_shadow_destroy(shadow);
+    munmap(real, size);
+    free(model);
+}
+
+/* Program and device write other bytes of the same words, and both see all of them. */
+static void check_bytes(size_t size, bool ordinary)
+{
+    uint8_t *real = map(size), *model = calloc(1, size), *own;
+    struct tsm_shadow *shadow = tsm_shadow_create(real, size, ordinary, true);
+
+    if (!CHECK(shadow != NULL))
+        return;
+    own = tsm_shadow_address(shadow);
+    for (int cycle = 0; cycle < CYCLES; cycle++) {
+        for (int i = 0; i < WORDS_PER_CYCLE; i++) {
+            size_t at = (size_t)random() % size;
+            model[at] = (uint8_t)(random() % 3);
+            (at % 3 ? real : own)[at] = model[at];
+        }
+        if (cycle % 2) /* in either order: neither loses what it does not bring */
+            tsm_shadow_push(shadow, cycle % 4 == 1);
+        tsm_shadow_pull(shadow);
+    }
+    tsm_shadow_push(shadow, true);
     CHECK_EQ_MEM(real, model, size);
     CHECK_EQ_MEM(own, model, size);
     tsm_shadow_destroy(shadow);
@@ -65,7 +92,7 @@ static void check_left_over(void)
     own = tsm_shadow_address(shadow);
     CHECK_EQ_MEM(own, real, sizeof(real));
     memset(own, 0, sizeof(real));
-    tsm_shadow_push(shadow);
+    tsm_shadow_push(shadow, false);
     CHECK_EQ_MEM(real, zero, sizeof(real));
     tsm_shadow_pull(shadow);
     CHECK_EQ_MEM(own, zero, sizeof(real));
@@ -97,7 +124,7 @@ static void check_changes(void)
     real[4096 * 4 + 9] = 7;
     real[SIZE - 1] = 8;
     ((uint8_t *)tsm_shadow_address(shadow))[100] = 9; /* the program's */
-    tsm_shadow_push(shadow);
+    tsm_shadow_push(shadow, false);
     tsm_shadow_pull(shadow);
     tsm_shadow_changes(shadow, tell, real);
     CHECK_EQ_INT(told_count, 1);
@@ -134,6 +161,9 @@ int main(void)
     check_both(12345 * 8, false);
     check_both((1u << 20) + 24, true);
     check_both((1u << 20) + 24, false);
+    check_bytes(4096, true);
+    check_bytes(4093, false);
+    check_bytes((1u << 20) + 21, true);
     check_left_over();
     check_changes();
     check_untouched();

@@ -67,7 +67,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
 {
     call->stream = stream;
     call->position = 7;
-    fake_note("%s:%zu", use == TSM_BLOCKS ? "blocks" : "enqueues", (size_t)stream);
+    fake_note("%s:%zu", use == TSM_ENQUEUES ? "enqueues" : "blocks", (size_t)stream);
 }
 
 void tsm_call_returned(struct tsm_call *call, int64_t result, bool failed)
@@ -94,7 +94,7 @@ void tsm_call_blob(struct tsm_call *call, const void *data, uint64_t size)
     tsm_call_slot(call, 0);
 }
 
-void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size)
+void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bool taken)
 {
     tsm_call_blob(call, data, size);
 }
@@ -128,10 +128,20 @@ struct tsm_handle *tsm_handle_add(enum sbt_api api, uint32_t type, uint64_t raw)
     return &fake_handle;
 }
 
-uint32_t tsm_handle_remove(enum sbt_api api, uint32_t type, uint64_t raw)
+uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
 {
-    fake_note("remove:%zu", (size_t)raw);
-    return 0;
+    fake_note("leaves:%zu", (size_t)raw);
+    return tsm_handle_id(api, type, raw);
+}
+
+void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone)
+{
+    fake_note("%s:%zu", is_gone ? "left" : "stays", (size_t)raw);
+}
+
+bool tsm_handle_is_leaving(const struct tsm_handle *handle)
+{
+    return false;
 }
 
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)
@@ -144,9 +154,33 @@ uint32_t tsm_stream_number(const struct tsm_stream *stream)
     return (uint32_t)(size_t)stream;
 }
 
+void tsm_handle_stands(struct tsm_handle *event, struct tsm_stream *stream, uint64_t position,
+                       void *user)
+{
+    event->stream = stream;
+    event->position = position;
+    event->user = user;
+}
+
+struct tsm_handle tsm_handle_now(const struct tsm_handle *event)
+{
+    return *event;
+}
+
+void tsm_stream_at(struct tsm_handle *handle, struct tsm_stream *stream, uint64_t position)
+{
+    handle->stream = stream;
+    handle->position = position;
+}
+
+bool tsm_stream_is_at(const struct tsm_handle *handle, const struct tsm_stream *stream)
+{
+    return handle->stream && (!stream || handle->stream == stream);
+}
+
 void tsm_stream_waits(struct tsm_stream *stream, const struct tsm_handle *event)
 {
-    fake_note("waits:%u", event->id);
+    fake_note("waits:%u:%zu", event->id, (size_t)event->position);
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
@@ -161,7 +195,7 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
 
 void tsm_synchronised_event(const struct tsm_handle *event)
 {
-    fake_note("synchronised:event:%u", event->id);
+    fake_note("synchronised:event:%u:%zu", event->id, (size_t)event->position);
 }
 
 void tsm_hostmem_track(uint64_t start, uint64_t size)
@@ -169,9 +203,14 @@ void tsm_hostmem_track(uint64_t start, uint64_t size)
     fake_note("track:%zu", (size_t)size);
 }
 
-void tsm_hostmem_untrack(uint64_t start)
+void tsm_hostmem_leaves(uint64_t start)
 {
-    fake_note("untrack");
+    fake_note("memory-leaves:%zu", (size_t)start);
+}
+
+void tsm_hostmem_left(uint64_t start, bool is_gone)
+{
+    fake_note("%s:%zu", is_gone ? "untrack" : "memory-stays", (size_t)start);
 }
 
 void tsm_hostmem_publish(void)
@@ -222,5 +261,12 @@ void cuda_after_function(struct tsm_call *call, bool ok, const CUfunction *funct
 void cuda_after_alloc(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
 
 void cuda_after_free(struct tsm_call *call, bool ok, CUdeviceptr start) {}
+
+void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size) {}
+
+void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t pitch,
+                            uint64_t width, uint64_t height)
+{
+}
 
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position) {}

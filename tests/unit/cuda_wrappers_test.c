@@ -46,8 +46,10 @@ static CUresult event_record(CUevent event, CUstream stream)
     return answer;
 }
 
+/* Another thread records it while the call waits. */
 static CUresult event_synchronize(CUevent event)
 {
+    fake_handle.position = 9;
     return answer;
 }
 
@@ -162,12 +164,17 @@ static void test_create(void)
     CHECK_EQ_INT(fake_record.slots[0], 0);
 }
 
-static void test_destroy_forgets_first(void)
+/* What failed to be destroyed stays what it was. */
+static void test_destroy_forgets_when_gone(void)
 {
     begin(CUDA_SUCCESS);
     real.cuEventDestroy_v2 = event_destroy;
     cuEventDestroy_v2((CUevent)(size_t)5);
-    CHECK_EQ_STR(fake_log, "remove:5 real:destroy returned commit ");
+    CHECK_EQ_STR(fake_log, "leaves:5 real:destroy returned left:5 commit ");
+    CHECK_EQ_INT(fake_record.slots[0], 105);
+    begin(CUDA_ERROR_INVALID_CONTEXT);
+    cuEventDestroy_v2((CUevent)(size_t)5);
+    CHECK_EQ_STR(fake_log, "leaves:5 real:destroy failed stays:5 commit ");
     CHECK_EQ_INT(fake_record.slots[0], 105);
 }
 
@@ -183,16 +190,16 @@ static void test_signal_and_wait(void)
     CHECK_EQ_INT(fake_handle.position, 7);
     fake_log[0] = 0;
     cuStreamWaitEvent((CUstream)(size_t)6, (CUevent)(size_t)5, 0);
-    CHECK_EQ_STR(fake_log, "publish enqueues:6 returned waits:3 commit ");
+    CHECK_EQ_STR(fake_log, "publish enqueues:6 returned waits:3:7 commit ");
 }
 
 static void test_sync(void)
 {
     begin(CUDA_SUCCESS);
-    fake_handle = (struct tsm_handle){.raw = 5, .id = 3};
+    fake_handle = (struct tsm_handle){.raw = 5, .id = 3, .position = 4};
     real.cuEventSynchronize = event_synchronize;
     cuEventSynchronize((CUevent)(size_t)5);
-    CHECK_EQ_STR(fake_log, "returned commit synchronised:event:3 ");
+    CHECK_EQ_STR(fake_log, "returned commit synchronised:event:3:4 ");
     begin(CUDA_ERROR_LAUNCH_FAILED);
     cuEventSynchronize((CUevent)(size_t)5);
     CHECK_EQ_STR(fake_log, "failed commit ");
@@ -293,7 +300,7 @@ int main(void)
     test_captured();
     test_readback();
     test_create();
-    test_destroy_forgets_first();
+    test_destroy_forgets_when_gone();
     test_signal_and_wait();
     test_sync();
     test_unmodelled_taints();

@@ -59,7 +59,7 @@ static void correct_work_is_the_same_in_all_arms(void)
         fprintf(stderr, "  %s\n", result.why);
     CHECK_EQ_INT(result.arm_count, TSM_ARM_COUNT);
     CHECK_EQ_INT(arms_told, TSM_ARM_COUNT);
-    CHECK_EQ_INT(arm(TSM_ARM_REPEAT)->run_count, 2);
+    CHECK_EQ_INT(arm(TSM_ARM_REPEAT)->run_count, 4); /* with added waits, and without */
 }
 
 static void what_depends_on_the_schedule_is_found(void)
@@ -122,8 +122,22 @@ static void an_order_that_nothing_keeps_is_found(void)
     CHECK(strstr(arm(TSM_ARM_PERMUTE)->why, "without an order between them"));
 }
 
+/* row C8 of docs/verdict.md */
+static void what_observes_nothing_says_so(void)
+{
+    sample_begin(&s, "nothing");
+    sample_call(&s, MAKE_STREAM, SBT_STREAM_NONE, 1, 1, 0);
+    check();
+    CHECK_EQ_INT(result.verdict, TSM_NOTHING_TO_COMPARE);
+    make("unobserved"); /* memory that can be compared between runs, and no result */
+    check();
+    CHECK_EQ_INT(result.verdict, TSM_SAME);
+    CHECK_EQ_INT(arm(TSM_ARM_RECORDING)->verdict, TSM_NOTHING_TO_COMPARE);
+}
+
 int main(void)
 {
+    what_observes_nothing_says_so();
     correct_work_is_the_same_in_all_arms();
     what_depends_on_the_schedule_is_found();
     unwritten_memory_that_is_read_is_found();

@@ -308,7 +308,7 @@ static void check_plain(const struct vk_command *command)
         if ((uintptr_t)b.commandBuffer == 1) /* a primary one: ignored */
             CHECK(b.pBeginInfo && !b.pBeginInfo->pInheritanceInfo);
         else
-            CHECK(b.pBeginInfo->pInheritanceInfo && b.pBeginInfo->pInheritanceInfo->subpass == 5);
+            CHECK(b.pBeginInfo->pInheritanceInfo && b.pBeginInfo->pInheritanceInfo->subpass == 0);
     }
 }
 

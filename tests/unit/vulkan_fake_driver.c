@@ -142,7 +142,11 @@ static VkResult no_instance_extensions(const char *layer, uint32_t *count,
 static VkResult create_device(VkPhysicalDevice d, const VkDeviceCreateInfo *info,
                               const VkAllocationCallbacks *a, VkDevice *out)
 {
-    note("vkCreateDevice %u extensions\n", info->enabledExtensionCount);
+    unsigned structs = 0;
+
+    for (const VkBaseInStructure *s = info->pNext; s; s = s->pNext)
+        structs++;
+    note("vkCreateDevice %u extensions, %u structs\n", info->enabledExtensionCount, structs);
     *out = DEVICE;
     return VK_SUCCESS;
 }

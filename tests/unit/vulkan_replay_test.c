@@ -3,6 +3,7 @@
  * Replay of Vulkan against a driver that notes what it is called with: what no lavapipe can show
  * (other memory types, devices that lack something, a lost device), and traces that lie.
  */
+#include "api/vulkan/vulkan_replay.h"
 #include "tests/unit/check.h"
 #include "tests/unit/vulkan_fake_driver.h"
 #include "tests/unit/vulkan_trace.h"
@@ -144,6 +145,8 @@ static void test_types(void)
     allocate(&t, 3, 2, 100);
     map(&t, 1, 0, 0x70000000);
     trace_write(&t, 0x70000040, bytes, sizeof(bytes));
+    commands(&t);
+    submit(&t, VK_NULL_HANDLE);
     trace_checksum(&t, 1, 0x40, 5, 64);
     trace_checksum(&t, 1, 0, 0, 64);     /* what nobody wrote is zero */
     trace_checksum(&t, 2, 4000, 0, 100); /* ... also where the host cannot look */
@@ -175,6 +178,8 @@ static void test_mappings(void)
     map(&t, 2, 0, 0x70000000);
     memset(bytes, 3, sizeof(bytes));
     trace_write(&t, 0x70000400, bytes, sizeof(bytes));
+    commands(&t);
+    submit(&t, VK_NULL_HANDLE);
     trace_checksum(&t, 1, 0, 1, 64);
     trace_checksum(&t, 1, 1024, 2, 64);
     trace_checksum(&t, 2, 1024, 3, 64);
@@ -215,6 +220,8 @@ static void test_addresses(void)
         bind(&t, 1, 1, 0);
         t.result = 0x1000;
         PUT(&t, vkGetBufferDeviceAddress, ID(VkDevice, 1), &ask);
+        commands(&t);
+        submit(&t, VK_NULL_HANDLE);
         trace_checksum(&t, 1, 0, 0, 64);
         CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_SAME);
         CHECK_EQ_INT((long long)result.translated_count, fake->address_base);
@@ -256,7 +263,7 @@ static void test_fences(void)
     PUT(&t, vkWaitForFences, ID(VkDevice, 1), 1, &one, VK_TRUE, 5);
     PUT(&t, vkGetFenceStatus, ID(VkDevice, 1), one);
     PUT(&t, vkWaitForFences, ID(VkDevice, 1), 1, &one, VK_TRUE, 5);
-    CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_CANNOT_TELL);
+    CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_NOTHING_TO_COMPARE);
     CHECK(said("vkQueueSubmit 0 waits 1 buffers 0 signals fence\n"
                "vkWaitForFences 1 for ever\nvkWaitForFences 1 for ever\n"));
 }
@@ -371,7 +378,7 @@ static void test_window(void)
     PUT(&t, vkDestroySemaphore, ID(VkDevice, 1), acquired, NULL);
     PUT(&t, vkDestroySwapchainKHR, ID(VkDevice, 1), chain, NULL);
     PUT(&t, vkDestroySurfaceKHR, ID(VkInstance, 1), ID(VkSurfaceKHR, 1), NULL);
-    CHECK_EQ_INT(replay(&t, TSM_GRAIN_SYNC), TSM_CANNOT_TELL);
+    CHECK_EQ_INT(replay(&t, TSM_GRAIN_SYNC), TSM_NOTHING_TO_COMPARE);
     CHECK(said("vkAllocateMemory 256 bytes"));
     CHECK(said(
         "vkQueueSubmit 0 waits 0 buffers 1 signals\nvkQueueSubmit 1 waits 0 buffers 0 signals\n"
@@ -424,6 +431,42 @@ static void test_missing(void)
                 "images of 100x100x1, VK_FORMAT_R8G8B8A8_UNORM in buffer views, 101 groups along x "
                 "(there are 100)"));
     CHECK(strstr(fake->log, "vkCreateDevice") == NULL);
+}
+
+/* Extensions and features of windows go where they are not there, whatever their number and age. */
+static void test_windows(void)
+{
+    const char *extensions[] = {"VK_KHR_swapchain",       "VK_KHR_swapchain_maintenance1",
+                                "VK_KHR_present_id2",     "VK_EXT_present_timing",
+                                "VK_EXT_display_control", "VK_KHR_shared_presentable_image"};
+    VkPhysicalDevicePresentIdFeaturesKHR id = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRESENT_ID_FEATURES_KHR, .presentId = VK_TRUE};
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .pNext = &id};
+    float priority = 1;
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueCount = 1,
+                                     .pQueuePriorities = &priority};
+    VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                 .pNext = &timeline,
+                                 .queueCreateInfoCount = 1,
+                                 .pQueueCreateInfos = &queue,
+                                 .enabledExtensionCount = 6,
+                                 .ppEnabledExtensionNames = extensions};
+    struct vulkan_trace t;
+
+    trace_begin(&t, "windows");
+    trace_device(&t, &device);
+    CHECK_EQ_INT(replay(&t, TSM_GRAIN_SYNC), TSM_NOTHING_TO_COMPARE);
+    CHECK(said("vkCreateDevice 1 extensions, 1 structs\n"));
+    CHECK(vkr_is_dispensable("VK_KHR_surface_maintenance1"));
+    CHECK(vkr_is_dispensable("VK_EXT_headless_surface"));
+    CHECK(vkr_is_dispensable("VK_KHR_get_surface_capabilities2"));
+    CHECK(vkr_is_dispensable("VK_EXT_debug_utils"));
+    CHECK(!vkr_is_dispensable("VK_NV_representative_fragment_test"));
+    CHECK(!vkr_is_dispensable("VK_KHR_maintenance1"));
+    CHECK(vkr_is_of_windows("VkPhysicalDeviceImageCompressionControlSwapchainFeaturesEXT"));
+    CHECK(!vkr_is_of_windows("VkPhysicalDeviceRepresentativeFragmentTestFeaturesNV"));
 }
 
 /* ---- traces that lie --------------------------------------------------------------------- */
@@ -493,7 +536,7 @@ static void test_spirv(void)
         trace_device(&t, NULL);
         PUT(&t, vkCreateShaderModule, ID(VkDevice, 1), &info, NULL, (VkShaderModule *)&one);
         if (i == 0)
-            CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_CANNOT_TELL);
+            CHECK_EQ_INT(replay(&t, TSM_GRAIN_READBACK), TSM_NOTHING_TO_COMPARE);
         else
             CHECK(refused(&t, TSM_E_FORMAT, "are no SPIR-V"));
     }
@@ -523,6 +566,8 @@ static void test_absurd(void)
     trace_begin(&t, "behind");
     trace_device(&t, NULL);
     allocate(&t, 1, 0, 4096);
+    commands(&t);
+    submit(&t, VK_NULL_HANDLE);
     trace_checksum(&t, 1, 4090, 0, 64);
     CHECK(refused(&t, TSM_E_FORMAT, "memory #1 has 4096 bytes"));
 
@@ -611,6 +656,7 @@ int main(int argc, char **argv)
     test_lost();
     test_window();
     test_missing();
+    test_windows();
     test_handles();
     test_spirv();
     test_absurd();

@@ -430,12 +430,48 @@ static void apart(void (*give)(int), void (*take)(int))
         exit(1);
 }
 
+/* ---- freed ---------------------------------------------------------------------------------- */
+
+/* Memory that is given out, written and freed, still mapped: its content lives on behind the
+ * descriptor. */
+static void freed(void)
+{
+    VkBufferCopy all = {.size = WORDS * 4};
+    struct words first, second, out;
+    VkCommandBuffer commands;
+    struct small s;
+    int fd;
+
+    small_device = with_fds;
+    small_init(&s, 0);
+    words_init(&s, &out);
+    export_words(&s, &first);
+    for (uint32_t i = 0; i < WORDS; i++)
+        first.map[i] = 1;
+    fd = memory_fd(&s, &first);
+    for (uint32_t i = 0; i < WORDS; i++)
+        first.map[i] = i;
+    words_finish(&s, &first);
+    import_words(&s, &second, fd);
+    commands = small_command_buffer(&s, s.pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    small_begin(commands);
+    vkCmdCopyBuffer(commands, second.buffer, out.buffer, 1, &all);
+    TRY(vkEndCommandBuffer(commands));
+    small_run(&s, commands);
+    printf("freed %08x\n", words_sum(&out));
+    words_finish(&s, &second);
+    words_finish(&s, &out);
+    small_finish(&s);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc == 2 ? argv[1] : "";
 
     if (strcmp(mode, "devices") == 0) {
         devices();
+    } else if (strcmp(mode, "freed") == 0) {
+        freed();
     } else if (strcmp(mode, "processes") == 0) {
         apart(giver, taker);
     } else if (strcmp(mode, "signals") == 0) {

@@ -84,11 +84,19 @@ static void make_layouts(struct small *s, int push)
     TRY(vkCreatePipelineLayout(s->device, &info, NULL, &s->layout));
 }
 
-static void make_pipeline(struct small *s)
+VkShaderModule small_module(const struct small *s)
 {
     VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                      .codeSize = sizeof(vk_triple),
                                      .pCode = vk_triple};
+    VkShaderModule module;
+
+    TRY(vkCreateShaderModule(s->device, &code, NULL, &module));
+    return module;
+}
+
+static void make_pipeline(struct small *s)
+{
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -96,7 +104,7 @@ static void make_pipeline(struct small *s)
                   .pName = "main"},
         .layout = s->layout};
 
-    TRY(vkCreateShaderModule(s->device, &code, NULL, &info.stage.module));
+    info.stage.module = small_module(s);
     TRY(vkCreateComputePipelines(s->device, VK_NULL_HANDLE, 1, &info, NULL, &s->pipeline));
     vkDestroyShaderModule(s->device, info.stage.module, NULL);
 }

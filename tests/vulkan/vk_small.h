@@ -54,6 +54,8 @@ extern const void *small_memory;
 /* `push`: descriptors are pushed, so the set layout is for that. */
 void small_init(struct small *s, int push);
 void small_finish(struct small *s);
+/* The shader of the pipeline. */
+VkShaderModule small_module(const struct small *s);
 
 void words_init(const struct small *s, struct words *w);
 void words_finish(const struct small *s, struct words *w);

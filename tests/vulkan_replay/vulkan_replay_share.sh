@@ -26,6 +26,9 @@ tracesmith info --json devices-*.sbt | grep -q '"vulkan.import.VkDeviceMemory.3"
 status 0 tracesmith trim --range submits:4: -o part.sbt devices-*.sbt
 all_equal 2 part.sbt
 
+share freed
+all_equal 1 freed-*.sbt
+
 share processes
 set -- processes-*.sbt
 [ $# = 2 ] || fail "not a trace for each process: $*"

@@ -108,6 +108,7 @@ if [ "$what" = tools ] || [ "$what" = merge ] || [ "$what" = bpf ]; then
         files+=(-f "$4/$file:$file")
     done
 fi
+[ "$what" != tools ] || export TS_VM_CPUS=${TS_VM_CPUS:-3} # they come and go
 if [ "$what" = merge ]; then
     tracer=$(command -v trace-cmd) || { echo "no trace-cmd: scripts/deps test installs it"; exit 77; }
     files+=(-f "$tracer")

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What one trace is made of, before it is compared with another: its allocations, what the
+ * comparison must leave out, and why equality of the rest would prove nothing.
+ */
+#ifndef ANALYSIS_DIFF_SURVEY_H
+#define ANALYSIS_DIFF_SURVEY_H
+
+#include "analysis/pairing.h"
+
+struct tsm_survey {
+    bool has_functions;      /* of the program, which the GPU called, and which wrote host memory */
+    uint64_t checksum_count; /* CHECKSUM records */
+    uint64_t uncompared_count; /* queries and waits */
+    uint64_t partial_count;    /* records cut short: TRUNCATED, UNFINISHED */
+    uint64_t partial_seq;      /* the first of them */
+    uint64_t unknown_count;    /* records of types that the trace does not describe */
+    uint64_t unknown_seq;
+    uint64_t tainted_count; /* records that changed what is not modelled */
+    uint64_t tainted_seq;
+    uint64_t stopped_seq;   /* the record that says that recording stopped; UINT64_MAX: none */
+    uint64_t start_end_seq; /* checkpoints before this record came before the first command */
+    /* Failed waits: type << 32 | result -> sequence number + 1 of the first. */
+    struct sbt_map failures;
+};
+
+/* Reads the trace once; memory grows with kinds of failures only. */
+int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader);
+void tsm_survey_finish(struct tsm_survey *survey);
+
+/* Writes the first reason to `out` for which the trace may lack something that happened, and
+ * returns true; false: it is whole. Call it when the trace was read, because reading finds damage.
+ */
+bool tsm_survey_doubt(const struct tsm_survey *survey, struct sbt_reader *reader, char *out,
+                      size_t size);
+
+/* As sbt_reader_schema(), and core records are known without one. */
+const struct sbt_schema *tsm_survey_schema(struct sbt_reader *reader,
+                                           const struct sbt_record *record);
+
+/* Tests whether the record only asks or waits: how often a program polls is chance. */
+bool tsm_survey_is_wait(const struct sbt_schema *schema);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a trace lacks. Gaps show in the numbers of chunks and records, damage in checksums.
+ */
+#include "format/reader_state.h"
+
+#include "base/hash.h"
+#include "tracesmith/error.h"
+
+#include <stdlib.h>
+
+void sbt_reader_fault(struct sbt_reader *r, const char *what)
+{
+    r->fault_count++;
+    sbt_reader_say_locked(r, "%s cannot be read: %s", what, tsm_error_message());
+}
+
+/* Numbers of [first, end) that lie before `bound`. */
+static uint64_t count_before(uint64_t first, uint64_t end, uint64_t bound)
+{
+    end = end < bound ? end : bound;
+    return first < end ? end - first : 0;
+}
+
+void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missing *out)
+{
+    uint64_t bound = seq_end ? seq_end : UINT64_MAX, due = 0;
+
+    pthread_mutex_lock(&r->lock);
+    *out = (struct sbt_missing){.chunk_count = r->gap_count + r->fault_count};
+    for (size_t i = 0; i < r->entry_count; i++) {
+        const struct sbt_entry *e = &r->entries[i];
+        if (e->damaged && e->head.type != SBT_CHUNK_EVENTS)
+            out->chunk_count += !sbt_chunk_is_index(e->head.type);
+    }
+    for (size_t i = 0; i < r->events_count; i++) {
+        const struct sbt_entry *e = &r->entries[r->events[i]];
+        out->record_count += count_before(due, e->head.first_seq, bound);
+        due = e->head.last_seq + 1;
+        if (e->damaged)
+            out->record_count += count_before(e->head.first_seq, due, bound);
+    }
+    out->record_count += count_before(due, r->said_count, bound);
+    /* Behind the last record that the trailer counts comes nothing that a record needs. */
+    if (r->totals_known && due >= r->said_count)
+        out->chunk_count -= r->tail_gap_count;
+    pthread_mutex_unlock(&r->lock);
+    due = due > r->said_count ? due : r->said_count;
+    /* What a later version says of its end is not known to be good. */
+    out->end = r->end != SBT_END_FINISHED && r->end != SBT_END_RECOVERED && bound > due;
+}
+
+/* Compares a chunk's bytes with the index and with their checksum. */
+static int examine(struct sbt_reader *r, size_t place)
+{
+    struct sbt_entry *e = &r->entries[place];
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    uint8_t *stored = malloc(e->head.stored_size ? e->head.stored_size : 1);
+    const char *wrong = NULL;
+    int error;
+
+    if (!stored)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory for a chunk", r->name);
+    error = sbt_reader_read(r, e->info.offset, header, sizeof(header));
+    if (!error)
+        error = sbt_reader_read(r, e->info.offset + sizeof(header), stored, e->head.stored_size);
+    if (!error && !sbt_chunk_is(&e->head, header))
+        wrong = "its header is not what the index says";
+    else if (!error && tsm_hash64(stored, e->head.stored_size) != e->head.payload_hash)
+        wrong = "its payload does not match its checksum";
+    free(stored);
+    if (wrong)
+        sbt_reader_blame(r, place, wrong, false);
+    else if (!error)
+        __atomic_store_n(&e->is_sound, true, __ATOMIC_RELAXED);
+    return error;
+}
+
+int sbt_reader_examine_chunk(struct sbt_reader *r, size_t place)
+{
+    return __atomic_load_n(&r->entries[place].is_sound, __ATOMIC_RELAXED) ? 0 : examine(r, place);
+}
+
+int sbt_reader_examine(struct sbt_reader *r)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < r->entry_count && !error; i++)
+        error = sbt_reader_examine_chunk(r, i);
+    return error;
+}

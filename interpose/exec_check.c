@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/exec_check.h"
+
+#include "base/text.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HEAD_SIZE      256u /* what the kernel reads to see what a file is */
+#define SCRIPT_DEPTH   4u   /* a script's interpreter may be a script */
+#define TEXT_SIZE_MAX  (32u * 4096u)
+#define SEGMENT_MAX    64u
+#define STACK_DIVISOR  4u
+#define TEXTS_SIZE_MAX (6u << 20) /* three quarters of the kernel's default stack */
+
+enum format {
+    MISSING,     /* or not to be executed by us */
+    UNKNOWN,     /* of no format that the kernel knows by itself */
+    CARRIED_OUT, /* as far as can be seen */
+};
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static bool add_texts(char *const *texts, uint64_t *size)
+{
+    for (; texts && *texts; texts++) {
+        size_t length = strlen(*texts) + 1;
+        if (length > TEXT_SIZE_MAX)
+            return false;
+        *size += length + sizeof(char *);
+    }
+    return true;
+}
+
+static bool texts_fit(char *const *argv, char *const *envp)
+{
+    struct rlimit stack = {RLIM_INFINITY, RLIM_INFINITY};
+    uint64_t size = 0, limit = TEXTS_SIZE_MAX;
+
+    if (!add_texts(argv, &size) || !add_texts(envp, &size))
+        return false;
+    getrlimit(RLIMIT_STACK, &stack);
+    if (stack.rlim_cur / STACK_DIVISOR < limit)
+        limit = stack.rlim_cur / STACK_DIVISOR;
+    return size <= (limit < TEXT_SIZE_MAX ? TEXT_SIZE_MAX : limit);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static enum format format_of(const char *path, unsigned depth);
+
+/* The dynamic linker that the program asks for. */
+static enum format check_linker(int fd, const Elf64_Ehdr *head)
+{
+    char path[PATH_MAX];
+
+    for (unsigned i = 0; i < head->e_phnum && i < SEGMENT_MAX; i++) {
+        Elf64_Phdr segment;
+        off_t at = (off_t)(head->e_phoff + i * sizeof(segment));
+        if (pread(fd, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment))
+            return UNKNOWN;
+        if (segment.p_type != PT_INTERP)
+            continue;
+        if (segment.p_filesz < 2 || segment.p_filesz > sizeof(path) ||
+            pread(fd, path, segment.p_filesz, (off_t)segment.p_offset) !=
+                (ssize_t)segment.p_filesz ||
+            path[segment.p_filesz - 1])
+            return UNKNOWN;
+        return access(path, F_OK) == 0 ? CARRIED_OUT : MISSING;
+    }
+    return CARRIED_OUT;
+}
+
+static enum format check_program(int fd, const Elf64_Ehdr *head)
+{
+    if (head->e_ident[EI_CLASS] != ELFCLASS64)
+        return CARRIED_OUT; /* of another architecture, which the kernel may know */
+    if (head->e_machine != EM_X86_64 || (head->e_type != ET_EXEC && head->e_type != ET_DYN) ||
+        head->e_phentsize != sizeof(Elf64_Phdr) || !head->e_phnum)
+        return UNKNOWN;
+    return check_linker(fd, head);
+}
+
+/* "#! INTERPRETER [ARGUMENT]" */
+static enum format check_script(const char *head, unsigned depth)
+{
+    char path[HEAD_SIZE];
+    const char *start = head + 2 + strspn(head + 2, " \t");
+    size_t length = strcspn(start, " \t\n");
+
+    if (!length)
+        return UNKNOWN;
+    memcpy(path, start, length);
+    path[length] = '\0';
+    return depth < SCRIPT_DEPTH ? format_of(path, depth + 1) : MISSING;
+}
+
+static enum format check_open(int fd, unsigned depth)
+{
+    union {
+        char text[HEAD_SIZE + 1];
+        Elf64_Ehdr elf;
+    } head;
+    ssize_t got = pread(fd, head.text, HEAD_SIZE, 0);
+
+    if (got < 0)
+        return CARRIED_OUT;
+    memset(head.text + got, 0, sizeof(head.text) - (size_t)got);
+    if (memcmp(head.text, ELFMAG, SELFMAG) == 0)
+        return check_program(fd, &head.elf);
+    return head.text[0] == '#' && head.text[1] == '!' ? check_script(head.text, depth) : UNKNOWN;
+}
+
+/* By system calls: the program may have functions of its own in libc's place. */
+static enum format format_of(const char *path, unsigned depth)
+{
+    struct stat status;
+    enum format format;
+    int fd;
+
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
+        faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0)
+        return MISSING;
+    fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return CARRIED_OUT; /* it can be executed and not read */
+    format = check_open(fd, depth);
+    syscall(SYS_close, fd);
+    return format;
+}
+
+bool tsm_exec_may_succeed(const char *path, char *const *argv, char *const *envp)
+{
+    return path && format_of(path, 0) == CARRIED_OUT && texts_fit(argv, envp);
+}
+
+/* ---- search --------------------------------------------------------------------------------- */
+
+bool tsm_exec_search_may_succeed(const char *file, char *const *argv, char *const *envp)
+{
+    const char *folders = getenv("PATH");
+    char path[PATH_MAX];
+
+    if (!file || !*file || !texts_fit(argv, envp))
+        return false;
+    if (strchr(file, '/'))
+        return format_of(file, 0) != MISSING;
+    for (const char *at = folders ? folders : "/bin:/usr/bin";; at++) {
+        int length = (int)strcspn(at, ":");
+        tsm_format(path, sizeof(path), "%.*s%s%s", length, at, length ? "/" : "", file);
+        if (format_of(path, 0) != MISSING)
+            return true;
+        at += length;
+        if (!*at)
+            return false;
+    }
+}

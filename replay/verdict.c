@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The verdict: docs/verdict.md is its table. "Different" is said only when nothing that came before
+ * can be the reason, "same" only when nothing is missing, left out or not compared.
+ */
+#include "replay/player.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/text.h"
+
+typedef unsigned long long ull; /* for formats */
+
+static void answer(struct tsm_replay_result *r, enum tsm_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void answer(struct tsm_replay_result *r, enum tsm_verdict verdict, const char *format, ...)
+{
+    va_list ap;
+
+    r->verdict = verdict;
+    va_start(ap, format);
+    tsm_vformat(r->why, sizeof(r->why), format, ap);
+    va_end(ap);
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---- a difference ------------------------------------------------------------------------- */
+
+static void answer_different(struct tsm_replay *p)
+{
+    const struct tsm_difference *d = &p->verify.first;
+
+    if (d->place[0]) {
+        answer(&p->result, TSM_DIFFERENT,
+               "record %llu, %s on stream %u (position %llu) gave other bytes than recorded, in "
+               "%llu bytes from %s on",
+               (ull)d->seq, *d->call ? d->call : "unknown", d->stream, (ull)d->position,
+               (ull)d->buffer_size, d->place);
+        return;
+    }
+    answer(&p->result, TSM_DIFFERENT,
+           "record %llu, %s%s%s on stream %u (position %llu) gave other bytes than recorded, from "
+           "offset %llu of 0x%llx on",
+           (ull)d->seq, *d->call ? d->call : "unknown", *d->function ? " of " : "", d->function,
+           d->stream, (ull)d->position, (ull)d->offset, (ull)d->buffer);
+}
+
+/* Can something that came before it be the reason for the difference? */
+static bool is_explained(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+    const struct tsm_plan *plan = &p->plan;
+    uint64_t at = p->verify.first_result_seq;
+    char names[160];
+
+    if (p->verify.first_translated) {
+        answer(r, TSM_CANNOT_TELL,
+               "%llu of %llu results differ, but %llu recorded addresses could not be had, which "
+               "may be why",
+               (ull)r->difference_count, (ull)r->checksum_count, (ull)p->verify.first_translated);
+        return true;
+    }
+    if (plan->harmful.count && plan->harmful.first_seq < at) {
+        tsm_left_out_names(&plan->harmful, at, names, sizeof(names));
+        answer(r, TSM_CANNOT_TELL,
+               "%llu of %llu results differ, but calls that are not modelled come before, which "
+               "may be why: %s",
+               (ull)r->difference_count, (ull)r->checksum_count, names);
+        return true;
+    }
+    if (plan->missing_seq < at) {
+        answer(r, TSM_CANNOT_TELL,
+               "%llu of %llu results differ, but records before them are missing from the trace, "
+               "which may be why",
+               (ull)r->difference_count, (ull)r->checksum_count);
+        return true;
+    }
+    return false;
+}
+
+/* ---- what is missing ---------------------------------------------------------------------- */
+
+/* Does the part that was replayed go beyond what the trace still has? */
+static bool reaches_end(const struct tsm_replay *p)
+{
+    uint64_t end = p->options.filter.seq_end;
+
+    return !end || end > p->plan.next_seq || p->options.filter.time_end_ns;
+}
+
+static bool is_incomplete(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+    const struct tsm_plan *plan = &p->plan;
+    struct sbt_missing missing;
+
+    sbt_reader_missing(p->reader, p->options.filter.seq_end, &missing);
+    if (plan->lost_count || plan->filtered_count)
+        answer(r, TSM_CANNOT_TELL, "%llu records are missing from the trace",
+               (ull)(plan->lost_count + plan->filtered_count));
+    else if (plan->stopped)
+        answer(r, TSM_CANNOT_TELL, "recording could not go on: %s", plan->stopped);
+    else if (missing.chunk_count)
+        answer(r, TSM_CANNOT_TELL, "the trace is damaged: %llu chunks of it cannot be read",
+               (ull)missing.chunk_count);
+    else if (missing.end && reaches_end(p))
+        answer(r, TSM_CANNOT_TELL, "the trace has no end: what was recorded last may be missing");
+    else if (sbt_reader_end(p->reader) != SBT_END_NONE && sbt_reader_damage_count(p->reader))
+        answer(r, TSM_CANNOT_TELL, "the trace is damaged: %s", sbt_reader_damage(p->reader, 0));
+    else if (plan->gap_count)
+        answer(r, TSM_CANNOT_TELL,
+               "%llu command%s missing from stream %u: places on it have no record",
+               (ull)plan->gap_count, plan->gap_count == 1 ? " is" : "s are", plan->gap_stream);
+    else
+        return false;
+    return true;
+}
+
+/* ---- what was left out, or not compared --------------------------------------------------- */
+
+static bool is_tainted(struct tsm_replay *p)
+{
+    char names[160];
+
+    if (!p->plan.tainting.count)
+        return false;
+    tsm_left_out_names(&p->plan.tainting, UINT64_MAX, names, sizeof(names));
+    answer(&p->result, TSM_CANNOT_TELL,
+           "%llu call%s that may change what the GPU computes %s not modelled: %s",
+           (ull)p->plan.tainting.count, plural(p->plan.tainting.count),
+           p->plan.tainting.count == 1 ? "is" : "are", names);
+    return true;
+}
+
+static bool is_cut_short(struct tsm_replay *p)
+{
+    char names[160];
+
+    if (!p->plan.unfinished.count || p->plan.unfinished.first_seq > p->verify.last_seq)
+        return false;
+    tsm_left_out_names(&p->plan.unfinished, UINT64_MAX, names, sizeof(names));
+    answer(
+        &p->result, TSM_CANNOT_TELL,
+        "results come after calls of which it is not known what they did, for the process ended in "
+        "them: %s",
+        names);
+    return true;
+}
+
+static bool is_uncompared(struct tsm_replay *p)
+{
+    static const char *const reasons[TSM_UNCOMPARED_COUNT] = {
+        "their commands were not carried out",
+        "the replay has no counterpart of them",
+        "the trace does not hold all of their bytes",
+        "the memory holds timestamps of the GPU, which are others in each run",
+    };
+    const struct tsm_verify *v = &p->verify;
+    int worst = 0;
+
+    if (v->left_count) {
+        answer(&p->result, TSM_CANNOT_TELL,
+               "memory of the host that %llu kernels had changed when recorded, or the program "
+               "while they ran, they did not change in the replay",
+               (ull)v->left_count);
+        return true;
+    }
+    if (!p->result.uncompared_count)
+        return false;
+    for (int i = 1; i < TSM_UNCOMPARED_COUNT; i++)
+        if (v->uncompared_counts[i] > v->uncompared_counts[worst])
+            worst = i;
+    answer(&p->result, TSM_CANNOT_TELL, "%llu recorded result%s not compared: %s",
+           (ull)p->result.uncompared_count, p->result.uncompared_count == 1 ? " was" : "s were",
+           reasons[worst]);
+    return true;
+}
+
+/* ---- nothing to compare ------------------------------------------------------------------- */
+
+/* Results next to the part, seq + 1; 0: there is none. */
+struct nearby {
+    uint64_t before, inside, after;
+};
+
+static int find_nearby(struct tsm_replay *p, struct nearby *out)
+{
+    const struct sbt_filter *f = &p->options.filter;
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_cursor_create(&cursor, p->reader, NULL, 1);
+
+    while (!out->after && error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
+        if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) &&
+            record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM))
+            continue;
+        if (record->seq < f->seq_first || record->time_ns < f->time_first_ns) {
+            out->before = record->seq + 1;
+        } else if ((f->seq_end && record->seq >= f->seq_end) ||
+                   (f->time_end_ns && record->time_ns >= f->time_end_ns)) {
+            out->after = record->seq + 1;
+        } else {
+            out->inside = record->seq + 1;
+        }
+    }
+    sbt_cursor_destroy(cursor);
+    return error < 0 ? error : 0;
+}
+
+static int answer_nothing(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+    struct nearby near = {0};
+    int error = find_nearby(p, &near);
+
+    if (near.inside)
+        answer(r, TSM_NOTHING_TO_COMPARE,
+               "the nearest result, record %llu, is of no command of the part and the streams that "
+               "were replayed; record with tsrecord --checksum=submit or sync",
+               (ull)near.inside - 1);
+    else if (near.after)
+        answer(r, TSM_NOTHING_TO_COMPARE,
+               "the nearest result, record %llu, comes after the part that was replayed: a longer "
+               "--range reaches it, or record with tsrecord --checksum=submit or sync",
+               (ull)near.after - 1);
+    else if (near.before)
+        answer(r, TSM_NOTHING_TO_COMPARE,
+               "the nearest result, record %llu, comes before the part that was replayed: an "
+               "earlier --range has it, or record with tsrecord --checksum=submit or sync",
+               (ull)near.before - 1);
+    else
+        answer(r, TSM_NOTHING_TO_COMPARE,
+               "the trace has no results: the program read nothing back; record with tsrecord "
+               "--checksum=submit or sync");
+    return error;
+}
+
+/* ---- the verdict -------------------------------------------------------------------------- */
+
+static void count(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+
+    tsm_verify_end(&p->verify);
+    r->checksum_count = p->verify.comparison_count;
+    r->difference_count = p->verify.difference_count;
+    r->uncompared_count = tsm_verify_uncompared(&p->verify);
+    r->timed_count = p->verify.uncompared_counts[TSM_UNCOMPARED_TIMES];
+}
+
+int tsm_verdict(struct tsm_replay *p)
+{
+    struct tsm_replay_result *r = &p->result;
+
+    count(p);
+    if (p->options.dry_run)
+        answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
+    else if (r->untranslated_count)
+        answer(r, TSM_CANNOT_TELL,
+               "%llu results differ; %llu values in arguments of kernels look like addresses that "
+               "could not be had, and were left as recorded: %s",
+               (ull)r->difference_count, (ull)r->untranslated_count, p->untranslated);
+    else if (r->difference_count && !is_explained(p))
+        answer_different(p);
+    else if (r->difference_count || is_tainted(p) || is_cut_short(p) || is_incomplete(p) ||
+             is_uncompared(p))
+        return 0;
+    else if (!r->checksum_count)
+        return answer_nothing(p);
+    else
+        r->verdict = TSM_SAME;
+    return 0;
+}

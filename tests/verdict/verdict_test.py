@@ -1,0 +1,594 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which verdict when.
+
+verdict_test.py table PAGE       walks through the tables of docs/verdict.md: a case for each row
+verdict_test.py removed          each command of sample traces removed, the rest numbered again
+verdict_test.py renumbered       commands at other places of their streams
+verdict_test.py cut_records      each record of sample traces cut, unfinished or of an unknown type
+verdict_test.py disabled         each command of sample traces disabled
+verdict_test.py dropped          random subsets of the stores of kernels dropped
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BIN = pathlib.Path(os.environ['TEST_BIN'])
+EMU = os.environ['TEST_EMU']
+PROGRAMS = pathlib.Path(os.environ['TEST_PROGRAMS'])
+TESTS = PROGRAMS.parent
+CAPTURE = os.environ['TEST_CAPTURE']
+os.environ['TS_TEST_PTX'] = str(PROGRAMS / 'kernels.ptx')
+
+SAME, DIFFERENT, CANNOT_TELL, NOTHING = 0, 1, 2, 3
+NAMES = {'same': SAME, 'different': DIFFERENT, 'cannot tell': CANNOT_TELL, 'nothing to compare': NOTHING,
+         'error': 'error', 'none': 'none'}
+FAILED, TAINTS, TRUNCATED, UNFINISHED = 1, 2, 4, 8
+CORE = {'readback': 2, 'checksum': 3}
+
+
+class Skipped(Exception):
+    pass
+
+
+# ---- programs and traces -----------------------------------------------------------------------------
+
+
+def run(command, **env):
+    return subprocess.run([str(word) for word in command], env={**os.environ, **env}, capture_output=True,
+                          text=True, timeout=300, check=False)
+
+
+def record(name, *program, preload=CAPTURE, library=EMU, **env):
+    """A trace of the program; always the same one for the same name."""
+    trace = pathlib.Path(f'{name}.sbt')
+    if not trace.exists():
+        done = run(program, LD_LIBRARY_PATH=library, LD_PRELOAD=preload, TS_OUTPUT=str(trace), **env)
+        assert done.returncode == 0 and trace.exists(), (program, done.stdout, done.stderr)
+    return trace
+
+
+def cuda(name, *arguments, **env):
+    setting = '-'.join(f'{key[3:]}={value}' for key, value in env.items())
+    return record('-'.join((name, *arguments)) + (f'-{setting}' if env else ''), PROGRAMS / name, *arguments, **env)
+
+
+def hsa(name, **env):
+    folder = TESTS / 'hsa'
+    if not (folder / name).exists():
+        raise Skipped('HSA is not in this build')
+    return record(name, folder / name, folder / 'hsa_kernels.hsaco', **env)
+
+
+def vulkan(name, *arguments, **env):
+    driver = '/usr/share/vulkan/icd.d/lvp_icd.x86_64.json'
+    if not (TESTS / 'vulkan' / name).exists() or not os.path.exists(driver):
+        raise Skipped('Vulkan is not here')
+    os.environ['VK_ICD_FILENAMES'] = driver
+    return record('-'.join((name, *arguments)), TESTS / 'vulkan' / name, *arguments, **env)
+
+
+def altered(trace, *action):
+    """A copy with one record altered: tests/programs/alter_trace.c."""
+    altered.count += 1
+    copy = pathlib.Path(f'altered-{altered.count}.sbt')
+    done = run([PROGRAMS / 'alter_trace', trace, copy, *action])
+    assert done.returncode == 0, (action, done.stderr)
+    return copy
+
+
+altered.count = 0
+
+
+def records(trace):
+    shown = run([BIN / 'tracesmith', 'view', '--json', trace])
+    return [r for r in map(json.loads, shown.stdout.splitlines()) if 'call' in r]
+
+
+def find(trace, call, nth=0):
+    """Number of the nth record of that call; from the end with a negative nth."""
+    return [r['seq'] for r in records(trace) if re.fullmatch(call, r['call'])][nth]
+
+
+def replay(trace, *options, **env):
+    """(verdict or 'error' or 'none', the JSON object)"""
+    device = [] if 'VK' in str(options) else ['--device', 'emu']
+    done = run([BIN / 'tracesmith', 'replay', '--json', '--timeout', '2', *device, *options, trace], **env)
+    try:
+        result = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, json.JSONDecodeError):
+        return 'error', {'error': done.stderr, 'status': done.returncode}
+    result['status'] = done.returncode
+    if 'error' in result:
+        return 'error', result
+    if 'replayable' in result:
+        return 'none', result
+    verdict = NAMES[result['verdict'].replace('_', ' ')]
+    assert done.returncode == verdict, result
+    return verdict, result
+
+
+def replay_vulkan(trace, *options, **env):
+    done = run([BIN / 'tracesmith', 'replay', '--json', *options, trace], **env)
+    result = json.loads(done.stdout.splitlines()[-1])
+    result['status'] = done.returncode
+    return NAMES[result['verdict'].replace('_', ' ')], result
+
+
+def diff(a, b, *options):
+    done = run([BIN / 'tracesmith', 'diff', '--json', *options, a, b])
+    result = json.loads(done.stdout.splitlines()[-1])
+    result['status'] = done.returncode
+    return NAMES[result['verdict'].replace('_', ' ')], result
+
+
+# ---- the tables of the page --------------------------------------------------------------------------
+
+CASES = {}
+
+
+def row(name, said=None):
+    """The function returns what replay() or diff() returns; `said` must be in `why`."""
+    def add(function):
+        CASES.setdefault(name, []).append((function, said))
+        return function
+    return add
+
+
+@row('R1')
+def dry_run():
+    return replay(cuda('saxpy'), '--dry-run')
+
+
+@row('R2', 'records were lost')
+def lost():
+    return replay(altered(cuda('saxpy'), 'lost', 5))
+
+
+@row('R3', 'was made by no record')
+def not_possible():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'remove', find(trace, 'cuModuleGetFunction')))
+
+
+@row('R4', 'could not be had, and were left as recorded')
+def untranslated():
+    trace = hsa('hsa_held')
+    folder = TESTS / 'hsa'
+    if not (folder / 'occupy.so').exists():
+        raise Skipped('no HSA')
+    plain = run([folder / 'hsa_held', folder / 'hsa_kernels.hsaco'], LD_LIBRARY_PATH=EMU)
+    return replay(trace, TEST_OCCUPIED=plain.stdout.split()[1], LD_PRELOAD=str(folder / 'occupy.so'))
+
+
+@row('R5', 'recorded addresses could not be had')
+def moved():
+    trace = cuda('pointers')
+    verdict, result = replay(trace)
+    assert verdict == SAME, result
+    if not result['translated_count']:
+        raise Skipped('all addresses could be had')
+    return replay(trace, '--range', f'{find(trace, "readback", -1)}:', TS_EMU_NOOP='1')
+
+
+@row('R8', 'gave other bytes than recorded')
+def different_before_moved():
+    return replay(cuda('pointers'), '--keep-going', TS_EMU_NOOP='1')
+
+
+@row('R6', 'not modelled come before, which may be why: cuMemcpyHtoD')
+def explained_by_cut():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'flag', find(trace, 'cuMemcpyHtoD.*'), TRUNCATED))
+
+
+@row('R6', 'which may be why: cuMemcpyHtoD')
+def explained_by_unfinished():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'flag', find(trace, 'cuMemcpyHtoD.*'), UNFINISHED))
+
+
+@row('R6', 'which may be why: cuMemcpyHtoD')
+def explained_by_unknown():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'type', find(trace, 'cuMemcpyHtoD.*'), 0x1fff0))
+
+
+@row('R7', 'records before them are missing')
+def explained_by_missing():
+    trace = cuda('saxpy')
+    return replay(altered(altered(trace, 'remove', find(trace, 'cuMemcpyHtoD.*')), 'lost', 1), '--lossy')
+
+
+@row('R8', 'gave other bytes than recorded')
+def different():
+    return replay(cuda('saxpy'), TS_EMU_NOOP='1')
+
+
+@row('R8', 'gave other bytes than recorded')
+def different_before_taint():
+    trace = cuda('saxpy')
+    tainted = altered(trace, 'flag', find(trace, 'cuMemFree.*', -1), TAINTS)
+    assert find(trace, 'readback') < find(trace, 'cuMemFree.*', -1)
+    return replay(tainted, TS_EMU_NOOP='1')
+
+
+@row('R9', 'not modelled: cuMemFree')
+def tainted():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'flag', find(trace, 'cuMemFree.*', -1), TAINTS))
+
+
+@row('R9', 'not modelled: cuMemFree')
+def cut_command():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'flag', find(trace, 'cuMemFree.*', -1), TRUNCATED))
+
+
+@row('R9', 'is not modelled: cuMemFree')
+def unknown_type():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'type', find(trace, 'cuMemFree.*', -1), 0x1ffff))
+
+
+@row('R9', 'is not modelled: cuMemFree')
+def unknown_api():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'type', find(trace, 'cuMemFree.*', -1), 0x630001))
+
+
+@row('R9', 'is not modelled: cuMemFree')
+def unknown_core():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'type', find(trace, 'cuMemFree.*', -1), 0x00fff))
+
+
+@row('R10', 'process ended in them: cuMemFree')
+def unfinished():
+    trace = cuda('graphs')
+    return replay(altered(trace, 'flag', find(trace, 'cuMemFree.*'), UNFINISHED))
+
+
+@row('R11', 'are missing')
+def lossy():
+    return replay(altered(cuda('saxpy'), 'lost', 5), '--lossy')
+
+
+@row('R12', 'recording could not go on: the disk is full')
+def stopped():
+    return replay(altered(cuda('saxpy'), 'stopped'))
+
+
+@row('R13', 'the trace has no end')
+def cut():
+    return replay(altered(cuda('saxpy'), 'cut'))
+
+
+@row('R13', 'the trace has no end')
+def cut_huge():
+    return replay(altered(cuda('saxpy'), 'cut'), '--range', '0:1000000000')
+
+
+@row('R24')
+def cut_before():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'cut'), '--range', f'0:{records(trace)[-1]["seq"]}')
+
+
+@row('R14')
+def damaged():
+    """A byte of the last chunk of texts or stacks, which the replay needs not."""
+    trace = cuda('saxpy')
+    data = bytearray(trace.read_bytes())
+    chunks = [at for at in range(len(data) - 4) if data[at:at + 4] == data[chunk_start(data):chunk_start(data) + 4]]
+    for at in chunks:
+        copy = pathlib.Path('damaged.sbt')
+        changed = bytearray(data)
+        changed[at + 70] ^= 0xff
+        copy.write_bytes(changed)
+        verdict, result = replay(copy)
+        assert verdict not in (SAME, NOTHING), (at, result)
+        if verdict == CANNOT_TELL and 'damaged' in result['why']:
+            return verdict, result
+    raise Skipped('each chunk is needed to replay')
+
+
+def chunk_start(data):
+    """Offset of the first chunk, by its magic."""
+    return data.index(b'SBTC') if b'SBTC' in data else 64
+
+
+@row('R15', 'missing from stream')
+def place_without_record():
+    trace = cuda('pipeline', '2')
+    return replay(altered(trace, 'remove', find(trace, 'cuEventRecord')))
+
+
+@row('R16', 'memory of the host that')
+def left():
+    trace = hsa('hsa_inplace', TS_CHECKSUM='sync')
+    return replay(trace, TS_EMU_NOOP='1')
+
+
+@row('R17', 'their commands were not carried out')
+def not_run():
+    trace = cuda('saxpy')
+    number = find(trace, 'readback')
+    return replay(altered(trace, 'slot', number, '1:77'))
+
+
+@row('R17', 'their commands were not carried out')
+def not_run_in_range():
+    trace = cuda('saxpy')
+    number = find(trace, 'readback')
+    return replay(altered(trace, 'slot', number, '1:77'), '--range', '1:')
+
+
+@row('R18', 'no counterpart')
+def no_counterpart():
+    trace = cuda('saxpy')
+    number = find(trace, 'readback')
+    launch = next(r for r in records(trace) if r['call'].startswith('cuLaunchKernel'))
+    return replay(altered(trace, 'slot', number, f'1:{launch["position"]}'))
+
+
+@row('R19', 'does not hold all of their bytes')
+def cut_result():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'flag', find(trace, 'readback'), TRUNCATED))
+
+
+@row('R20', 'timestamps')
+def times():
+    return replay_vulkan(vulkan('vk_odd', 'times'))
+
+
+@row('R21', 'comes after the part')
+def nothing_yet():
+    trace = cuda('saxpy')
+    return replay(trace, '--range', f'0:{find(trace, "readback")}')
+
+
+@row('R21', 'comes before the part')
+def nothing_more():
+    trace = cuda('saxpy')
+    return replay(trace, '--range', f'{find(trace, "readback") + 1}:')
+
+
+@row('R22', '--checksum=')
+def nothing():
+    trace = cuda('saxpy')
+    return replay(altered(trace, 'remove', find(trace, 'readback')))
+
+
+@row('R23', 'of no command of the part')
+def other_streams():
+    trace = cuda('pipeline', '2')
+    idle = [r['stream'] for r in records(trace) if r['stream'] is not None]
+    return replay(trace, '--streams', str(max(idle) + 7))
+
+
+@row('R24')
+def same():
+    return replay(cuda('saxpy'))
+
+
+def check(trace, *options, **env):
+    return replay(trace, '--check=1', *options, **env)
+
+
+@row('C1', 'depends on')
+def run_differs():
+    return check(cuda('wrong', 'atomic'))
+
+
+@row('C2', 'memory is read before it is written')
+def reads_unwritten():
+    return check(cuda('wrong', 'copied'))
+
+
+@row('C3', 'gave other bytes')
+def differs_from_recording():
+    return check(cuda('saxpy'), TS_EMU_NOOP='1')
+
+
+@row('C5', 'not modelled')
+def recording_cannot_tell():
+    trace = cuda('saxpy')
+    return check(altered(trace, 'flag', find(trace, 'cuMemFree.*', -1), TAINTS))
+
+
+@row('C6')
+def runs_alone():
+    trace = cuda('saxpy')
+    return check(altered(trace, 'remove', find(trace, 'readback')))
+
+
+@row('C7')
+def runs_are_equal():
+    return check(cuda('saxpy'))
+
+
+@row('D1')
+def other_bytes():
+    trace = cuda('saxpy')
+    done = run([PROGRAMS / 'edit_trace', trace, 'edited.sbt', 'cuMemcpyHtoD_v2', 2, 1234])
+    assert done.returncode == 0, done.stderr
+    return diff(trace, 'edited.sbt')
+
+
+@row('D3')
+def equal_traces():
+    return diff(cuda('saxpy'), cuda('saxpy'))
+
+
+# Rows that another test has a case for.
+ELSEWHERE = {
+    'C4': 'tests/unit/replay_log.c',
+    'C8': 'tests/unit/replay_check.c',
+    'D2': 'tests/unit/analysis_diff.c',
+}
+
+
+def rows_of(page):
+    """{row: (verdict, exit status)}"""
+    found = {}
+    for line in pathlib.Path(page).read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
+        if line.startswith('|') and re.fullmatch(r'[RCD][0-9]+', cells[0]):
+            assert cells[0] not in found, f'row {cells[0]} is there twice'
+            found[cells[0]] = (NAMES[cells[2]], int(cells[3]))
+    return found
+
+
+def table(page):
+    rows = rows_of(page)
+    wrong = [f'row {name} has no case' for name in rows if name not in CASES and name not in ELSEWHERE]
+    source = pathlib.Path(page).parent.parent
+    wrong += [f'{path} does not speak of row {name}' for name, path in ELSEWHERE.items()
+              if f'row {name}' not in (source / path).read_text()]
+    wrong += [f'there is no row {name}' for name in [*CASES, *ELSEWHERE] if name not in rows]
+    for name, (verdict, status) in rows.items():
+        for function, said in CASES.get(name, []):
+            wrong += walk(name, function, said, verdict, status)
+    return wrong
+
+
+def walk(name, function, said, verdict, status):
+    try:
+        got, result = function()
+    except Skipped as reason:
+        print(f'{name} {function.__name__}: skipped: {reason}')
+        return []
+    why = result.get('why') or str(result.get('error'))
+    print(f'{name} {function.__name__}: {why}')
+    if got != verdict or result['status'] != status:
+        return [f'{name} {function.__name__}: {got}, exit status {result["status"]}: {why}']
+    if said and said not in why:
+        return [f'{name} {function.__name__}: not "{said}": {why}']
+    return []
+
+
+# ---- programs that are altered -----------------------------------------------------------------------
+
+SAMPLES = [('saxpy',), ('pipeline', '2'), ('copies',), ('conditional',)]
+MODES = [{}, {'TS_CHECKSUM': 'sync'}]
+
+
+def samples():
+    for name, *arguments in SAMPLES:
+        for env in MODES:
+            trace = cuda(name, *arguments, **env)
+            verdict, result = replay(trace)
+            assert verdict == SAME, (trace, result)
+            yield trace
+
+
+def settings(trace):
+    """Ways to ask for all of a trace's results."""
+    streams = sorted({r['stream'] for r in records(trace) if r['stream'] is not None})
+    return [(), ('--range', '0:1000000000'), ('--range', '1:'), ('--loop', '2'),
+            ('--streams', ','.join(map(str, streams))), ('--order', 'permuted:2'), ('--grain', 'sync')]
+
+
+def removed():
+    """A command that was taken out, and all others numbered again, is missed in every setting."""
+    wrong = []
+    for trace in samples():
+        ways = settings(trace)
+        for i, r in enumerate(r for r in records(trace) if r['position']):
+            copy = altered(trace, 'remove', r['seq'])
+            for way in (ways[i % len(ways)], ways[(i + 3) % len(ways)]):
+                verdict, result = replay(copy, *way)
+                if verdict == SAME:
+                    wrong.append(f'{trace} {way}: without {r["seq"]} {r["call"]}: same')
+            copy.unlink()
+    return wrong
+
+
+def renumbered():
+    """A command at another place of its stream is missed."""
+    wrong = []
+    for trace in samples():
+        of_stream = [r for r in records(trace) if r['position']]
+        for r in of_stream[::3]:
+            other = next((o for o in of_stream if o['stream'] == r['stream'] and o is not r), None)
+            for position in (other['position'] if other else 0, r['position'] + 1000):
+                copy = altered(trace, 'position', r['seq'], position)
+                verdict, result = replay(copy)
+                if position and verdict == SAME:
+                    wrong.append(f'{trace}: {r["call"]} {r["seq"]} at place {position}: same')
+                copy.unlink()
+    return wrong
+
+
+def cut_records():
+    """What is cut or unfinished, or has an unknown type, is never complete."""
+    wrong = []
+    for trace in samples():
+        for i, r in enumerate(records(trace)):
+            if r['call'] in ('thread', 'mark'):
+                continue
+            action = [('flag', r['seq'], TRUNCATED), ('type', r['seq'], 0x1fff0)][i % 2]
+            copy = altered(trace, *action)
+            verdict, result = replay(copy)
+            if verdict in (SAME, NOTHING):
+                wrong.append(f'{trace}: {r["call"]} {action}: {result["verdict"]}')
+            copy.unlink()
+    return wrong
+
+
+# Commands of which nothing can be seen in the results, because of what the program does.
+REDUNDANT = re.compile('cuEvent.*|cuStreamWaitEvent|.*Synchronize|cuStreamQuery')
+
+
+def disabled():
+    """A command that does nothing is seen: its own result is missed, or a later one differs."""
+    wrong = []
+    for trace in samples():
+        for r in records(trace):
+            if not r['position'] or REDUNDANT.fullmatch(r['call']):
+                continue
+            copy = altered(trace, 'flag', r['seq'], FAILED)
+            verdict, result = replay(copy)
+            if verdict == SAME:
+                wrong.append(f'{trace}: {r["call"]} {r["seq"]} does nothing: same')
+            copy.unlink()
+    return wrong
+
+
+def dropped():
+    """Lost stores of kernels are never the same; nor is a device that does nothing."""
+    wrong = []
+    for name, *arguments in [('saxpy',), ('pipeline', '2'), ('pointers',), ('threads',), ('graphs',), ('kinds',)]:
+        for env in MODES:
+            trace = cuda(name, *arguments, **env)
+            ways = settings(trace)
+            for seed in range(6):
+                percent = (90, 50, 20, 5, 2, 40)[seed]
+                verdict, result = replay(trace, *ways[seed % len(ways)], TS_EMU_DROP=f'{percent}:{seed}')
+                if verdict in (SAME, NOTHING):
+                    wrong.append(f'{trace}: {percent} % of the stores, seed {seed}: {result["verdict"]}')
+    return wrong
+
+
+def main():
+    what = sys.argv[1]
+    folder = tempfile.mkdtemp(prefix='ts-verdict.')
+    page = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
+    os.chdir(folder)
+    wrong = table(page) if what == 'table' else globals()[what]()
+    if wrong:
+        print('\n'.join(wrong), f'(files: {folder})', sep='\n', file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs without races print the same whether or not they are recorded, whatever the settings, and replay
+# finds what the recording has. TS_TEST_RECORDINGS=100 records the threads so often; 10 times is the suite's share.
+. "$(dirname "$0")/vulkan_util.sh"
+
+# truth PROGRAM-ARGUMENTS...: records with the settings that are exported
+truth() {
+    what="$* TS_VK_MEMORY=$TS_VK_MEMORY TS_CHECKSUM=$TS_CHECKSUM"
+    record_vulkan truth.sbt timeout 100 "$TEST_VULKAN/vk_truth" "$@" >truth.out || fail "$what: does not end well"
+    cmp plain.out truth.out || fail "$what: recording changed the output"
+    case $TS_VK_MEMORY-$TS_CHECKSUM in
+    pages-off | hash-off) status 2 tsreplay truth.sbt ;; # nothing to compare
+    *) all_equal 1 truth.sbt ;;
+    esac
+    rm truth.sbt
+}
+
+for program in 'batches 1' 'batches 2' stages threads 'bytes 1'; do
+    "$TEST_VULKAN/vk_truth" $program >plain.out
+    ! grep '^[1-9].* wrong' plain.out || fail "the program itself is wrong"
+    for TS_VK_MEMORY in auto shadow pages hash; do
+        export TS_VK_MEMORY
+        for TS_CHECKSUM in off sync submit; do
+            export TS_CHECKSUM
+            # Work that waits for an event is waited for, 5 s once.
+            [ "${program%% *}-$TS_CHECKSUM" = bytes-submit ] && [ "$program-$TS_VK_MEMORY" != 'bytes 1-auto' ] && continue
+            truth $program
+        done
+    done
+done
+export TS_VK_MEMORY=auto TS_CHECKSUM=off
+"$TEST_VULKAN/vk_truth" threads >plain.out
+round=0
+while [ $((round += 1)) -le "${TS_TEST_RECORDINGS:-10}" ]; do
+    truth threads
+done
