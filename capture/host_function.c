@@ -10,6 +10,7 @@
 #include "capture/streams.h"
 #include "format/record.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LARGE_PART (8ull << 20) /* of the bytes that go before a call */
@@ -174,4 +175,30 @@ void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bo
         tsm_call_payload_taken(call, &box);
     else
         tsm_call_payload_box(call, &box);
+}
+
+void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
+{
+    const struct tsm_note note = {.call = SBT_CORE_COMPLETE,
+                                  .stream = SBT_STREAM_NONE,
+                                  .slots = {stream, position},
+                                  .slot_count = 2};
+
+    tsm_note_write(lane, &note);
+}
+
+void tsm_function_reached(uint32_t stream, uint64_t done)
+{
+    struct tsm_session *s = tsm_session_current();
+    int saved_errno = errno;
+    struct tsm_lane *lane;
+
+    if (!done || !tsm_hostmem_any() || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane)
+        tsm_hostmem_complete(lane, stream, done);
+    tsm_inside_leave();
+    errno = saved_errno;
 }

@@ -84,15 +84,6 @@ struct tsm_hostmem *tsm_hostmem_create(void)
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-static uint64_t hash_page(const uint8_t *page)
-{
-    static const uint8_t zero[PAGE];
-
-    if (page[0] == 0 && memcmp(page, zero, PAGE) == 0)
-        return 0;
-    return tsm_hash64(page, PAGE) | 1;
-}
-
 /* [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
 static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
                        uint64_t from, uint64_t to)
@@ -171,7 +162,7 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, stru
 
     for (size_t offset = 0; offset <= size; offset += PAGE) {
         uint64_t *known = &r->hashes[(base + offset - r->first_page) / PAGE];
-        uint64_t hash = offset < size ? hash_page(h->bytes + offset) : 0;
+        uint64_t hash = offset < size ? tsm_page_hash(h->bytes + offset) : 0;
 
         if (offset < size && hash != *known) {
             *known = hash;
@@ -795,37 +786,10 @@ void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
     write_then(write_value, value, after);
 }
 
-void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
-{
-    const struct tsm_note note = {.call = SBT_CORE_COMPLETE,
-                                  .stream = SBT_STREAM_NONE,
-                                  .slots = {stream, position},
-                                  .slot_count = 2};
-
-    tsm_note_write(lane, &note);
-}
-
-/* The function may tell other threads, which may then overwrite what was read before it. */
-static void note_reached(uint32_t stream, uint64_t done)
-{
-    struct tsm_session *s = tsm_session_current();
-    int saved_errno = errno;
-    struct tsm_lane *lane;
-
-    if (!done || !tsm_hostmem_any() || tsm_session_waiting())
-        return;
-    tsm_inside_enter();
-    lane = tsm_thread_lane(s);
-    if (lane)
-        tsm_hostmem_complete(lane, stream, done);
-    tsm_inside_leave();
-    errno = saved_errno;
-}
-
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
     tsm_readbacks_before(stream, done);
-    note_reached(stream, done);
+    tsm_function_reached(stream, done);
     publish_then(true, NULL, add_writer, (struct tsm_running){stream, position}, 0);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/pagemap.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -213,4 +215,13 @@ bool tsm_pagemap_is_there(const struct tsm_pagemap *p, uint64_t start, uint64_t 
         if (entries[i] & p->there)
             return true;
     return false;
+}
+
+uint64_t tsm_page_hash(const uint8_t page[TSM_PAGE_SIZE])
+{
+    static const uint8_t zero[TSM_PAGE_SIZE];
+
+    if (page[0] == 0 && memcmp(page, zero, TSM_PAGE_SIZE) == 0)
+        return 0;
+    return tsm_hash64(page, TSM_PAGE_SIZE) | 1;
 }

@@ -45,4 +45,8 @@ bool tsm_pagemap_is_sparse(struct tsm_pagemap *p, uint64_t start, uint64_t end, 
 #define TSM_PAGEMAP_STEP 256u
 bool tsm_pagemap_is_there(const struct tsm_pagemap *p, uint64_t start, uint64_t end);
 
+/* Hash of a page's content; 0 for one of zeroes alone. */
+#define TSM_PAGE_SIZE 4096u
+uint64_t tsm_page_hash(const uint8_t page[TSM_PAGE_SIZE]);
+
 #endif

@@ -339,6 +339,9 @@ bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box
 void tsm_values_reached(struct tsm_lane *lane);
 /* Writes a COMPLETE record. */
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
+/* A function of the program is about to run: it may tell other threads that commands up to `done` are
+ * complete, which may then overwrite what those have read. */
+void tsm_function_reached(uint32_t stream, uint64_t done);
 
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
 void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);

@@ -236,9 +236,9 @@ int replay_cuStreamCreateWithPriority(struct cuda_replay *replay, const struct s
 }
 
 /* The replay may wait for the stream once more at its end. */
-/* Waits until the stream is done. The program may do without a current context; the wait may not.
+/* Waits until the stream is done, unless it is captured. The program may do without a current context; the wait may not.
  */
-static CUresult finish_stream(struct cuda_replay *replay, CUstream raw)
+static CUresult finish_stream(struct cuda_replay *replay, CUstream raw, bool is_captured)
 {
     const struct cuda_real *driver = &replay->library.calls;
     CUcontext current = NULL;
@@ -250,7 +250,7 @@ static CUresult finish_stream(struct cuda_replay *replay, CUstream raw)
         if (!stream || stream->raw != raw || !stream->is_made)
             continue;
         result = driver->cuCtxSetCurrent(stream->context);
-        if (result == CUDA_SUCCESS)
+        if (result == CUDA_SUCCESS && !is_captured)
             result = driver->cuStreamSynchronize(raw);
         stream->is_made = false;
     }
@@ -269,15 +269,12 @@ int replay_cuStreamDestroy_v2(struct cuda_replay *replay, const struct sbt_recor
     /* A capture that nobody ended is over with its stream. */
     bool captured = cuda_stream_is_captured(replay, raw);
     replay->capture_count -= captured;
-    for (uint32_t i = 0; i < replay->stream_capacity; i++)
-        if (replay->streams[i] && replay->streams[i]->raw == raw)
-            replay->streams[i]->is_made = false;
     /* The call waits for nothing. What the stream waits for may come later. */
     if (!captured && cuda_awaited_on(replay, raw)) {
         cuda_arg_gone(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
         return cuda_args_end(&args, CUDA_SUCCESS);
     }
-    CUresult result = captured ? CUDA_SUCCESS : finish_stream(replay, raw);
+    CUresult result = finish_stream(replay, raw, captured);
     if (result == CUDA_SUCCESS)
         result = args.driver->cuStreamDestroy_v2(raw);
     cuda_arg_gone(&args, SLOT_cuStreamDestroy_v2_hStream, CUDA_OBJECT_STREAM);
