@@ -134,7 +134,7 @@ static bool is_wanted(const struct diff *d, const struct half *h)
     if (SBT_TYPE_API(h->record->type) == SBT_API_CORE)
         return true;
     return !d->options->readbacks_only && !tsm_survey_is_wait(h->schema) &&
-           h->schema->kind != SBT_KIND_META && wants_stream(d->options, h->record->stream);
+           wants_stream(d->options, h->record->stream);
 }
 
 /* The sequence that a record is part of, or NULL. */
@@ -491,8 +491,8 @@ static void doubt_streams(struct diff *d)
         for (int kind = TSM_SEQUENCE_COMMANDS; kind <= TSM_SEQUENCE_CHECKSUMS; kind++)
             found |= tsm_sequences_has(&d->sequences, (enum tsm_sequence_kind)kind, stream);
         if (!found)
-            tsm_format(d->doubt, sizeof(d->doubt), "stream %llu is in neither trace",
-                       (unsigned long long)stream);
+            tsm_format(d->doubt, sizeof(d->doubt), "%sstream %llu is in neither trace",
+                       options->readbacks_only ? "a result of " : "", (unsigned long long)stream);
     }
 }
 

@@ -57,6 +57,8 @@ static void note_core(struct tsm_survey *s, const struct sbt_record *record,
         s->checksum_count++;
         break;
     case SBT_CORE_STOPPED:
+    case SBT_CORE_LOST:
+    case SBT_CORE_FILTERED:
         if (s->stopped_seq == UINT64_MAX)
             s->stopped_seq = record->seq;
         break;
@@ -143,7 +145,7 @@ bool tsm_survey_doubt(const struct tsm_survey *s, struct sbt_reader *reader, cha
     if (doubt_file(reader, out, size))
         return true;
     if (s->stopped_seq != UINT64_MAX)
-        tsm_format(out, size, "recording of %s was switched off at record %llu", name,
+        tsm_format(out, size, "something is missing in %s, as record %llu says", name,
                    (unsigned long long)s->stopped_seq);
     else if (s->tainted_count)
         tsm_format(out, size, "%llu records of %s do what is not modelled, first record %llu",

@@ -18,7 +18,7 @@ struct tsm_survey {
     uint64_t unknown_seq;
     uint64_t tainted_count; /* records that changed what is not modelled */
     uint64_t tainted_seq;
-    uint64_t stopped_seq;   /* the record that says that recording stopped; UINT64_MAX: none */
+    uint64_t stopped_seq;   /* the first that says that something is missing; UINT64_MAX: none */
     uint64_t start_end_seq; /* checkpoints before this record came before the first command */
     /* Failed waits: type << 32 | result -> sequence number + 1 of the first. */
     struct sbt_map failures;

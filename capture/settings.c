@@ -102,6 +102,11 @@ static bool parse_checksum(struct tsm_settings *out, const char *text)
     return i >= 0;
 }
 
+static bool parse_vk_results(struct tsm_settings *out, const char *text)
+{
+    return parse_bool(&out->vk_results, text);
+}
+
 static bool parse_vk_memory(struct tsm_settings *out, const char *text)
 {
     int i = parse_choice(text, (const char *const[]){"auto", "pages", "hash", "shadow", NULL});
@@ -321,12 +326,18 @@ static const struct tsm_setting table[] = {
      "How memory mapped from a Vulkan device is followed: shadow gives the program a copy; pages "
      "and hash watch the driver's mapping, and cannot tell the device's writes from the program's.",
      parse_vk_memory},
+    {"TS_VK_RESULTS", "0|1", "1",
+     "Vulkan on a processor: hash what the device leaves in memory that the program never maps, at "
+     "some "
+     "waits and when it is freed, so that a replay has something to compare.",
+     parse_vk_results},
     {"TS_GPU_TIME", "0|1", "0",
      "Vulkan: record when the GPU carried out each batch of a submit, by timestamps around it.",
      parse_gpu_time},
     {"TS_DRM", "auto|off|all|calls", "auto",
      "Whether ioctls on GPU files are recorded: auto, until the program uses another API that is "
-     "recorded, whose driver makes them; all, besides it, but not inside its calls; calls, the same "
+     "recorded, whose driver makes them; all, besides it, but not inside its calls; calls, the "
+     "same "
      "without what is in mapped memory, so that it cannot be replayed.",
      parse_drm},
     {"TS_FULL", "block|drop", "block",

@@ -56,22 +56,23 @@ enum tsm_full_mode {
 };
 
 struct tsm_settings {
-    bool enabled;                    /* TS_CAPTURE=0 switches everything off */
-    char output[TSM_PATH_MAX];       /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
-    enum tsm_stack_mode stacks;      /* TS_STACKS=off|commands|all */
-    enum tsm_readback_mode readback; /* TS_READBACK=off|hash|store */
-    enum tsm_checksum_mode checksum; /* TS_CHECKSUM=off|sync|command|submit */
+    bool enabled;                      /* TS_CAPTURE=0 switches everything off */
+    char output[TSM_PATH_MAX];         /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
+    enum tsm_stack_mode stacks;        /* TS_STACKS=off|commands|all */
+    enum tsm_readback_mode readback;   /* TS_READBACK=off|hash|store */
+    enum tsm_checksum_mode checksum;   /* TS_CHECKSUM=off|sync|command|submit */
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
-    bool gpu_time;                   /* TS_GPU_TIME=1: when the GPU carried out each command */
-    enum tsm_drm_mode drm;           /* TS_DRM=auto|off|all|calls */
-    enum tsm_full_mode full;         /* TS_FULL=block|drop */
-    size_t lane_size;                /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
-    unsigned threads;                /* TS_THREADS: compression threads, default 1 */
-    int level;                       /* TS_LEVEL: zstd level, default 0 */
-    uint64_t keep_ns;                /* TS_KEEP: ring mode, keep the last N seconds; 0 off */
-    uint64_t sample;                 /* TS_SAMPLE=N: every Nth launch's arguments; 0 or 1: all */
-    uint64_t rate_max;               /* TS_RATE: records a second at most; 0: no limit */
-    char apis[64];                   /* TS_APIS: comma-separated; empty: all */
+    bool vk_results;                   /* TS_VK_RESULTS=0|1 */
+    bool gpu_time;                     /* TS_GPU_TIME=1: when the GPU carried out each command */
+    enum tsm_drm_mode drm;             /* TS_DRM=auto|off|all|calls */
+    enum tsm_full_mode full;           /* TS_FULL=block|drop */
+    size_t lane_size;                  /* TS_LANE_SIZE: bytes a thread; default 2 MiB */
+    unsigned threads;                  /* TS_THREADS: compression threads, default 1 */
+    int level;                         /* TS_LEVEL: zstd level, default 0 */
+    uint64_t keep_ns;                  /* TS_KEEP: ring mode, keep the last N seconds; 0 off */
+    uint64_t sample;                   /* TS_SAMPLE=N: every Nth launch's arguments; 0 or 1: all */
+    uint64_t rate_max;                 /* TS_RATE: records a second at most; 0: no limit */
+    char apis[64];                     /* TS_APIS: comma-separated; empty: all */
     uint32_t streams[TSM_FILTER_COUNT_MAX]; /* TS_STREAMS: these streams only */
     unsigned stream_count;
     char kernels[256];      /* TS_KERNELS: launches whose name matches this glob */

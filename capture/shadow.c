@@ -218,7 +218,7 @@ static inline void flush_moved(struct move *m)
 /* Reports bytes together with those before them if no more than gap_max lie between. */
 static inline void note_moved(struct move *m, uint64_t at, uint64_t end)
 {
-    if (m->first == m->last || at - m->last > m->s->gap_max) {
+    if (m->first == m->last || (at > m->last && at - m->last > m->s->gap_max)) {
         flush_moved(m);
         m->first = at;
     }
@@ -241,7 +241,10 @@ static void move_bytes(struct move *m, uint64_t at, size_t size, uint64_t value)
         if (!m->yields || __atomic_load_n(to, __ATOMIC_RELAXED) == *agreed)
             __atomic_store_n(to, bytes[i], __ATOMIC_RELAXED);
         *agreed = bytes[i];
-        note_moved(m, at + i, at + i + 1);
+        if (m->s->gap_max) /* then the bytes beside it may be recorded as well */
+            note_moved(m, at, at + size);
+        else
+            note_moved(m, at + i, at + i + 1);
     }
 }
 

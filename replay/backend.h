@@ -119,9 +119,11 @@ struct tsm_backend {
     /* Copy memory of a region out, by its recorded address. The device has been waited for. */
     int (*read)(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size);
 
-    /* Zero those of the bytes, read from `address`, that are others in each run by their nature: times
-     * that the device wrote. Are there any? Optional: none. */
-    bool (*mask)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes, uint64_t size);
+    /* Zeroes those of the bytes, read from `address`, that are others in each run by their nature:
+     * times that the device wrote. Adds their number to *times. Returns whether the bytes can differ
+     * from the recorded ones without a mistake of the device. Optional: they cannot. */
+    bool (*mask)(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes, uint64_t size,
+                 uint64_t *times);
 
     /* Hand over what a checkpoint at this moment would hold; everything has been waited for. Optional.
      * TSM_E_UNSUPPORTED: something cannot be saved. */
@@ -133,6 +135,10 @@ struct tsm_backend {
     bool (*repeats)(struct tsm_backend_state *state, const struct sbt_record *record);
     int (*hold)(struct tsm_backend_state *state);
     int (*back)(struct tsm_backend_state *state);
+
+    /* Recorded results that could not be told from what the program wrote, so that they took the place of
+     * this device's; everything is complete. Optional: none. */
+    uint64_t (*uncompared)(struct tsm_backend_state *state);
 
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);

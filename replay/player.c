@@ -99,6 +99,8 @@ static int run_once(struct tsm_replay *p)
     error = begin_run(p);
     if (!error)
         error = tsm_walk(p);
+    if (!error && p->backend->uncompared)
+        p->verify.uncompared_counts[TSM_UNCOMPARED_TAKEN] += p->backend->uncompared(p->state);
     if (!error && p->backend->translated)
         p->result.translated_count += p->backend->translated(p->state);
     if (!error && p->backend->untranslated)

@@ -159,6 +159,9 @@ static bool is_uncompared(struct tsm_replay *p)
         "the replay has no counterpart of them",
         "the trace does not hold all of their bytes",
         "the memory holds timestamps of the GPU, which are others in each run",
+        "bytes of mapped memory that the program may have written, or the device, are only as "
+        "recorded "
+        "because the replay wrote them",
     };
     const struct tsm_verify *v = &p->verify;
     int worst = 0;
@@ -250,7 +253,7 @@ static void count(struct tsm_replay *p)
     r->checksum_count = p->verify.comparison_count;
     r->difference_count = p->verify.difference_count;
     r->uncompared_count = tsm_verify_uncompared(&p->verify);
-    r->timed_count = p->verify.uncompared_counts[TSM_UNCOMPARED_TIMES];
+    r->timed_count = p->verify.timed_count + p->verify.uncompared_counts[TSM_UNCOMPARED_TIMES];
 }
 
 int tsm_verdict(struct tsm_replay *p)

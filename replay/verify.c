@@ -231,9 +231,14 @@ int tsm_verify_readback(struct tsm_verify *v, const struct sbt_record *record,
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-/* *timed: there are times of the GPU's in it, which are in the hash, but not what is observed. */
+/* What may differ: the hash has it, what is observed has zeroes in its place. */
+struct masked {
+    bool any;
+    uint64_t times; /* bytes of it that are times of the GPU's */
+};
+
 static int hash_memory(struct tsm_verify *v, uint64_t address, uint64_t size, struct sbt_key *out,
-                       bool *timed)
+                       struct masked *masked)
 {
     struct tsm_hasher_storage storage;
     struct tsm_hasher *hasher = tsm_hasher_init(&storage);
@@ -245,7 +250,8 @@ static int hash_memory(struct tsm_verify *v, uint64_t address, uint64_t size, st
         if (error >= 0)
             tsm_hasher_add(hasher, v->chunk, length);
         if (error >= 0 && v->backend->mask)
-            *timed |= v->backend->mask(v->state, address + done, v->chunk, length);
+            masked->any |=
+                v->backend->mask(v->state, address + done, v->chunk, length, &masked->times);
         if (error >= 0)
             error = observe_bytes(v, v->chunk, length);
     }
@@ -262,7 +268,7 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
     struct sbt_key actual;
     const uint8_t *expected = NULL;
     size_t key_size = 0;
-    bool timed = false;
+    struct masked masked = {0};
     int error;
 
     for (uint32_t i = 0; i < schema->field_count; i++)
@@ -280,15 +286,18 @@ int tsm_verify_checksum(struct tsm_verify *v, const struct sbt_record *record,
                                 d.position,          address,     size};
     error = observe_begin(v, &o);
     if (error >= 0)
-        error = hash_memory(v, address, size, &actual, &timed);
+        error = hash_memory(v, address, size, &actual, &masked);
     if (error == TSM_E_NOT_FOUND) {
         tsm_verify_pass_over(v, TSM_UNCOMPARED_ABSENT);
         return 1;
     }
     if (error < 0)
         return error;
-    if (timed && memcmp(&actual, expected, sizeof(actual)) != 0) {
-        tsm_verify_pass_over(v, TSM_UNCOMPARED_TIMES);
+    if (masked.any && memcmp(&actual, expected, sizeof(actual)) != 0) {
+        if (masked.times == size)
+            v->timed_count++;
+        else
+            tsm_verify_pass_over(v, TSM_UNCOMPARED_TIMES);
         return 1;
     }
     v->last_seq = record->seq;
@@ -313,10 +322,10 @@ int tsm_verify_regions(struct tsm_verify *v, const struct sbt_record *record)
         struct tsm_observation o = {TSM_OBSERVED_REGION, record->seq,        record->stream,
                                     record->position,    regions[i].address, regions[i].size};
         struct sbt_key key;
-        bool timed = false;
+        struct masked masked = {0};
         error = observe_begin(v, &o);
         if (error >= 0)
-            error = hash_memory(v, regions[i].address, regions[i].size, &key, &timed);
+            error = hash_memory(v, regions[i].address, regions[i].size, &key, &masked);
     }
     return error < 0 ? error : 0;
 }

@@ -17,6 +17,7 @@ enum tsm_uncompared {
     TSM_UNCOMPARED_ABSENT,  /* the replay has no such memory, or gave nothing back */
     TSM_UNCOMPARED_CUT,     /* the trace does not hold all of it */
     TSM_UNCOMPARED_TIMES,   /* it holds times of the GPU, which are others in each run */
+    TSM_UNCOMPARED_TAKEN,   /* what was recorded took its place: the program may have written it */
     TSM_UNCOMPARED_COUNT
 };
 
@@ -31,6 +32,7 @@ struct tsm_verify {
     uint64_t comparison_count;
     uint64_t last_seq; /* of the last record that was compared */
     uint64_t difference_count;
+    uint64_t timed_count; /* results that are times of the GPU's and nothing else: they are none */
     uint64_t uncompared_counts[TSM_UNCOMPARED_COUNT];
     uint64_t left_count; /* commands that did not write all that changed in memory of the host */
     struct tsm_verify_last {

@@ -18,6 +18,7 @@
 #define MAP_MAX    1024u
 #define OFFSET_MAX 65536u /* a power of two */
 #define PAGE       4096u
+#define YIELDS_MAX (1u << 22) /* some seconds */
 
 static struct drm_map maps[MAP_MAX];
 static uint32_t map_count;
@@ -207,10 +208,11 @@ static void end_reading(void)
     own_reads--;
 }
 
-/* Waits until no other thread reads a mapping that was taken out of the list, or closed, before. */
+/* Waits until no other thread reads a mapping that was taken out of the list, or closed, before.
+ * Readers that do not come back were another process', in which this one was made past libc. */
 static void wait_for_readers(void)
 {
-    while (atomic_load(&reader_count) > own_reads)
+    for (uint32_t i = 0; i < YIELDS_MAX && atomic_load(&reader_count) > own_reads; i++)
         drm_libc_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 

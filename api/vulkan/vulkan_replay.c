@@ -223,9 +223,9 @@ static int backend_read(struct tsm_backend_state *state, uint64_t address, void 
 }
 
 static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint8_t *bytes,
-                         uint64_t size)
+                         uint64_t size, uint64_t *times)
 {
-    return vkr_mask(&state->replay, address, bytes, size);
+    return vkr_mask(&state->replay, address, bytes, size, times);
 }
 
 static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)

@@ -69,8 +69,8 @@ struct vkr_object {
     struct vkr_object *previous, *next; /* all that live, oldest first */
     struct vkr_object *children, *previous_sibling, *next_sibling; /* newest first */
     struct vkr_object *older_same, *newer_same;                    /* of the same raw key */
-    void *user;                         /* what its type keeps: memory, swapchain, semaphore */
-    void *fact;                         /* vulkan_replay_track.h; one block, or NULL */
+    void *user; /* what its type keeps: memory, swapchain, semaphore */
+    void *fact; /* vulkan_replay_track.h; one block, or NULL */
     uint64_t memory, memory_offset, memory_size; /* bound to it: place; 0: none */
     char *label;                                 /* the program's name for it, or NULL */
 };
@@ -120,8 +120,8 @@ struct vkr_device {
     VkPhysicalDeviceLimits limits;
     uint64_t id;
     bool is_recorded; /* the device and driver version of the recording: what it took, it takes */
-    bool can_place;               /* memory at chosen addresses */
-    bool can_choose;              /* the driver chooses addresses again */
+    bool can_place;   /* memory at chosen addresses */
+    bool can_choose;  /* the driver chooses addresses again */
     uint32_t recorded_type_count; /* 0: not in the trace */
     VkMemoryPropertyFlags recorded_types[VK_MAX_MEMORY_TYPES];
     struct vkr_queue queue; /* one of its queues: for what windows and copies need */
@@ -133,7 +133,8 @@ struct vkr_device {
 int vkr_devices_prepare(struct vkr *r);
 /* What the trace says of a device, "vulkan.device.ID.NAME"; NULL: nothing. */
 const char *vkr_recorded_fact(const struct vkr *r, uint64_t device, const char *name);
-/* Is it the device, with the same version of its driver, that the trace says VkDevice `device` was of? */
+/* Is it the device, with the same version of its driver, that the trace says VkDevice `device` was
+ * of? */
 bool vkr_is_recorded(const struct vkr *r, uint64_t device, const VkPhysicalDeviceProperties *here);
 void vkr_devices_finish(struct vkr *r);
 
@@ -184,7 +185,8 @@ struct vkr_memory {
     uint64_t imported_address;   /* where that was; 0: it is placed, and not the program's */
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
     uint64_t fresh_at; /* 1 + sent_count when it got what fresh memory has; 0: not, or no more */
-    bool is_shared; /* with other memory of the trace, which it was imported from */
+    bool has_image;    /* bound to an image at some time */
+    bool is_shared;    /* with other memory of the trace, which it was imported from */
     int shared_fd;
 };
 
@@ -219,8 +221,8 @@ int vkr_allocate_memory(struct vkr_call *c);
 int vkr_free_memory(struct vkr_call *c);
 int vkr_map_memory(struct vkr_call *c);
 int vkr_unmap_memory(struct vkr_call *c);
-/* Bytes of the trace, of record `seq`, into memory. They may be there only when vkr_writes_settle() has
- * returned, which before anything but another write must be called. */
+/* Bytes of the trace, of record `seq`, into memory. They may be there only when vkr_writes_settle()
+ * has returned, which before anything but another write must be called. */
 int vkr_memory_write(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
                      uint64_t offset, uint64_t seq);
 /* All of it, of ours; it can be mapped. */
@@ -239,8 +241,8 @@ void vkr_memories_finish(struct vkr *r);
 /* A type here that is as good as one with `flags`, among `allowed`. -1: there is none. */
 int vkr_memory_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags flags,
                     uint32_t allowed);
-/* Coherent memory for a buffer to copy through, bound and mapped. What was made of it when this fails
- * is in *memory all the same: the caller's. (vulkan_replay_copy.c) */
+/* Coherent memory for a buffer to copy through, bound and mapped. What was made of it when this
+ * fails is in *memory all the same: the caller's. (vulkan_replay_copy.c) */
 VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMemory *memory,
                          uint8_t **mapped);
 
@@ -248,8 +250,8 @@ VkResult vkr_host_memory(struct vkr_device *device, VkBuffer buffer, VkDeviceMem
  * (vulkan_replay_fresh.c) */
 void vkr_fill_fresh(uint8_t *out, uint64_t size, uint8_t value);
 
-/* The first `size` bytes of a blob will be at `out` when they are settled; one thread at a time adds, and
- * none settles meanwhile. (vulkan_replay_write.c) */
+/* The first `size` bytes of a blob will be at `out` when they are settled; one thread at a time
+ * adds, and none settles meanwhile. (vulkan_replay_write.c) */
 int vkr_writes_add(struct vkr *r, const struct sbt_blob *blob, uint8_t *out, uint64_t size,
                    uint64_t seq);
 /* Before the driver is opened, which takes a while: what can be done for them meanwhile. */
@@ -266,8 +268,8 @@ int vkr_import_host(struct vkr_call *c, const VkMemoryAllocateInfo *info, struct
 int vkr_import_plan(struct vkr *r, struct vkr_call *c);
 void vkr_imports_finish(struct vkr *r);
 
-/* Commands of our own, on the device's queue: begin them, behind everything that was sent; end, send
- * and free them, and wait. */
+/* Commands of our own, on the device's queue: begin them, behind everything that was sent; end,
+ * send and free them, and wait. */
 VkResult vkr_commands_begin(struct vkr_device *device, VkCommandBuffer *out);
 VkResult vkr_commands_run(struct vkr_device *device, VkCommandBuffer commands);
 
@@ -303,8 +305,8 @@ int vkr_get_semaphore_fd(struct vkr_call *c);
 int vkr_get_fence_fd(struct vkr_call *c);
 int vkr_import_semaphore_fd(struct vkr_call *c);
 int vkr_import_fence_fd(struct vkr_call *c);
-/* Memory that is imported: from a descriptor of ours, m->shared_fd, which is the driver's when it has
- * made the memory; or, from outside, not at all. */
+/* Memory that is imported: from a descriptor of ours, m->shared_fd, which is the driver's when it
+ * has made the memory; or, from outside, not at all. */
 void vkr_share_memory(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m);
 /* Before a submit waits for a semaphore, or signals it, to `value`; `s` may be NULL. */
 int vkr_share_before_wait(struct vkr_call *c, VkQueue queue, const struct vkr_semaphore *s,
@@ -393,9 +395,9 @@ struct vkr_semaphore {
     bool is_timeline;
     bool is_signalled; /* a binary one */
     bool is_outside;   /* others signal it, or wait for it */
-    bool is_window;    /* a submit of ours signals it or waits for it, in place of a window's system */
-    uint32_t more;     /* objects that it belongs to, beside one */
-    uint64_t value;    /* a timeline's: the highest that is signalled or under way */
+    bool is_window; /* a submit of ours signals it or waits for it, in place of a window's system */
+    uint32_t more;  /* objects that it belongs to, beside one */
+    uint64_t value; /* a timeline's: the highest that is signalled or under way */
 };
 
 void vkr_semaphore_drop(struct vkr *r, struct vkr_semaphore *semaphore);
@@ -418,8 +420,8 @@ int vkr_set_timeline(struct vkr *r, struct vkr_semaphore *s, uint64_t value);
 bool vkr_is_gated(const struct vkr *r);
 /* The device's queues are gone. */
 void vkr_drop_queues(struct vkr *r, const struct vkr_device *device);
-/* Wait for all that was sent, where it can end by itself; the lock is held. The first only says (true) for
- * which queue, as *out, and the second waits for that, which needs no lock. */
+/* Wait for all that was sent, where it can end by itself; the lock is held. The first only says
+ * (true) for which queue, as *out, and the second waits for that, which needs no lock. */
 bool vkr_wait_wanted(const struct vkr *r, uint32_t stream, struct vkr_stream *out);
 int vkr_wait_queue(const struct vkr *r, const struct vkr_stream *stream);
 int vkr_wait_all(struct vkr *r);
@@ -556,20 +558,21 @@ struct vkr {
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;
-    struct vkr_held *held;  /* what vkr_back() goes back to */
-    struct sbt_map repeated; /* vkr_repeats(): command buffer id -> how it was met */
-    bool is_early;      /* before the checkpoint: commands are followed, and not sent */
-    bool is_hollow;     /* a submit without its command buffers */
-    bool has_hollow;    /* there was one: queries may never become available */
-    bool must_restore;  /* the checkpoint has begun, and what was followed is not yet so */
+    struct vkr_held *held;     /* what vkr_back() goes back to */
+    struct sbt_map repeated;   /* vkr_repeats(): command buffer id -> how it was met */
+    bool is_early;             /* before the checkpoint: commands are followed, and not sent */
+    bool is_hollow;            /* a submit without its command buffers */
+    bool has_hollow;           /* there was one: queries may never become available */
+    bool must_restore;         /* the checkpoint has begun, and what was followed is not yet so */
     uint64_t validation_count; /* errors that the validation layer reported */
-    struct vkr_ranges stamps; /* places that hold times; merged */
-    bool has_stamps;          /* a command copies times into memory */
-    uint64_t sent_count;  /* submits */
-    uint32_t gate_count;  /* events that work waits for in vain until the host sets them */
+    struct vkr_ranges stamps;  /* places that hold times; merged */
+    bool has_stamps;           /* a command copies times into memory */
+    uint64_t sent_count;       /* submits */
+    uint32_t gate_count;       /* events that work waits for in vain until the host sets them */
     struct vk_timelines timelines; /* which queues get through what they were sent */
-    bool waits_each;      /* recorded with TS_CHECKSUM=submit: one submit was done before the next step */
-    uint64_t next_window; /* raw handles of what stands for windows */
+    bool
+        waits_each; /* recorded with TS_CHECKSUM=submit: one submit was done before the next step */
+    uint64_t next_window;       /* raw handles of what stands for windows */
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */
     struct vkr_show *show;      /* --present: the window; NULL: none (yet) */

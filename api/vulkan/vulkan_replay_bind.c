@@ -69,6 +69,15 @@ static int begin_buffer(struct vkr_call *c, struct binding *out, VkBuffer buffer
     return check(out);
 }
 
+static void note_image(struct vkr *r, VkDeviceMemory memory)
+{
+    const struct vkr_object *o = vkr_object_of(r, VK_OBJECT_VkDeviceMemory, VKR_RAW(memory));
+    struct vkr_memory *m = o ? o->user : NULL;
+
+    if (m)
+        m->has_image = true;
+}
+
 /* `chain`: of a plane, or of something else that the simple question does not know. */
 static int begin_image(struct vkr_call *c, struct binding *out, VkImage image,
                        VkDeviceMemory memory, uint64_t offset, const void *chain)
@@ -80,6 +89,7 @@ static int begin_image(struct vkr_call *c, struct binding *out, VkImage image,
     out->object = vkr_object_of(c->r, VK_OBJECT_VkImage, VKR_RAW(image));
     if (d && out->object && !chain)
         d->f.vkGetImageMemoryRequirements(d->device, image, &out->needs);
+    note_image(c->r, memory);
     return check(out);
 }
 

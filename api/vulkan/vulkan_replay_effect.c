@@ -306,7 +306,31 @@ static int add_copy(struct vkr_call *c, VkBuffer from, uint64_t from_offset, VkB
 
     if (!source || !target)
         return 0;
-    effect.spread = (struct vkr_spread){source->id, from_offset, target->id, to_offset, size};
+    effect.spread = (struct vkr_spread){.kind = VKR_SPREAD_COPY,
+                                        .from = source->id,
+                                        .from_offset = from_offset,
+                                        .to = target->id,
+                                        .to_offset = to_offset,
+                                        .size = size};
+    return add(c, &effect);
+}
+
+/* Something that is no time is written over what may have been one. */
+static int overwrites(struct vkr_call *c)
+{
+    const struct vk_args_vkCmdFillBuffer *fill = (const void *)c->args;
+    const struct vk_args_vkCmdUpdateBuffer *update = (const void *)c->args;
+    bool is_fill = c->record->type == TYPE_vkCmdFillBuffer;
+    const struct vkr_object *target = vkr_object_of(
+        c->r, VK_OBJECT_VkBuffer, VKR_RAW(is_fill ? fill->dstBuffer : update->dstBuffer));
+    struct effect effect = {.kind = EFFECT_SPREAD};
+
+    if (!c->r->has_stamps || !target)
+        return 0;
+    effect.spread = (struct vkr_spread){.kind = VKR_SPREAD_OTHER,
+                                        .to = target->id,
+                                        .to_offset = is_fill ? fill->dstOffset : update->dstOffset,
+                                        .size = is_fill ? fill->size : update->dataSize};
     return add(c, &effect);
 }
 
@@ -445,6 +469,9 @@ int vkr_effect(struct vkr_call *c)
     case TYPE_vkCmdCopyBuffer2:
     case TYPE_vkCmdCopyBuffer2KHR:
         return copies(c);
+    case TYPE_vkCmdFillBuffer:
+    case TYPE_vkCmdUpdateBuffer:
+        return overwrites(c);
     default:
         return 0;
     }

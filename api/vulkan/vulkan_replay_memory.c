@@ -3,7 +3,7 @@
  * Memory of devices. What the host can map is mapped once and for all; the program's mappings only
  * say which of its addresses meant which memory, for the bytes that it wrote there.
  */
-#include "api/vulkan/vulkan_replay.h"
+#include "api/vulkan/vulkan_replay_track.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -444,7 +444,10 @@ int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct 
     if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
         return tsm_fail(TSM_E_FORMAT, "has no bytes");
     m = vkr_memory_written(r, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0), &offset);
-    return m ? vkr_memory_write(r, m, &blob, offset, record->seq) : 0; /* 0: freed meanwhile */
+    if (!m)
+        return 0; /* freed meanwhile */
+    vkr_stamp_clear(r, m->place + offset, blob.size);
+    return vkr_memory_write(r, m, &blob, offset, record->seq);
 }
 
 /* ---- looking ----------------------------------------------------------------------------- */

@@ -64,7 +64,8 @@ void vkr_track_submit(struct vkr_call *c, uint32_t count, const VkSubmitInfo *su
 void vkr_track_submit2(struct vkr_call *c, uint32_t count, const VkSubmitInfo2 *submits,
                        VkFence fence);
 void vkr_track_fence(struct vkr *r, VkFence fence, bool is_signalled);
-/* The event is set or reset; or (vkr_track_wait) what was sent waits for it. Of struct vkr_object. */
+/* The event is set or reset; or (vkr_track_wait) what was sent waits for it. Of struct vkr_object.
+ */
 void vkr_track_event(struct vkr *r, struct vkr_object *event, bool is_set);
 void vkr_track_wait(struct vkr *r, const struct vkr_object *event);
 int vkr_track_image(struct vkr_object *image, const VkImageCreateInfo *info);
@@ -72,8 +73,8 @@ void vkr_track_layout(struct vkr *r, const struct vkr_part *part, VkImageLayout 
 /* Each layout of a part of an image, by plane, level, layer. */
 void vkr_each_of_part(struct vkr_fact_image *fact, const struct vkr_part *part,
                       void (*visit)(void *user, uint32_t *value), void *user);
-/* Of a queue. Drivers do not check that a label which ends has begun: part of a trace may not have its
- * begin. */
+/* Of a queue. Drivers do not check that a label which ends has begun: part of a trace may not have
+ * its begin. */
 int vkr_begin_label(struct vkr_call *c);
 int vkr_end_label(struct vkr_call *c);
 /* Layouts of aspects that are planes of struct vkr_fact_image. */
@@ -90,17 +91,28 @@ void vkr_effect_apply(struct vkr *r, VkCommandBuffer commands, const struct vkr_
 
 /* ---- times in memory (vulkan_replay_stamp.c) ---- */
 
-/* Times are written to a part of a buffer, or (`from` is no 0) spread with a copy. Ids of buffers. */
+/* What a command does to a part of a buffer. Ids of buffers. */
 struct vkr_spread {
-    uint64_t from, from_offset, to, to_offset, size;
+    enum vkr_spread_kind {
+        VKR_SPREAD_TIMES, /* `count` times are written there, `size` bytes each, `stride` apart */
+        VKR_SPREAD_COPY,  /* what is in `from` is written there, times too */
+        VKR_SPREAD_OTHER, /* something else is written there */
+    } kind;
+    uint32_t count;
+    uint64_t from, from_offset, to, to_offset, size, stride;
 };
 struct vk_args_vkCmdCopyQueryPoolResults;
-/* False: these are no times. */
+/* False: nothing that is known. */
 bool vkr_stamp_results(struct vkr *r, const struct vk_args_vkCmdCopyQueryPoolResults *a,
                        struct vkr_spread *out);
 void vkr_stamp_apply(struct vkr *r, const struct vkr_spread *s);
-/* Zeroes the times in what was read from `address`; are there any? */
-bool vkr_mask(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size);
+/* The host has written there: it holds no times any more. */
+void vkr_stamp_clear(struct vkr *r, uint64_t start, uint64_t size);
+/* Zeroes the times in what was read from `address`, and adds their number to *times. Returns
+ * whether the bytes may differ from the recorded ones: for those, or because images lie there in a
+ * layout of another driver. */
+bool vkr_mask(const struct vkr *r, uint64_t address, uint8_t *bytes, uint64_t size,
+              uint64_t *times);
 
 /* ---- making it so (vulkan_replay_restore.c) ---- */
 
@@ -116,7 +128,8 @@ void vkr_each_layout(const struct vkr_fact_image *fact,
 
 /* ---- what need not be written down (vulkan_replay_stale.c) ---- */
 
-/* Images whose content at the record `first` nothing of [first, end) looks at; `end` 0: of all behind. */
+/* Images whose content at the record `first` nothing of [first, end) looks at; `end` 0: of all
+ * behind. */
 struct vkr_stale;
 int vkr_stale_find(struct vkr_stale **out, struct vkr *r, uint64_t first, uint64_t end);
 void vkr_stale_destroy(struct vkr_stale *stale);

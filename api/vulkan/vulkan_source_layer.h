@@ -47,6 +47,7 @@ struct vk_device_state {
         PFN_vkCreateBuffer vkCreateBuffer;
         PFN_vkAllocateMemory vkAllocateMemory;
     } without_addresses; /* `below` before that */
+    uint64_t idle_count; /* how often results were reported; under the lock of mapped memory */
     uint64_t sends;      /* submits that were begun; atomic */
     bool had_long_work;  /* TS_CHECKSUM=submit: something was not done in time; atomic */
     uint64_t seen;       /* ... and that vulkan_source_order.c has seen, under its lock */
@@ -124,6 +125,8 @@ struct vk_idle {
     bool all; /* nothing is under way on other devices either */
 };
 bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out);
+/* Finds the last command, whether or not it is complete. False: there was none. */
+bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out);
 
 /* ---- TS_CHECKSUM=submit, who waits for the program: vulkan_source_timeline.c ---- */
 

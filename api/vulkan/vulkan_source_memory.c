@@ -16,6 +16,7 @@
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_share.h"
+#include "api/vulkan/vulkan_source_report.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/touched.h"
@@ -38,13 +39,16 @@ struct memory {
     bool results; /* imported, only the device writes there; the shadow says what was there */
     uint64_t results_from, results_to; /* offsets; elsewhere it is the program's */
     bool looked_into;                  /* mapped by us */
-    bool filled;                       /* somebody else may have written there before */
-    uint64_t allocated;                /* `sends` at that time */
-    bool exported, fd_import;          /* others may have it, too */
-    bool shared;                       /* ... and the program works on the driver's mapping */
-    struct vk_origin from;             /* fd_import: whose it is */
-    struct memory *next;               /* in its bucket; of those that are free */
-    struct memory *next_shadow;        /* in the list of those that have one */
+    const uint8_t
+        *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
+    bool filled; /* somebody else may have written there before */
+    uint64_t allocated;       /* `sends` at that time */
+    bool exported, fd_import; /* others may have it, too */
+    bool shared;              /* ... and the program works on the driver's mapping */
+    struct vk_origin from;    /* fd_import: whose it is */
+    struct vk_times times;
+    struct memory *next;        /* in its bucket; of those that are free */
+    struct memory *next_shadow; /* in the list of those that have one */
     struct memory *next_import;
 };
 
@@ -54,6 +58,7 @@ static struct memory *buckets[BUCKET_COUNT];
 static struct memory *free_list;
 static struct memory *shadows;
 static struct memory *imports; /* those of the program's own memory */
+static bool any_times;         /* the device writes times somewhere; atomic */
 static uint64_t sends;         /* how often work was sent, to any device */
 static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
 
@@ -153,6 +158,38 @@ static void write_zeros(void *memory, uint64_t offset, uint64_t size)
     memset((uint8_t *)memory + offset, 0, size);
 }
 
+/* Without TS_CHECKSUM, where looking costs little: on a processor. What the device leaves in memory
+ * that the program never maps is hashed at some waits and when the memory is freed. */
+static bool wants_peek(const struct memory *m, const VkMemoryAllocateInfo *info)
+{
+    const struct tsm_settings *s = tsm_session_settings();
+
+    return s->enabled && s->vk_results && s->readback != TSM_READBACK_OFF && !m->filled &&
+           m->device->on_processor && m->type < m->device->memory.memoryTypeCount &&
+           (m->device->memory.memoryTypes[m->type].propertyFlags &
+            VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) &&
+           !in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+}
+
+static void peek(struct memory *m, VkDevice device)
+{
+    void *real;
+
+    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
+        return;
+    tsm_touched(real, m->size, write_zeros, real);
+    m->peeked = real;
+}
+
+/* The program maps it itself. */
+static void end_peek(struct memory *m, VkDevice device)
+{
+    if (m && m->peeked)
+        m->device->below.vkUnmapMemory(device, m->handle);
+    if (m)
+        m->peeked = NULL;
+}
+
 /* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
 static void look_into(struct memory *m, VkDevice device, uint32_t type)
 {
@@ -210,6 +247,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     }
     if (m && !m->filled && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
         look_into(m, device, info->memoryTypeIndex);
+    else if (m && wants_peek(m, info))
+        peek(m, device);
     tsm_lock_give(&lock);
     return result;
 }
@@ -231,6 +270,65 @@ static void push(struct memory *m)
     }
 }
 
+/* The lock is held, and nothing is under way. */
+static void report_memory(struct memory *m, struct vk_report *r)
+{
+    r->times = &m->times;
+    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
+    r->from = m->results ? m->results_from : 0;
+    r->to = m->results ? m->results_to : m->size;
+    if (m->peeked)
+        vk_report_whole(r, m->peeked, m->size, false);
+    else if (m->shared && m->mapped) /* the program may have written it */
+        tsm_shadow_adopt(m->shadow);
+    else if (m->shadow)
+        tsm_shadow_changes(m->shadow, vk_report_change, r);
+}
+
+/* ---- results that nobody asks for ----------------------------------------------------------- */
+
+#define SAMPLE_MAX ((uint64_t)64 << 20) /* bytes of memories that are hashed at a wait */
+
+/* The first waits, and then ever fewer of them. */
+static bool is_sample(struct vk_device_state *device)
+{
+    uint64_t count = ++device->idle_count;
+
+    return (count & (count - 1)) == 0;
+}
+
+/* The lock is held, and the device is idle. */
+static void peek_all(const struct vk_device_state *device, struct vk_report *r)
+{
+    uint64_t left = SAMPLE_MAX;
+
+    for (uint32_t i = 0; i < BUCKET_COUNT; i++)
+        for (struct memory *m = buckets[i]; m; m = m->next) {
+            if (m->device != device || !m->peeked || m->size > left)
+                continue;
+            left -= m->size;
+            report_memory(m, r);
+        }
+}
+
+/* The lock is held. The memory is about to be freed: nothing uses it any more, whatever else is
+ * under way. */
+static void report_last(struct memory *m)
+{
+    struct vk_report r = {0};
+    struct vk_idle last;
+
+    if (m->shared || m->exported || !vk_order_last(m->device, &last))
+        return;
+    r.stream = last.stream;
+    r.position = last.position;
+    if (m->shadow)
+        tsm_shadow_pull(m->shadow);
+    report_memory(m, &r);
+    if (m->looked_into) /* also where it was overwritten by what was there */
+        vk_report_whole(&r, tsm_shadow_real(m->shadow), m->size, true);
+}
+
 /* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
 static bool is_others_too(const struct memory *m)
 {
@@ -246,6 +344,8 @@ void vk_memory_ends(struct tsm_call *call, const void *args, int64_t result)
     m = a->memory ? find(vk_state_of(a->device), a->memory) : NULL;
     if (m && is_others_too(m))
         push(m);
+    if (m && tsm_session_settings()->readback != TSM_READBACK_OFF)
+        report_last(m);
     tsm_lock_give(&lock);
 }
 
@@ -361,6 +461,7 @@ static bool share(struct memory *m, bool fresh)
 
     if (m->shadow || !tsm_session_settings()->enabled)
         return m->shared;
+    end_peek(m, device);
     if (m->type >= m->device->memory.memoryTypeCount ||
         !(m->device->memory.memoryTypes[m->type].propertyFlags &
           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
@@ -440,6 +541,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
 
     tsm_lock_take(&lock);
     m = find(state, memory);
+    end_peek(m, device);
     if (m && (m->fd_import || (m->exported && !m->shadow)) &&
         share(m, !m->filled && m->allocated == sends)) {
         *data = (uint8_t *)(uintptr_t)tsm_shadow_real(m->shadow) + offset;
@@ -489,6 +591,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInf
     if (!info->pNext)
         return map(device, info->memory, info->offset, info->size, info->flags, data);
     tsm_session_unmodelled("vkMapMemory2 with structs in its pNext chain", true);
+    tsm_lock_take(&lock);
+    end_peek(find(vk_state_of(device), info->memory), device);
+    tsm_lock_give(&lock);
     return vk_state_of(device)->below.vkMapMemory2KHR(device, info, data);
 }
 
@@ -542,61 +647,52 @@ void vk_memory_pull(void)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-struct report {
-    uint32_t stream;
-    uint64_t position;
-    uint64_t memory;   /* id */
-    uint64_t from, to; /* offsets that count */
-};
-
-/* docs/FORMAT.md 10: bit 63, the memory's id from bit 40 on, the offset. */
-static void report_change(void *user, uint64_t offset, const void *bytes, uint64_t size)
-{
-    const struct report *r = user;
-    uint64_t from = offset < r->from ? r->from : offset;
-    uint64_t to = offset + size > r->to ? r->to : offset + size;
-    struct tsm_call call;
-    struct sbt_key key;
-
-    if (from >= to || tsm_session_waiting())
-        return;
-    key = tsm_hash_key((const uint8_t *)bytes + (from - offset), to - from);
-    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
-        return;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, r->stream);
-    tsm_call_slot(&call, r->position);
-    tsm_call_slot(&call, (uint64_t)1 << 63 | r->memory << 40 | from);
-    tsm_call_slot(&call, to - from);
-    tsm_call_bytes(&call, &key, sizeof(key));
-    tsm_call_commit(&call);
-}
-
-/* The lock is held, and nothing is under way. */
-static void report_memory(struct memory *m, struct report *r)
-{
-    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
-    r->from = m->results ? m->results_from : 0;
-    r->to = m->results ? m->results_to : m->size;
-    if (m->shared && m->mapped) /* the program may have written it */
-        tsm_shadow_adopt(m->shadow);
-    else
-        tsm_shadow_changes(m->shadow, report_change, r);
-}
-
-void vk_memory_report(const struct vk_device_state *device)
+void vk_memory_report(struct vk_device_state *device)
 {
     struct vk_idle idle;
 
     tsm_lock_take(&lock);
     if (vk_order_idle(device, &idle)) {
-        struct report r = {.stream = idle.stream, .position = idle.position};
+        struct vk_report r = {.stream = idle.stream, .position = idle.position};
         for (struct memory *m = shadows; m; m = m->next_shadow)
             if (m->device == device)
                 report_memory(m, &r);
+        if (is_sample(device))
+            peek_all(device, &r);
         if (idle.all)
             __atomic_store_n(&quiet, vk_memory_sends(), __ATOMIC_RELEASE);
     }
+    tsm_lock_give(&lock);
+}
+
+void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
+                     uint64_t size)
+{
+    struct memory *m;
+
+    tsm_lock_take(&lock);
+    m = find(device, memory);
+    if (m)
+        vk_times_add(&m->times, offset, size);
+    __atomic_store_n(&any_times, true, __ATOMIC_RELAXED);
+    tsm_lock_give(&lock);
+}
+
+bool vk_memory_has_times(void)
+{
+    return __atomic_load_n(&any_times, __ATOMIC_RELAXED);
+}
+
+void vk_memory_copied(const struct vk_device_state *device, struct vk_place from,
+                      struct vk_place to, uint64_t size)
+{
+    struct memory *source, *target;
+
+    tsm_lock_take(&lock);
+    source = find(device, from.memory);
+    target = find(device, to.memory);
+    if (source && target)
+        vk_times_copy(&source->times, from.offset, &target->times, to.offset, size);
     tsm_lock_give(&lock);
 }
 
@@ -626,7 +722,7 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
                 .device = m->device, .handle = m->handle, .size = m->size, .type = m->type};
             if (m->imported)
                 continue; /* the program's own: capture saves it */
-            memory.mapped = m->shadow && !m->results ? tsm_shadow_real(m->shadow) : NULL;
+            memory.mapped = m->shadow && !m->results ? tsm_shadow_real(m->shadow) : m->peeked;
             memory.is_mapped = memory.mapped || m->mapped;
             go_on = visit(user, &memory);
         }

@@ -13,6 +13,20 @@
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size);
 
+/* The device will write times to `size` bytes at `offset`. */
+void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
+                     uint64_t size);
+
+/* Will the device write times anywhere? */
+bool vk_memory_has_times(void);
+/* What is at `from` will be copied, perhaps times. */
+struct vk_place {
+    VkDeviceMemory memory;
+    uint64_t offset;
+};
+void vk_memory_copied(const struct vk_device_state *device, struct vk_place from,
+                      struct vk_place to, uint64_t size);
+
 /* Memory that was imported through a descriptor has got its id: what others have put there is
  * recorded. */
 void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory);
@@ -34,7 +48,7 @@ uint64_t vk_memory_sends(void);
 
 /* Records what the device has changed as CHECKSUM, results of the last command, if all that was
  * sent to it is complete. Whoever learnt that has pulled before. Outside of a call. */
-void vk_memory_report(const struct vk_device_state *device);
+void vk_memory_report(struct vk_device_state *device);
 
 /* For checkpoints. A thread that reports results holds our lock and may itself be held back: is
  * there none until then? */

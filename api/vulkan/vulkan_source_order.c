@@ -281,7 +281,7 @@ void vk_sparse_bound(struct tsm_call *call, const void *args, int64_t result)
     }
 }
 
-/* ---- what is only written ------------------------------------------------------------------- */
+/* ---- what is written where ------------------------------------------------------------------- */
 
 /* A buffer into which the device only copies: its size, until it is bound. */
 void vk_buffer_made(struct tsm_call *call, const void *args, int64_t result)
@@ -300,10 +300,41 @@ void vk_buffer_made(struct tsm_call *call, const void *args, int64_t result)
 
 static void bound(VkDevice device, VkBuffer buffer, VkDeviceMemory memory, uint64_t offset)
 {
-    const struct tsm_handle *handle = handle_of(VK_OBJECT_VkBuffer, VK_RAW(buffer));
+    struct tsm_handle *handle = handle_of(VK_OBJECT_VkBuffer, VK_RAW(buffer));
 
-    if (handle && handle->position)
+    if (!handle)
+        return;
+    if (handle->position)
         vk_memory_gives(vk_state_of(device), memory, offset, handle->position);
+    handle->position = offset;
+    handle->user = (void *)(uintptr_t)VK_RAW(memory); /* NOLINT: a number */
+}
+
+void vk_query_pool_made(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkCreateQueryPool *a = args;
+    struct tsm_handle *handle = NULL;
+
+    if (result >= 0 && a->pCreateInfo->queryType == VK_QUERY_TYPE_TIMESTAMP)
+        handle = handle_of(VK_OBJECT_VkQueryPool, VK_RAW(*a->pQueryPool));
+    if (handle)
+        handle->user = handle; /* of times */
+}
+
+/* Into a buffer, which has memory. */
+void vk_results_copied(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkCmdCopyQueryPoolResults *a = args;
+    const struct tsm_handle *pool = handle_of(VK_OBJECT_VkQueryPool, VK_RAW(a->queryPool));
+    const struct tsm_handle *buffer = handle_of(VK_OBJECT_VkBuffer, VK_RAW(a->dstBuffer));
+    uint64_t size = a->flags & VK_QUERY_RESULT_64_BIT ? 8 : 4;
+
+    if (!pool || !pool->user || !buffer || !a->queryCount)
+        return;
+    size *= a->flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT ? 2 : 1;
+    vk_memory_times(vk_state_of(a->commandBuffer),
+                    (VkDeviceMemory)(uintptr_t)buffer->user, /* NOLINT: a handle */
+                    buffer->position + a->dstOffset, (a->queryCount - 1) * a->stride + size);
 }
 
 void vk_buffer_bound(struct tsm_call *call, const void *args, int64_t result)
@@ -321,6 +352,37 @@ void vk_buffers_bound(struct tsm_call *call, const void *args, int64_t result)
     for (uint32_t i = 0; result >= 0 && i < a->bindInfoCount; i++)
         bound(a->device, a->pBindInfos[i].buffer, a->pBindInfos[i].memory,
               a->pBindInfos[i].memoryOffset);
+}
+
+static struct vk_place place_of(VkBuffer buffer, uint64_t offset)
+{
+    const struct tsm_handle *handle = handle_of(VK_OBJECT_VkBuffer, VK_RAW(buffer));
+
+    if (!handle)
+        return (struct vk_place){0};
+    return (struct vk_place){(VkDeviceMemory)(uintptr_t)handle->user, /* NOLINT: a handle */
+                             handle->position + offset};
+}
+
+void vk_buffer_copied(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkCmdCopyBuffer *a = args;
+
+    for (uint32_t i = 0; vk_memory_has_times() && i < a->regionCount; i++)
+        vk_memory_copied(vk_state_of(a->commandBuffer),
+                         place_of(a->srcBuffer, a->pRegions[i].srcOffset),
+                         place_of(a->dstBuffer, a->pRegions[i].dstOffset), a->pRegions[i].size);
+}
+
+void vk_buffer2_copied(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkCmdCopyBuffer2 *a = args;
+    const VkCopyBufferInfo2 *info = a->pCopyBufferInfo;
+
+    for (uint32_t i = 0; vk_memory_has_times() && i < info->regionCount; i++)
+        vk_memory_copied(
+            vk_state_of(a->commandBuffer), place_of(info->srcBuffer, info->pRegions[i].srcOffset),
+            place_of(info->dstBuffer, info->pRegions[i].dstOffset), info->pRegions[i].size);
 }
 
 /* ---- what is complete ----------------------------------------------------------------------- */
@@ -391,7 +453,21 @@ bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out)
     return last != NULL;
 }
 
-static void report(const struct vk_device_state *device)
+bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out)
+{
+    const struct queue *last = NULL;
+
+    tsm_lock_take(&lock);
+    for (uint32_t i = 0; i < queue_count; i++)
+        if (queues[i].device == device && (!last || queues[i].when > last->when))
+            last = &queues[i];
+    if (last)
+        *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent, false};
+    tsm_lock_give(&lock);
+    return last != NULL;
+}
+
+static void report(struct vk_device_state *device)
 {
     vk_time_collect();
     if (tsm_session_settings()->readback != TSM_READBACK_OFF)
@@ -399,7 +475,7 @@ static void report(const struct vk_device_state *device)
 }
 
 /* The program has waited. */
-static void waited(const struct vk_device_state *device)
+static void waited(struct vk_device_state *device)
 {
     report(device);
     tsm_checkpoint_point(true);

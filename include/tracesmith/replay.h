@@ -122,7 +122,8 @@ struct tsm_replay_result {
     uint64_t checksum_count; /* comparisons made */
     uint64_t difference_count;
     uint64_t uncompared_count; /* recorded results that could not be compared; with any, not SAME */
-    uint64_t timed_count;      /* ... of them because the memory holds times of the GPU's */
+    uint64_t timed_count;      /* results that differ where the GPU wrote times: those of nothing else
+                                  are no results, the others are uncompared */
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */

@@ -17,5 +17,5 @@ status 0 replay t.sbt --check=3
 tsview t.sbt >view
 grep -q '\[late\]' view || fail "no payload was left to a function"
 record u.sbt functions >/dev/null
-# Which of two functions writes first is chance; nothing else may differ.
+# Which of two functions writes first is chance; nothing else may differ. (row D7 of docs/verdict.md)
 tsdiff t.sbt u.sbt >out || grep -q 'cannot tell.*writes to host memory differ' out || fail "$(cat out)"

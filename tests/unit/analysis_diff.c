@@ -149,6 +149,18 @@ static void streams_can_be_chosen(void)
     CHECK_EQ_INT((long long)result.compared_count, 2);
 }
 
+/* row D12 of docs/verdict.md */
+static void nothing_is_not_the_same(void)
+{
+    uint32_t stream = 2;
+    const struct tsm_diff_options options = {
+        .streams = &stream, .stream_count = 1, .readbacks_only = true};
+
+    diff(&plain, &plain, &options);
+    CHECK_EQ_INT(result.verdict, TSM_CANNOT_TELL);
+    CHECK_EQ_INT((long long)result.compared_count, 0);
+}
+
 int main(void)
 {
     equal_traces_are_the_same();
@@ -161,6 +173,7 @@ int main(void)
     other_results_are_found_at_their_command();
     the_earliest_difference_is_told();
     streams_can_be_chosen();
+    nothing_is_not_the_same();
     sbt_reader_destroy(a);
     sbt_reader_destroy(b);
     return check_result();

@@ -181,13 +181,15 @@ static void what_a_trace_lacks_is_a_doubt(void)
 
 static void what_is_not_modelled_is_a_doubt(void)
 {
+    /* row D3, row D4 and row D5 of docs/verdict.md */
     expect(VARIED(.odd = true), VARIED(.odd = true), TSM_CANNOT_TELL, "not modelled");
-    expect_doubt(VARIED(.stopped = true), "switched off");
+    expect_doubt(VARIED(.stopped = true), "something is missing");
     expect_doubt(VARIED(.flags = SBT_RECORD_TRUNCATED), "cut short");
     expect_doubt(VARIED(.flags = SBT_RECORD_UNFINISHED), "cut short");
     expect_doubt(VARIED(.flags = SBT_RECORD_TAINTS), "not modelled");
 }
 
+/* row D6 of docs/verdict.md */
 static void fields_of_one_trace_only_are_a_doubt(void)
 {
     expect(&plain, VARIED(.field_count = 2), TSM_CANNOT_TELL, "another number of them");
@@ -211,19 +213,21 @@ static void streams_of_any_number_count(void)
            TSM_DIFFERENT, "bytes");
 }
 
+/* row D8 of docs/verdict.md */
 static void a_readback_belongs_to_its_command(void)
 {
     expect(&plain, VARIED(.later = 1), TSM_CANNOT_TELL, "another command");
     expect(&plain, VARIED(.later = 10, .position = 10), TSM_SAME, "");
 }
 
+/* row D9 of docs/verdict.md */
 static void memory_at_the_start_counts(void)
 {
     expect(VARIED(.memory = 'm'), VARIED(.memory = 'n'), TSM_DIFFERENT, "bytes");
     expect(&plain, VARIED(.memory = 'm'), TSM_CANNOT_TELL, "memory at the start");
 }
 
-/* How often a program waits is chance; that a wait fails is not. */
+/* How often a program waits is chance; that a wait fails is not: row D10 of docs/verdict.md. */
 static void waits_are_left_out(void)
 {
     expect(VARIED(.waits = 1), VARIED(.waits = 4), TSM_SAME, "queries and waits");

@@ -441,12 +441,17 @@ def other_bytes():
     return diff(trace, 'edited.sbt')
 
 
-@row('D2')
-def nothing_in_common():
-    return diff(cuda('saxpy'), cuda('saxpy'), '--streams', '99')
+@row('D2', 'lost 5 records')
+def lost_from_one():
+    return diff(cuda('saxpy'), altered(cuda('saxpy'), 'lost', 5))
 
 
-@row('D3')
+@row('D11', 'stream 99 is in neither')
+def stream_of_none():
+    return diff(cuda('saxpy'), cuda('saxpy'), '--streams', '0,99')
+
+
+@row('D13')
 def equal_traces():
     return diff(cuda('saxpy'), cuda('saxpy'))
 
@@ -455,6 +460,9 @@ def equal_traces():
 ELSEWHERE = {
     'C4': 'tests/unit/replay_log.c',
     'C8': 'tests/unit/replay_check.c',
+    **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10'), 'tests/unit/analysis_doubt.c'),
+    'D7': 'tests/e2e/record_functions.sh',
+    'D12': 'tests/unit/analysis_diff.c',
 }
 
 

@@ -358,6 +358,41 @@ static void times(void)
     small_finish(&s);
 }
 
+/* Times in memory, and then something else in the same place. */
+static void times_over(void)
+{
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = 1};
+    VkCommandBuffer commands[2];
+    VkQueryPool pool;
+    struct small s;
+    struct words w;
+
+    small_init(&s, 0);
+    words_init(&s, &w);
+    TRY(vkCreateQueryPool(s.device, &info, NULL, &pool));
+    fill(&w, 73);
+    commands[0] = primary(&s);
+    small_begin(commands[0]);
+    vkCmdResetQueryPool(commands[0], pool, 0, 1);
+    vkCmdWriteTimestamp(commands[0], VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool, 0);
+    small_dispatch(&s, commands[0], small_set(&s, w.buffer), 3);
+    vkCmdCopyQueryPoolResults(commands[0], pool, 0, 1, w.buffer, 64, 8,
+                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    TRY(vkEndCommandBuffer(commands[0]));
+    small_run(&s, commands[0]);
+    commands[1] = primary(&s);
+    small_begin(commands[1]);
+    vkCmdFillBuffer(commands[1], w.buffer, 64, 8, 0x55);
+    TRY(vkEndCommandBuffer(commands[1]));
+    small_run(&s, commands[1]);
+    say("times_over", &w);
+    vkDestroyQueryPool(s.device, pool, NULL);
+    words_finish(&s, &w);
+    small_finish(&s);
+}
+
 /* ---- many commands -------------------------------------------------------------------------- */
 
 #define BATCH 1000u
@@ -608,13 +643,11 @@ static void liberties(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"queues", in_turn},      {"apart", apart},
-             {"devices", devices},     {"same", same},
-             {"order", order},         {"queries", queries},
-             {"times", times},         {"lost", lost},
-             {"many", many},           {"named", named},
-             {"sparse", sparse},       {"rays", rays},
-             {"liberties", liberties}, {"descriptors", descriptors}};
+} modes[] = {{"queues", in_turn}, {"apart", apart},           {"devices", devices},
+             {"same", same},      {"order", order},           {"queries", queries},
+             {"times", times},    {"times_over", times_over}, {"lost", lost},
+             {"many", many},      {"named", named},           {"sparse", sparse},
+             {"rays", rays},      {"liberties", liberties},   {"descriptors", descriptors}};
 
 int main(int argc, char **argv)
 {

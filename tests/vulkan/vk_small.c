@@ -19,6 +19,7 @@ const char *const *small_extensions;
 void (*small_device)(VkDeviceCreateInfo *info);
 const void *small_features;
 const void *small_memory;
+int small_unmapped;
 
 static VkInstance make_instance(void)
 {
@@ -168,7 +169,9 @@ void words_init(const struct small *s, struct words *w)
     allocate.memoryTypeIndex = coherent_type(s, needs.memoryTypeBits);
     TRY(vkAllocateMemory(s->device, &allocate, NULL, &w->memory));
     TRY(vkBindBufferMemory(s->device, w->buffer, w->memory, 0));
-    TRY(vkMapMemory(s->device, w->memory, 0, VK_WHOLE_SIZE, 0, (void **)&w->map));
+    w->map = NULL;
+    if (!small_unmapped)
+        TRY(vkMapMemory(s->device, w->memory, 0, VK_WHOLE_SIZE, 0, (void **)&w->map));
 }
 
 void words_finish(const struct small *s, struct words *w)

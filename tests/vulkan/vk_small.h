@@ -57,6 +57,8 @@ void small_finish(struct small *s);
 /* The shader of the pipeline. */
 VkShaderModule small_module(const struct small *s);
 
+/* Words are made in memory that is not mapped. */
+extern int small_unmapped;
 void words_init(const struct small *s, struct words *w);
 void words_finish(const struct small *s, struct words *w);
 

@@ -10,6 +10,9 @@
  * after the device is at work threads         four threads, one mapping: each sends work of its
  * own, waits for it, looks and writes on
  *
+ *   unread          computes in memory that it never maps, and reads nothing back; `unread keep`
+ * does not free it, either same            a submit writes what is there already
+ *
  * Each prints sums of what it reads, and what is wrong in it.
  */
 #include "tests/vulkan/vk_small.h"
@@ -415,6 +418,62 @@ static void threads(void)
     small_finish(&s);
 }
 
+/* ---- results that nobody reads -------------------------------------------------------------- */
+
+static void copy(const struct small *s, const struct words *from, const struct words *to)
+{
+    VkCommandBuffer commands = primary(s);
+    VkBufferCopy all = {.size = WORDS * 4};
+
+    small_begin(commands);
+    vkCmdCopyBuffer(commands, from->buffer, to->buffer, 1, &all);
+    TRY(vkEndCommandBuffer(commands));
+    small_run(s, commands);
+}
+
+static void unread(const char *how)
+{
+    struct words staging, words;
+    VkCommandBuffer commands;
+    struct small s;
+
+    small_unmapped = 1;
+    small_init(&s, 0);
+    words_init(&s, &words);
+    small_unmapped = 0;
+    words_init(&s, &staging);
+    for (uint32_t i = 0; i < WORDS; i++)
+        staging.map[i] = i * 7;
+    copy(&s, &staging, &words);
+    commands = tripling(&s, &words, 3);
+    for (uint32_t i = 0; i < 10; i++)
+        small_run(&s, commands);
+    TRY(vkQueueWaitIdle(s.queue));
+    printf("unread\n");
+    if (*how)
+        return;
+    words_finish(&s, &staging);
+    words_finish(&s, &words);
+    small_finish(&s);
+}
+
+static void same(void)
+{
+    struct words from, to;
+    struct small s;
+
+    small_init(&s, 0);
+    words_init(&s, &from);
+    words_init(&s, &to);
+    for (uint32_t i = 0; i < WORDS; i++)
+        from.map[i] = to.map[i] = i;
+    copy(&s, &from, &to);
+    printf("same %08x\n", words_sum(&to));
+    words_finish(&s, &to);
+    words_finish(&s, &from);
+    small_finish(&s);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "batches") == 0)
@@ -425,6 +484,10 @@ int main(int argc, char **argv)
         bytes(argv[2]);
     else if (argc == 2 && strcmp(argv[1], "threads") == 0)
         threads();
+    else if (argc >= 2 && strcmp(argv[1], "unread") == 0)
+        unread(argc > 2 ? argv[2] : "");
+    else if (argc == 2 && strcmp(argv[1], "same") == 0)
+        same();
     else
         return 2;
     return 0;

@@ -30,8 +30,8 @@ for range in 500:600 620:900 1000:1100; do
         [ "$(field from $key)" = "$(field out $key)" ] || fail "$range: other $key: $(cat from out)"
     done
 done
-# What the range does not need is not waited for.
-status 3 tsreplay t.sbt --range 1190: --from-checkpoint=none --timeout 20
+# What the range does not need is not waited for; what memory holds when it is freed is compared.
+status 0 tsreplay t.sbt --range 1190: --from-checkpoint=none --timeout 20
 
 for call in 20 100 200 600; do
     TS_START_CALL=$call record_vulkan late-$call.sbt "$program" 40 >record.out

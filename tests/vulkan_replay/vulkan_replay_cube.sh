@@ -9,7 +9,7 @@ done
 xvfb-run -a -s '-screen 0 640x480x24' env LD_PRELOAD="$TEST_CAPTURE" TS_OUTPUT=cube.sbt \
     vkcube --c 3000 --present_mode 0 >cube.out 2>&1 || fail "$(cat cube.out)"
 unset DISPLAY
-status 3 tsreplay --json cube.sbt # the program reads nothing back
+all_equal 1 cube.sbt # the program reads nothing back: what it leaves in memory is compared
 [ "$(field out command_count)" -ge 6000 ] || fail "too few commands: $(cat out)"
 # With a checksum of all memory after each submit there is something to compare.
 xvfb-run -a -s '-screen 0 640x480x24' env LD_PRELOAD="$TEST_CAPTURE" TS_OUTPUT=submit.sbt \
