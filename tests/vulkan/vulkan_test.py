@@ -308,7 +308,8 @@ def vulkaninfo(folder):
     need('vulkaninfo')
 
     def without_us(text):
-        return [line for line in text.splitlines() if 'TRACESMITH' not in line and
+        # Columns are as wide as the longest name, which may be ours.
+        return [' '.join(line.split()) for line in text.splitlines() if 'TRACESMITH' not in line and
                 not line.startswith('Instance Layers: count')]
 
     run = Recorded(['vulkaninfo', '--summary'], folder, output=without_us)
