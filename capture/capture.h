@@ -410,11 +410,23 @@ void tsm_values_publish(void);
  * of the call that shows it takes its place in the trace. */
 void tsm_values_settle(const struct tsm_stream *stream, uint64_t position);
 
+/* Writes a CHECKSUM record, also while calls are held. `stream` SBT_STREAM_NONE, `position` 0: of all
+ * that was sent. */
+void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
+                        const struct sbt_key *key);
+
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 
 /* Does the program run, but its commands are not recorded yet? The next call may take the checkpoint
  * with which recording begins: no lock may be held there that save() takes. */
 bool tsm_session_waiting(void);
+
+/* Holds back the calls of all other threads, so that the GPU gets nothing more, and waits until those
+ * that have begun are over. False: they are not within `patience_ns`, or nothing is recorded now; then
+ * all go on. While it holds them the caller must not wait for the GPU without a limit, which may wait
+ * for one of them, and must not make a call that is recorded. */
+bool tsm_calls_hold(uint64_t patience_ns);
+void tsm_calls_release(void);
 
 /* A checkpoint is due; set and cleared by capture/checkpoint.c. */
 extern uint32_t tsm_checkpoint_due;

@@ -109,6 +109,26 @@ static bool others_are_outside(const struct tsm_session *s, uint64_t until_ns)
     return true;
 }
 
+bool tsm_calls_hold(uint64_t patience_ns)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+    struct tsm_session *s = tsm_session_current();
+    uint64_t until_ns = tsm_monotonic_ns() + patience_ns;
+
+    if (!s || !change_state(live, TSM_LIVE_ON, TSM_LIVE_HELD))
+        return false;
+    barrier();
+    if (others_are_outside(s, until_ns))
+        return true;
+    tsm_calls_release();
+    return false;
+}
+
+void tsm_calls_release(void)
+{
+    change_state(__atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE), TSM_LIVE_HELD, TSM_LIVE_ON);
+}
+
 static bool sources_are_quiet(uint64_t until_ns)
 {
     for (const struct tsm_source *const *source = tsm_sources; *source; source++) {

@@ -157,3 +157,19 @@ void tsm_session_forked(int child)
         tsm_note_write(lane, &note);
     tsm_inside_leave();
 }
+
+void tsm_checksum_write(uint32_t stream, uint64_t position, uint64_t address, uint64_t size,
+                        const struct sbt_key *key)
+{
+    const struct tsm_note note = {.call = SBT_CORE_CHECKSUM,
+                                  .stream = SBT_STREAM_NONE,
+                                  .slots = {stream, position, address, size, sizeof(*key)},
+                                  .slot_count = 5,
+                                  .data = key,
+                                  .data_size = sizeof(*key)};
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_lane *lane = s ? tsm_thread_lane(s) : NULL;
+
+    if (lane)
+        tsm_note_write(lane, &note);
+}

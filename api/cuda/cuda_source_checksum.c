@@ -7,13 +7,15 @@
 #include "api/cuda/cuda_source.h"
 
 #include "api/cuda/cuda_encode.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
 
 #include <sys/mman.h>
 
-#define READ_SIZE ((size_t)4 << 20)
+#define READ_SIZE   ((size_t)4 << 20)
+#define PATIENCE_NS 2000000000u /* for calls of other threads, and for the GPU: each */
 
 static bool wanted(void)
 {
@@ -37,34 +39,14 @@ static bool hash_memory(CUdeviceptr start, uint64_t size, void *buffer, struct s
     return true;
 }
 
-static void write_record(struct tsm_stream *stream, uint64_t position, CUdeviceptr start,
-                         uint64_t size, const struct sbt_key *key)
-{
-    struct tsm_call call;
-
-    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
-        return;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, cuda_stream_slot(stream));
-    tsm_call_slot(&call, position);
-    tsm_call_slot(&call, start);
-    tsm_call_slot(&call, size);
-    tsm_call_bytes(&call, key, sizeof(*key));
-    tsm_call_commit(&call);
-}
-
 static void checksum_arrays(struct tsm_stream *stream, uint64_t position, void *buffer)
 {
     for (unsigned i = 0; i < cuda_array_count(); i++) {
         uint64_t place, size;
         struct sbt_key key;
-        bool hashed;
 
-        tsm_inside_enter();
-        hashed = cuda_array_hash(i, buffer, READ_SIZE, &place, &size, &key);
-        tsm_inside_leave();
-        if (hashed)
-            write_record(stream, position, place, size, &key);
+        if (cuda_array_hash(i, buffer, READ_SIZE, &place, &size, &key))
+            tsm_checksum_write(cuda_stream_slot(stream), position, place, size, &key);
     }
 }
 
@@ -80,13 +62,9 @@ static void checksum_all(struct tsm_stream *stream, uint64_t position)
     buffer = mmap(NULL, READ_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (uint32_t i = 0; buffer != MAP_FAILED && i < count; i++) {
         struct sbt_key key;
-        bool hashed;
 
-        tsm_inside_enter();
-        hashed = cuda_allocation_at(i, &start, &size) && hash_memory(start, size, buffer, &key);
-        tsm_inside_leave();
-        if (hashed)
-            write_record(stream, position, start, size, &key);
+        if (cuda_allocation_at(i, &start, &size) && hash_memory(start, size, buffer, &key))
+            tsm_checksum_write(cuda_stream_slot(stream), position, start, size, &key);
     }
     if (buffer == MAP_FAILED)
         return;
@@ -101,10 +79,14 @@ static void checksum(struct tsm_stream *stream, uint64_t position)
         return; /* waiting for the device would end it */
     if (cuda_values_are_awaited())
         return; /* ... or have no end: a stream may wait for what the program is yet to do */
+    /* Other threads may send what changes the memory while it is read. */
+    if (!tsm_calls_hold(PATIENCE_NS))
+        return;
     tsm_inside_enter();
-    real.cuCtxSynchronize();
+    if (cuda_checkpoint_quiet(tsm_monotonic_ns() + PATIENCE_NS))
+        checksum_all(stream, position);
     tsm_inside_leave();
-    checksum_all(stream, position);
+    tsm_calls_release();
 }
 
 void cuda_checksum_sync(struct tsm_stream *stream)

@@ -20,7 +20,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define READ_SIZE ((size_t)4 << 20)
+#define READ_SIZE   ((size_t)4 << 20)
+#define PATIENCE_NS 100000000u /* for calls of other threads */
 
 /* ---- completion --------------------------------------------------------------------------------
  */
@@ -128,21 +129,6 @@ void hsa_signals_forked(void)
 /* ---- TS_CHECKSUM -------------------------------------------------------------------------------
  */
 
-static void write_checksum(uint64_t start, uint64_t size, const struct sbt_key *key)
-{
-    struct tsm_call call;
-
-    if (!tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
-        return;
-    tsm_call_returned(&call, 0, false);
-    tsm_call_slot(&call, SBT_STREAM_NONE);
-    tsm_call_slot(&call, 0);
-    tsm_call_slot(&call, start);
-    tsm_call_slot(&call, size);
-    tsm_call_bytes(&call, key, sizeof(*key));
-    tsm_call_commit(&call);
-}
-
 static bool hash(uint64_t start, uint64_t size, void *buffer, struct sbt_key *key)
 {
     struct tsm_hasher_storage storage;
@@ -168,14 +154,12 @@ static bool checksum(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
 
     if (kind != HSA_MEMORY_DEVICE)
         return true;
-    tsm_inside_enter();
     buffer = mmap(NULL, READ_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ok = buffer != MAP_FAILED && hash(start, size, buffer, &key);
     if (buffer != MAP_FAILED)
         munmap(buffer, READ_SIZE);
-    tsm_inside_leave();
     if (ok)
-        write_checksum(start, size, &key);
+        tsm_checksum_write(SBT_STREAM_NONE, 0, start, size, &key);
     return true;
 }
 
@@ -184,8 +168,16 @@ void hsa_checksum_sync(void)
     if (tsm_inside() || tsm_session_settings()->checksum == TSM_CHECKSUM_OFF ||
         !hsa_queues_idle() || !hsa_copies_idle())
         return;
-    hsa_memory_written();
-    hsa_memory_each(checksum);
+    /* Other threads may send what changes the memory while it is read. */
+    if (!tsm_calls_hold(PATIENCE_NS))
+        return;
+    tsm_inside_enter();
+    if (hsa_queues_idle() && hsa_copies_idle()) {
+        hsa_memory_written();
+        hsa_memory_each(checksum);
+    }
+    tsm_inside_leave();
+    tsm_calls_release();
 }
 
 /* ---- changes by the host -----------------------------------------------------------------------

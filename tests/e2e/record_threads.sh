@@ -17,3 +17,11 @@ for line in open(sys.argv[1]):
     count += 1
 assert count == 8 * 30, count
 P
+# Others send nothing while a thread reads what memory holds.
+for round in 1 2 3; do
+    rm -f t.sbt
+    export TS_CHECKSUM=sync
+    same_output threads 8 30
+    unset TS_CHECKSUM
+    status 0 replay t.sbt
+done

@@ -259,6 +259,11 @@ def unfinished_alone():
 
 
 @row('R24')
+def times_alone():
+    return replay(vulkan('vk_odd', 'times'))
+
+
+@row('R24')
 def unfinished_at_the_end():
     trace = cuda('saxpy')
     return replay(altered(trace, 'flag', find(trace, 'cuMemFree.*', -1), UNFINISHED))
@@ -362,11 +367,6 @@ def cut_result():
     return replay(altered(trace, 'flag', find(trace, 'readback'), TRUNCATED))
 
 
-@row('R20', 'timestamps')
-def times():
-    return replay(vulkan('vk_odd', 'times'))
-
-
 @row('R21', 'comes after the part')
 def nothing_yet():
     trace = cuda('saxpy')
@@ -460,6 +460,7 @@ def equal_traces():
 ELSEWHERE = {
     'C4': 'tests/unit/replay_log.c',
     'C8': 'tests/unit/replay_check.c',
+    'R20': 'tests/drm/drm_test.py',
     **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10'), 'tests/unit/analysis_doubt.c'),
     'D7': 'tests/e2e/record_functions.sh',
     'D12': 'tests/unit/analysis_diff.c',
