@@ -112,6 +112,9 @@ static int run_once(struct tsm_replay *p)
         p->result.look_count = p->backend->looked(p->state);
     if (!end_run(p))
         p->state = NULL;
+    /* A driver is not closed while commands wait for what nobody is going to do. */
+    else if (error && p->state && p->backend->let_go)
+        p->backend->let_go(p->state);
     return error;
 }
 
@@ -183,6 +186,7 @@ static int run_loops(struct tsm_replay *p)
     }
     p->must_hold = repeats;
     for (unsigned i = 0; i < loops && !error && !p->stop; i++) {
+        repeats &= !p->cannot_hold;
         p->goes_back = i > 0 && repeats;
         if (i > 0)
             error = go_back(p);

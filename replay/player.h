@@ -26,6 +26,7 @@ struct tsm_replay {
     bool has_need;
     struct tsm_connected connected; /* with the streams that are wanted */
     uint64_t part_first; /* record with which the part begins that is looped over and timed */
+    bool cannot_hold;    /* ... but nothing can be kept there */
     bool must_hold;      /* when it is reached, keep what is there */
     bool goes_back;      /* this run begins there, with what was kept */
     uint64_t *loop_ns;

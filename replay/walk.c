@@ -375,15 +375,21 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
+static bool any_may_stay(const struct tsm_replay *p)
+{
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        if (p->order.tracks[i].may_stay)
+            return true;
+    return false;
+}
+
 /* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
  * so none can be waited for. */
 static int find_stuck(struct tsm_replay *p, const struct tsm_place *place, bool *is_stuck)
 {
     int error = 0;
 
-    *is_stuck = false;
-    for (uint32_t i = 0; i < p->order.track_count; i++)
-        *is_stuck |= p->order.tracks[i].may_stay;
+    *is_stuck = any_may_stay(p);
     if (*is_stuck || !p->backend->is_stuck)
         return 0;
     error = settle_host(p);
@@ -626,14 +632,22 @@ static int look(struct tsm_replay *p, const struct sbt_record *record)
     return error < 0 ? error : 0;
 }
 
-/* When all has been submitted. */
-static int let_go(struct tsm_replay *p)
+/* Waits until all that was dealt out has been submitted, not until the GPU has carried it out. */
+static int await_submissions(struct tsm_replay *p)
 {
     int error = settle_host(p);
 
     for (uint32_t i = 0; i < p->order.track_count && !error; i++)
         if (p->order.tracks[i].worker)
             error = await_last(p, p->order.tracks[i].worker);
+    return error;
+}
+
+/* When all has been submitted. */
+static int let_go(struct tsm_replay *p)
+{
+    int error = await_submissions(p);
+
     if (!error)
         error = p->backend->let_go(p->state);
     p->was_let_go |= error > 0;
@@ -652,13 +666,24 @@ static int end(struct tsm_replay *p)
 /* Where the part begins that is to be repeated. */
 static int hold(struct tsm_replay *p)
 {
-    int error = wait_for_device(p);
+    bool is_stuck = any_may_stay(p);
+    int error = 0;
 
     p->must_hold = false;
+    if (!is_stuck && p->backend->is_stuck) {
+        error = await_submissions(p);
+        is_stuck = !error && p->backend->is_stuck(p->state);
+    }
+    if (!error && !is_stuck)
+        error = wait_for_device(p);
     for (uint32_t i = 0; i < p->order.track_count; i++)
         if (p->plan.early_positions[i] < p->order.tracks[i].position)
             p->plan.early_positions[i] = p->order.tracks[i].position;
-    return error ? error : p->backend->hold(p->state);
+    if (!error && !is_stuck)
+        error = p->backend->hold(p->state);
+    /* What was sent before waits for what the part does: it is run from the beginning each time. */
+    p->cannot_hold = is_stuck || error == TSM_E_UNSUPPORTED;
+    return p->cannot_hold ? 0 : error;
 }
 
 int tsm_walk(struct tsm_replay *p)

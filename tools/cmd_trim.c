@@ -385,19 +385,43 @@ static int note_place(struct trim *t, const struct sbt_record *record)
     return 0;
 }
 
-/* The cut may go between commands of a stream that several threads sent. */
+static int note_rest(struct trim *t)
+{
+    const struct sbt_filter filter = {.seq_first = t->range.seq_end};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
+
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
+        error = note_place(t, record);
+    sbt_cursor_destroy(cursor);
+    return error < 0 ? error : 0;
+}
+
+/* The cut may go between commands of a stream that several threads sent: notes how many of those
+ * that come before it in the stream's order are behind it. What the whole trace lacks is no such
+ * thing. */
 static int write_missing(struct trim *t)
 {
+    const bool from_first = !t->replay_count;
+    uint32_t count = t->stream_count;
+    uint64_t *missing = calloc(count + 1, sizeof(*missing)), any = 0;
     char text[4096];
     size_t used = 0;
+    int error = missing ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for streams");
 
-    for (uint32_t i = 0; t->replay_count && i < t->stream_count; i++) {
-        uint64_t missing = tsm_places_missing(&t->places[i], false);
-        if (missing && used + 64 < sizeof(text))
+    for (uint32_t i = 0; i < count && !error; i++)
+        any |= missing[i] = tsm_places_missing(&t->places[i], from_first);
+    if (any)
+        error = note_rest(t);
+    for (uint32_t i = 0; i < count && any && !error; i++) {
+        uint64_t lacking = tsm_places_missing(&t->places[i], from_first);
+        if (missing[i] > lacking && used + 64 < sizeof(text))
             used += tsm_format(text + used, sizeof(text) - used, "%s%u:%" PRIu64, used ? "," : "",
-                               i, missing);
+                               i, missing[i] - lacking);
     }
-    return used ? sbt_writer_metadata(t->copy.writer, TSM_PLACES_METADATA, text) : 0;
+    free(missing);
+    return error || !used ? error : sbt_writer_metadata(t->copy.writer, TSM_PLACES_METADATA, text);
 }
 
 static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_before)
