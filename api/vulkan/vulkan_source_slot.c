@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Command buffers are recorded once: the first resets the queries and writes one timestamp, the
- * last writes the other. Slots are used again when their results were read. The reset happens on
- * the device: until it has come there, the results of the use before are still to be seen, and are
- * known by being equal to what was read then.
+ * last writes the other and copies both into mapped memory. The driver is never asked for them:
+ * some wait then for all that was sent to the device, which may wait for the program. Slots are
+ * used again when their results were read.
  */
 #include "api/vulkan/vulkan_source_slot.h"
 
@@ -18,6 +18,8 @@
 #define PER_GROUP 32u
 #define GROUP_MAX 128u /* of all devices: more batches under way are not timed */
 #define LOOK_MAX  8u   /* slots that are looked at after each submit */
+#define PAIR_SIZE (2 * sizeof(struct vk_slot_result))
+#define NOT_YET   UINT64_MAX /* ticks that were not written */
 
 /* The slots of a family of queues. */
 struct slot_group {
@@ -26,6 +28,9 @@ struct slot_group {
     uint64_t mask; /* valid bits of a timestamp */
     VkQueryPool queries;
     VkCommandPool commands;
+    VkBuffer buffer; /* of results */
+    VkDeviceMemory memory;
+    struct vk_slot_result *results; /* mapped */
     struct vk_slot *free;
     struct vk_slot slots[PER_GROUP];
 };
@@ -49,6 +54,22 @@ void vk_slot_forget(void)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
+/* The results go into memory when both are there, and are to be seen by the host then. */
+static void record_copy(const struct slot_group *g, const struct vk_slot *s)
+{
+    const struct vk_device_functions *f = &g->device->below;
+    const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                     .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                     .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+
+    f->vkCmdCopyQueryPoolResults(s->last, g->queries, s->query, 2, g->buffer,
+                                 s->query / 2 * PAIR_SIZE, sizeof(struct vk_slot_result),
+                                 VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT |
+                                     VK_QUERY_RESULT_WAIT_BIT);
+    f->vkCmdPipelineBarrier(s->last, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
+                            1, &to_host, 0, NULL, 0, NULL);
+}
+
 static bool record_slot(const struct slot_group *g, const struct vk_slot *s)
 {
     const struct vk_device_functions *f = &g->device->below;
@@ -59,6 +80,7 @@ static bool record_slot(const struct slot_group *g, const struct vk_slot *s)
     f->vkCmdResetQueryPool(s->first, g->queries, s->query, 2);
     f->vkCmdWriteTimestamp(s->first, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, g->queries, s->query);
     f->vkCmdWriteTimestamp(s->last, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, g->queries, s->query + 1);
+    record_copy(g, s);
     return f->vkEndCommandBuffer(s->first) >= 0 && f->vkEndCommandBuffer(s->last) >= 0;
 }
 
@@ -78,10 +100,51 @@ static bool make_buffers(struct slot_group *g, VkCommandBuffer list[2 * PER_GROU
     return true;
 }
 
+/* Returns a type of host-visible and coherent memory among `bits`; each device has one. */
+static uint32_t memory_type(const struct vk_device_state *d, uint32_t bits)
+{
+    const VkMemoryPropertyFlags wanted =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    uint32_t type = 0;
+
+    while (type + 1 < d->memory.memoryTypeCount &&
+           (!(bits >> type & 1) || (d->memory.memoryTypes[type].propertyFlags & wanted) != wanted))
+        type++;
+    return type;
+}
+
+static bool make_memory(struct slot_group *g)
+{
+    const struct vk_device_functions *f = &g->device->below;
+    const VkDevice device = g->device->dispatch.device;
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = PER_GROUP * PAIR_SIZE,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    VkMemoryRequirements needs;
+    void *mapped;
+
+    if (f->vkCreateBuffer(device, &info, NULL, &g->buffer) < 0)
+        return false;
+    f->vkGetBufferMemoryRequirements(device, g->buffer, &needs);
+    allocate.allocationSize = needs.size;
+    allocate.memoryTypeIndex = memory_type(g->device, needs.memoryTypeBits);
+    if (f->vkAllocateMemory(device, &allocate, NULL, &g->memory) < 0 ||
+        f->vkBindBufferMemory(device, g->buffer, g->memory, 0) < 0 ||
+        f->vkMapMemory(device, g->memory, 0, VK_WHOLE_SIZE, 0, &mapped) < 0)
+        return false;
+    g->results = mapped;
+    return true;
+}
+
 static void free_group(struct slot_group *g)
 {
     const struct vk_device_state *d = g->device;
 
+    if (g->buffer)
+        d->below.vkDestroyBuffer(d->dispatch.device, g->buffer, NULL);
+    if (g->memory)
+        d->below.vkFreeMemory(d->dispatch.device, g->memory, NULL);
     if (g->queries)
         d->below.vkDestroyQueryPool(d->dispatch.device, g->queries, NULL);
     if (g->commands)
@@ -101,7 +164,7 @@ static bool fill_group(struct slot_group *g)
     bool done =
         d->below.vkCreateQueryPool(d->dispatch.device, &queries, NULL, &g->queries) >= 0 &&
         d->below.vkCreateCommandPool(d->dispatch.device, &commands, NULL, &g->commands) >= 0 &&
-        make_buffers(g, list);
+        make_memory(g) && make_buffers(g, list);
 
     for (uint32_t i = 0; i < PER_GROUP && done; i++) {
         struct vk_slot *s = &g->slots[i];
@@ -109,7 +172,8 @@ static bool fill_group(struct slot_group *g)
                               .next = g->free,
                               .first = list[2 * i],
                               .last = list[2 * i + 1],
-                              .query = 2 * i};
+                              .query = 2 * i,
+                              .results = &g->results[2 * i]};
         g->free = s;
         done = record_slot(g, s);
     }
@@ -156,6 +220,7 @@ const struct vk_slot *vk_slot_take(struct vk_device_state *device, uint32_t fami
         g->free = s->next;
         s->part = part;
         s->state = VK_SLOT_SENT;
+        s->results[0] = s->results[1] = (struct vk_slot_result){NOT_YET, 0};
         s->next = pending;
         pending = s;
     }
@@ -208,22 +273,16 @@ void vk_slot_settle(enum vk_slot_state state, const struct tsm_call *call)
 
 /* ---- results ------------------------------------------------------------------------------- */
 
-/* Are both timestamps there, and of this use? */
-static bool read_slot(struct vk_slot *s, uint64_t ticks[2])
+/* Reads both timestamps. False: the device has not written both yet. */
+static bool read_slot(const struct vk_slot *s, uint64_t ticks[2])
 {
-    const struct vk_device_state *d = s->group->device;
-    struct {
-        uint64_t ticks, available;
-    } r[2] = {{0, 0}, {0, 0}};
-    VkResult result = d->below.vkGetQueryPoolResults(
-        d->dispatch.device, s->group->queries, s->query, 2, sizeof(r), r, sizeof(r[0]),
-        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
-
-    if (result < 0 || !r[0].available || !r[1].available ||
-        (r[0].ticks == s->seen[0] && r[1].ticks == s->seen[1]))
-        return false;
-    ticks[0] = s->seen[0] = r[0].ticks;
-    ticks[1] = s->seen[1] = r[1].ticks;
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!__atomic_load_n(&s->results[i].available, __ATOMIC_ACQUIRE))
+            return false;
+        ticks[i] = __atomic_load_n(&s->results[i].ticks, __ATOMIC_RELAXED);
+        if (ticks[i] == NOT_YET)
+            return false;
+    }
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What times a batch: two queries, and two command buffers that write them. Used by
- * vulkan_source_time.c alone.
+ * What times a batch: two queries, and two command buffers that write them and copy the results to
+ * where the host reads them. Used by vulkan_source_time.c alone.
  */
 #ifndef API_VULKAN_VULKAN_SOURCE_SLOT_H
 #define API_VULKAN_VULKAN_SOURCE_SLOT_H
@@ -18,12 +18,17 @@ enum vk_slot_state {
 
 struct slot_group;
 
+/* As vkCmdCopyQueryPoolResults writes it. */
+struct vk_slot_result {
+    uint64_t ticks, available;
+};
+
 struct vk_slot {
     struct slot_group *group;
     struct vk_slot
         *next; /* of those that are under way, the oldest first; of those that are free */
-    VkCommandBuffer first, last; /* of the batch */
-    uint64_t seen[2];            /* read at its last use */
+    VkCommandBuffer first, last;    /* of the batch */
+    struct vk_slot_result *results; /* of its two queries, mapped; the device writes them */
     uint64_t position;
     uint32_t stream, part, query;
     enum vk_slot_state state;

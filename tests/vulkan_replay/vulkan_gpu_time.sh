@@ -51,3 +51,12 @@ for mode in threads together instances secondary push fork destructor; do
     [ $mode = destructor ] || tsview $mode.sbt | grep -q 'gpu_time(' || fail "$mode: no times"
     status 0 tracesmith check $mode.sbt
 done
+
+# Nobody waits for work that waits for the program, and what is complete before it has its time.
+for program in 'batches 1' 'batches 2' 'bytes 1' stages threads; do
+    "$TEST_VULKAN/vk_truth" $program >plain.out
+    record_vulkan truth.sbt timeout 100 "$TEST_VULKAN/vk_truth" $program >truth.out || fail "$program: does not end well"
+    cmp plain.out truth.out || fail "$program prints something else"
+    tsview truth.sbt | grep -q 'gpu_time(' || fail "$program: no times"
+    all_equal 1 truth.sbt
+done
