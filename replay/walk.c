@@ -33,6 +33,33 @@ static int settle_host(struct tsm_replay *p)
     return await_last(p, p->host);
 }
 
+/* Until all that was dealt out so far is sent. */
+static int await_submitted(struct tsm_replay *p)
+{
+    int error = settle_host(p);
+
+    for (uint32_t i = 0; i < p->order.track_count && !error; i++)
+        if (p->order.tracks[i].worker)
+            error = await_last(p, p->order.tracks[i].worker);
+    return error;
+}
+
+/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
+ * so none can be waited for but where the program waited. */
+static int find_stuck(struct tsm_replay *p, bool *is_stuck)
+{
+    int error = 0;
+
+    *is_stuck = false;
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        *is_stuck |= p->order.tracks[i].may_stay;
+    if (*is_stuck || !p->backend->is_stuck)
+        return 0;
+    error = await_submitted(p);
+    *is_stuck = !error && p->backend->is_stuck(p->state);
+    return error;
+}
+
 static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
@@ -187,7 +214,12 @@ static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
 {
     if (!p->backend->regions || !in_range(p, record))
         return 0;
-    int error = wait_for_device(p);
+    bool is_stuck;
+    int error = find_stuck(p, &is_stuck);
+
+    if (error || is_stuck)
+        return error;
+    error = wait_for_device(p);
     return error ? error : tsm_verify_regions(&p->verify, record);
 }
 
@@ -375,24 +407,6 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
-/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
- * so none can be waited for. */
-static int find_stuck(struct tsm_replay *p, const struct tsm_place *place, bool *is_stuck)
-{
-    int error = 0;
-
-    *is_stuck = false;
-    for (uint32_t i = 0; i < p->order.track_count; i++)
-        *is_stuck |= p->order.tracks[i].may_stay;
-    if (*is_stuck || !p->backend->is_stuck)
-        return 0;
-    error = settle_host(p);
-    if (!error)
-        error = tsm_crew_await(p->crew, place);
-    *is_stuck = !error && p->backend->is_stuck(p->state);
-    return error;
-}
-
 static int do_command(struct tsm_replay *p, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
@@ -405,7 +419,7 @@ static int do_command(struct tsm_replay *p, const struct sbt_record *record,
         error = await_blocking(p, record, schema, &place);
     if (error || !each)
         return error;
-    error = find_stuck(p, &place, &is_stuck);
+    error = find_stuck(p, &is_stuck);
     if (error || is_stuck)
         return error;
     error = wait_for_stream(p, record->stream);
@@ -629,11 +643,8 @@ static int look(struct tsm_replay *p, const struct sbt_record *record)
 /* When all has been submitted. */
 static int let_go(struct tsm_replay *p)
 {
-    int error = settle_host(p);
+    int error = await_submitted(p);
 
-    for (uint32_t i = 0; i < p->order.track_count && !error; i++)
-        if (p->order.tracks[i].worker)
-            error = await_last(p, p->order.tracks[i].worker);
     if (!error)
         error = p->backend->let_go(p->state);
     p->was_let_go |= error > 0;
