@@ -33,6 +33,33 @@ static int settle_host(struct tsm_replay *p)
     return await_last(p, p->host);
 }
 
+/* Until all that was dealt out so far is sent. */
+static int await_submitted(struct tsm_replay *p)
+{
+    int error = settle_host(p);
+
+    for (uint32_t i = 0; i < p->order.track_count && !error; i++)
+        if (p->order.tracks[i].worker)
+            error = await_last(p, p->order.tracks[i].worker);
+    return error;
+}
+
+/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
+ * so none can be waited for but where the program waited. */
+static int find_stuck(struct tsm_replay *p, bool *is_stuck)
+{
+    int error = 0;
+
+    *is_stuck = false;
+    for (uint32_t i = 0; i < p->order.track_count; i++)
+        *is_stuck |= p->order.tracks[i].may_stay;
+    if (*is_stuck || !p->backend->is_stuck)
+        return 0;
+    error = await_submitted(p);
+    *is_stuck = !error && p->backend->is_stuck(p->state);
+    return error;
+}
+
 static int wait_for_stream(struct tsm_replay *p, uint32_t stream)
 {
     struct tsm_track *track = &p->order.tracks[stream];
@@ -187,7 +214,12 @@ static int verify_regions(struct tsm_replay *p, const struct sbt_record *record)
 {
     if (!p->backend->regions || !in_range(p, record))
         return 0;
-    int error = wait_for_device(p);
+    bool is_stuck;
+    int error = find_stuck(p, &is_stuck);
+
+    if (error || is_stuck)
+        return error;
+    error = wait_for_device(p);
     return error ? error : tsm_verify_regions(&p->verify, record);
 }
 
@@ -375,30 +407,6 @@ static int await_blocking(struct tsm_replay *p, const struct sbt_record *record,
     return error;
 }
 
-static bool any_may_stay(const struct tsm_replay *p)
-{
-    for (uint32_t i = 0; i < p->order.track_count; i++)
-        if (p->order.tracks[i].may_stay)
-            return true;
-    return false;
-}
-
-/* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
- * so none can be waited for. */
-static int find_stuck(struct tsm_replay *p, const struct tsm_place *place, bool *is_stuck)
-{
-    int error = 0;
-
-    *is_stuck = any_may_stay(p);
-    if (*is_stuck || !p->backend->is_stuck)
-        return 0;
-    error = settle_host(p);
-    if (!error)
-        error = tsm_crew_await(p->crew, place);
-    *is_stuck = !error && p->backend->is_stuck(p->state);
-    return error;
-}
-
 static int do_command(struct tsm_replay *p, const struct sbt_record *record,
                       const struct sbt_schema *schema)
 {
@@ -411,7 +419,7 @@ static int do_command(struct tsm_replay *p, const struct sbt_record *record,
         error = await_blocking(p, record, schema, &place);
     if (error || !each)
         return error;
-    error = find_stuck(p, &place, &is_stuck);
+    error = find_stuck(p, &is_stuck);
     if (error || is_stuck)
         return error;
     error = wait_for_stream(p, record->stream);
@@ -632,21 +640,10 @@ static int look(struct tsm_replay *p, const struct sbt_record *record)
     return error < 0 ? error : 0;
 }
 
-/* Waits until all that was dealt out has been submitted, not until the GPU has carried it out. */
-static int await_submissions(struct tsm_replay *p)
-{
-    int error = settle_host(p);
-
-    for (uint32_t i = 0; i < p->order.track_count && !error; i++)
-        if (p->order.tracks[i].worker)
-            error = await_last(p, p->order.tracks[i].worker);
-    return error;
-}
-
 /* When all has been submitted. */
 static int let_go(struct tsm_replay *p)
 {
-    int error = await_submissions(p);
+    int error = await_submitted(p);
 
     if (!error)
         error = p->backend->let_go(p->state);
@@ -666,14 +663,10 @@ static int end(struct tsm_replay *p)
 /* Where the part begins that is to be repeated. */
 static int hold(struct tsm_replay *p)
 {
-    bool is_stuck = any_may_stay(p);
-    int error = 0;
+    bool is_stuck;
+    int error = find_stuck(p, &is_stuck);
 
     p->must_hold = false;
-    if (!is_stuck && p->backend->is_stuck) {
-        error = await_submissions(p);
-        is_stuck = !error && p->backend->is_stuck(p->state);
-    }
     if (!error && !is_stuck)
         error = wait_for_device(p);
     for (uint32_t i = 0; i < p->order.track_count; i++)

@@ -246,6 +246,32 @@ static unsigned by_room(void)
     return 0;
 }
 
+/* ---- what waits behind what is done ------------------------------------------------------------
+ */
+
+/* A dispatch is waited for, and what it wrote is read, while the next packet of its queue waits. */
+static unsigned by_behind(void)
+{
+    float *seen = hsa_pool_take(machine.fine, COUNT * sizeof(*seen));
+    unsigned bad = 0;
+
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        hsa_signal_t done = hsa_signal_take(1), last = hsa_signal_take(1);
+        gate = hsa_signal_take(1);
+        fill(round);
+        arguments->out = seen;
+        hsa_ring(queue, hsa_dispatch(queue, &add, grid, group, arguments, done));
+        hsa_ring(queue, hsa_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, &gate, 1, last));
+        hsa_await(done);
+        for (unsigned i = 0; i < COUNT; i++)
+            bad += seen[i] != (float)(i + round) + (float)(i * round);
+        memset(seen, 0, COUNT * sizeof(*seen));
+        hsa_signal_store_screlease(gate, 0);
+        hsa_await(last);
+    }
+    return bad;
+}
+
 /* ---- */
 
 #define ROW(name, from) {#name, from, by_##name, NULL},
@@ -261,6 +287,7 @@ static const struct {
                 EACH_ORDER(ROW, xor, 1) EACH_ORDER(ROW, exchange, 1) EACH_ORDER(ROW, cas, 1)
                     ROW(pointer, 1) ROW(copy, 1){"header", 0, NULL, by_header},
     {"room", 0, NULL, by_room},
+    {"behind", 0, NULL, by_behind},
 };
 
 int main(int argc, char **argv)

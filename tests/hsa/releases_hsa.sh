@@ -5,7 +5,7 @@
 # doorbell has rung, runs as it does without recording.
 . "$(dirname "$0")/../e2e/util.sh"
 kernels=$TEST_PROGRAMS/hsa_kernels.hsaco
-for way in store silent add subtract and or xor exchange cas pointer copy header room; do
+for way in store silent add subtract and or xor exchange cas pointer copy header room behind; do
     LD_LIBRARY_PATH=$TEST_EMU timeout 60 "$TEST_PROGRAMS/hsa_releases" "$kernels" $way >plain.out
     LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD="$preload" TS_OUTPUT=t.sbt timeout 60 "$TEST_PROGRAMS/hsa_releases" "$kernels" $way >record.out ||
         fail "$way: recorded, it ends with $?"
@@ -15,5 +15,8 @@ for way in store silent add subtract and or xor exchange cas pointer copy header
     grep -q 'checksums equal' out || fail "$way: nothing was compared"
     # Late, what is written after the doorbell must not be there earlier than it was.
     status 0 env TS_EMU_LATE=2 timeout 60 tsreplay --device emu t.sbt
+    for option in '--check' '--grain command' '--pace stepped'; do
+        status 0 timeout 60 tsreplay --device emu --timeout 30 $option t.sbt
+    done
     rm t.sbt
 done

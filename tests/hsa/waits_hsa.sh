@@ -15,6 +15,11 @@ check() {
     [ $got = $expected ] && [ $got != 1 ] || fail "$1: exit status $got: $(cat out err)"
     [ $got = 0 ] || grep -q 'bytes given back' out || fail "$1: no reason: $(cat out err)"
     [ $1 != flood ] || return 0
+    # Nothing that tsreplay waits for by itself waits for what the program does later.
+    for option in '--check' '--grain sync' '--grain command' '--pace stepped'; do
+        status $expected timeout 60 tsreplay --device emu --timeout 30 $option t.sbt
+        grep -q 'no progress' err && fail "$1: $option: $(cat err)"
+    done
     got=0
     TS_EMU_LATE=10 TS_EMU_WRONG=1 timeout 60 tsreplay --device emu t.sbt >out 2>err || got=$?
     [ $got = 1 ] || [ $got$expected = 22 ] || fail "$1, late and wrong: exit status $got: $(cat out err)"
