@@ -113,6 +113,8 @@ void vk_address_of_buffer(const struct vk_args_vkCreateBuffer *made);
 /* In the child of a fork. */
 void vk_order_forget(void);
 void vk_order_device_gone(struct vk_device_state *device);
+/* What is signalled and waited for depends on its type. */
+void vk_order_semaphore_made(VkSemaphore semaphore, bool is_timeline);
 struct tsm_stream;
 /* The command, and all that was sent to its queue before, is complete. Memory was pulled since. */
 void vk_order_complete(struct tsm_stream *stream, uint64_t position);

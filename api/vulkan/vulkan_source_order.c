@@ -13,6 +13,7 @@
 
 #define QUEUE_COUNT_MAX 256u
 #define AFTER_COUNT_MAX 16u
+#define VALUE_COUNT_MAX 64u
 
 /* How far a queue is: a point, which is a command's position and the batch in it. A semaphore that
  * an early batch of a submit signals says nothing of the batches behind. */
@@ -39,9 +40,32 @@ static uint64_t now;
 static uint64_t seen; /* submits to all devices; behind vk_memory_sends() while one is being sent */
 static struct tsm_lock lock;
 
+/* A batch that makes a timeline semaphore reach a value, or waits for that. */
+struct value {
+    const struct tsm_handle *handle; /* NULL: none */
+    uint32_t id;                     /* of the handle, which may become another object's */
+    uint64_t value, point;
+    struct tsm_stream *stream;
+    const struct vk_device_state *device;
+};
+
+/* The newest ones are kept. */
+struct values {
+    uint32_t live, next;
+    struct value all[VALUE_COUNT_MAX];
+};
+
+/* Waits whose signals have not been seen, and signals for which their semaphores do not stand,
+ * because others have been seen since. */
+static struct values awaited, signalled;
+
+/* What is known of a semaphore: `incarnation` of its handle, which has no other use there. */
+enum { UNKNOWN, BINARY, TIMELINE };
+
 void vk_order_forget(void)
 {
     queue_count = 0;
+    awaited = signalled = (struct values){0};
     seen = vk_memory_sends();
     lock = (struct tsm_lock){0};
 }
@@ -71,6 +95,43 @@ static void see_all(struct vk_device_state *device)
     see(device, __atomic_load_n(&device->sends, __ATOMIC_SEQ_CST) - device->seen);
 }
 
+/* ---- values of semaphores, under the lock ---------------------------------------------------- */
+
+static void add_value(struct values *v, const struct value *value)
+{
+    struct value *at = &v->all[v->next++ % VALUE_COUNT_MAX];
+
+    v->live += !at->handle;
+    *at = *value;
+}
+
+static void take_value(struct values *v, struct value *at)
+{
+    at->handle = NULL;
+    v->live--;
+}
+
+/* The first at or behind `from` that is of this semaphore; NULL: none. */
+static struct value *next_value(struct values *v, const struct tsm_handle *handle,
+                                struct value *from)
+{
+    struct value *at = from ? from : v->all;
+
+    while (v->live && at < v->all + VALUE_COUNT_MAX) {
+        if (at->handle == handle && at->id == handle->id)
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
+static void forget_values(struct values *v, const struct vk_device_state *device)
+{
+    for (struct value *at = v->all; v->live && at < v->all + VALUE_COUNT_MAX; at++)
+        if (at->handle && at->device == device)
+            take_value(v, at);
+}
+
 void vk_order_device_gone(struct vk_device_state *device)
 {
     uint32_t kept = 0;
@@ -81,6 +142,8 @@ void vk_order_device_gone(struct vk_device_state *device)
         if (queues[i].device != device)
             queues[kept++] = queues[i];
     queue_count = kept;
+    forget_values(&awaited, device);
+    forget_values(&signalled, device);
     tsm_lock_give(&lock);
 }
 
@@ -161,30 +224,118 @@ static bool is_behind_all(VkPipelineStageFlags2 stages)
     return stages & (VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT);
 }
 
+void vk_order_semaphore_made(VkSemaphore semaphore, bool is_timeline)
+{
+    struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
+
+    if (handle)
+        handle->incarnation = is_timeline ? TIMELINE : BINARY;
+}
+
+static void note_complete(struct tsm_stream *stream, uint64_t point);
+
+/* The lock is held. What is complete when the queue has come to `at`, where it may be already. */
+static void add_after(struct queue *q, uint64_t at, struct tsm_stream *stream, uint64_t point)
+{
+    q->after[q->after_count++ % AFTER_COUNT_MAX] = (struct after){at, point, stream};
+    if (q->completed >= at)
+        note_complete(stream, point);
+}
+
+/* The lock is held. The waits for this value that were sent before it. */
+static void link_waits(const struct value *signal)
+{
+    struct value *wait = next_value(&awaited, signal->handle, NULL);
+
+    for (; wait; wait = next_value(&awaited, signal->handle, wait + 1)) {
+        struct queue *q = queues;
+        if (wait->value != signal->value)
+            continue;
+        while (q < queues + queue_count && (q->stream != wait->stream || q->device != wait->device))
+            q++;
+        if (q < queues + queue_count && wait->stream != signal->stream)
+            add_after(q, wait->point, signal->stream, signal->point);
+        take_value(&awaited, wait);
+    }
+}
+
+/* A timeline semaphore stands for its highest value; values may be sent in another order, and come
+ * from several queues. */
+static void stands_for_value(struct tsm_handle *handle, const struct value *signal)
+{
+    const uint64_t highest = (uintptr_t)handle->user;
+    struct value other = *signal;
+
+    tsm_lock_take(&lock);
+    if (!handle->stream || highest < signal->value) {
+        other.value = highest;
+        other.stream = handle->stream;
+        other.point = handle->position;
+        handle->stream = signal->stream;
+        handle->position = signal->point;
+        handle->user = (void *)(uintptr_t)signal->value; /* NOLINT: a number */
+    }
+    if (other.stream && (other.stream != signal->stream || other.value == signal->value))
+        add_value(&signalled, &other);
+    link_waits(signal);
+    tsm_lock_give(&lock);
+}
+
 static void signals(const struct batch *b, VkQueue to, VkSemaphore semaphore, uint64_t value,
                     VkPipelineStageFlags2 stages)
 {
-    if (is_behind_all(stages))
-        stands_for(handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore)), b, value);
+    struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
+
+    if (handle && handle->incarnation == TIMELINE && is_behind_all(stages))
+        stands_for_value(handle, &(struct value){handle, handle->id, value, point_of(b),
+                                                 b->call->stream, vk_state_of(to)});
+    else if (handle && is_behind_all(stages))
+        stands_for(handle, b, handle->incarnation == BINARY ? 0 : value);
     vk_timeline_signals(to, semaphore, value);
+}
+
+/* The lock is held. The signal that makes the semaphore reach the value that is waited for. False:
+ * none was seen. */
+static bool find_signal(const struct value *wait, struct value *out)
+{
+    const struct tsm_handle *handle = wait->handle;
+    struct value *at = next_value(&signalled, handle, NULL);
+
+    *out = *wait;
+    if (handle->stream && (uintptr_t)handle->user == wait->value) {
+        out->stream = handle->stream;
+        out->point = handle->position;
+        return true;
+    }
+    while (at && at->value != wait->value)
+        at = next_value(&signalled, handle, at + 1);
+    if (at)
+        *out = *at;
+    return at != NULL;
 }
 
 /* The batch waits for the semaphore, to reach `value`. */
 static void waits_for(const struct batch *b, VkQueue to, VkSemaphore semaphore, uint64_t value)
 {
     const struct tsm_handle *handle = handle_of(VK_OBJECT_VkSemaphore, VK_RAW(semaphore));
+    struct value wait = {handle, 0, value, point_behind(b), b->call->stream, vk_state_of(to)};
+    struct value signal;
     struct queue *q = queues;
 
     vk_timeline_waits(to, semaphore, value);
     if (!handle)
         return;
+    wait.id = handle->id;
+    wait.value = handle->incarnation == BINARY ? 0 : value;
     tsm_lock_take(&lock);
-    while (q < queues + queue_count && q->stream != b->call->stream)
+    while (q < queues + queue_count && (q->stream != wait.stream || q->device != wait.device))
         q++;
-    if (q < queues + queue_count && handle->stream && handle->stream != q->stream &&
-        (uintptr_t)handle->user == value) /* not another signal than the one that is waited for */
-        q->after[q->after_count++ % AFTER_COUNT_MAX] =
-            (struct after){point_behind(b), handle->position, handle->stream};
+    if (q < queues + queue_count && find_signal(&wait, &signal)) {
+        if (signal.stream != q->stream)
+            add_after(q, wait.point, signal.stream, signal.point);
+    } else if (handle->incarnation == TIMELINE && value) {
+        add_value(&awaited, &wait);
+    }
     tsm_lock_give(&lock);
 }
 
@@ -519,11 +670,20 @@ void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
 
 static void reached(const struct tsm_handle *handle, uint64_t value)
 {
+    struct value *at;
+
     if (!handle)
         return;
     tsm_lock_take(&lock);
     if (handle->stream && (uintptr_t)handle->user <= value)
         note_complete(handle->stream, handle->position);
+    for (at = next_value(&signalled, handle, NULL); at;
+         at = next_value(&signalled, handle, at + 1)) {
+        if (at->value > value)
+            continue;
+        note_complete(at->stream, at->point);
+        take_value(&signalled, at);
+    }
     tsm_lock_give(&lock);
 }
 

@@ -29,10 +29,15 @@ static bool is_wanted(void)
 
 /* ---- semaphores ----------------------------------------------------------------------------- */
 
+static bool is_timeline(const VkSemaphoreTypeCreateInfo *type)
+{
+    return type && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
+}
+
 static void set(VkSemaphore semaphore, const VkSemaphoreTypeCreateInfo *type)
 {
     tsm_lock_take(&lock);
-    if (type && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE)
+    if (is_timeline(type))
         vk_timelines_set(&timelines, VK_RAW(semaphore), type->initialValue);
     else
         vk_timelines_forget(&timelines, VK_RAW(semaphore));
@@ -46,7 +51,10 @@ void vk_semaphore_made(struct tsm_call *call, const void *args, int64_t result)
 
     while (type && type->sType != VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
         type = type->pNext;
-    if (result >= 0 && is_wanted())
+    if (result < 0)
+        return;
+    vk_order_semaphore_made(*a->pSemaphore, is_timeline((const void *)type));
+    if (is_wanted())
         set(*a->pSemaphore, (const void *)type);
 }
 
