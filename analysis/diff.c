@@ -50,7 +50,9 @@ struct diff {
     bool skips_checksums; /* one of the traces has none */
     bool is_readback;     /* the first difference is in what came back */
     int error;            /* memory for sequences ran out */
-    char doubt[256];      /* first reason for which equality proves nothing; "": none */
+    char lacking[128]; /* the first difference that records which are missing may explain; "": none
+                        */
+    char doubt[256];   /* first reason for which equality proves nothing; "": none */
 };
 
 /* ---- which records ------------------------------------------------------------------------ */
@@ -169,6 +171,26 @@ static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
     default:
         return false;
     }
+}
+
+/* Tests whether the difference may come of records that one of the traces lacks: those of a
+ * sequence then have others for counterparts. */
+static bool may_lack(const struct diff *d, const struct half *a, const struct half *b)
+{
+    const uint64_t whole[] = {d->sides[0].survey.whole_seq, d->sides[1].survey.whole_seq};
+
+    return (a->record ? a->record->seq >= whole[0] : whole[0] != SEQ_NONE) ||
+           (b->record ? b->record->seq >= whole[1] : whole[1] != SEQ_NONE);
+}
+
+static void note_lacking(struct diff *d, const struct half *a, const struct half *b)
+{
+    const struct half *h = a->record ? a : b;
+
+    if (!*d->lacking)
+        tsm_format(d->lacking, sizeof(d->lacking), "record %llu, %s, %s",
+                   (unsigned long long)h->record->seq, h->schema->name,
+                   a->record && b->record ? "is not the same in both" : "is in one of them only");
 }
 
 static void doubt_pair(struct diff *d, const struct tsm_sequence *sequence, const struct half *a,
@@ -328,6 +350,8 @@ static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const str
         d->out->compared_count++;
     else if (result == TSM_FIELDS_UNKNOWN || may_vary(d, sequence, &f))
         doubt_pair(d, sequence, a, b, &f);
+    else if (may_lack(d, a, b))
+        note_lacking(d, a, b);
     else
         tell(d, a, b, &f);
     error = note_pair(d, sequence, a, b);
@@ -341,7 +365,9 @@ static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const
     const struct half none = {NULL, NULL};
     const struct half *a = trace ? &none : h, *b = trace ? h : &none;
 
-    if (may_vary(d, sequence, NULL))
+    if (may_lack(d, a, b))
+        note_lacking(d, a, b);
+    else if (may_vary(d, sequence, NULL))
         doubt_pair(d, sequence, a, b, NULL);
     else
         tell(d, a, b, NULL);
@@ -515,6 +541,12 @@ static void judge(struct diff *d)
         return;
     }
     doubt_traces(d);
+    if (*d->lacking && *d->doubt) {
+        out->verdict = TSM_CANNOT_TELL;
+        tsm_format(out->why, sizeof(out->why), "%s, which may come of what is missing: %s",
+                   d->lacking, d->doubt);
+        return;
+    }
     if (!out->compared_count || *d->doubt)
         out->verdict = TSM_CANNOT_TELL;
     if (*d->doubt)

@@ -88,6 +88,25 @@ static int note(struct tsm_survey *s, const struct sbt_record *record,
     return tsm_survey_is_wait(schema) ? note_wait(s, record, schema) : 0;
 }
 
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The number up to which no record is missing. A record that is not described belongs nowhere. */
+static uint64_t find_whole(const struct tsm_survey *s, struct sbt_reader *reader)
+{
+    struct sbt_missing missing;
+    uint64_t whole = s->stopped_seq;
+
+    sbt_reader_missing(reader, 0, &missing);
+    if (whole == UINT64_MAX && sbt_reader_totals(reader)->lost_count)
+        return 0; /* no record says where */
+    if (s->unknown_count)
+        whole = lower(whole, s->unknown_seq);
+    return lower(whole, missing.first_seq);
+}
+
 int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader)
 {
     struct sbt_cursor *cursor = NULL;
@@ -99,6 +118,8 @@ int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader)
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = note(out, record, tsm_survey_schema(reader, record));
     sbt_cursor_destroy(cursor);
+    if (!error)
+        out->whole_seq = find_whole(out, reader);
     return error;
 }
 

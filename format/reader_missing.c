@@ -20,11 +20,15 @@ void sbt_reader_fault(struct sbt_reader *r, const char *what)
     sbt_reader_say_locked(r, "%s cannot be read: %s", what, tsm_error_message());
 }
 
-/* Numbers of [first, end) that lie before `bound`. */
-static uint64_t count_before(uint64_t first, uint64_t end, uint64_t bound)
+/* Notes that the records [first, end) are missing, as far as they lie before `bound`. */
+static void note_missing(struct sbt_missing *out, uint64_t first, uint64_t end, uint64_t bound)
 {
     end = end < bound ? end : bound;
-    return first < end ? end - first : 0;
+    if (first >= end)
+        return;
+    out->record_count += end - first;
+    if (first < out->first_seq)
+        out->first_seq = first;
 }
 
 void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missing *out)
@@ -32,7 +36,8 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
     uint64_t bound = seq_end ? seq_end : UINT64_MAX, due = 0;
 
     pthread_mutex_lock(&r->lock);
-    *out = (struct sbt_missing){.chunk_count = r->gap_count + r->fault_count};
+    *out =
+        (struct sbt_missing){.chunk_count = r->gap_count + r->fault_count, .first_seq = UINT64_MAX};
     for (size_t i = 0; i < r->entry_count; i++) {
         const struct sbt_entry *e = &r->entries[i];
         if (e->damaged && e->head.type != SBT_CHUNK_EVENTS)
@@ -40,12 +45,12 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
     }
     for (size_t i = 0; i < r->events_count; i++) {
         const struct sbt_entry *e = &r->entries[r->events[i]];
-        out->record_count += count_before(due, e->head.first_seq, bound);
+        note_missing(out, due, e->head.first_seq, bound);
         due = e->head.last_seq + 1;
         if (e->damaged)
-            out->record_count += count_before(e->head.first_seq, due, bound);
+            note_missing(out, e->head.first_seq, due, bound);
     }
-    out->record_count += count_before(due, r->said_count, bound);
+    note_missing(out, due, r->said_count, bound);
     /* Behind the last record that the trailer counts comes nothing that a record needs. */
     if (r->totals_known && due >= r->said_count)
         out->chunk_count -= r->tail_gap_count;
@@ -53,6 +58,8 @@ void sbt_reader_missing(struct sbt_reader *r, uint64_t seq_end, struct sbt_missi
     due = due > r->said_count ? due : r->said_count;
     /* What a later version says of its end is not known to be good. */
     out->end = r->end != SBT_END_FINISHED && r->end != SBT_END_RECOVERED && bound > due;
+    if (out->end && due < out->first_seq)
+        out->first_seq = due;
 }
 
 static void say_twin(struct sbt_reader *r, const struct sbt_key *key)

@@ -62,6 +62,8 @@ struct sbt_missing {
     uint64_t chunk_count;  /* other chunks (bytes, texts, descriptions), damaged or not there */
     bool end;              /* what was recorded last may be missing: the trace has no trailer, or
                               one that a repair wrote for want of another */
+    uint64_t first_seq;    /* number of the first record that is missing, or may be; UINT64_MAX: none
+                              is */
 };
 
 /* Tells what is missing, as far as it is known by now, of records before `seq_end` (0: of all). Gaps

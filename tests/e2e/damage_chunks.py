@@ -70,6 +70,8 @@ class Judge:
         """Of one tool about one damaged trace, or about what was made of it."""
         if done.returncode not in (0, 1, 2):
             self.fail(f"{what} ended with {done.returncode}", chunk, way, done)
+        if done.returncode == 1 and what.startswith("tsdiff"):
+            self.fail(f"{what} calls different what is only missing", chunk, way, done)
         if done.returncode != 0:
             return
         self.sames += 1

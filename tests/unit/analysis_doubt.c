@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 -- when two traces without a difference are not the same. */
+#include "format/chunk.h"
 #include "tests/unit/format_sample_check.h"
 #include "tracesmith/analysis.h"
 #include "tracesmith/writer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SEND = SBT_TYPE(9, 1), WAIT = SBT_TYPE(9, 2), ODD = SBT_TYPE(9, 3), MAKE = SBT_TYPE(9, 4) };
@@ -26,6 +29,7 @@ struct variation {
     uint64_t made;
     char memory;       /* in a checkpoint at the start; 0: no checkpoint */
     uint64_t position; /* added to all positions */
+    uint64_t gap;      /* records that are missing behind the commands */
     bool odd, stopped, cut, repaired;
     struct sbt_totals totals;
 };
@@ -33,6 +37,8 @@ struct variation {
 static const struct variation plain;
 
 static struct sbt_writer *w;
+static const char *path;
+static struct stat before_gap;
 static uint64_t seq;
 
 static void put(uint32_t type, uint32_t stream, uint64_t position, uint32_t flags,
@@ -79,6 +85,24 @@ static void put_blob(uint32_t type, const uint64_t *slots, uint32_t count, char 
     put(type, SBT_STREAM_NONE, 0, 0, all, count + 1, blob, sizeof(blob));
 }
 
+/* A chunk of its own, which make() damages. */
+static void put_gap(const struct variation *v)
+{
+    CHECK_EQ_INT(sbt_writer_flush(w), 0);
+    CHECK_EQ_INT(stat(path, &before_gap), 0);
+    for (uint64_t i = 0; i < v->gap; i++)
+        put(WAIT, SBT_STREAM_NONE, 0, 0, NULL, 0, NULL, 0);
+    CHECK_EQ_INT(sbt_writer_flush(w), 0);
+}
+
+static void damage_gap(void)
+{
+    int fd = open(path, O_WRONLY);
+
+    CHECK_EQ_INT(pwrite(fd, "\xa5", 1, before_gap.st_size + SBT_CHUNK_HEADER_SIZE), 1);
+    close(fd);
+}
+
 static void put_records(const struct variation *v)
 {
     const uint64_t begin[] = {1, SBT_CHECKPOINT_START};
@@ -96,6 +120,8 @@ static void put_records(const struct variation *v)
         put(SEND, v->stream, v->position + i + 1, i == 2 ? v->flags : 0, slots,
             v->field_count ? v->field_count : 1, NULL, 0);
     }
+    if (v->gap)
+        put_gap(v);
     for (unsigned i = 0; i < v->makes; i++)
         put(MAKE, v->stream, v->position + 4, 0, &v->made, 1, NULL, 0);
     for (unsigned i = 0; i < v->waits; i++)
@@ -110,10 +136,10 @@ static void put_records(const struct variation *v)
 
 static struct sbt_reader *make(const char *name, const struct variation *v)
 {
-    const char *path = sample_path(name);
     const struct sbt_session session = {.clock = "monotonic"};
     struct sbt_reader *r;
 
+    path = sample_path(name);
     unlink(path);
     seq = 0;
     CHECK_EQ_INT(sbt_writer_create(&w, path, &session, NULL), 0);
@@ -126,6 +152,8 @@ static struct sbt_reader *make(const char *name, const struct variation *v)
     else
         CHECK_EQ_INT(sbt_writer_flush(w), 0);
     sbt_writer_destroy(w);
+    if (v->gap)
+        damage_gap();
     CHECK_EQ_INT(sbt_reader_open(&r, path), 0);
     unlink(path);
     return r;
@@ -177,6 +205,22 @@ static void what_a_trace_lacks_is_a_doubt(void)
     expect_doubt(VARIED(.totals = {.filtered_count = 3}), "on request");
     expect_doubt(VARIED(.cut = true), "has no end");
     expect_doubt(VARIED(.repaired = true), "has no end");
+}
+
+/* row D2 of docs/verdict.md */
+static void what_missing_records_explain_is_a_doubt(void)
+{
+    expect_doubt(VARIED(.gap = 2), "lost 2 records");
+    expect(&plain, VARIED(.gap = 1, .byte = 1), TSM_CANNOT_TELL, "may come of what is missing");
+    expect(&plain, VARIED(.gap = 1, .makes = 1), TSM_CANNOT_TELL, "is in one of them only");
+    expect(VARIED(.makes = 1), VARIED(.gap = 1), TSM_CANNOT_TELL, "lost 1 records");
+    expect(VARIED(.makes = 1), VARIED(.cut = true), TSM_CANNOT_TELL, "has no end");
+    expect(VARIED(.stopped = true), VARIED(.byte = 1), TSM_CANNOT_TELL, "something is missing");
+    expect(&plain, VARIED(.totals = {.lost_count = 1}, .byte = 1), TSM_CANNOT_TELL, "lost 1");
+    /* Before the first that is missing, a difference is one. */
+    expect(VARIED(.memory = 'm'), VARIED(.memory = 'n', .gap = 1), TSM_DIFFERENT, "memory");
+    expect(VARIED(.memory = 'm'), VARIED(.memory = 'n', .cut = true), TSM_DIFFERENT, "memory");
+    expect(&plain, VARIED(.cut = true, .byte = 1), TSM_DIFFERENT, "came back");
 }
 
 static void what_is_not_modelled_is_a_doubt(void)
@@ -249,6 +293,7 @@ int main(void)
 {
     whole_traces_are_the_same();
     what_a_trace_lacks_is_a_doubt();
+    what_missing_records_explain_is_a_doubt();
     what_is_not_modelled_is_a_doubt();
     fields_of_one_trace_only_are_a_doubt();
     all_kinds_on_a_stream_count();
