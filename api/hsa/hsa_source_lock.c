@@ -135,7 +135,7 @@ void hsa_then_svm(void *ptr, size_t size)
 
 void hsa_then_unlock(void *host_ptr)
 {
-    struct range gone, whole, part;
+    struct range gone, whole, part = {0};
     bool found, is_whole;
 
     tsm_lock_take(&locks.lock);
