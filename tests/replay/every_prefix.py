@@ -17,7 +17,7 @@ from damage_chunks import chunks
 from every_range import BIN, BUILD, CAPTURE, EMU, Failures, folder, programs, run
 
 ALL = bool(os.environ.get('TS_TEST_ALL'))
-RECORDS = {'cuda': 16, 'hsa': 16, 'drm': 16, 'vulkan': 5}  # of each program
+RECORDS = {'cuda': 16, 'hsa': 16, 'drm': 8, 'vulkan': 5}  # of each program
 VULKAN = ('vk_staging-4-value', 'vk_host-event', 'vk_rounds-3')
 CUDA = ('values', 'graphs', 'functions', 'pipeline-4', 'hostmem', 'pools', 'threads')
 HSA = ('hsa_barriers-hsa_kernels.hsaco', 'hsa_host-hsa_kernels.hsaco')
