@@ -87,6 +87,8 @@ static int run_apis(struct telling *t, struct tsm_check_result *all,
     const char *apis[TSM_REPLAY_API_MAX];
     int count = tsm_replay_apis(t->reader, apis, TSM_REPLAY_API_MAX), error = count < 0 ? count : 0;
 
+    if (!count) /* that is an error, which the first run tells */
+        apis[count++] = NULL;
     for (int i = 0; i < count && !error; i++) {
         struct tsm_replay_options own = *options;
         struct tsm_check_result one = {0};

@@ -7,7 +7,8 @@
  *   type N TYPE      another record type, which is described like its own
  *   position N P     another place on its stream
  *   slot N I:VALUE   another value of slot I
- *   cut              no trailer
+ *   cut [N]          no trailer, and only the first N records
+ *   head N           only the first N records
  *   lost N           N records were lost
  *   stopped          recording could not go on, at the end
  *
@@ -67,6 +68,11 @@ static void put_stopped(struct trace_edit *e, uint64_t seq)
     must(sbt_writer_record(e->w, &record));
 }
 
+static bool is_behind(const struct wish *wish, uint64_t seq)
+{
+    return (is(wish, "cut") || is(wish, "head")) && seq >= wish->number;
+}
+
 /* Returns what the cursor said last. */
 static int copy_all(struct trace_edit *e, const struct wish *wish)
 {
@@ -74,7 +80,7 @@ static int copy_all(struct trace_edit *e, const struct wish *wish)
     uint64_t removed = 0, count = 0;
     int more;
 
-    while ((more = sbt_cursor_next(e->c, &record)) > 0) {
+    while ((more = sbt_cursor_next(e->c, &record)) > 0 && !is_behind(wish, record->seq)) {
         struct sbt_record copy = *record;
         uint64_t slots[SBT_FIELD_COUNT_MAX];
         bool wanted = record->seq == wish->number;

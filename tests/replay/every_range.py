@@ -127,4 +127,5 @@ def main():
     return bool(failures)
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())
