@@ -100,6 +100,7 @@ struct trim {
     uint64_t end_ns;          /* where its last record ended */
     uint64_t commands_before; /* commands before the range */
     struct sbt_map positions; /* stream -> position of its first command in the range */
+    struct sbt_map before;    /* stream -> position of its last command before the range */
     struct tsm_replay *replays[TSM_REPLAY_API_MAX]; /* one for each API */
     int replay_count;
     struct tsm_keep keep;
@@ -122,6 +123,20 @@ static bool is_command(const struct sbt_schema *schema, const struct sbt_record 
             schema->kind == SBT_KIND_WAIT);
 }
 
+/* A call that waits is recorded when it returns: another thread's commands, which come behind it on
+ * the stream, may lie before the range then, and it in the range. */
+static int note_before(struct trim *t, const struct sbt_record *record)
+{
+    bool added;
+    uint64_t *position = sbt_map_insert(&t->before, record->stream, &added);
+
+    if (!position)
+        return tsm_fail(TSM_E_MEMORY, "no memory for streams");
+    if (added || record->position > *position)
+        *position = record->position;
+    return 0;
+}
+
 static int note_command(struct trim *t, const struct sbt_record *record)
 {
     bool added;
@@ -129,9 +144,12 @@ static int note_command(struct trim *t, const struct sbt_record *record)
 
     if (record->seq < t->range.seq_first) {
         t->commands_before++;
-        return 0;
+        return note_before(t, record);
     }
     t->command_count++;
+    position = sbt_map_find(&t->before, record->stream);
+    if (position && record->position < *position)
+        t->is_doubtful = true;
     position = sbt_map_insert(&t->positions, record->stream, &added);
     if (!position)
         return tsm_fail(TSM_E_MEMORY, "no memory for streams");
@@ -347,6 +365,22 @@ static bool is_orphan(const struct trim *t, const struct sbt_record *record)
     return !first || position < *first;
 }
 
+/* A function of the program that was sent before the range has written in it: what it wrote is not
+ * in the memory that the range begins with, and what comes next on its stream may read it. */
+static int find_late_writes(struct trim *t)
+{
+    const struct sbt_filter filter = {.seq_first = t->range.seq_first, .seq_end = t->range.seq_end};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
+
+    while (error >= 0 && !t->is_doubtful && (error = sbt_cursor_next(cursor, &record)) == 1)
+        t->is_doubtful =
+            record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) && is_orphan(t, record);
+    sbt_cursor_destroy(cursor);
+    return error < 0 ? error : 0;
+}
+
 static void note_time(struct trim *t, const struct sbt_record *record)
 {
     uint64_t end = record->time_ns + record->duration_ns;
@@ -557,6 +591,8 @@ static int trim(struct trim *t)
         error = look(t);
     if (!error && (t->commands_before || t->checkpoint_seq))
         error = replay_before(t);
+    if (!error && t->replay_count)
+        error = find_late_writes(t);
     if (!error && !t->replay_count)
         t->range.seq_first = 0; /* nothing was sent before it */
     if (!error && !t->values->whole)
@@ -586,6 +622,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         tsm_replay_destroy(t.replays[i]);
     tsm_keep_finish(&t.keep);
     sbt_map_finish(&t.positions);
+    sbt_map_finish(&t.before);
     free(t.places);
     free(t.bytes);
     sbt_reader_destroy(t.reader);

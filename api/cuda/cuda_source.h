@@ -33,8 +33,8 @@ struct tsm_stream *cuda_stream(CUstream stream);
 
 /* The same for functions named _ptsz and _ptds, where NULL means the calling thread's stream. */
 struct tsm_stream *cuda_stream_ptsz(CUstream stream);
-/* Before a call that waits for a default stream in any case: where the device can write memory of the host, that is
- * waited for first, so that no page is looked at while a kernel writes it. */
+/* Before a call that waits for a default stream in any case: where the device can write memory of
+ * the host, that is waited for first, so that no page is looked at while a kernel writes it. */
 void cuda_settle(CUstream stream);
 
 /* For cuGetProcAddress: what to answer in place of `address`. */
@@ -100,6 +100,12 @@ bool cuda_captures(CUstream stream, bool per_thread, CUevent event);
 /* Has any command waited for a value in memory? (cuda_source_value.c) */
 bool cuda_values_are_awaited(void);
 
+/* Returns how many functions of the program the driver has been given, or runs as nodes of graphs,
+ * that have not returned: the GPU may wait for what the program is yet to do. */
+unsigned cuda_functions_unfinished(void);
+void cuda_function_expected(void);
+void cuda_function_over(void);
+
 /* Metadata about driver and devices, once a session. */
 void cuda_describe(void);
 void cuda_describe_again(void);
@@ -124,6 +130,9 @@ bool cuda_allocation_at(uint32_t index, CUdeviceptr *start, uint64_t *size);
 
 /* For checkpoints: what tsm_source says of quiet() and save(). */
 bool cuda_checkpoint_quiet(uint64_t until_ns);
+/* Notes that a stream was destroyed: what is left in it can only be waited for with all the rest.
+ */
+void cuda_checkpoint_stream_gone(void);
 bool cuda_checkpoint_save(void);
 /* A module or library was loaded: keep in mind what variables its image has. */
 void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint64_t size);

@@ -86,9 +86,13 @@ void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint
         ;
 }
 
+/* A stream was destroyed that a function of the program may be left in. */
+static atomic_bool is_left_behind;
+
 void cuda_checkpoint_forked(void)
 {
     atomic_store(&codes, NULL);
+    atomic_store(&is_left_behind, false);
 }
 
 /* ---- idle? -------------------------------------------------------------------------------------
@@ -125,6 +129,25 @@ static bool stream_idle(void *user, const struct tsm_handle *handle)
     return result == CUDA_SUCCESS;
 }
 
+void cuda_checkpoint_stream_gone(void)
+{
+    if (cuda_functions_unfinished())
+        atomic_store(&is_left_behind, true);
+}
+
+/* The wait for everything has no limit: false while it may be one for a function in a destroyed
+ * stream that waits for what the program does next. */
+static bool left_behind_is_over(uint64_t until_ns)
+{
+    while (atomic_load(&is_left_behind) && cuda_functions_unfinished()) {
+        if (tsm_monotonic_ns() >= until_ns)
+            return false;
+        nap();
+    }
+    atomic_store(&is_left_behind, false);
+    return true;
+}
+
 /* An event on the legacy default stream comes after all that was sent to the streams that join it:
  * also to those of threads, which have no handle. */
 static bool default_idle(uint64_t until_ns)
@@ -142,7 +165,8 @@ static bool default_idle(uint64_t until_ns)
     }
     real.cuEventDestroy_v2(event);
     /* What is left are streams that were destroyed with work in them. */
-    return result == CUDA_SUCCESS && real.cuCtxSynchronize() == CUDA_SUCCESS;
+    return result == CUDA_SUCCESS && left_behind_is_over(until_ns) &&
+           real.cuCtxSynchronize() == CUDA_SUCCESS;
 }
 
 static bool context_idle(void *user, const struct tsm_handle *handle)

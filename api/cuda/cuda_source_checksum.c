@@ -12,10 +12,17 @@
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
 
+#include <stdatomic.h>
 #include <sys/mman.h>
 
-#define READ_SIZE   ((size_t)4 << 20)
-#define PATIENCE_NS 2000000000u /* for calls of other threads, and for the GPU: each */
+#define READ_SIZE ((size_t)4 << 20)
+/* For calls of other threads, and for the GPU: each. Halved for each time in a row that it did not
+ * do: a program that works while the GPU does would be held up at every command. */
+#define PATIENCE_NS     2000000000u
+#define FUNCTION_NS     50000000u /* while a function of the program may wait for what is held */
+#define PATIENCE_HALVES 11u       /* at most: to 1 ms */
+
+static atomic_uint failures; /* in a row */
 
 static bool wanted(void)
 {
@@ -72,6 +79,27 @@ static void checksum_all(struct tsm_stream *stream, uint64_t position)
     munmap(buffer, READ_SIZE);
 }
 
+static uint64_t patience(void)
+{
+    unsigned halves = atomic_load(&failures);
+    uint64_t whole = PATIENCE_NS >> (halves < PATIENCE_HALVES ? halves : PATIENCE_HALVES);
+
+    return cuda_functions_unfinished() && whole > FUNCTION_NS ? FUNCTION_NS : whole;
+}
+
+/* Other threads may send what changes the memory while it is read. */
+static bool hold_calls(uint64_t patience_ns)
+{
+    if (!tsm_calls_hold(patience_ns))
+        return false;
+    tsm_inside_enter();
+    if (cuda_checkpoint_quiet(tsm_monotonic_ns() + patience_ns))
+        return true;
+    tsm_inside_leave();
+    tsm_calls_release();
+    return false;
+}
+
 /* Everything recorded so far, on any stream, has to be in the memory that is read. */
 static void checksum(struct tsm_stream *stream, uint64_t position)
 {
@@ -79,12 +107,12 @@ static void checksum(struct tsm_stream *stream, uint64_t position)
         return; /* waiting for the device would end it */
     if (cuda_values_are_awaited())
         return; /* ... or have no end: a stream may wait for what the program is yet to do */
-    /* Other threads may send what changes the memory while it is read. */
-    if (!tsm_calls_hold(PATIENCE_NS))
+    if (!hold_calls(patience())) {
+        atomic_fetch_add(&failures, 1);
         return;
-    tsm_inside_enter();
-    if (cuda_checkpoint_quiet(tsm_monotonic_ns() + PATIENCE_NS))
-        checksum_all(stream, position);
+    }
+    atomic_store(&failures, 0);
+    checksum_all(stream, position);
     tsm_inside_leave();
     tsm_calls_release();
 }
@@ -103,6 +131,7 @@ void cuda_checksum_command(struct tsm_stream *stream, uint64_t position)
 
 void cuda_checksum_forked(void)
 {
+    atomic_store(&failures, 0);
     cuda_allocations_forked();
     cuda_arrays_forked();
 }

@@ -10,6 +10,8 @@
 #include "api/cuda/cuda_wrappers.h"
 #include "capture/lock.h"
 
+#include <stdatomic.h>
+
 /* One function that was sent. The memory is used again, never freed. */
 struct sent {
     struct sent *next; /* when it is free */
@@ -24,6 +26,23 @@ static struct {
     struct tsm_lock lock;
     struct sent *free;
 } pool;
+
+static atomic_uint unfinished;
+
+unsigned cuda_functions_unfinished(void)
+{
+    return atomic_load(&unfinished);
+}
+
+void cuda_function_expected(void)
+{
+    atomic_fetch_add(&unfinished, 1);
+}
+
+void cuda_function_over(void)
+{
+    atomic_fetch_sub(&unfinished, 1);
+}
 
 static struct sent *take(struct sent what)
 {
@@ -52,6 +71,7 @@ static void give(struct sent *sent)
 void cuda_functions_forked(void)
 {
     pool.lock = (struct tsm_lock){0}; /* another thread of the parent may have held it */
+    atomic_store(&unfinished, 0);
 }
 
 static void run_function(void *user)
@@ -62,6 +82,7 @@ static void run_function(void *user)
     tsm_function_enter(sent.stream, sent.position, sent.position - 1);
     sent.function(sent.user);
     tsm_function_left(sent.stream, sent.position);
+    cuda_function_over();
 }
 
 static void run_callback(CUstream stream, CUresult status, void *user)
@@ -72,6 +93,7 @@ static void run_callback(CUstream stream, CUresult status, void *user)
     tsm_function_enter(sent.stream, sent.position, sent.position - 1);
     sent.callback(stream, status, sent.user);
     tsm_function_left(sent.stream, sent.position);
+    cuda_function_over();
 }
 
 /* ---- wrappers -----------------------------------------------------------------------------------
@@ -81,6 +103,8 @@ static void run_callback(CUstream stream, CUresult status, void *user)
  * also where it becomes a node of a graph. */
 static struct sent *begin(struct tsm_call *call, CUstream stream, bool per_thread, struct sent what)
 {
+    struct sent *sent;
+
     tsm_hostmem_publish();
     cuda_on_stream(call, stream, per_thread, NULL, TSM_ENQUEUES);
     if (cuda_is_captured(call))
@@ -89,16 +113,21 @@ static struct sent *begin(struct tsm_call *call, CUstream stream, bool per_threa
     what.position = call->position;
     if (!what.function && !what.callback)
         return NULL; /* the driver has an answer to that */
-    return take(what);
+    sent = take(what);
+    if (sent)
+        cuda_function_expected();
+    return sent;
 }
 
 static void end(struct tsm_call *call, CUresult result, struct sent *sent)
 {
     tsm_call_returned(call, result, result != CUDA_SUCCESS);
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS) {
         tsm_function_sent(call);
-    else if (sent)
+    } else if (sent) {
         give(sent);
+        cuda_function_over();
+    }
 }
 
 typedef CUresult (*launch_host)(CUstream stream, CUhostFn fn, void *user);

@@ -111,13 +111,15 @@ void cuda_graph_function_run(void *function)
         f->count--;
     }
     tsm_lock_give(&f->lock);
+    cuda_function_expected();
     if (which.stream == SBT_STREAM_NONE) { /* of a launch that is not recorded */
         f->function(f->user);
-        return;
+    } else {
+        tsm_function_enter(which.stream, which.position, which.launch - 1);
+        f->function(f->user);
+        tsm_function_left(which.stream, which.position);
     }
-    tsm_function_enter(which.stream, which.position, which.launch - 1);
-    f->function(f->user);
-    tsm_function_left(which.stream, which.position);
+    cuda_function_over();
 }
 
 /* ---- parameters of nodes ------------------------------------------------------------------ */

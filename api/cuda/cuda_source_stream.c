@@ -285,6 +285,7 @@ void cuda_after_stream_gone(struct tsm_call *call, bool ok, CUstream raw, uint64
     if (!ok)
         return;
     cuda_capture_stream_gone(raw);
+    cuda_checkpoint_stream_gone();
     if (!entry)
         return;
     tsm_lock_take(&entry->context->lock);
