@@ -118,7 +118,7 @@ struct trim {
 
 static bool is_command(const struct sbt_schema *schema, const struct sbt_record *record)
 {
-    return schema && record->stream != SBT_STREAM_NONE &&
+    return schema && record->stream != SBT_STREAM_NONE && !(record->flags & SBT_RECORD_CAPTURED) &&
            (schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
             schema->kind == SBT_KIND_WAIT);
 }
