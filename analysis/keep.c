@@ -360,7 +360,8 @@ static int visit(struct pass *p, const struct sbt_record *record, int (*each)(st
     if (!p->schema || (record->flags & SBT_RECORD_FAILED))
         return 0;
     p->rule = tsm_keep_rule_of(p->schema);
-    if (record->flags & SBT_RECORD_TAINTS)
+    /* Captured: a node of a graph, whatever else it is. */
+    if (record->flags & (SBT_RECORD_TAINTS | SBT_RECORD_CAPTURED))
         p->rule.how = TSM_KEEP_ALWAYS;
     p->object_field = object_field(p->schema);
     return each(p);

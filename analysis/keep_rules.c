@@ -7,6 +7,9 @@ static const struct {
     const char *name; /* may end with "*" */
     struct tsm_keep_rule rule;
 } rules[] = {
+    /* One does not go without the other. */
+    {"cuStreamBeginCapture*", {TSM_KEEP_ALWAYS, NULL}},
+    {"cuStreamEndCapture*", {TSM_KEEP_ALWAYS, NULL}},
     /* What a checkpoint's STATE records say. */
     {"hsa_signal_create", {TSM_KEEP_MADE, NULL}},
     {"hsa_signal_destroy", {TSM_KEEP_GONE, NULL}},

@@ -118,7 +118,7 @@ struct trim {
 
 static bool is_command(const struct sbt_schema *schema, const struct sbt_record *record)
 {
-    return schema && record->stream != SBT_STREAM_NONE &&
+    return schema && record->stream != SBT_STREAM_NONE && !(record->flags & SBT_RECORD_CAPTURED) &&
            (schema->kind == SBT_KIND_COMMAND || schema->kind == SBT_KIND_SIGNAL ||
             schema->kind == SBT_KIND_WAIT);
 }
@@ -365,8 +365,21 @@ static bool is_orphan(const struct trim *t, const struct sbt_record *record)
     return !first || position < *first;
 }
 
-/* A function of the program that was sent before the range has written in it: what it wrote is not
- * in the memory that the range begins with, and what comes next on its stream may read it. */
+/* Tests whether what a function of the program wrote is missing: it was sent before the range, and
+ * no command before the range comes behind it, for which the replay would have waited for it. */
+static bool is_late_write(const struct trim *t, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
+    const uint64_t *last;
+
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) || !is_orphan(t, record))
+        return false;
+    last = sbt_map_find(&t->before,
+                        sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE));
+    return !last || sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0) >= *last;
+}
+
+/* What those wrote is not in the memory that the range begins with. */
 static int find_late_writes(struct trim *t)
 {
     const struct sbt_filter filter = {.seq_first = t->range.seq_first, .seq_end = t->range.seq_end};
@@ -375,8 +388,7 @@ static int find_late_writes(struct trim *t)
     int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
 
     while (error >= 0 && !t->is_doubtful && (error = sbt_cursor_next(cursor, &record)) == 1)
-        t->is_doubtful =
-            record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) && is_orphan(t, record);
+        t->is_doubtful = is_late_write(t, record);
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
 }

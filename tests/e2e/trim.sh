@@ -21,7 +21,7 @@ for range in 200:300 350:450 500:; do
     cut t.sbt $range
     [ "$(field out jumped_count)" = 0 ] || fail "commands before the range are there: $(cat out)"
 done
-for program in copies functions hostmem managed pools texture threads; do
+for program in copies functions hostmem managed pools texture threads captures; do
     rm -f t.sbt
     record t.sbt $program >record.out
     cut t.sbt $(($(tracesmith info --json t.sbt | sed 's/.*"records":\([0-9]*\).*/\1/') / 2)):
@@ -54,3 +54,11 @@ for program in 'hostmem callback' 'awaits shared' 'functions'; do
         [ "$got" != 1 ] || fail "$program from $first: $(cat out err)"
     done
 done
+
+# A graph that was captured before the range has its nodes: a replay in which kernels do nothing differs.
+rm -f t.sbt part.sbt
+record t.sbt captures >record.out
+first=$(tsview t.sbt | awk '/cuGraphLaunch/ { print $1; exit }')
+tracesmith trim --device emu -q --range "$first:" -o part.sbt t.sbt
+status 0 replay part.sbt
+TS_EMU_NOOP=1 status 1 replay part.sbt
