@@ -81,6 +81,15 @@ static bool is_explained(struct tsm_replay *p)
                (ull)r->difference_count, (ull)r->checksum_count);
         return true;
     }
+    if (plan->gap_count) {
+        answer(
+            r, TSM_CANNOT_TELL,
+            "%llu of %llu results differ, but %llu command%s missing from stream %u, which may be "
+            "why: places on it have no record",
+            (ull)r->difference_count, (ull)r->checksum_count, (ull)plan->gap_count,
+            plan->gap_count == 1 ? " is" : "s are", plan->gap_stream);
+        return true;
+    }
     return false;
 }
 
