@@ -33,8 +33,8 @@ struct tsm_stream *cuda_stream(CUstream stream);
 
 /* The same for functions named _ptsz and _ptds, where NULL means the calling thread's stream. */
 struct tsm_stream *cuda_stream_ptsz(CUstream stream);
-/* Before a call that waits for a default stream in any case: where the device can write memory of the host, that is
- * waited for first, so that no page is looked at while a kernel writes it. */
+/* Before a call that waits for a default stream in any case: where the device can write memory of
+ * the host, that is waited for first, so that no page is looked at while a kernel writes it. */
 void cuda_settle(CUstream stream);
 
 /* For cuGetProcAddress: what to answer in place of `address`. */
@@ -76,6 +76,14 @@ struct cuda_context *cuda_context_current(void);
 /* Makes it current for a call of ours. False: it is gone. */
 bool cuda_context_enter(const struct cuda_context *context);
 void cuda_context_leave(void);
+
+/* ---- streams (cuda_source_stream.c) ---- */
+
+/* What tsm_source says of is_complete(). Knows of streams of the thread's current context. */
+bool cuda_stream_is_complete(const struct tsm_stream *stream);
+
+/* The stream is about to be destroyed: nobody asks how far it is from now on. Returns its id. */
+uint64_t cuda_stream_leaves(CUstream stream);
 
 /* ---- stream capture (cuda_source_capture.c) ---- */
 
