@@ -51,6 +51,7 @@ struct tsm_api_description {
 
 /* Runs inside the traced program: the rules of DESIGN.md 6 and capture/capture.h hold. */
 struct tsm_exports; /* interpose/interpose.h */
+struct tsm_stream;  /* capture/capture.h */
 
 struct tsm_source {
     const struct tsm_api_description *description;
@@ -84,6 +85,10 @@ struct tsm_source {
      * save: hand everything that the GPU's memory holds to tsm_checkpoint_memory(). */
     bool (*quiet)(uint64_t until_ns);
     bool (*save)(void);
+
+    /* Tests, without waiting, whether all that was sent to a stream of the API is complete. False
+     * where this is not known now. Called before a command of this thread. Optional. */
+    bool (*is_complete)(const struct tsm_stream *stream);
 
     /* What commands leave beside memory is followed from their records: these are kept before a late
      * start, too. */

@@ -640,8 +640,7 @@ static void remove_writer(struct tsm_hostmem *h, struct tsm_running writer)
 static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
 
 /* With `by`: only where that names a command of the device. What was never looked at is nobody's.
- */
-/* `only`: the start of the range that it is about, or 0: all of them. */
+ * `only`: the start of the range that it is about, or 0: all of them. */
 static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, uint64_t only)
 {
     struct tsm_hostmem *h = lane->session->hostmem;
@@ -679,8 +678,10 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
     tsm_inside_enter();
     lane = tsm_thread_lane(s);
     if (lane) {
-        tsm_lock_take(&s->hostmem->lock);
         tsm_values_reached(lane);
+        if (change == keep_writers && !by) /* a function that the GPU calls may ask nothing */
+            tsm_readbacks_ask(lane);
+        tsm_lock_take(&s->hostmem->lock);
         publish_all(lane, threads, by, only);
         change(s->hostmem, writer);
         tsm_lock_give(&s->hostmem->lock);

@@ -429,6 +429,62 @@ void tsm_readbacks_before(uint32_t stream, uint64_t position)
     write_complete(s);
 }
 
+/* ---- what the program may have seen -------------------------------------------------------------
+ */
+
+#define ASK_COUNT_MAX 8u /* streams that are asked about before a command */
+
+struct asked {
+    struct tsm_stream *stream;
+    uint64_t sent; /* before it was asked */
+};
+
+/* Finds the streams of which something is pending, and not known to be complete. */
+static uint32_t find_asked(struct tsm_readbacks *r, struct asked asked[ASK_COUNT_MAX])
+{
+    uint32_t count = 0, at;
+
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count && count < ASK_COUNT_MAX; i++) {
+        struct tsm_stream *stream = r->all[i].stream;
+        if (is_complete(stream, r->all[i].position))
+            continue;
+        for (at = 0; at < count && asked[at].stream != stream; at++)
+            ;
+        if (at == count)
+            asked[count++] =
+                (struct asked){stream, __atomic_load_n(&stream->sent, __ATOMIC_ACQUIRE)};
+    }
+    tsm_lock_give(&r->lock);
+    return count;
+}
+
+static bool source_says(const struct tsm_stream *stream)
+{
+    for (const struct tsm_source *const *source = tsm_sources; *source; source++)
+        if ((*source)->description->api == stream->api)
+            return (*source)->is_complete && (*source)->is_complete(stream);
+    return false;
+}
+
+void tsm_readbacks_ask(struct tsm_lane *lane)
+{
+    struct tsm_session *s = lane->session;
+    struct asked asked[ASK_COUNT_MAX];
+    uint32_t count;
+
+    if (__atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    count = find_asked(s->readbacks, asked);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!source_says(asked[i].stream))
+            continue;
+        tsm_hostmem_complete(lane, tsm_stream_number(asked[i].stream), asked[i].sent);
+        tsm_stream_complete(asked[i].stream, asked[i].sent);
+    }
+    write_complete(s);
+}
+
 void tsm_synchronised_event(const struct tsm_handle *event)
 {
     struct tsm_session *s = tsm_session_current();

@@ -58,16 +58,16 @@ enum tsm_drain_state {
 };
 
 /* What the call path needs to know of a record type; an entry of session->types. */
-#define TSM_TYPE_KIND       0x0fu /* enum sbt_kind */
-#define TSM_TYPE_NEW        0x10u /* the trace lacks its API's description: see tsm_api_used() */
-#define TSM_TYPE_STACK      0x20u /* carries a host stack under the present settings */
-#define TSM_TYPE_OFF        0x40u /* API excluded by TS_APIS */
-#define TSM_TYPE_EARLY      0x80u /* recorded while WAITING, too: objects cannot be made without it */
+#define TSM_TYPE_KIND  0x0fu /* enum sbt_kind */
+#define TSM_TYPE_NEW   0x10u /* the trace lacks its API's description: see tsm_api_used() */
+#define TSM_TYPE_STACK 0x20u /* carries a host stack under the present settings */
+#define TSM_TYPE_OFF   0x40u /* API excluded by TS_APIS */
+#define TSM_TYPE_EARLY 0x80u /* recorded while WAITING, too: objects cannot be made without it */
 
 struct tsm_session {
     /* Read on every call. */
-    uint8_t *types; /* [api * TSM_TYPE_CALL_COUNT + call] */
-    bool filtering; /* some filter is set: see capture/filter.c */
+    uint8_t *types;    /* [api * TSM_TYPE_CALL_COUNT + call] */
+    bool filtering;    /* some filter is set: see capture/filter.c */
     uint8_t apis_used; /* a bit for each enum sbt_api of which a call has begun */
     pid_t pid;
 
@@ -138,8 +138,8 @@ void tsm_session_nudge(struct tsm_session *session);
 
 /* The session that this thread's process captures in, NULL when there is none. */
 struct tsm_session *tsm_session_current(void);
-/* That of this thread's call, also when it has been stopped since: the call is still recorded. Outside
- * of calls the current one. */
+/* That of this thread's call, also when it has been stopped since: the call is still recorded.
+ * Outside of calls the current one. */
 struct tsm_session *tsm_session_of_call(void);
 
 /* This thread's lane in `session`; takes one when it has none. NULL: none to be had, counted. */
@@ -246,7 +246,8 @@ enum tsm_fetch {
 bool tsm_payload_store(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
                        uint8_t *out);
 
-/* Hash the pieces of `box`, and store them (when `store`); their keys, 16 bytes each, go to `out`. */
+/* Hash the pieces of `box`, and store them (when `store`); their keys, 16 bytes each, go to `out`.
+ */
 bool tsm_payload_pieces(struct tsm_lane *lane, const struct tsm_box *box, enum tsm_fetch fetch,
                         bool store, uint8_t *out);
 
@@ -334,17 +335,17 @@ void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint
 /* Tests whether a command that is not known to be complete writes there, or may. */
 bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box);
 
-/* Says of values that commands wrote, and that are there now, that the program can know it. Host
- * memory's lock is held. */
+/* Says of values that commands wrote, and that are there now, that the program can know it. */
 void tsm_values_reached(struct tsm_lane *lane);
 /* Writes a COMPLETE record. */
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
-/* A function of the program is about to run: it may tell other threads that commands up to `done` are
- * complete, which may then overwrite what those have read. */
+/* A function of the program is about to run: it may tell other threads that commands up to `done`
+ * are complete, which may then overwrite what those have read. */
 void tsm_function_reached(uint32_t stream, uint64_t done);
 
 /* capture/value.c: the host memory [from, from + size) is recorded as holding `bytes`. */
-void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes, uint64_t size);
+void tsm_values_seen(struct tsm_session *session, uint64_t from, const uint8_t *bytes,
+                     uint64_t size);
 struct tsm_values *tsm_values_create(void);
 /* Tests whether a value is awaited, or was written, by a command of the stream. */
 bool tsm_values_await(struct tsm_session *session, const struct tsm_stream *stream);
@@ -355,6 +356,10 @@ bool tsm_hostmem_each(struct tsm_session *session,
 
 /* Every command of `api` so far is complete: write the READBACK records that wait for that. */
 void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
+/* Says of streams of which something may write host memory that they are complete, where the
+ * program may have seen that, and writes the READBACK records that waited for it. Asks, and does
+ * not wait. */
+void tsm_readbacks_ask(struct tsm_lane *lane);
 /* Tests whether a readback of the stream is not recorded yet. */
 bool tsm_readbacks_await(struct tsm_session *session, const struct tsm_stream *stream);
 

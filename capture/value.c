@@ -7,6 +7,8 @@
  */
 #include "capture/session.h"
 
+#include "capture/streams.h"
+
 #include <string.h>
 
 #define VALUE_COUNT 256u
@@ -20,7 +22,7 @@ struct awaited {
 
 struct written {
     struct tsm_value value;
-    const struct tsm_stream *stream;
+    struct tsm_stream *stream;
     uint64_t position;
     bool is_telling; /* other than what was there before: when it is there, the program can know */
 };
@@ -216,6 +218,7 @@ void tsm_values_reached(struct tsm_lane *lane)
             continue;
         w->is_telling = false;
         tsm_hostmem_complete(lane, tsm_stream_number(w->stream), w->position);
+        tsm_stream_complete(w->stream, w->position);
     }
     tsm_lock_give(&v->lock);
 }

@@ -92,5 +92,6 @@ const struct tsm_source cuda_source = {
     .describe = cuda_describe,
     .quiet = cuda_checkpoint_quiet,
     .save = cuda_checkpoint_save,
+    .is_complete = cuda_stream_is_complete,
     .forked = forked,
 };

@@ -77,6 +77,14 @@ struct cuda_context *cuda_context_current(void);
 bool cuda_context_enter(const struct cuda_context *context);
 void cuda_context_leave(void);
 
+/* ---- streams (cuda_source_stream.c) ---- */
+
+/* What tsm_source says of is_complete(). Knows of streams of the thread's current context. */
+bool cuda_stream_is_complete(const struct tsm_stream *stream);
+
+/* The stream is about to be destroyed: nobody asks how far it is from now on. Returns its id. */
+uint64_t cuda_stream_leaves(CUstream stream);
+
 /* ---- stream capture (cuda_source_capture.c) ---- */
 
 /* A stream, or all of a context, is gone, and captures that began there with it. */

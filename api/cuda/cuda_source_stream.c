@@ -294,6 +294,21 @@ void cuda_after_stream_gone(struct tsm_call *call, bool ok, CUstream raw, uint64
     tsm_lock_give(&entry->context->lock);
 }
 
+uint64_t cuda_stream_leaves(CUstream raw)
+{
+    const struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_STREAM, CUDA_SLOT(raw));
+    const struct context_stream *entry = handle ? handle->user : NULL;
+    uint64_t id;
+
+    if (!entry)
+        return cuda_id_leaves(CUDA_OBJECT_STREAM, CUDA_SLOT(raw));
+    tsm_lock_take(&entry->context->lock);
+    id = cuda_id_leaves(CUDA_OBJECT_STREAM, CUDA_SLOT(raw));
+    tsm_lock_give(&entry->context->lock);
+    return id;
+}
+
 /* ---- streams ------------------------------------------------------------------------------------
  */
 
@@ -382,6 +397,53 @@ uint32_t cuda_stream_made(CUstream stream, unsigned int flags)
     if (!handle)
         return SBT_STREAM_NONE;
     return tsm_stream_number(make_stream(handle, !(flags & CU_STREAM_NON_BLOCKING)));
+}
+
+/* ---- how far a stream is ------------------------------------------------------------------------
+ */
+
+static bool is_own(const struct tsm_stream *stream)
+{
+    const struct thread_stream *own =
+        thread_streams.process == processes ? thread_streams.first : NULL;
+
+    while (own && own->stream != stream)
+        own = own->next;
+    return own != NULL;
+}
+
+/* The context's lock is held, so that the stream is not destroyed meanwhile. */
+static bool ask(const struct cuda_context *context, const struct context_stream *entry)
+{
+    const struct tsm_handle *handle;
+
+    if (entry->stream == context->legacy)
+        return real.cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
+    if (!entry->raw)
+        return is_own(entry->stream) && real.cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_SUCCESS;
+    handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_STREAM, entry->raw);
+    return handle && handle->id == entry->id && !tsm_handle_is_leaving(handle) &&
+           real.cuStreamQuery((CUstream)(uintptr_t)entry->raw) == CUDA_SUCCESS;
+}
+
+/* A question would end a capture. And what waits for values may have waited for one that the
+ * program wrote and that is not recorded yet: a replay must not wait for it before that is. */
+bool cuda_stream_is_complete(const struct tsm_stream *stream)
+{
+    const bool may_ask = !cuda_capture_runs() && !cuda_values_are_awaited();
+    struct cuda_context *context = may_ask ? cuda_context_current() : NULL;
+    const struct context_stream *entry;
+    bool is_complete;
+
+    if (!context)
+        return false;
+    tsm_lock_take(&context->lock);
+    entry = context->streams;
+    while (entry && entry->stream != stream)
+        entry = entry->next;
+    is_complete = entry && ask(context, entry);
+    tsm_lock_give(&context->lock);
+    return is_complete;
 }
 
 void cuda_settle(CUstream stream)

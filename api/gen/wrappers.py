@@ -127,7 +127,9 @@ def before(call):
     if event and event.use.detail == 'event':
         lines.append(f'const struct tsm_handle {event.name}_now = cuda_event_now({event.name});')
     gone = object_param(call, ('destroy',))
-    if gone:
+    if gone and gone.use.detail == 'stream':
+        lines.append(f'const uint64_t {gone.name}_id = cuda_stream_leaves({gone.name});')
+    elif gone:
         lines.append(f'const uint64_t {gone.name}_id = cuda_id_leaves('
                      f'CUDA_OBJECT_{gone.use.detail.upper()}, CUDA_SLOT({gone.name}));')
     if call.untrack:

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every way in which a program can learn that the GPU is done, followed by a write of the host into what
-# the GPU has read: the replay waits as well, whatever the order. Not among them: polls of memory that a
-# kernel or a memset writes (polled_memset, polled_managed), of which nothing is recorded.
+# the GPU has read: the replay waits as well, whatever the order.
 . "$(dirname "$0")/util.sh"
 for way in stream_sync stream_query event_sync event_query context_sync blocking_copy blocking_free \
-    graph_event_sync graph_event_query host_function callback graph_function polled_value other_stream; do
+    graph_event_sync graph_event_query host_function callback graph_function polled_value polled_memset \
+    polled_managed other_stream; do
     same_output learns $way
     tracesmith check t.sbt
     for option in --pace=fast --order=delayed:1 --order=delayed:2 --order=permuted:1; do

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * learns WAY: each round fills mapped memory, launches a kernel that reads it behind work that
- * takes a while, learns in some WAY that the kernel is done, and overwrites the memory at once:
- * stream_sync, stream_query, event_sync, event_query, context_sync, blocking_copy, blocking_free,
- * graph_event_sync, graph_event_query, host_function, callback, graph_function, polled_value,
- * polled_memset, polled_managed, other_stream.
+ * takes a while, learns in some WAY that the kernel is done, and overwrites the memory at once,
+ * which a kernel of another stream reads: stream_sync, stream_query, event_sync, event_query,
+ * context_sync, blocking_copy, blocking_free, graph_event_sync, graph_event_query, host_function,
+ * callback, graph_function, polled_value, polled_memset, polled_managed, other_stream.
  */
 #include "tests/programs/program.h"
 
@@ -14,7 +14,7 @@ static struct {
     CUstream stream, other;
     CUevent event;
     CUfunction copy;
-    CUdeviceptr work, out, device_mapped, device_word, managed;
+    CUdeviceptr work, out, seen, device_mapped, device_word, managed;
     unsigned *mapped;
     volatile unsigned *word; /* mapped, too */
     volatile unsigned flag;  /* the program's own */
@@ -63,6 +63,7 @@ static void begin(CUmodule module)
     CU(cuEventCreate(&t.event, CU_EVENT_DISABLE_TIMING));
     CU(cuMemAlloc_v2(&t.work, WORK * 4));
     CU(cuMemAlloc_v2(&t.out, COUNT * 4));
+    CU(cuMemAlloc_v2(&t.seen, COUNT * 4));
     CU(cuMemHostAlloc((void **)&t.mapped, COUNT * 4, CU_MEMHOSTALLOC_DEVICEMAP));
     CU(cuMemHostGetDevicePointer_v2(&t.device_mapped, t.mapped, 0));
     CU(cuMemHostAlloc((void **)&t.word, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
@@ -148,8 +149,8 @@ static void run_round(unsigned round)
     send_mark(round);
     learn(round);
     memset(t.mapped, 0xee, COUNT * 4);
-    /* What the host wrote is published by the next command. */
-    program_launch(t.copy, 256, t.other, (void *[]){&(int){256}, &t.work, &t.work});
+    /* What the host wrote is published by the next command, which reads it. */
+    program_launch(t.copy, COUNT, t.other, (void *[]){&count, &t.device_mapped, &t.seen});
 }
 
 int main(int argc, char **argv)
@@ -166,6 +167,9 @@ int main(int argc, char **argv)
         run_round(round);
         CU(cuMemcpyDtoHAsync_v2(out, t.out, sizeof(out), t.stream));
         CU(cuStreamSynchronize(t.stream));
+        digest = digest * 31 + program_digest(out, sizeof(out));
+        CU(cuMemcpyDtoHAsync_v2(out, t.seen, sizeof(out), t.other));
+        CU(cuStreamSynchronize(t.other));
         digest = digest * 31 + program_digest(out, sizeof(out));
     }
     CU(cuCtxSynchronize());
