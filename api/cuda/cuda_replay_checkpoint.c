@@ -100,19 +100,33 @@ static int load_host(struct cuda_replay *replay, const struct saved *saved, void
     return error < 0 ? error : 0;
 }
 
+/* Memory that graphs use has no record of its own. Of what was saved together not all may be there:
+ * other APIs' memory, or what was released meanwhile. */
+static int load_program(struct cuda_replay *replay, const struct saved *saved, uint64_t start)
+{
+    void *whole = cuda_program_find(replay, start, saved->size);
+    int error = whole ? load_host(replay, saved, whole) : 0;
+
+    for (uint64_t at = 0, size; !whole && at < saved->size && !error; at += size) {
+        size = 4096 - ((start + at) & 4095);
+        size = size < saved->size - at ? size : saved->size - at;
+        void *part = cuda_program_find(replay, start + at, size);
+        int got = part ? sbt_reader_blob(replay->reader, &saved->bytes, at, part, size) : 0;
+        error = got < 0 ? got : 0;
+    }
+    return error;
+}
+
 static int load_allocation(struct cuda_replay *replay, const struct saved *saved)
 {
     const struct cuda_memory *memory = &replay->memory;
     const struct tsm_region *region = cuda_memory_find(memory, saved->address);
     uint64_t start = saved->address + saved->offset;
 
-    /* Memory that graphs use has no record of its own. */
-    void *programs = region ? NULL : cuda_program_find(replay, start, saved->size);
-
-    if (programs)
-        return load_host(replay, saved, programs);
-    if (!region && (saved->kind == SBT_MEMORY_HOST || saved->address >> 63))
-        return 0; /* of another API; released meanwhile */
+    if (!region && saved->kind == SBT_MEMORY_HOST)
+        return load_program(replay, saved, start);
+    if (!region && saved->address >> 63)
+        return 0; /* of another API */
     if (!region)
         return load_mapping(replay, saved);
     if (!tsm_range_holds(region->address, region->size, start, saved->size))

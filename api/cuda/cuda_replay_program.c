@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "api/cuda/cuda_graph_parts.h"
 
@@ -263,6 +265,40 @@ void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t
     replay->program_blocks = made;
     replay->memory.moved_ever++;
     return made->bytes;
+}
+
+/* Tests whether the page is in use: kept ones have no access until then. */
+static bool is_used(const struct cuda_replay *replay, uint64_t page)
+{
+    uint8_t byte;
+    struct iovec here = {&byte, 1};
+    struct iovec there = {(void *)(uintptr_t)page, 1}; /* NOLINT: an address */
+
+    return !cuda_memory_find(&replay->memory, page) &&
+           !cuda_memory_find(&replay->memory, page + PAGE - 1) &&
+           process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
+int cuda_program_each(struct cuda_replay *replay,
+                      int (*visit)(void *user, uint64_t address, const uint8_t *bytes,
+                                   uint64_t size),
+                      void *user)
+{
+    const struct cuda_ranges *host = &replay->memory.host;
+    int error = 0;
+
+    for (struct cuda_program_block *b = replay->program_blocks; b && !error; b = b->next)
+        error = visit(user, b->recorded, b->bytes, b->size);
+    for (size_t i = 0; i < host->count && !error; i++) {
+        const struct cuda_range *r = &host->list[i];
+        for (uint64_t at = r->start, end; r->is_kept && at < r->end && !error; at = end + PAGE) {
+            for (end = at; end < r->end && is_used(replay, end); end += PAGE)
+                ;
+            if (end > at)
+                error = visit(user, at, (const uint8_t *)(uintptr_t)at, end - at); /* NOLINT */
+        }
+    }
+    return error;
 }
 
 uint64_t cuda_program_recorded(const struct cuda_replay *replay, const void *memory)

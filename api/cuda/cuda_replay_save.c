@@ -45,6 +45,25 @@ static int save_region(struct save *s, const struct tsm_region *region)
     return s->saver->memory(s->saver->user, &saved);
 }
 
+/* The program's own memory that graphs and late commands read. */
+static int read_program(const struct tsm_saved *saved, uint64_t offset, void *out, uint64_t size)
+{
+    memcpy(out, (const uint8_t *)saved->user + offset, size);
+    return 0;
+}
+
+static int save_program(void *user, uint64_t address, const uint8_t *bytes, uint64_t size)
+{
+    struct save *s = user;
+    const struct tsm_saved saved = {.kind = SBT_MEMORY_HOST,
+                                    .address = address,
+                                    .size = size,
+                                    .read = read_program,
+                                    .user = (void *)bytes};
+
+    return s->saver->memory(s->saver->user, &saved);
+}
+
 /* ---- variables ---------------------------------------------------------------------------- */
 
 static int read_variable(const struct tsm_saved *saved, uint64_t offset, void *out, uint64_t size)
@@ -118,6 +137,8 @@ int cuda_save(struct cuda_replay *replay, const struct tsm_saver *saver)
     error = cuda_arrays_regions(replay, &regions, &count);
     for (size_t i = 0; i < count && !error; i++)
         error = save_region(&s, &regions[i]);
+    if (!error)
+        error = cuda_program_each(replay, save_program, &s);
     if (context)
         replay->library.calls.cuCtxSetCurrent(context);
     return error ? error : cuda_code_each(replay, save_code, &s);

@@ -282,6 +282,10 @@ void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint
 void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* ... or a device's, which a copy from or to the program may have been given. */
 void *cuda_program_late(struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* Visits what there is of such memory, but for what is registered. An error ends it. */
+int cuda_program_each(struct cuda_replay *replay,
+                      int (*visit)(void *user, uint64_t address, const uint8_t *bytes, uint64_t size),
+                      void *user);
 /* The recorded address of such memory. */
 uint64_t cuda_program_recorded(const struct cuda_replay *replay, const void *memory);
 void cuda_program_finish(struct cuda_replay *replay);

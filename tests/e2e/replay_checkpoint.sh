@@ -32,7 +32,8 @@ both t.sbt --range 200:300
 both t.sbt --range 350:450 --grain=sync
 both t.sbt --range 500: --grain=sync
 both t.sbt --range 350:450 --streams=2
-status 0 replay t.sbt --range 350:450
+behind=$(tsview t.sbt | awk '/checkpoint_end\(number=2/ { print $1 + 5 }')
+status 0 replay t.sbt --range "$behind:$((behind + 100))"
 grep -q 'from checkpoint 2 (record' out || fail "the result does not say from where: $(cat out)"
 
 # One byte changed in the array's first filling, which is before all checkpoints, and in its second.
