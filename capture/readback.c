@@ -120,9 +120,9 @@ static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
                                              (const char *)outer->data + tsm_box_extent(outer);
 }
 
-/* The lock is held. What the same stream overwrites nobody can have seen: forget it, but for what
- * of it remains the device's. Of what another stream overwrites that depends on which of them is
- * complete first. */
+/* The lock is held. What is sent over bytes that are not known to be there makes it a race to read
+ * them: forget them, but for what of them remains the device's. Of HSA the program may have known
+ * before by looking at memory: for what another queue overwrites that is said. */
 static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box,
                                const struct tsm_stream *stream, uint64_t position)
 {
@@ -131,7 +131,7 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
     for (uint32_t i = 0; i < r->count; i++) {
         struct pending *p = &r->all[i];
         if (p->owes < TSM_MAY_WRITE && overlap(&p->box, box)) {
-            if (p->stream != stream) {
+            if (p->stream != stream && p->stream->api == SBT_API_HSA) {
                 p->over = stream;
                 p->over_position = position;
             } else if (covers(box, &p->box)) {
