@@ -4,7 +4,7 @@
  * each stream's commands gave back, and the host's calls thread by thread. Between sequences no
  * order is compared. Both traces are read side by side, each once; a record whose counterpart was
  * not read yet waits in memory (analysis/diff_sequences.h). Of all first differences the earliest
- * in the first trace is reported, so nothing behind the earliest found so far is looked at.
+ * in the first trace is reported, so a pass ends where the earliest found so far lies.
  *
  * What cannot be compared, or is a matter of chance, never makes two traces different; but while
  * there is such a thing they are not the same, either.
@@ -228,7 +228,7 @@ static uint64_t buffer_of(const struct half *h)
     return address;
 }
 
-/* What the record itself says of the difference; names come at the end, once. */
+/* Describes the difference as far as the record alone tells; name_difference() adds names. */
 static void place_difference(struct diff *d, const struct half *h)
 {
     struct tsm_difference *first = &d->out->first;
@@ -443,7 +443,7 @@ static int read_both(struct diff *d)
     return error;
 }
 
-/* What still waits when both were read has no counterpart. */
+/* Reports the first record that has no counterpart when both traces were read. */
 static void miss_rest(struct diff *d)
 {
     for (size_t i = 0; i < d->sequences.count; i++) {

@@ -35,7 +35,7 @@ void tsm_survey_finish(struct tsm_survey *survey);
 bool tsm_survey_doubt(const struct tsm_survey *survey, struct sbt_reader *reader, char *out,
                       size_t size);
 
-/* As sbt_reader_schema(), and core records are known without one. */
+/* Returns the schema of a record, also of core records that the trace does not describe. */
 const struct sbt_schema *tsm_survey_schema(struct sbt_reader *reader,
                                            const struct sbt_record *record);
 

@@ -241,8 +241,8 @@ static bool same_field(const struct sbt_field *a, const struct sbt_field *b)
            !strcmp(a->detail, b->detail);
 }
 
-/* Of a call that failed: an address or a handle that names nothing, which the program may have
- * taken from anywhere. */
+/* Tests for an argument of a failed call: an address or handle of nothing, which the program may
+ * have taken from anywhere. */
 static bool is_refused(const struct tsm_field_diff_input *in, const struct sbt_field *field)
 {
     return (in->records[0]->flags & SBT_RECORD_FAILED) &&

@@ -16,7 +16,7 @@ struct tsm_extent {
     struct tsm_extent *pair;
 };
 
-/* Those that begin at one address; no two of them are alive at once. */
+/* Lists the allocations that begin at one address; no two of them are alive at once. */
 struct tsm_extent_group {
     size_t first, count; /* in the list */
     uint64_t last;       /* highest address of any of them */
@@ -74,8 +74,8 @@ bool tsm_pairing_address(struct tsm_pairing *pairing, uint64_t a, uint64_t seq_a
 bool tsm_pairing_knows(const struct tsm_pairing *pairing, int trace, uint64_t address,
                        uint64_t seq);
 
-/* As tsm_pairing_address(), of host memory: outside of all allocations pages must map one to one.
- */
+/* Pairs host addresses as tsm_pairing_address() does device addresses. Outside of all allocations
+ * pages must map one to one. */
 bool tsm_pairing_host(struct tsm_pairing *pairing, uint64_t a, uint64_t seq_a, uint64_t b,
                       uint64_t seq_b);
 

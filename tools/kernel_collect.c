@@ -135,13 +135,13 @@ int tsm_collect_add(struct tsm_collect *c, const void *record, size_t size)
     return c->queues[lane].failed ? tsm_fail(TSM_E_MEMORY, "out of memory for kernel records") : 0;
 }
 
-/* The first record of a CPU that is not in order yet; its size, or 0. */
-static size_t head(const struct tsm_collect *c, unsigned cpu, const uint8_t **out)
+/* Returns the size of the record `at` bytes into a queue; 0: it is not whole, or there is none. */
+static size_t record_at(const struct tsm_collect *c, unsigned cpu, size_t at, const uint8_t **out)
 {
     const struct tsm_buffer *queue = &c->queues[cpu];
 
-    *out = queue->data + c->taken[cpu];
-    return sbt_kernel_record_size(*out, queue->size - c->taken[cpu]);
+    *out = queue->data + at;
+    return sbt_kernel_record_size(*out, queue->size - at);
 }
 
 static int write_chunk(struct tsm_collect *c, struct sbt_writer *writer)
@@ -163,7 +163,7 @@ static bool take_next(struct tsm_collect *c)
     unsigned best_cpu = 0;
 
     for (unsigned cpu = 0; cpu < c->cpu_count && lowest != c->next_gseq; cpu++) {
-        size = head(c, cpu, &record);
+        size = record_at(c, cpu, c->taken[cpu], &record);
         if (size && tsm_get_u64(record + 16) < lowest) {
             lowest = tsm_get_u64(record + 16);
             best = record;
@@ -190,13 +190,10 @@ static void settle_gaps(struct tsm_collect *c)
     if (c->turns++ % TSM_COLLECT_PATIENCE)
         return;
     c->settled_gseq = c->seen_gseq;
-    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++) {
-        size_t kept = c->taken[cpu];
-        for (size_t size; (size = head(c, cpu, &record)); c->taken[cpu] += size)
+    for (unsigned cpu = 0; cpu < c->cpu_count; cpu++)
+        for (size_t at = c->taken[cpu], size; (size = record_at(c, cpu, at, &record)); at += size)
             if (c->seen_gseq <= tsm_get_u64(record + 16))
                 c->seen_gseq = tsm_get_u64(record + 16) + 1;
-        c->taken[cpu] = kept;
-    }
 }
 
 int tsm_collect_turn(struct tsm_collect *c, struct sbt_writer *writer)

@@ -135,8 +135,8 @@ static void forget_moved(struct cuda_memory *m, uint64_t recorded)
     m->moved_count--;
 }
 
-/* What lies there from now on is something else, e.g. in place of a variable of a module that was
- * unloaded. */
+/* Forgets what lay there, because something else takes the place, for example that of a variable of
+ * an unloaded module. */
 static void forget_moved_in(struct cuda_memory *m, uint64_t start, uint64_t size)
 {
     size_t end = moved_after(m, start + (size ? size - 1 : 0)), first = end;
