@@ -29,7 +29,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define PAGE             4096u
+#define PAGE             TSM_PAGE_SIZE
 #define RANGE_COUNT_MAX  1024u
 #define BLOCK_SIZE       (1u << 20)
 #define WATCH_SIZE_MIN   (64u << 10) /* below this hashing is not much dearer than a scan */

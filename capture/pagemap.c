@@ -112,7 +112,6 @@ int tsm_pagemap_take(struct tsm_pagemap *p, uint64_t *start, uint64_t end,
 /* ---- memory that was never written ------------------------------------------------------------
  */
 
-#define PAGE       4096u
 #define IS_PRESENT (1ull << 63) /* of an entry of /proc/PID/pagemap */
 #define IS_SWAPPED (1ull << 62)
 
@@ -206,10 +205,10 @@ bool tsm_pagemap_is_sparse(struct tsm_pagemap *p, uint64_t start, uint64_t end, 
 bool tsm_pagemap_is_there(const struct tsm_pagemap *p, uint64_t start, uint64_t end)
 {
     uint64_t entries[TSM_PAGEMAP_STEP];
-    size_t count = (end - start) / PAGE;
+    size_t count = (end - start) / TSM_PAGE_SIZE;
 
-    if (count > TSM_PAGEMAP_STEP ||
-        pread(p->pagemap_fd, entries, count * 8, (off_t)(start / PAGE * 8)) != (ssize_t)count * 8)
+    if (count > TSM_PAGEMAP_STEP || pread(p->pagemap_fd, entries, count * 8,
+                                          (off_t)(start / TSM_PAGE_SIZE * 8)) != (ssize_t)count * 8)
         return true;
     for (size_t i = 0; i < count; i++)
         if (entries[i] & p->there)

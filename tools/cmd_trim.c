@@ -458,7 +458,7 @@ static int write_missing(struct trim *t)
 
     for (uint32_t i = 0; i < count && !error; i++)
         any |= missing[i] = tsm_places_missing(&t->places[i], from_first);
-    if (any)
+    if (any && t->range.seq_end) /* else there is none */
         error = note_rest(t);
     for (uint32_t i = 0; i < count && any && !error; i++) {
         uint64_t lacking = tsm_places_missing(&t->places[i], from_first);

@@ -214,7 +214,8 @@ static unsigned by_header(void)
 
 static void *open_later(void *user)
 {
-    usleep(50000);
+    usleep(50000); /* until the others wait; if they do not yet, the store comes first, which is
+                      right, too */
     hsa_signal_store_screlease(*(hsa_signal_t *)user, 0);
     return NULL;
 }

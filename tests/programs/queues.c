@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several threads put commands of all kinds on the same streams, each on memory of its own: queues SEED
- * STEPS. Calls that wait for the GPU are among them.
+ * Several threads put commands of all kinds on the same streams, each on memory of its own: queues
+ * SEED STEPS. Calls that wait for the GPU are among them.
  */
 #include "tests/programs/program.h"
 
@@ -129,7 +129,8 @@ static void let_go(struct worker *w)
 {
     CU(cuLaunchHostFunc(streams[0], wait_for_thread, NULL));
     pthread_create(&w->thread, NULL, copy_behind, w);
-    usleep(20000);
+    usleep(20000); /* until the copy has begun; if it has not, its place is another one, as the log
+                      says */
     CU(cuMemsetD32Async(w->other, 1, COUNT, streams[0]));
     __atomic_store_n(&is_let_go, 1, __ATOMIC_RELEASE);
     pthread_join(w->thread, NULL);

@@ -46,7 +46,7 @@ for mode in pages hash; do # memory that the program has mapped itself is read b
 done
 
 # Told from outside, a program that runs.
-TS_START=paused TS_OUTPUT=p.sbt LD_PRELOAD=$TEST_CAPTURE "$program" 6000 >paused.out &
+TS_START=paused TS_OUTPUT=p.sbt LD_PRELOAD=$TEST_CAPTURE "$program" 1000000000 >paused.out &
 pid=$!
 for i in 1 2 3 4 5 6 7 8 9 10; do
     sleep 0.2
@@ -54,5 +54,6 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 done
 sleep 0.3
 tsctl stop $pid >/dev/null
+kill $pid
 wait $pid
 from_checkpoint 10 p.sbt
