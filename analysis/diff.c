@@ -561,9 +561,28 @@ static void judge(struct diff *d)
                    (unsigned long long)s[1].survey.uncompared_count);
 }
 
+/* Words and hashes that were taken out of one of them only would all differ. */
+static int check_redacted(const struct diff *d)
+{
+    const char *lists[2];
+
+    for (int i = 0; i < 2; i++) {
+        lists[i] = sbt_reader_metadata_find(d->sides[i].reader, SBT_METADATA_REDACTED);
+        if (!lists[i])
+            lists[i] = "nothing";
+    }
+    if (strcmp(lists[0], lists[1]) == 0)
+        return 0;
+    return tsm_fail(TSM_E_ARGUMENT,
+                    "%s was taken out of %s, and %s of %s: use 'tracesmith redact' in the same way "
+                    "on both",
+                    lists[0], sbt_reader_name(d->sides[0].reader), lists[1],
+                    sbt_reader_name(d->sides[1].reader));
+}
+
 static int survey(struct diff *d)
 {
-    int error = 0;
+    int error = check_redacted(d);
 
     for (int i = 0; i < 2 && !error; i++) {
         error = sbt_reader_examine(d->sides[i].reader);

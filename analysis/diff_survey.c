@@ -162,6 +162,7 @@ static bool doubt_file(struct sbt_reader *reader, char *out, size_t size)
 bool tsm_survey_doubt(const struct tsm_survey *s, struct sbt_reader *reader, char *out, size_t size)
 {
     const char *name = sbt_reader_name(reader);
+    const char *redacted = sbt_reader_metadata_find(reader, SBT_METADATA_REDACTED);
 
     if (doubt_file(reader, out, size))
         return true;
@@ -179,6 +180,9 @@ bool tsm_survey_doubt(const struct tsm_survey *s, struct sbt_reader *reader, cha
     else if (s->unknown_count)
         tsm_format(out, size, "%s does not describe %llu of its records, first record %llu", name,
                    (unsigned long long)s->unknown_count, (unsigned long long)s->unknown_seq);
+    else if (redacted && strcmp(redacted, "contents") != 0)
+        tsm_format(out, size, "%s was redacted (%s): what differed there may look equal", name,
+                   redacted);
     else
         return false;
     return true;

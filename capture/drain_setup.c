@@ -255,6 +255,7 @@ static struct sbt_session session_of(const struct tsm_session *s)
         .start_monotonic_ns = s->start.monotonic_ns,
         .start_realtime_ns = s->start_realtime_ns,
         .clock = "monotonic",
+        .optional_features = s->settings.contents ? 0 : SBT_OPTIONAL_NO_CONTENTS,
     };
 
     memcpy(session.id, s->id, sizeof(session.id));
@@ -357,6 +358,8 @@ static int begin_trace(struct tsm_drain *d, int trace_fd)
         error = process_metadata(d->merge.writer, s);
     if (!error)
         error = settings_metadata(d->merge.writer);
+    if (!error && !s->settings.contents)
+        error = sbt_writer_metadata(d->merge.writer, SBT_METADATA_REDACTED, "contents");
     if (!error)
         error = write_schemas(d->merge.writer);
     if (!error)

@@ -102,6 +102,11 @@ static bool parse_checksum(struct tsm_settings *out, const char *text)
     return i >= 0;
 }
 
+static bool parse_contents(struct tsm_settings *out, const char *text)
+{
+    return parse_bool(&out->contents, text);
+}
+
 static bool parse_vk_results(struct tsm_settings *out, const char *text)
 {
     return parse_bool(&out->vk_results, text);
@@ -318,6 +323,11 @@ static const struct tsm_setting table[] = {
      parse_stacks},
     {"TS_READBACK", "off|hash|store", "store",
      "Whether bytes that the device gives back are hashed or stored.", parse_readback},
+    {"TS_CONTENTS", "0|1", "1",
+     "Whether the trace has the bytes of memory and code, or their hashes only: then it can be "
+     "viewed "
+     "and compared, but not replayed. While the program runs its lanes file has them in any case.",
+     parse_contents},
     {"TS_CHECKSUM", "off|sync|command|submit", "off",
      "When device memory is hashed: never, at each synchronisation, after each command (of Vulkan: "
      "each submit; both names mean the same).",

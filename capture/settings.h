@@ -60,6 +60,7 @@ struct tsm_settings {
     char output[TSM_PATH_MAX];         /* TS_OUTPUT: path; %p pid, %h host, %r rank, %% percent */
     enum tsm_stack_mode stacks;        /* TS_STACKS=off|commands|all */
     enum tsm_readback_mode readback;   /* TS_READBACK=off|hash|store */
+    bool contents;                     /* TS_CONTENTS=0|1 */
     enum tsm_checksum_mode checksum;   /* TS_CHECKSUM=off|sync|command|submit */
     enum tsm_vk_memory_mode vk_memory; /* TS_VK_MEMORY=auto|pages|hash|shadow */
     bool vk_results;                   /* TS_VK_RESULTS=0|1 */

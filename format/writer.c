@@ -380,6 +380,7 @@ static int writer_begin(struct sbt_writer **out, int fd, const char *path,
     error = sbt_writer_init(w, fd, path, 0, options);
     w->session = tsm_get_u32(session->id);
     w->compact = true;
+    w->has_no_contents = (session->optional_features & SBT_OPTIONAL_NO_CONTENTS) != 0;
     if (!error && session->clock && strlen(session->clock) > SBT_NAME_MAX)
         error = tsm_fail(TSM_E_ARGUMENT, "%s: the clock's name is too long", path);
     if (!error && (session->required_features & ~SBT_FEATURES_KNOWN))
@@ -428,6 +429,7 @@ void sbt_writer_destroy(struct sbt_writer *w)
     sbt_batch_finish(&w->batch);
     for (int i = 0; i < SBT_TABLE_COUNT; i++)
         sbt_table_finish(&w->tables[i]);
+    tsm_buffer_finish(&w->without);
     tsm_buffer_finish(&w->blob_bytes);
     tsm_buffer_finish(&w->blob_directory);
     tsm_buffer_finish(&w->schemas);

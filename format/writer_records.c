@@ -15,15 +15,12 @@ static bool all_zero(const uint8_t *p, size_t size)
     return size == 0 || (p[0] == 0 && memcmp(p, p + 1, size - 1) == 0);
 }
 
-int sbt_writer_piece(struct sbt_writer *w, const struct sbt_key *key, const void *data, size_t size)
+static int store_piece(struct sbt_writer *w, const struct sbt_key *key, const void *data,
+                       size_t size)
 {
     uint8_t *entry;
-    int error = sbt_writer_check_begun(w);
+    int error;
 
-    if (error)
-        return error;
-    if (size == 0 || size > SBT_PIECE_SIZE)
-        return tsm_fail(TSM_E_ARGUMENT, "%s: a piece of %zu bytes", w->queue.path, size);
     if (tsm_key_is_zero(key) || sbt_keyset_has(&w->pieces, key))
         return 0;
     /* A full or failed set only costs duplicates. */
@@ -42,11 +39,22 @@ int sbt_writer_piece(struct sbt_writer *w, const struct sbt_key *key, const void
     return sbt_writer_stick(w, error ? error : sbt_writer_leaf_if_due(w));
 }
 
+int sbt_writer_piece(struct sbt_writer *w, const struct sbt_key *key, const void *data, size_t size)
+{
+    int error = sbt_writer_check_begun(w);
+
+    if (error)
+        return error;
+    if (size == 0 || size > SBT_PIECE_SIZE)
+        return tsm_fail(TSM_E_ARGUMENT, "%s: a piece of %zu bytes", w->queue.path, size);
+    return w->has_no_contents ? 0 : store_piece(w, key, data, size);
+}
+
 int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8_t *out)
 {
     const uint8_t *at = data;
     uint64_t left = size;
-    int error = 0;
+    int error;
 
     sbt_blob_put_size(out, size);
     out += 8;
@@ -54,12 +62,13 @@ int sbt_writer_blob(struct sbt_writer *w, const void *data, uint64_t size, uint8
         memcpy(out, data, size);
         return 0;
     }
+    error = sbt_writer_check_begun(w);
     while (left && !error) {
         size_t piece = left < SBT_PIECE_SIZE ? (size_t)left : SBT_PIECE_SIZE;
         struct sbt_key key = {{0}};
         if (!all_zero(at, piece)) {
             key = tsm_hash_key(at, piece);
-            error = sbt_writer_piece(w, &key, at, piece);
+            error = store_piece(w, &key, at, piece);
         }
         memcpy(out, key.bytes, sizeof(key.bytes));
         out += sizeof(key.bytes);
@@ -161,8 +170,39 @@ static int64_t schema_number(struct sbt_writer *w, uint32_t type)
     return recent->number;
 }
 
+/* The hash of each blob in place of its bytes, which some records hold themselves. */
+static int take_contents(struct sbt_writer *w, const struct sbt_writer_schema *schema,
+                         struct sbt_record *r, uint64_t slots[SBT_FIELD_COUNT_MAX])
+{
+    memcpy(slots, r->slots, r->slot_count * sizeof(*slots));
+    tsm_buffer_clear(&w->without);
+    tsm_buffer_add(&w->without, r->data, r->data_size);
+    for (uint64_t left = schema->blobs; left && !w->without.failed; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
+        uint64_t at = w->without.size;
+        struct sbt_blob blob;
+        struct sbt_key key;
+
+        if (!sbt_record_blob(r, i, &blob) || !blob.bytes)
+            continue;
+        key = sbt_blob_key(&blob, 0);
+        memset(w->without.data + (blob.bytes - r->data), 0, blob.size);
+        tsm_buffer_add_u64(&w->without, blob.size);
+        tsm_buffer_add(&w->without, key.bytes, sizeof(key.bytes));
+        slots[i] = at << 32 | (w->without.size - at);
+    }
+    r->slots = slots;
+    r->data = w->without.data;
+    r->data_size = w->without.size;
+    return w->without.failed
+               ? tsm_fail(TSM_E_MEMORY, "%s: out of memory for a record", w->queue.path)
+               : 0;
+}
+
 int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
 {
+    uint64_t slots[SBT_FIELD_COUNT_MAX];
+    struct sbt_record without = *r;
     uint64_t size = SBT_ROW_SIZE(r->slot_count, r->data_size);
     const struct sbt_writer_schema *schema;
     struct sbt_checkpoint checkpoint;
@@ -177,6 +217,11 @@ int sbt_writer_record(struct sbt_writer *w, const struct sbt_record *r)
                         r->type);
     schema = (const struct sbt_writer_schema *)(const void *)w->schemas.data + number;
     error = record_check(w, schema, r);
+    if (!error && w->has_no_contents) {
+        error = take_contents(w, schema, &without, slots);
+        size = SBT_ROW_SIZE(without.slot_count, without.data_size);
+        r = &without;
+    }
     if (error)
         return error;
     if (w->batch.count && w->batch.row_bytes + size > w->chunk_size) {

@@ -169,6 +169,7 @@ static int resume_state(struct sbt_writer *w, struct sbt_reader *r, size_t kept)
 
     w->session = r->session_word;
     w->compact = (r->session.required_features & SBT_FEATURE_COMPACT) != 0;
+    w->has_no_contents = (r->session.optional_features & SBT_OPTIONAL_NO_CONTENTS) != 0;
     w->totals = *sbt_reader_totals(r);
     w->next_number = r->entries[kept - 1].head.number + 1;
     if (r->events_count)

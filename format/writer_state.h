@@ -48,7 +48,9 @@ struct sbt_writer {
     int error; /* sticky, of calls that fail outside the queue */
     char message[256];
     bool has_metadata, finished;
-    bool compact; /* the session has SBT_FEATURE_COMPACT */
+    bool compact;              /* the session has SBT_FEATURE_COMPACT */
+    bool has_no_contents;      /* ... SBT_OPTIONAL_NO_CONTENTS */
+    struct tsm_buffer without; /* a record's data, then */
     size_t chunk_size;
     uint32_t session; /* first four bytes of the id */
     uint32_t next_number;
@@ -76,7 +78,7 @@ struct sbt_writer {
     struct sbt_totals totals;
 
     uint64_t said_lost, said_filtered; /* by records that were added */
-    bool is_durable;           /* finish waits for the disk */
+    bool is_durable;                   /* finish waits for the disk */
     uint64_t lost_count;       /* records that the trace had held, and that its repair cut off */
     bool is_cut;               /* ... and more, perhaps: nobody knows */
     struct tsm_buffer old_end; /* what was behind the place where an append began */
@@ -117,8 +119,8 @@ int sbt_writer_leaf_if_due(struct sbt_writer *w);
 
 /* ---- writer_end.c ---- */
 
-/* Fills in the totals of lost and filtered records: what the records say, or `totals` if that is more.
- * Writes a LOST record of what a repair cut off; so it comes before the last flush. */
+/* Fills in the totals of lost and filtered records: what the records say, or `totals` if that is
+ * more. Writes a LOST record of what a repair cut off; so it comes before the last flush. */
 int sbt_writer_count_lost(struct sbt_writer *w, const struct sbt_totals *totals);
 
 /* Starts to bring to the disk what is there, so that little is left to wait for at the end. */

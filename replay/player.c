@@ -301,6 +301,11 @@ static int choose_backend(struct tsm_replay *p)
 
 static int check_whole(const struct tsm_replay *p)
 {
+    if (sbt_reader_session(p->reader)->optional_features & SBT_OPTIONAL_NO_CONTENTS)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "%s: has no contents, which were taken out ('tracesmith redact') or never "
+                        "recorded (TS_CONTENTS=0); replay the trace that has them",
+                        sbt_reader_name(p->reader));
     if (p->options.lossy)
         return 0;
     if (p->plan.lost_count)

@@ -5,6 +5,7 @@
 #include "format/chunk.h"
 #include "tools/json_out.h"
 #include "tools/line.h"
+#include "tools/redact.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
@@ -81,6 +82,36 @@ static void start_text(char *out, size_t size, uint64_t realtime_ns)
         tsm_format(out, size, "unknown");
 }
 
+/* What the trace tells beside its structure, in the words of 'tracesmith redact'. True: there is a
+ * part `index`, and *what is it, or 0 where the trace has none of it. */
+static bool revealed(const struct info *info, unsigned index, unsigned *what)
+{
+    const struct sbt_reader *reader = info->reader;
+    const bool there[] = {
+        info->chunks[SBT_CHUNK_BLOBS].count,
+        sbt_reader_metadata_find(reader, "process.command"),
+        sbt_reader_metadata_find(reader, "host.name"),
+        info->chunks[SBT_CHUNK_MAPPINGS].count,
+        info->chunks[SBT_CHUNK_MAPPINGS].count || info->chunks[SBT_CHUNK_STRINGS].count,
+        info->chunks[SBT_CHUNK_STRINGS].count,
+        info->chunks[SBT_CHUNK_EVENTS].count,
+    };
+
+    if (index == sizeof(there) / sizeof(*there))
+        return false;
+    *what = there[index] ? 1u << index & ~tsm_redacted(reader) : 0;
+    return true;
+}
+
+static void reveals_text(char *out, size_t size, const struct info *info)
+{
+    unsigned all = 0, what;
+
+    for (unsigned i = 0; revealed(info, i, &what); i++)
+        all |= what;
+    tsm_redact_list(out, size, all);
+}
+
 /* ---- for people ------------------------------------------------------------------------------ */
 
 static void title(const char *text)
@@ -92,7 +123,7 @@ static void print_head(const struct info *info)
 {
     const struct sbt_session *session = sbt_reader_session(info->reader);
     const struct sbt_totals *totals = sbt_reader_totals(info->reader);
-    char id[37], start[40], state[160];
+    char id[37], start[40], state[160], reveals[128];
     bool complete = tsm_trace_completeness(info->reader, state, sizeof(state));
 
     session_text(id, session->id);
@@ -101,10 +132,12 @@ static void print_head(const struct info *info)
            tsm_paint(TSM_PAINT_NONE));
     printf("  session   %s\n", id);
     printf("  started   %s\n", start);
+    reveals_text(reveals, sizeof(reveals), info);
     printf("  state     %s%s%s\n", tsm_paint(complete ? TSM_PAINT_GOOD : TSM_PAINT_WARN), state,
            tsm_paint(TSM_PAINT_NONE));
     printf("  records   %" PRIu64 " on %" PRIu32 " stream%s\n", totals->record_count,
            totals->stream_count, totals->stream_count == 1 ? "" : "s");
+    printf("  reveals   %s\n", *reveals ? reveals : "nothing but its structure");
 }
 
 static void print_checkpoints(const struct info *info)
@@ -221,7 +254,7 @@ static void json_head(struct tsm_json *j, const struct info *info)
     static const char *const ends[] = {"none", "finished", "recovered", "cut"};
     const struct sbt_session *session = sbt_reader_session(info->reader);
     const struct sbt_totals *totals = sbt_reader_totals(info->reader);
-    char id[37], start[40], state[160];
+    char id[37], start[40], state[160], reveals[128];
     enum sbt_end end = sbt_reader_end(info->reader);
 
     session_text(id, session->id);
@@ -237,6 +270,8 @@ static void json_head(struct tsm_json *j, const struct info *info)
     tsm_json_put_u64(j, "lost", totals->lost_count);
     tsm_json_put_u64(j, "filtered", totals->filtered_count);
     tsm_json_put_u64(j, "tainted", totals->tainted_count);
+    reveals_text(reveals, sizeof(reveals), info);
+    tsm_json_put_string(j, "reveals", reveals);
 }
 
 static void json_metadata(struct tsm_json *j, const struct info *info)

@@ -533,7 +533,7 @@ static int check_whole(const struct trim *t)
 static int write_trace(struct trim *t)
 {
     bool has_before = t->range.seq_first > 0;
-    int error = tsm_trace_copy_begin(&t->copy, t->reader, t->values->output);
+    int error = tsm_trace_copy_begin(&t->copy, t->reader, t->values->output, NULL);
 
     if (!t->copy.writer)
         return error;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/trace_copy.h"
 
+#include "tools/redact.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -149,12 +151,14 @@ static int copy_field(struct tsm_trace_copy *copy, const struct sbt_record *reco
 
     switch (field->type) {
     case SBT_FIELD_STRING:
-        return copy_string(copy, record->slots[index]);
+        return copy->redact ? 0 : copy_string(copy, record->slots[index]);
     case SBT_FIELD_BLOB:
+        if (copy->redact && copy->redact->what & TSM_REDACT_CONTENTS)
+            return 0;
         return sbt_record_blob(record, index, &blob) ? copy_pieces(copy, &blob) : 0;
     case SBT_FIELD_STRUCT:
         error = copy_chains(copy, record, index, field->detail);
-        if (!error && sbt_record_struct(record, index, &data, &size, &blob) == 2)
+        if (!error && !copy->redact && sbt_record_struct(record, index, &data, &size, &blob) == 2)
             error = copy_pieces(copy, &blob);
         return error;
     default:
@@ -185,6 +189,8 @@ int tsm_trace_copy_record(struct tsm_trace_copy *copy, const struct sbt_record *
         error = copy_field(copy, record, i, &schema->fields[i]);
     if (!error)
         error = copy_stack(copy, record->stack);
+    if (!error && copy->redact)
+        error = tsm_redact_record(copy->redact, copy->writer, record, &own);
     own.seq = copy->count;
     if (!error)
         error = sbt_writer_record(copy->writer, &own);
@@ -205,6 +211,22 @@ int tsm_trace_copy_own(struct tsm_trace_copy *copy, struct sbt_record *record)
 
 /* ---- begin and end -------------------------------------------------------------------------- */
 
+static int copy_fact(struct tsm_trace_copy *copy, const char *name, const char *value)
+{
+    if (copy->redact)
+        value = tsm_redact_metadata(copy->redact, name, value);
+    return value ? sbt_writer_metadata(copy->writer, name, value) : no_memory();
+}
+
+static int copy_mapping(struct tsm_trace_copy *copy, const struct sbt_mapping *mapping)
+{
+    struct sbt_mapping own = *mapping;
+
+    if (copy->redact)
+        own.path = tsm_redact_path(copy->redact, own.path);
+    return own.path ? sbt_writer_mapping(copy->writer, &own) : no_memory();
+}
+
 static int copy_facts(struct tsm_trace_copy *copy)
 {
     const char *name, *value;
@@ -212,24 +234,27 @@ static int copy_facts(struct tsm_trace_copy *copy)
 
     for (size_t i = 0; i < sbt_reader_metadata_count(copy->reader) && !error; i++) {
         sbt_reader_metadata(copy->reader, i, &name, &value);
-        error = sbt_writer_metadata(copy->writer, name, value);
+        error = copy_fact(copy, name, value);
     }
     for (size_t i = 0; i < sbt_reader_mapping_count(copy->reader) && !error; i++)
-        error = sbt_writer_mapping(copy->writer, sbt_reader_mapping(copy->reader, i));
+        error = copy_mapping(copy, sbt_reader_mapping(copy->reader, i));
     return error;
 }
 
-int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader, const char *path)
+int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader, const char *path,
+                         struct tsm_redact *redact)
 {
     const struct sbt_writer_options options = {.threads = 1, .level = 12}; /* nobody waits for it */
     struct sbt_session session = *sbt_reader_session(reader);
     int error;
 
-    *copy = (struct tsm_trace_copy){.reader = reader};
+    *copy = (struct tsm_trace_copy){.reader = reader, .redact = redact};
     if (getrandom(session.id, sizeof(session.id), 0) != (ssize_t)sizeof(session.id))
         return tsm_fail(TSM_E_IO, "no random number for a session");
     session.id[6] = (uint8_t)((session.id[6] & 0x0f) | 0x40); /* RFC 4122, version 4 */
     session.id[8] = (uint8_t)((session.id[8] & 0x3f) | 0x80);
+    if (redact && redact->what & TSM_REDACT_CONTENTS)
+        session.optional_features |= SBT_OPTIONAL_NO_CONTENTS;
     error = sbt_writer_create(&copy->writer, path, &session, &options);
     return error ? error : copy_facts(copy);
 }
@@ -240,7 +265,8 @@ uint64_t tsm_trace_copy_missing(const struct tsm_trace_copy *copy, uint64_t seq_
 
     sbt_reader_missing(copy->reader, seq_end, &missing);
     *end = missing.end;
-    return missing.record_count + missing.chunk_count + copy->skipped_count;
+    return missing.record_count + missing.chunk_count + copy->skipped_count +
+           (copy->redact ? copy->redact->missing_count : 0);
 }
 
 int tsm_trace_copy_end(struct tsm_trace_copy *copy, uint64_t seq_end, int error)

@@ -332,6 +332,13 @@ struct sbt_mapping {
 /* Records are packed more densely, and may hold small blobs. */
 #define SBT_FEATURE_COMPACT 1ull
 
+/* An optional feature: pieces that records name need not be there. They were taken out, or never
+ * recorded; their hashes tell what is equal. Nothing of it can be replayed. */
+#define SBT_OPTIONAL_NO_CONTENTS 1ull
+
+/* Metadata of such a trace: what was taken out of it, separated by commas, "contents" included. */
+#define SBT_METADATA_REDACTED "redacted"
+
 /* Who wrote the trace, and when. */
 struct sbt_session {
     uint8_t id[16];            /* random, RFC 4122 version 4 */
@@ -339,7 +346,7 @@ struct sbt_session {
     uint64_t start_realtime_ns;
     uint64_t required_features; /* SBT_FEATURE_*: a reader that does not know one must refuse; a
                                    writer adds what it uses */
-    uint64_t optional_features;
+    uint64_t optional_features; /* SBT_OPTIONAL_*: a reader may ignore any of them */
     const char *clock;          /* "monotonic" */
 };
 

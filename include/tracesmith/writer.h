@@ -65,7 +65,8 @@ int sbt_writer_stack(struct sbt_writer *w, uint32_t id, const uint64_t *frames, 
 
 int sbt_writer_mapping(struct sbt_writer *w, const struct sbt_mapping *mapping);
 
-/* Store the bytes that `key` names, unless they are stored already. size <= SBT_PIECE_SIZE.
+/* Store the bytes that `key` names, unless they are stored already, or the session is to have none
+ * (SBT_OPTIONAL_NO_CONTENTS). size <= SBT_PIECE_SIZE.
  * The key is trusted (the hash was made on the way in). */
 int sbt_writer_piece(struct sbt_writer *w, const struct sbt_key *key, const void *data,
                      size_t size);

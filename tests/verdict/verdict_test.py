@@ -451,7 +451,15 @@ def stream_of_none():
     return diff(cuda('saxpy'), cuda('saxpy'), '--streams', '0,99')
 
 
-@row('D13')
+@row('D13', 'was redacted')
+def redacted_traces():
+    for name in 'one.sbt', 'other.sbt':
+        done = run([BIN / 'tracesmith', 'redact', '-o', name, cuda('saxpy')])
+        assert done.returncode == 0, done.stderr
+    return diff('one.sbt', 'other.sbt')
+
+
+@row('D14')
 def equal_traces():
     return diff(cuda('saxpy'), cuda('saxpy'))
 
