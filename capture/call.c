@@ -341,9 +341,8 @@ static inline void take_place(struct tsm_call *call, struct tsm_stream *stream)
     record->stream = stream->number;
 }
 
-/* As tsm_call_on_stream; `locked`: the stream's lock is held. */
-static SELDOM void on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
-                                    enum tsm_stream_use use, bool locked)
+SELDOM void tsm_call_on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
+                                      enum tsm_stream_use use, bool locked)
 {
     if (call->info & NOT_KEPT) { /* takes no place */
         if (locked)
@@ -361,7 +360,7 @@ static SELDOM void on_stream_slowly(struct tsm_call *call, struct tsm_stream *st
                   : use == TSM_SENDS_AND_BLOCKS ? HOLDS_TURN
                                                 : HOLDS_NOTHING;
     if (use == TSM_SENDS_AND_BLOCKS)
-        tsm_turn_begin(stream, call->lane->thread, call->position);
+        tsm_turn_begin(stream, call->position);
     if (use != TSM_ENQUEUES)
         tsm_lock_give(&stream->lock);
     /* A destroying command (a stream-ordered free): its place among the stream's commands is here,
@@ -386,7 +385,7 @@ void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum t
     if (UNLIKELY(!locked || use != TSM_ENQUEUES || is_destroy(call->info) ||
                  (call->info & NOT_KEPT) || tsm_stream_is_joined(stream) ||
                  tsm_turn_is_taken(stream))) {
-        on_stream_slowly(call, stream, use, locked);
+        tsm_call_on_stream_slowly(call, stream, use, locked);
         return;
     }
     take_place(call, stream);

@@ -27,8 +27,8 @@
  *
  * Order. The order on each stream is the order that the driver saw: an enqueueing call holds its
  * stream's lock across the real call. A call that can wait for the GPU takes its place on the
- * stream first and calls without the lock, so that we never add a deadlock; who comes next lets it
- * go ahead, for a limited time (capture/turn.c). Records carry TSC
+ * stream first and calls without the lock; who comes next waits until it returns, but not for ever, so
+ * that we never add a deadlock (capture/turn.c). Records carry TSC
  * stamps; merging lanes by them gives the trace's total order: a call's place is its return, a
  * destroying call's place is its begin (the address that it frees may be given out again before it
  * returns), and that of what wakes other threads is where the real function is called.
@@ -52,7 +52,7 @@ enum tsm_stream_use {
     TSM_ENQUEUES, /* returns without waiting for the GPU: the stream's lock is held across it */
     TSM_BLOCKS,   /* may wait for the GPU, and puts nothing on the stream */
     TSM_SENDS_AND_BLOCKS, /* may wait for the GPU when the driver has it: others of the stream wait
-                             until it returns, or until it must be there */
+                             until it returns, for a limited time */
 };
 
 /* On the wrapper's stack; content is capture's own. Zero-initialisation is not needed. */
@@ -99,6 +99,12 @@ void tsm_stack_leave_out(const void *start, const void *end);
 
 /* The call is a command of `stream` (NULL: of none). Takes its place in the stream's order. */
 void tsm_call_on_stream(struct tsm_call *call, struct tsm_stream *stream, enum tsm_stream_use use);
+
+/* As tsm_call_on_stream(TSM_SENDS_AND_BLOCKS), for a call that waits for what its stream was given before:
+ * settle() waits for that first, while others can send, so that the call itself is short. It is called
+ * again when others have sent meanwhile, a few times at most. */
+void tsm_call_on_settled_stream(struct tsm_call *call, struct tsm_stream *stream,
+                                void (*settle)(void *user), void *user);
 
 /* The real function is about to be called: the time that was spent since the call began is ours. Not
  * for calls that destroy, whose place is their begin. */

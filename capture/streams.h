@@ -27,9 +27,8 @@ struct tsm_stream {
     struct tsm_lock lock; /* held across an enqueueing call */
     struct tsm_turn {     /* of calls that put something on the stream without the lock */
         uint64_t last;    /* position of the last one */
-        uint64_t past;    /* the driver must have those up to here */
+        uint64_t past;    /* nobody waits for those up to here any more */
         uint32_t count;   /* in progress; grows under the lock */
-        uint32_t thread;  /* of the last one */
         uint32_t word;    /* futex: changes when one returns */
         uint32_t waiters;
     } turn;
@@ -54,13 +53,17 @@ struct tsm_stream {
     struct tsm_edge edges[TSM_EDGE_COUNT];
 };
 
-/* Waits until the driver has what the calls in progress put on the stream, as far as can be told.
+/* As tsm_call_on_stream(); `locked`: the stream's lock is held. */
+void tsm_call_on_stream_slowly(struct tsm_call *call, struct tsm_stream *stream,
+                               enum tsm_stream_use use, bool locked);
+
+/* Waits until the calls in progress that put something on the stream have returned, for a limited time.
  * The lock is held before and after, not meanwhile. */
 void tsm_turn_await(struct tsm_stream *stream);
+extern uint64_t tsm_turn_limit_ns;
 
-/* A call of this thread begins that puts something on the stream without the lock, which is held.
- */
-void tsm_turn_begin(struct tsm_stream *stream, uint32_t thread, uint64_t position);
+/* A call begins that puts something on the stream without the lock, which is held. */
+void tsm_turn_begin(struct tsm_stream *stream, uint64_t position);
 
 /* ... and has returned. */
 void tsm_turn_end(struct tsm_stream *stream, uint64_t position);

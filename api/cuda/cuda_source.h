@@ -33,9 +33,9 @@ struct tsm_stream *cuda_stream(CUstream stream);
 
 /* The same for functions named _ptsz and _ptds, where NULL means the calling thread's stream. */
 struct tsm_stream *cuda_stream_ptsz(CUstream stream);
-/* Before a call that waits for a default stream in any case: where the device can write memory of
- * the host, that is waited for first, so that no page is looked at while a kernel writes it. */
-void cuda_settle(CUstream stream);
+/* A command that is sure to wait for what its stream was given before takes its place there. That is waited
+ * for first, so that the call itself is short, and host memory is published then. */
+void cuda_on_settled_stream(struct tsm_call *call, CUstream stream, bool per_thread);
 
 /* For cuGetProcAddress: what to answer in place of `address`. */
 void *cuda_wrapper_of(const char *symbol, void *address, bool per_thread);

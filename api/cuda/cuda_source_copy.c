@@ -210,3 +210,43 @@ void cuda_after_copy3d_peer(struct tsm_call *call, bool ok, const CUDA_MEMCPY3D_
 {
     AFTER(call, ok, c, waited, COPY_3D);
 }
+
+/* ---- which copies wait ------------------------------------------------------------------------ */
+
+/* CUDA driver API reference, "API synchronization behavior". */
+static bool waits(struct copy *copy, bool synchronous)
+{
+    resolve(&copy->dst);
+    if (!synchronous)
+        return copy->dst.type == CU_MEMORYTYPE_HOST &&
+               cuda_copy_is_taken(box_of(&copy->dst, copy).data);
+    resolve(&copy->src);
+    return copy->dst.type == CU_MEMORYTYPE_HOST || copy->src.type == CU_MEMORYTYPE_HOST;
+}
+
+bool cuda_copy_is_taken(const void *dst)
+{
+    return !tsm_hostmem_is_tracked((uint64_t)(uintptr_t)dst) && cuda_is_pageable(dst);
+}
+
+bool cuda_copy_waits(CUdeviceptr dst, CUdeviceptr src)
+{
+    return cuda_copy_is_host(&real, CU_MEMORYTYPE_UNIFIED, dst) ||
+           cuda_copy_is_host(&real, CU_MEMORYTYPE_UNIFIED, src);
+}
+
+#define WAITS(NAME, TYPE, INIT)                                                                    \
+    bool NAME(const TYPE *c, bool synchronous)                                                     \
+    {                                                                                              \
+        struct copy copy = {0};                                                                    \
+        if (!c)                                                                                    \
+            return false;                                                                          \
+        copy = (struct copy)INIT(c);                                                               \
+        return waits(&copy, synchronous);                                                          \
+    }
+
+WAITS(cuda_copy2d_waits, CUDA_MEMCPY2D, COPY_2D)
+WAITS(cuda_copy2d_v1_waits, CUDA_MEMCPY2D_v1, COPY_2D)
+WAITS(cuda_copy3d_waits, CUDA_MEMCPY3D, COPY_3D)
+WAITS(cuda_copy3d_v1_waits, CUDA_MEMCPY3D_v1, COPY_3D)
+WAITS(cuda_copy3d_peer_waits, CUDA_MEMCPY3D_PEER, COPY_3D)

@@ -446,11 +446,36 @@ bool cuda_stream_is_complete(const struct tsm_stream *stream)
     return is_complete;
 }
 
-void cuda_settle(CUstream stream)
+/* ---- commands that wait -------------------------------------------------------------------------
+ */
+
+/* False: the stream is captured, or (the legacy one) must not be touched while another is. Then a call that
+ * waits fails at once. */
+static bool may_wait_for(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-    if (tsm_hostmem_any() && real.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-        status == CU_STREAM_CAPTURE_STATUS_NONE)
-        real.cuStreamSynchronize(stream);
+    return real.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* No page is looked at while a kernel writes it. What went wrong the call itself is told. */
+static void settle(void *stream)
+{
+    tsm_values_publish();
+    real.cuStreamSynchronize(stream);
+    tsm_hostmem_publish();
+}
+
+void cuda_on_settled_stream(struct tsm_call *call, CUstream raw, bool per_thread)
+{
+    const CUstream stream = raw ? raw : per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    struct tsm_stream *known = cuda_stream(stream);
+
+    if (known && may_wait_for(stream)) {
+        tsm_call_on_settled_stream(call, known, settle, stream);
+        return;
+    }
+    tsm_hostmem_publish();
+    cuda_on_stream(call, raw, per_thread, NULL, TSM_SENDS_AND_BLOCKS);
 }

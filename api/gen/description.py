@@ -89,6 +89,7 @@ class Call:
     options: set = field(default_factory=set)  # blocks, waits, taints
     replay: str = ''  # generated, hook, none
     replayed_by: str = ''  # of replay hook: the call whose function it is
+    settles: str = ''  # C expression: does it wait for what its stream was given before?
     stream: str = ''  # C expression; NULL for the default stream, "" for none
     returns: str = ''  # C type; "" for the API's result
     after: list = field(default_factory=list)  # C calls of helpers

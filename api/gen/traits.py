@@ -113,6 +113,9 @@ class TraitReader:
                 call.replay, call.replayed_by = 'hook', value[5:]
             elif name == 'stream' and value:
                 call.stream = 'NULL' if value == 'default' else value
+            elif name == 'blocks' and value:
+                call.options.add(name)
+                call.settles = value
             elif option in OPTIONS:
                 call.options.add(option)
             else:

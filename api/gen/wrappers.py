@@ -115,10 +115,20 @@ def object_param(call, kinds):
 # ---- before the real call -----------------------------------------------------------------------
 
 
+def settled_first(call):
+    """The call waits for what its stream was given before, in any case or where it says so."""
+    settled = (f'cuda_on_settled_stream(&call, {guarded_stream(call.stream)}, '
+               f'{"true" if call.per_thread else "false"});')
+    if 'waits' in call.options:
+        return [settled]
+    return [f'if ({call.settles}) {{', '    ' + settled, '} else {', '    tsm_hostmem_publish();',
+            '    ' + on_stream(call), '}']
+
+
 def before(call):
     lines = []
-    if call.kind == 'command' and 'waits' in call.options:
-        lines.append(f'cuda_settle({"CU_STREAM_PER_THREAD" if call.per_thread else "CU_STREAM_LEGACY"});')
+    if call.kind == 'command' and (call.settles or 'waits' in call.options):
+        return settled_first(call)
     if call.kind in ('command', 'signal', 'wait'):
         lines.append('tsm_hostmem_publish();')
     if call.kind == 'sync' and call.status == 'generated':

@@ -251,9 +251,11 @@ struct tsm_stream *cuda_stream_ptsz(CUstream stream)
     return (struct tsm_stream *)(stream ? (size_t)stream : 2000);
 }
 
-void cuda_settle(CUstream stream)
+void cuda_on_settled_stream(struct tsm_call *call, CUstream stream, bool per_thread)
 {
-    fake_note(stream == CU_STREAM_PER_THREAD ? "settle_ptds" : "settle");
+    call->stream = per_thread ? cuda_stream_ptsz(stream) : cuda_stream(stream);
+    call->position = 7;
+    fake_note("settles:%zu", (size_t)call->stream);
 }
 
 void cuda_context_synchronised(CUcontext context)
@@ -280,3 +282,45 @@ void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, u
 }
 
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position) {}
+
+bool tsm_hostmem_is_tracked(uint64_t address)
+{
+    return false;
+}
+
+/* ---- which copies wait: none ---------------------------------------------------------------- */
+
+bool cuda_copy_waits(CUdeviceptr dst, CUdeviceptr src)
+{
+    return false;
+}
+
+bool cuda_copy_is_taken(const void *dst)
+{
+    return false;
+}
+
+bool cuda_copy2d_waits(const CUDA_MEMCPY2D *copy, bool synchronous)
+{
+    return false;
+}
+
+bool cuda_copy2d_v1_waits(const CUDA_MEMCPY2D_v1 *copy, bool synchronous)
+{
+    return false;
+}
+
+bool cuda_copy3d_waits(const CUDA_MEMCPY3D *copy, bool synchronous)
+{
+    return false;
+}
+
+bool cuda_copy3d_v1_waits(const CUDA_MEMCPY3D_v1 *copy, bool synchronous)
+{
+    return false;
+}
+
+bool cuda_copy3d_peer_waits(const CUDA_MEMCPY3D_PEER *copy, bool synchronous)
+{
+    return false;
+}

@@ -125,7 +125,7 @@ static void test_payload(void)
     begin(CUDA_SUCCESS);
     real.cuMemcpyHtoD_v2 = copy_to_device;
     cuMemcpyHtoD_v2(0x1000, "abcd", 4);
-    CHECK_EQ_STR(fake_log, "settle publish blocks:1000 real:copy returned blob:4 commit "
+    CHECK_EQ_STR(fake_log, "settles:1000 real:copy returned blob:4 commit "
                            "synchronised:1000 ");
 }
 
@@ -133,7 +133,7 @@ static void test_refused_is_not_read(void)
 {
     begin(CUDA_ERROR_INVALID_VALUE);
     CHECK_EQ_INT(cuMemcpyHtoD_v2(0x1000, (void *)1, 4), CUDA_ERROR_INVALID_VALUE);
-    CHECK_EQ_STR(fake_log, "settle publish blocks:1000 real:copy failed blob:0 commit ");
+    CHECK_EQ_STR(fake_log, "settles:1000 real:copy failed blob:0 commit ");
     CHECK_EQ_INT(fake_result, CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -145,7 +145,7 @@ static void test_readback(void)
     real.cuMemcpyDtoH_v2_ptds = copy_to_host;
     cuMemcpyDtoH_v2_ptds(bytes, 0x1000, sizeof(bytes));
     CHECK_EQ_STR(fake_log,
-                 "settle_ptds publish blocks:2000 real:copy returned readback:8:complete commit "
+                 "settles:2000 real:copy returned readback:8:complete commit "
                  "synchronised:2000 ");
 }
 
