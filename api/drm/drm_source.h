@@ -2,9 +2,9 @@
  *
  * Inside the DRM source. It follows descriptors of GPU files (drm_source_file.c), records ioctls on
  * them (drm_source_ioctl.c, drm_source_run.h), mappings of them (drm_source_map.c), memory that
- * became one (drm_source_udmabuf.c) and names streams (drm_source_stream.c). The functions of libc
- * that it replaces are in drm_source_hook.c, numbers of syscall() in drm_source_number.c; what both
- * have noticed in drm_source_notice.h.
+ * became one (drm_source_udmabuf.c), waits for descriptors (drm_source_poll.c) and names streams
+ * (drm_source_stream.c). The functions of libc that it replaces are in drm_source_hook.c, numbers
+ * of syscall() in drm_source_number.c; what both have noticed in drm_source_notice.h.
  *
  * Everything here runs inside the traced program, perhaps before its constructors, in signal
  * handlers, and in allocators: no malloc, no lock that the program may hold, errno preserved.
@@ -207,6 +207,8 @@ void drm_maps_waited(void);
 void drm_maps_inherited(void);
 
 void drm_maps_forked(void);
+
+void drm_polls_forked(void);
 
 /* ---- memory of the program that is a dma-buf (drm_source_udmabuf.c)
  * ---------------------------------

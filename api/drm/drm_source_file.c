@@ -120,6 +120,7 @@ static void own_table(void)
     if (atomic_load(&owner)) {
         drm_maps_forked();
         drm_views_forked();
+        drm_polls_forked();
         drm_streams_forked();
     }
     madvise(&table, sizeof(table), MADV_WIPEONFORK);
