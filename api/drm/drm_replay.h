@@ -117,11 +117,6 @@ int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
                    const struct sbt_schema *schema);
-/* Sets a member of a struct, where it has such. */
-void drm_member_set(uint8_t *memory, const struct drm_struct *type, const char *name,
-                    uint64_t value);
-/* The number in a member of a struct; 0 where it has no such. */
-uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name);
 
 /* ---- waiting (drm_replay_wait.c) ----------------------------------------------------------- */
 

@@ -358,32 +358,3 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
     drm_decode_finish(&i.out);
     return error;
 }
-
-/* ---- members
- * --------------------------------------------------------------------------------------
- */
-
-static const struct drm_member *member_named(const struct drm_struct *type, const char *name)
-{
-    for (uint32_t i = 0; name && i < type->count; i++)
-        if (!strcmp(drm_text + drm_members[type->first + i].name, name))
-            return &drm_members[type->first + i];
-    return NULL;
-}
-
-void drm_member_set(uint8_t *memory, const struct drm_struct *type, const char *name,
-                    uint64_t value)
-{
-    const struct drm_member *m = member_named(type, name);
-
-    if (m)
-        drm_store(memory + m->offset, value, m->size);
-}
-
-uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name)
-{
-    const struct drm_member *m = member_named(type, name);
-    bool is_address = m && m->form != DRM_FORM_ONE;
-
-    return m ? drm_load(memory + m->offset, is_address ? 8 : m->size) : 0;
-}

@@ -23,24 +23,6 @@ bool drm_is_to_be_tried_again(const struct drm_ioctl *row)
 
 /* ---- objects ----------------------------------------------------------------------------- */
 
-/* Ioctls that wait until an object is idle, with their members. */
-static const struct {
-    const char *driver, *name, *object, *timeout;
-} waits[] = {
-    {"amdgpu", "DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE", "handle", "timeout"},
-    {"i915", "DRM_IOCTL_I915_GEM_WAIT", "bo_handle", "timeout_ns"},
-    {"nouveau", "DRM_IOCTL_NOUVEAU_GEM_CPU_PREP", "handle", NULL},
-    {"virtio_gpu", "DRM_IOCTL_VIRTGPU_WAIT", "handle", NULL},
-};
-
-static const struct drm_ioctl *ioctl_named(const char *name)
-{
-    for (uint32_t i = 0; i < DRM_IOCTL_COUNT; i++)
-        if (!strcmp(drm_text + drm_ioctls[i].name, name))
-            return &drm_ioctls[i];
-    return NULL;
-}
-
 /* The number here of an object of memory; false: it was closed meanwhile. */
 static bool find_object(struct drm_replay *r, uint32_t file, uint32_t object, uint64_t *handle)
 {
@@ -61,21 +43,16 @@ static int wait_by(const struct drm_ioctl *row, int fd, uint8_t *argument)
 int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object)
 {
     const struct drm_replay_file *f = drm_file_numbered(r, file);
+    const struct drm_ioctl *row;
     uint64_t handle;
-    uint8_t argument[256] = {0};
+    uint8_t argument[DRM_IDLE_SIZE];
 
-    for (size_t i = 0; f && i < sizeof(waits) / sizeof(waits[0]); i++) {
-        const struct drm_ioctl *row =
-            strcmp(f->driver, waits[i].driver) ? NULL : ioctl_named(waits[i].name);
-        if (!row)
-            continue;
-        if (!find_object(r, file, object, &handle))
-            return 0; /* it was waited for before it was closed */
-        drm_member_set(argument, &drm_structs[row->into - 1], waits[i].object, handle);
-        drm_member_set(argument, &drm_structs[row->into - 1], waits[i].timeout, INT64_MAX);
-        return wait_by(row, f->own - 1, argument);
-    }
-    return 0; /* a device that computes nothing by itself */
+    if (!f || !drm_idle_call(f->family, 0, true, argument))
+        return 0; /* a device that computes nothing by itself */
+    if (!find_object(r, file, object, &handle))
+        return 0; /* it was waited for before it was closed */
+    row = drm_idle_call(f->family, (uint32_t)handle, true, argument);
+    return wait_by(row, f->own - 1, argument);
 }
 
 int drm_wait_all(struct drm_replay *r)

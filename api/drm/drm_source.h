@@ -98,6 +98,7 @@ void drm_file_forget(int fd);
 
 /* Ioctls of ours: the kernel counts them, too. */
 uint64_t drm_asked_count(void);
+void drm_file_asked(void);
 
 /* Its DRM_RECORD_FILE is in the trace, or is now. */
 void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
@@ -106,6 +107,9 @@ void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
  * noticed when it looks at its first file. */
 void drm_forked(void);
 void drm_files_forked(void);
+
+/* One of its descriptors; -1: there is none. */
+int drm_file_descriptor_of(uint32_t id);
 
 /* GPU files that were found so far. */
 uint32_t drm_file_count(void);
@@ -191,6 +195,9 @@ void drm_moved(const struct drm_moving *moving, const void *to, size_t size);
 /* mprotect() is about to be called; has been. */
 void drm_protecting(struct drm_taken *taken, const void *address, size_t size, int prot);
 void drm_protected(const struct drm_taken *taken, int prot, bool succeeded);
+
+/* May the device be writing there? Asks the driver. */
+bool drm_map_is_busy(const struct drm_map *map);
 
 /* A mapping of the file at `offset` maps object `handle`. */
 void drm_map_offset(uint32_t file, uint64_t offset, uint32_t handle);

@@ -260,6 +260,18 @@ static inline uint64_t drm_load(const void *at, size_t size)
     return two;
 }
 
+/* Set a member of a struct, where it has such; the number in one, 0 where it has no such. */
+void drm_member_set(uint8_t *memory, const struct drm_struct *type, const char *name,
+                    uint64_t value);
+uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name);
+
+#define DRM_IDLE_SIZE 64u
+
+/* The ioctl of a driver that waits until an object is idle, and its argument; without patience it
+ * only asks. NULL: it has none. */
+const struct drm_ioctl *drm_idle_call(uint32_t family, uint32_t object, bool is_patient,
+                                      uint8_t argument[DRM_IDLE_SIZE]);
+
 static inline uint64_t drm_load_member(const struct drm_struct *type, uint32_t place,
                                        const void *memory)
 {

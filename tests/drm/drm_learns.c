@@ -37,6 +37,7 @@ static uint32_t *batch, *target;
 static uint32_t batch_handle, target_handle, context, syncobj;
 static uint64_t submitted; /* what the submit gave, or its number */
 static int fence = -1;     /* that the submit gave */
+static uint32_t place;     /* which half of the batch, and which target */
 
 /* ---- amdgpu --------------------------------------------------------------------------------- */
 
@@ -55,8 +56,9 @@ static void amdgpu_setup(void)
 
 static void amdgpu_submit(uint32_t value)
 {
-    struct drm_amdgpu_cs_chunk_ib info = {
-        .va_start = BATCH, .ip_type = AMDGPU_HW_IP_COMPUTE, .ib_bytes = 4 * (4 + WORDS)};
+    struct drm_amdgpu_cs_chunk_ib info = {.va_start = BATCH + place * SIZE / 2,
+                                          .ip_type = AMDGPU_HW_IP_COMPUTE,
+                                          .ib_bytes = 4 * (4 + WORDS)};
     struct drm_amdgpu_cs_chunk_sem out = {syncobj};
     struct drm_amdgpu_cs_chunk list[2] = {
         {AMDGPU_CHUNK_ID_IB, sizeof(info) / 4, (uintptr_t)&info},
@@ -64,12 +66,13 @@ static void amdgpu_submit(uint32_t value)
     uint64_t chunks[2] = {(uintptr_t)&list[0], (uintptr_t)&list[1]};
     union drm_amdgpu_cs cs = {
         .in = {.ctx_id = context, .num_chunks = 2, .chunks = (uintptr_t)chunks}};
+    uint32_t *p = batch + place * SIZE / 2 / sizeof(*p);
 
-    batch[0] = 3u << 30 | (2 + WORDS) << 16 | 0x37 << 8;
-    batch[1] = batch[3] = 0;
-    batch[2] = TARGET;
+    p[0] = 3u << 30 | (2 + WORDS) << 16 | 0x37 << 8;
+    p[1] = p[3] = 0;
+    p[2] = TARGET + place * SIZE;
     for (uint32_t i = 0; i < WORDS; i++)
-        batch[4 + i] = value + i;
+        p[4 + i] = value + i;
     MUST(gpu, DRM_IOCTL_AMDGPU_CS, &cs);
     submitted = cs.out.handle;
 }
@@ -110,6 +113,32 @@ static void amdgpu_wait_fences(uint64_t timeout)
                 .fences = (uintptr_t)&one, .fence_count = 1, .wait_all = 1, .timeout_ns = timeout}};
         MUST(gpu, DRM_IOCTL_AMDGPU_WAIT_FENCES, &wait);
     } while (!wait.out.status);
+}
+
+/* One submit is always under way, to the other target: what that holds is chance. The last one is
+ * when its target is unmapped. */
+static void run_pipelined(void)
+{
+    uint32_t *targets[2] = {target, NULL};
+    uint64_t offset, last = 0;
+
+    amdgpu_make(gpu, TARGET + SIZE, &offset);
+    targets[1] = map_at(gpu, (off_t)offset, SIZE);
+    for (uint32_t round = 0; round < 8; round++) {
+        place = round % 2;
+        amdgpu_submit(1000 * (round + 1));
+        if (round) {
+            uint64_t now = submitted;
+            submitted = last;
+            amdgpu_wait_cs(FOREVER);
+            submitted = now;
+            printf("%016llx\n", (unsigned long long)hash_of(targets[!place], SIZE));
+            targets[!place][5] = round;
+        }
+        last = submitted;
+    }
+    munmap(targets[1], SIZE);
+    amdgpu_wait_cs(FOREVER);
 }
 
 /* ---- i915 ----------------------------------------------------------------------------------- */
@@ -565,13 +594,17 @@ int main(int argc, char **argv)
         driver++;
     while (way < sizeof(ways) / sizeof(ways[0]) && strcmp(ways[way].name, plain + 4 * is_asking))
         way++;
-    if (driver == sizeof(drivers) / sizeof(drivers[0]) || way == sizeof(ways) / sizeof(ways[0]))
+    if (driver == sizeof(drivers) / sizeof(drivers[0]) ||
+        (way == sizeof(ways) / sizeof(ways[0]) && strcmp(plain, "pipelined")))
         return 2;
     gpu = open_node();
     MUST(gpu, DRM_IOCTL_SYNCOBJ_CREATE, &create);
     syncobj = create.handle;
     drivers[driver].setup();
-    run(drivers[driver].submit, ways[way].learn, is_asking ? 0 : FOREVER);
+    if (!strcmp(plain, "pipelined"))
+        run_pipelined();
+    else
+        run(drivers[driver].submit, ways[way].learn, is_asking ? 0 : FOREVER);
     if (batch)
         munmap(batch, SIZE);
     munmap(target, SIZE);

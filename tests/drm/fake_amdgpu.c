@@ -54,6 +54,7 @@ static int submit(struct fake_file *file, union drm_amdgpu_cs *cs)
         return -EINVAL;
     if (is_lost(number))
         return -ECANCELED;
+    fake_submit(number);
     for (uint32_t i = 0; i < cs->in.num_chunks; i++) {
         const struct drm_amdgpu_cs_chunk *chunk = (const void *)(uintptr_t)chunks[i];
         int result = 0;

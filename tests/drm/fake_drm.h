@@ -76,6 +76,11 @@ void fake_store_fence(void *at, const void *from, size_t size);
 bool fake_is_done(bool is_patient);
 void fake_finish(void);
 
+/* Where submits have numbers: what is stored from now on is of this one; all up to one is there. */
+void fake_submit(uint64_t number);
+bool fake_is_finished(uint64_t number);
+void fake_finish_until(uint64_t number);
+
 /* An ioctl that waits, or asks; -ENOTTY: it is none, or it has waited. */
 int fake_wait(struct fake_file *file, const char *driver, uint32_t request, void *argument);
 struct sync_file_info;

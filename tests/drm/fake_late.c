@@ -26,9 +26,11 @@ static struct {
     const void *from;
     void *copy; /* where `from` may be gone; NULL */
     size_t size;
+    uint64_t submit; /* of which */
     bool is_fence;
 } late[LATE_MAX];
 static unsigned late_count, asked;
+static uint64_t submit;
 static int fences[FENCE_MAX];
 static unsigned fence_count;
 
@@ -56,6 +58,7 @@ static void add(void *at, const void *from, size_t size, bool is_copy, bool is_f
     late[late_count].at = at;
     late[late_count].from = copy ? copy : from;
     late[late_count].copy = copy;
+    late[late_count].submit = submit;
     late[late_count].size = size;
     late[late_count++].is_fence = is_fence;
 }
@@ -85,12 +88,31 @@ static void signal_fence(int fd)
         abort();
 }
 
+void fake_submit(uint64_t number)
+{
+    submit = number;
+}
+
+bool fake_is_finished(uint64_t number)
+{
+    return !late_count || late[0].submit > number;
+}
+
+void fake_finish_until(uint64_t number)
+{
+    unsigned done = 0;
+
+    for (; done < late_count && late[done].submit <= number; done++) {
+        store(late[done].at, late[done].from, late[done].size, late[done].is_fence);
+        free(late[done].copy);
+    }
+    memmove(late, late + done, (late_count - done) * sizeof(late[0]));
+    late_count -= done;
+}
+
 void fake_finish(void)
 {
-    for (unsigned i = 0; i < late_count; i++) {
-        store(late[i].at, late[i].from, late[i].size, late[i].is_fence);
-        free(late[i].copy);
-    }
+    fake_finish_until(UINT64_MAX);
     for (unsigned i = 0; i < fence_count; i++) {
         signal_fence(fences[i]);
         close(fences[i]);

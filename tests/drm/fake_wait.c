@@ -28,7 +28,9 @@ static int amdgpu_wait(uint32_t request, void *argument)
 
     switch (request) {
     case DRM_IOCTL_AMDGPU_WAIT_CS:
-        is_done = fake_is_done(cs->in.timeout);
+        if (cs->in.timeout)
+            fake_finish_until(cs->in.handle);
+        is_done = fake_is_finished(cs->in.handle) || fake_is_done(false);
         memset(&cs->out, 0, sizeof(cs->out));
         cs->out.status = !is_done;
         return 0;
