@@ -298,6 +298,10 @@ void tsm_ioctl_put(struct tsm_record_text *t, const struct tsm_ioctls *all,
         tsm_line_text(&t->line, IS(record, CLOSE) ? "close(" : "dup(");
         put_fd(t, all, record);
         tsm_line_text(&t->line, ")");
+    } else if (IS(record, POLL)) {
+        tsm_line_text(&t->line, "ready(");
+        put_fd(t, all, record);
+        tsm_line_text(&t->line, slot(record, 2) & 4 ? ", POLLOUT)" : ")");
     } else if (IS(record, MAP)) {
         put_map(t, all, record);
     } else if (IS(record, UNMAP)) {

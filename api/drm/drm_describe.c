@@ -6,14 +6,15 @@
 #include <errno.h>
 
 #define SLOT_MAX   (DRM_SLOT_COMMON + 3)
-#define OWN_COUNT  6u
+#define OWN_COUNT  7u
 #define CALL_COUNT (OWN_COUNT + DRM_IOCTL_COUNT)
-#define OWN_ENUMS  4u
+#define OWN_ENUMS  5u
 
 #define ERRORS "errno"
 #define HOW    "drm_how"
 #define NODES  "drm_node"
 #define PROT   "mmap_prot"
+#define POLL   "poll_events"
 
 /* ---- records of ours ----------------------------------------------------------------------------
  */
@@ -57,6 +58,8 @@ static const struct sbt_field unmap_fields[] = {
     WITH_ROLE("address", HOSTPTR, ADDRESS),
     WITH_ROLE("size", SIZE, SIZE),
 };
+static const struct sbt_field poll_fields[] = {FIELD("fd", INT), THE_FILE,
+                                               NAMED("events", FLAGS, POLL)};
 #define COMMON_FIELDS                                                                              \
     FIELD("fd", INT), THE_FILE, FIELD("request", HEX), FIELD("retries", UINT),                     \
         FIELD("argument", HOSTPTR)
@@ -76,6 +79,7 @@ static const struct sbt_schema own[OWN_COUNT] = {
     OWN(DRM_RECORD_MAP, "gpu_mmap", CREATE, map_fields),
     OWN(DRM_RECORD_UNMAP, "gpu_munmap", DESTROY, unmap_fields),
     OWN(DRM_RECORD_IOCTL, "gpu_ioctl", OTHER, ioctl_fields),
+    OWN(DRM_RECORD_POLL, "gpu_poll", SYNC, poll_fields),
 };
 
 /* ---- value tables of ours -----------------------------------------------------------------------
@@ -108,6 +112,7 @@ static const struct sbt_enum_value nodes[] = {{"drm", DRM_NODE_DRM},
                                               {"nvidia_uvm", DRM_NODE_NVIDIA_UVM},
                                               {"habanalabs", DRM_NODE_HABANALABS}};
 static const struct sbt_enum_value prots[] = {{"READ", 1}, {"WRITE", 2}, {"EXEC", 4}};
+static const struct sbt_enum_value polls[] = {{"POLLIN", 1}, {"POLLOUT", 4}};
 
 #define TABLE(name, values)                                                                        \
     {                                                                                              \
@@ -122,8 +127,9 @@ static struct sbt_member members[DRM_MEMBER_COUNT];
 static struct sbt_schema schemas[DRM_IOCTL_COUNT];
 static struct sbt_field fields[DRM_IOCTL_COUNT * SLOT_MAX];
 static struct tsm_call_description calls[CALL_COUNT];
-static struct sbt_enum enums[OWN_ENUMS + DRM_ENUM_COUNT] = {
-    TABLE(ERRORS, errors), TABLE(HOW, hows), TABLE(NODES, nodes), TABLE(PROT, prots)};
+static struct sbt_enum enums[OWN_ENUMS + DRM_ENUM_COUNT] = {TABLE(ERRORS, errors), TABLE(HOW, hows),
+                                                            TABLE(NODES, nodes), TABLE(PROT, prots),
+                                                            TABLE(POLL, polls)};
 static struct sbt_enum_value values[DRM_VALUE_COUNT];
 
 struct tsm_api_description drm_description = {

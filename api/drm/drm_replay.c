@@ -51,7 +51,8 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
         return 0;
     if (SBT_TYPE_CALL(record->type) == DRM_RECORD_FILE)
         return drm_file_plan(&state->replay, record);
-    return SBT_TYPE_CALL(record->type) < DRM_RECORD_IOCTL
+    return SBT_TYPE_CALL(record->type) < DRM_RECORD_IOCTL ||
+                   SBT_TYPE_CALL(record->type) == DRM_RECORD_POLL
                ? 0
                : drm_call_plan(&state->replay, record, schema);
 }
@@ -99,7 +100,6 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
 
     pthread_mutex_lock(&r->memory_lock);
     error = drm_memory_settled(r, record->thread);
-    r->has_waited = false;
     r->has_submitted = true;
     pthread_mutex_unlock(&r->memory_lock);
     return error ? error : drm_call_issue(&state->replay, record, schema);
@@ -109,7 +109,10 @@ static bool backend_owns_sync(struct tsm_backend_state *state, const struct sbt_
 {
     const struct drm_ioctl *row = drm_ioctl_numbered(SBT_TYPE_CALL(record->type));
 
-    return SBT_TYPE_API(record->type) == SBT_API_DRM && row && row->kind == SBT_KIND_SYNC;
+    if (SBT_TYPE_API(record->type) != SBT_API_DRM || record->flags & SBT_RECORD_FAILED)
+        return false;
+    return SBT_TYPE_CALL(record->type) == DRM_RECORD_POLL ||
+           (row && (row->kind == SBT_KIND_SYNC || row->tells.size));
 }
 
 static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
@@ -117,8 +120,14 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
 {
     int error = drm_memory_settled(&state->replay, record->thread);
 
-    state->replay.has_waited = true;
-    return error ? error : drm_call_issue(&state->replay, record, schema);
+    if (error)
+        return error;
+    if (SBT_TYPE_CALL(record->type) == DRM_RECORD_POLL)
+        return drm_wait_descriptor(&state->replay, record);
+    error = drm_call_issue(&state->replay, record, schema);
+    /* A query about what is not here */
+    return error == TSM_E_NOT_FOUND && schema->kind == SBT_KIND_QUERY ? drm_wait_all(&state->replay)
+                                                                      : error;
 }
 
 /* What the recorder found after waits took the place of what a device that writes nothing left out;
@@ -134,12 +143,7 @@ static uint64_t backend_uncompared(struct tsm_backend_state *state)
 /* What is mapped is what can be looked at. */
 static int backend_wait(struct tsm_backend_state *state, uint32_t stream)
 {
-    struct drm_replay *r = &state->replay;
-    int error = 0;
-
-    for (size_t i = 0; i < r->map_count && !error; i++)
-        error = drm_memory_wait(r, &r->maps[i]);
-    return error;
+    return drm_wait_all(&state->replay);
 }
 
 /* ---- what came out ----------------------------------------------------------------------- */

@@ -76,7 +76,6 @@ struct drm_replay {
     /* What the recorder found in mappings after a wait may have been the program's or the device's.
      */
     bool has_submitted;
-    bool has_waited;           /* since the last submit */
     uint64_t unknown_count;    /* bytes that were there at a mapping's start, and are not here */
     bool device_wrote;         /* something, anywhere */
     uint64_t substitute_count; /* bytes found after a wait that this device has not written */
@@ -118,10 +117,19 @@ int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
                   const struct sbt_schema *schema);
 int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
                    const struct sbt_schema *schema);
-/* The number in a member of a struct; 0 where it has no such. */
-uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name);
-/* Until the device is done with an object. */
+
+/* ---- waiting (drm_replay_wait.c) ----------------------------------------------------------- */
+
+/* Until the device is done with an object; with all that is mapped. */
 int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object);
+int drm_wait_all(struct drm_replay *r);
+/* Until the descriptor of a DRM_RECORD_POLL is ready. */
+int drm_wait_descriptor(struct drm_replay *r, const struct sbt_record *record);
+/* An ioctl has failed: is it to be issued again? */
+bool drm_is_to_be_tried_again(const struct drm_ioctl *row);
+/* Does the call tell here what it told the program? `recorded`: what came out then; NULL: nothing.
+ */
+bool drm_has_told(const struct drm_ioctl *row, const uint8_t *argument, const uint8_t *recorded);
 
 /* ---- virtio-gpu (drm_replay_virgl.c) ------------------------------------------------------- */
 

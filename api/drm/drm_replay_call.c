@@ -239,17 +239,6 @@ static int prepare(struct issue *i, const struct sbt_record *record)
     return error;
 }
 
-/* Programs try again what was interrupted; those tries were not recorded. A wait was over when the
- * program asked, perhaps without patience, or until a moment that has passed: here it may take
- * longer. */
-static bool is_to_be_tried_again(const struct drm_ioctl *row)
-{
-    if (row->kind != SBT_KIND_SYNC || (errno != EBUSY && errno != ETIME && errno != ETIMEDOUT))
-        return errno == EINTR || errno == EAGAIN;
-    usleep(100);
-    return true;
-}
-
 static int issue(const struct issue *i, uint32_t request)
 {
     uint8_t nothing[16384] = {0};
@@ -260,7 +249,24 @@ static int issue(const struct issue *i, uint32_t request)
         argument = (void *)(uintptr_t)drm_load(argument, 8);
     do
         result = ioctl(i->fd, request, argument);
-    while (result < 0 && is_to_be_tried_again(i->row));
+    while (result < 0 && drm_is_to_be_tried_again(i->row));
+    return result;
+}
+
+/* Until it tells what it told the program. What the kernel wrote is no argument of the next try. */
+static int issue_until_told(const struct issue *i, uint32_t request)
+{
+    size_t size = i->row->into ? drm_structs[i->row->into - 1].size : 0;
+    uint8_t first[256];
+    int result = 0;
+
+    if (!i->row->tells.size || !i->argument || size > sizeof(first))
+        return issue(i, request);
+    memcpy(first, i->argument, size);
+    while ((result = issue(i, request)) >= 0 && !drm_has_told(i->row, i->argument, i->recorded)) {
+        memcpy(i->argument, first, size);
+        usleep(100);
+    }
     return result;
 }
 
@@ -280,7 +286,7 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
     if (error)
         return error;
     error = drm_is_udmabuf(i->row) ? drm_udmabuf_prepare(i->row, i->argument) : 0;
-    result = error ? -1 : issue(i, request);
+    result = error ? -1 : issue_until_told(i, request);
     if (!error && result < 0)
         error = tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + i->row->name, strerror(errno));
     if (drm_is_udmabuf(i->row))
@@ -351,88 +357,4 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
     drm_decode_finish(&i.in);
     drm_decode_finish(&i.out);
     return error;
-}
-
-/* ---- waiting
- * --------------------------------------------------------------------------------------
- */
-
-/* Ioctls that wait until an object is idle, with their members. */
-static const struct {
-    const char *driver, *name, *object, *timeout;
-} waits[] = {
-    {"amdgpu", "DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE", "handle", "timeout"},
-    {"i915", "DRM_IOCTL_I915_GEM_WAIT", "bo_handle", "timeout_ns"},
-    {"nouveau", "DRM_IOCTL_NOUVEAU_GEM_CPU_PREP", "handle", NULL},
-    {"virtio_gpu", "DRM_IOCTL_VIRTGPU_WAIT", "handle", NULL},
-};
-
-static const struct drm_member *member_named(const struct drm_struct *type, const char *name)
-{
-    for (uint32_t i = 0; name && i < type->count; i++)
-        if (!strcmp(drm_text + drm_members[type->first + i].name, name))
-            return &drm_members[type->first + i];
-    return NULL;
-}
-
-static void set_member(uint8_t *memory, const struct drm_struct *type, const char *name,
-                       uint64_t value)
-{
-    const struct drm_member *m = member_named(type, name);
-
-    if (m)
-        drm_store(memory + m->offset, value, m->size);
-}
-
-uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name)
-{
-    const struct drm_member *m = member_named(type, name);
-    bool is_address = m && m->form != DRM_FORM_ONE;
-
-    return m ? drm_load(memory + m->offset, is_address ? 8 : m->size) : 0;
-}
-
-static const struct drm_ioctl *ioctl_named(const char *name)
-{
-    for (uint32_t i = 0; i < DRM_IOCTL_COUNT; i++)
-        if (!strcmp(drm_text + drm_ioctls[i].name, name))
-            return &drm_ioctls[i];
-    return NULL;
-}
-
-/* The number here of an object of memory; false: it was closed meanwhile. */
-static bool find_object(struct drm_replay *r, uint32_t file, uint32_t object, uint64_t *handle)
-{
-    for (uint32_t bo = 0; bo < DRM_OBJECT_COUNT; bo++)
-        if (!strcmp(drm_text + drm_objects[bo], "bo"))
-            return drm_number_known(r, file, bo, object, handle);
-    return false;
-}
-
-static int wait_by(const struct drm_ioctl *row, int fd, uint8_t *argument)
-{
-    while (ioctl(fd, row->request, argument) < 0)
-        if (!is_to_be_tried_again(row))
-            return tsm_fail(TSM_E_DEVICE, "%s: %s", drm_text + row->name, strerror(errno));
-    return 0;
-}
-
-int drm_wait_object(struct drm_replay *r, uint32_t file, uint32_t object)
-{
-    const struct drm_replay_file *f = drm_file_numbered(r, file);
-    uint64_t handle;
-    uint8_t argument[256] = {0};
-
-    for (size_t i = 0; f && i < sizeof(waits) / sizeof(waits[0]); i++) {
-        const struct drm_ioctl *row =
-            strcmp(f->driver, waits[i].driver) ? NULL : ioctl_named(waits[i].name);
-        if (!row)
-            continue;
-        if (!find_object(r, file, object, &handle))
-            return 0; /* it was waited for before it was closed */
-        set_member(argument, &drm_structs[row->into - 1], waits[i].object, handle);
-        set_member(argument, &drm_structs[row->into - 1], waits[i].timeout, INT64_MAX);
-        return wait_by(row, f->own - 1, argument);
-    }
-    return 0; /* a device that computes nothing by itself */
 }

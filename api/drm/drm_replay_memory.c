@@ -361,7 +361,7 @@ static void take(struct drm_replay *r, const struct sbt_record *record, const st
         watch(r, m);
         changed = settle(m, offset, wanted, size);
     }
-    r->substitute_count += r->has_waited ? changed : 0;
+    r->substitute_count += r->has_submitted ? changed : 0;
     memcpy(m->shadow->bytes + offset, wanted, size);
 }
 

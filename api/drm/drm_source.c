@@ -8,6 +8,7 @@ void drm_forked(void)
     drm_files_forked();
     drm_maps_forked();
     drm_views_forked();
+    drm_polls_forked();
     drm_streams_forked();
 }
 

@@ -2,9 +2,9 @@
  *
  * Inside the DRM source. It follows descriptors of GPU files (drm_source_file.c), records ioctls on
  * them (drm_source_ioctl.c, drm_source_run.h), mappings of them (drm_source_map.c), memory that
- * became one (drm_source_udmabuf.c) and names streams (drm_source_stream.c). The functions of libc
- * that it replaces are in drm_source_hook.c, numbers of syscall() in drm_source_number.c; what both
- * have noticed in drm_source_notice.h.
+ * became one (drm_source_udmabuf.c), waits for descriptors (drm_source_poll.c) and names streams
+ * (drm_source_stream.c). The functions of libc that it replaces are in drm_source_hook.c, numbers
+ * of syscall() in drm_source_number.c; what both have noticed in drm_source_notice.h.
  *
  * Everything here runs inside the traced program, perhaps before its constructors, in signal
  * handlers, and in allocators: no malloc, no lock that the program may hold, errno preserved.
@@ -98,6 +98,7 @@ void drm_file_forget(int fd);
 
 /* Ioctls of ours: the kernel counts them, too. */
 uint64_t drm_asked_count(void);
+void drm_file_asked(void);
 
 /* Its DRM_RECORD_FILE is in the trace, or is now. */
 void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
@@ -106,6 +107,9 @@ void drm_file_tell(int fd, struct drm_file file, enum drm_how how);
  * noticed when it looks at its first file. */
 void drm_forked(void);
 void drm_files_forked(void);
+
+/* One of its descriptors; -1: there is none. */
+int drm_file_descriptor_of(uint32_t id);
 
 /* GPU files that were found so far. */
 uint32_t drm_file_count(void);
@@ -192,6 +196,9 @@ void drm_moved(const struct drm_moving *moving, const void *to, size_t size);
 void drm_protecting(struct drm_taken *taken, const void *address, size_t size, int prot);
 void drm_protected(const struct drm_taken *taken, int prot, bool succeeded);
 
+/* May the device be writing there? Asks the driver. */
+bool drm_map_is_busy(const struct drm_map *map);
+
 /* A mapping of the file at `offset` maps object `handle`. */
 void drm_map_offset(uint32_t file, uint64_t offset, uint32_t handle);
 
@@ -207,6 +214,8 @@ void drm_maps_waited(void);
 void drm_maps_inherited(void);
 
 void drm_maps_forked(void);
+
+void drm_polls_forked(void);
 
 /* ---- memory of the program that is a dma-buf (drm_source_udmabuf.c)
  * ---------------------------------

@@ -25,6 +25,16 @@ static enum drm_node node_named(const char *object)
     return strcmp(object, "sync_file") == 0 ? DRM_NODE_SYNC_FILE : DRM_NODE_NONE;
 }
 
+/* What the descriptor of a syncobj is, the call says: a sync file, with the first flag. */
+static enum drm_node node_given(const struct drm_run *r, const char *object)
+{
+    const uint32_t *syncobj = r->argument; /* struct drm_syncobj_handle: handle, flags, fd */
+
+    if (strcmp(object, "syncobj") == 0 && r->size >= 12)
+        return syncobj[1] & 1 ? DRM_NODE_SYNC_FILE : DRM_NODE_NONE;
+    return node_named(object);
+}
+
 /* Descriptors that the kernel gave. */
 static void note_files(const struct drm_run *r, const struct drm_struct *type)
 {
@@ -36,8 +46,8 @@ static void note_files(const struct drm_run *r, const struct drm_struct *type)
             continue;
         memcpy(&fd, at, sizeof(fd));
         if (fd > 2 && drm_file_known(fd).node == DRM_NODE_NONE &&
-            node_named(drm_text + drm_objects[m->type]))
-            drm_file_made(fd, node_named(drm_text + drm_objects[m->type]));
+            node_given(r, drm_text + drm_objects[m->type]))
+            drm_file_made(fd, node_given(r, drm_text + drm_objects[m->type]));
     }
 }
 

@@ -120,6 +120,7 @@ static void own_table(void)
     if (atomic_load(&owner)) {
         drm_maps_forked();
         drm_views_forked();
+        drm_polls_forked();
         drm_streams_forked();
     }
     madvise(&table, sizeof(table), MADV_WIPEONFORK);
@@ -222,11 +223,16 @@ uint64_t drm_asked_count(void)
     return atomic_load(&asked_count);
 }
 
+void drm_file_asked(void)
+{
+    atomic_fetch_add(&asked_count, 1);
+}
+
 static void ask_driver(int fd, struct facts *out)
 {
     struct drm_driver_version v = {.name_size = sizeof(out->driver) - 1, .name = out->driver};
 
-    atomic_fetch_add(&asked_count, 1);
+    drm_file_asked();
     if (drm_libc_ioctl(fd, DRM_DRIVER_VERSION, &v, false) != 0) {
         out->driver[0] = '\0';
         return;
@@ -440,14 +446,14 @@ void drm_file_duplicated(int from, int to)
     errno = saved_errno;
 }
 
-static bool has_descriptor(uint32_t id)
+int drm_file_descriptor_of(uint32_t id)
 {
     int highest = atomic_load(&highest_fd);
 
-    for (int fd = 0; fd <= highest; fd++)
+    for (int fd = 0; fd <= highest && id; fd++)
         if (drm_file_known(fd).id == id)
-            return true;
-    return false;
+            return fd;
+    return -1;
 }
 
 void drm_file_closing(int fd)
@@ -467,7 +473,7 @@ void drm_file_closing(int fd)
         tsm_call_slot(&call, f.id);
         tsm_call_commit(&call);
     }
-    if (drm_has_views() && !has_descriptor(f.id))
+    if (drm_has_views() && drm_file_descriptor_of(f.id) < 0)
         drm_view_file_closed(f.id);
     errno = saved_errno;
 }

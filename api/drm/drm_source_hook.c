@@ -14,11 +14,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,6 +39,11 @@ TSM_EXPORT int close_range(unsigned first, unsigned last, int flags);
 TSM_EXPORT void closefrom(int first);
 TSM_EXPORT int pidfd_getfd(int pidfd, int target, unsigned flags);
 TSM_EXPORT int unshare(int flags);
+TSM_EXPORT int __poll_chk(struct pollfd *list, nfds_t count, int timeout, size_t size);
+TSM_EXPORT int __ppoll_chk(struct pollfd *list, nfds_t count, const struct timespec *timeout,
+                           const sigset_t *signals, size_t size);
+TSM_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int count,
+                            const struct timespec *timeout, const sigset_t *signals);
 #pragma GCC visibility push(default)
 int open(const char *path, int flags, ...);
 int openat(int folder, const char *path, int flags, ...);
@@ -51,6 +59,16 @@ int mprotect(void *address, size_t size, int prot);
 int pkey_mprotect(void *address, size_t size, int prot, int key);
 ssize_t recvmsg(int fd, struct msghdr *message, int flags);
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
+int poll(struct pollfd *list, nfds_t count, int timeout);
+int ppoll(struct pollfd *list, nfds_t count, const struct timespec *timeout,
+          const sigset_t *signals);
+int select(int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout);
+int pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
+            const struct timespec *timeout, const sigset_t *signals);
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event);
+int epoll_wait(int epoll, struct epoll_event *events, int count, int timeout);
+int epoll_pwait(int epoll, struct epoll_event *events, int count, int timeout,
+                const sigset_t *signals);
 #pragma GCC visibility pop
 
 /* ---- libc's functions
@@ -511,4 +529,141 @@ int pkey_mprotect(void *address, size_t size, int prot, int key)
                   (int)system_call(SYS_pkey_mprotect, (long)address, (long)size, prot, key, 0, 0));
     drm_protected(&taken, prot, result == 0);
     return result;
+}
+
+/* ---- waiting for descriptors
+ * ------------------------------------------------------------------------
+ */
+
+#define SIGNALS_SIZE 8 /* of the kernel's signal sets */
+
+typedef int poll_type(struct pollfd *, nfds_t, int);
+typedef int poll_chk_type(struct pollfd *, nfds_t, int, size_t);
+typedef int ppoll_type(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+typedef int ppoll_chk_type(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *,
+                           size_t);
+typedef int select_type(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+typedef int pselect_type(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
+                         const sigset_t *);
+typedef int epoll_ctl_type(int, int, int, struct epoll_event *);
+typedef int epoll_wait_type(int, struct epoll_event *, int, int);
+typedef int epoll_pwait_type(int, struct epoll_event *, int, int, const sigset_t *);
+typedef int epoll_pwait2_type(int, struct epoll_event *, int, const struct timespec *,
+                              const sigset_t *);
+
+static int polled(const struct pollfd *list, nfds_t count, int result)
+{
+    drm_notice_polled(list, count, result);
+    return result;
+}
+
+int poll(struct pollfd *list, nfds_t count, int timeout)
+{
+    return polled(list, count,
+                  LIBC(poll_type, "poll", (list, count, timeout),
+                       (int)SYSTEM_CALL3(SYS_poll, list, count, timeout)));
+}
+
+int __poll_chk(struct pollfd *list, nfds_t count, int timeout, size_t size)
+{
+    return polled(list, count,
+                  LIBC(poll_chk_type, "__poll_chk", (list, count, timeout, size),
+                       (int)SYSTEM_CALL3(SYS_poll, list, count, timeout)));
+}
+
+/* The kernel writes the time that is left; libc's functions do not. */
+#define RAW_PPOLL(list, count, timeout, signals)                                                   \
+    ({                                                                                             \
+        struct timespec left_;                                                                     \
+        if (timeout)                                                                               \
+            left_ = *(timeout);                                                                    \
+        (int)system_call(SYS_ppoll, (long)(list), (long)(count), (timeout) ? (long)&left_ : 0,     \
+                         (long)(signals), SIGNALS_SIZE, 0);                                        \
+    })
+
+int ppoll(struct pollfd *list, nfds_t count, const struct timespec *timeout,
+          const sigset_t *signals)
+{
+    return polled(list, count,
+                  LIBC(ppoll_type, "ppoll", (list, count, timeout, signals),
+                       RAW_PPOLL(list, count, timeout, signals)));
+}
+
+int __ppoll_chk(struct pollfd *list, nfds_t count, const struct timespec *timeout,
+                const sigset_t *signals, size_t size)
+{
+    return polled(list, count,
+                  LIBC(ppoll_chk_type, "__ppoll_chk", (list, count, timeout, signals, size),
+                       RAW_PPOLL(list, count, timeout, signals)));
+}
+
+int select(int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout)
+{
+    int result = LIBC(select_type, "select", (count, reads, writes, others, timeout),
+                      (int)system_call(SYS_select, count, (long)reads, (long)writes, (long)others,
+                                       (long)timeout, 0));
+
+    drm_notice_selected(count, reads, writes, result);
+    return result;
+}
+
+static int raw_pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
+                       const struct timespec *timeout, const sigset_t *signals)
+{
+    struct timespec left = timeout ? *timeout : (struct timespec){0, 0};
+    uintptr_t set[2] = {(uintptr_t)signals, SIGNALS_SIZE};
+
+    return (int)system_call(SYS_pselect6, count, (long)reads, (long)writes, (long)others,
+                            timeout ? (long)&left : 0, (long)set);
+}
+
+int pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
+            const struct timespec *timeout, const sigset_t *signals)
+{
+    int result = LIBC(pselect_type, "pselect", (count, reads, writes, others, timeout, signals),
+                      raw_pselect(count, reads, writes, others, timeout, signals));
+
+    drm_notice_selected(count, reads, writes, result);
+    return result;
+}
+
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+    int result = LIBC(epoll_ctl_type, "epoll_ctl", (epoll, operation, fd, event),
+                      (int)system_call(SYS_epoll_ctl, epoll, operation, fd, (long)event, 0, 0));
+
+    drm_notice_watched(epoll, operation, fd, event, result);
+    return result;
+}
+
+static int epolled(int epoll, const struct epoll_event *events, int result)
+{
+    drm_notice_epolled(epoll, events, result);
+    return result;
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int count, int timeout)
+{
+    return epolled(
+        epoll, events,
+        LIBC(epoll_wait_type, "epoll_wait", (epoll, events, count, timeout),
+             (int)system_call(SYS_epoll_wait, epoll, (long)events, count, timeout, 0, 0)));
+}
+
+int epoll_pwait(int epoll, struct epoll_event *events, int count, int timeout,
+                const sigset_t *signals)
+{
+    return epolled(epoll, events,
+                   LIBC(epoll_pwait_type, "epoll_pwait", (epoll, events, count, timeout, signals),
+                        (int)system_call(SYS_epoll_pwait, epoll, (long)events, count, timeout,
+                                         (long)signals, SIGNALS_SIZE)));
+}
+
+int epoll_pwait2(int epoll, struct epoll_event *events, int count, const struct timespec *timeout,
+                 const sigset_t *signals)
+{
+    return epolled(epoll, events,
+                   LIBC(epoll_pwait2_type, "epoll_pwait2", (epoll, events, count, timeout, signals),
+                        (int)system_call(SYS_epoll_pwait2, epoll, (long)events, count,
+                                         (long)timeout, (long)signals, SIGNALS_SIZE)));
 }

@@ -171,7 +171,8 @@ static void write_checksum(const struct drm_map *m)
     if (m->is_user &&
         msync((void *)(m->start & ~4095ull), m->end - (m->start & ~4095ull), MS_ASYNC))
         return;
-    if (!m->tracked || !tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
+    if (!m->tracked || drm_map_is_busy(m) ||
+        !tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
         return;
     key = tsm_hash_key((const void *)m->start, size);
     tsm_call_returned(&call, 0, false);

@@ -9,8 +9,11 @@
 
 #include "api/drm/drm_source.h"
 
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -20,6 +23,9 @@
 #endif
 #ifndef SYS_openat2
 #define SYS_openat2 437
+#endif
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
 #endif
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
@@ -34,6 +40,13 @@ void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_
 
 /* A message has come, perhaps with descriptors. */
 void drm_notice_message(const struct msghdr *message);
+
+/* What poll() and its relatives found, by what they returned (drm_source_poll.c). */
+void drm_notice_polled(const struct pollfd *list, uint64_t count, int result);
+void drm_notice_selected(int count, const fd_set *reads, const fd_set *writes, int result);
+void drm_notice_watched(int epoll, int operation, int fd, const struct epoll_event *event,
+                        int result);
+void drm_notice_epolled(int epoll, const struct epoll_event *events, int result);
 
 /* Before. *taken: what goes, for drm_notice_mapped(). */
 void drm_notice_mapping(struct drm_taken *taken, const void *address, size_t size, int flags);

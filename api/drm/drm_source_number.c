@@ -17,7 +17,10 @@
      BIT(SYS_mremap, word) | BIT(SYS_dup, word) | BIT(SYS_dup2, word) | BIT(SYS_recvmsg, word) |   \
      BIT(SYS_fcntl, word) | BIT(SYS_openat, word) | BIT(SYS_unshare, word) | BIT(SYS_dup3, word) | \
      BIT(SYS_recvmmsg, word) | BIT(SYS_close_range, word) | BIT(SYS_openat2, word) |               \
-     BIT(SYS_pidfd_getfd, word) | BIT(SYS_mprotect, word) | BIT(SYS_pkey_mprotect, word))
+     BIT(SYS_pidfd_getfd, word) | BIT(SYS_mprotect, word) | BIT(SYS_pkey_mprotect, word) |         \
+     BIT(SYS_poll, word) | BIT(SYS_ppoll, word) | BIT(SYS_select, word) |                          \
+     BIT(SYS_pselect6, word) | BIT(SYS_epoll_ctl, word) | BIT(SYS_epoll_wait, word) |              \
+     BIT(SYS_epoll_pwait, word) | BIT(SYS_epoll_pwait2, word))
 
 /* Those numbers, as bits, for drm_source_syscall.S. */
 extern const uint64_t tsm_followed_calls[8];
@@ -107,6 +110,23 @@ static void after(const struct call *s, int result)
     case SYS_close_range:
         if (result == 0)
             drm_notice_closed_range((unsigned)s->c);
+        break;
+    case SYS_poll:
+    case SYS_ppoll:
+        drm_notice_polled((const struct pollfd *)s->a, (uint64_t)s->b, result);
+        break;
+    case SYS_select:
+    case SYS_pselect6:
+        drm_notice_selected((int)s->a, (const fd_set *)s->b, (const fd_set *)s->c, result);
+        break;
+    case SYS_epoll_ctl:
+        drm_notice_watched((int)s->a, (int)s->b, (int)s->c, (const struct epoll_event *)s->d,
+                           result);
+        break;
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+        drm_notice_epolled((int)s->a, (const struct epoll_event *)s->b, result);
         break;
     case SYS_unshare:
         if (result == 0 && s->a & CLONE_FILES)

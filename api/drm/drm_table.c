@@ -72,6 +72,16 @@ const struct drm_ioctl *drm_ioctl_numbered(uint32_t id)
     return NULL;
 }
 
+bool drm_tells_done(const struct drm_ioctl *row, const void *out, size_t size)
+{
+    struct drm_place p = row->tells;
+
+    if (!p.size || row->done == DRM_TELLS_POINTS)
+        return p.size || row->kind == SBT_KIND_SYNC;
+    return p.offset + (size_t)p.size <= size &&
+           drm_load((const uint8_t *)out + p.offset, p.size) == row->done;
+}
+
 uint32_t drm_struct_named(const char *name)
 {
     for (uint32_t i = 0; i < DRM_STRUCT_COUNT; i++)

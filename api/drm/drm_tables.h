@@ -23,6 +23,7 @@ enum drm_record {
     DRM_RECORD_MAP = 4,   /* part of one was mapped */
     DRM_RECORD_UNMAP = 5, /* ... and unmapped */
     DRM_RECORD_IOCTL = 6, /* an ioctl that the tables do not have: raw bytes */
+    DRM_RECORD_POLL = 7,  /* poll(), select() or epoll_wait() found that one is ready */
     DRM_IOCTL_FIRST = 64,
 };
 
@@ -162,7 +163,17 @@ struct drm_ioctl {
     /* What comes out says what the call itself has mapped: which object, where, how many bytes. */
     struct drm_place maps_handle, maps_address, maps_size;
     struct drm_place gone; /* the buffer object that it frees */
+    /* What comes out says here whether the device is done: it is when this is `done`. Nowhere: a
+     * call that waits has waited when it succeeds. */
+    struct drm_place tells;
+    uint8_t done;
 };
+
+#define DRM_TELLS_POINTS 0xffu /* as `done`: the list of points of a syncobj's timeline */
+
+/* Does a call that succeeded say that the device is done? `out`: what came out, `size` bytes of it
+ * are there. Of a list of points it does: so far it is. */
+bool drm_tells_done(const struct drm_ioctl *row, const void *out, size_t size);
 
 #define DRM_DRIVER_MAX 3u
 
@@ -248,6 +259,18 @@ static inline uint64_t drm_load(const void *at, size_t size)
     __builtin_memcpy(&two, at, 2);
     return two;
 }
+
+/* Set a member of a struct, where it has such; the number in one, 0 where it has no such. */
+void drm_member_set(uint8_t *memory, const struct drm_struct *type, const char *name,
+                    uint64_t value);
+uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name);
+
+#define DRM_IDLE_SIZE 64u
+
+/* The ioctl of a driver that waits until an object is idle, and its argument; without patience it
+ * only asks. NULL: it has none. */
+const struct drm_ioctl *drm_idle_call(uint32_t family, uint32_t object, bool is_patient,
+                                      uint8_t argument[DRM_IDLE_SIZE]);
 
 static inline uint64_t drm_load_member(const struct drm_struct *type, uint32_t place,
                                        const void *memory)

@@ -32,6 +32,7 @@ class IoctlRule:
     maps: tuple = None  # (path of the handle, of the address, of the size)
     returns: str = ''  # what the call returns is a descriptor of such a file
     text: int = 0  # the argument is a text of so many characters at most
+    tells: tuple = None  # (member that comes out, its value when the device is done; '': a list of points)
 
 
 @dataclass
@@ -143,6 +144,9 @@ class Description:
                 rule.text = int(value)
             elif key == 'maps' and value.count(':') == 2:
                 rule.maps = tuple(value.split(':'))
+            elif key == 'tells':
+                member, _, done = value.partition(':')
+                rule.tells = (member, done)
             elif key == 'map':
                 handle, _, offset = value.partition(':')
                 rule.map = (handle, offset)

@@ -72,6 +72,8 @@ class Ioctl:
     map: tuple = ()  # (offset, size, is out) of the handle and of the offset
     gone: tuple = (0, 0)  # (offset, size) of the handle of an object that it frees
     maps: tuple = ()  # (offset, size) of the handle, of the address and of the size
+    tells: tuple = (0, 0)  # (offset, size) of the member that says whether the device is done
+    done: str = ''  # its value then; '': a list of points
     id: int = 0
 
 
@@ -141,6 +143,8 @@ class Model:
         for member in result.into.members if result.into else ():
             if member.kind == 'HANDLE' and member.type == 'bo' and 'GONE' in member.flags:
                 result.gone = (member.offset, member.size)
+        if rule.tells:
+            result.tells, result.done = self.find(name, result.out, rule.tells[0]), rule.tells[1]
         if rule.maps:
             result.maps = tuple(self.find(name, result.out, path) for path in rule.maps)
 

@@ -91,7 +91,7 @@ class Tables:
                 f'{i.into.place + 1 if i.into else 0}, {i.out.place + 1 if i.out else 0}, {i.kind}, '
                 f'{self.flags("DRM_IOCTL", flags)}, {hook}, {len(i.stream)}, DRM_NODE_{NODES.get(i.returns, "NONE")}, '
                 f'{{{terms or "{0}"}}}, {{{handle[0]}, {handle[1]}}}, {{{offset[0]}, {offset[1]}}}, {maps}, '
-                f'{{{i.gone[0]}, {i.gone[1]}}}')
+                f'{{{i.gone[0]}, {i.gone[1]}}}, {{{i.tells[0]}, {i.tells[1]}}}, {i.done or "DRM_TELLS_POINTS"}')
 
     def families(self):
         for place, f in enumerate(self.model.description.families):

@@ -54,6 +54,7 @@ static int submit(struct fake_file *file, union drm_amdgpu_cs *cs)
         return -EINVAL;
     if (is_lost(number))
         return -ECANCELED;
+    fake_submit(number);
     for (uint32_t i = 0; i < cs->in.num_chunks; i++) {
         const struct drm_amdgpu_cs_chunk *chunk = (const void *)(uintptr_t)chunks[i];
         int result = 0;
@@ -130,12 +131,6 @@ static int amdgpu_ioctl(struct fake_file *file, int fd, uint32_t request, void *
         return place(file, argument);
     case DRM_IOCTL_AMDGPU_CTX:
         return context(file, argument);
-    case DRM_IOCTL_AMDGPU_WAIT_CS:
-        ((union drm_amdgpu_wait_cs *)argument)->out.status = 0;
-        return 0;
-    case DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE:
-        memset(argument, 0, sizeof(union drm_amdgpu_gem_wait_idle));
-        return 0;
     case DRM_IOCTL_AMDGPU_INFO:
         memset((void *)(uintptr_t)info->return_pointer, 0x5a, info->return_size);
         return 0;

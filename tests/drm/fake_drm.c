@@ -16,6 +16,7 @@
 
 #include <linux/dma-buf.h>
 #include <linux/dma-heap.h>
+#include <linux/sync_file.h>
 #include <linux/udmabuf.h>
 
 #include <amdgpu_drm.h>
@@ -48,7 +49,7 @@ ssize_t readlink(const char *path, char *out, size_t size);
 #pragma GCC visibility pop
 
 /* A system call past libc, whose functions and syscall() are the recorder's. */
-static long call(long number, long a, long b, long c, long d, long e, long f)
+long fake_call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -67,7 +68,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 }
 
 #define CALL(number, a, b, c, d, e, f)                                                             \
-    call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+    fake_call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 /* Any other driver: one that does nothing, and says that it was done. */
 static int take_all(struct fake_file *file, int fd, uint32_t request, void *argument)
@@ -236,58 +237,6 @@ void *fake_at_address(struct fake_file *file, uint64_t address, uint64_t size)
     return NULL;
 }
 
-/* Stores of a device that is late. */
-static struct {
-    void *at;
-    size_t size;
-    unsigned char bytes[4096];
-} late[256];
-static unsigned late_count;
-
-static void store_late(void *at, const void *from, size_t size)
-{
-    if (late_count == sizeof(late) / sizeof(late[0]) || size > sizeof(late[0].bytes))
-        abort();
-    late[late_count].at = at;
-    late[late_count].size = size;
-    memcpy(late[late_count++].bytes, from, size);
-}
-
-static void store(void *at, const void *from, size_t size)
-{
-    memcpy(at, from, size);
-    if (size && getenv("FAKE_DRM_WRONG"))
-        *(unsigned char *)at ^= 0x55;
-}
-
-void fake_store(void *at, const void *from, size_t size)
-{
-    if (getenv("FAKE_DRM_IDLE"))
-        return;
-    if (getenv("FAKE_DRM_LATE"))
-        store_late(at, from, size);
-    else
-        store(at, from, size);
-}
-
-/* Somebody waits for the device. */
-static void be_done(void)
-{
-    for (unsigned i = 0; i < late_count; i++)
-        store(late[i].at, late[i].bytes, late[i].size);
-    late_count = 0;
-}
-
-static bool is_wait(uint32_t request)
-{
-    return request == DRM_IOCTL_AMDGPU_WAIT_CS || request == DRM_IOCTL_AMDGPU_GEM_WAIT_IDLE;
-}
-
-int fake_fence_fd(void)
-{
-    return memfd_create("fake-fence", MFD_CLOEXEC);
-}
-
 /* ---- what all drivers have
  * --------------------------------------------------------------------------
  */
@@ -385,6 +334,14 @@ static int get_property(struct drm_mode_get_property *p)
     return 0;
 }
 
+static int export_fence(struct drm_syncobj_handle *h)
+{
+    if (h->flags != DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE)
+        return -EINVAL;
+    h->fd = fake_fence_fd();
+    return h->fd < 0 ? -EMFILE : 0;
+}
+
 static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
 {
     switch (request) {
@@ -411,10 +368,11 @@ static int core_ioctl(struct fake_file *file, uint32_t request, void *argument)
         ((struct drm_syncobj_create *)argument)->handle =
             __atomic_add_fetch(&file->next_syncobj, 1, __ATOMIC_RELAXED);
         return 0;
+    case DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD:
+        return export_fence(argument);
     case DRM_IOCTL_GEM_FLINK:
     case DRM_IOWR(DRM_COMMAND_BASE + 0x3d, uint32_t[4]): /* no driver's */
     case DRM_IOCTL_SYNCOBJ_DESTROY:
-    case DRM_IOCTL_SYNCOBJ_WAIT:
     case DRM_IOCTL_SYNCOBJ_RESET:
     case DRM_IOCTL_SYNCOBJ_SIGNAL:
         return 0;
@@ -509,9 +467,9 @@ static int do_ioctl(struct fake_file *file, int fd, uint32_t request, void *argu
         return -EFAULT;
     if (request != DRM_IOCTL_VERSION && is_interrupted())
         return -EINTR;
-    if (is_wait(request))
-        be_done();
-    result = core_ioctl(file, request, argument);
+    result = fake_wait(file, driver()->name, request, argument);
+    if (result == -ENOTTY)
+        result = core_ioctl(file, request, argument);
     return result == -ENOTTY ? driver()->ioctl(file, fd, request, argument) : result;
 }
 
@@ -532,6 +490,10 @@ int ioctl(int fd, unsigned long request, ...)
     if (!file && (request == DMA_BUF_SET_NAME || request == DMA_BUF_SET_NAME_A) &&
         is_named(fd, "fake-dmabuf"))
         result = set_name(argument);
+    else if (!file && request == SYNC_IOC_FILE_INFO)
+        result = fake_fence_info(argument);
+    else if (!file && request == DMA_BUF_IOCTL_SYNC && is_named(fd, "fake-dmabuf"))
+        result = fake_is_done(true) ? 0 : -EIO;
     else if (!file)
         return (int)CALL(SYS_ioctl, fd, request, argument, 0, 0, 0);
     else

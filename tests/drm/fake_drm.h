@@ -32,7 +32,7 @@ struct fake_object {
 struct fake_file {
     uint32_t next_handle, next_context, next_syncobj, next_fence;
     uint64_t next_offset;
-    uint64_t submit_count;
+    uint64_t submit_count, done_count;
     uint64_t digest;                             /* of what i915 has read of extensions */
     uint32_t node;                               /* place in fake_drm.c's list of nodes */
     struct fake_object objects[FAKE_OBJECT_MAX]; /* by handle */
@@ -64,15 +64,36 @@ void *fake_in_object(struct fake_file *file, const struct fake_object *object, u
                      uint64_t size);
 
 /* The device stores bytes. With FAKE_DRM_WRONG the first is not what it should be; with
- * FAKE_DRM_IDLE nothing is stored, and with FAKE_DRM_LATE not before somebody waits for it
- * (amdgpu). */
+ * FAKE_DRM_IDLE nothing is stored, and with FAKE_DRM_LATE not before somebody waits for it, and
+ * then what `from` holds at that time. */
 void fake_store(void *at, const void *from, size_t size);
+/* ... what `from` holds now. */
+void fake_store_copy(void *at, const void *from, size_t size);
+/* ... a number that says that the device is done: never wrong. */
+void fake_store_fence(void *at, const void *from, size_t size);
+
+/* Is all that was stored there? Somebody who is patient waits for that. */
+bool fake_is_done(bool is_patient);
+void fake_finish(void);
+
+/* Where submits have numbers: what is stored from now on is of this one; all up to one is there. */
+void fake_submit(uint64_t number);
+bool fake_is_finished(uint64_t number);
+void fake_finish_until(uint64_t number);
+
+/* An ioctl that waits, or asks; -ENOTTY: it is none, or it has waited. */
+int fake_wait(struct fake_file *file, const char *driver, uint32_t request, void *argument);
+struct sync_file_info;
+int fake_fence_info(struct sync_file_info *info);
+
+/* A system call past libc, whose functions and syscall() are the recorder's. */
+long fake_call(long number, long a, long b, long c, long d, long e, long f);
 
 /* Carries out the stores of a batch of i915 or xe, at an address of the device. 0, or a negative
  * errno. */
 int fake_i915_run(struct fake_file *file, uint64_t address);
 
-/* A descriptor of a fence that has signalled. */
+/* A descriptor of a fence that signals when the device is done. */
 int fake_fence_fd(void);
 
 #endif

@@ -133,8 +133,6 @@ static int i915_ioctl(struct fake_file *file, int fd, uint32_t request, void *ar
     case DRM_IOCTL_I915_GETPARAM:
         *((struct drm_i915_getparam *)argument)->value = 8;
         return 0;
-    case DRM_IOCTL_I915_GEM_WAIT:
-    case DRM_IOCTL_I915_GEM_SET_DOMAIN:
     case DRM_IOCTL_I915_GEM_CONTEXT_DESTROY:
         return 0;
     default:

@@ -53,7 +53,6 @@ static int nouveau_ioctl(struct fake_file *file, int fd, uint32_t request, void 
         return create(file, argument);
     case DRM_COMMAND_BASE + DRM_NOUVEAU_GEM_PUSHBUF:
         return push(file, argument);
-    case DRM_COMMAND_BASE + DRM_NOUVEAU_GEM_CPU_PREP:
     case DRM_COMMAND_BASE + DRM_NOUVEAU_GEM_CPU_FINI:
     case DRM_COMMAND_BASE + DRM_NOUVEAU_SVM_INIT:
         return 0;

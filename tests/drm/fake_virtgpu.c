@@ -31,7 +31,7 @@ static void inline_write(struct fake_file *file, const uint32_t *p, uint32_t len
         length > WRITE_HEADER ? fake_in_object(file, resource(file, p[0]), p[5], p[8]) : NULL;
 
     if (at && p[8] <= 4 * (length - WRITE_HEADER))
-        fake_store(at, p + WRITE_HEADER, p[8]);
+        fake_store_copy(at, p + WRITE_HEADER, p[8]);
 }
 
 static int execute(struct fake_file *file, struct drm_virtgpu_execbuffer *e)

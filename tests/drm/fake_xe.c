@@ -56,7 +56,7 @@ static int signal_fences(struct fake_file *file, uint64_t list, uint32_t count, 
         at = by_device ? fake_at_address(file, syncs[i].addr, 8) : (void *)(uintptr_t)syncs[i].addr;
         if (!at)
             return -EFAULT;
-        memcpy(at, &syncs[i].timeline_value, 8);
+        fake_store_fence(at, &syncs[i].timeline_value, 8);
     }
     return 0;
 }

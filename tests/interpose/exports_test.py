@@ -16,10 +16,11 @@ LIBC = ['_exit', '_Exit', 'clearenv', 'dlopen', 'dlsym', 'execl', 'execle', 'exe
 # that name in libraries that find Vulkan's functions themselves.
 VULKAN = ['ts_vkNegotiateLoaderLayerInterfaceVersion']
 
-# Ways to a descriptor of a GPU file, to use it and to lose it.
-DRM = ['__open64_2', '__open_2', '__openat64_2', '__openat_2', 'close', 'close_range', 'closefrom', 'dup', 'dup2',
-       'dup3', 'fcntl', 'fcntl64', 'ioctl', 'mmap', 'mmap64', 'mprotect', 'mremap', 'munmap', 'open', 'open64', 'openat',
-       'openat64', 'pidfd_getfd', 'pkey_mprotect', 'recvmmsg', 'recvmsg', 'syscall', 'unshare']
+# Ways to a descriptor of a GPU file, to use it, to wait for it and to lose it.
+DRM = ['__open64_2', '__open_2', '__openat64_2', '__openat_2', '__poll_chk', '__ppoll_chk', 'close', 'close_range',
+       'closefrom', 'dup', 'dup2', 'dup3', 'epoll_ctl', 'epoll_pwait', 'epoll_pwait2', 'epoll_wait', 'fcntl', 'fcntl64',
+       'ioctl', 'mmap', 'mmap64', 'mprotect', 'mremap', 'munmap', 'open', 'open64', 'openat', 'openat64', 'pidfd_getfd',
+       'pkey_mprotect', 'poll', 'ppoll', 'pselect', 'recvmmsg', 'recvmsg', 'select', 'syscall', 'unshare']
 
 # Where AMD's runtimes bring the tables of their functions.
 TABLES = ['rocprofiler_configure', 'rocprofiler_set_api_table']
