@@ -27,7 +27,7 @@ struct replay_values {
     struct order order;
     struct tsm_look_values look;
     const char *device, *library;
-    bool dry_run, keep_going, lossy, validate, json;
+    bool dry_run, keep_going, lossy, trust_code, validate, json;
 };
 
 static bool parse_check(void *field, const char *text)
@@ -143,6 +143,11 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(replay_values, validate),
      .help = "Vulkan: run the Khronos validation layer under the replay, and count its errors."},
     TSM_LOOK_OPTIONS(replay_values, look),
+    {.name = "trust-code",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(replay_values, trust_code),
+     .help = "HSA on the software GPU: run the trace's native code in this process, with all your "
+             "rights, instead of in a sandbox. Only for traces whose maker you trust."},
     {.name = "timeout",
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(replay_values, timeout_s),
@@ -197,6 +202,7 @@ static int settle_options(struct run *run)
         .grain = (enum tsm_grain)v->grain,
         .dry_run = v->dry_run,
         .lossy = v->lossy,
+        .trust_code = v->trust_code,
         .keep_going = v->keep_going,
         .validate = v->validate,
         .no_checkpoint = v->from == 1,

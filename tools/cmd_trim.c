@@ -34,7 +34,7 @@ struct trim_values {
     struct tsm_selection_streams streams; /* none: all */
     struct tsm_selection_range range;
     const char *output, *device, *library;
-    bool keep_going, lossy, whole, json;
+    bool keep_going, lossy, trust_code, whole, json;
     uint64_t timeout_s;
 };
 
@@ -78,6 +78,11 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(trim_values, lossy),
      .help = "Also from a trace that something is missing from: the new one says so."},
+    {.name = "trust-code",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(trim_values, trust_code),
+     .help = "HSA on the software GPU: run the trace's native code in this process, with all your "
+             "rights, instead of in a sandbox. Only for traces whose maker you trust."},
     {.name = "timeout",
      .type = TSM_OPTION_NUMBER,
      .offset = TSM_FIELD(trim_values, timeout_s),
@@ -231,6 +236,7 @@ static int replay_before(struct trim *t)
         .filter = {.seq_first = t->checkpoint_seq ? t->checkpoint_seq + 1 : 0,
                    .seq_end = t->range.seq_first},
         .lossy = v->lossy,
+        .trust_code = v->trust_code,
         .keep_going = true,
         .timeout_ns = v->timeout_s * 1000000000u,
         .progress = progress,

@@ -75,6 +75,25 @@ static bool segment_at(const struct hsa_code *code, uint32_t index, Elf64_Phdr *
     return at != NULL;
 }
 
+/* What a file may take in memory: far more than any does. */
+#define IMAGE_MAX ((uint64_t)1 << 30)
+
+uint64_t hsa_code_image_size(const struct hsa_code *code)
+{
+    Elf64_Phdr segment;
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; segment_at(code, i, &segment); i++) {
+        if (segment.p_type != PT_LOAD)
+            continue;
+        if (segment.p_vaddr > IMAGE_MAX || segment.p_memsz > IMAGE_MAX - segment.p_vaddr)
+            return 0;
+        if (segment.p_vaddr + segment.p_memsz > end)
+            end = segment.p_vaddr + segment.p_memsz;
+    }
+    return end;
+}
+
 /* Is what lies at an address of the loaded file only to be read? */
 static bool is_constant(const struct hsa_code *code, uint64_t address)
 {

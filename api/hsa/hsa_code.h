@@ -45,6 +45,10 @@ struct hsa_code_kernel {
 /* False: it is no code object that is understood. */
 bool hsa_code_open(struct hsa_code *out, const void *data, size_t size);
 
+/* Bytes of memory that the loaded file takes, from address 0 on; 0: it cannot be loaded. Of the
+ * software GPU's files only. */
+uint64_t hsa_code_image_size(const struct hsa_code *code);
+
 /* Each symbol that programs can look up; `kernel` is NULL for a variable. Stops when `visit` gives
  * false, and is false then. */
 struct hsa_code_symbol {

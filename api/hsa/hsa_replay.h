@@ -17,6 +17,7 @@
 #include "api/hsa/hsa_calls.h"
 #include "api/hsa/hsa_code.h"
 #include "api/hsa/hsa_real.h"
+#include "api/hsa/hsa_sandbox.h"
 #include "format/map.h"
 #include "replay/backend.h"
 
@@ -167,8 +168,8 @@ hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
 void hsa_signal_sent(struct hsa_signal_state *signal);
 /* A command is sent that waits for this value. NULL: it waits for nothing. */
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
-/* All that was recorded has been sent: where a command waits for a value that only the program could
- * have stored, and has not, it is stored now. Returns for how many signals. */
+/* All that was recorded has been sent: where a command waits for a value that only the program
+ * could have stored, and has not, it is stored now. Returns for how many signals. */
 unsigned hsa_signals_let_go(struct hsa_replay *replay);
 /* Tests whether a command waits for a value that only the program can store. */
 bool hsa_signals_stuck(const struct hsa_replay *replay);
@@ -176,7 +177,7 @@ bool hsa_signals_stuck(const struct hsa_replay *replay);
 void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal,
                     int64_t value);
 /* Wait until what was sent is complete, as far as that is known. */
-void hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal);
+int hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal);
 void hsa_signals_finish(struct hsa_replay *replay);
 
 /* ---- streams (hsa_replay_queue.c) --------------------------------------------------------------
@@ -228,6 +229,8 @@ void hsa_stream_receives_box(struct hsa_stream *stream, const struct hsa_receive
 /* TSM_E_NOT_FOUND: that command gives no bytes back. */
 int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint8_t **data,
                         uint64_t *size);
+/* Fails when a queue has, because of the sandbox. */
+int hsa_streams_check(const struct hsa_replay *replay);
 void hsa_streams_finish(struct hsa_replay *replay);
 
 /* ---- images and samplers (hsa_replay_image.c) --------------------------------------------------
@@ -269,6 +272,8 @@ struct hsa_replay {
     void *library;
     char path[512];
     bool is_emu, is_up, has_virtual;
+    bool has_sandbox;                     /* code of the trace runs in one */
+    hsa_sandbox_why_function sandbox_why; /* NULL: there is none */
     struct hsa_machine_parts recorded, here;
     struct hsa_memory memory;
     struct sbt_map queues; /* streams that are queues */

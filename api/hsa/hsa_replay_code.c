@@ -357,7 +357,8 @@ int replay_hsa_kernel(struct hsa_replay *replay, const struct sbt_record *record
 int replay_hsa_variable(struct hsa_replay *replay, const struct sbt_record *record)
 {
     hsa_executable_symbol_t symbol;
-    uint64_t address = 0;
+    uint64_t address = 0, size = hsa_slot(record, SLOT_hsa_variable_size);
+    uint32_t size_here = 0;
     bool is_const = false;
     int error = find_symbol(replay, hsa_slot(record, SLOT_hsa_variable_executable),
                             hsa_slot(record, SLOT_hsa_variable_agent),
@@ -369,8 +370,13 @@ int replay_hsa_variable(struct hsa_replay *replay, const struct sbt_record *reco
         symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &address);
     replay->calls.hsa_executable_symbol_get_info(
         symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST, &is_const);
-    return hsa_memory_variable(replay, hsa_slot(record, SLOT_hsa_variable_address), address,
-                               hsa_slot(record, SLOT_hsa_variable_size), is_const, record->seq);
+    replay->calls.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE,
+                                                 &size_here);
+    if (size > size_here)
+        return tsm_fail(TSM_E_FORMAT, "a variable of %llu bytes, which has %u in its code object",
+                        (unsigned long long)size, size_here);
+    return hsa_memory_variable(replay, hsa_slot(record, SLOT_hsa_variable_address), address, size,
+                               is_const, record->seq);
 }
 
 void hsa_code_finish(struct hsa_replay *replay)

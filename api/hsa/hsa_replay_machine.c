@@ -18,6 +18,12 @@
 
 int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status)
 {
+    char why[512] = "";
+
+    if (replay->sandbox_why)
+        replay->sandbox_why(why, sizeof(why));
+    if (*why)
+        return tsm_fail(TSM_E_DEVICE, "%s: %s", call, why);
     for (size_t i = 0; i < hsa_description.enums[0].value_count; i++)
         if (hsa_description.enums[0].values[i].value == (int64_t)status)
             return tsm_fail(TSM_E_DEVICE, "%s: %s", call, hsa_description.enums[0].values[i].name);
@@ -347,6 +353,7 @@ void hsa_machine_close(struct hsa_replay *replay)
     if (replay->library)
         dlclose(replay->library);
     replay->library = NULL;
+    replay->sandbox_why = NULL;
     replay->is_up = false;
 }
 
@@ -363,6 +370,34 @@ static int start(struct hsa_replay *replay)
     return match(replay);
 }
 
+/* The software GPU runs code of the trace in a sandbox. A runtime without one is a real GPU's. */
+static void use_sandbox(struct hsa_replay *replay)
+{
+    hsa_sandbox_function ask =
+        (hsa_sandbox_function)(uintptr_t)dlsym(replay->library, HSA_SANDBOX_FUNCTION);
+
+    replay->has_sandbox = ask && !replay->options->trust_code;
+    if (!replay->has_sandbox)
+        return;
+    replay->sandbox_why =
+        (hsa_sandbox_why_function)(uintptr_t)dlsym(replay->library, HSA_SANDBOX_WHY_FUNCTION);
+    ask(replay->options->timeout_ns);
+}
+
+/* A software GPU that has none would run code of the trace in this process. */
+static int check_sandbox(const struct hsa_replay *replay)
+{
+    for (uint32_t i = 0; i < replay->here.agent_count; i++)
+        if (!replay->has_sandbox && !replay->options->trust_code &&
+            (replay->here.agents[i].is_software ||
+             !strcmp(replay->here.agents[i].isa, TRACESMITH_HSA_ISA)))
+            return tsm_fail(TSM_E_UNSUPPORTED,
+                            "%s has no sandbox for code of the trace; only if you trust whoever "
+                            "made the trace: --trust-code",
+                            replay->path);
+    return 0;
+}
+
 static int open_at(struct hsa_replay *replay, const char *path)
 {
     int error;
@@ -373,7 +408,10 @@ static int open_at(struct hsa_replay *replay, const char *path)
     tsm_format(replay->path, sizeof(replay->path), "%s", path);
     hsa_real_load(&replay->calls, find_symbol, replay->library);
     replay->has_virtual = dlsym(replay->library, "hsa_amd_vmem_address_reserve") != NULL;
+    use_sandbox(replay);
     error = start(replay);
+    if (!error)
+        error = check_sandbox(replay);
     if (error)
         hsa_machine_close(replay);
     return error;

@@ -111,6 +111,18 @@ static int failure(const struct hsa_replay *replay, const struct hsa_stream *str
     return hsa_fail(replay, "a packet", __atomic_load_n(&stream->error, __ATOMIC_ACQUIRE));
 }
 
+int hsa_streams_check(const struct hsa_replay *replay)
+{
+    char why[2] = "";
+
+    if (replay->sandbox_why)
+        replay->sandbox_why(why, sizeof(why));
+    for (uint32_t i = 0; *why && i < replay->stream_count; i++)
+        if (has_failed(&replay->streams[i]))
+            return failure(replay, &replay->streams[i]);
+    return 0;
+}
+
 /* ---- packets -----------------------------------------------------------------------------------
  */
 
@@ -182,7 +194,7 @@ int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream)
     int error = stream->queue ? wait_queue(replay, stream, FOR_EVER) : 0;
 
     for (uint64_t i = 0; i < count; i++)
-        hsa_signal_settle(replay, stream->flight[i]);
+        error = error ? error : hsa_signal_settle(replay, stream->flight[i]);
     stream->flight_count = 0;
     if (!error)
         stream->dispatched_count = 0;

@@ -28,13 +28,46 @@ void hsa_signal_sent(struct hsa_signal_state *signal)
         __atomic_fetch_sub(&signal->expected, 1, __ATOMIC_SEQ_CST);
 }
 
-void hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
+static bool holds(int64_t value, uint64_t condition, int64_t compare)
 {
-    if (signal && signal->is_known)
-        replay->calls.hsa_signal_wait_scacquire(
-            signal->raw, HSA_SIGNAL_CONDITION_LT,
-            __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) + 1, UINT64_MAX,
-            HSA_WAIT_STATE_BLOCKED);
+    switch (condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+        return value == compare;
+    case HSA_SIGNAL_CONDITION_NE:
+        return value != compare;
+    case HSA_SIGNAL_CONDITION_LT:
+        return value < compare;
+    default:
+        return value >= compare;
+    }
+}
+
+/* Waits until the signal has such a value, or never will, because the sandbox has ended with the
+ * kernels that would count it down. */
+static int wait_for(const struct hsa_replay *replay, hsa_signal_t signal, uint64_t condition,
+                    int64_t compare)
+{
+    uint64_t slice = UINT64_MAX;
+    int error = 0;
+
+    if (replay->has_sandbox &&
+        replay->calls.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &slice) ==
+            HSA_STATUS_SUCCESS)
+        slice /= 10;
+    while (!error &&
+           !holds(replay->calls.hsa_signal_wait_scacquire(signal, (hsa_signal_condition_t)condition,
+                                                          compare, slice, HSA_WAIT_STATE_BLOCKED),
+                  condition, compare))
+        error = hsa_streams_check(replay);
+    return error;
+}
+
+int hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
+{
+    if (!signal || !signal->is_known)
+        return 0;
+    return wait_for(replay, signal->raw, HSA_SIGNAL_CONDITION_LT,
+                    __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) + 1);
 }
 
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value)
@@ -222,8 +255,8 @@ static bool swap(struct hsa_replay *replay, struct hsa_signal_state *signal, int
 {
     if (!signal->is_known || __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) > before)
         return false;
-    replay->calls.hsa_signal_wait_scacquire(signal->raw, HSA_SIGNAL_CONDITION_LT, before + 1,
-                                            UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+    if (wait_for(replay, signal->raw, HSA_SIGNAL_CONDITION_LT, before + 1))
+        return true; /* the command that failed says so itself */
     __atomic_fetch_add(&signal->expected, value - before, __ATOMIC_SEQ_CST);
     replay->calls.hsa_signal_add_scacq_screl(signal->raw, value - before);
     return true;
@@ -272,9 +305,7 @@ static int await(struct hsa_replay *replay, uint64_t id, uint64_t condition, uin
         condition = HSA_SIGNAL_CONDITION_LT;
         compare = seen + 1;
     }
-    replay->calls.hsa_signal_wait_scacquire(signal->raw, (hsa_signal_condition_t)condition,
-                                            (int64_t)compare, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
-    return 0;
+    return wait_for(replay, signal->raw, condition, (int64_t)compare);
 }
 
 int replay_hsa_signal_wait_scacquire(struct hsa_replay *replay, const struct sbt_record *record)

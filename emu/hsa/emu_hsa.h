@@ -76,6 +76,8 @@ void emu_hsa_notify_gone(uint64_t address, uint64_t size);
 /* By number; NULL: none. */
 const struct emu_hsa_pool *emu_hsa_pool_at(uint32_t number);
 uint32_t emu_hsa_pool_number(const struct emu_hsa_pool *pool);
+/* Addresses of the GPU's window, mapped with PROT_NONE; 0: none. */
+uint64_t emu_hsa_window_map(uint64_t size);
 /* Does all of it lie in one range of addresses that was reserved? */
 bool emu_hsa_is_reserved(uint64_t address, uint64_t size);
 
@@ -135,6 +137,8 @@ void emu_hsa_code_symbols_finish(struct emu_hsa_reader *reader);
 
 /* In place of TRACESMITH_HSA_KERNEL_MAGIC: code of another instruction set, which does not run. */
 #define EMU_HSA_KERNEL_FOREIGN 0x464b5354u
+/* ... code that runs in the sandbox (emu_hsa_sandbox.h). */
+#define EMU_HSA_KERNEL_REMOTE 0x524b5354u
 
 /* Run a grid. An error is one that the queue's callback is told of. */
 hsa_status_t emu_hsa_dispatch(const hsa_kernel_dispatch_packet_t *packet);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Code objects and executables. A code object of our own instruction set is a shared object: the
- * dynamic linker loads it, from memory. AMD's are looked into and refused.
+ * dynamic linker loads it, from memory; one of a trace runs in the sandbox (emu_hsa_sandbox.h), and
+ * here only its bytes are read. AMD's are looked into and refused.
  */
 #include "emu/hsa/emu_hsa.h"
+#include "emu/hsa/emu_hsa_sandbox.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -31,7 +33,8 @@ struct symbol {
 
 struct library {
     struct library *next;
-    void *handle;
+    void *handle;        /* of the dynamic linker; NULL: it is in the sandbox */
+    uint64_t base, size; /* of its image there */
 };
 
 struct executable {
@@ -137,7 +140,10 @@ EMU_HSA_EXPORT hsa_status_t hsa_executable_destroy(hsa_executable_t executable)
     while (gone->libraries) {
         struct library *library = gone->libraries;
         gone->libraries = library->next;
-        dlclose(library->handle);
+        if (library->handle)
+            dlclose(library->handle);
+        else
+            emu_hsa_sandbox_unload(library->base, library->size);
         free(library);
     }
     free(gone);
@@ -207,9 +213,27 @@ static void *load_bytes(const struct emu_hsa_reader *reader)
 
 struct listing {
     struct executable *executable;
-    void *library;
+    const struct library *library; /* NULL: it is for another instruction set */
     bool ok;
 };
+
+/* A descriptor of a kernel that is in the sandbox. What it says comes from the file's bytes: the
+ * image's may be changed by its code at any time. */
+static void *remote_kernel(const struct library *library, const struct hsa_code_symbol *found)
+{
+    size_t length = strlen(found->name) + 1;
+    struct emu_hsa_remote_kernel *kernel = calloc(1, sizeof(*kernel) + length);
+
+    if (!kernel)
+        return NULL;
+    kernel->magic = EMU_HSA_KERNEL_REMOTE;
+    kernel->arguments_size = found->kernel->arguments_size;
+    kernel->group_size = found->kernel->group_size;
+    kernel->private_size = found->kernel->private_size;
+    kernel->descriptor = library->base + found->address;
+    memcpy(kernel->name, found->name, length);
+    return kernel;
+}
 
 /* What stands for a symbol that is not loaded: memory of the variable's size; a descriptor of the
  * kernel that says what it needs and runs nothing. */
@@ -229,21 +253,35 @@ static void *stand_in(const struct hsa_code_symbol *found)
     return kernel;
 }
 
+/* NULL: no memory, or it is outside of what is loaded. */
+static void *address_of(const struct library *library, const struct hsa_code_symbol *found,
+                        void **owned)
+{
+    if (library && library->handle)
+        return dlsym(library->handle, found->name);
+    if (!library)
+        return *owned = stand_in(found);
+    if (found->kernel)
+        return *owned = remote_kernel(library, found);
+    return found->address <= library->size && found->size <= library->size - found->address
+               ? (void *)(uintptr_t)(library->base + found->address)
+               : NULL;
+}
+
 static bool list_symbol(void *user, const struct hsa_code_symbol *found)
 {
     struct listing *listing = user;
     size_t length = strlen(found->name) + 1;
     struct symbol *symbol = calloc(1, sizeof(*symbol) + length);
 
-    if (symbol && !listing->library)
-        symbol->owned = stand_in(found);
-    listing->ok = symbol && (listing->library || symbol->owned);
+    if (symbol)
+        symbol->address = address_of(listing->library, found, &symbol->owned);
+    listing->ok = symbol && symbol->address;
     if (!listing->ok) {
         free(symbol);
         return false;
     }
     memcpy(symbol->name, found->name, length);
-    symbol->address = listing->library ? dlsym(listing->library, found->name) : symbol->owned;
     symbol->size = found->size;
     symbol->is_kernel = found->kernel != NULL;
     symbol->is_constant = found->is_constant && listing->library;
@@ -271,16 +309,26 @@ static hsa_status_t refuse(const struct hsa_code *code)
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
 }
 
+static bool load(struct library *library, const struct emu_hsa_reader *reader,
+                 const struct hsa_code *code)
+{
+    if (!emu_hsa_sandbox_is_used()) {
+        library->handle = load_bytes(reader);
+        return library->handle != NULL;
+    }
+    library->size = hsa_code_image_size(code);
+    return emu_hsa_sandbox_load(reader->data, reader->size, &library->base, &library->size);
+}
+
 static hsa_status_t load_own(struct executable *executable, const struct emu_hsa_reader *reader,
                              const struct hsa_code *code)
 {
-    struct listing listing = {executable, NULL, true};
     struct library *library = calloc(1, sizeof(*library));
+    struct listing listing = {executable, library, true};
 
     if (!library)
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    library->handle = listing.library = load_bytes(reader);
-    if (!library->handle) {
+    if (!load(library, reader, code)) {
         free(library);
         return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
     }

@@ -30,4 +30,13 @@ void emu_hsa_group_finish(struct emu_hsa_group *group);
 /* Run the group, whose place is set. */
 void emu_hsa_group_run(struct emu_hsa_group *group);
 
+/* ---- emu_hsa_grid.c ----------------------------------------------------------------------------
+ */
+
+/* Runs all groups of item.grid_size, with as many bytes of group memory. */
+hsa_status_t emu_hsa_grid_run(struct emu_hsa_group *group, uint32_t group_memory);
+/* Performs a function of enum tracesmith_hsa_function that is one, with arguments that are not 0.
+ */
+void emu_hsa_function_run(const hsa_agent_dispatch_packet_t *packet);
+
 #endif

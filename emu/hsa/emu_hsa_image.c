@@ -4,6 +4,7 @@
  * (include/tracesmith/hsa_kernel.h). Pixels are moved at once, by whoever calls.
  */
 #include "emu/hsa/emu_hsa.h"
+#include "emu/hsa/emu_hsa_sandbox.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,20 @@ EMU_HSA_EXPORT hsa_status_t hsa_ext_image_data_get_info(
 /* ---- objects -----------------------------------------------------------------------------------
  */
 
+/* What a handle points to: kernels read it, and must not write it when they are somebody else's. */
+static void *make_constant(size_t size)
+{
+    return emu_hsa_sandbox_is_used() ? emu_hsa_sandbox_constant(size) : calloc(1, size);
+}
+
+static void free_constant(uint64_t handle)
+{
+    if (emu_hsa_sandbox_is_used())
+        emu_hsa_sandbox_constant_free((void *)(uintptr_t)handle);
+    else
+        free((void *)(uintptr_t)handle);
+}
+
 EMU_HSA_EXPORT hsa_status_t hsa_ext_image_create_with_layout(
     hsa_agent_t agent, const hsa_ext_image_descriptor_t *image_descriptor, const void *image_data,
     hsa_access_permission_t access_permission, hsa_ext_image_data_layout_t image_data_layout,
@@ -199,7 +214,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_ext_image_create_with_layout(
                       image_data_slice_pitch, &about);
     if (status != HSA_STATUS_SUCCESS)
         return status;
-    made = malloc(sizeof(*made));
+    made = make_constant(sizeof(*made));
     if (!made)
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     about.data = (void *)(uintptr_t)image_data;
@@ -220,7 +235,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_ext_image_create(hsa_agent_t agent,
 
 EMU_HSA_EXPORT hsa_status_t hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image)
 {
-    free((void *)(uintptr_t)image.handle);
+    free_constant(image.handle);
     return image.handle ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
@@ -234,7 +249,7 @@ hsa_ext_sampler_create(hsa_agent_t agent, const hsa_ext_sampler_descriptor_t *sa
         return HSA_STATUS_ERROR_INVALID_AGENT;
     if (!sampler_descriptor || !sampler)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    made = calloc(1, sizeof(*made));
+    made = make_constant(sizeof(*made));
     if (!made)
         return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     made->coordinate_mode = sampler_descriptor->coordinate_mode;
@@ -246,7 +261,7 @@ hsa_ext_sampler_create(hsa_agent_t agent, const hsa_ext_sampler_descriptor_t *sa
 
 EMU_HSA_EXPORT hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t sampler)
 {
-    free((void *)(uintptr_t)sampler.handle);
+    free_constant(sampler.handle);
     return sampler.handle ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 

@@ -3,6 +3,7 @@
  * Start and end, what there is, and what the system says of itself.
  */
 #include "emu/hsa/emu_hsa.h"
+#include "emu/hsa/emu_hsa_sandbox.h"
 
 #include "base/clock.h"
 
@@ -105,6 +106,8 @@ EMU_HSA_EXPORT hsa_status_t hsa_shut_down(void)
 
     while (count && !atomic_compare_exchange_weak(&users, &count, count - 1))
         ;
+    if (count == 1 && emu_hsa_sandbox_is_used())
+        emu_hsa_sandbox_end();
     return count ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_NOT_INITIALIZED;
 }
 

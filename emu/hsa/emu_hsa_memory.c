@@ -5,6 +5,7 @@
  * (hsa_amd_vmem) gives addresses that are asked for.
  */
 #include "emu/hsa/emu_hsa.h"
+#include "emu/hsa/emu_hsa_sandbox.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -145,6 +146,24 @@ static uint64_t map_anywhere(uint64_t size, uint64_t alignment, int protection)
     return 0;
 }
 
+uint64_t emu_hsa_window_map(uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t address = map_anywhere(pages(size), PAGE, PROT_NONE);
+    pthread_mutex_unlock(&lock);
+    return address;
+}
+
+static bool add_locked(const struct block *block)
+{
+    pthread_mutex_lock(&lock);
+    bool ok = add(block);
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+static hsa_status_t release(void *ptr, enum kind kind);
+
 static hsa_status_t allocate(const struct emu_hsa_pool *pool, size_t size, void **ptr)
 {
     struct block block = {.block = {.size = size, .pool = pool}};
@@ -160,6 +179,10 @@ static hsa_status_t allocate(const struct emu_hsa_pool *pool, size_t size, void 
     bool ok = block.block.address && add(&block);
     pthread_mutex_unlock(&lock);
     *ptr = ok ? (void *)(uintptr_t)block.block.address : NULL;
+    if (ok && emu_hsa_sandbox_is_used() && !emu_hsa_sandbox_back(block.block.address, size)) {
+        release(*ptr, OF_POOL);
+        ok = false;
+    }
     return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
@@ -186,6 +209,8 @@ static hsa_status_t release(void *ptr, enum kind kind)
     if (!ok)
         return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     emu_hsa_notify_gone(block.block.address, block.block.size);
+    if (kind != LOCKED && emu_hsa_sandbox_is_used())
+        emu_hsa_sandbox_drop(block.block.address, block.block.size);
     if (kind != LOCKED)
         munmap(ptr, pages(block.block.size));
     if (block.file)
@@ -244,7 +269,7 @@ hsa_status_t emu_hsa_block_share(uint64_t address, uint64_t size, int *file, uin
     block = find(address);
     known = block && block->block.pool &&
             size <= pages(block->block.size) - (address - block->block.address);
-    ok = known && (block->file || move_to_file(block));
+    ok = known && (block->file || (!emu_hsa_sandbox_is_used() && move_to_file(block)));
     if (ok) {
         *file = block->file - 1;
         *pool = emu_hsa_pool_number(block->block.pool);
@@ -329,9 +354,8 @@ static hsa_status_t adopt(void *ptr, size_t size)
 
     if (!ptr || !size)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    pthread_mutex_lock(&lock);
-    ok = add(&block);
-    pthread_mutex_unlock(&lock);
+    ok = (!emu_hsa_sandbox_is_used() || emu_hsa_sandbox_adopt(block.block.address, size)) &&
+         add_locked(&block);
     return ok ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 

@@ -6,6 +6,7 @@
  * agent may: it is the same for all of them.
  */
 #include "emu/hsa/emu_hsa.h"
+#include "emu/hsa/emu_hsa_sandbox.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +26,8 @@ struct physical {
     uint64_t size, offset; /* in the file */
     uint32_t type;
     uint32_t holders, mappings;
-    int file; /* plus 1; 0: it is the common one */
+    int file;       /* plus 1; 0: it is the common one */
+    bool is_shared; /* the common one is the sandbox's arena */
 };
 
 struct mapping {
@@ -55,7 +57,7 @@ static struct physical *physical_of(hsa_vmem_handle_t handle)
 
 static int file_of(const struct physical *p)
 {
-    return (p->file ? p->file : common) - 1;
+    return p->is_shared ? emu_hsa_sandbox_arena() : (p->file ? p->file : common) - 1;
 }
 
 static void free_physical(struct physical *gone)
@@ -70,7 +72,7 @@ static void free_physical(struct physical *gone)
     if (gone->file)
         close(gone->file - 1);
     else
-        fallocate(common - 1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)gone->offset,
+        fallocate(file_of(gone), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)gone->offset,
                   (off_t)gone->size);
     free(gone);
 }
@@ -78,6 +80,12 @@ static void free_physical(struct physical *gone)
 /* A part of the common file. */
 static bool take_part(struct physical *p)
 {
+    if (emu_hsa_sandbox_is_used()) {
+        int64_t offset = emu_hsa_sandbox_take(p->size);
+        p->offset = (uint64_t)offset;
+        p->is_shared = true;
+        return offset >= 0;
+    }
     if (!common)
         common = emu_hsa_ipc_file(0, 0) + 1;
     if (!common || ftruncate(common - 1, (off_t)(common_end + p->size)) != 0)
@@ -109,12 +117,19 @@ static int protection(const struct mapping *m)
     return bits;
 }
 
+static bool show(const struct mapping *m)
+{
+    return !m->of->is_shared ||
+           emu_hsa_sandbox_show(m->address, m->size, m->of->offset + m->offset, protection(m));
+}
+
 static bool map_pages(const struct mapping *m)
 {
     void *at = (void *)(uintptr_t)m->address;
 
     return mmap(at, m->size, protection(m), MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file_of(m->of),
-                (off_t)(m->of->offset + m->offset)) == at;
+                (off_t)(m->of->offset + m->offset)) == at &&
+           show(m);
 }
 
 static struct mapping **mapping_at(uint64_t address)
@@ -268,7 +283,7 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_export_shareable_handle(int *dmabuf_fd,
     *dmabuf_fd = -1;
     pthread_mutex_lock(&lock);
     p = physical_of(handle);
-    if (p && (p->file || move_to_file(p)))
+    if (p && !p->is_shared && (p->file || move_to_file(p)))
         *dmabuf_fd = fcntl(p->file - 1, F_DUPFD_CLOEXEC, 0);
     pthread_mutex_unlock(&lock);
     return *dmabuf_fd >= 0 ? HSA_STATUS_SUCCESS
@@ -350,6 +365,8 @@ EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size)
     pthread_mutex_lock(&lock);
     link = mapping_at((uint64_t)(uintptr_t)va);
     gone = *link;
+    if (gone && gone->size == size && gone->of->is_shared)
+        emu_hsa_sandbox_drop(gone->address, size);
     if (gone && gone->size != size)
         status = HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (gone && gone->size == size &&
@@ -373,8 +390,9 @@ static hsa_status_t allow(struct mapping *m, const hsa_memory_access_t *desc, si
             return HSA_STATUS_ERROR_INVALID_AGENT;
         m->allowed[desc[i].agent_handle.handle == emu_hsa_gpu().handle] = desc[i].permissions;
     }
-    return mprotect((void *)(uintptr_t)m->address, m->size, protection(m)) == 0 ? HSA_STATUS_SUCCESS
-                                                                                : HSA_STATUS_ERROR;
+    return mprotect((void *)(uintptr_t)m->address, m->size, protection(m)) == 0 && show(m)
+               ? HSA_STATUS_SUCCESS
+               : HSA_STATUS_ERROR;
 }
 
 EMU_HSA_EXPORT hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size,

@@ -98,6 +98,8 @@ struct tsm_replay_options {
     bool dry_run;         /* read, order, check that it could run; touch no GPU */
     bool lossy;           /* accept a trace that lost something */
     bool keep_going;      /* after the first difference */
+    bool trust_code;      /* HSA on the software GPU: native code of the trace runs in this
+                             process, with all that it may do; else in a sandbox, or not */
     bool validate;        /* Vulkan: run the validation layer, count its errors */
     bool no_checkpoint;   /* run everything before the range instead of loading a checkpoint */
     uint64_t timeout_ns;  /* without progress; 0: 60 s */
@@ -124,8 +126,8 @@ struct tsm_replay_result {
     uint64_t checksum_count; /* comparisons made */
     uint64_t difference_count;
     uint64_t uncompared_count; /* recorded results that could not be compared; with any, not SAME */
-    uint64_t timed_count;      /* results that differ where the GPU wrote times: those of nothing else
-                                  are no results, the others are uncompared */
+    uint64_t timed_count; /* results that differ where the GPU wrote times: those of nothing else
+                             are no results, the others are uncompared */
     uint64_t unmodelled_count; /* calls that could not be replayed; tainting ones in */
     uint64_t tainted_count;
     uint64_t translated_count; /* addresses that could not be had */

@@ -18,7 +18,10 @@ status 0 occupied "$out" --json
 [ "$(field out translated_count)" -ge 1 ] || fail "not in the way: $(cat out)"
 [ "$(field out untranslated_count)" = 0 ] || fail "an argument that is known: $(cat out)"
 
-status 2 occupied "$beside" --json
+# The address that is left leads the kernel to what is not the GPU's: a fault, in the sandbox.
+status 2 occupied "$beside"
+grep -q "hold.kd: a memory fault .* address 0x" err || fail "no fault: $(cat out err)"
+status 2 occupied "$beside" --json --trust-code
 [ "$(field out untranslated_count)" = 1 ] || fail "not counted: $(cat out)"
 [ "$(field out difference_count)" = 0 ] || fail "what was read back is right: $(cat out)"
 grep -q 'left as recorded: byte 16 of those of hold' out || fail "which? $(cat out)"

@@ -15,7 +15,7 @@ ALLOWED = {
     "interpose": {"base", "capture", "api/api.h"},
     "replay": {"base", "format", "analysis", "api/api.h"},
     "analysis": {"base", "format", "kernel/include"},
-    "emu": {"base", "api/cuda/cuda_abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc",
+    "emu": {"base", "api/cuda/cuda_abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc", "api/hsa/hsa_sandbox.h",
             "api/hsa/hsa_prototypes.h", "api/hsa/hsa_calls.inc", "api/hsa/hsa_code.h",
             "api/hsa/hsa_image.h"},
     "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc",
