@@ -554,4 +554,5 @@ void vk_memory_patch(struct vk_device_state *device)
     }
 #endif
     vk_wait_patch(device);
+    vk_present_patch(device);
 }
