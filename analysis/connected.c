@@ -157,16 +157,17 @@ static int add_submit(struct search *s, const struct sbt_record *record)
     return 0;
 }
 
-/* docs/FORMAT.md 10: bit 63, the id of the memory from bit 40 on. */
+/* docs/FORMAT.md 10: bit 63, the id of the memory from bit 40 on; with bit 62, of an image. */
 static int want_memory(struct search *s, const struct sbt_record *record)
 {
     const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_CHECKSUM);
     uint64_t place = sbt_record_role(schema, record, SBT_ROLE_SRC, 0);
+    const char *type = place >> 62 & 1 ? "VkImage" : "VkDeviceMemory";
     bool added;
 
     if (!in_streams(s, sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE)))
         return 0;
-    return sbt_map_insert(&s->wanted, hash_of("VkDeviceMemory", place << 1 >> 41), &added)
+    return sbt_map_insert(&s->wanted, hash_of(type, place << 2 >> 42), &added)
                ? 0
                : no_memory();
 }

@@ -337,9 +337,11 @@ static const struct tsm_setting table[] = {
      "and hash watch the driver's mapping, and cannot tell the device's writes from the program's.",
      parse_vk_memory},
     {"TS_VK_RESULTS", "0|1", "1",
-     "Vulkan on a processor: hash what the device leaves in memory that the program never maps, at "
-     "some "
-     "waits and when it is freed, so that a replay has something to compare.",
+     "Vulkan: hash what the device leaves in memory that the program does not map, where reading "
+     "it "
+     "is quick, at some waits and when it is freed, and some of the images that it presents, so "
+     "that "
+     "a replay has something to compare.",
      parse_vk_results},
     {"TS_GPU_TIME", "0|1", "0",
      "Vulkan: record when the GPU carried out each batch of a submit, by timestamps around it.",

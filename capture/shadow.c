@@ -466,6 +466,16 @@ void tsm_shadow_changes(struct tsm_shadow *s,
     tsm_lock_give(&s->lock);
 }
 
+bool tsm_shadow_has_changes(struct tsm_shadow *s)
+{
+    bool any;
+
+    tsm_lock_take(&s->lock);
+    any = s->any_changed;
+    tsm_lock_give(&s->lock);
+    return any;
+}
+
 /* ---- shared memory -------------------------------------------------------------------------- */
 
 void tsm_shadow_share(struct tsm_shadow *s, uint64_t place)
@@ -520,7 +530,8 @@ static void take_over(void *user, uint64_t at, uint64_t length)
     }
 }
 
-struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, bool fresh)
+struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary,
+                                     enum tsm_shadow_origin origin)
 {
     struct tsm_shadow *s = tsm_memory_map(sizeof(*s));
 
@@ -538,14 +549,16 @@ struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, b
         tsm_shadow_destroy(s);
         return NULL;
     }
-    if (fresh) /* before it is watched: the kernel has a mark for each page then */
+    if (origin ==
+        TSM_SHADOW_FRESH) /* before it is watched: the kernel has a mark for each page then */
         tsm_touched(real, size, take_over, s);
     begin_to_watch(s, &s->real);
-    if (!fresh)
+    if (origin != TSM_SHADOW_FRESH)
         pull_pages(s, 0, size);
-    /* What the device wrote before cannot be told from what nobody ever wrote. */
-    memset(s->changed, 0, bitmap_size(size));
-    s->any_changed = false;
+    if (origin == TSM_SHADOW_UNKNOWN) {
+        memset(s->changed, 0, bitmap_size(size));
+        s->any_changed = false;
+    }
     begin_to_watch(s, &s->own);
     return s;
 }

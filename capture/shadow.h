@@ -24,11 +24,18 @@
 
 struct tsm_shadow;
 
+/* Who wrote what the real memory holds when its shadow is made. */
+enum tsm_shadow_origin {
+    TSM_SHADOW_FRESH,  /* not the device: it is recorded as if the program had written it */
+    TSM_SHADOW_ZEROED, /* it was zero, and the device alone wrote there since: pull has changed it
+                        */
+    TSM_SHADOW_UNKNOWN /* perhaps nobody: it is not recorded */
+};
+
 /* For `size` bytes at `real`, which stay until destroy. `ordinary`: pages of this process, written
- * by processors alone, so that the kernel can tell which were written. `fresh`: the device has not
- * written there yet; what is there is recorded as if the program had written it. NULL: no memory.
- */
-struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary, bool fresh);
+ * by processors alone, so that the kernel can tell which were written. NULL: no memory. */
+struct tsm_shadow *tsm_shadow_create(void *real, uint64_t size, bool ordinary,
+                                     enum tsm_shadow_origin origin);
 void tsm_shadow_destroy(struct tsm_shadow *shadow);
 
 /* Memory that others share, and of which nobody has the shadow's address: the program works on the
@@ -55,6 +62,8 @@ void tsm_shadow_pull(struct tsm_shadow *shadow);
 void tsm_shadow_changes(struct tsm_shadow *shadow,
                         void (*each)(void *user, uint64_t offset, const void *bytes, uint64_t size),
                         void *user);
+/* Tests whether pull has changed anything since the last time. */
+bool tsm_shadow_has_changes(struct tsm_shadow *shadow);
 
 /* In the child of a fork, before any other call there. */
 void tsm_shadow_forked(void);

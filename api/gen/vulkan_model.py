@@ -35,7 +35,7 @@ class Row:
     count: object = 0  # number, index of a member, or Function
     rule: str = ''
     rows: str = ''  # of ROWS: C expression, how many values are in row `row`
-    stride: int = 0  # 1 + place of the argument with the distance of values
+    stride: int = 0  # 1 + place of the argument with the distance of values; ARRAY: of the member with their count
     list: str = ''  # of an argument: name of the list that its field holds
     offset: str = ''  # C expression, when offsetof() cannot say it
     role: str = ''
@@ -216,6 +216,7 @@ class Maker:
                 row.count *= self.dim(dim)
             if kind == 'U8':
                 row.kind = 'BYTE'
+            row.stride = self.array_count(member, members)
         elif member.objecttype:
             row.kind = 'OBJECT'
             row.count_kind = 'MEMBER'
@@ -229,6 +230,16 @@ class Maker:
         if row.kind == 'STRUCT' and member.selector:
             row.count_kind, row.count = 'SELECTOR', members.index(member.selector)
         return row
+
+    @staticmethod
+    def array_count(member, members):
+        """1 + place of the member that says how many elements of an array count, 0: all of them.
+        Older registries do not say it: memoryTypes has memoryTypeCount, identifier identifierSize."""
+        one = re.sub(r's$', '', re.sub(r'ies$', 'y', member.name))
+        for name in member.len[:1] + [f'{one}Count', f'{one}Size']:
+            if name in members:
+                return 1 + members.index(name)
+        return 0
 
     def pointer(self, row, member, members, kind):
         row.form = 'POINTER' if member.pointers == 1 else 'POINTERS'

@@ -224,7 +224,7 @@ static void decode_array(struct vk_decoder *d, const struct vk_member *m,
 
     if (!take_count(d, &count))
         return; /* ignored, and zero */
-    if (m->kind == VK_KIND_CHAR ? count > m->count : count != m->count) {
+    if (m->kind == VK_KIND_CHAR || m->stride ? count > m->count : count != m->count) {
         fail(d);
         return;
     }

@@ -145,12 +145,14 @@ static void encode_array(struct vk_encoder *e, const struct vk_member *m,
                          const struct vk_member *siblings, const char *at,
                          const struct vk_scope *scope)
 {
+    uint64_t count = vk_array_count(m, siblings, scope->memory);
+
     if (m->kind == VK_KIND_CHAR)
-        sbt_out_bytes(&e->out, at, strnlen(at, m->count));
+        sbt_out_bytes(&e->out, at, strnlen(at, count));
     else if (m->kind == VK_KIND_BYTE)
-        sbt_out_bytes(&e->out, at, m->count);
+        sbt_out_bytes(&e->out, at, count);
     else
-        encode_list(e, m, siblings, at, m->count, vk_value_size(m), scope);
+        encode_list(e, m, siblings, at, count, vk_value_size(m), scope);
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */

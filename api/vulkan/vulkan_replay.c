@@ -35,6 +35,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_needs_finish(r);
     vkr_loader_close(&r->loader);
     vk_arena_finish(&r->arena);
+    free(r->texels.bytes);
     free(r->streams);
     vk_timelines_finish(&r->timelines);
     pthread_mutex_destroy(&r->lock);

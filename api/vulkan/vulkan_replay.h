@@ -23,8 +23,9 @@
 #define VKR_PHYSICAL_MAX 32u          /* devices of a machine */
 #define VKR_PLACE        (1ull << 63) /* an address that is a place in device memory, FORMAT.md 10 */
 #define VKR_PLACE_WINDOW                                                                           \
-    (1ull << 62) /* ... in that of an image of a window: our own, by its id                        \
-                  */
+    (1ull << 62)                        /* ... in that of an image of a window: our own, by its id \
+                                         */
+#define VKR_PLACE_TEXELS   (1ull << 39) /* ... with that: its texels, FORMAT.md 10 */
 #define VKR_PLACE_ID_SHIFT 40
 #define VKR_PLACE_ID_MAX   ((1ull << 22) - 1)
 #define VKR_PLACE_OFFSET   ((1ull << VKR_PLACE_ID_SHIFT) - 1)
@@ -368,6 +369,9 @@ int vkr_acquire_image2(struct vkr_call *c);
 int vkr_present(struct vkr_call *c);
 /* A swapchain object is going: its images, too. */
 void vkr_swapchain_drop(struct vkr *r, struct vkr_object *object);
+/* Texels of an image of a swapchain, without gaps: of a place with VKR_PLACE_TEXELS. Those that are
+ * read at 0 are kept for what is read behind. TSM_E_NOT_FOUND: there is no such image. */
+int vkr_window_read(struct vkr *r, uint64_t address, void *out, uint64_t size);
 
 /* ---- shaders (vulkan_replay_shader.c) ---------------------------------------------------- */
 
@@ -546,6 +550,13 @@ int vkr_carry_out(struct vkr *r, const struct sbt_record *record);
 
 /* ---- all of it --------------------------------------------------------------------------- */
 
+/* Of the image of a swapchain that is being compared. */
+struct vkr_texels {
+    uint64_t image; /* id; 0: none */
+    uint8_t *bytes;
+    uint64_t size;
+};
+
 struct vkr {
     struct sbt_reader *reader;
     const struct tsm_replay_options *options;
@@ -557,6 +568,7 @@ struct vkr {
     bool is_chosen;             /* options.device said so */
     struct vkr_objects objects;
     struct vkr_memories memories;
+    struct vkr_texels texels;
     struct vkr_addresses addresses;
     struct vkr_opaque opaque;
     struct vkr_places places;

@@ -169,7 +169,9 @@ static const struct vkr_object *find_bound(const struct vkr *r, uint64_t place, 
 
 void vkr_name_place(const struct vkr *r, uint64_t address, char *out, size_t size)
 {
-    uint64_t place = address & ~VKR_PLACE_OFFSET, offset = address & VKR_PLACE_OFFSET;
+    bool is_texels = (address & VKR_PLACE_WINDOW) && (address & VKR_PLACE_TEXELS);
+    uint64_t place = address & ~VKR_PLACE_OFFSET;
+    uint64_t offset = address & VKR_PLACE_OFFSET & ~(is_texels ? VKR_PLACE_TEXELS : 0);
     const struct vkr_object *o = find_bound(r, place, offset);
     size_t used =
         tsm_format(out, size, "%s #%llu + 0x%llx",

@@ -457,6 +457,8 @@ int vkr_read(struct vkr *r, uint64_t address, void *out, uint64_t size)
     const struct vkr_memory *m = address & VKR_PLACE ? vkr_memory_find(r, address) : NULL;
     uint64_t offset = address & VKR_PLACE_OFFSET;
 
+    if ((address & VKR_PLACE_WINDOW) && (address & VKR_PLACE_TEXELS))
+        return vkr_window_read(r, address, out, size);
     if (!m)
         return TSM_E_NOT_FOUND;
     if (!tsm_range_holds(0, m->size, offset, size))

@@ -303,6 +303,8 @@ static void compare(struct vkr_stale *s, const struct sbt_record *record)
     for (size_t i = 0; i < s->image_count; i++) {
         struct image *image = &s->images[i];
         bool is_written = true;
+        if (image->place == place && (place & VKR_PLACE_WINDOW))
+            offset = image->offset; /* its texels */
         if (image->place != place || offset >= image->offset + image->size ||
             (offset < image->offset && record->slots[3] <= image->offset - offset))
             continue;

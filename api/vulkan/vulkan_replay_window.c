@@ -7,6 +7,8 @@
 #include "api/vulkan/vulkan_replay_look.h"
 #include "api/vulkan/vulkan_replay_track.h"
 
+#include "replay/region.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +230,50 @@ bool vkr_swapchain_image(const struct vkr_object *swapchain, uint32_t index, str
     *out = (struct vkr_image){s->images[index].raw, s->info.format, s->info.extent,
                               VK_IMAGE_LAYOUT_PRESENT_SRC_KHR};
     return true;
+}
+
+static const struct vkr_object *chain_of(const struct vkr *r, uint64_t image, uint32_t *index)
+{
+    for (const struct vkr_object *o = r->objects.first; o; o = o->next) {
+        const struct swapchain *s = o->type == VK_OBJECT_VkSwapchainKHR ? o->user : NULL;
+        for (uint32_t i = 0; s && i < s->image_count; i++)
+            if (s->images[i].id == image) {
+                *index = i;
+                return o;
+            }
+    }
+    return NULL;
+}
+
+int vkr_window_read(struct vkr *r, uint64_t address, void *out, uint64_t size)
+{
+    uint64_t id = address >> VKR_PLACE_ID_SHIFT & VKR_PLACE_ID_MAX;
+    uint64_t offset = address & VKR_PLACE_OFFSET & ~VKR_PLACE_TEXELS;
+    struct vkr_texels *texels = &r->texels;
+    const struct vkr_object *chain;
+    struct vkr_image image;
+    uint32_t index;
+    int error;
+
+    if (offset == 0 || id != texels->image) {
+        free(texels->bytes);
+        *texels = (struct vkr_texels){0};
+        chain = chain_of(r, id, &index);
+        if (!chain || !vkr_swapchain_image(chain, index, &image))
+            return TSM_E_NOT_FOUND;
+        error = vkr_image_read(chain->device, &image, 0, 0, VK_IMAGE_ASPECT_COLOR_BIT,
+                               &texels->bytes, &texels->size);
+        if (error) {
+            texels->bytes = NULL;
+            return error;
+        }
+        texels->image = id;
+    }
+    if (!tsm_range_holds(0, texels->size, offset, size))
+        return tsm_fail(TSM_E_FORMAT, "image #%llu of a swapchain has %llu bytes",
+                        (unsigned long long)id, (unsigned long long)texels->size);
+    memcpy(out, texels->bytes + offset, size);
+    return 0;
 }
 
 /* ---- acquiring and presenting ------------------------------------------------------------ */

@@ -15,6 +15,7 @@ static void forked(void)
     vk_memory_forget();
     vk_time_forget();
     vk_pending_forget();
+    vk_present_forget();
     vk_timeline_forget();
     vk_share_forget();
 }

@@ -326,6 +326,7 @@ VKAPI_ATTR void VKAPI_CALL hook_vkDestroyDevice(VkDevice device,
     if (recorded)
         vk_record(&call, VK_COMMAND_vkDestroyDevice, &args, true);
     vk_pending_device_gone(state);
+    vk_present_device_gone(state);
     vk_memory_device_gone(state);
     vk_order_device_gone(state);
     vk_device_remove(&state->dispatch);

@@ -167,6 +167,13 @@ void vk_pending_device_gone(const struct vk_device_state *device);
 /* In the child of a fork. */
 void vk_pending_forget(void);
 
+/* ---- presented images: vulkan_source_present.c ---- */
+
+void vk_present_patch(struct vk_device_state *device);
+void vk_present_device_gone(const struct vk_device_state *device);
+/* In the child of a fork. */
+void vk_present_forget(void);
+
 /* ---- the environment: vulkan_source_environment.c ---- */
 
 /* Have the loader find the layer when it looks next, if the program has removed our variables. */

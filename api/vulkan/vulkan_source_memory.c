@@ -10,7 +10,7 @@
  * about a fence, semaphore or event needs TS_VK_MEMORY=pages or hash, which leave it the driver's
  * mapping.
  */
-#include "api/vulkan/vulkan_source_memory.h"
+#include "api/vulkan/vulkan_source_known.h"
 
 #include "api/vulkan/vulkan_args.h"
 #include "api/vulkan/vulkan_hooks.h"
@@ -25,53 +25,23 @@
 #include <string.h>
 #include <time.h>
 
-#define BUCKET_COUNT 4096u
-
-struct memory {
-    VkDeviceMemory handle;
-    const struct vk_device_state *device;
-    uint64_t size;
-    uint32_t type;
-    uint64_t imported;         /* address of the program's that it is; 0: none */
-    uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
-    struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
-    bool mapped;
-    bool results; /* imported, only the device writes there; the shadow says what was there */
-    uint64_t results_from, results_to; /* offsets; elsewhere it is the program's */
-    bool looked_into;                  /* mapped by us */
-    const uint8_t
-        *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
-    bool filled; /* somebody else may have written there before */
-    uint64_t allocated;       /* `sends` at that time */
-    bool exported, fd_import; /* others may have it, too */
-    bool shared;              /* ... and the program works on the driver's mapping */
-    struct vk_origin from;    /* fd_import: whose it is */
-    struct vk_times times;
-    struct memory *next;        /* in its bucket; of those that are free */
-    struct memory *next_shadow; /* in the list of those that have one */
-    struct memory *next_import;
-};
-
 static struct tsm_arena arena;
-static struct tsm_lock lock; /* of all below */
-static struct memory *buckets[BUCKET_COUNT];
+struct tsm_lock vk_memory_lock; /* of all below */
+struct memory *vk_memory_buckets[VK_BUCKET_COUNT];
+struct memory *vk_memory_shadows;
 static struct memory *free_list;
-static struct memory *shadows;
 static struct memory *imports; /* those of the program's own memory */
-static bool any_times;         /* the device writes times somewhere; atomic */
 static uint64_t sends;         /* how often work was sent, to any device */
-static uint64_t quiet;         /* ... when all shadows were last pulled with nothing under way */
-
-/* Other locks that are taken while this one is held: those of shadows, of vulkan_source_order.c. */
+uint64_t vk_memory_quiet;      /* ... when all shadows were last pulled with nothing under way */
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static struct memory **bucket(VkDeviceMemory handle)
 {
-    return &buckets[(VK_RAW(handle) * 0x9e3779b97f4a7c15u) >> 52];
+    return &vk_memory_buckets[(VK_RAW(handle) * 0x9e3779b97f4a7c15u) >> 52];
 }
 
-static struct memory *find(const struct vk_device_state *device, VkDeviceMemory handle)
+struct memory *vk_memory_find(const struct vk_device_state *device, VkDeviceMemory handle)
 {
     struct memory *m = *bucket(handle);
 
@@ -126,7 +96,7 @@ static void forget(struct memory *m)
     while (*at != m)
         at = &(*at)->next;
     *at = m->next;
-    for (at = &shadows; *at && *at != m; at = &(*at)->next_shadow)
+    for (at = &vk_memory_shadows; *at && *at != m; at = &(*at)->next_shadow)
         ;
     if (*at)
         *at = m->next_shadow;
@@ -142,7 +112,7 @@ static void forget(struct memory *m)
 
 /* ---- allocating ----------------------------------------------------------------------------- */
 
-static const void *in_chain(const void *chain, VkStructureType type)
+const void *vk_source_in_chain(const void *chain, VkStructureType type)
 {
     const VkBaseInStructure *s = chain;
 
@@ -152,43 +122,6 @@ static const void *in_chain(const void *chain, VkStructureType type)
 }
 
 static void *shadow_of(struct memory *m, void *real);
-
-static void write_zeros(void *memory, uint64_t offset, uint64_t size)
-{
-    memset((uint8_t *)memory + offset, 0, size);
-}
-
-/* Without TS_CHECKSUM, where looking costs little: on a processor. What the device leaves in memory
- * that the program never maps is hashed at some waits and when the memory is freed. */
-static bool wants_peek(const struct memory *m, const VkMemoryAllocateInfo *info)
-{
-    const struct tsm_settings *s = tsm_session_settings();
-
-    return s->enabled && s->vk_results && s->readback != TSM_READBACK_OFF && !m->filled &&
-           m->device->on_processor && m->type < m->device->memory.memoryTypeCount &&
-           (m->device->memory.memoryTypes[m->type].propertyFlags &
-            VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) &&
-           !in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
-}
-
-static void peek(struct memory *m, VkDevice device)
-{
-    void *real;
-
-    if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
-        return;
-    tsm_touched(real, m->size, write_zeros, real);
-    m->peeked = real;
-}
-
-/* The program maps it itself. */
-static void end_peek(struct memory *m, VkDevice device)
-{
-    if (m && m->peeked)
-        m->device->below.vkUnmapMemory(device, m->handle);
-    if (m)
-        m->peeked = NULL;
-}
 
 /* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
 static void look_into(struct memory *m, VkDevice device, uint32_t type)
@@ -204,7 +137,7 @@ static void look_into(struct memory *m, VkDevice device, uint32_t type)
     if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
         return;
     /* What nobody has written is to be the same in replay. */
-    tsm_touched(real, m->size, write_zeros, real);
+    vk_zero(real, m->size);
     m->looked_into = shadow_of(m, real) != NULL;
 }
 
@@ -214,9 +147,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
 {
     const struct vk_device_state *state = vk_state_of(device);
     const VkImportMemoryHostPointerInfoEXT *import =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
     const VkImportMemoryFdInfoKHR *behind =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
     struct vk_origin from = {0};
     struct memory *m;
     VkResult result;
@@ -228,7 +161,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     result = state->below.vkAllocateMemory(device, info, allocator, out);
     if (result < 0)
         return result;
-    tsm_lock_take(&lock);
+    tsm_lock_take(&vk_memory_lock);
     m = add();
     if (m) {
         *m = (struct memory){.handle = *out,
@@ -247,16 +180,16 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     }
     if (m && !m->filled && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
         look_into(m, device, info->memoryTypeIndex);
-    else if (m && wants_peek(m, info))
-        peek(m, device);
-    tsm_lock_give(&lock);
+    else if (m && vk_wants_peek(m, info))
+        vk_peek(m, device);
+    tsm_lock_give(&vk_memory_lock);
     return result;
 }
 
 /* May devices be writing? */
 static bool is_busy(void)
 {
-    return __atomic_load_n(&quiet, __ATOMIC_ACQUIRE) != vk_memory_sends();
+    return __atomic_load_n(&vk_memory_quiet, __ATOMIC_ACQUIRE) != vk_memory_sends();
 }
 
 /* The lock is held. */
@@ -270,65 +203,6 @@ static void push(struct memory *m)
     }
 }
 
-/* The lock is held, and nothing is under way. */
-static void report_memory(struct memory *m, struct vk_report *r)
-{
-    r->times = &m->times;
-    r->memory = vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle));
-    r->from = m->results ? m->results_from : 0;
-    r->to = m->results ? m->results_to : m->size;
-    if (m->peeked)
-        vk_report_whole(r, m->peeked, m->size, false);
-    else if (m->shared && m->mapped) /* the program may have written it */
-        tsm_shadow_adopt(m->shadow);
-    else if (m->shadow)
-        tsm_shadow_changes(m->shadow, vk_report_change, r);
-}
-
-/* ---- results that nobody asks for ----------------------------------------------------------- */
-
-#define SAMPLE_MAX ((uint64_t)64 << 20) /* bytes of memories that are hashed at a wait */
-
-/* The first waits, and then ever fewer of them. */
-static bool is_sample(struct vk_device_state *device)
-{
-    uint64_t count = ++device->idle_count;
-
-    return (count & (count - 1)) == 0;
-}
-
-/* The lock is held, and the device is idle. */
-static void peek_all(const struct vk_device_state *device, struct vk_report *r)
-{
-    uint64_t left = SAMPLE_MAX;
-
-    for (uint32_t i = 0; i < BUCKET_COUNT; i++)
-        for (struct memory *m = buckets[i]; m; m = m->next) {
-            if (m->device != device || !m->peeked || m->size > left)
-                continue;
-            left -= m->size;
-            report_memory(m, r);
-        }
-}
-
-/* The lock is held. The memory is about to be freed: nothing uses it any more, whatever else is
- * under way. */
-static void report_last(struct memory *m)
-{
-    struct vk_report r = {0};
-    struct vk_idle last;
-
-    if (m->shared || m->exported || !vk_order_last(m->device, &last))
-        return;
-    r.stream = last.stream;
-    r.position = last.position;
-    if (m->shadow)
-        tsm_shadow_pull(m->shadow);
-    report_memory(m, &r);
-    if (m->looked_into) /* also where it was overwritten by what was there */
-        vk_report_whole(&r, tsm_shadow_real(m->shadow), m->size, true);
-}
-
 /* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
 static bool is_others_too(const struct memory *m)
 {
@@ -340,13 +214,13 @@ void vk_memory_ends(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkFreeMemory *a = args;
     struct memory *m;
 
-    tsm_lock_take(&lock);
-    m = a->memory ? find(vk_state_of(a->device), a->memory) : NULL;
+    tsm_lock_take(&vk_memory_lock);
+    m = a->memory ? vk_memory_find(vk_state_of(a->device), a->memory) : NULL;
     if (m && is_others_too(m))
         push(m);
     if (m && tsm_session_settings()->readback != TSM_READBACK_OFF)
-        report_last(m);
-    tsm_lock_give(&lock);
+        vk_report_last(m);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
@@ -355,28 +229,28 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
     const struct vk_device_state *state = vk_state_of(device);
     struct memory *m;
 
-    tsm_lock_take(&lock);
-    m = memory ? find(state, memory) : NULL;
+    tsm_lock_take(&vk_memory_lock);
+    m = memory ? vk_memory_find(state, memory) : NULL;
     if (m && is_others_too(m)) /* when nothing is recorded */
         push(m);
     if (m)
         forget(m);
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
     state->below.vkFreeMemory(device, memory, allocator);
 }
 
 void vk_memory_forget(void)
 {
-    memset(buckets, 0, sizeof(buckets));
-    shadows = imports = NULL;
-    lock = (struct tsm_lock){0};
+    memset(vk_memory_buckets, 0, sizeof(vk_memory_buckets));
+    vk_memory_shadows = imports = NULL;
+    vk_memory_lock = (struct tsm_lock){0};
 }
 
 void vk_memory_device_gone(const struct vk_device_state *device)
 {
-    tsm_lock_take(&lock);
-    for (uint32_t i = 0; i < BUCKET_COUNT; i++) {
-        struct memory *m = buckets[i];
+    tsm_lock_take(&vk_memory_lock);
+    for (uint32_t i = 0; i < VK_BUCKET_COUNT; i++) {
+        struct memory *m = vk_memory_buckets[i];
         while (m) {
             struct memory *next = m->next;
             if (m->device == device)
@@ -384,39 +258,12 @@ void vk_memory_device_gone(const struct vk_device_state *device)
             m = next;
         }
     }
-    tsm_lock_give(&lock);
-}
-
-/* What the device writes into imported memory cannot be told from what the program writes, but
- * where nobody but the device has a reason to write. Only whole pages can be imported: in the first
- * and the last one there may be other things of the program. */
-#define SHARED_EDGE 4096u
-
-void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
-                     uint64_t size)
-{
-    struct memory *m;
-
-    tsm_lock_take(&lock);
-    m = find(device, memory);
-    if (m && m->imported && !m->shadow && m->size > 2 * SHARED_EDGE) {
-        m->shadow = tsm_shadow_create((void *)(uintptr_t)m->imported, m->size, false, false);
-        m->results = m->shadow != NULL;
-        m->results_from = offset < SHARED_EDGE ? SHARED_EDGE : offset;
-        m->results_to = m->size - SHARED_EDGE;
-        if (size < m->results_to - offset)
-            m->results_to = offset + size;
-        if (m->shadow) {
-            m->next_shadow = shadows;
-            shadows = m;
-        }
-    }
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 static void push_all(void)
 {
-    for (struct memory *m = shadows; m; m = m->next_shadow)
+    for (struct memory *m = vk_memory_shadows; m; m = m->next_shadow)
         push(m);
 }
 
@@ -435,6 +282,14 @@ static bool wants_shadow(const struct memory *m)
                           (mode() == TSM_VK_MEMORY_AUTO || mode() == TSM_VK_MEMORY_SHADOW)));
 }
 
+/* The lock is held. */
+static enum tsm_shadow_origin origin_of(const struct memory *m)
+{
+    if (!m->filled && m->allocated == sends)
+        return TSM_SHADOW_FRESH;
+    return m->peeked ? TSM_SHADOW_ZEROED : TSM_SHADOW_UNKNOWN;
+}
+
 /* The lock is held, the whole memory is mapped at `real`. NULL: no room for it. */
 static void *shadow_of(struct memory *m, void *real)
 {
@@ -442,12 +297,12 @@ static void *shadow_of(struct memory *m, void *real)
         tsm_shadow_pull(m->shadow);
         return tsm_shadow_address(m->shadow);
     }
-    m->shadow = tsm_shadow_create(real, m->size, m->device->on_processor,
-                                  !m->filled && m->allocated == sends);
+    m->shadow = tsm_shadow_create(real, m->size, m->device->on_processor, origin_of(m));
+    m->peeked = NULL;
     if (!m->shadow)
         return NULL;
-    m->next_shadow = shadows;
-    shadows = m;
+    m->next_shadow = vk_memory_shadows;
+    vk_memory_shadows = m;
     return tsm_shadow_address(m->shadow);
 }
 
@@ -461,21 +316,22 @@ static bool share(struct memory *m, bool fresh)
 
     if (m->shadow || !tsm_session_settings()->enabled)
         return m->shared;
-    end_peek(m, device);
+    vk_end_peek(m, device);
     if (m->type >= m->device->memory.memoryTypeCount ||
         !(m->device->memory.memoryTypes[m->type].propertyFlags &
           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
         m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
         return false;
-    m->shadow = tsm_shadow_create(real, m->size, false, fresh);
+    m->shadow =
+        tsm_shadow_create(real, m->size, false, fresh ? TSM_SHADOW_FRESH : TSM_SHADOW_UNKNOWN);
     if (!m->shadow) {
         m->device->below.vkUnmapMemory(device, m->handle);
         return false;
     }
     tsm_shadow_share(m->shadow,
                      (uint64_t)1 << 63 | vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(m->handle)) << 40);
-    m->next_shadow = shadows;
-    shadows = m;
+    m->next_shadow = vk_memory_shadows;
+    vk_memory_shadows = m;
     m->shared = m->looked_into = true;
     return true;
 }
@@ -484,8 +340,8 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
 {
     struct memory *m;
 
-    tsm_lock_take(&lock);
-    m = find(device, memory);
+    tsm_lock_take(&vk_memory_lock);
+    m = vk_memory_find(device, memory);
     if (m && m->fd_import) {
         vk_origin_describe(VK_OBJECT_VkDeviceMemory,
                            vk_id(VK_OBJECT_VkDeviceMemory, VK_RAW(memory)), m->from);
@@ -496,22 +352,22 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
         else if (!m->from.id)
             tsm_shadow_adopt(m->shadow);
     }
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory)
 {
     struct memory *m;
 
-    tsm_lock_take(&lock);
-    m = find(device, memory);
+    tsm_lock_take(&vk_memory_lock);
+    m = vk_memory_find(device, memory);
     if (m)
         m->exported = true;
     if (m && m->shadow) {
         tsm_shadow_push(m->shadow, true);
         tsm_shadow_unwatch(m->shadow);
     }
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
@@ -520,7 +376,9 @@ static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offse
     void *real = NULL, *own;
     VkResult result = VK_SUCCESS;
 
-    if (!m->shadow) /* else it is mapped already, and stays so */
+    if (m->peeked)
+        real = (void *)(uintptr_t)m->peeked;
+    else if (!m->shadow) /* else it is mapped already, and stays so */
         result = m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, flags, &real);
     if (result < 0)
         return result;
@@ -539,9 +397,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     struct memory *m;
     VkResult result;
 
-    tsm_lock_take(&lock);
-    m = find(state, memory);
-    end_peek(m, device);
+    tsm_lock_take(&vk_memory_lock);
+    m = vk_memory_find(state, memory);
     if (m && (m->fd_import || (m->exported && !m->shadow)) &&
         share(m, !m->filled && m->allocated == sends)) {
         *data = (uint8_t *)(uintptr_t)tsm_shadow_real(m->shadow) + offset;
@@ -549,6 +406,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     } else if (wants_shadow(m)) {
         result = map_shadow(m, device, offset, flags, data);
     } else {
+        vk_end_peek(m, device);
         result = state->below.vkMapMemory(device, memory, offset, size, flags, data);
         if (result >= 0 && m && !m->imported) {
             m->tracked = VK_RAW(*data);
@@ -557,7 +415,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     }
     if (m)
         m->mapped = result >= 0;
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
     return result;
 }
 
@@ -566,8 +424,8 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     const struct vk_device_state *state = vk_state_of(device);
     struct memory *m;
 
-    tsm_lock_take(&lock);
-    m = find(state, memory);
+    tsm_lock_take(&vk_memory_lock);
+    m = vk_memory_find(state, memory);
     if (m && m->shadow)
         push(m);
     if (m && m->tracked) {
@@ -580,7 +438,7 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     /* The shadow keeps its real memory mapped: vkFreeMemory unmaps it. */
     if (!m || !m->shadow)
         state->below.vkUnmapMemory(device, memory);
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 #ifdef VK_KHR_map_memory2
@@ -591,9 +449,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInf
     if (!info->pNext)
         return map(device, info->memory, info->offset, info->size, info->flags, data);
     tsm_session_unmodelled("vkMapMemory2 with structs in its pNext chain", true);
-    tsm_lock_take(&lock);
-    end_peek(find(vk_state_of(device), info->memory), device);
-    tsm_lock_give(&lock);
+    tsm_lock_take(&vk_memory_lock);
+    vk_end_peek(vk_memory_find(vk_state_of(device), info->memory), device);
+    tsm_lock_give(&vk_memory_lock);
     return vk_state_of(device)->below.vkMapMemory2KHR(device, info, data);
 }
 
@@ -613,19 +471,19 @@ static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnma
 /* What is behind this may make the device read memory, or write it. */
 void vk_memory_push(void)
 {
-    tsm_lock_take(&lock);
+    tsm_lock_take(&vk_memory_lock);
     push_all();
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 /* Work is sent; counted before it can begin, and not while results are recorded. */
 void vk_memory_push_work(struct vk_device_state *device)
 {
-    tsm_lock_take(&lock);
+    tsm_lock_take(&vk_memory_lock);
     push_all();
     __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 uint64_t vk_memory_sends(void)
@@ -638,62 +496,11 @@ void vk_memory_pull(void)
 {
     if (!is_busy())
         return;
-    tsm_lock_take(&lock);
-    for (struct memory *m = shadows; m; m = m->next_shadow)
-        if (m->mapped || m->looked_into || m->results)
+    tsm_lock_take(&vk_memory_lock);
+    for (struct memory *m = vk_memory_shadows; m; m = m->next_shadow)
+        if (vk_is_pulled_at_waits(m))
             tsm_shadow_pull(m->shadow);
-    tsm_lock_give(&lock);
-}
-
-/* ---- results -------------------------------------------------------------------------------- */
-
-void vk_memory_report(struct vk_device_state *device)
-{
-    struct vk_idle idle;
-
-    tsm_lock_take(&lock);
-    if (vk_order_idle(device, &idle)) {
-        struct vk_report r = {.stream = idle.stream, .position = idle.position};
-        for (struct memory *m = shadows; m; m = m->next_shadow)
-            if (m->device == device)
-                report_memory(m, &r);
-        if (is_sample(device))
-            peek_all(device, &r);
-        if (idle.all)
-            __atomic_store_n(&quiet, vk_memory_sends(), __ATOMIC_RELEASE);
-    }
-    tsm_lock_give(&lock);
-}
-
-void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
-                     uint64_t size)
-{
-    struct memory *m;
-
-    tsm_lock_take(&lock);
-    m = find(device, memory);
-    if (m)
-        vk_times_add(&m->times, offset, size);
-    __atomic_store_n(&any_times, true, __ATOMIC_RELAXED);
-    tsm_lock_give(&lock);
-}
-
-bool vk_memory_has_times(void)
-{
-    return __atomic_load_n(&any_times, __ATOMIC_RELAXED);
-}
-
-void vk_memory_copied(const struct vk_device_state *device, struct vk_place from,
-                      struct vk_place to, uint64_t size)
-{
-    struct memory *source, *target;
-
-    tsm_lock_take(&lock);
-    source = find(device, from.memory);
-    target = find(device, to.memory);
-    if (source && target)
-        vk_times_copy(&source->times, from.offset, &target->times, to.offset, size);
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
 }
 
 /* ---- for checkpoints ------------------------------------------------------------------------ */
@@ -703,10 +510,10 @@ bool vk_memory_idle(uint64_t until_ns)
     const struct timespec nap = {0, 50000};
     bool idle;
 
-    while (!(idle = tsm_lock_try(&lock)) && tsm_monotonic_ns() < until_ns)
+    while (!(idle = tsm_lock_try(&vk_memory_lock)) && tsm_monotonic_ns() < until_ns)
         nanosleep(&nap, NULL);
     if (idle)
-        tsm_lock_give(&lock);
+        tsm_lock_give(&vk_memory_lock);
     return idle;
 }
 
@@ -714,10 +521,10 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
 {
     bool go_on = true;
 
-    if (!tsm_lock_try(&lock))
+    if (!tsm_lock_try(&vk_memory_lock))
         return false;
-    for (uint32_t i = 0; i < BUCKET_COUNT && go_on; i++)
-        for (const struct memory *m = buckets[i]; m && go_on; m = m->next) {
+    for (uint32_t i = 0; i < VK_BUCKET_COUNT && go_on; i++)
+        for (const struct memory *m = vk_memory_buckets[i]; m && go_on; m = m->next) {
             struct vk_memory memory = {
                 .device = m->device, .handle = m->handle, .size = m->size, .type = m->type};
             if (m->imported)
@@ -726,7 +533,7 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
             memory.is_mapped = memory.mapped || m->mapped;
             go_on = visit(user, &memory);
         }
-    tsm_lock_give(&lock);
+    tsm_lock_give(&vk_memory_lock);
     return go_on;
 }
 
@@ -747,4 +554,5 @@ void vk_memory_patch(struct vk_device_state *device)
     }
 #endif
     vk_wait_patch(device);
+    vk_present_patch(device);
 }

@@ -22,24 +22,6 @@ struct tsm_stream *vk_stream(VkQueue queue)
     return handle->stream;
 }
 
-void vk_queue_given(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkGetDeviceQueue *a = args;
-
-    vk_stream(*a->pQueue);
-}
-
-void vk_queue2_given(struct tsm_call *call, const void *args, int64_t result)
-{
-    const struct vk_args_vkGetDeviceQueue2 *a = args;
-
-    if (*a->pQueue) /* flags that no queue was made with */
-        vk_stream(*a->pQueue);
-}
-
-/* ---- facts --------------------------------------------------------------------------------------
- */
-
 static void note(uint32_t type, uint64_t raw, uintptr_t bits)
 {
     struct tsm_handle *handle = tsm_handle_find(SBT_API_VULKAN, type, raw);
@@ -47,6 +29,27 @@ static void note(uint32_t type, uint64_t raw, uintptr_t bits)
     if (handle)
         handle->user = (void *)bits;
 }
+
+void vk_queue_given(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkGetDeviceQueue *a = args;
+
+    vk_stream(*a->pQueue);
+    note(VK_OBJECT_VkQueue, VK_RAW(*a->pQueue), 1 + (uintptr_t)a->queueFamilyIndex);
+}
+
+void vk_queue2_given(struct tsm_call *call, const void *args, int64_t result)
+{
+    const struct vk_args_vkGetDeviceQueue2 *a = args;
+
+    if (!*a->pQueue) /* flags that no queue was made with */
+        return;
+    vk_stream(*a->pQueue);
+    note(VK_OBJECT_VkQueue, VK_RAW(*a->pQueue), 1 + (uintptr_t)a->pQueueInfo->queueFamilyIndex);
+}
+
+/* ---- facts --------------------------------------------------------------------------------------
+ */
 
 static uintptr_t noted(uint32_t type, uint64_t raw)
 {

@@ -106,6 +106,15 @@ uint64_t vk_member_count(const struct vk_member *member, const struct vk_member 
     }
 }
 
+uint64_t vk_array_count(const struct vk_member *member, const struct vk_member *siblings,
+                        const void *memory)
+{
+    uint64_t count =
+        member->stride ? vk_sibling(siblings, member->stride - 1u, memory) : member->count;
+
+    return count < member->count ? count : member->count;
+}
+
 uint64_t vk_step(const struct vk_member *member, const struct vk_member *siblings,
                  const void *memory)
 {

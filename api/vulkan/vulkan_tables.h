@@ -85,7 +85,8 @@ struct vk_member {
     uint8_t flags;      /* enum vk_member_flag */
     uint8_t role;       /* argument: enum sbt_role */
     uint16_t stride;    /* argument: 1 + place of the argument with the bytes between values, 0:
-                           they are dense. Of form ROWS: for vk_rows() */
+                           they are dense. Of form ROWS: for vk_rows(). Of form ARRAY: 1 + place of
+                           the member that says how many values count, 0: all of them */
 };
 
 enum vk_struct_flag {
@@ -247,6 +248,10 @@ uint64_t vk_sibling(const struct vk_member *siblings, uint16_t place, const void
 /* How many values the member has in `memory`: of ARRAY, POINTER and POINTERS. Not for STRING. */
 uint64_t vk_member_count(const struct vk_member *member, const struct vk_member *siblings,
                          const void *memory);
+
+/* How many values of the member, an ARRAY, count: the driver leaves the others alone. */
+uint64_t vk_array_count(const struct vk_member *member, const struct vk_member *siblings,
+                        const void *memory);
 
 /* Bytes from one value of an array or POINTER to the next. */
 uint64_t vk_step(const struct vk_member *member, const struct vk_member *siblings,

@@ -27,7 +27,7 @@ static void *map(size_t size)
 static void check_both(size_t size, bool ordinary)
 {
     uint64_t *real = map(size), *model = calloc(1, size), *own;
-    struct tsm_shadow *shadow = tsm_shadow_create(real, size, ordinary, true);
+    struct tsm_shadow *shadow = tsm_shadow_create(real, size, ordinary, TSM_SHADOW_FRESH);
     size_t words = size / 8;
 
     if (!CHECK(shadow != NULL))
@@ -57,7 +57,7 @@ static void check_both(size_t size, bool ordinary)
 static void check_bytes(size_t size, bool ordinary)
 {
     uint8_t *real = map(size), *model = calloc(1, size), *own;
-    struct tsm_shadow *shadow = tsm_shadow_create(real, size, ordinary, true);
+    struct tsm_shadow *shadow = tsm_shadow_create(real, size, ordinary, TSM_SHADOW_FRESH);
 
     if (!CHECK(shadow != NULL))
         return;
@@ -88,7 +88,7 @@ static void check_left_over(void)
     uint8_t *own;
 
     memset(real, 0x5a, sizeof(real));
-    shadow = tsm_shadow_create(real, sizeof(real), true, true);
+    shadow = tsm_shadow_create(real, sizeof(real), true, TSM_SHADOW_FRESH);
     own = tsm_shadow_address(shadow);
     CHECK_EQ_MEM(own, real, sizeof(real));
     memset(own, 0, sizeof(real));
@@ -117,7 +117,7 @@ static void check_changes(void)
     struct tsm_shadow *shadow;
 
     real[3] = 1;
-    shadow = tsm_shadow_create(real, SIZE, false, false);
+    shadow = tsm_shadow_create(real, SIZE, false, TSM_SHADOW_UNKNOWN);
     CHECK_EQ_INT(((uint8_t *)tsm_shadow_address(shadow))[3], 1);
     tsm_shadow_changes(shadow, tell, real);
     CHECK_EQ_INT(told_count, 0);
@@ -143,7 +143,7 @@ static void check_untouched(void)
     struct tsm_shadow *shadow;
 
     real[size / 2] = 1;
-    shadow = tsm_shadow_create(real, size, true, true);
+    shadow = tsm_shadow_create(real, size, true, TSM_SHADOW_FRESH);
     CHECK_EQ_INT(((uint8_t *)tsm_shadow_address(shadow))[size / 2], 1);
     CHECK_EQ_INT(mincore(real, size, there), 0);
     for (size_t i = 0; i < pages; i++)
