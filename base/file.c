@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #define QUIETLY (O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)
@@ -69,14 +70,69 @@ int tsm_file_open_own(const char *path, int access, struct stat *st, const char 
     return -1;
 }
 
-int tsm_file_append(const char *path)
-{
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | QUIETLY, 0600);
+/* ---- outputs --------------------------------------------------------------------------------- */
 
-    if (fd >= 0)
-        fcntl(fd, F_SETFL, O_APPEND); /* only the opening must not wait */
+static int may_be_link(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+enum tsm_file_target tsm_file_target(const char *path, const char **why)
+{
+    struct stat st;
+
+    *why = NULL;
+    if (lstat(path, &st) != 0 || (S_ISLNK(st.st_mode) && may_be_link(path) && stat(path, &st) != 0)) {
+        if (errno == ENOENT)
+            return TSM_FILE_ABSENT;
+        *why = tsm_errno_text(errno);
+    } else if (may_be_link(path) && !S_ISDIR(st.st_mode)) {
+        return TSM_FILE_SPECIAL;
+    } else if (S_ISLNK(st.st_mode)) {
+        *why = "is a symbolic link; name the file itself";
+    } else if (S_ISDIR(st.st_mode)) {
+        *why = "is a folder";
+    } else if (!S_ISREG(st.st_mode)) {
+        return TSM_FILE_SPECIAL;
+    } else if (st.st_uid != geteuid()) {
+        *why = "belongs to another user";
+    }
+    return *why ? TSM_FILE_REFUSED : TSM_FILE_REGULAR;
+}
+
+static int open_output(const char *path, int flags, const char **why)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags | (may_be_link(path) ? 0 : O_NOFOLLOW),
+                  0600);
+
+    if (fd < 0)
+        *why = tsm_errno_text(errno);
     return fd;
 }
+
+int tsm_file_output(const char *path, const char **why)
+{
+    enum tsm_file_target target = tsm_file_target(path, why);
+
+    if (target == TSM_FILE_REFUSED)
+        return -1;
+    if (target == TSM_FILE_SPECIAL)
+        return open_output(path, 0, why);
+    if (target == TSM_FILE_REGULAR)
+        unlink(path);
+    return open_output(path, O_CREAT | O_EXCL, why);
+}
+
+int tsm_file_append(const char *path, const char **why)
+{
+    enum tsm_file_target target = tsm_file_target(path, why);
+
+    if (target == TSM_FILE_REFUSED)
+        return -1;
+    return open_output(path, target == TSM_FILE_SPECIAL ? O_APPEND : O_APPEND | O_CREAT, why);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int is_same(int fd, const struct stat *named)
 {

@@ -18,8 +18,22 @@ int tsm_file_create(const char *path);
  * `*why` (a clause: "is a symbolic link") and errno. */
 int tsm_file_open_own(const char *path, int access, struct stat *st, const char **why);
 
-/* Opens `path` to append to, created for its owner alone. Follows no link, waits for nobody. */
-int tsm_file_append(const char *path);
+/* What an output may be written to. Names in /dev and /proc/self/fd may be links: /dev/stdout is one. */
+enum tsm_file_target {
+    TSM_FILE_REFUSED, /* a link, a folder, another user's file: `*why` says which */
+    TSM_FILE_ABSENT,
+    TSM_FILE_REGULAR, /* ours: may be replaced */
+    TSM_FILE_SPECIAL, /* a device, a pipe: is written to as it is */
+};
+enum tsm_file_target tsm_file_target(const char *path, const char **why);
+
+/* Opens an output that is written bit by bit, and is read although its program was killed: a new
+ * file for its owner alone in place of what was there, or a device, or a pipe. Returns a descriptor,
+ * or -1 with the reason in `*why`. Files that are written at once: base/output_file.h. */
+int tsm_file_output(const char *path, const char **why);
+
+/* The same, but what is there is appended to. */
+int tsm_file_append(const char *path, const char **why);
 
 /* Tests whether `path` still names the file that `fd` has open. */
 int tsm_file_is_named(int fd, const char *path);
