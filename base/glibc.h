@@ -53,9 +53,11 @@ TSM_GLIBC_SYMBOL(dlsym, 2.2.5);
 
 #include <sys/stat.h>
 extern int __fxstat64(int version, int fd, struct stat *out);
+extern int __fxstatat64(int version, int folder, const char *path, struct stat *out, int flags);
 extern int __lxstat64(int version, const char *path, struct stat *out);
 extern int __xstat64(int version, const char *path, struct stat *out);
 #define fstat(fd, out)   __fxstat64(1, fd, out)
+#define fstatat(folder, path, out, flags) __fxstatat64(1, folder, path, out, flags)
 #define lstat(path, out) __lxstat64(1, path, out)
 #define stat(path, out)  __xstat64(1, path, out)
 

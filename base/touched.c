@@ -3,6 +3,7 @@
  * /proc/self/maps tells whose pages are, /proc/self/pagemap which are there: Linux'
  * Documentation/admin-guide/mm/pagemap.rst.
  */
+#include "base/own_stack.h"
 #include "base/touched.h"
 
 #include <errno.h>
@@ -136,23 +137,31 @@ static uint64_t look(struct parts *p, int pagemap, uint64_t at, uint64_t end)
     return at;
 }
 
-void tsm_touched(const void *memory, uint64_t size,
-                 void (*each)(void *user, uint64_t offset, uint64_t size), void *user)
+static void look_on_own_stack(void *argument)
 {
-    uint64_t start = (uint64_t)(uintptr_t)memory;
-    uint64_t from = start & ~(uint64_t)(PAGE - 1),
-             end = (start + size + PAGE - 1) & -(uint64_t)PAGE;
-    struct parts p = {.start = start, .size = size, .each = each, .user = user};
-    int saved_errno = errno, pagemap = -1;
+    struct parts *p = argument;
+    uint64_t from = p->start & ~(uint64_t)(PAGE - 1),
+             end = (p->start + p->size + PAGE - 1) & -(uint64_t)PAGE;
+    int pagemap = -1;
 
-    if (size >= MINIMUM && alone(from, end))
+    if (p->size >= MINIMUM && alone(from, end))
         pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (pagemap >= 0) {
-        from = look(&p, pagemap, from, end);
+        from = look(p, pagemap, from, end);
         close(pagemap);
     }
     if (from < end)
-        found(&p, from, end);
-    tell(&p);
+        found(p, from, end);
+    tell(p);
+}
+
+void tsm_touched(const void *memory, uint64_t size,
+                 void (*each)(void *user, uint64_t offset, uint64_t size), void *user)
+{
+    struct parts p = {
+        .start = (uint64_t)(uintptr_t)memory, .size = size, .each = each, .user = user};
+    int saved_errno = errno;
+
+    tsm_own_stack_run(look_on_own_stack, &p);
     errno = saved_errno;
 }

@@ -12,6 +12,7 @@
  */
 #include "capture/session.h"
 
+#include "base/own_stack.h"
 #include "base/bytes.h"
 #include "base/text.h"
 
@@ -294,8 +295,8 @@ static bool write_all(struct tsm_session *s, struct tsm_checkpoint_run *run, uin
 }
 
 /* From state `from` to `to` by way of a checkpoint; back to `from` when it was not to be had. */
-static bool take(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t patience_ns,
-                 uint32_t flags)
+static bool take_here(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t patience_ns,
+                      uint32_t flags)
 {
     struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
     uint64_t begin_ns = tsm_monotonic_ns(), until_ns = begin_ns + patience_ns;
@@ -323,6 +324,30 @@ static bool take(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t pat
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
+
+struct taking {
+    struct tsm_session *session;
+    uint32_t from, to;
+    uint64_t patience_ns;
+    uint32_t flags;
+    bool ok;
+};
+
+static void take_on_own_stack(void *argument)
+{
+    struct taking *t = argument;
+
+    t->ok = take_here(t->session, t->from, t->to, t->patience_ns, t->flags);
+}
+
+static bool take(struct tsm_session *s, uint32_t from, uint32_t to, uint64_t patience_ns,
+                 uint32_t flags)
+{
+    struct taking t = {s, from, to, patience_ns, flags, false};
+
+    tsm_own_stack_run(take_on_own_stack, &t);
+    return t.ok;
+}
 
 void tsm_checkpoint_ask(void)
 {

@@ -18,6 +18,7 @@
  */
 #include "capture/drain.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -31,6 +32,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,6 +173,21 @@ static int check_whole(const struct tsm_drain *d)
                             d->session->lanes_path);
     }
     return 0;
+}
+
+/* Somebody made the file shorter than what is mapped of it. */
+static int check_size(struct tsm_drain *d)
+{
+    struct tsm_session *s = d->session;
+    struct stat st;
+    bool is_cut = __atomic_load_n(&s->lanes_cut, __ATOMIC_ACQUIRE) != 0;
+
+    if (!is_cut && (!d->own_descriptors || fstat(d->lanes_fd, &st) != 0 ||
+                    (uint64_t)st.st_size >= d->lanes_file_size))
+        return 0;
+    tsm_lanes_detach(s);
+    return tsm_fail(TSM_E_IO, "its buffer file (.lanes) was made shorter while the program ran; "
+                              "recording has stopped");
 }
 
 static int merge_round(struct tsm_drain *d, bool last)
@@ -351,6 +368,15 @@ static int write_unmodelled_counts(struct tsm_drain *d)
     return error;
 }
 
+/* Nobody else's file of that name. */
+static void remove_lanes(const struct tsm_drain *d)
+{
+    if (d->folder_fd >= 0)
+        tsm_file_remove(d->folder_fd, strrchr(d->session->lanes_path, '/') + 1, d->lanes_fd);
+    else /* the program may have closed our descriptor */
+        unlink(d->session->lanes_path);
+}
+
 static int write_end(struct tsm_drain *d)
 {
     struct tsm_merge_ending ending = {0};
@@ -366,12 +392,10 @@ static int write_end(struct tsm_drain *d)
         tsm_merge_ending_add(&ending, d->lanes[i].header);
     if (!error)
         error = tsm_merge_end(&d->merge, &ending, d->session->lanes_header, SBT_END_FINISHED);
-    if (!error && d->folder_fd >= 0)
-        unlinkat(d->folder_fd, strrchr(d->session->lanes_path, '/') + 1, 0);
-    else if (!error)
-        unlink(d->session->lanes_path);
-    if (!error)
+    if (!error) {
+        remove_lanes(d);
         tsm_drain_undeclare(d);
+    }
     return error;
 }
 
@@ -477,8 +501,10 @@ static int run(struct tsm_drain *d)
     for (;;) {
         uint32_t signal = __atomic_load_n(&s->drain_signal, __ATOMIC_SEQ_CST);
         bool finish = __atomic_load_n(&s->finish_wanted, __ATOMIC_SEQ_CST) != 0;
-        int error = answer_lane_wishes(d);
+        int error = check_size(d);
 
+        if (!error)
+            error = answer_lane_wishes(d);
         if (tsm_monotonic_ns() >= d->clock_due_ns)
             tsm_drain_calibrate(d);
         do_favour(s);
@@ -488,6 +514,8 @@ static int run(struct tsm_drain *d)
             error = d->declare_error;
         if (!error)
             error = merge_round(d, false);
+        if (__atomic_load_n(&s->lanes_cut, __ATOMIC_ACQUIRE))
+            error = check_size(d);
         if (!error)
             error = flush_when_due(d);
         if (error)
@@ -519,6 +547,17 @@ static void release_everybody(struct tsm_session *s)
     tsm_futex_wake(&s->flush_done, INT32_MAX);
 }
 
+/* The lanes have nothing to salvage; what is in the trace gets an end that says why. */
+static void end_without_lanes(struct tsm_drain *d)
+{
+    struct tsm_merge_ending ending = {0};
+
+    if (tsm_merge_end(&d->merge, &ending, d->session->lanes_header, SBT_END_CUT) == 0) {
+        remove_lanes(d);
+        tsm_drain_undeclare(d);
+    }
+}
+
 /* Lanes stay as they are: what they hold can be salvaged when there is room again. */
 static void fail(struct tsm_drain *d)
 {
@@ -531,6 +570,8 @@ static void fail(struct tsm_drain *d)
     tsm_format(s->lanes_header->stopped, sizeof(s->lanes_header->stopped), "%s", s->drain_message);
     __atomic_store_n(&live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
     tsm_futex_wake(&live->state, INT32_MAX); /* who is held back by a checkpoint */
+    if (s->lanes_cut)
+        end_without_lanes(d);
     tsm_output_warn(s, s->drain_message); /* before the program, which may wait for us, can end */
     set_drain_state(s, TSM_DRAIN_FAILED);
     release_everybody(s);
@@ -550,9 +591,16 @@ static void finish(struct tsm_drain *d)
 
 static void prepare_thread(struct tsm_drain *d)
 {
+    sigset_t bus_error;
+
     tsm_thread.inside = 1; /* what the writer calls is never recorded */
     d->session->drain_thread = (pid_t)syscall(SYS_gettid);
     prctl(PR_SET_NAME, "ts-drain");
+    if (d->session->lanes_guarded) {
+        sigemptyset(&bus_error);
+        sigaddset(&bus_error, SIGBUS);
+        pthread_sigmask(SIG_UNBLOCK, &bus_error, NULL);
+    }
     d->own_descriptors = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
     /* Where standard output is expected nothing of ours may be: a stray write must not hit it. */
     for (int i = 0; d->own_descriptors && i < 3; i++) {
@@ -600,6 +648,7 @@ bool tsm_drain_start(struct tsm_session *s)
     d->session = s;
     d->lanes_fd = d->folder_fd = -1;
     s->drain = d;
+    s->lanes_guarded = tsm_lanes_guard(s);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread, NULL, thread_main, d);

@@ -279,8 +279,9 @@ static int keep_types(struct tsm_drain *d, const struct tsm_api_description *api
 
     types_path(d->session, path);
     error = sbt_writer_create(&w, path, &session, &options);
-    if (!error)
-        error = sbt_writer_metadata(w, "capture.types", api->name);
+    if (error)
+        return error; /* what lies there is not ours */
+    error = sbt_writer_metadata(w, "capture.types", api->name);
     if (!error)
         error = tsm_declare_all(w, api);
     if (!error)

@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Record types of higher numbers are none that we write. */
 #define TSM_TYPE_API_COUNT  8u
@@ -87,6 +88,19 @@ struct tsm_lanes_header {
     uint32_t shown;              /* enum tsm_shown: what tsctl sees */
     uint32_t checkpoint_count;   /* whole ones */
 };
+
+/* Tests whether a file of `size` bytes is a lanes file: with the magic, or not begun yet (the magic
+ * is written last). `h` is read if the size is at least TSM_LANES_HEADER_SIZE. */
+static inline bool tsm_lanes_are_ours(const struct tsm_lanes_header *h, uint64_t size)
+{
+    static const char none[sizeof(h->magic)];
+
+    if (size < TSM_LANES_HEADER_SIZE)
+        return size == 0;
+    return memcmp(h->magic, TSM_LANES_MAGIC, sizeof(h->magic)) == 0 ||
+           (memcmp(h->magic, none, sizeof(none)) == 0 &&
+            (h->version == 0 || h->version == TSM_LANES_VERSION));
+}
 
 /* Orders to a session, given by writing them into its lanes file. The last one counts. */
 enum tsm_control_order {

@@ -13,6 +13,7 @@
 #include "capture/session.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "capture/declare.h"
 #include "capture/family.h"
@@ -72,25 +73,59 @@ static void find_family(void)
     family_start_ns = family.start_ns ? family.start_ns : tsm_clock_ns(CLOCK_REALTIME_COARSE);
 }
 
-/* The locked lanes file; -1: somebody else's, try the next name; -2: error, in errno. */
-static int open_lanes(const char *path)
+enum { OPEN_TAKEN = -1, OPEN_FAILED = -2 };
+
+static int refuse(struct tsm_session *s, const char *path, const char *why)
 {
-    struct stat named, opened;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    tsm_format(s->drain_message, sizeof(s->drain_message),
+               "%s %s: it is left alone; remove it, or record to another place", path, why);
+    return OPEN_FAILED;
+}
 
+static bool is_lanes(int fd, const struct stat *st)
+{
+    struct tsm_lanes_header h = {.version = 0};
+
+    return pread(fd, &h, sizeof(h), 0) >= 0 && tsm_lanes_are_ours(&h, (uint64_t)st->st_size);
+}
+
+/* One that is there already is used again if it can only be ours. */
+static int open_old_lanes(struct tsm_session *s)
+{
+    const char *why;
+    struct stat st;
+    int fd = tsm_file_open_own(s->lanes_path, O_RDWR, &st, &why);
+
+    if (fd >= 0 && !is_lanes(fd, &st)) {
+        close(fd);
+        return refuse(s, s->lanes_path, "exists and is no buffer file of ours");
+    }
+    if (fd >= 0)
+        return fd;
+    return errno == ENOENT ? OPEN_TAKEN : refuse(s, s->lanes_path, why);
+}
+
+/* The locked lanes file; OPEN_TAKEN: that of a session which runs, try the next name. */
+static int open_lanes(struct tsm_session *s)
+{
+    int fd = tsm_file_create(s->lanes_path);
+
+    if (fd < 0 && errno != EEXIST) {
+        tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s",
+                   s->lanes_path, tsm_errno_text(errno));
+        return OPEN_FAILED;
+    }
     if (fd < 0)
-        return -2;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        goto taken;
+        fd = open_old_lanes(s);
+    if (fd < 0)
+        return fd;
     /* Its owner may have removed it between our open and our lock. */
-    if (stat(path, &named) != 0 || fstat(fd, &opened) != 0 || named.st_ino != opened.st_ino ||
-        named.st_dev != opened.st_dev)
-        goto taken;
+    if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+        !tsm_file_is_named(fd, s->lanes_path)) {
+        close(fd);
+        return OPEN_TAKEN;
+    }
     return fd;
-
-taken:
-    close(fd);
-    return -1;
 }
 
 /* A lanes file that another process left when it died holds what it recorded last. */
@@ -99,44 +134,63 @@ static void give_up_lanes(const char *path, int fd)
     struct stat st;
 
     if (fstat(fd, &st) == 0 && st.st_size == 0)
-        unlink(path);
+        tsm_file_remove(AT_FDCWD, path, fd);
     close(fd);
 }
 
-static bool is_trace(const char *path)
+/* Tests whether it is a trace, or one that was not begun. */
+static bool is_trace(int fd)
 {
     uint8_t head[SBT_MAGIC_SIZE];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head));
+    ssize_t got = pread(fd, head, sizeof(head), 0);
 
-    if (fd >= 0)
-        close(fd);
     return got == 0 ||
            (got == (ssize_t)sizeof(head) && memcmp(head, sbt_file_magic, sizeof(head)) == 0);
 }
-
-enum { OPEN_TAKEN = -1, OPEN_FAILED = -2 };
 
 static void new_path(const struct tsm_session *s, char out[TSM_PATH_MAX])
 {
     tsm_format(out, TSM_PATH_MAX, "%s.new", s->path); /* fits: lanes_path did */
 }
 
-/* Nothing there, or a trace (that nobody writes). */
-static bool may_replace(struct tsm_session *s, const char *path)
+static void types_path(const struct tsm_session *s, char out[TSM_PATH_MAX])
 {
-    struct stat st;
+    tsm_format(out, TSM_PATH_MAX, "%s" TSM_DECLARE_SUFFIX, s->path); /* fits: lanes_path did */
+}
 
-    if (lstat(path, &st) != 0 || (S_ISREG(st.st_mode) && is_trace(path)))
+/* Nothing there, or a trace of ours (that nobody writes). Others may read a trace, if its owner
+ * allowed that; what is beside one is nobody else's. */
+static bool may_replace(struct tsm_session *s, const char *path, bool is_beside)
+{
+    const char *why = "";
+    struct stat st;
+    bool good;
+    int fd;
+
+    if (lstat(path, &st) != 0)
         return true;
-    tsm_format(s->drain_message, sizeof(s->drain_message),
-               "%s exists and is not a trace: it is not overwritten", path);
-    return false;
+    if (is_beside) {
+        fd = tsm_file_open_own(path, O_RDONLY, &st, &why);
+    } else {
+        fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
+        why = st.st_uid == geteuid() ? "exists and cannot be read" : "belongs to another user";
+        why = S_ISREG(st.st_mode) ? why : "exists and is not a trace";
+    }
+    if (fd < 0) {
+        refuse(s, path, why);
+        return false;
+    }
+    good = is_trace(fd) && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+    if (!good)
+        refuse(s, path,
+               st.st_uid == geteuid() ? "exists and is not a trace" : "belongs to another user");
+    close(fd);
+    return good;
 }
 
 static int create(struct tsm_session *s, const char *path)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = tsm_file_create(path);
 
     if (fd < 0)
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s", path,
@@ -147,13 +201,15 @@ static int create(struct tsm_session *s, const char *path)
 /* The lanes file is ours. */
 static int open_trace(struct tsm_session *s, int lanes)
 {
-    char path[TSM_PATH_MAX];
+    char path[TSM_PATH_MAX], types[TSM_PATH_MAX];
     struct stat st;
 
     if (lstat(s->path, &st) == 0 && S_ISREG(st.st_mode) && newer_than_family(&st) && st.st_size > 0)
         return OPEN_TAKEN;
     new_path(s, path);
-    if (!may_replace(s, s->path) || !may_replace(s, path))
+    types_path(s, types);
+    if (!may_replace(s, s->path, false) || !may_replace(s, path, true) ||
+        !may_replace(s, types, true))
         return OPEN_FAILED;
     /* First what was in the lanes, then what it belonged to. */
     if (ftruncate(lanes, 0) != 0) {
@@ -163,6 +219,7 @@ static int open_trace(struct tsm_session *s, int lanes)
     }
     unlink(s->path);
     unlink(path);
+    unlink(types);
     return create(s, path);
 }
 
@@ -187,7 +244,7 @@ void tsm_output_remove(const struct tsm_session *s)
 
     new_path(s, path);
     unlink(path);
-    tsm_format(path, sizeof(path), "%s" TSM_DECLARE_SUFFIX, s->path);
+    types_path(s, path);
     unlink(path);
     unlink(s->lanes_path);
 }
@@ -195,11 +252,8 @@ void tsm_output_remove(const struct tsm_session *s)
 /* 0 and both descriptors, OPEN_TAKEN, or OPEN_FAILED. */
 static int open_both(struct tsm_session *s, int *trace_fd, int *lanes_fd)
 {
-    int lanes = open_lanes(s->lanes_path), trace;
+    int lanes = open_lanes(s), trace;
 
-    if (lanes == OPEN_FAILED)
-        tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s",
-                   s->lanes_path, tsm_errno_text(errno));
     if (lanes < 0)
         return lanes;
     trace = open_trace(s, lanes);

@@ -10,6 +10,7 @@
  */
 #include "capture/session.h"
 
+#include "base/own_stack.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "format/record.h"
@@ -216,6 +217,31 @@ static bool hash_piece(const struct tsm_box *box, uint64_t offset, size_t size,
     return true;
 }
 
+struct hashing {
+    const struct tsm_box *box;
+    uint64_t offset;
+    size_t size;
+    enum tsm_fetch fetch;
+    struct sbt_key *key;
+    bool ok;
+};
+
+static void hash_on_own_stack(void *argument)
+{
+    struct hashing *h = argument;
+
+    h->ok = hash_piece(h->box, h->offset, h->size, h->fetch, h->key);
+}
+
+static bool hash_box(const struct tsm_box *box, uint64_t offset, size_t size, enum tsm_fetch fetch,
+                     struct sbt_key *key)
+{
+    struct hashing h = {box, offset, size, fetch, key, false};
+
+    tsm_own_stack_run(hash_on_own_stack, &h);
+    return h.ok;
+}
+
 /* Hashes the pieces of these bytes, and stores them (when `store`); their keys go to `out`. */
 static bool keep_pieces(struct tsm_lane *lane, const struct tsm_box *box, uint64_t offset,
                         uint64_t end, enum tsm_fetch fetch, bool store, uint8_t *out)
@@ -230,7 +256,7 @@ static bool keep_pieces(struct tsm_lane *lane, const struct tsm_box *box, uint64
         if (direct && !store)
             key = key_of((const uint8_t *)box->data + offset, size);
         else if (!store)
-            ok = hash_piece(box, offset, size, fetch, &key);
+            ok = hash_box(box, offset, size, fetch, &key);
         else if (!direct || !is_known(lane, box, offset, size, &key))
             ok = store_piece(lane, box, offset, size, fetch, &key);
         if (!ok)

@@ -7,9 +7,11 @@
  */
 #include "capture/salvage.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "capture/declare.h"
 #include "capture/merge.h"
+#include "format/chunk.h"
 #include "format/descriptions.h"
 #include "tracesmith/reader.h"
 
@@ -54,34 +56,57 @@ static bool size_is_sound(uint64_t size)
     return size >= 4096 && size <= TSM_LANE_SIZE_MAX && (size & (size - 1)) == 0;
 }
 
-/* Is what we locked still what the name says? Another salvager may have been done with it
- * meanwhile, and a new recording may have taken the name. */
-static bool is_still_there(const struct salvage *s, struct stat *locked)
+/* A lanes file that somebody else may have written is not brought into a trace of ours, and not
+ * removed. */
+static int open_own(struct salvage *s, struct stat *st)
 {
-    struct stat named;
+    const char *why;
 
-    return fstat(s->fd, locked) == 0 && stat(s->lanes_path, &named) == 0 &&
-           named.st_ino == locked->st_ino && named.st_dev == locked->st_dev;
+    s->fd = tsm_file_open_own(s->lanes_path, O_RDWR, st, &why);
+    if (s->fd >= 0)
+        return 1;
+    if (errno == ENOENT)
+        return 0;
+    return tsm_fail(TSM_E_IO,
+                    "%s: what a recording left there is used only by the user who recorded, and if "
+                    "no other user can have written it: it %s",
+                    s->lanes_path, why);
 }
 
 /* 1: the lanes file is open and locked, and so the names beside it are ours. */
 static int lock_lanes(struct salvage *s, struct stat *st)
 {
     for (;;) {
-        s->fd = open(s->lanes_path, O_RDWR | O_CLOEXEC);
-        if (s->fd < 0 && errno == ENOENT)
-            return 0;
-        if (s->fd < 0)
-            return tsm_fail(TSM_E_IO, "%s: cannot open: %s", s->lanes_path, tsm_errno_text(errno));
+        int result = open_own(s, st);
+        if (result <= 0)
+            return result;
         if (flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
             s->result.running = true;
             return 0;
         }
-        if (is_still_there(s, st))
+        /* Another salvager may have been done with it meanwhile, and a new recording may have taken
+         * the name. */
+        if (tsm_file_is_named(s->fd, s->lanes_path) && fstat(s->fd, st) == 0)
             return 1;
         close(s->fd);
         s->fd = -1;
     }
+}
+
+/* Removes what a recording left beside the trace, and nothing that somebody else may have put there. */
+static void remove_own(const char *path)
+{
+    const char *why;
+    struct stat st;
+    int fd = tsm_file_open_own(path, O_RDONLY, &st, &why);
+
+    uint8_t head[SBT_MAGIC_SIZE];
+    ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+    if (got == 0 || (got == (ssize_t)sizeof(head) && memcmp(head, sbt_file_magic, sizeof(head)) == 0))
+        tsm_file_remove(AT_FDCWD, path, fd);
+    if (fd >= 0)
+        close(fd);
 }
 
 /* 1 when there is something to salvage. */
@@ -108,7 +133,7 @@ static int open_lanes(struct salvage *s)
  * capture/output.c. A trace under its name that lacks the magic is an older one. */
 static bool is_unbegun(const struct salvage *s)
 {
-    return s->size == 0 || (s->header && s->header->magic[0] == '\0') ||
+    return s->size == 0 || s->header->magic[0] == '\0' ||
            (access(s->trace_path, F_OK) != 0 && access(s->new_path, F_OK) == 0);
 }
 
@@ -117,8 +142,6 @@ static int check_header(const struct salvage *s)
     const struct tsm_lanes_header *h = s->header;
     double rate;
 
-    if (!h || memcmp(h->magic, TSM_LANES_MAGIC, sizeof(h->magic)) != 0)
-        return tsm_fail(TSM_E_FORMAT, "%s: not a lanes file", s->lanes_path);
     if (h->version != TSM_LANES_VERSION)
         return tsm_fail(TSM_E_VERSION, "%s: lanes of version %u, this build reads %u",
                         s->lanes_path, h->version, TSM_LANES_VERSION);
@@ -199,11 +222,16 @@ static int note_there(struct salvage *s, uint64_t seq)
 static int describe(struct salvage *s)
 {
     struct sbt_reader *reader = NULL;
-    int error = 0;
+    char path[32];
+    const char *why;
+    struct stat st;
+    int error, fd = tsm_file_open_own(s->types_path, O_RDONLY, &st, &why);
 
-    if (access(s->types_path, F_OK) != 0)
-        return 0;
-    error = sbt_reader_open(&reader, s->types_path);
+    if (fd < 0)
+        return 0; /* what another user wrote describes nothing here */
+    tsm_format(path, sizeof(path), "/proc/self/fd/%d", fd);
+    error = sbt_reader_open(&reader, path);
+    close(fd);
     /* Cut off while it was written, so that no record needed it yet; or lost with the system's
      * memory: records that need it are written as unknown ones. */
     if (error == TSM_E_FORMAT || error == TSM_E_CHECKSUM)
@@ -292,11 +320,13 @@ static int salvage(struct salvage *s)
 
     if (result <= 0)
         return result;
+    if (!tsm_lanes_are_ours(s->header, s->size))
+        return tsm_fail(TSM_E_FORMAT, "%s: not a lanes file", s->lanes_path);
     if (is_unbegun(s)) {
         s->result.unbegun = true;
-        unlink(s->new_path);
-        unlink(s->types_path);
-        unlink(s->lanes_path);
+        remove_own(s->new_path);
+        remove_own(s->types_path);
+        tsm_file_remove(AT_FDCWD, s->lanes_path, s->fd);
         return 0;
     }
     result = check_header(s);
@@ -314,8 +344,8 @@ static int salvage(struct salvage *s)
             done = 1;
     }
     if (result >= 0) {
-        unlink(s->types_path);
-        unlink(s->lanes_path);
+        remove_own(s->types_path);
+        tsm_file_remove(AT_FDCWD, s->lanes_path, s->fd);
     }
     return result < 0 ? result : done;
 }

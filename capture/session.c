@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/session.h"
 
+#include "base/own_stack.h"
 #include "base/log.h"
 #include "capture/family.h"
 #include "capture/shadow.h"
@@ -282,6 +283,18 @@ static uint32_t start(struct tsm_live *live)
     return live_state();
 }
 
+struct starting {
+    struct tsm_live *live;
+    uint32_t state;
+};
+
+static void start_on_own_stack(void *argument)
+{
+    struct starting *s = argument;
+
+    s->state = start(s->live);
+}
+
 uint32_t tsm_session_start(void)
 {
     struct tsm_live *live = live_page();
@@ -292,9 +305,11 @@ uint32_t tsm_session_start(void)
         return TSM_LIVE_OFF;
     if (__atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_STARTING, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        struct starting starting = {live, TSM_LIVE_OFF};
         tsm_inside_enter();
-        state = start(live);
+        tsm_own_stack_run(start_on_own_stack, &starting);
         tsm_inside_leave();
+        state = starting.state;
     }
     while (state == TSM_LIVE_STARTING) {
         tsm_futex_wait(&live->state, state, 0);

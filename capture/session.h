@@ -96,6 +96,8 @@ struct tsm_session {
     uint32_t flush_done;   /* ... and of the last one answered; futex */
     uint32_t finish_wanted;
     pid_t drain_thread;
+    uint32_t lanes_cut; /* the lanes file was made shorter: what is in lanes is lost */
+    bool lanes_guarded; /* SIGBUS comes to us */
     struct tsm_lock favour_lock;
     void (*favour)(void *argument); /* to be called by the drain thread; NULL when done */
     void *favour_argument;
@@ -155,6 +157,12 @@ void tsm_define_end(struct tsm_session *session, const void *entry);
 
 /* Create the thread; it opens the output and sets drain_state. Waits for that. */
 bool tsm_drain_start(struct tsm_session *session);
+
+/* capture/lanes_guard.c: from now on the program survives when its lanes file is made shorter, and
+ * `session->lanes_cut` is set. False: the program handles SIGBUS itself. */
+bool tsm_lanes_guard(struct tsm_session *session);
+/* Puts zeroed memory in place of all lanes. The drain thread only. */
+void tsm_lanes_detach(struct tsm_session *session);
 
 /* A key for this lane's next record: `ticks`, or a little later. The processor may read the TSC
  * before what precedes it is done (it orders memory, not rdtsc), so stamps are made to rise where

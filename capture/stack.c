@@ -22,6 +22,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/own_stack.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,7 +49,21 @@ struct entry {
     uint32_t first, count; /* in saved[] */
 };
 
+#define PAGE          4096u
+#define CHECKED_COUNT 64u
+
+struct walk {
+    unw_context_t context;
+    unw_cursor_t cursor;
+    uint64_t frames[SBT_STACK_DEPTH_MAX];
+    struct saved saved[SBT_STACK_DEPTH_MAX];
+    uint32_t count, frame_count;     /* of those saved, and of those that are the program's */
+    bool cacheable;                  /* each return address was found where it was expected */
+    uint64_t checked[CHECKED_COUNT]; /* pages that could be read during this walk */
+};
+
 struct tsm_stack_cache {
+    struct walk walk; /* under way */
     struct entry entries[SET_COUNT][WAY_COUNT];
     uint8_t next_way[SET_COUNT];
     uint32_t saved_count;
@@ -89,17 +104,6 @@ const char *tsm_stack_method(void)
 }
 
 /* ---- libunwind ------------------------------------------------------------------------------- */
-
-#define PAGE          4096u
-#define CHECKED_COUNT 64u
-
-struct walk {
-    uint64_t frames[SBT_STACK_DEPTH_MAX];
-    struct saved saved[SBT_STACK_DEPTH_MAX];
-    uint32_t count, frame_count;     /* of those saved, and of those that are the program's */
-    bool cacheable;                  /* each return address was found where it was expected */
-    uint64_t checked[CHECKED_COUNT]; /* pages that could be read during this walk */
-};
 
 static __thread struct walk *walking __attribute__((tls_model("initial-exec")));
 
@@ -274,25 +278,22 @@ void tsm_stack_leave_out(const void *start, const void *end)
 }
 
 /* Frames above the one whose stack pointer is `sp`: that one is the wrapper. */
-static __attribute__((noinline)) void walk_stack(const struct unwinder *u, struct walk *w,
-                                                 uint64_t sp)
+static void walk_stack(const struct unwinder *u, struct walk *w, uint64_t sp)
 {
-    unw_context_t context;
-    unw_cursor_t cursor;
+    unw_cursor_t *cursor = &w->cursor;
     uint64_t ip, at = 0;
 
     w->count = 0;
     w->frame_count = 0;
     w->cacheable = true;
-    u->context(&context);
-    if (u->init(&cursor, &context) != 0)
+    if (u->init(cursor, &w->context) != 0)
         return;
     while (at < sp) {
-        if (u->step(&cursor) <= 0 || !read_frame(u, &cursor, &ip, &at))
+        if (u->step(cursor) <= 0 || !read_frame(u, cursor, &ip, &at))
             return;
     }
-    while (w->count < SBT_STACK_DEPTH_MAX && u->step(&cursor) > 0 &&
-           read_frame(u, &cursor, &ip, &at)) {
+    while (w->count < SBT_STACK_DEPTH_MAX && u->step(cursor) > 0 &&
+           read_frame(u, cursor, &ip, &at)) {
         unw_word_t saved;
         w->cacheable = w->cacheable && at > sp &&
                        access_memory(NULL, at - 8, &saved, 0, NULL) == 0 && saved == ip;
@@ -339,34 +340,61 @@ static void remember(struct tsm_stack_cache *c, const struct walk *w, uint64_t r
     c->saved_count += w->count;
 }
 
+struct unwinding {
+    struct tsm_session *session;
+    struct tsm_lane *lane;
+    const struct unwinder *unwinder;
+    uint64_t return_address, sp;
+    uint32_t id;
+};
+
+static void open_on_own_stack(void *argument)
+{
+    struct unwinding *w = argument;
+
+    if (!w->lane->stacks)
+        w->lane->stacks = tsm_memory_map(sizeof(*w->lane->stacks));
+    w->unwinder = w->lane->stacks ? find_unwinder(w->session) : NULL;
+}
+
+static void unwind_on_own_stack(void *argument)
+{
+    struct unwinding *a = argument;
+    struct tsm_session *s = a->session;
+    struct walk *w = &a->lane->stacks->walk;
+    uint32_t before = __atomic_load_n(&s->stacks->count, __ATOMIC_RELAXED);
+
+    memset(w->checked, 0, sizeof(w->checked));
+    walking = w;
+    walk_stack(a->unwinder, w, a->sp);
+    walking = NULL;
+    if (w->frame_count > 0)
+        a->id = id_of(s, w->frames, w->frame_count);
+    if (a->id && w->cacheable)
+        remember(a->lane->stacks, w, a->return_address, a->sp, a->id);
+    if (a->id > before)
+        tsm_mapping_update(s);
+}
+
+/* libunwind and what else is needed want several KiB of stack, which the program may not have. It sees
+ * the program's stack from this function's frame on, which stays as it is meanwhile. */
 static __attribute__((noinline)) uint32_t unwind(struct tsm_session *s, struct tsm_lane *lane,
                                                  uint64_t return_address, uint64_t sp)
 {
+    struct unwinding a = {s, lane, __atomic_load_n(&unwinder, __ATOMIC_ACQUIRE), return_address, sp,
+                          0};
     int saved_errno = errno;
-    const struct unwinder *u;
-    struct walk w;
-    uint32_t id = 0;
 
     tsm_inside_enter(); /* libunwind and the dynamic linker may call what we intercept */
-    if (!lane->stacks)
-        lane->stacks = tsm_memory_map(sizeof(*lane->stacks));
-    u = lane->stacks ? find_unwinder(s) : NULL;
-    if (u) {
-        uint32_t before = __atomic_load_n(&s->stacks->count, __ATOMIC_RELAXED);
-        memset(w.checked, 0, sizeof(w.checked));
-        walking = &w;
-        walk_stack(u, &w, sp);
-        walking = NULL;
-        if (w.frame_count > 0)
-            id = id_of(s, w.frames, w.frame_count);
-        if (id && w.cacheable)
-            remember(lane->stacks, &w, return_address, sp, id);
-        if (id > before)
-            tsm_mapping_update(s);
+    if (!lane->stacks || !a.unwinder)
+        tsm_own_stack_run(open_on_own_stack, &a);
+    if (a.unwinder) {
+        a.unwinder->context(&lane->stacks->walk.context);
+        tsm_own_stack_run(unwind_on_own_stack, &a);
     }
     tsm_inside_leave();
     errno = saved_errno;
-    return id;
+    return a.id;
 }
 
 /* Reads other frames' slots, which AddressSanitizer would not like. */

@@ -242,6 +242,7 @@ void emu_cache_file_write(const char *setting, uint64_t size_max, const struct s
         return;
     size_t used = strlen(temporary);
     tsm_format(temporary + used, PATH_MAX - used, "/%sXXXXXX", unfinished);
+    /* output: 0600, new, in a folder of our own, renamed when whole */
     int file = mkostemp(temporary, O_CLOEXEC);
     if (file < 0)
         return;

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "api/cuda/cuda_prototypes.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "base/text.h"
 #include "emu/emu.h"
 #include "emu/emu_json.h"
@@ -240,11 +242,13 @@ static void json_finding(struct tsm_buffer *b, const struct emu_finding *f)
 static void write_json(const struct emu_finding *f)
 {
     struct tsm_buffer b = {0};
-    int fd = open(emu_settings.report, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    const char *why;
+    int fd = tsm_file_append(emu_settings.report, &why);
 
     json_finding(&b, f);
     if (fd < 0 || b.failed || write(fd, b.data, b.size) != (ssize_t)b.size)
-        emu_report("cannot write to TS_EMU_REPORT=%s", emu_settings.report);
+        emu_report("cannot write to TS_EMU_REPORT=%s: %s", emu_settings.report,
+                   why ? why : tsm_errno_text(errno));
     if (fd >= 0)
         close(fd);
     tsm_buffer_finish(&b);

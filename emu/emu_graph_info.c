@@ -335,7 +335,7 @@ CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int fla
         result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    f = fopen(path, "we");
+    f = fopen(path, "we"); /* output: the program's; it is opened as the driver does */
     if (!f)
         return CUDA_ERROR_OPERATING_SYSTEM;
     fprintf(f, "digraph dot {\n");

@@ -175,6 +175,7 @@ CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsig
     text = malloc(room);
     if (!text)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    /* output: the program's; it is opened as the driver does */
     file = open(pathToFile, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     CUresult result =
         file < 0 ? CUDA_ERROR_INVALID_VALUE : cuLogsDumpToMemory(iterator, text, &size, 0);

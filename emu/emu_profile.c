@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/clock.h"
 #include "emu/emu.h"
 #include "emu/emu_stack.h"
@@ -99,12 +100,16 @@ static void finish(void)
 
 static bool open_file(void)
 {
+    const char *why;
+    int fd;
+
     if (file || is_broken)
         return file && owner == getpid();
-    file = fopen(emu_settings.profile, "we");
+    fd = tsm_file_output(emu_settings.profile, &why);
+    file = fd < 0 ? NULL : fdopen(fd, "w");
     is_broken = !file;
     if (!file) {
-        emu_report("TS_EMU_PROFILE=%s: %s", emu_settings.profile, strerror(errno));
+        emu_report("TS_EMU_PROFILE=%s: %s", emu_settings.profile, why ? why : "out of memory");
         return false;
     }
     owner = getpid();

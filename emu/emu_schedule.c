@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/clock.h"
 #include "emu/emu.h"
 #include "emu/emu_capture.h"
@@ -261,9 +262,10 @@ static bool after_default(CUstream stream, struct emu_command *command)
 static void log_command(const struct emu_command *command)
 {
     static int fd = -1;
+    const char *why;
 
     if (fd < 0)
-        fd = open(emu_settings.queue, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        fd = tsm_file_append(emu_settings.queue, &why);
     if (fd >= 0)
         dprintf(fd, "%llu %llu %ld %d\n", (unsigned long long)command->number, command->stream->id,
                 syscall(SYS_gettid), (int)command->type->node - 1);

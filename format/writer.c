@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracesmith/writer.h"
 
+#include "base/file.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -402,7 +403,7 @@ int sbt_writer_create(struct sbt_writer **out, const char *path, const struct sb
 {
     bool append = options && options->append;
     /* A trace holds the program's data: like a core dump, it is its owner's alone. */
-    int fd = open(path, append ? O_RDWR | O_CLOEXEC : O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = append ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY) : tsm_file_create(path);
 
     if (fd < 0)
         return tsm_fail(TSM_E_IO, "%s: cannot create: %s", path, strerror(errno));

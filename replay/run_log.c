@@ -23,7 +23,7 @@ static int make_file(void)
     int fd;
 
     tsm_format(path, sizeof(path), "%s/tracesmith-check-XXXXXX", folder ? folder : "/tmp");
-    fd = mkstemp(path);
+    fd = mkstemp(path); /* output: 0600, new, and without a name from the next line on */
     if (fd < 0)
         return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
     unlink(path);
@@ -62,7 +62,7 @@ static FILE *open_again(int fd, const char *mode)
     char path[64];
 
     tsm_format(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return fopen(path, mode);
+    return fopen(path, mode); /* output: a descriptor of our own */
 }
 
 static int open_both(const struct tsm_run_log *log, const char *mode, FILE **list, FILE **pieces)

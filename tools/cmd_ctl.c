@@ -11,9 +11,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,32 +44,36 @@ static const struct tsm_option options[] = {
 struct session {
     char trace[PATH_MAX];
     char lanes[PATH_MAX]; /* as seen from here */
-    struct tsm_lanes_header *header;
+    int fd;
 };
+
+/* Reads it anew. It is not mapped: who shortens the file then ends the program and not us. */
+static struct tsm_lanes_header header_of(const struct session *s)
+{
+    struct tsm_lanes_header h = {.version = 0};
+
+    if (pread(s->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
+        h.version = 0;
+    return h;
+}
 
 /* 1: it is one; 0: it is not. */
 static int try_file(struct session *s, unsigned pid, const char *path)
 {
-    struct tsm_lanes_header *h;
-    int fd;
+    struct tsm_lanes_header h;
 
     tsm_format(s->lanes, sizeof(s->lanes), "/proc/%u/root%s", pid, path);
-    fd = open(s->lanes, O_RDWR | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0 && errno == EACCES)
+    s->fd = open(s->lanes, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+    if (s->fd < 0 && errno == EACCES)
         return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
-    h = fd < 0 ? MAP_FAILED
-               : mmap(NULL, TSM_LANES_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (fd >= 0)
-        close(fd);
-    if (h == MAP_FAILED)
+    if (s->fd < 0)
         return 0;
-    if (memcmp(h->magic, TSM_LANES_MAGIC, sizeof(h->magic)) != 0 ||
-        h->version != TSM_LANES_VERSION) {
-        munmap(h, TSM_LANES_HEADER_SIZE);
+    h = header_of(s);
+    if (memcmp(h.magic, TSM_LANES_MAGIC, sizeof(h.magic)) != 0 || h.version != TSM_LANES_VERSION) {
+        close(s->fd);
         return 0;
     }
     tsm_format(s->trace, sizeof(s->trace), "%.*s", (int)(strlen(path) - strlen(".lanes")), path);
-    s->header = h;
     return 1;
 }
 
@@ -110,15 +114,10 @@ static int find_session(struct session *s, unsigned pid)
     return found < 0 ? found : 0;
 }
 
-static uint32_t load(const uint32_t *value)
-{
-    return __atomic_load_n(value, __ATOMIC_ACQUIRE);
-}
-
 static const char *shown_name(const struct session *s)
 {
     static const char *const names[] = {"starting", "waiting", "recording", "over"};
-    uint32_t shown = load(&s->header->shown);
+    uint32_t shown = header_of(s).shown;
 
     return shown < 4 ? names[shown] : "unknown";
 }
@@ -127,7 +126,7 @@ static const char *shown_name(const struct session *s)
 
 static bool has_started(const struct session *s, uint32_t count)
 {
-    return load(&s->header->shown) >= TSM_SHOWN_RECORDING;
+    return header_of(s).shown >= TSM_SHOWN_RECORDING;
 }
 
 /* The trace is whole when the program has done away with the lanes. */
@@ -138,7 +137,7 @@ static bool has_stopped(const struct session *s, uint32_t count)
 
 static bool has_checkpoint(const struct session *s, uint32_t count)
 {
-    return load(&s->header->checkpoint_count) != count || has_stopped(s, count);
+    return header_of(s).checkpoint_count != count || has_stopped(s, count);
 }
 
 static bool has_answered(const struct session *s, uint32_t count)
@@ -182,8 +181,8 @@ static void tell(const struct ctl_values *v, const struct session *s, const stru
 
     if (!v->json) {
         printf("%u: %s, %u checkpoint%s, %s\n", pid, shown_name(s),
-               load(&s->header->checkpoint_count),
-               load(&s->header->checkpoint_count) == 1 ? "" : "s", s->trace);
+               header_of(s).checkpoint_count,
+               header_of(s).checkpoint_count == 1 ? "" : "s", s->trace);
         if (!done)
             tsm_note("not yet: %s", action->later);
         return;
@@ -192,7 +191,7 @@ static void tell(const struct ctl_values *v, const struct session *s, const stru
     tsm_json_put_u64(&j, "pid", pid);
     tsm_json_put_string(&j, "trace", s->trace);
     tsm_json_put_string(&j, "state", shown_name(s));
-    tsm_json_put_u64(&j, "checkpoints", load(&s->header->checkpoint_count));
+    tsm_json_put_u64(&j, "checkpoints", header_of(s).checkpoint_count);
     tsm_json_put_bool(&j, "done", done);
     tsm_json_end(&j);
 }
@@ -205,12 +204,13 @@ static int carry_out(const struct ctl_values *v, const struct action *action, un
 
     if (find_session(&s, pid) < 0)
         return tsm_complain_error();
-    count = load(&s.header->checkpoint_count);
-    if (action->order)
-        __atomic_store_n(&s.header->order, action->order, __ATOMIC_RELEASE);
+    count = header_of(&s).checkpoint_count;
+    if (action->order && pwrite(s.fd, &action->order, sizeof(action->order),
+                                offsetof(struct tsm_lanes_header, order)) < 0)
+        return tsm_complain("%s: %s", s.lanes, strerror(errno));
     done = wait_for(action, &s, count, v->wait_s ? v->wait_s : WAIT_S);
     tell(v, &s, action, pid, done);
-    munmap(s.header, TSM_LANES_HEADER_SIZE);
+    close(s.fd);
     return done ? TSM_EXIT_OK : TSM_EXIT_NO;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "base/output_file.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "tools/timeline_report.h"
@@ -165,17 +166,13 @@ static int write_mark(void)
 
 static int write_perfetto(const struct tsm_timeline *timeline, const char *path)
 {
-    bool is_stdout = strcmp(path, "-") == 0;
-    FILE *out = is_stdout ? stdout : fopen(path, "we");
-    bool failed;
+    struct tsm_output_file out;
+    int error = tsm_output_file_begin(&out, path);
 
-    if (!out)
-        return tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno));
-    tsm_timeline_chrome(timeline, out);
-    failed = ferror(out) != 0;
-    if (!is_stdout)
-        failed = fclose(out) != 0 || failed;
-    return failed ? tsm_fail(TSM_E_IO, "%s: %s", path, strerror(errno)) : 0;
+    if (error)
+        return error;
+    tsm_timeline_chrome(timeline, out.file);
+    return tsm_output_file_end(&out, false);
 }
 
 /* Where the events lie when they and the requests have no moment in common; NULL: they have. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/output_file.h"
 #include "tools/command.h"
 
 #include "tools/gpu_profile.h"
@@ -252,21 +253,17 @@ enum export { EXPORT_SPEEDSCOPE, EXPORT_PERFETTO, EXPORT_FOLDED };
 static int write_export(const struct tsm_gpu_profile *p, enum export what, const char *path,
                         const char *name)
 {
-    bool is_stdout = strcmp(path, "-") == 0;
-    FILE *out = is_stdout ? stdout : fopen(path, "we");
+    struct tsm_output_file out;
 
-    if (!out)
-        return tsm_complain("%s: %s", path, strerror(errno));
+    if (tsm_output_file_begin(&out, path) < 0)
+        return tsm_complain_error();
     if (what == EXPORT_SPEEDSCOPE)
-        tsm_gpu_profile_speedscope(p, name, out);
+        tsm_gpu_profile_speedscope(p, name, out.file);
     else if (what == EXPORT_PERFETTO)
-        tsm_gpu_profile_perfetto(p, out);
+        tsm_gpu_profile_perfetto(p, out.file);
     else
-        tsm_gpu_profile_folded(p, out);
-    bool failed = ferror(out) != 0;
-    if (!is_stdout)
-        failed = fclose(out) != 0 || failed;
-    return failed ? tsm_complain("%s: %s", path, strerror(errno)) : TSM_EXIT_OK;
+        tsm_gpu_profile_folded(p, out.file);
+    return tsm_output_file_end(&out, false) < 0 ? tsm_complain_error() : TSM_EXIT_OK;
 }
 
 static int show(const struct tsm_gpu_profile *p, const struct profile_values *v, const char *name)

@@ -2,6 +2,7 @@
 #include "tools/command.h"
 
 #include "api/vulkan/spirv.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "tools/disassemble.h"
 #include "tools/json_out.h"
@@ -167,16 +168,10 @@ static void json_shader(struct tsm_json *j, const struct tsm_shader *s,
 static int write_shader(const struct shaders_values *v, const struct tsm_shader *s)
 {
     char path[PATH_MAX];
-    FILE *file;
-    bool failed;
 
     tsm_format(path, sizeof(path), "%s/%s.spv", v->output, s->hash);
-    file = fopen(path, "wb");
-    failed = !file || fwrite(s->words, 1, s->size, file) != s->size;
-    if (file)
-        failed |= fclose(file) != 0;
-    if (failed)
-        return tsm_complain("%s: cannot be written: %s", path, tsm_errno_text(errno));
+    if (tsm_output_file_put(path, s->words, s->size) < 0)
+        return tsm_complain_error();
     if (!v->disassemble)
         return TSM_EXIT_OK;
     tsm_format(path, sizeof(path), "%s/%s.spvasm", v->output, s->hash);

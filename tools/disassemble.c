@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/disassemble.h"
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "tracesmith/error.h"
 
@@ -35,7 +36,7 @@ static int hold(const uint32_t *words, size_t size)
     return fd;
 }
 
-static int spawn(pid_t *pid, int in, const char *path)
+static int spawn(pid_t *pid, int in, const struct tsm_output_file *out)
 {
     char *argv[] = {(char *)(uintptr_t) "spirv-dis", (char *)(uintptr_t) "--no-color",
                     (char *)(uintptr_t) "-", NULL};
@@ -45,16 +46,15 @@ static int spawn(pid_t *pid, int in, const char *path)
     if (error)
         return error;
     error = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    if (!error && path)
-        error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path,
-                                                 O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (!error && out)
+        error = posix_spawn_file_actions_adddup2(&actions, fileno(out->file), STDOUT_FILENO);
     if (!error)
         error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }
 
-int tsm_disassemble(const uint32_t *words, size_t size, const char *path)
+static int disassemble(const uint32_t *words, size_t size, const struct tsm_output_file *out)
 {
     int fd = hold(words, size), status = 0, error;
     pid_t pid;
@@ -63,7 +63,7 @@ int tsm_disassemble(const uint32_t *words, size_t size, const char *path)
         return tsm_fail(TSM_E_IO, "no room for a shader of %zu bytes: %s", size,
                         tsm_errno_text(errno));
     fflush(stdout);
-    error = spawn(&pid, fd, path);
+    error = spawn(&pid, fd, out);
     close(fd);
     if (error == ENOENT)
         return tsm_fail(TSM_E_NOT_FOUND, "there is no spirv-dis to disassemble with; install it "
@@ -75,4 +75,17 @@ int tsm_disassemble(const uint32_t *words, size_t size, const char *path)
     if (!WIFEXITED(status) || WEXITSTATUS(status))
         return tsm_fail(TSM_E_FORMAT, "spirv-dis refuses the module");
     return 0;
+}
+
+int tsm_disassemble(const uint32_t *words, size_t size, const char *path)
+{
+    struct tsm_output_file out;
+    int error = path ? tsm_output_file_begin(&out, path) : 0;
+
+    if (error)
+        return error;
+    error = disassemble(words, size, path ? &out : NULL);
+    if (path && tsm_output_file_end(&out, error != 0) && !error)
+        error = TSM_E_IO;
+    return error;
 }

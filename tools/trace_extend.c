@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/trace_extend.h"
 
+#include "base/file.h"
 #include "base/clock.h"
 #include "tools/trace_open.h"
 #include "tracesmith/reader.h"
@@ -70,7 +71,7 @@ int tsm_trace_duplicate(const char *to, const char *from)
 
     if (in < 0)
         return tsm_fail(TSM_E_IO, "%s: %s", from, strerror(errno));
-    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    out = tsm_file_create(to);
     if (out < 0) {
         error = tsm_fail(TSM_E_IO, "%s: %s", to, strerror(errno));
         close(in);

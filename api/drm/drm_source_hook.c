@@ -236,6 +236,7 @@ static int opened(int fd, const char *path)
     return fd;
 }
 
+/* output: none of ours; the program's own flags. */
 #define HAS_MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
 
 /* The argument that is there when a file may be made. */

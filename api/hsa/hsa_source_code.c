@@ -8,6 +8,7 @@
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
+#include "base/own_stack.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -170,7 +171,12 @@ static hsa_status_t record_symbols(hsa_agent_t agent, void *data)
                                                             NULL);
 }
 
+static void record_agents(void *executable)
+{
+    hsa_runtime.hsa_iterate_agents(record_symbols, executable);
+}
+
 void hsa_then_freeze(hsa_executable_t executable)
 {
-    hsa_runtime.hsa_iterate_agents(record_symbols, &executable);
+    tsm_own_stack_run(record_agents, &executable);
 }

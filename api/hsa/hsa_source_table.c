@@ -14,6 +14,7 @@
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_tables.inc"
 #include "api/hsa/hsa_wrappers.h"
+#include "base/own_stack.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "interpose/interpose.h"
@@ -169,7 +170,7 @@ hsa_status_t hook_hsa_system_get_major_extension_table(uint16_t extension, uint1
  */
 
 /* Names are separated by spaces; ours comes first. */
-static void announce(void)
+static void announce_on_own_stack(void *unused)
 {
     const char *old = getenv(LIBRARY_VARIABLE), *capture = getenv("TS_CAPTURE");
     char path[PATH_MAX], text[2 * PATH_MAX];
@@ -183,6 +184,11 @@ static void announce(void)
         return; /* our exports have to do */
     tsm_format(text, sizeof(text), old && *old ? "%s %s" : "%s", path, old);
     tsm_libc_setenv(LIBRARY_VARIABLE, text);
+}
+
+static void announce(void)
+{
+    tsm_own_stack_run(announce_on_own_stack, NULL);
 }
 
 /* The program opens a library that may be the runtime, or need it. */

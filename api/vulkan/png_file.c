@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/vulkan/png_file.h"
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "tracesmith/error.h"
 
@@ -34,12 +35,15 @@ int png_file_write(const struct png_picture *picture, const char *path)
 {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    FILE *file = fopen(path, "wb");
-    bool written = file && encode(picture, file, png, info);
+    struct tsm_output_file out;
+    int error = tsm_output_file_begin(&out, path);
 
+    if (!error && !encode(picture, out.file, png, info)) {
+        tsm_fail(TSM_E_IO, "%s: cannot be written: %s", path, tsm_errno_text(errno));
+        error = tsm_output_file_end(&out, true);
+    } else if (!error) {
+        error = tsm_output_file_end(&out, false);
+    }
     png_destroy_write_struct(&png, &info);
-    if (file && fclose(file) != 0)
-        written = false;
-    return written ? 0
-                   : tsm_fail(TSM_E_IO, "%s: cannot be written: %s", path, tsm_errno_text(errno));
+    return error;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output_file.h"
 #include "base/text.h"
 
 /* ---- files ------------------------------------------------------------------------------- */
@@ -18,16 +19,12 @@
 int vkr_dump_file(struct vkr_dump *d, const char *name, const void *data, size_t size)
 {
     char path[PATH_MAX];
-    FILE *file;
-    bool failed;
+    int error;
 
     tsm_format(path, sizeof(path), "%s/%s", d->directory, name);
-    file = fopen(path, "wb");
-    failed = !file || (size && fwrite(data, 1, size, file) != size);
-    if (file)
-        failed |= fclose(file) != 0;
-    if (failed)
-        return tsm_fail(TSM_E_IO, "%s: cannot be written: %s", path, tsm_errno_text(errno));
+    error = tsm_output_file_put(path, data, size);
+    if (error)
+        return error;
     d->r->look->files++;
     return 0;
 }

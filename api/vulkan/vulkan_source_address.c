@@ -123,19 +123,29 @@ static const VkMemoryAllocateFlagsInfo *address_flags(const VkMemoryAllocateInfo
     return flags && (flags->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT) ? flags : NULL;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
-                                               const VkAllocationCallbacks *allocator,
-                                               VkDeviceMemory *memory)
+/* The room is large for a thread's stack: only where it is needed. */
+static __attribute__((noinline)) VkResult allocate_at(VkDevice device,
+                                                      const VkMemoryAllocateInfo *info,
+                                                      const VkAllocationCallbacks *allocator,
+                                                      VkDeviceMemory *memory)
 {
-    const VkMemoryAllocateFlagsInfo *flags = address_flags(info);
     VkMemoryAllocateInfo own = *info;
     struct vk_address_room room;
     VkMemoryAllocateFlagsInfo *more =
-        flags ? copy_until(&room, &own.pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO) : NULL;
+        copy_until(&room, &own.pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
 
     if (more)
         more->flags |= VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
     return vk_state_of(device)->without_addresses.vkAllocateMemory(device, &own, allocator, memory);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                                               const VkAllocationCallbacks *allocator,
+                                               VkDeviceMemory *memory)
+{
+    if (address_flags(info))
+        return allocate_at(device, info, allocator, memory);
+    return vk_state_of(device)->without_addresses.vkAllocateMemory(device, info, allocator, memory);
 }
 
 void vk_address_patch(struct vk_device_state *device)
