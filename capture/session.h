@@ -365,6 +365,10 @@ bool tsm_readbacks_await(struct tsm_session *session, const struct tsm_stream *s
 
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
+/* A command that may have written into [start, end) is complete: what has changed there may be older
+ * than that, and its HOST_WRITE records say so (SBT_RECORD_HELD). settled() writes them. */
+void tsm_hostmem_held(struct tsm_session *session, uint64_t start, uint64_t end);
+void tsm_hostmem_settled(void);
 
 /* The session ends: what is still under way is not compared, and the trace says so. */
 void tsm_readbacks_end(struct tsm_session *session);
