@@ -337,7 +337,10 @@ bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box
 
 /* Says of values that commands wrote, and that are there now, that the program can know it. */
 void tsm_values_reached(struct tsm_lane *lane);
-/* Writes a COMPLETE record. */
+/* tsm_values_settle() by the stream's number; SBT_STREAM_NONE: all streams. */
+void tsm_values_settle_number(uint32_t stream, uint64_t position);
+/* Writes a COMPLETE record, and before it what the program must have written, so that it could be: no
+ * lock is held. */
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
 /* A function of the program is about to run: it may tell other threads that commands up to `done`
  * are complete, which may then overwrite what those have read. */
