@@ -177,6 +177,13 @@ void tsm_call_payload(struct tsm_call *call, const void *data, uint64_t size, bo
         tsm_call_payload_box(call, &box);
 }
 
+bool tsm_hostmem_is_tracked(uint64_t address)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    return s && tsm_hostmem_holds(s, address, 1);
+}
+
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position)
 {
     const struct tsm_note note = {.call = SBT_CORE_COMPLETE,
@@ -184,6 +191,7 @@ void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t posit
                                   .slots = {stream, position},
                                   .slot_count = 2};
 
+    tsm_values_settle_number(stream, position);
     tsm_note_write(lane, &note);
 }
 

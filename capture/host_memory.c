@@ -20,61 +20,20 @@
  * runs at the moment, and as that of the program's threads, except where a function ends: what its
  * stream still has to read is not to be overwritten before its turn.
  */
-#include "capture/session.h"
+#include "capture/host_memory.h"
 
 #include "base/hash.h"
-#include "capture/pagemap.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 
-#define PAGE             TSM_PAGE_SIZE
-#define RANGE_COUNT_MAX  1024u
-#define BLOCK_SIZE       (1u << 20)
-#define WATCH_SIZE_MIN   (64u << 10) /* below this hashing is not much dearer than a scan */
-#define SPARSE_SIZE_MIN  (16u << 20) /* from here on it pays to ask which pages are there */
-#define WRITER_COUNT_MAX 64u
-#define RUN_COUNT        256u
-#define HASH_ABOVE       0.2  /* share of pages written in a cycle: stop watching */
-#define WATCH_BELOW      0.06 /* share of pages found changed by hashing: watching may pay */
-#define HOLD_MIN         4u   /* cycles of hashing before watching is tried again */
-#define HOLD_MAX         1024u
-
-struct range {
-    uint64_t start, end;             /* as the program gave them */
-    uint64_t first_page, page_count; /* of PAGE bytes */
-    uint64_t *hashes;                /* of what was recorded; 0: all zero bytes */
-    uint32_t users;                  /* of a shared one; 0: the program's, as the API was told */
-    bool is_leaving;                 /* a call that gives it up is under way */
-    bool is_first_shared, is_last_shared; /* with another range: that page is always looked at */
-    bool is_overlapped;                   /* more than those: never watched */
-    bool fresh; /* never looked at: whatever is there counts as a change */
-    bool watched;
-    bool refused;       /* the kernel does not watch this memory */
-    uint32_t hold;      /* cycles to go until it may be watched again */
-    uint32_t next_hold; /* ... when it is written too much the next time */
-};
-
-struct tsm_hostmem {
-    struct tsm_lock lock;
-    uint32_t range_count;
-    bool pagemap_open;
-    struct tsm_pagemap pagemap;
-    struct tsm_page_run runs[RUN_COUNT];
-    struct tsm_running by;             /* the command of the device that wrote what is looked at */
-    bool is_by;                        /* ... if any has */
-    bool has_changed;                  /* something was written down since this was cleared */
-    bool (*is_shared)(uint64_t start); /* see tsm_hostmem_shared() */
-    uint32_t writer_count; /* functions of the program that run now, and perhaps its threads */
-    struct tsm_running writers[WRITER_COUNT_MAX + 1];
-    uint32_t gap_count; /* of the block */
-    struct tsm_gap gaps[TSM_GAP_COUNT_MAX];
-    struct iovec spans[RUN_COUNT];
-    uint8_t *bytes; /* of what is being looked at, in the block */
-    uint8_t block[BLOCK_SIZE];
-    struct range ranges[RANGE_COUNT_MAX];
-};
+#define PAGE            TSM_PAGE_SIZE
+#define WATCH_SIZE_MIN  (64u << 10) /* below this hashing is not much dearer than a scan */
+#define SPARSE_SIZE_MIN (16u << 20) /* from here on it pays to ask which pages are there */
+#define HASH_ABOVE      0.2         /* share of pages written in a cycle: stop watching */
+#define WATCH_BELOW     0.06        /* share of pages found changed by hashing: watching may pay */
+#define HOLD_MIN        4u          /* cycles of hashing before watching is tried again */
+#define HOLD_MAX        1024u
 
 struct tsm_hostmem *tsm_hostmem_create(void)
 {
@@ -84,65 +43,9 @@ struct tsm_hostmem *tsm_hostmem_create(void)
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-/* [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
-static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
-                       uint64_t from, uint64_t to)
-{
-    struct tsm_note note = {
-        .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
-    uint8_t reference[SBT_BLOB_ENCODED_MAX(BLOCK_SIZE)];
-    struct tsm_box box;
-
-    if (from >= to)
-        return;
-    box = (struct tsm_box){h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
-    if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, reference)) {
-        tsm_session_unmodelled("a change of host memory could not be recorded", true);
-        return;
-    }
-    note.slots[0] = from;
-    note.slots[1] = to - from;
-    note.slots[2] = SBT_BLOB_ENCODED_SIZE(to - from);
-    note.data = reference;
-    note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
-    for (uint32_t i = 0; i < h->writer_count; i++) {
-        note.slots[3] = h->writers[i].stream;
-        note.slots[4] = h->writers[i].position;
-        tsm_note_write(lane, &note);
-    }
-}
-
-static void write_seen(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
-                       uint64_t to)
-{
-    const struct tsm_box box = {h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
-
-    if (from >= to)
-        return;
-    h->has_changed = true;
-    tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
-    if (h->is_by)
-        tsm_readback_copied(lane, &box, from, h->by);
-    write_span(lane, h, base, from, to);
-}
-
-/* The same without the bytes that belong to the device. */
-static void write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
-                      uint64_t to)
-{
-    for (uint32_t i = 0; i < h->gap_count && from < to; i++) {
-        const struct tsm_gap *gap = &h->gaps[i];
-        if (gap->end <= from)
-            continue;
-        write_seen(lane, h, base, from, gap->start < to ? gap->start : to);
-        from = gap->end;
-    }
-    write_seen(lane, h, base, from, to);
-}
-
 /* Blank what is not this range's, or belongs to the device: neither counts as a change. */
-static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, const struct range *r,
-                          uint64_t base, size_t size)
+static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h,
+                          const struct tsm_hostmem_range *r, uint64_t base, size_t size)
 {
     if (base < r->start)
         memset(h->bytes, 0, r->start - base);
@@ -155,8 +58,8 @@ static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, const st
 
 /* Compare `size` bytes of whole pages, read into h->bytes, with what was recorded; write what
  * differs. Returns the number of changed pages. */
-static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
-                              uint64_t base, size_t size)
+static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
+                              struct tsm_hostmem_range *r, uint64_t base, size_t size)
 {
     uint64_t changed = 0, run = UINT64_MAX;
 
@@ -170,7 +73,8 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, stru
             run = run == UINT64_MAX ? base + offset : run;
         } else if (run != UINT64_MAX) {
             uint64_t end = base + offset;
-            write_run(lane, h, base, run < r->start ? r->start : run, end > r->end ? r->end : end);
+            tsm_hostmem_write_run(lane, h, base, run < r->start ? r->start : run,
+                                  end > r->end ? r->end : end);
             run = UINT64_MAX;
         }
     }
@@ -178,7 +82,7 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h, stru
 }
 
 /* Whole pages [base, base + size), at most a block. Pages that are not there are left out. */
-static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
+static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
                         uint64_t base, size_t size)
 {
     struct iovec span = {(void *)(uintptr_t)base, size}; /* NOLINT: only the kernel follows it */
@@ -203,8 +107,8 @@ static void open_pagemap(struct tsm_hostmem *h)
 
 /* Tests whether whole pages [from, to) are zero, as they were known to be: none was ever written.
  * For memory whose pages are zero until then. */
-static bool is_untouched(const struct tsm_hostmem *h, const struct range *r, uint64_t from,
-                         uint64_t to)
+static bool is_untouched(const struct tsm_hostmem *h, const struct tsm_hostmem_range *r,
+                         uint64_t from, uint64_t to)
 {
     const uint64_t *known = &r->hashes[(from - r->first_page) / PAGE];
 
@@ -214,8 +118,8 @@ static bool is_untouched(const struct tsm_hostmem *h, const struct range *r, uin
     return !tsm_pagemap_is_there(&h->pagemap, from, to);
 }
 
-static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
-                            uint64_t from, uint64_t to)
+static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h,
+                            struct tsm_hostmem_range *r, uint64_t from, uint64_t to)
 {
     uint64_t changed = 0;
     bool sparse = false;
@@ -225,7 +129,7 @@ static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h, struct
         sparse = tsm_pagemap_is_sparse(&h->pagemap, from, to, (char *)h->block, sizeof(h->block));
     }
     for (uint64_t at = from, size; at < to; at += size) {
-        size = to - at < BLOCK_SIZE ? to - at : BLOCK_SIZE;
+        size = to - at < TSM_HOSTMEM_BLOCK_SIZE ? to - at : TSM_HOSTMEM_BLOCK_SIZE;
         if (!sparse || !is_untouched(h, r, at, at + size))
             changed += look_at(lane, h, r, at, size);
     }
@@ -235,24 +139,24 @@ static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h, struct
 /* ---- ranges -----------------------------------------------------------------------------------
  */
 
-static uint64_t end_of(const struct range *r)
+static uint64_t end_of(const struct tsm_hostmem_range *r)
 {
     return r->first_page + r->page_count * PAGE;
 }
 
 /* The pages that are watched: who asks which ones were written makes the kernel forget it, so that
  * it has to be the only one who asks. */
-static uint64_t watch_start(const struct range *r)
+static uint64_t watch_start(const struct tsm_hostmem_range *r)
 {
     return r->first_page + (r->is_first_shared ? PAGE : 0);
 }
 
-static uint64_t watch_end(const struct range *r)
+static uint64_t watch_end(const struct tsm_hostmem_range *r)
 {
     return end_of(r) - (r->is_last_shared ? PAGE : 0);
 }
 
-static void stop_watching(struct tsm_hostmem *h, struct range *r)
+static void stop_watching(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     if (r->watched)
         tsm_pagemap_unwatch(&h->pagemap, watch_start(r), watch_end(r));
@@ -260,18 +164,18 @@ static void stop_watching(struct tsm_hostmem *h, struct range *r)
 }
 
 /* Protect everything, so that from here on only writes are reported. */
-static bool arm(struct tsm_hostmem *h, struct range *r)
+static bool arm(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     uint64_t at = watch_start(r);
 
     while (at < watch_end(r)) {
-        if (tsm_pagemap_take(&h->pagemap, &at, watch_end(r), h->runs, RUN_COUNT) < 0)
+        if (tsm_pagemap_take(&h->pagemap, &at, watch_end(r), h->runs, TSM_HOSTMEM_RUN_COUNT) < 0)
             return false;
     }
     return true;
 }
 
-static void try_to_watch(struct tsm_hostmem *h, struct range *r)
+static void try_to_watch(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     if (tsm_session_settings()->vk_memory == TSM_VK_MEMORY_HASH || r->refused || r->is_overlapped ||
         r->page_count * PAGE < WATCH_SIZE_MIN)
@@ -283,14 +187,15 @@ static void try_to_watch(struct tsm_hostmem *h, struct range *r)
 
 /* Runs [first, count) as far as they fit into the block, read with one system call: one for each
  * page would cost more than everything else here. Returns how many were looked at. */
-static size_t look_at_some(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r,
-                           size_t first, size_t count)
+static size_t look_at_some(struct tsm_lane *lane, struct tsm_hostmem *h,
+                           struct tsm_hostmem_range *r, size_t first, size_t count)
 {
     const struct tsm_page_run *runs = h->runs + first;
     uint64_t size = 0;
     size_t n = 0;
 
-    for (; first + n < count && size + (runs[n].end - runs[n].start) <= BLOCK_SIZE; n++) {
+    for (; first + n < count && size + (runs[n].end - runs[n].start) <= TSM_HOSTMEM_BLOCK_SIZE;
+         n++) {
         h->spans[n].iov_base =
             (void *)(uintptr_t)runs[n].start; /* NOLINT: only the kernel follows */
         h->spans[n].iov_len = runs[n].end - runs[n].start;
@@ -311,7 +216,7 @@ static size_t look_at_some(struct tsm_lane *lane, struct tsm_hostmem *h, struct 
 }
 
 /* Was watching worth it in this cycle? */
-static void judge(struct tsm_hostmem *h, struct range *r, uint64_t pages_written)
+static void judge(struct tsm_hostmem *h, struct tsm_hostmem_range *r, uint64_t pages_written)
 {
     if ((double)pages_written <= HASH_ABOVE * (double)r->page_count) {
         if (r->next_hold > HOLD_MIN)
@@ -325,7 +230,8 @@ static void judge(struct tsm_hostmem *h, struct range *r, uint64_t pages_written
 }
 
 /* Read what the kernel says was written. False: it does not say any more. */
-static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r)
+static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h,
+                            struct tsm_hostmem_range *r)
 {
     uint64_t at = watch_start(r), pages = 0;
 
@@ -334,7 +240,8 @@ static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct
     if (r->is_last_shared)
         look_at(lane, h, r, watch_end(r), PAGE);
     while (at < watch_end(r)) {
-        int count = tsm_pagemap_take(&h->pagemap, &at, watch_end(r), h->runs, RUN_COUNT);
+        int count =
+            tsm_pagemap_take(&h->pagemap, &at, watch_end(r), h->runs, TSM_HOSTMEM_RUN_COUNT);
 
         if (count < 0)
             return false;
@@ -347,7 +254,7 @@ static bool look_at_written(struct tsm_lane *lane, struct tsm_hostmem *h, struct
     return true;
 }
 
-static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *r)
+static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     uint64_t changed;
 
@@ -372,18 +279,18 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *
     }
 }
 
-static bool shares_pages(const struct range *a, const struct range *b)
+static bool shares_pages(const struct tsm_hostmem_range *a, const struct tsm_hostmem_range *b)
 {
     return a != b && a->first_page < end_of(b) && b->first_page < end_of(a);
 }
 
 /* What `r` shares with others: also to be called when one of them has come or is gone. */
-static void find_neighbours(struct tsm_hostmem *h, struct range *r)
+static void find_neighbours(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     bool first = false, last = false, more = false;
 
     for (uint32_t i = 0; i < h->range_count; i++) {
-        const struct range *o = &h->ranges[i];
+        const struct tsm_hostmem_range *o = &h->ranges[i];
         if (!shares_pages(r, o))
             continue;
         if (end_of(o) == r->first_page + PAGE)
@@ -401,7 +308,7 @@ static void find_neighbours(struct tsm_hostmem *h, struct range *r)
     r->is_overlapped = more;
 }
 
-static void tell_neighbours(struct tsm_hostmem *h, const struct range *r)
+static void tell_neighbours(struct tsm_hostmem *h, const struct tsm_hostmem_range *r)
 {
     for (uint32_t i = 0; i < h->range_count; i++)
         if (shares_pages(r, &h->ranges[i]))
@@ -410,7 +317,7 @@ static void tell_neighbours(struct tsm_hostmem *h, const struct range *r)
 
 static void drop_range(struct tsm_hostmem *h, uint32_t index)
 {
-    struct range gone = h->ranges[index];
+    struct tsm_hostmem_range gone = h->ranges[index];
 
     stop_watching(h, &gone);
     tsm_memory_unmap(gone.hashes, (gone.page_count + 1) * sizeof(*gone.hashes));
@@ -418,13 +325,14 @@ static void drop_range(struct tsm_hostmem *h, uint32_t index)
     tell_neighbours(h, &gone);
 }
 
-static struct range *add_range(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+static struct tsm_hostmem_range *add_range(struct tsm_hostmem *h, uint64_t start, uint64_t size)
 {
-    struct range *r = &h->ranges[h->range_count];
+    struct tsm_hostmem_range *r = &h->ranges[h->range_count];
 
-    if (h->range_count == RANGE_COUNT_MAX)
+    if (h->range_count == TSM_HOSTMEM_RANGE_COUNT_MAX)
         return NULL;
-    *r = (struct range){.start = start, .end = start + size, .fresh = true, .next_hold = HOLD_MIN};
+    *r = (struct tsm_hostmem_range){
+        .start = start, .end = start + size, .fresh = true, .next_hold = HOLD_MIN};
     r->first_page = start & ~(uint64_t)(PAGE - 1);
     r->page_count = (r->end - r->first_page + PAGE - 1) / PAGE;
     r->hashes = tsm_memory_map((r->page_count + 1) * sizeof(*r->hashes));
@@ -437,7 +345,7 @@ static struct range *add_range(struct tsm_hostmem *h, uint64_t start, uint64_t s
 }
 
 /* The program's own that begins there, NULL: none. */
-static struct range *find_own(struct tsm_hostmem *h, uint64_t start)
+static struct tsm_hostmem_range *find_own(struct tsm_hostmem *h, uint64_t start)
 {
     for (uint32_t i = 0; i < h->range_count; i++)
         if (h->ranges[i].start == start && !h->ranges[i].users)
@@ -445,7 +353,7 @@ static struct range *find_own(struct tsm_hostmem *h, uint64_t start)
     return NULL;
 }
 
-static struct range *find_shared(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+static struct tsm_hostmem_range *find_shared(struct tsm_hostmem *h, uint64_t start, uint64_t size)
 {
     for (uint32_t i = 0; i < h->range_count; i++)
         if (h->ranges[i].users && h->ranges[i].start == start && h->ranges[i].end == start + size)
@@ -463,7 +371,7 @@ enum tracking {
 /* The lock is held. False: there is no room. */
 static bool track_how(struct tsm_hostmem *h, uint64_t start, uint64_t size, enum tracking how)
 {
-    struct range *r = how == SHARED ? find_shared(h, start, size) : find_own(h, start);
+    struct tsm_hostmem_range *r = how == SHARED ? find_shared(h, start, size) : find_own(h, start);
 
     if (r && how == SHARED) {
         r->users++;
@@ -522,47 +430,47 @@ bool tsm_hostmem_any(void)
 }
 
 /* Finds a range and does something with it, under the lock. */
-typedef struct range *find_range(struct tsm_hostmem *h, uint64_t start, uint64_t size);
+typedef struct tsm_hostmem_range *find_range(struct tsm_hostmem *h, uint64_t start, uint64_t size);
 
-static struct range *find_any_own(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+static struct tsm_hostmem_range *find_any_own(struct tsm_hostmem *h, uint64_t start, uint64_t size)
 {
     return find_own(h, start);
 }
 
-static struct range *find_leaving(struct tsm_hostmem *h, uint64_t start, uint64_t size)
+static struct tsm_hostmem_range *find_leaving(struct tsm_hostmem *h, uint64_t start, uint64_t size)
 {
-    struct range *r = find_own(h, start);
+    struct tsm_hostmem_range *r = find_own(h, start);
 
     return r && r->is_leaving ? r : NULL;
 }
 
-static void drop(struct tsm_hostmem *h, struct range *r)
+static void drop(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     drop_range(h, (uint32_t)(r - h->ranges));
 }
 
-static void drop_user(struct tsm_hostmem *h, struct range *r)
+static void drop_user(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     if (--r->users == 0)
         drop(h, r);
 }
 
-static void leave(struct tsm_hostmem *h, struct range *r)
+static void leave(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     r->is_leaving = true;
 }
 
-static void stay(struct tsm_hostmem *h, struct range *r)
+static void stay(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
 {
     r->is_leaving = false;
 }
 
 static void with_range(uint64_t start, uint64_t size, find_range *find,
-                       void (*act)(struct tsm_hostmem *h, struct range *r))
+                       void (*act)(struct tsm_hostmem *h, struct tsm_hostmem_range *r))
 {
     struct tsm_session *s = tsm_session_current();
     int saved_errno = errno;
-    struct range *r;
+    struct tsm_hostmem_range *r;
 
     if (!tsm_hostmem_any())
         return;
@@ -608,11 +516,19 @@ bool tsm_hostmem_holds(struct tsm_session *s, uint64_t start, uint64_t size)
     return found;
 }
 
-bool tsm_hostmem_is_tracked(uint64_t address)
+void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_hostmem *h = s->hostmem;
 
-    return s && tsm_hostmem_holds(s, address, 1);
+    tsm_lock_take(&h->lock);
+    for (uint32_t i = 0; i < h->range_count; i++) {
+        struct tsm_hostmem_range *r = &h->ranges[i];
+        if (r->start >= end || start >= r->end)
+            continue;
+        r->is_held = true;
+        __atomic_store_n(&h->has_held, true, __ATOMIC_RELEASE);
+    }
+    tsm_lock_give(&h->lock);
 }
 
 /* ---- publishing -------------------------------------------------------------------------------
@@ -621,26 +537,16 @@ bool tsm_hostmem_is_tracked(uint64_t address)
 /* Called with the lock held, to say whose the changes are, and after they are recorded. */
 typedef void (*change_writers)(struct tsm_hostmem *h, struct tsm_running writer);
 
-static void add_writer(struct tsm_hostmem *h, struct tsm_running writer)
-{
-    if (h->writer_count < WRITER_COUNT_MAX)
-        h->writers[h->writer_count++] = writer;
-}
-
-static void remove_writer(struct tsm_hostmem *h, struct tsm_running writer)
-{
-    for (uint32_t i = h->writer_count; i-- > 0;) {
-        if (h->writers[i].stream != writer.stream || h->writers[i].position != writer.position)
-            continue;
-        h->writers[i] = h->writers[--h->writer_count];
-        return;
-    }
-}
-
 static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
+static void forget_held(struct tsm_hostmem *h, struct tsm_running writer)
+{
+    __atomic_store_n(&h->has_held, false, __ATOMIC_RELEASE);
+}
 
 /* With `by`: only where that names a command of the device. What was never looked at is nobody's.
- * `only`: the start of the range that it is about, or 0: all of them. */
+ * `only`: the start of the range that it is about, ALL, or HELD: those that are. */
+#define ALL  0u
+#define HELD UINT64_MAX
 static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, uint64_t only)
 {
     struct tsm_hostmem *h = lane->session->hostmem;
@@ -649,21 +555,23 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
     if (threads || h->writer_count == 0)
         h->writers[h->writer_count++] = thread;
     for (uint32_t i = 0; i < h->range_count; i++) {
-        struct range *r = &h->ranges[i];
+        struct tsm_hostmem_range *r = &h->ranges[i];
         bool is_shared;
-        if (only && r->start != only)
+        if (only == HELD ? !r->is_held : only && r->start != only)
             continue;
         is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
         h->has_changed = false;
+        h->is_held = r->is_held;
         if (!r->is_leaving && (!by || h->is_by))
             publish(lane, h, r);
+        r->is_held &= r->is_leaving;
         if (is_shared && h->has_changed)
             tsm_session_unmodelled("changes of host memory while a kernel that may write there ran",
                                    true);
     }
-    h->is_by = false;
-    remove_writer(h, thread);
+    h->is_by = h->is_held = false;
+    tsm_hostmem_remove_writer(h, thread);
 }
 
 static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
@@ -697,7 +605,7 @@ bool tsm_hostmem_each(struct tsm_session *s,
 
     tsm_lock_take(&s->hostmem->lock);
     for (uint32_t i = 0; ok && i < s->hostmem->range_count; i++) {
-        const struct range *r = &s->hostmem->ranges[i];
+        const struct tsm_hostmem_range *r = &s->hostmem->ranges[i];
         ok = visit(user, r->start, r->end - r->start);
     }
     tsm_lock_give(&s->hostmem->lock);
@@ -707,6 +615,14 @@ bool tsm_hostmem_each(struct tsm_session *s,
 void tsm_hostmem_publish(void)
 {
     publish_then(true, NULL, keep_writers, (struct tsm_running){0}, 0);
+}
+
+void tsm_hostmem_settled(void)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (s && __atomic_load_n(&s->hostmem->has_held, __ATOMIC_ACQUIRE))
+        publish_then(true, NULL, forget_held, (struct tsm_running){0}, HELD);
 }
 
 void tsm_hostmem_publish_range(uint64_t start)
@@ -725,76 +641,14 @@ void tsm_hostmem_written(tsm_hostmem_by by)
     publish_then(true, by, keep_writers, (struct tsm_running){0}, 0);
 }
 
-static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t from, uint64_t to)
-{
-    if (!tsm_memory_read(h->block, from, to - from)) {
-        tsm_session_unmodelled("host memory could not be read", true);
-        return;
-    }
-    h->bytes = h->block;
-    h->gap_count = tsm_readback_gaps(lane->session, from, to, h->writers, h->writer_count, h->gaps);
-    write_run(lane, h, from, from, to);
-}
-
-/* What write() records of `what` is also `writer`'s. */
-static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const void *what),
-                       const void *what, struct tsm_running writer)
-{
-    struct tsm_session *s = tsm_session_current();
-    struct tsm_lane *lane;
-    int saved_errno = errno;
-
-    if (!s || tsm_session_waiting())
-        return;
-    tsm_inside_enter();
-    lane = tsm_thread_lane(s);
-    if (lane) {
-        tsm_lock_take(&s->hostmem->lock);
-        add_writer(s->hostmem, writer);
-        write(lane, s->hostmem, what);
-        remove_writer(s->hostmem, writer);
-        tsm_lock_give(&s->hostmem->lock);
-    }
-    tsm_inside_leave();
-    errno = saved_errno;
-}
-
-static void write_box(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
-{
-    const struct tsm_box *box = what;
-    const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
-
-    for (uint64_t at = start; at < end; at += BLOCK_SIZE)
-        write_block(lane, h, at, end - at < BLOCK_SIZE ? end : at + BLOCK_SIZE);
-}
-
-void tsm_hostmem_write(const struct tsm_box *box)
-{
-    write_then(write_box, box, (struct tsm_running){SBT_STREAM_NONE, 0});
-}
-
-static void write_value(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
-{
-    const struct tsm_value *value = what;
-
-    memcpy(h->block, &value->value, value->size);
-    h->bytes = h->block;
-    write_span(lane, h, value->address, value->address, value->address + value->size);
-}
-
-void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
-{
-    write_then(write_value, value, after);
-}
-
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)
 {
     tsm_readbacks_before(stream, done);
     tsm_function_reached(stream, done);
-    publish_then(true, NULL, add_writer, (struct tsm_running){stream, position}, 0);
+    publish_then(true, NULL, tsm_hostmem_add_writer, (struct tsm_running){stream, position}, 0);
 }
 
 void tsm_function_left(uint32_t stream, uint64_t position)
 {
-    publish_then(false, NULL, remove_writer, (struct tsm_running){stream, position}, 0);
+    publish_then(false, NULL, tsm_hostmem_remove_writer, (struct tsm_running){stream, position}, 0);
 }

@@ -372,6 +372,9 @@ static void write_complete(struct tsm_session *s)
         else if (owes && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
+        if (p.owes >= TSM_MAY_WRITE)
+            tsm_hostmem_held(s, (uint64_t)(uintptr_t)p.box.data,
+                             (uint64_t)(uintptr_t)p.box.data + tsm_box_extent(&p.box));
         tsm_scratch_clear(lane);
     }
     tsm_lock_give(&s->readbacks->writing);
@@ -412,6 +415,7 @@ void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream)
     if (stream)
         tsm_stream_complete_waits(stream, ticks);
     write_complete(s);
+    tsm_hostmem_settled();
 }
 
 void tsm_readbacks_before(uint32_t stream, uint64_t position)
@@ -493,6 +497,7 @@ void tsm_synchronised_event(const struct tsm_handle *event)
         return;
     tsm_stream_complete(event->stream, event->position);
     write_complete(s);
+    tsm_hostmem_settled();
 }
 
 /* ---- commands that are complete by themselves --------------------------------------------------

@@ -345,7 +345,10 @@ bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box
 
 /* Says of values that commands wrote, and that are there now, that the program can know it. */
 void tsm_values_reached(struct tsm_lane *lane);
-/* Writes a COMPLETE record. */
+/* tsm_values_settle() by the stream's number; SBT_STREAM_NONE: all streams. */
+void tsm_values_settle_number(uint32_t stream, uint64_t position);
+/* Writes a COMPLETE record, and before it what the program must have written, so that it could be: no
+ * lock is held. */
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
 /* A function of the program is about to run: it may tell other threads that commands up to `done`
  * are complete, which may then overwrite what those have read. */
@@ -373,6 +376,10 @@ bool tsm_readbacks_await(struct tsm_session *session, const struct tsm_stream *s
 
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
+/* A command that may have written into [start, end) is complete: what has changed there may be older
+ * than that, and its HOST_WRITE records say so (SBT_RECORD_HELD). settled() writes them. */
+void tsm_hostmem_held(struct tsm_session *session, uint64_t start, uint64_t end);
+void tsm_hostmem_settled(void);
 
 /* The session ends: what is still under way is not compared, and the trace says so. */
 void tsm_readbacks_end(struct tsm_session *session);

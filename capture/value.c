@@ -203,33 +203,47 @@ void tsm_values_seen(struct tsm_session *s, uint64_t from, const uint8_t *bytes,
     tsm_lock_give(&v->lock);
 }
 
-void tsm_values_reached(struct tsm_lane *lane)
+/* Finds a value that is there now and was not known to be. */
+static bool take_reached(struct tsm_values *v, struct written *out)
 {
-    struct tsm_values *v = lane->session->values;
+    bool found = false;
 
-    if (is_empty(&v->written_count))
-        return;
     tsm_lock_take(&v->lock);
-    for (uint32_t i = 0; i < v->written_count; i++) {
+    for (uint32_t i = 0; i < v->written_count && !found; i++) {
         struct written *w = &v->written[i];
         uint64_t now = 0;
         if (!w->is_telling || !tsm_memory_read(&now, w->value.address, w->value.size) ||
             now != w->value.value)
             continue;
         w->is_telling = false;
-        tsm_hostmem_complete(lane, tsm_stream_number(w->stream), w->position);
-        tsm_stream_complete(w->stream, w->position);
+        *out = *w;
+        found = true;
     }
     tsm_lock_give(&v->lock);
+    return found;
 }
 
-static bool is_complete(const struct awaited *a, const struct tsm_stream *stream, uint64_t position)
+void tsm_values_reached(struct tsm_lane *lane)
 {
-    return !stream || (a->stream == stream && a->position <= position);
+    struct tsm_values *v = lane->session->values;
+    struct written w;
+
+    if (is_empty(&v->written_count))
+        return;
+    while (take_reached(v, &w)) {
+        tsm_hostmem_complete(lane, tsm_stream_number(w.stream), w.position);
+        tsm_stream_complete(w.stream, w.position);
+    }
+}
+
+static bool is_complete(const struct awaited *a, uint32_t stream, uint64_t position)
+{
+    return stream == SBT_STREAM_NONE ||
+           (tsm_stream_number(a->stream) == stream && a->position <= position);
 }
 
 /* One that is over, with the value that is to be recorded. */
-static bool take_settled(struct tsm_values *v, const struct tsm_stream *stream, uint64_t position,
+static bool take_settled(struct tsm_values *v, uint32_t stream, uint64_t position,
                          struct awaited *out)
 {
     bool found = false;
@@ -257,7 +271,7 @@ void tsm_values_publish(void)
         tsm_hostmem_publish();
 }
 
-void tsm_values_settle(const struct tsm_stream *stream, uint64_t position)
+void tsm_values_settle_number(uint32_t stream, uint64_t position)
 {
     struct tsm_session *s = tsm_session_current();
     struct awaited a;
@@ -265,6 +279,11 @@ void tsm_values_settle(const struct tsm_stream *stream, uint64_t position)
     while (s && !is_empty(&s->values->awaited_count) &&
            take_settled(s->values, stream, position, &a))
         tsm_hostmem_value(&a.value, a.after);
+}
+
+void tsm_values_settle(const struct tsm_stream *stream, uint64_t position)
+{
+    tsm_values_settle_number(stream ? tsm_stream_number(stream) : SBT_STREAM_NONE, position);
 }
 
 bool tsm_values_await(struct tsm_session *s, const struct tsm_stream *stream)

@@ -134,6 +134,12 @@ struct tsm_backend {
      * where they still hold that, no command has written. NULL: it is not known. Optional: never is. */
     const uint8_t *(*left)(struct tsm_backend_state *state, uint64_t address, uint64_t size);
 
+    /* Where [address, address + size) of the recorded program lies now, in memory of the host that the
+     * device can read; it stays there until close(). From the main thread, while other functions run.
+     * False: it is not there, or may go. Optional: nothing is written early (replay/stall.h). */
+    bool (*shared)(struct tsm_backend_state *state, uint64_t address, uint64_t size,
+                   uint64_t *actual);
+
     /* Live regions in order of address; valid until the next host() call. */
     int (*regions)(struct tsm_backend_state *state, const struct tsm_region **regions,
                    size_t *count);

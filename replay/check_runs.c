@@ -23,6 +23,7 @@ struct check {
     struct tsm_run_log log;   /* of the first run that hashes all memory */
     struct tsm_run_log plain; /* of the first run that adds no waits */
     struct tsm_run_log exact; /* of the first run of the search for a name */
+    uint64_t early_count;     /* of the first runs: writes of the program carried out early */
     struct tsm_check_result *out;
 };
 
@@ -207,6 +208,14 @@ static int run_and_judge(struct check *c, const struct variation *v, unsigned nu
     if (error)
         return error;
     arm->run_count++;
+    if (run.differs && c->early_count + run.early_count) {
+        arm->verdict = TSM_CANNOT_TELL;
+        tsm_format(arm->why, sizeof(arm->why),
+                   "%s; or on when a command saw what the program wrote while it ran, which is not "
+                   "known",
+                   v->cause);
+        return 0;
+    }
     if (run.differs) {
         arm->verdict = TSM_DIFFERENT;
         tsm_format(arm->why, sizeof(arm->why), "%s", v->cause);
@@ -296,6 +305,7 @@ static int run_firsts(struct check *c, struct tsm_forked_result *first)
     if (error)
         return error;
     out->first = plain.result;
+    c->early_count = plain.early_count + first->early_count;
     judge_first(c, &plain, arm);
     judge_first(c, first, arm);
     return 0;

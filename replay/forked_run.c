@@ -42,6 +42,7 @@ static int replay(struct child *child, struct sbt_reader *reader,
         return error;
     tsm_replay_observe(r, observer);
     error = tsm_replay_run(r, &child->report.out.result);
+    child->report.out.early_count = tsm_replay_early(r);
     /* The process ends now: nothing is gained by taking the replay apart, and a lot of time lost.
      */
     return error;

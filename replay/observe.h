@@ -33,4 +33,8 @@ struct tsm_observer {
 /* Before tsm_replay_run(). Copied. */
 void tsm_replay_observe(struct tsm_replay *replay, const struct tsm_observer *observer);
 
+/* How many writes of the program were carried out early so far (replay/stall.h), also in a run that
+ * failed. */
+uint64_t tsm_replay_early(const struct tsm_replay *replay);
+
 #endif

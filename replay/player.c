@@ -36,6 +36,12 @@ static int begin_run(struct tsm_replay *p)
     p->crew->permute = p->crew->random = p->options.permute;
     p->crew->delay = p->options.delay;
     p->crew->timeout_ns = p->options.timeout_ns ? p->options.timeout_ns : TIMEOUT_NS;
+    p->stall.reader = p->reader;
+    p->stall.backend = p->backend;
+    p->stall.state = p->state;
+    p->stall.timeout_ns = p->crew->timeout_ns;
+    p->crew->stall = &p->stall;
+    p->crew->at = &p->at;
     p->verify.state = p->state;
     p->next_pull = 0;
     while (p->goes_back && p->next_pull < p->plan.pull_count &&
@@ -237,6 +243,11 @@ int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
 void tsm_replay_observe(struct tsm_replay *p, const struct tsm_observer *observer)
 {
     p->verify.observer = *observer;
+}
+
+uint64_t tsm_replay_early(const struct tsm_replay *p)
+{
+    return p->stall.count;
 }
 
 static bool has_api(struct sbt_reader *reader, uint32_t api)

@@ -32,6 +32,8 @@ struct tsm_replay {
     uint64_t *loop_ns;
     unsigned loop_count;
     struct tsm_crew *crew; /* apart: it stays when a worker hangs */
+    struct tsm_stall stall;
+    struct sbt_record at; /* what is carried out, without its slots */
     struct tsm_worker *host;
     bool is_host_behind; /* the host's worker may have jobs that nobody has waited for */
     bool is_alone;       /* the host's worker is that of the streams, too */

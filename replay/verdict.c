@@ -81,6 +81,13 @@ static bool is_explained(struct tsm_replay *p)
                (ull)r->difference_count, (ull)r->checksum_count);
         return true;
     }
+    if (p->stall.count && p->stall.first_at <= at) {
+        answer(r, TSM_CANNOT_TELL,
+               "%llu of %llu results differ, but what the program wrote while record %llu or what "
+               "it waits for ran was given to it when it did not come to its end, which may be why",
+               (ull)r->difference_count, (ull)r->checksum_count, (ull)p->stall.first_at);
+        return true;
+    }
     if (plan->gap_count) {
         answer(
             r, TSM_CANNOT_TELL,
@@ -270,6 +277,7 @@ int tsm_verdict(struct tsm_replay *p)
     struct tsm_replay_result *r = &p->result;
 
     count(p);
+    r->early_count = p->stall.count;
     if (p->options.dry_run)
         answer(r, TSM_CANNOT_TELL, "nothing was run: this was a dry run");
     else if (r->untranslated_count)

@@ -691,6 +691,7 @@ int tsm_walk(struct tsm_replay *p)
     while (!error && !p->stop && (more = sbt_cursor_next(cursor, &record)) == 1) {
         if (p->must_hold && record->seq >= p->part_first)
             error = hold(p);
+        p->at = *record;
         if (!error)
             error = do_record(p, record);
         if (!error)

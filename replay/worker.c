@@ -552,6 +552,8 @@ int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place)
             moved_ns = now;
         } else if (now - moved_ns > crew->timeout_ns) {
             return fail_hung(crew);
+        } else if (crew->stall) {
+            tsm_stall_look(crew->stall, crew->at, progress, now - moved_ns);
         }
     }
     return tsm_crew_error(crew);

@@ -15,7 +15,7 @@
 #ifndef REPLAY_WORKER_H
 #define REPLAY_WORKER_H
 
-#include "replay/backend.h"
+#include "replay/stall.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,6 +46,8 @@ struct tsm_crew {
     struct sbt_reader *reader;
     uint64_t timeout_ns;
     uint64_t permute, delay; /* as in struct tsm_replay_options */
+    struct tsm_stall *stall; /* NULL: nobody looks at what stands still */
+    const struct sbt_record *at; /* what the main thread is at: its number and time only */
 
     struct tsm_worker *workers; /* a list; changed by the main thread only */
     uint64_t random;            /* of permute; main thread only */

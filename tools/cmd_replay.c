@@ -343,6 +343,7 @@ static void json_result(struct tsm_json *j, const struct tsm_replay_result *r)
     tsm_json_put_u64(j, "tainted_count", r->tainted_count);
     tsm_json_put_u64(j, "translated_count", r->translated_count);
     tsm_json_put_u64(j, "untranslated_count", r->untranslated_count);
+    tsm_json_put_u64(j, "early_count", r->early_count);
     tsm_json_put_u64(j, "validation_count", r->validation_count);
     tsm_json_put_u64(j, "look_count", r->look_count);
     tsm_json_put_string(j, "digest", digest_text(digest, &r->digest));
@@ -408,6 +409,7 @@ static void add_result(struct tsm_replay_result *all, const struct tsm_replay_re
     all->tainted_count += one->tainted_count;
     all->translated_count += one->translated_count;
     all->untranslated_count += one->untranslated_count;
+    all->early_count += one->early_count;
     all->validation_count += one->validation_count;
     all->elapsed_ns += one->elapsed_ns;
     all->checkpoint = one->checkpoint;

@@ -38,6 +38,7 @@ static void backend_close(struct tsm_backend_state *state)
     cuda_arrays_finish(replay);
     cuda_library_close(&replay->library);
     pthread_mutex_destroy(&replay->streams_lock);
+    pthread_mutex_destroy(&replay->memory.lock);
     free(state);
 }
 
@@ -51,6 +52,7 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     state->replay.reader = reader;
     state->replay.options = options;
     pthread_mutex_init(&state->replay.streams_lock, NULL);
+    pthread_mutex_init(&state->replay.memory.lock, NULL);
     pthread_mutex_init(&state->replay.functions.lock, NULL);
     pthread_mutex_init(&state->replay.functions.written_lock, NULL);
     *out = state;
@@ -287,6 +289,12 @@ int cuda_read(struct cuda_replay *replay, uint64_t address, void *out, uint64_t 
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "reading device memory", result);
 }
 
+static bool backend_shared(struct tsm_backend_state *state, uint64_t address, uint64_t size,
+                           uint64_t *actual)
+{
+    return cuda_memory_shared(&state->replay.memory, address, size, actual);
+}
+
 static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
 {
     return cuda_read(&state->replay, address, out, size);
@@ -353,6 +361,7 @@ const struct tsm_backend cuda_backend = {
     .reached = backend_reached,
     .let_go = backend_let_go,
     .readback = backend_readback,
+    .shared = backend_shared,
     .regions = backend_regions,
     .read = backend_read,
     .save = backend_save,

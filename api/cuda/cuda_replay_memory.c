@@ -69,15 +69,12 @@ static int grow_regions(struct cuda_memory *m)
 #define SHIFT(array, to, from, count)                                                              \
     memmove(&(array)[to], &(array)[from], (count) * sizeof((array)[0]))
 
-static int add_region(struct cuda_memory *m, const struct tsm_region *region, enum cuda_how how,
-                      CUcontext context)
+static void insert_region(struct cuda_memory *m, const struct tsm_region *region, enum cuda_how how,
+                          CUcontext context)
 {
-    int error = m->region_count == m->region_capacity ? grow_regions(m) : 0;
     size_t at = tsm_region_after(m->regions, m->region_count, region->address),
            behind = m->region_count - at;
 
-    if (error)
-        return error;
     SHIFT(m->regions, at + 1, at, behind);
     SHIFT(m->how, at + 1, at, behind);
     SHIFT(m->contexts, at + 1, at, behind);
@@ -85,17 +82,48 @@ static int add_region(struct cuda_memory *m, const struct tsm_region *region, en
     m->how[at] = how;
     m->contexts[at] = context;
     m->region_count++;
-    return 0;
+}
+
+static int add_region(struct cuda_memory *m, const struct tsm_region *region, enum cuda_how how,
+                      CUcontext context)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&m->lock);
+    if (m->region_count == m->region_capacity)
+        error = grow_regions(m);
+    if (!error)
+        insert_region(m, region, how, context);
+    pthread_mutex_unlock(&m->lock);
+    return error;
 }
 
 static void remove_region(struct cuda_memory *m, size_t at)
 {
     size_t behind = m->region_count - at - 1;
 
+    pthread_mutex_lock(&m->lock);
     SHIFT(m->regions, at, at + 1, behind);
     SHIFT(m->how, at, at + 1, behind);
     SHIFT(m->contexts, at, at + 1, behind);
     m->region_count--;
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Only memory that was kept for the recorded address stays when the driver is done with it. */
+bool cuda_memory_shared(struct cuda_memory *m, uint64_t address, uint64_t size, uint64_t *actual)
+{
+    const struct tsm_region *region;
+    bool is_there;
+
+    pthread_mutex_lock(&m->lock);
+    region = cuda_memory_find(m, address);
+    is_there = region && region->is_host && m->how[region - m->regions] == CUDA_HOW_REGISTERED &&
+               tsm_range_holds(region->address, region->size, address, size);
+    if (is_there)
+        *actual = region->actual + (address - region->address);
+    pthread_mutex_unlock(&m->lock);
+    return is_there;
 }
 
 /* ---- addresses that are elsewhere --------------------------------------------------------- */

@@ -79,6 +79,7 @@ enum cuda_how {
 
 struct cuda_memory {
     struct cuda_ranges device, host; /* recorded */
+    pthread_mutex_t lock;            /* of changes of the regions; for cuda_memory_shared() */
     struct tsm_region *regions;      /* live, by recorded address */
     enum cuda_how *how;              /* of each region */
     CUcontext *contexts;             /* of each region */
@@ -104,6 +105,9 @@ int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t 
 int cuda_memory_release(struct cuda_replay *replay, uint64_t address);
 /* The live region that holds `address`, or NULL. */
 const struct tsm_region *cuda_memory_find(const struct cuda_memory *memory, uint64_t address);
+/* What the backend says of shared(). */
+bool cuda_memory_shared(struct cuda_memory *memory, uint64_t address, uint64_t size,
+                        uint64_t *actual);
 /* `actual` stands for a recorded address from now on. */
 int cuda_memory_moved(struct cuda_memory *memory, uint64_t recorded, uint64_t size,
                       uint64_t actual);

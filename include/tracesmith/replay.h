@@ -134,6 +134,9 @@ struct tsm_replay_result {
     /* Values in kernels' arguments that look like such an address, but may be anything: left as
      * recorded. With any, the verdict is not SAME. */
     uint64_t untranslated_count;
+    /* Writes of the program into memory that the GPU can read which were carried out before their
+     * place in the order, because a command waited for them. */
+    uint64_t early_count;
     uint64_t validation_count; /* errors that the validation layer reported */
     uint64_t look_count;       /* files that were written because of options.look */
     uint64_t elapsed_ns;       /* first submission to last completion */

@@ -202,6 +202,12 @@ def explained_by_missing():
     return replay(altered(altered(trace, 'remove', find(trace, 'cuMemcpyHtoD.*')), 'lost', 1), '--lossy')
 
 
+@row('R25', 'was given to it when it did not come to its end')
+def explained_by_early_writes():
+    trace = cuda('spins')
+    return replay(altered(trace, 'slot', find(trace, 'cuMemsetD32_v2'), '1:5'), '--timeout', '20')
+
+
 @row('R8', 'gave other bytes than recorded')
 def different():
     return replay(cuda('saxpy'), TS_EMU_NOOP='1')
@@ -472,6 +478,7 @@ ELSEWHERE = {
     **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10'), 'tests/unit/analysis_doubt.c'),
     'D7': 'tests/e2e/record_functions.sh',
     'D12': 'tests/unit/analysis_diff.c',
+    'C9': 'tests/e2e/replay_spins.sh',
 }
 
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes down what has changed in host memory that the device can read.
+ */
+#include "capture/host_memory.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
+static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
+                       uint64_t from, uint64_t to)
+{
+    struct tsm_note note = {
+        .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
+    uint8_t reference[SBT_BLOB_ENCODED_MAX(TSM_HOSTMEM_BLOCK_SIZE)];
+    struct tsm_box box;
+
+    if (from >= to)
+        return;
+    box = (struct tsm_box){h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
+    if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, reference)) {
+        tsm_session_unmodelled("a change of host memory could not be recorded", true);
+        return;
+    }
+    note.slots[0] = from;
+    note.slots[1] = to - from;
+    note.slots[2] = SBT_BLOB_ENCODED_SIZE(to - from);
+    note.data = reference;
+    note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
+    for (uint32_t i = 0; i < h->writer_count; i++) {
+        note.slots[3] = h->writers[i].stream;
+        note.slots[4] = h->writers[i].position;
+        note.flags = h->is_held && note.slots[3] == SBT_STREAM_NONE ? SBT_RECORD_HELD : 0;
+        tsm_note_write(lane, &note);
+    }
+}
+
+static void write_seen(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
+                       uint64_t to)
+{
+    const struct tsm_box box = {h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
+
+    if (from >= to)
+        return;
+    h->has_changed = true;
+    tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
+    if (h->is_by)
+        tsm_readback_copied(lane, &box, from, h->by);
+    write_span(lane, h, base, from, to);
+}
+
+/* The same without the bytes that belong to the device. */
+void tsm_hostmem_write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base,
+                           uint64_t from, uint64_t to)
+{
+    for (uint32_t i = 0; i < h->gap_count && from < to; i++) {
+        const struct tsm_gap *gap = &h->gaps[i];
+        if (gap->end <= from)
+            continue;
+        write_seen(lane, h, base, from, gap->start < to ? gap->start : to);
+        from = gap->end;
+    }
+    write_seen(lane, h, base, from, to);
+}
+
+void tsm_hostmem_add_writer(struct tsm_hostmem *h, struct tsm_running writer)
+{
+    if (h->writer_count < TSM_HOSTMEM_WRITER_COUNT_MAX)
+        h->writers[h->writer_count++] = writer;
+}
+
+void tsm_hostmem_remove_writer(struct tsm_hostmem *h, struct tsm_running writer)
+{
+    for (uint32_t i = h->writer_count; i-- > 0;) {
+        if (h->writers[i].stream != writer.stream || h->writers[i].position != writer.position)
+            continue;
+        h->writers[i] = h->writers[--h->writer_count];
+        return;
+    }
+}
+
+static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t from, uint64_t to)
+{
+    if (!tsm_memory_read(h->block, from, to - from)) {
+        tsm_session_unmodelled("host memory could not be read", true);
+        return;
+    }
+    h->bytes = h->block;
+    h->gap_count = tsm_readback_gaps(lane->session, from, to, h->writers, h->writer_count, h->gaps);
+    tsm_hostmem_write_run(lane, h, from, from, to);
+}
+
+/* What write() records of `what` is also `writer`'s. */
+static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const void *what),
+                       const void *what, struct tsm_running writer)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_lane *lane;
+    int saved_errno = errno;
+
+    if (!s || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane) {
+        tsm_lock_take(&s->hostmem->lock);
+        tsm_hostmem_add_writer(s->hostmem, writer);
+        write(lane, s->hostmem, what);
+        tsm_hostmem_remove_writer(s->hostmem, writer);
+        tsm_lock_give(&s->hostmem->lock);
+    }
+    tsm_inside_leave();
+    errno = saved_errno;
+}
+
+static void write_box(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
+{
+    const struct tsm_box *box = what;
+    const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
+
+    for (uint64_t at = start; at < end; at += TSM_HOSTMEM_BLOCK_SIZE)
+        write_block(lane, h, at,
+                    end - at < TSM_HOSTMEM_BLOCK_SIZE ? end : at + TSM_HOSTMEM_BLOCK_SIZE);
+}
+
+void tsm_hostmem_write(const struct tsm_box *box)
+{
+    write_then(write_box, box, (struct tsm_running){SBT_STREAM_NONE, 0});
+}
+
+static void write_value(struct tsm_lane *lane, struct tsm_hostmem *h, const void *what)
+{
+    const struct tsm_value *value = what;
+
+    memcpy(h->block, &value->value, value->size);
+    h->bytes = h->block;
+    write_span(lane, h, value->address, value->address, value->address + value->size);
+}
+
+void tsm_hostmem_value(const struct tsm_value *value, struct tsm_running after)
+{
+    write_then(write_value, value, after);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/stall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+/* Parts of the timeout: the first time, and when it has helped before. */
+#define FIRST_PART  20u
+#define LATER_PART  200u
+#define MARKED_LAST 2u /* no wait for a group that is marked is longer than half of it */
+#define OTHERS_PART 4u /* groups that are not marked have the last quarter */
+#define LONGER      4u /* than it took when it was recorded */
+
+#define LONG_RUN 8u /* words */
+
+/* ---- what comes next ------------------------------------------------------------------------ */
+
+static bool is_write(const struct sbt_record *record)
+{
+    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) &&
+           sbt_record_role(sbt_core_schema(SBT_CORE_HOST_WRITE), record, SBT_ROLE_OF_STREAM,
+                           SBT_STREAM_NONE) == SBT_STREAM_NONE;
+}
+
+/* Tests whether the record frees memory that a write behind it may name. */
+static bool frees(const struct tsm_stall *s, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(s->reader, record->type);
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0), actual;
+
+    return schema && schema->kind == SBT_KIND_DESTROY && address &&
+           s->backend->shared(s->state, address, 1, &actual);
+}
+
+/* Adds the record to the group, or begins one. False: the group ends before it. */
+static bool add(struct tsm_stall *s, const struct sbt_record *record)
+{
+    bool is_held = (record->flags & SBT_RECORD_HELD) != 0;
+
+    if (!is_write(record))
+        return !s->end_seq || SBT_TYPE_API(record->type) == SBT_API_CORE;
+    if (s->end_seq && is_held != s->is_held)
+        return false;
+    if (!s->end_seq)
+        s->begin_seq = record->seq;
+    s->is_held = is_held;
+    s->end_seq = record->seq + 1;
+    return true;
+}
+
+/* Finds the next group: writes with no call between them. */
+static void find_group(struct tsm_stall *s)
+{
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int more = sbt_cursor_create(&cursor, s->reader, NULL, 0);
+
+    s->end_seq = 0;
+    s->seen = (struct sbt_key){{0}};
+    if (!more)
+        more = sbt_cursor_seek(cursor, s->next_seq);
+    while (more >= 0 && (more = sbt_cursor_next(cursor, &record)) == 1) {
+        if (!add(s, record) || frees(s, record))
+            break;
+        s->next_seq = record->seq + 1;
+    }
+    sbt_cursor_destroy(cursor);
+    s->is_spent = !s->end_seq;
+}
+
+/* ---- one write ------------------------------------------------------------------------------ */
+
+/* The first aligned words of a region may not be whole: bytes outside of the write stay. */
+static void put_word(uint8_t *to, const uint8_t *bytes, uint64_t size, uint64_t word)
+{
+    const uint64_t skew = (uintptr_t)to % 8, at = word * 8 - (word ? skew : 0);
+    const uint64_t part = word ? 8 : 8 - skew, left = size - at < part ? size - at : part;
+    uint64_t value;
+
+    if (left < 8) {
+        memcpy(to + at, bytes + at, left);
+        return;
+    }
+    memcpy(&value, bytes + at, 8);
+    __atomic_store_n((uint64_t *)(void *)(to + at), value, __ATOMIC_RELEASE);
+}
+
+static bool differs(const uint8_t *to, const uint8_t *bytes, uint64_t size, uint64_t word)
+{
+    const uint64_t skew = (uintptr_t)to % 8, at = word * 8 - (word ? skew : 0);
+    const uint64_t part = word ? 8 : 8 - skew;
+
+    return memcmp(to + at, bytes + at, size - at < part ? size - at : part) != 0;
+}
+
+/* Words that differ, the last ones first: those in long runs, which are data, or the others, which
+ * may be what says that data is there. A word is written at once. */
+static void put_runs(uint8_t *to, const uint8_t *bytes, uint64_t size, bool is_long)
+{
+    uint64_t words = ((uintptr_t)to % 8 + size + 7) / 8, end = words;
+
+    while (end) {
+        uint64_t first = end;
+        while (first && differs(to, bytes, size, first - 1))
+            first--;
+        if ((end - first >= LONG_RUN) == is_long)
+            for (uint64_t i = end; i > first; i--)
+                put_word(to, bytes, size, i - 1);
+        end = first ? first - 1 : 0;
+    }
+}
+
+struct group_pass {
+    struct tsm_hasher *hasher; /* NULL: write */
+    bool differs;              /* somewhere it holds other bytes now */
+    bool is_long;
+};
+
+static int visit_write(struct tsm_stall *s, const struct sbt_record *record,
+                       struct group_pass *pass)
+{
+    const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_HOST_WRITE);
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0), actual;
+    struct sbt_blob blob;
+    uint8_t *bytes;
+
+    if (!is_write(record) ||
+        !sbt_record_blob(record, (uint32_t)sbt_schema_role(schema, SBT_ROLE_PAYLOAD), &blob) ||
+        !blob.size || !s->backend->shared(s->state, address, blob.size, &actual))
+        return 0;
+    uint8_t *there = (void *)(uintptr_t)actual; /* NOLINT: the backend says so */
+    bytes = malloc(blob.size);
+    if (!bytes || sbt_reader_blob(s->reader, &blob, 0, bytes, blob.size) < 0) {
+        free(bytes);
+        return 0;
+    }
+    if (pass->hasher) {
+        tsm_hasher_add(pass->hasher, there, blob.size);
+        pass->differs |= memcmp(there, bytes, blob.size) != 0;
+    } else {
+        put_runs(there, bytes, blob.size, pass->is_long);
+    }
+    free(bytes);
+    return 1;
+}
+
+static uint64_t visit_group(struct tsm_stall *s, struct group_pass *pass)
+{
+    const struct sbt_filter filter = {.seq_first = s->begin_seq, .seq_end = s->end_seq};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    uint64_t count = 0;
+
+    if (!sbt_cursor_create(&cursor, s->reader, &filter, 1))
+        while (sbt_cursor_next(cursor, &record) == 1)
+            count += (uint64_t)visit_write(s, record, pass);
+    sbt_cursor_destroy(cursor);
+    return count;
+}
+
+/* ---- standing still ------------------------------------------------------------------------- */
+
+static uint64_t patience(const struct tsm_stall *s, const struct sbt_record *record)
+{
+    uint64_t part = s->timeout_ns / (s->count ? LATER_PART : FIRST_PART);
+    uint64_t most = s->timeout_ns / MARKED_LAST;
+    uint64_t longer = record->duration_ns < most ? record->duration_ns * LONGER : most;
+
+    return part + longer < most ? part + longer : most;
+}
+
+static void begin(struct tsm_stall *s, const struct sbt_record *record, uint64_t progress,
+                  uint64_t pause)
+{
+    s->others_help |= s->has_written && !s->is_held;
+    s->at_seq = record->seq;
+    s->progress = progress;
+    s->next_seq = record->seq + 1;
+    s->end_seq = 0;
+    s->look_ns = pause / 2;
+    s->has_written = s->is_spent = false;
+}
+
+static void write_group(struct tsm_stall *s)
+{
+    struct group_pass all = {.is_long = true}, rest = {.is_long = false};
+
+    if (!s->count)
+        s->first_at = s->at_seq;
+    visit_group(s, &all);
+    s->count += visit_group(s, &rest);
+    s->has_written = true;
+}
+
+void tsm_stall_look(struct tsm_stall *s, const struct sbt_record *record, uint64_t progress,
+                    uint64_t still_ns)
+{
+    const uint64_t pause = patience(s, record),
+                   others = s->others_help ? s->timeout_ns / FIRST_PART
+                                           : s->timeout_ns - s->timeout_ns / OTHERS_PART;
+    struct tsm_hasher_storage storage;
+    struct group_pass pass = {.hasher = tsm_hasher_init(&storage)};
+
+    if (!s->backend->shared)
+        return;
+    if (s->progress != progress || s->at_seq != record->seq)
+        begin(s, record, progress, pause);
+    if (s->is_spent || still_ns < s->look_ns)
+        return;
+    if (!s->end_seq)
+        find_group(s);
+    if (!s->end_seq)
+        return;
+    if (!s->is_held && still_ns < others) {
+        s->look_ns = others;
+        return;
+    }
+    visit_group(s, &pass);
+    struct sbt_key now = tsm_hasher_key(pass.hasher);
+    if (pass.differs && !tsm_key_equal(&now, &s->seen)) {
+        s->seen = now;
+        s->look_ns = still_ns + (s->is_held ? pause : s->timeout_ns / LATER_PART);
+        return;
+    }
+    if (pass.differs)
+        write_group(s);
+    s->end_seq = 0;
+    s->look_ns = pass.differs ? still_ns + s->timeout_ns / LATER_PART : still_ns;
+}

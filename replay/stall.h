@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command may wait for bytes that the program writes while it runs, without a call that says so.
+ * What the program wrote is recorded when the command is known to be complete, which is too late
+ * for a replay: it would wait for the command for ever. So when nothing moves, HOST_WRITE records
+ * that come next are carried out early, those first that are marked as held back (SBT_RECORD_HELD),
+ * one group after the other. At its place in the order each of them is carried out again.
+ *
+ * A command that is merely slow may find bytes early that were not there in the recording. So
+ * memory that still changes is left alone, and a difference that comes after that is no answer.
+ */
+#ifndef REPLAY_STALL_H
+#define REPLAY_STALL_H
+
+#include "replay/backend.h"
+
+struct tsm_stall {
+    struct sbt_reader *reader;
+    const struct tsm_backend *backend;
+    struct tsm_backend_state *state;
+    uint64_t timeout_ns;
+    uint64_t count;    /* records carried out early so far */
+    uint64_t first_at; /* the first record that did not come to its end */
+    bool others_help;  /* groups that are not marked have helped */
+    /* Of the present one. */
+    uint64_t at_seq;     /* the record that does not come to its end */
+    uint64_t progress;   /* a number that changes when anything moves */
+    uint64_t next_seq;   /* where the search goes on */
+    uint64_t end_seq;    /* behind the group's last record; 0: there is no group */
+    uint64_t begin_seq;  /* the group's first */
+    uint64_t look_ns;    /* after so long of standing still to look again */
+    struct sbt_key seen; /* what lay where the group writes */
+    bool is_held;        /* the group is marked */
+    bool has_written;    /* in this one */
+    bool is_spent;       /* nothing is left to be tried */
+};
+
+/* From the main thread while it waits. `record`: the one that is carried out. Nothing has moved for
+ * `still_ns`; `progress` changes when something does. */
+void tsm_stall_look(struct tsm_stall *stall, const struct sbt_record *record, uint64_t progress,
+                    uint64_t still_ns);
+
+#endif
