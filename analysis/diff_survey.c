@@ -21,6 +21,11 @@ bool tsm_survey_is_wait(const struct sbt_schema *schema)
     return schema->kind == SBT_KIND_QUERY || schema->kind == SBT_KIND_SYNC;
 }
 
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void note_first(uint64_t *count, uint64_t *first, uint64_t seq)
 {
     if (!(*count)++)
@@ -56,9 +61,12 @@ static void note_core(struct tsm_survey *s, const struct sbt_record *record,
     case SBT_CORE_CHECKSUM:
         s->checksum_count++;
         break;
-    case SBT_CORE_STOPPED:
     case SBT_CORE_LOST:
     case SBT_CORE_FILTERED:
+        if (record->slot_count > 1)
+            s->lost_first_ns = lower(s->lost_first_ns, record->slots[1]);
+        /* fallthrough */
+    case SBT_CORE_STOPPED:
         if (s->stopped_seq == UINT64_MAX)
             s->stopped_seq = record->seq;
         break;
@@ -88,9 +96,23 @@ static int note(struct tsm_survey *s, const struct sbt_record *record,
     return tsm_survey_is_wait(schema) ? note_wait(s, record, schema) : 0;
 }
 
-static uint64_t lower(uint64_t a, uint64_t b)
+/* The first record that does not begin before `time_ns`. A record that says what was lost stands
+ * anywhere behind it. */
+static int find_time(uint64_t *out, struct sbt_reader *reader, uint64_t time_ns)
 {
-    return a < b ? a : b;
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_cursor_create(&cursor, reader, NULL, 1);
+
+    while (!error && (error = sbt_cursor_next(cursor, &record)) == 1) {
+        error = 0;
+        if (record->time_ns >= time_ns) {
+            *out = lower(*out, record->seq);
+            break;
+        }
+    }
+    sbt_cursor_destroy(cursor);
+    return error;
 }
 
 /* The number up to which no record is missing. A record that is not described belongs nowhere. */
@@ -113,13 +135,16 @@ int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader)
     const struct sbt_record *record;
     int error;
 
-    *out = (struct tsm_survey){.stopped_seq = UINT64_MAX, .start_end_seq = UINT64_MAX};
+    *out = (struct tsm_survey){
+        .stopped_seq = UINT64_MAX, .start_end_seq = UINT64_MAX, .lost_first_ns = UINT64_MAX};
     error = sbt_cursor_create(&cursor, reader, NULL, 1);
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
         error = note(out, record, tsm_survey_schema(reader, record));
     sbt_cursor_destroy(cursor);
     if (!error)
         out->whole_seq = find_whole(out, reader);
+    if (!error && out->lost_first_ns != UINT64_MAX)
+        error = find_time(&out->whole_seq, reader, out->lost_first_ns);
     return error;
 }
 

@@ -18,6 +18,7 @@ struct tsm_survey {
     uint64_t unknown_seq;
     uint64_t tainted_count; /* records that changed what is not modelled */
     uint64_t tainted_seq;
+    uint64_t lost_first_ns; /* what was lost, no earlier; UINT64_MAX: nothing */
     uint64_t stopped_seq;   /* the first that says that something is missing; UINT64_MAX: none */
     uint64_t whole_seq;     /* records before this one were all recorded and can be read */
     uint64_t start_end_seq; /* checkpoints before this record came before the first command */

@@ -84,6 +84,19 @@ bool tsm_log_wants(enum tsm_log_level level, const char *file)
     return wants;
 }
 
+/* What a program or its environment is called must not move a terminal's cursor, or begin a line.
+ */
+static void clean(char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i], next = (unsigned char)text[i + 1];
+        if (c < ' ' || c == 0x7f)
+            text[i] = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0) /* U+0080 to U+009F */
+            text[i] = text[i + 1] = '?';
+    }
+}
+
 void tsm_log_write(enum tsm_log_level level, const char *file, const char *format, ...)
 {
     char line[1280];
@@ -99,6 +112,7 @@ void tsm_log_write(enum tsm_log_level level, const char *file, const char *forma
     va_start(ap, format);
     used += tsm_vformat(line + used, sizeof(line) - used - 1, format, ap);
     va_end(ap);
+    clean(line, used);
     line[used++] = '\n';
     if (write(STDERR_FILENO, line, used) < 0)
         used = 0; /* nowhere left to say it */

@@ -105,7 +105,7 @@ static void put_ascii(struct tsm_buffer *out, uint8_t c)
             return;
         }
     }
-    if (c < 0x20)
+    if (c < 0x20 || c == 0x7f)
         putf(out, "\\u%04x", c);
     else
         tsm_buffer_add_u8(out, c);
@@ -122,6 +122,8 @@ void sbt_json_string(struct tsm_buffer *out, const char *text, size_t size)
             put(out, "\\ufffd");
         else if (length == 1)
             put_ascii(out, *p);
+        else if (p[0] == 0xc2 && p[1] < 0xa0) /* the other control characters */
+            putf(out, "\\u%04x", p[1]);
         else
             tsm_buffer_add(out, p, length);
         length += length == 0;

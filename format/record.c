@@ -95,7 +95,7 @@ int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uin
 
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role)
 {
-    for (uint32_t i = 0; i < schema->field_count; i++) {
+    for (uint32_t i = 0; schema && i < schema->field_count; i++) {
         if (schema->fields[i].role == role)
             return (int)i;
     }

@@ -24,7 +24,7 @@ static uint32_t free_string_id(const struct sbt_writer *w)
 static int write_lost(struct sbt_writer *w)
 {
     static const char reason[] = "not there any more";
-    uint64_t slots[5] = {w->lost_count, 0, UINT64_MAX, free_string_id(w), UINT64_MAX};
+    uint64_t slots[5] = {w->lost_count, w->lost_first_ns, UINT64_MAX, free_string_id(w), UINT64_MAX};
     const struct sbt_record record = {
         .seq = w->next_seq,
         .type = SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST),
@@ -63,6 +63,7 @@ int sbt_writer_count_lost(struct sbt_writer *w, const struct sbt_totals *totals)
 void sbt_writer_lost(struct sbt_writer *w, uint64_t count)
 {
     w->lost_count = count;
+    w->lost_first_ns = 0;
     w->is_cut = false;
 }
 

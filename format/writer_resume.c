@@ -213,6 +213,12 @@ static uint64_t record_end(const struct sbt_reader *r)
     return r->events_count ? r->entries[r->events[r->events_count - 1]].head.last_seq + 1 : 0;
 }
 
+/* What came behind the last chunk began later, but for calls that took long beside others. */
+static uint64_t last_time(const struct sbt_reader *r)
+{
+    return r->entries[r->events[r->events_count - 1]].head.last_time;
+}
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -352,6 +358,7 @@ static int resume(struct sbt_writer *w, struct remains *m, int fd, const char *p
     if (!error)
         lacks_chunk = ends_in_checkpoint(m->reader, m->kept, &checkpoint);
     w->lost_count = m->lost;
+    w->lost_first_ns = error || !m->reader->events_count ? 0 : last_time(m->reader);
     w->is_cut = m->is_cut;
     if (!error)
         error = keep_old_end(w, m);

@@ -80,6 +80,7 @@ struct sbt_writer {
     uint64_t said_lost, said_filtered; /* by records that were added */
     bool is_durable;                   /* finish waits for the disk */
     uint64_t lost_count;       /* records that the trace had held, and that its repair cut off */
+    uint64_t lost_first_ns;    /* ... none of them began earlier, as far as is known */
     bool is_cut;               /* ... and more, perhaps: nobody knows */
     struct tsm_buffer old_end; /* what was behind the place where an append began */
     uint64_t old_end_offset;

@@ -24,7 +24,7 @@ static void tell_text(const struct telling *t, const struct tsm_arm_result *arm)
            tsm_arm_name(arm->arm), arm->run_count, arm->run_count == 1 ? " " : "s",
            tsm_paint(paints[arm->verdict]), tsm_verdict_name(arm->verdict),
            tsm_paint(TSM_PAINT_NONE), arm->verdict == TSM_SAME ? "" : ": ",
-           arm->verdict == TSM_SAME ? "" : arm->why);
+           arm->verdict == TSM_SAME ? "" : tsm_clean(arm->why));
     if (arm->verdict == TSM_DIFFERENT)
         tsm_difference_print(&arm->difference, t->reader, t->symbols);
     fflush(stdout);
@@ -74,7 +74,7 @@ static void conclude(const struct telling *t, const struct tsm_check_result *res
         return;
     }
     printf("%s: %s\n", grade_of(result),
-           result->verdict != TSM_SAME ? result->why
+           result->verdict != TSM_SAME ? tsm_clean(result->why)
            : result->arms[0].verdict == TSM_SAME
                ? "every run gave the same bytes"
                : "every run gave the same bytes; none were recorded to compare them with");

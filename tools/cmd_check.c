@@ -35,8 +35,8 @@ static void report(void *user, uint64_t offset, const char *text)
     if (++r->count > REPORTED_MAX)
         return;
     if (!r->json) {
-        printf("%s: byte %" PRIu64 ": %s%s%s\n", r->path, offset, tsm_paint(TSM_PAINT_BAD), text,
-               tsm_paint(TSM_PAINT_NONE));
+        printf("%s: byte %" PRIu64 ": %s%s%s\n", tsm_clean(r->path), offset,
+               tsm_paint(TSM_PAINT_BAD), tsm_clean(text), tsm_paint(TSM_PAINT_NONE));
         return;
     }
     tsm_json_open(r->json, '{');
@@ -66,9 +66,10 @@ static int check(const char *path, bool wants_json)
     if (count < 0)
         return tsm_complain_error();
     if (!wants_json && count > REPORTED_MAX)
-        printf("%s: ... %d more\n", path, count - REPORTED_MAX);
+        printf("%s: ... %d more\n", tsm_clean(path), count - REPORTED_MAX);
     if (!wants_json && count == 0)
-        printf("%s: %sok%s\n", path, tsm_paint(TSM_PAINT_GOOD), tsm_paint(TSM_PAINT_NONE));
+        printf("%s: %sok%s\n", tsm_clean(path), tsm_paint(TSM_PAINT_GOOD),
+               tsm_paint(TSM_PAINT_NONE));
     return count > 0 ? TSM_EXIT_NO : TSM_EXIT_OK;
 }
 

@@ -180,9 +180,9 @@ static void tell(const struct ctl_values *v, const struct session *s, const stru
     struct tsm_json j = {.out = stdout};
 
     if (!v->json) {
-        printf("%u: %s, %u checkpoint%s, %s\n", pid, shown_name(s),
+        printf("%u: %s, %u checkpoint%s, %s\n", pid, tsm_clean(shown_name(s)),
                header_of(s).checkpoint_count,
-               header_of(s).checkpoint_count == 1 ? "" : "s", s->trace);
+               header_of(s).checkpoint_count == 1 ? "" : "s", tsm_clean(s->trace));
         if (!done)
             tsm_note("not yet: %s", action->later);
         return;

@@ -74,21 +74,22 @@ static void print_text(struct pair *p)
         printf("%ssame%s: %" PRIu64 " commands and readbacks are equal\n",
                tsm_paint(TSM_PAINT_GOOD), tsm_paint(TSM_PAINT_NONE), r->compared_count);
         if (*r->why)
-            printf("  note        %s\n", r->why);
+            printf("  note        %s\n", tsm_clean(r->why));
         return;
     }
     if (r->verdict == TSM_CANNOT_TELL) {
         printf("%scannot tell%s: %s\n", tsm_paint(TSM_PAINT_WARN), tsm_paint(TSM_PAINT_NONE),
-               r->why);
+               tsm_clean(r->why));
         return;
     }
     tsm_difference_print(&r->first, p->a, p->symbols);
-    printf("  a           record %" PRIu64 " of %s\n", r->seq_a, sbt_reader_name(p->a));
-    printf("  b           record %" PRIu64 " of %s\n", r->seq_b, sbt_reader_name(p->b));
+    printf("  a           record %" PRIu64 " of %s\n", r->seq_a, tsm_clean(sbt_reader_name(p->a)));
+    printf("  b           record %" PRIu64 " of %s\n", r->seq_b, tsm_clean(sbt_reader_name(p->b)));
     if (r->field[0])
-        printf("  %-11s %s in a, %s in b\n", r->field, r->value_a, r->value_b);
+        printf("  %-11s %s in a, %s in b\n", tsm_clean(r->field), tsm_clean(r->value_a),
+               tsm_clean(r->value_b));
     printf("%sdifferent%s: %s (after %" PRIu64 " equal ones)\n", tsm_paint(TSM_PAINT_BAD),
-           tsm_paint(TSM_PAINT_NONE), r->why, r->compared_count);
+           tsm_paint(TSM_PAINT_NONE), tsm_clean(r->why), r->compared_count);
 }
 
 static int compare(const struct diff_values *v, struct pair *p)

@@ -128,7 +128,7 @@ static void print_head(const struct info *info)
 
     session_text(id, session->id);
     start_text(start, sizeof(start), session->start_realtime_ns);
-    printf("%s%s%s\n", tsm_paint(TSM_PAINT_BOLD), sbt_reader_name(info->reader),
+    printf("%s%s%s\n", tsm_paint(TSM_PAINT_BOLD), tsm_clean(sbt_reader_name(info->reader)),
            tsm_paint(TSM_PAINT_NONE));
     printf("  session   %s\n", id);
     printf("  started   %s\n", start);

@@ -115,7 +115,7 @@ static void tell(const struct redact_values *v, const struct sbt_reader *reader,
 
     tsm_redact_list(list, sizeof(list), v->what);
     if (!v->json) {
-        printf("%s: %" PRIu64 " records without %s", v->output, count, list);
+        printf("%s: %" PRIu64 " records without %s", tsm_clean(v->output), count, list);
         printf(missing ? "; %" PRIu64 " could not be read\n" : "\n", missing);
         return;
     }

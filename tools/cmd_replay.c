@@ -279,8 +279,8 @@ static void print_result(const struct tsm_replay_result *r)
                r->difference_count, r->checksum_count, tsm_paint(TSM_PAINT_NONE));
     else
         printf(", %s%s: %s%s\n", tsm_paint(TSM_PAINT_WARN),
-               r->verdict == TSM_CANNOT_TELL ? "cannot tell" : "played, nothing to compare", r->why,
-               tsm_paint(TSM_PAINT_NONE));
+               r->verdict == TSM_CANNOT_TELL ? "cannot tell" : "played, nothing to compare",
+               tsm_clean(r->why), tsm_paint(TSM_PAINT_NONE));
     if (r->uncompared_count && r->checksum_count)
         tsm_note("%" PRIu64 " recorded result%s compared, %" PRIu64 " not", r->checksum_count,
                  plural(r->checksum_count), r->uncompared_count);
@@ -309,7 +309,7 @@ static int told_dry(const struct run *run)
         tsm_json_put_bool(run->json, "replayable", true);
     else
         printf("%s%s could be replayed here%s\n", tsm_paint(TSM_PAINT_GOOD),
-               sbt_reader_name(run->reader), tsm_paint(TSM_PAINT_NONE));
+               tsm_clean(sbt_reader_name(run->reader)), tsm_paint(TSM_PAINT_NONE));
     return TSM_EXIT_OK;
 }
 

@@ -51,7 +51,7 @@ static const struct tsm_option options[] = {
 
 static void print_entry(const struct spirv_entry *e)
 {
-    printf("  %s%s%s (%s", tsm_paint(TSM_PAINT_NAME), e->name, tsm_paint(TSM_PAINT_NONE),
+    printf("  %s%s%s (%s", tsm_paint(TSM_PAINT_NAME), tsm_clean(e->name), tsm_paint(TSM_PAINT_NONE),
            spirv_model_name(e->model));
     if (e->has_local_size)
         printf(", local size %" PRIu32 " x %" PRIu32 " x %" PRIu32, e->local_size[0],
@@ -62,7 +62,7 @@ static void print_entry(const struct spirv_entry *e)
 static void print_names(const char *name, const char *type)
 {
     if (*name || *type)
-        printf(" %s%s%s", name, *name && *type ? ": " : "", type);
+        printf(" %s%s%s", tsm_clean(name), *name && *type ? ": " : "", tsm_clean(type));
     printf("\n");
 }
 

@@ -113,7 +113,7 @@ struct trim {
     uint64_t item_count, item_bytes; /* of the checkpoint */
     uint64_t command_count;          /* in the range */
     uint8_t *bytes;                  /* ITEM_SIZE, and behind them a reference */
-    uint32_t next_string;            /* 0: not known yet */
+    uint32_t next_string;            /* the last one that a name got; 0: none yet */
     struct tsm_places *places;       /* by stream number: what the range has of each stream */
     uint32_t stream_count;
     bool is_doubtful; /* what the range begins with may not be what it was in the recording */
@@ -271,10 +271,10 @@ static int put_core(struct trim *t, uint32_t call, const uint64_t *slots, uint32
 /* Names of variables, behind the strings that the trace has. */
 static int put_name(struct trim *t, const char *text, uint64_t *id)
 {
-    if (!t->next_string)
-        for (t->next_string = 1; sbt_reader_string(t->reader, t->next_string);)
-            t->next_string++;
-    *id = t->next_string++;
+    do
+        t->next_string++;
+    while (sbt_reader_string(t->reader, t->next_string));
+    *id = t->next_string;
     return sbt_writer_string(t->copy.writer, (uint32_t)*id, text, strlen(text));
 }
 
@@ -584,7 +584,7 @@ static void tell(const struct trim *t)
     if (!t->values->json) {
         printf("%s: %" PRIu64 " command%s, %" PRIu64 " of %" PRIu64 " records, %" PRIu64
                " of %" PRIu64 " bytes\n",
-               output, t->command_count, t->command_count == 1 ? "" : "s", t->copy.count,
+               tsm_clean(output), t->command_count, t->command_count == 1 ? "" : "s", t->copy.count,
                sbt_reader_totals(t->reader)->record_count, size_of(output), size_of(from));
         return;
     }

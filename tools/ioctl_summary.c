@@ -3,6 +3,7 @@
  * How often each ioctl was made, how long it took, how often it failed.
  */
 #include "tools/ioctl_text.h"
+#include "tools/terminal.h"
 
 #include "api/drm/drm_describe.h"
 #include "api/drm/drm_tables.h"
@@ -86,7 +87,7 @@ static void put_row(FILE *out, const struct tsm_ioctl_count *c, uint64_t all_ns)
     else
         fprintf(out, "%9s ", "");
     if (c->name[0])
-        fprintf(out, "%s\n", c->name);
+        fprintf(out, "%s\n", tsm_clean(c->name));
     else
         fprintf(out, "ioctl 0x%08x (unknown)\n", c->request);
 }

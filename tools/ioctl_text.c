@@ -262,8 +262,8 @@ static void put_result(struct tsm_record_text *t, const struct sbt_record *recor
     }
     const char *name = sbt_reader_enum_name(t->reader, "errno", record->result);
     tsm_format(text, sizeof(text), " = -1 %s (%s)", name ? name : "error",
-               strerror((int)-record->result));
-    tsm_line_text(&t->line, text);
+               strerror((int)(0 - (uint64_t)record->result)));
+    tsm_line_clean(&t->line, text);
 }
 
 static void put_end(struct tsm_record_text *t, const struct sbt_record *record)

@@ -35,8 +35,10 @@ static void put_text(FILE *out, const char *text)
             fputs("\\ufffd", out);
         else if (*p == '"' || *p == '\\')
             fprintf(out, "\\%c", *p);
-        else if ((unsigned char)*p < 0x20)
+        else if ((unsigned char)*p < 0x20 || *p == 0x7f)
             fprintf(out, "\\u%04x", (unsigned)*p);
+        else if ((unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0) /* U+0080 to U+009F */
+            fprintf(out, "\\u%04x", (unsigned)(unsigned char)p[1]);
         else
             fwrite(p, 1, size, out);
         p += size ? size : 1;

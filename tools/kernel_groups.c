@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/kernel_groups.h"
+#include "tools/terminal.h"
 
 #include "base/text.h"
 #include "tools/json_out.h"
@@ -208,9 +209,12 @@ void tsm_groups_overhead(const struct tsm_ring_jobs *jobs, const struct sbt_read
            "lost_per_second %.1f\n",
            count, jobs->lost_count, ns ? seconds : 0.0, (double)count / seconds,
            (double)jobs->lost_count / seconds);
-    if (stats)
-        printf("-- the module's counters when the session ended\n%s", stats);
-    if (hist)
-        printf("-- its histograms: name, from ns, to ns, count (write_ns: one write in 256)\n%s",
-               hist);
+    if (stats) {
+        printf("-- the module's counters when the session ended\n");
+        tsm_put_lines(stdout, stats);
+    }
+    if (hist) {
+        printf("-- its histograms: name, from ns, to ns, count (write_ns: one write in 256)\n");
+        tsm_put_lines(stdout, hist);
+    }
 }

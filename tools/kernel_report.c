@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "tools/json_out.h"
 #include "tools/kernel_groups.h"
+#include "tools/terminal.h"
 #include "tracesmith/error.h"
 
 #include <inttypes.h>
@@ -192,7 +193,7 @@ static void print_csv(const struct tsm_ring_jobs *jobs, const struct tsm_ring_jo
     char name[TSM_RING_NAME_SIZE];
 
     ring_name(name, jobs, job->ring);
-    printf("%u,%u,%s,%s,%" PRIu64 ",%" PRIu64 ",%u,%u,%s", job->device, job->ring, name,
+    printf("%u,%u,%s,%s,%" PRIu64 ",%" PRIu64 ",%u,%u,%s", job->device, job->ring, tsm_clean(name),
            tsm_report_engine(job->engine), job->ctx, job->seqno, job->pid, job->error,
            tsm_report_label(job, v));
     for (size_t i = 0; i < TIMES_COUNT; i++) {
@@ -262,7 +263,7 @@ static void print_text(const struct tsm_ring_jobs *jobs, const struct tsm_ring_j
     ring_name(name, jobs, job->ring);
     tsm_format(text, sizeof(text), "%s ctx %" PRIu64 " #%" PRIu64 " pid %u", name, job->ctx,
                job->seqno, job->pid);
-    printf("%12.6f %-34s", ((double)begin_ns(job) - (double)start_ns) / 1e9, text);
+    printf("%12.6f %-34s", ((double)begin_ns(job) - (double)start_ns) / 1e9, tsm_clean(text));
     for (int i = 0; i < TSM_SPAN_COUNT; i++)
         print_us(tsm_job_span_ns(job, (enum tsm_job_span)i));
     printf("%s%s\n", *tsm_report_label(job, v) ? "  " : "", tsm_report_label(job, v));

@@ -398,7 +398,8 @@ static int put_bytes(struct tsm_redact *r, const struct sbt_record *in, uint32_t
 static int put_string(struct tsm_redact *r, struct sbt_writer *writer, uint64_t *slot,
                       enum text_kind kind)
 {
-    const char *text = *slot ? sbt_reader_string(r->reader, (uint32_t)*slot) : NULL;
+    const char *text =
+        *slot && *slot <= UINT32_MAX ? sbt_reader_string(r->reader, (uint32_t)*slot) : NULL;
     uint64_t *id;
     bool is_new;
 
@@ -445,16 +446,13 @@ static int put_field(struct tsm_redact *r, struct sbt_writer *writer, const stru
     }
 }
 
-int tsm_redact_record(struct tsm_redact *r, struct sbt_writer *writer, const struct sbt_record *in,
+int tsm_redact_record(struct tsm_redact *r, struct sbt_writer *writer,
+                      const struct sbt_schema *schema, const struct sbt_record *in,
                       struct sbt_record *out)
 {
-    const struct sbt_schema *schema = sbt_reader_schema(r->reader, in->type);
     int error = 0;
 
     *out = *in;
-    if (!schema)
-        return tsm_fail(TSM_E_FORMAT, "record %llu is of a type that the trace does not describe",
-                        (unsigned long long)in->seq);
     memcpy(r->slots, in->slots, in->slot_count * sizeof(*r->slots));
     tsm_buffer_clear(&r->data);
     for (uint32_t i = 0; i < in->slot_count && i < schema->field_count && !error; i++) {
@@ -508,8 +506,11 @@ int tsm_redact_begin(struct tsm_redact *r)
 
     if (!error)
         error = sbt_cursor_create(&cursor, r->reader, NULL, 1);
-    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
-        error = tsm_redact_record(r, NULL, record, &out);
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
+        const struct sbt_schema *schema = sbt_reader_schema(r->reader, record->type);
+        if (schema)
+            error = tsm_redact_record(r, NULL, schema, record, &out);
+    }
     sbt_cursor_destroy(cursor);
     sbt_map_finish(&r->strings);
     r->missing_count = 0;

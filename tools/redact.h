@@ -58,7 +58,8 @@ const char *tsm_redact_path(struct tsm_redact *r, const char *path);
 
 /* *out is `in` without what is to go. Texts, and bytes of structured values that are kept as blobs,
  * are given to `writer`; the pieces of other blobs that stay are the caller's to copy. */
-int tsm_redact_record(struct tsm_redact *r, struct sbt_writer *writer, const struct sbt_record *in,
+int tsm_redact_record(struct tsm_redact *r, struct sbt_writer *writer,
+                      const struct sbt_schema *schema, const struct sbt_record *in,
                       struct sbt_record *out);
 
 /* Names in `size` bytes of sound kernel records, in place. */

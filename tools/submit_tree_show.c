@@ -47,7 +47,7 @@ static void put_object(struct tsm_tree *t, const char *type, uint64_t id)
     const char *name = tsm_object_name(&t->names, type, id);
     struct tsm_line *line = &t->text.line;
 
-    tsm_line_text(line, type);
+    tsm_line_clean(line, type);
     tsm_line_text(line, "#");
     tsm_line_u64(line, id);
     if (name) {
@@ -201,7 +201,7 @@ static void show_command(struct nest *n, const struct sbt_record *record, bool b
                   : NULL;
     if (shaders) {
         tsm_line_text(&t->text.line, " shaders ");
-        tsm_line_text(&t->text.line, shaders);
+        tsm_line_clean(&t->text.line, shaders);
     }
     end_line(t);
 }

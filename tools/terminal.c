@@ -2,6 +2,8 @@
 #include "tools/terminal.h"
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "tools/line.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>
@@ -67,14 +69,44 @@ const char *tsm_paint(enum tsm_paint paint)
     return terminal.color ? sequences[paint] : "";
 }
 
+const char *tsm_clean(const char *text)
+{
+    enum { RING = 16 };
+    static struct tsm_line lines[RING];
+    static unsigned next;
+    struct tsm_line *line = &lines[next++ % RING];
+
+    tsm_buffer_clear(&line->text);
+    line->columns = 0;
+    tsm_line_clean(line, text);
+    tsm_buffer_add_u8(&line->text, 0);
+    return line->text.failed ? "(no memory for a text)" : (const char *)line->text.data;
+}
+
+void tsm_put_lines(FILE *out, const char *text)
+{
+    struct tsm_line line = {0};
+
+    for (size_t size; *text; text += size + (text[size] == '\n')) {
+        size = strcspn(text, "\n");
+        char *part = strndup(text, size);
+        tsm_line_clean(&line, part ? part : "");
+        tsm_line_write(&line, out);
+        free(part);
+    }
+    tsm_line_finish(&line);
+}
+
 static void message(const char *format, va_list ap)
 {
+    char text[4096];
+
     tsm_progress_end();
     /* What was written before must be seen before, where both go to one place. */
     fflush(stdout);
     fprintf(stderr, "%s: ", terminal.name);
-    vfprintf(stderr, format, ap);
-    putc('\n', stderr);
+    tsm_vformat(text, sizeof(text), format, ap);
+    tsm_put_lines(stderr, text[0] ? text : "\n");
 }
 
 int tsm_complain(const char *format, ...)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum tsm_color {
     TSM_COLOR_AUTO, /* when stdout is a terminal, and NO_COLOR is not set, and TERM is not "dumb" */
@@ -46,7 +47,15 @@ enum tsm_paint {
 /* The escape sequence that begins `paint` on stdout (NONE ends any); "" when colours are off. */
 const char *tsm_paint(enum tsm_paint paint);
 
-/* "NAME: message". complain() always, note() unless --quiet. complain returns TSM_EXIT_ERROR. */
+/* Text of a trace, or of anybody else, as it can be shown: control characters are escaped, so that it
+ * cannot move the cursor, set a title or begin another line. Lives until 16 more were asked for. Whatever
+ * is printed with a format goes through this; lines have tsm_line_clean(), JSON escapes by itself. */
+const char *tsm_clean(const char *text);
+
+/* The same of a text of several lines, which stay lines. */
+void tsm_put_lines(FILE *out, const char *text);
+
+/* "NAME: message". Control characters but line ends are escaped. complain() always, note() unless --quiet. complain returns TSM_EXIT_ERROR. */
 int tsm_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tsm_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

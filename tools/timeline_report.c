@@ -72,7 +72,7 @@ static void print_cost(const struct tsm_timeline *m)
         printf("on CPUs meanwhile: trace-cmd, perf and tsrecord %.3f ms\n",
                (double)collector_ns(m) / 1e6);
     if (own)
-        printf("collector: %s\n", own);
+        printf("collector: %s\n", tsm_clean(own));
     getrusage(RUSAGE_SELF, &use);
     tsm_note("this report took %.1f ms of CPU and %ld KiB of memory",
              (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e3 +
@@ -282,7 +282,8 @@ static void print_events(const struct tsm_timeline *m)
 
     printf("%zu CPU events", tsm_cpu_events_count(e));
     if (m->cpu_path)
-        printf(" of clock %s, %+" PRId64 " ns", *e->clock ? e->clock : "(not told)", e->offset_ns);
+        printf(" of clock %s, %+" PRId64 " ns", *e->clock ? tsm_clean(e->clock) : "(not told)",
+               e->offset_ns);
     printf("; lost %" PRIu64 ", put in order %" PRIu64 ", unread %" PRIu64 "%s\n", e->lost_count,
            e->disorder_count, e->unread_count,
            e->filtered ? "; others were left out on request" : "");

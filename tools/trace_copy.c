@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/trace_copy.h"
 
+#include "base/hash.h"
 #include "tools/redact.h"
 
 #include <stdlib.h>
@@ -98,103 +99,221 @@ static int copy_schema(struct tsm_trace_copy *copy, const struct sbt_schema *sch
 
 /* ---- what records name ---------------------------------------------------------------------- */
 
-static int copy_pieces(struct tsm_trace_copy *copy, const struct sbt_blob *blob)
+/* A record on its way. What it names and is not there is not named by the copy: a number that names
+ * nothing may come to name something else. */
+struct passage {
+    struct tsm_trace_copy *copy;
+    struct sbt_record record;
+    uint64_t slots[SBT_FIELD_COUNT_MAX];
+    uint8_t *data;   /* NULL: that of the other trace's record */
+    bool lacks_part; /* the record says so: it is truncated */
+};
+
+/* Tells whether an error is of this machine, and not of what the trace holds. */
+static bool is_ours(int error)
 {
-    static const struct sbt_key zero;
+    return error == TSM_E_IO || error == TSM_E_MEMORY;
+}
+
+static void drop(struct passage *p, uint32_t index)
+{
+    p->slots[index] = 0;
+    p->lacks_part = true;
+    p->copy->skipped_count++;
+}
+
+/* Piece `i` of a blob becomes one of zeros. */
+static int drop_piece(struct passage *p, const struct sbt_blob *blob, uint64_t i)
+{
+    const struct sbt_record *from = &p->record;
+    size_t at = (size_t)(blob->keys - from->data) + 16 * (size_t)i;
+
+    if (!p->data) {
+        p->data = malloc(from->data_size);
+        if (!p->data)
+            return no_memory();
+        memcpy(p->data, from->data, from->data_size);
+    }
+    memset(p->data + at, 0, 16);
+    p->lacks_part = true;
+    p->copy->skipped_count++;
+    return 0;
+}
+
+static int copy_pieces(struct passage *p, const struct sbt_blob *blob)
+{
+    const uint64_t features = sbt_reader_session(p->copy->reader)->optional_features;
     uint8_t piece[SBT_PIECE_SIZE];
     struct sbt_key key;
     int error = 0;
 
     for (uint64_t i = 0; i < blob->piece_count && !error; i++) {
+        uint64_t left = blob->size - i * SBT_PIECE_SIZE;
         memcpy(key.bytes, blob->keys + 16 * i, sizeof(key.bytes));
-        if (memcmp(&key, &zero, sizeof(key)) == 0)
+        if (tsm_key_is_zero(&key))
             continue;
-        int size = sbt_reader_piece(copy->reader, &key, piece);
-        error = size < 0 ? size : sbt_writer_piece(copy->writer, &key, piece, (size_t)size);
+        int size = sbt_reader_piece(p->copy->reader, &key, piece);
+        if (is_ours(size))
+            error = size;
+        else if (size == TSM_E_NOT_FOUND && features & SBT_OPTIONAL_NO_CONTENTS)
+            continue; /* the copy has none, either */
+        else if (size < 0 || (uint64_t)size < (left < SBT_PIECE_SIZE ? left : SBT_PIECE_SIZE))
+            error = drop_piece(p, blob, i);
+        else
+            error = sbt_writer_piece(p->copy->writer, &key, piece, (size_t)size);
     }
     return error;
 }
 
-/* What a chain holds, no schema says. */
-static int copy_chains(struct tsm_trace_copy *copy, const struct sbt_record *record, uint32_t index,
-                       const char *detail)
+/* The structs that a value is made of: what a chain holds, no schema says. 1: the value is whole.
+ */
+static int copy_value(struct tsm_trace_copy *copy, const struct sbt_value *value,
+                      const char *detail)
 {
-    struct sbt_value value;
     struct sbt_walk walk;
     struct sbt_step step;
-    int error = 0;
+    int error = 0, more = sbt_walk_begin(&walk, copy->reader, detail, value->data, value->size);
 
-    if (sbt_reader_value(copy->reader, record, index, &value) == 1 &&
-        sbt_walk_begin(&walk, copy->reader, detail, value.data, value.size) == 0)
-        while (!error && sbt_walk_next(&walk, &step) == 1)
-            if (step.kind == SBT_STEP_OPEN && step.structure)
-                error = copy_struct(copy, step.structure->name);
-    sbt_value_finish(&value);
-    return error;
+    while (!error && more >= 0 && (more = sbt_walk_next(&walk, &step)) == 1)
+        if (step.kind == SBT_STEP_OPEN && step.structure)
+            error = copy_struct(copy, step.structure->name);
+    return error ? error : more == 0;
 }
 
-static int copy_string(struct tsm_trace_copy *copy, uint64_t id)
+static int copy_structured(struct passage *p, uint32_t index, const char *detail)
 {
-    const char *text = id ? sbt_reader_string(copy->reader, (uint32_t)id) : NULL;
-
-    copy->skipped_count += id && !text;
-    return text ? sbt_writer_string(copy->writer, (uint32_t)id, text, strlen(text)) : 0;
-}
-
-static int copy_field(struct tsm_trace_copy *copy, const struct sbt_record *record, uint32_t index,
-                      const struct sbt_field *field)
-{
+    struct sbt_value value;
     const uint8_t *data;
     struct sbt_blob blob;
     size_t size;
-    int error;
+    int got = sbt_reader_value(p->copy->reader, &p->record, index, &value);
+
+    if (got == 1)
+        got = copy_value(p->copy, &value, detail);
+    else if (got == 0)
+        got = 1; /* there is none */
+    sbt_value_finish(&value);
+    if (is_ours(got))
+        return got;
+    if (got == 1 && !p->copy->redact &&
+        sbt_record_struct(&p->record, index, &data, &size, &blob) == 2)
+        return copy_pieces(p, &blob);
+    if (got != 1)
+        drop(p, index);
+    return 0;
+}
+
+static int copy_string(struct passage *p, uint32_t index)
+{
+    struct tsm_trace_copy *copy = p->copy;
+    uint64_t id = p->record.slots[index];
+    const char *text =
+        id && id <= UINT32_MAX ? sbt_reader_string(copy->reader, (uint32_t)id) : NULL;
+
+    if (id && !text)
+        drop(p, index);
+    return text ? sbt_writer_string(copy->writer, (uint32_t)id, text, strlen(text)) : 0;
+}
+
+static int copy_field(struct passage *p, uint32_t index, const struct sbt_field *field)
+{
+    const struct tsm_trace_copy *copy = p->copy;
+    const uint8_t *data;
+    struct sbt_blob blob;
+    size_t size;
 
     switch (field->type) {
     case SBT_FIELD_STRING:
-        return copy->redact ? 0 : copy_string(copy, record->slots[index]);
+        return copy->redact ? 0 : copy_string(p, index);
     case SBT_FIELD_BLOB:
-        if (copy->redact && copy->redact->what & TSM_REDACT_CONTENTS)
-            return 0;
-        return sbt_record_blob(record, index, &blob) ? copy_pieces(copy, &blob) : 0;
+        if (!sbt_record_blob(&p->record, index, &blob))
+            drop(p, index);
+        else if (!copy->redact || !(copy->redact->what & TSM_REDACT_CONTENTS))
+            return copy_pieces(p, &blob);
+        return 0;
     case SBT_FIELD_STRUCT:
-        error = copy_chains(copy, record, index, field->detail);
-        if (!error && !copy->redact && sbt_record_struct(record, index, &data, &size, &blob) == 2)
-            error = copy_pieces(copy, &blob);
-        return error;
+        return copy_structured(p, index, field->detail);
+    case SBT_FIELD_BYTES:
+        if (!sbt_record_bytes(&p->record, index, &data, &size))
+            drop(p, index);
+        return 0;
     default:
         return 0;
     }
 }
 
-static int copy_stack(struct tsm_trace_copy *copy, uint32_t id)
+static int copy_stack(struct passage *p)
 {
+    struct tsm_trace_copy *copy = p->copy;
+    uint32_t id = p->record.stack;
     const uint64_t *frames;
     int count = id ? sbt_reader_stack(copy->reader, id, &frames) : 0;
 
-    copy->skipped_count += count < 0;
+    if (is_ours(count))
+        return count;
+    if (count < 0) {
+        p->record.stack = 0;
+        copy->skipped_count++;
+    }
     return count > 0 ? sbt_writer_stack(copy->writer, id, frames, (uint32_t)count) : 0;
+}
+
+/* What a field of a later version's type names would not be copied. */
+static bool is_known(const struct sbt_schema *schema)
+{
+    for (uint32_t i = 0; i < schema->field_count; i++)
+        if (schema->fields[i].type < SBT_FIELD_UINT || schema->fields[i].type > SBT_FIELD_STRUCT)
+            return false;
+    return true;
+}
+
+/* NULL: nothing says what the record's slots are. */
+static const struct sbt_schema *schema_of(const struct tsm_trace_copy *copy,
+                                          const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(copy->reader, record->type);
+
+    if (!schema && SBT_TYPE_API(record->type) == SBT_API_CORE)
+        schema = sbt_core_schema(SBT_TYPE_CALL(record->type));
+    return schema && schema->field_count == record->slot_count && is_known(schema) ? schema : NULL;
+}
+
+static int copy_parts(struct passage *p, const struct sbt_schema *schema)
+{
+    int error = copy_schema(p->copy, schema);
+
+    for (uint32_t i = 0; i < schema->field_count && !error; i++)
+        error = copy_field(p, i, &schema->fields[i]);
+    return error ? error : copy_stack(p);
 }
 
 int tsm_trace_copy_record(struct tsm_trace_copy *copy, const struct sbt_record *record)
 {
-    const struct sbt_schema *schema = sbt_reader_schema(copy->reader, record->type);
-    struct sbt_record own = *record;
+    const struct sbt_schema *schema = schema_of(copy, record);
+    struct passage p = {.copy = copy, .record = *record};
+    struct sbt_record own;
     int error;
 
-    if (!schema)
-        return tsm_fail(TSM_E_FORMAT, "record %llu is of a type that the trace does not describe",
-                        (unsigned long long)record->seq);
-    error = copy_schema(copy, schema);
-    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count && !error; i++)
-        error = copy_field(copy, record, i, &schema->fields[i]);
+    if (!schema) {
+        copy->skipped_count++;
+        return 0;
+    }
+    memcpy(p.slots, record->slots, record->slot_count * sizeof(*p.slots));
+    error = copy_parts(&p, schema);
+    p.record.seq = copy->count;
+    p.record.slots = p.slots;
+    if (p.data)
+        p.record.data = p.data;
+    if (p.lacks_part)
+        p.record.flags |= SBT_RECORD_TRUNCATED;
     if (!error)
-        error = copy_stack(copy, record->stack);
-    if (!error && copy->redact)
-        error = tsm_redact_record(copy->redact, copy->writer, record, &own);
-    own.seq = copy->count;
+        error = copy->redact
+                    ? tsm_redact_record(copy->redact, copy->writer, schema, &p.record, &own)
+                    : 0;
     if (!error)
-        error = sbt_writer_record(copy->writer, &own);
+        error = sbt_writer_record(copy->writer, copy->redact ? &own : &p.record);
     copy->count += !error;
+    free(p.data);
     return error;
 }
 
@@ -236,6 +355,8 @@ static int copy_facts(struct tsm_trace_copy *copy)
         sbt_reader_metadata(copy->reader, i, &name, &value);
         error = copy_fact(copy, name, value);
     }
+    if (!error && !sbt_reader_metadata_count(copy->reader)) /* it is lost, and must come first */
+        error = sbt_writer_metadata(copy->writer, "trace.recovered", "true");
     for (size_t i = 0; i < sbt_reader_mapping_count(copy->reader) && !error; i++)
         error = copy_mapping(copy, sbt_reader_mapping(copy->reader, i));
     return error;

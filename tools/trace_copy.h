@@ -14,9 +14,9 @@ struct tsm_trace_copy {
     struct sbt_reader *reader;
     struct sbt_writer *writer;
     struct tsm_redact *redact; /* takes out what the copy is not to have; NULL: nothing */
-    uint64_t skipped_count;    /* texts and stacks that records name and that are not there */
-    uint64_t count;            /* records so far: the next one's number */
-    const char **names;        /* of value tables, structs that were written; the reader's */
+    uint64_t skipped_count; /* records, and parts of records, that are not there or not described */
+    uint64_t count;         /* records so far: the next one's number */
+    const char **names;     /* of value tables, structs that were written; the reader's */
     size_t name_count, name_capacity;
     uint32_t *types; /* whose schemas were written */
     size_t type_count, type_capacity;
@@ -27,7 +27,9 @@ struct tsm_trace_copy {
 int tsm_trace_copy_begin(struct tsm_trace_copy *copy, struct sbt_reader *reader, const char *path,
                          struct tsm_redact *redact);
 
-/* With a number of its own; times, threads, streams and positions stay. */
+/* With a number of its own; times, threads, streams and positions stay. What the record names and is
+ * not there becomes 0, none or zeros, and the record truncated; one that is not described is left out.
+ * Both are counted as skipped. */
 int tsm_trace_copy_record(struct tsm_trace_copy *copy, const struct sbt_record *record);
 
 /* A core record that the other trace does not have; its bytes were stored by the caller. */

@@ -302,10 +302,11 @@ bool sbt_record_blob(const struct sbt_record *record, uint32_t index, struct sbt
 int sbt_record_struct(const struct sbt_record *record, uint32_t index, const uint8_t **data,
                       size_t *size, struct sbt_blob *blob);
 
-/* Index of the field with `role`, or -1. */
+/* Index of the field with `role`, or -1. A `schema` of NULL, as of a type that a damaged trace does not
+ * describe, has no fields. */
 int sbt_schema_role(const struct sbt_schema *schema, enum sbt_role role);
 
-/* Value of the field with `role`, or `absent`. */
+/* Value of the field with `role`, or `absent`. `schema` may be NULL here, too. */
 uint64_t sbt_record_role(const struct sbt_schema *schema, const struct sbt_record *record,
                          enum sbt_role role, uint64_t absent);
 

@@ -277,7 +277,7 @@ def quote(raw):
             at += 1
             continue
         at += length
-        out.append(ESCAPES.get(char) or ("\\u%04x" % ord(char) if char < " " else char))
+        out.append(ESCAPES.get(char) or ("\\u%04x" % ord(char) if char < " " or "\x7f" <= char < "\xa0" else char))
     return '"' + "".join(out) + '"'
 
 

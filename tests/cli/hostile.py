@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every command that reads a trace, of traces that an enemy made.
+
+usage: hostile.py BUILD_FOLDER damage|prefix|escapes
+
+damage   each chunk of each sample damaged in each way: a status of its own, no crash, JSON that is JSON; a trim
+         that says it worked has made a trace that keeps the rules
+prefix   samples cut near each border of a chunk, and anywhere: the same, and an end
+escapes  every text holds control characters: none comes out, in text or in JSON
+"""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in ("../golden", "../e2e", "../decoder"):
+    sys.path.insert(0, os.path.join(HERE, folder))
+import make_traces as make  # noqa: E402
+from damage_chunks import chunks  # noqa: E402
+from xxh3 import hash64  # noqa: E402
+
+TOOL = os.path.join(os.path.abspath(sys.argv[1]), "tools", "tracesmith")
+ALL = bool(os.environ.get("TS_TEST_ALL"))
+SHARE = 4  # without it every fourth command is asked, of each file other ones
+SECONDS = 60  # a hang is longer; the machine may be busy
+SAMPLES = ("values", "structs", "compact", "checkpoint", "newer_minor", "sample")
+ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": os.path.join(os.path.abspath(sys.argv[1]), "emu"),
+               "ASAN_OPTIONS": "detect_leaks=0:exitcode=99", "UBSAN_OPTIONS": "halt_on_error=1:exitcode=98"}
+failures = 0
+files = 0
+
+
+def fail(*words):
+    global failures
+    failures += 1
+    print(*words, flush=True)
+
+
+def commands(trace, whole):
+    """What there is to ask of `trace`; what it writes is beside it."""
+    views = ([], ["--stacks"], ["--tree"], ["--kernel"])
+    yield from (["view", *how, trace] for how in views)
+    for name in ("view", "info", "check", "coverage", "shaders", "merge"):
+        yield [name, "--json", trace]
+    for name in ("info", "check", "coverage", "shaders", "merge"):
+        yield [name, trace]
+    yield ["ioctls", "--trace", trace]
+    yield ["ioctls", "--trace", "-c", trace]
+    yield ["merge", "--perfetto=perfetto.json", trace]
+    yield ["shaders", trace, "-o", "shaders"]
+    yield ["grtrace", "report", trace]
+    yield ["grtrace", "report", "--json", trace]
+    yield ["diff", whole, trace]
+    yield ["diff", "--json", trace, whole]
+    for options in (["--dry-run"], ["--lossy"], ["--json", "--lossy"], ["--range", "1:", "--lossy"]):
+        yield ["replay", "--device", "emu", "--timeout", "5", *options, trace]
+    for options in ([], ["--lossy"], ["--lossy", "--keep-going", "--range", "1:3"], ["--lossy", "--whole", "--range", "1:"]):
+        where = [] if "--range" in options else ["--range", "0:100000000"]
+        yield ["trim", "--device", "emu", "--timeout", "5", *options, *where, "-o", "part.sbt", trace]
+    yield ["view", "--repair", "mended.sbt"]
+
+
+def run(words):
+    try:
+        done = subprocess.run([TOOL, *words], capture_output=True, env=ENVIRONMENT, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return done
+
+
+def check_json(what, done):
+    """Whatever came out by then is whole objects."""
+    try:
+        for line in done.stdout.decode("utf-8").splitlines():
+            json.loads(line)
+    except ValueError as error:
+        fail(what, "no JSON:", error, done.stdout[-200:])
+
+
+def ask(trace, what, whole):
+    """Of each command; returns what they said."""
+    global files
+    files += 1
+    for number, words in enumerate(commands(trace, whole)):
+        if not ALL and what != "escapes" and (number + files) % SHARE:
+            continue
+        shutil.rmtree("shaders", ignore_errors=True)
+        pathlib.Path("part.sbt").unlink(missing_ok=True)
+        shutil.copy(trace, "mended.sbt")
+        done = run(words)
+        name = f"{what}: {' '.join(words)}:"
+        if not done:
+            fail(name, "it does not end")
+            continue
+        if done.returncode not in range(4):
+            fail(name, done.returncode, done.stderr[-600:].decode("utf-8", "replace"))
+        if "--json" in words:
+            check_json(name, done)
+        if words[0] == "trim" and done.returncode == 0:
+            kept = run(["check", "part.sbt"])
+            if kept is None or kept.returncode != 0:
+                fail(name, "its trace breaks rules:", kept and kept.stdout[-300:])
+        yield name, done
+
+
+def resigned(data, at, size, place):
+    """The payload's byte changed, and both hashes right again."""
+    payload = bytearray(data[at + 96:at + size])
+    payload[place] ^= 1 << place % 8
+    head = data[at:at + 80] + struct.pack("<Q", hash64(bytes(payload)))
+    return data[:at] + head + struct.pack("<Q", hash64(head)) + bytes(payload) + data[at + size:]
+
+
+def damaged(data, at, size, rng):
+    yield "header", data[:at + 30] + bytes([data[at + 30] ^ 8]) + data[at + 31:]
+    yield "removed", data[:at] + data[at + size:]
+    yield "twice", data[:at + size] + data[at:at + size] + data[at + size:]
+    yield "zeros", data[:at + 96] + bytes(size - 96) + data[at + size:]
+    for _ in range(2 if size > 96 else 0):
+        yield "changed", resigned(data, at, size, rng.randrange(size - 96))
+
+
+def test_damage(name, data, whole):
+    rng = random.Random(name)
+    for at, size, kind in chunks(data):
+        for way, bad in damaged(data, at, size, rng):
+            pathlib.Path("bad.sbt").write_bytes(bad)
+            for _ in ask("bad.sbt", f"{name}, chunk at {at} of type {kind}, {way}", whole):
+                pass
+
+
+def test_prefix(name, data, whole):
+    rng = random.Random(name)
+    places = {at + more for at, _, _ in chunks(data)[::3] for more in (-1, 0, 97)}
+    places |= {rng.randrange(len(data)) for _ in range(8)}
+    for place in sorted(places):
+        pathlib.Path("bad.sbt").write_bytes(data[:place])
+        for told, done in ask("bad.sbt", f"{name}, {place} bytes of {len(data)}", whole):
+            if done.returncode == 0 and " check " in told + " ":
+                fail(told, "content")
+
+
+# ---- texts -----------------------------------------------------------------------------------
+
+EVIL = "\x1b]0;evil\x07\x1b[2J\r\x7f\u009b31m\t\\\"\n"
+
+
+def evil(text):
+    return EVIL + text
+
+
+def evil_trace(types):
+    """Each text that a trace can hold: calls of the types, and core records that tools print."""
+    t = make.Trace()
+    t.chunk(make.METADATA, b"".join(make.item(make.text(k), make.text(v)) for k, v in (
+        (evil("name"), evil("value")), ("process.name", evil("x")), ("cpu.collector", EVIL), ("kernel.stats", EVIL),
+        ("kernel.latency_hist", EVIL), ("settings", EVIL), ("host.release", EVIL), ("driver", EVIL))), 8)
+    fields = [(evil("s"), 13, ""), (evil("e"), 11, evil("table")), (evil("f"), 12, evil("table")),
+              (evil("h"), 7, evil("type")), (evil("v"), 16, evil("struct"))]
+    schemas = [make.schema(type_, evil("call%x" % type_), fields, kind=5, result=evil("table"), flags=2)
+               for type_ in types]
+    core = [(5, "stopped", 1), (6, "unmodelled", 2), (7, "mark", 3), (8, "thread", 1), (9, "fork", 2), (10, "exec", 1)]
+    schemas += [make.schema(call, name, [("n%d" % i, 1 if call == 9 and i == 0 or i > 0 and call != 9 else 13, "")
+                                         for i in range(count)]) for call, name, count in core]
+    t.table(make.SCHEMA, schemas)
+    t.table(make.ENUMS, [make.item(struct.pack("<I", 1), make.text(evil("table")), struct.pack("<q", 0),
+                                   make.text(evil("zero")))])
+    t.table(make.STRUCTS, [make.struct_item(0x10001, evil("struct"), [(evil("m"), 14, 0, ""), (evil("t"), 13, 0, "")])])
+    t.table(make.STRINGS, [make.item(struct.pack("<I", 1), make.text(evil("string")))], (1, 1))
+    t.table(make.STACKS, [make.item(struct.pack("<IQ", 1, 4096))], (1, 1))
+    t.table(make.MAPPINGS, [make.item(struct.pack("<QQQ", 0, 65536, 0), make.text(evil("path")), struct.pack("<I", 0))])
+    value = b"\0" + make.varint(2) + b"\x1b" + make.varint(1 + len(EVIL.encode())) + EVIL.encode()
+    groups = [(type_, [[1, 0, 0, 1, len(value)]], [value]) for type_ in types]
+    groups += [(call, [[1] * count], [b""]) for call, _, count in core]
+    t.events(*make.events(groups), notable=1)
+    return t.finish()
+
+
+def show_controls(text):
+    return sorted({c for c in text if (ord(c) < 32 and c != "\n") or 0x7f <= ord(c) < 0xa0})
+
+
+def test_escapes():
+    types = [api << 16 | call for api in (1, 2, 3, 4, 5) for call in (1, 2, 40)]
+    whole = "evil.sbt"
+    for kinds in (types, *([type_] for type_ in types)):
+        data = evil_trace(kinds)
+        pathlib.Path(whole).write_bytes(data)
+        pathlib.Path("bad.sbt").write_bytes(data[:-300])
+        for trace in (whole, "bad.sbt"):
+            for name, done in ask(trace, "escapes", whole):
+                for text in (done.stdout, done.stderr):
+                    found = show_controls(text.decode("utf-8", "replace"))
+                    if found:
+                        at = min(text.index(c.encode()) for c in found)
+                        fail(name, "control characters", found, text[max(0, at - 100):at + 60])
+
+
+def main():
+    mode = sys.argv[2]
+    golden = os.path.abspath(os.path.join(HERE, "../golden"))
+    with tempfile.TemporaryDirectory(prefix="ts-hostile-") as folder:
+        os.chdir(folder)
+        if mode == "escapes":
+            test_escapes()
+        for name in SAMPLES if mode != "escapes" else ():
+            whole = os.path.join(golden, name + ".sbt")
+            data = pathlib.Path(whole).read_bytes()
+            (test_damage if mode == "damage" else test_prefix)(name, data, whole)
+        os.chdir("/")
+    return 1 if failures else 0
+
+
+sys.exit(main())
