@@ -179,12 +179,14 @@ static bool add_secret(struct tsm_redact *r, const char *text, size_t size)
 /* The name of each home folder in a text. */
 static bool add_users(struct tsm_redact *r, const char *text)
 {
-    static const char home[] = "/home/";
+    static const char folder[] = "/home";
 
-    for (const char *at = text; (at = strstr(at, home)); at += sizeof(home) - 1) {
-        const char *name = at + sizeof(home) - 1;
+    for (const char *at = text; (at = strstr(at, folder)); at += sizeof(folder) - 1) {
+        const char *name = at + sizeof(folder);
         size_t size = 0;
 
+        if (name[-1] != '/')
+            continue;
         while (is_in_path(name[size]) && name[size] != '/')
             size++;
         if (!add_secret(r, name, size))
