@@ -188,10 +188,19 @@ static void i915_submit(uint32_t value)
                                          .num_cliprects = 1,
                                          .cliprects_ptr = (uintptr_t)&out,
                                          .flags = I915_EXEC_RENDER | I915_EXEC_NO_RELOC |
-                                                  I915_EXEC_FENCE_ARRAY};
+                                                  I915_EXEC_FENCE_ARRAY | I915_EXEC_FENCE_OUT};
+    static int previous = -1; /* what the submit before this one gave */
 
+    if (previous >= 0) {
+        e.flags |= I915_EXEC_FENCE_IN;
+        e.rsvd2 = (uint32_t)previous;
+    }
     fill_intel(value);
-    MUST(gpu, DRM_IOCTL_I915_GEM_EXECBUFFER2, &e);
+    MUST(gpu, DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, &e);
+    fence = (int)(e.rsvd2 >> 32);
+    if (previous >= 0)
+        close(previous);
+    previous = dup(fence);
 }
 
 static void i915_wait(uint64_t timeout)
