@@ -226,6 +226,16 @@ static void i915_set_domain(uint64_t timeout)
     MUST(gpu, DRM_IOCTL_I915_GEM_SET_DOMAIN, &set);
 }
 
+static void i915_pread(uint64_t timeout)
+{
+    uint32_t words[WORDS];
+    struct drm_i915_gem_pread read = {
+        .handle = target_handle, .size = sizeof(words), .data_ptr = (uintptr_t)words};
+
+    MUST(gpu, DRM_IOCTL_I915_GEM_PREAD, &read);
+    printf("%016llx\n", (unsigned long long)hash_of(words, sizeof(words)));
+}
+
 /* ---- nouveau -------------------------------------------------------------------------------- */
 
 #define NOUVEAU(name, type) DRM_IOWR(DRM_COMMAND_BASE + DRM_NOUVEAU_##name, struct type)
@@ -557,6 +567,7 @@ static const struct {
             {"gem_wait", i915_wait},
             {"busy", i915_busy},
             {"set_domain", i915_set_domain},
+            {"pread", i915_pread},
             {"cpu_prep", nouveau_prepare},
             {"wait", virtgpu_wait},
 #ifdef FAKE_XE

@@ -114,6 +114,18 @@ static int map_here(struct fake_file *file, int fd, struct drm_i915_gem_mmap *m)
     return m->addr_ptr ? 0 : -ENOENT;
 }
 
+static int read_object(struct fake_file *file, const struct drm_i915_gem_pread *p)
+{
+    const void *from;
+
+    fake_finish();
+    from = fake_in_object(file, fake_object_of(file, p->handle), p->offset, p->size);
+    if (!from)
+        return -ENOENT;
+    memcpy((void *)(uintptr_t)p->data_ptr, from, p->size);
+    return 0;
+}
+
 static int use_memory(struct fake_file *file, struct drm_i915_gem_userptr *u)
 {
     u->handle = fake_object_user(file, u->user_ptr, u->user_size);
@@ -128,6 +140,8 @@ static int i915_ioctl(struct fake_file *file, int fd, uint32_t request, void *ar
         return submit(file, argument);
     case DRM_IOCTL_I915_GEM_MMAP:
         return map_here(file, fd, argument);
+    case DRM_IOCTL_I915_GEM_PREAD:
+        return read_object(file, argument);
     case DRM_IOCTL_I915_GEM_USERPTR:
         return use_memory(file, argument);
     case DRM_IOCTL_I915_GEM_CREATE:
