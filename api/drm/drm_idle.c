@@ -44,6 +44,22 @@ uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, co
     return m ? drm_load(memory + m->offset, is_address ? 8 : m->size) : 0;
 }
 
+#define EXEC_FENCE_IN     (1u << 16) /* I915_EXEC_* */
+#define EXEC_FENCE_OUT    (1u << 17)
+#define EXEC_FENCE_SUBMIT (1u << 20)
+
+uint64_t drm_fences_of(const struct drm_ioctl *row, const void *argument)
+{
+    const char *name = "DRM_IOCTL_I915_GEM_EXECBUFFER2";
+    uint64_t flags;
+
+    if (row->kind != SBT_KIND_COMMAND || strncmp(drm_text + row->name, name, strlen(name)))
+        return 0;
+    flags = drm_member_get(argument, &drm_structs[row->into - 1], "flags");
+    return (flags & (EXEC_FENCE_IN | EXEC_FENCE_SUBMIT) ? DRM_FENCE_IN : 0) |
+           (flags & EXEC_FENCE_OUT && row->out ? DRM_FENCE_OUT : 0);
+}
+
 static const struct drm_ioctl *ioctl_named(const struct drm_family *family, const char *name)
 {
     for (uint32_t i = 0; i < family->count; i++)

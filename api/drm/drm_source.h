@@ -167,6 +167,7 @@ struct drm_map {
     bool tracked;     /* ... and can be read: host memory that the device reads */
     bool is_alias;    /* the memory may be written through other mappings */
     bool is_user;     /* no mapping of ours to look after: memory of the program */
+    bool is_told;     /* its record is in the trace: hashes may follow */
 };
 
 #define DRM_TAKEN_MAX 4u

@@ -111,6 +111,15 @@ static void note_import(const struct drm_run *r)
     drm_view_imported(drm_file_known(prime->fd).id, r->file.id, prime->handle);
 }
 
+/* Of a submit: the sync file that has come out of it. */
+static void note_fence(const struct drm_run *r)
+{
+    const struct drm_struct *type = &drm_structs[r->row->into - 1];
+
+    if (r->size >= type->size && drm_fences_of(r->row, r->argument) & DRM_FENCE_OUT)
+        drm_file_made((int)(drm_member_get(r->argument, type, "rsvd2") >> 32), DRM_NODE_SYNC_FILE);
+}
+
 void drm_run_effects(const struct drm_run *r)
 {
     const struct drm_ioctl *row = r->row;
@@ -131,6 +140,8 @@ void drm_run_effects(const struct drm_run *r)
         note_returned(r);
     if (r->request == DRM_PRIME_FD_TO_HANDLE && drm_has_views())
         note_import(r);
+    if (row->kind == SBT_KIND_COMMAND && row->into && row->out)
+        note_fence(r);
     if (row->flags & DRM_IOCTL_GIVES_FD)
         note_files(r, &drm_structs[row->out - 1]);
 }

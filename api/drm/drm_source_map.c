@@ -141,6 +141,16 @@ static bool is_private(struct drm_file file, int flags)
            (file.node == DRM_NODE_DRM || file.node == DRM_NODE_DMABUF);
 }
 
+/* Other threads may hash it from now on. */
+static void set_told(const struct drm_map *m)
+{
+    drm_enter(&lock);
+    for (uint32_t i = 0; i < map_count; i++)
+        if (maps[i].start == m->start && maps[i].end == m->end)
+            maps[i].is_told = true;
+    drm_leave(&lock);
+}
+
 static void write_map(int fd, const struct drm_map *m)
 {
     struct tsm_call call;
@@ -158,6 +168,7 @@ static void write_map(int fd, const struct drm_map *m)
     tsm_call_slot(&call, m->object);
     tsm_call_commit(&call);
     track(m);
+    set_told(m);
 }
 
 /* What a mapping holds now, as a hash: what a replay is compared with. */
@@ -235,7 +246,8 @@ void drm_maps_waited(void)
         drm_leave(&lock);
         if (!there)
             break;
-        write_checksum(&m);
+        if (m.is_told)
+            write_checksum(&m);
     }
     end_reading();
 }
@@ -370,7 +382,8 @@ void drm_shared(struct drm_file file, uint32_t object, struct drm_shared memory,
                         .flags = MAP_SHARED,
                         .is_followed = true,
                         .tracked = true,
-                        .is_user = is_user};
+                        .is_user = is_user,
+                        .is_told = true};
     bool kept;
 
     if (!memory.size || m.end < m.start)
@@ -440,10 +453,12 @@ void drm_unmapping(struct drm_taken *taken, const void *address, size_t size)
  * own. */
 static void map_again(const struct drm_map *m)
 {
+    struct drm_map again = *m;
     bool kept;
 
+    again.is_told = false;
     drm_enter(&lock);
-    kept = keep(m);
+    kept = keep(&again);
     drm_leave(&lock);
     if (!kept || m->is_user)
         tsm_session_unmodelled("memory of a GPU that cannot be followed any more", true);

@@ -265,6 +265,12 @@ void drm_member_set(uint8_t *memory, const struct drm_struct *type, const char *
                     uint64_t value);
 uint64_t drm_member_get(const uint8_t *memory, const struct drm_struct *type, const char *name);
 
+/* i915's submits have descriptors of sync files in rsvd2, as their flags say: one that goes in, in the
+ * lower half, and one that comes out in the upper one. The bits of the halves; 0: none. */
+#define DRM_FENCE_IN  0xffffffffull
+#define DRM_FENCE_OUT 0xffffffff00000000ull
+uint64_t drm_fences_of(const struct drm_ioctl *row, const void *argument);
+
 #define DRM_IDLE_SIZE 64u
 
 /* The ioctl of a driver that waits until an object is idle, and its argument; without patience it

@@ -188,10 +188,19 @@ static void i915_submit(uint32_t value)
                                          .num_cliprects = 1,
                                          .cliprects_ptr = (uintptr_t)&out,
                                          .flags = I915_EXEC_RENDER | I915_EXEC_NO_RELOC |
-                                                  I915_EXEC_FENCE_ARRAY};
+                                                  I915_EXEC_FENCE_ARRAY | I915_EXEC_FENCE_OUT};
+    static int previous = -1; /* what the submit before this one gave */
 
+    if (previous >= 0) {
+        e.flags |= I915_EXEC_FENCE_IN;
+        e.rsvd2 = (uint32_t)previous;
+    }
     fill_intel(value);
-    MUST(gpu, DRM_IOCTL_I915_GEM_EXECBUFFER2, &e);
+    MUST(gpu, DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, &e);
+    fence = (int)(e.rsvd2 >> 32);
+    if (previous >= 0)
+        close(previous);
+    previous = dup(fence);
 }
 
 static void i915_wait(uint64_t timeout)
@@ -215,6 +224,16 @@ static void i915_set_domain(uint64_t timeout)
     struct drm_i915_gem_set_domain set = {target_handle, I915_GEM_DOMAIN_CPU, I915_GEM_DOMAIN_CPU};
 
     MUST(gpu, DRM_IOCTL_I915_GEM_SET_DOMAIN, &set);
+}
+
+static void i915_pread(uint64_t timeout)
+{
+    uint32_t words[WORDS];
+    struct drm_i915_gem_pread read = {
+        .handle = target_handle, .size = sizeof(words), .data_ptr = (uintptr_t)words};
+
+    MUST(gpu, DRM_IOCTL_I915_GEM_PREAD, &read);
+    printf("%016llx\n", (unsigned long long)hash_of(words, sizeof(words)));
 }
 
 /* ---- nouveau -------------------------------------------------------------------------------- */
@@ -548,6 +567,7 @@ static const struct {
             {"gem_wait", i915_wait},
             {"busy", i915_busy},
             {"set_domain", i915_set_domain},
+            {"pread", i915_pread},
             {"cpu_prep", nouveau_prepare},
             {"wait", virtgpu_wait},
 #ifdef FAKE_XE

@@ -34,6 +34,15 @@ def learns(driver, way, settings):
     true(f'{name}: idle: {status} {result.get("why")}', status in ((0, 1, 2) if driver == 'xe' else (1, 2)))
 
 
+def reads():
+    """What GEM_PREAD gave the program is not in the trace, and so not compared."""
+    r = Recorded('i915', 'pread', driver='i915', program=os.environ['TS_TEST_LEARNS'])
+    for device in ({}, LATE, WRONG, {**WRONG, **LATE}):
+        status, result = replay(r.trace, 'i915', **device)
+        equal(f'pread: {device}: error', result.get('error'), None)
+        true(f'pread: {device}: {status}', status == 2 or (status == 1 and 'FAKE_DRM_WRONG' in device))
+
+
 def main(driver):
     ways = [(way, settings) for plain in WAYS[driver] for way in (plain, f'ask_{plain}')
             for settings in SETTINGS
@@ -41,6 +50,8 @@ def main(driver):
     ways += [('pipelined', settings) for settings in SETTINGS if driver == 'amdgpu']
     for way, settings in ways:
         learns(driver, way, settings)
+    if driver == 'i915':
+        reads()
     print('\n'.join(failures))
     sys.exit(bool(failures))
 

@@ -7,7 +7,9 @@
 #include "tests/drm/fake_i915.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STORE_DWORD 0x10000002u
 #define BATCH_END   0x0a000000u
@@ -52,6 +54,17 @@ int fake_i915_run(struct fake_file *file, uint64_t address)
     }
 }
 
+static bool is_fence(int fd)
+{
+    char path[48], target[64];
+    ssize_t length;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    length = readlink(path, target, sizeof(target) - 1);
+    target[length > 0 ? length : 0] = '\0';
+    return strcmp(target, "anon_inode:[eventfd]") == 0;
+}
+
 static int submit(struct fake_file *file, struct drm_i915_gem_execbuffer2 *e)
 {
     struct drm_i915_gem_exec_object2 *objects = (void *)(uintptr_t)e->buffers_ptr;
@@ -70,8 +83,13 @@ static int submit(struct fake_file *file, struct drm_i915_gem_execbuffer2 *e)
         result = relocate(file, objects, e->buffer_count, &objects[i]);
     if (!e->buffer_count || result)
         return result ? result : -EINVAL;
+    if (e->flags & I915_EXEC_FENCE_IN && !is_fence((int)e->rsvd2))
+        return -EINVAL;
     file->submit_count++;
-    return fake_i915_run(file, objects[e->buffer_count - 1].offset + e->batch_start_offset);
+    result = fake_i915_run(file, objects[e->buffer_count - 1].offset + e->batch_start_offset);
+    if (!result && e->flags & I915_EXEC_FENCE_OUT)
+        e->rsvd2 = (e->rsvd2 & UINT32_MAX) | (uint64_t)fake_fence_fd() << 32;
+    return result;
 }
 
 static int create(struct fake_file *file, struct drm_i915_gem_create *c)
@@ -96,6 +114,18 @@ static int map_here(struct fake_file *file, int fd, struct drm_i915_gem_mmap *m)
     return m->addr_ptr ? 0 : -ENOENT;
 }
 
+static int read_object(struct fake_file *file, const struct drm_i915_gem_pread *p)
+{
+    const void *from;
+
+    fake_finish();
+    from = fake_in_object(file, fake_object_of(file, p->handle), p->offset, p->size);
+    if (!from)
+        return -ENOENT;
+    memcpy((void *)(uintptr_t)p->data_ptr, from, p->size);
+    return 0;
+}
+
 static int use_memory(struct fake_file *file, struct drm_i915_gem_userptr *u)
 {
     u->handle = fake_object_user(file, u->user_ptr, u->user_size);
@@ -110,6 +140,8 @@ static int i915_ioctl(struct fake_file *file, int fd, uint32_t request, void *ar
         return submit(file, argument);
     case DRM_IOCTL_I915_GEM_MMAP:
         return map_here(file, fd, argument);
+    case DRM_IOCTL_I915_GEM_PREAD:
+        return read_object(file, argument);
     case DRM_IOCTL_I915_GEM_USERPTR:
         return use_memory(file, argument);
     case DRM_IOCTL_I915_GEM_CREATE:
