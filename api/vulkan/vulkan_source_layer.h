@@ -20,6 +20,7 @@ struct vk_instance_state {
     struct vk_instance_dispatch dispatch;       /* first: found by it */
     PFN_GetPhysicalDeviceProcAddr get_physical; /* NULL: the next layer has none */
     bool direct;                                /* no loader: handles are keyed by us */
+    uint32_t api_version;                       /* that the program uses at most */
     struct vk_instance_state *next_free;
 };
 
