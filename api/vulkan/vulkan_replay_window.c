@@ -315,6 +315,27 @@ int vkr_acquire_image2(struct vkr_call *c)
                : signal_acquired(c, a->pAcquireInfo->semaphore, a->pAcquireInfo->fence);
 }
 
+/* VK_EXT_swapchain_maintenance1: fences that the program waits for before it uses again what it has
+ * presented. */
+static int signal_presented(struct vkr_call *c, VkQueue queue, const VkPresentInfoKHR *info)
+{
+    const VkBaseInStructure *s = info->pNext;
+    const VkSwapchainPresentFenceInfoEXT *fences;
+    VkResult result = VK_SUCCESS;
+
+    while (s && s->sType != VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT)
+        s = s->pNext;
+    fences = (const void *)s;
+    for (uint32_t i = 0; fences && i < fences->swapchainCount && result >= 0; i++) {
+        if (!fences->pFences[i])
+            continue;
+        vkr_track_fence(c->r, fences->pFences[i], true);
+        if (!c->r->is_early)
+            result = c->owner->device->dispatch.f.vkQueueSubmit(queue, 0, NULL, fences->pFences[i]);
+    }
+    return result >= 0 ? 0 : vkr_fail("vkQueueSubmit, to present,", result);
+}
+
 int vkr_present(struct vkr_call *c)
 {
     const struct vk_args_vkQueuePresentKHR *a = (const void *)c->args;
@@ -322,5 +343,7 @@ int vkr_present(struct vkr_call *c)
     int error = vkr_submit_waits(c, a->queue, a->pPresentInfo->waitSemaphoreCount,
                                  a->pPresentInfo->pWaitSemaphores);
 
+    if (!error)
+        error = signal_presented(c, a->queue, a->pPresentInfo);
     return error ? error : vkr_show_present(c, a->queue, a->pPresentInfo);
 }

@@ -65,9 +65,10 @@ static bool can_choose(const struct vk_instance_dispatch *instance, VkPhysicalDe
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
     VkPhysicalDeviceFeatures2 query = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                        .pNext = &here};
-    PFN_vkGetPhysicalDeviceFeatures2 ask = instance->f.vkGetPhysicalDeviceFeatures2
-                                               ? instance->f.vkGetPhysicalDeviceFeatures2
-                                               : instance->f.vkGetPhysicalDeviceFeatures2KHR;
+    bool is_core = ((const struct vk_instance_state *)(const void *)instance)->api_version >=
+                   VK_API_VERSION_1_1;
+    PFN_vkGetPhysicalDeviceFeatures2 ask = is_core ? instance->f.vkGetPhysicalDeviceFeatures2
+                                                   : instance->f.vkGetPhysicalDeviceFeatures2KHR;
 
     if (ask)
         ask(physical, &query);

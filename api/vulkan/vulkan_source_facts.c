@@ -63,7 +63,10 @@ static void driver(uint32_t device, const struct vk_device_state *state, uint32_
     VkPhysicalDeviceProperties2 query = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                          .pNext = &names};
 
-    if (version < VK_API_VERSION_1_2 || !state->dispatch.instance->f.vkGetPhysicalDeviceProperties2)
+    const struct vk_instance_state *instance = (const void *)state->dispatch.instance;
+
+    if (version < VK_API_VERSION_1_2 || instance->api_version < VK_API_VERSION_1_1 ||
+        !state->dispatch.instance->f.vkGetPhysicalDeviceProperties2)
         return;
     state->dispatch.instance->f.vkGetPhysicalDeviceProperties2(state->dispatch.physical_device,
                                                                &query);

@@ -33,6 +33,10 @@ struct memory {
     bool shared;              /* ... and the program works on the driver's mapping */
     struct vk_origin from;    /* fd_import: whose it is */
     struct vk_times times;
+    VkBuffer alias;             /* ours, over memory that cannot be mapped, to look there */
+    uint64_t *hashes;           /* ... what was there when it was looked at last */
+    bool has_hashes;            /* ... it was */
+    bool is_unfilled;           /* ... and is to be filled with zeros */
     struct memory *next;        /* in its bucket; of those that are free */
     struct memory *next_shadow; /* in the list of those that have one */
     struct memory *next_import;
@@ -67,5 +71,12 @@ bool vk_is_pulled_at_waits(const struct memory *m);
 
 /* The memory is about to be freed: nothing uses it any more, whatever else is under way. */
 void vk_report_last(struct memory *m);
+
+/* ---- vulkan_source_hidden.c; the lock is held ------------------------------------------------ */
+
+/* TS_CHECKSUM: memory that cannot be mapped was allocated. False: there is no way to look there. */
+bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info);
+/* It is about to be freed. */
+void vk_hidden_gone(struct memory *m);
 
 #endif

@@ -137,6 +137,12 @@ static void record_instance(struct tsm_call *call, const VkInstanceCreateInfo *i
     tsm_call_commit(call);
 }
 
+/* What is newer must not be called, by us neither. */
+static uint32_t api_version(const VkApplicationInfo *info)
+{
+    return info && info->apiVersion ? info->apiVersion : VK_API_VERSION_1_0;
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateInstance(const VkInstanceCreateInfo *pCreateInfo,
                                                      const VkAllocationCallbacks *pAllocator,
                                                      VkInstance *pInstance)
@@ -160,6 +166,7 @@ VKAPI_ATTR VkResult VKAPI_CALL hook_vkCreateInstance(const VkInstanceCreateInfo 
         return VK_ERROR_INITIALIZATION_FAILED;
     recorded = !vk_layer_is_passive() && tsm_call_begin(&call, TYPE_vkCreateInstance);
     result = create(pCreateInfo, pAllocator, pInstance);
+    state->api_version = api_version(pCreateInfo->pApplicationInfo);
     if (result >= 0)
         instance_made(state, *pInstance, get, get_physical, !link);
     else

@@ -20,6 +20,7 @@ struct vk_instance_state {
     struct vk_instance_dispatch dispatch;       /* first: found by it */
     PFN_GetPhysicalDeviceProcAddr get_physical; /* NULL: the next layer has none */
     bool direct;                                /* no loader: handles are keyed by us */
+    uint32_t api_version;                       /* that the program uses at most */
     struct vk_instance_state *next_free;
 };
 
@@ -46,11 +47,12 @@ struct vk_device_state {
     struct {
         PFN_vkCreateBuffer vkCreateBuffer;
         PFN_vkAllocateMemory vkAllocateMemory;
-    } without_addresses; /* `below` before that */
-    uint64_t idle_count; /* how often results were reported; under the lock of mapped memory */
-    uint64_t sends;      /* submits that were begun; atomic */
-    bool had_long_work;  /* TS_CHECKSUM=submit: something was not done in time; atomic */
-    uint64_t seen;       /* ... and that vulkan_source_order.c has seen, under its lock */
+    } without_addresses;  /* `below` before that */
+    uint64_t hidden_seen; /* vk_memory_sends() at the last vk_hidden_report(); under that lock */
+    uint64_t idle_count;  /* how often results were reported; under the lock of mapped memory */
+    uint64_t sends;       /* submits that were begun; atomic */
+    bool had_long_work;   /* TS_CHECKSUM=submit: something was not done in time; atomic */
+    uint64_t seen;        /* ... and that vulkan_source_order.c has seen, under its lock */
     struct vk_device_state *next_free;
 };
 

@@ -105,6 +105,7 @@ static void forget(struct memory *m)
     if (m->tracked)
         tsm_hostmem_untrack(m->tracked);
     tsm_shadow_destroy(m->shadow);
+    vk_hidden_gone(m);
     memset(m, 0, sizeof(*m));
     m->next = free_list;
     free_list = m;
@@ -124,14 +125,19 @@ const void *vk_source_in_chain(const void *chain, VkStructureType type)
 static void *shadow_of(struct memory *m, void *real);
 
 /* TS_CHECKSUM: what is in memory that the program never maps is to be known, too. */
-static void look_into(struct memory *m, VkDevice device, uint32_t type)
+static void look_into(struct memory *m, VkDevice device, const VkMemoryAllocateInfo *info)
 {
+    uint32_t type = info->memoryTypeIndex;
     void *real;
 
     if (type >= m->device->memory.memoryTypeCount ||
         !(m->device->memory.memoryTypes[type].propertyFlags &
           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
-        tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed", false);
+        if (!vk_hidden_made(m, info))
+            tsm_session_unmodelled(
+                "TS_CHECKSUM: memory that can neither be mapped nor copied (made "
+                "for one image, or exported) is not hashed",
+                false);
         return;
     }
     if (m->device->below.vkMapMemory(device, m->handle, 0, VK_WHOLE_SIZE, 0, &real) < 0)
@@ -179,7 +185,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
             track_import(m);
     }
     if (m && !m->filled && tsm_session_settings()->checksum != TSM_CHECKSUM_OFF)
-        look_into(m, device, info->memoryTypeIndex);
+        look_into(m, device, info);
     else if (m && vk_wants_peek(m, info))
         vk_peek(m, device);
     tsm_lock_give(&vk_memory_lock);
@@ -241,6 +247,7 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
 
 void vk_memory_forget(void)
 {
+    vk_hidden_forget();
     memset(vk_memory_buckets, 0, sizeof(vk_memory_buckets));
     vk_memory_shadows = imports = NULL;
     vk_memory_lock = (struct tsm_lock){0};

@@ -50,6 +50,13 @@ uint64_t vk_memory_sends(void);
  * sent to it is complete. Whoever learnt that has pulled before. Outside of a call. */
 void vk_memory_report(struct vk_device_state *device);
 
+/* TS_CHECKSUM: the same of memory that the host cannot map, by the queue, which the caller may use. */
+void vk_hidden_report(VkQueue queue);
+/* ... which may use all queues of the device. */
+void vk_hidden_report_device(const struct vk_device_state *device);
+/* In the child of a fork. */
+void vk_hidden_forget(void);
+
 /* For checkpoints. A thread that reports results holds our lock and may itself be held back: is
  * there none until then? */
 bool vk_memory_idle(uint64_t until_ns);

@@ -645,6 +645,7 @@ void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     vk_order_complete(call->stream, call->position);
+    vk_hidden_report(a->queue);
     waited(vk_state_of(a->queue));
 }
 
@@ -665,6 +666,7 @@ void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
     if (result != VK_SUCCESS)
         return;
     all_complete(vk_state_of(a->device));
+    vk_hidden_report_device(vk_state_of(a->device));
     waited(vk_state_of(a->device));
 }
 
@@ -739,5 +741,6 @@ static void check_each(const struct tsm_call *call, VkQueue queue)
         return;
     vk_memory_pull();
     vk_order_complete(call->stream, call->position);
+    vk_hidden_report(queue);
     report(vk_state_of(queue));
 }

@@ -8,12 +8,12 @@
 #include "api/vulkan/vulkan_hooks.h"
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_memory.h"
+#include "api/vulkan/vulkan_source_stage.h"
 #include "capture/lock.h"
 
 #include <string.h>
 
 #define CHAIN_COUNT_MAX 32u
-#define WAIT_COUNT_MAX  16u
 #define WAIT_NS         ((uint64_t)1000000000)
 #define SIZE_MAX_COPIED ((uint64_t)256 << 20)
 #define IMAGE_ID_MAX    ((1u << 22) - 1)
@@ -153,87 +153,8 @@ void vk_present_patch(struct vk_device_state *device)
 
 /* ---- one image ------------------------------------------------------------------------------ */
 
-/* Objects of ours, for one copy: there are few. */
-struct shot {
-    const struct vk_device_state *d;
-    VkDevice device;
-    VkBuffer buffer;
-    VkDeviceMemory memory;
-    VkCommandPool pool;
-    VkCommandBuffer commands;
-    VkFence fence;
-    void *mapped;
-};
-
-/* Cached memory is read much faster. */
-static uint32_t memory_type(const struct vk_device_state *d, uint32_t bits)
-{
-    const VkMemoryPropertyFlags wanted =
-        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    uint32_t found = UINT32_MAX;
-
-    for (uint32_t i = 0; i < d->memory.memoryTypeCount; i++) {
-        VkMemoryPropertyFlags flags = d->memory.memoryTypes[i].propertyFlags;
-        if (!(bits >> i & 1) || (flags & wanted) != wanted)
-            continue;
-        if (flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
-            return i;
-        found = found == UINT32_MAX ? i : found;
-    }
-    return found;
-}
-
-static bool make_buffer(struct shot *s, uint64_t size)
-{
-    const struct vk_device_functions *f = &s->d->below;
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = size,
-                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-    VkMemoryRequirements needs;
-
-    if (f->vkCreateBuffer(s->device, &info, NULL, &s->buffer) < 0)
-        return false;
-    f->vkGetBufferMemoryRequirements(s->device, s->buffer, &needs);
-    allocate.allocationSize = needs.size;
-    allocate.memoryTypeIndex = memory_type(s->d, needs.memoryTypeBits);
-    return allocate.memoryTypeIndex != UINT32_MAX &&
-           f->vkAllocateMemory(s->device, &allocate, NULL, &s->memory) >= 0 &&
-           f->vkBindBufferMemory(s->device, s->buffer, s->memory, 0) >= 0 &&
-           f->vkMapMemory(s->device, s->memory, 0, VK_WHOLE_SIZE, 0, &s->mapped) >= 0;
-}
-
-/* The loader gives dispatchable handles that it sees the key of their device; this one it does not
- * see. */
-static bool make_commands(struct shot *s, uint32_t family)
-{
-    const struct vk_device_functions *f = &s->d->below;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = family};
-    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                        .commandBufferCount = 1};
-    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-
-    if (f->vkCreateCommandPool(s->device, &pool, NULL, &s->pool) < 0)
-        return false;
-    info.commandPool = s->pool;
-    if (f->vkAllocateCommandBuffers(s->device, &info, &s->commands) < 0)
-        return false;
-    memcpy(s->commands, s->device, sizeof(void *));
-    return f->vkCreateFence(s->device, &fence, NULL, &s->fence) >= 0;
-}
-
-static void shot_finish(const struct shot *s)
-{
-    const struct vk_device_functions *f = &s->d->below;
-
-    f->vkDestroyFence(s->device, s->fence, NULL);
-    f->vkDestroyCommandPool(s->device, s->pool, NULL);
-    f->vkDestroyBuffer(s->device, s->buffer, NULL);
-    f->vkFreeMemory(s->device, s->memory, NULL);
-}
-
-static void change_layout(const struct shot *s, VkImage image, VkImageLayout from, VkImageLayout to)
+static void change_layout(const struct vk_stage *s, VkImage image, VkImageLayout from,
+                          VkImageLayout to)
 {
     VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
                                     .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
@@ -251,46 +172,22 @@ static void change_layout(const struct shot *s, VkImage image, VkImageLayout fro
                                      0, 0, NULL, 0, NULL, 1, &barrier);
 }
 
-static bool record(const struct shot *s, VkImage image, VkExtent2D extent)
+static bool record(const struct vk_stage *s, VkImage image, VkExtent2D extent)
 {
     const struct vk_device_functions *f = &s->d->below;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                 .imageExtent = {extent.width, extent.height, 1}};
-    VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                               .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-                               .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
 
-    if (f->vkBeginCommandBuffer(s->commands, &begin) < 0)
+    if (!vk_stage_begin(s))
         return false;
     change_layout(s, image, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     f->vkCmdCopyImageToBuffer(s->commands, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, s->buffer,
                               1, &region);
     change_layout(s, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
-    f->vkCmdPipelineBarrier(s->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-                            0, 1, &to_host, 0, NULL, 0, NULL);
-    return f->vkEndCommandBuffer(s->commands) >= 0;
+    return vk_stage_end(s);
 }
 
-/* The fence comes when the copy is done. `semaphores` are signalled as they were before. */
-static bool send(const struct shot *s, VkQueue queue, uint32_t count, const VkSemaphore *semaphores)
-{
-    VkPipelineStageFlags stages[WAIT_COUNT_MAX];
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                           .waitSemaphoreCount = count,
-                           .pWaitSemaphores = semaphores,
-                           .pWaitDstStageMask = stages,
-                           .commandBufferCount = 1,
-                           .pCommandBuffers = &s->commands,
-                           .signalSemaphoreCount = count,
-                           .pSignalSemaphores = semaphores};
-
-    for (uint32_t i = 0; i < WAIT_COUNT_MAX; i++)
-        stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    return s->d->below.vkQueueSubmit(queue, 1, &submit, s->fence) >= 0;
-}
-
-static void report(const struct shot *s, uint32_t image, uint64_t size)
+static void report(const struct vk_stage *s, uint32_t image, uint64_t size)
 {
     struct sbt_key key = tsm_hash_key(s->mapped, size);
     struct vk_idle last;
@@ -310,7 +207,7 @@ static void report(const struct shot *s, uint32_t image, uint64_t size)
 
 /* What does not come in a second, since it waits for the program perhaps, stays as it is, and the
  * swapchain is not looked at again. */
-static bool take_shot(struct shot *s, VkQueue queue, const struct chain *c, VkImage image,
+static bool take_shot(struct vk_stage *s, VkQueue queue, const struct chain *c, VkImage image,
                       const VkPresentInfoKHR *info)
 {
     const struct tsm_handle *q = tsm_handle_find(SBT_API_VULKAN, VK_OBJECT_VkQueue, VK_RAW(queue));
@@ -320,17 +217,16 @@ static bool take_shot(struct shot *s, VkQueue queue, const struct chain *c, VkIm
 
     if (!q || !q->user || !i || !i->id || i->id > IMAGE_ID_MAX || !size || size > SIZE_MAX_COPIED)
         return true;
-    if (!make_buffer(s, size) || !make_commands(s, (uint32_t)(uintptr_t)q->user - 1) ||
-        !record(s, image, c->extent) ||
-        !send(s, queue, info->waitSemaphoreCount, info->pWaitSemaphores)) {
-        shot_finish(s);
+    if (!vk_stage_make(s, size, (uint32_t)(uintptr_t)q->user - 1) || !record(s, image, c->extent) ||
+        !vk_stage_send(s, queue, info->waitSemaphoreCount, info->pWaitSemaphores)) {
+        vk_stage_finish(s);
         return false;
     }
-    done = s->d->below.vkWaitForFences(s->device, 1, &s->fence, VK_TRUE, WAIT_NS) == VK_SUCCESS;
+    done = vk_stage_wait(s, WAIT_NS);
     if (done)
         report(s, i->id, size);
     if (done)
-        shot_finish(s);
+        vk_stage_finish(s);
     return done;
 }
 
@@ -374,11 +270,11 @@ void vk_presents(struct tsm_call *call, const void *args, int64_t result)
     struct chain c = {0};
     VkImage image;
 
-    if (!is_on() || tsm_session_waiting() || info->waitSemaphoreCount > WAIT_COUNT_MAX ||
+    if (!is_on() || tsm_session_waiting() || info->waitSemaphoreCount > VK_STAGE_WAITS_MAX ||
         vk_timeline_is_stuck(a->queue))
         return;
     for (uint32_t i = 0; i < info->swapchainCount; i++) {
-        struct shot s = {.d = d, .device = d->dispatch.device};
+        struct vk_stage s = {.d = d, .device = d->dispatch.device};
         if (is_sample(d, info->pSwapchains[i], &c) &&
             find_image(&c, info->pImageIndices[i], &image) &&
             !take_shot(&s, a->queue, &c, image, info))

@@ -385,6 +385,33 @@ static void test_window(void)
         "vkDeviceWaitIdle\nvkDestroySemaphore\n")); /* the program did not wait for that submit */
 }
 
+/* A program waits for the fence of an image that it has presented before it uses it again. */
+static void test_presented_fence(void)
+{
+    VkSwapchainKHR chain = ID(VkSwapchainKHR, 1);
+    VkFence one = ID(VkFence, 1);
+    uint32_t index = 1;
+    VkSwapchainPresentFenceInfoEXT fences = {.sType =
+                                                 VK_STRUCTURE_TYPE_SWAPCHAIN_PRESENT_FENCE_INFO_EXT,
+                                             .swapchainCount = 1,
+                                             .pFences = &one};
+    VkPresentInfoKHR present = {.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+                                .pNext = &fences,
+                                .swapchainCount = 1,
+                                .pSwapchains = &chain,
+                                .pImageIndices = &index};
+    struct vulkan_trace t;
+
+    trace_begin(&t, "presented");
+    trace_device(&t, NULL);
+    swapchain(&t);
+    fence(&t, 1);
+    PUT(&t, vkQueuePresentKHR, ID(VkQueue, 1), &present);
+    PUT(&t, vkWaitForFences, ID(VkDevice, 1), 1, &one, VK_TRUE, 5);
+    CHECK_EQ_INT(replay(&t, TSM_GRAIN_SYNC), TSM_NOTHING_TO_COMPARE);
+    CHECK(said("vkQueueSubmit fence\nvkWaitForFences 1 for ever\n"));
+}
+
 /* ---- devices that lack something --------------------------------------------------------- */
 
 static void test_missing(void)
@@ -655,6 +682,7 @@ int main(int argc, char **argv)
     test_host_signal();
     test_lost();
     test_window();
+    test_presented_fence();
     test_missing();
     test_windows();
     test_handles();

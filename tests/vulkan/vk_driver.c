@@ -12,6 +12,7 @@
  *   sparse     sparse buffers, bound as a whole
  *   rays       acceleration structures that nobody builds
  *   fds        semaphores and fences behind file descriptors, in one process
+ *   local      memory of the first type cannot be mapped
  *   wrong      each dispatch is carried out many times: it ends late, and leaves something else
  *   lost=N     the Nth submit, and all after it, lose the device
  */
@@ -118,6 +119,59 @@ static void VKAPI_CALL properties2(VkPhysicalDevice d, VkPhysicalDevicePropertie
 {
     REAL_KHR(vkGetPhysicalDeviceProperties2)(d, out);
     change(&out->properties);
+}
+
+/* ---- memory types --------------------------------------------------------------------------- */
+
+static void split_types(VkPhysicalDeviceMemoryProperties *p)
+{
+    if (!asked("local"))
+        return;
+    p->memoryTypeCount = 2;
+    p->memoryTypes[1] = p->memoryTypes[0];
+    p->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    p->memoryTypes[1].propertyFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                                      VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+}
+
+static void VKAPI_CALL memory_properties(VkPhysicalDevice d, VkPhysicalDeviceMemoryProperties *out)
+{
+    REAL(vkGetPhysicalDeviceMemoryProperties)(d, out);
+    split_types(out);
+}
+
+static void VKAPI_CALL memory_properties2(VkPhysicalDevice d,
+                                          VkPhysicalDeviceMemoryProperties2 *out)
+{
+    REAL_KHR(vkGetPhysicalDeviceMemoryProperties2)(d, out);
+    split_types(&out->memoryProperties);
+}
+
+static void VKAPI_CALL buffer_needs(VkDevice d, VkBuffer buffer, VkMemoryRequirements *out)
+{
+    REAL(vkGetBufferMemoryRequirements)(d, buffer, out);
+    out->memoryTypeBits = 3;
+}
+
+static void VKAPI_CALL image_needs(VkDevice d, VkImage image, VkMemoryRequirements *out)
+{
+    REAL(vkGetImageMemoryRequirements)(d, image, out);
+    out->memoryTypeBits = 3;
+}
+
+static void VKAPI_CALL buffer_needs2(VkDevice d, const VkBufferMemoryRequirementsInfo2 *info,
+                                     VkMemoryRequirements2 *out)
+{
+    REAL_KHR(vkGetBufferMemoryRequirements2)(d, info, out);
+    out->memoryRequirements.memoryTypeBits = 3;
+}
+
+static void VKAPI_CALL image_needs2(VkDevice d, const VkImageMemoryRequirementsInfo2 *info,
+                                    VkMemoryRequirements2 *out)
+{
+    REAL_KHR(vkGetImageMemoryRequirements2)(d, info, out);
+    out->memoryRequirements.memoryTypeBits = 3;
 }
 
 /* Features that the driver does not have, where they are asked for. */
@@ -474,8 +528,10 @@ static VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo 
     uint64_t size = (info->allocationSize + 4095) & ~(uint64_t)4095;
     VkResult result;
 
+    if (asked("local"))
+        own.memoryTypeIndex = 0; /* the only one */
     if (!asked("addresses") || !flags || !(flags->flags & MEMORY_REPLAY))
-        return REAL(vkAllocateMemory)(device, info, a, out);
+        return REAL(vkAllocateMemory)(device, &own, a, out);
     import.pHostPointer = mmap(at, size, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
     if (import.pHostPointer == MAP_FAILED)
@@ -648,6 +704,15 @@ static const struct {
     {"vkGetPhysicalDeviceQueueFamilyProperties2", NULL, family_properties2},
     {"vkGetPhysicalDeviceQueueFamilyProperties2KHR", NULL, family_properties2},
     {"vkEnumerateDeviceExtensionProperties", NULL, extensions},
+    {"vkGetPhysicalDeviceMemoryProperties", "local", memory_properties},
+    {"vkGetPhysicalDeviceMemoryProperties2", "local", memory_properties2},
+    {"vkGetPhysicalDeviceMemoryProperties2KHR", "local", memory_properties2},
+    {"vkGetBufferMemoryRequirements", "local", buffer_needs},
+    {"vkGetBufferMemoryRequirements2", "local", buffer_needs2},
+    {"vkGetBufferMemoryRequirements2KHR", "local", buffer_needs2},
+    {"vkGetImageMemoryRequirements", "local", image_needs},
+    {"vkGetImageMemoryRequirements2", "local", image_needs2},
+    {"vkGetImageMemoryRequirements2KHR", "local", image_needs2},
     {"vkCreateDevice", NULL, create_device},
     {"vkDestroyDevice", NULL, destroy_device},
     {"vkGetDeviceQueue", NULL, get_queue},

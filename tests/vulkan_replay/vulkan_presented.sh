@@ -37,6 +37,11 @@ for TS_TEST_DRIVER in '' discrete; do
     status 0 tracesmith trim --range frames:10:40 -o part.sbt cube.sbt
     all_equal 2 part.sbt
     status 0 tsreplay --check=2 --range frames:1:9 cube.sbt
+    # Another layer finds nothing wrong in what we add.
+    if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; then
+        VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation cube validated.sbt
+        ! grep -i 'validation error\|VUID' cube.out || fail "we do what is not allowed"
+    fi
     # Only images tell, or what is in them.
     hash=$(tracesmith shaders cube.sbt | grep -B1 fragment | grep -o '^[0-9a-f]\{32\}')
     status 1 tsreplay --replace-shader="$hash=red.spv" cube.sbt
