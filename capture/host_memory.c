@@ -618,7 +618,6 @@ bool tsm_hostmem_is_tracked(uint64_t address)
 /* ---- publishing -------------------------------------------------------------------------------
  */
 
-/* Called with the lock held, to say whose the changes are, and after they are recorded. */
 typedef void (*change_writers)(struct tsm_hostmem *h, struct tsm_running writer);
 
 static void add_writer(struct tsm_hostmem *h, struct tsm_running writer)
@@ -639,7 +638,7 @@ static void remove_writer(struct tsm_hostmem *h, struct tsm_running writer)
 
 static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
 
-/* With `by`: only where that names a command of the device. What was never looked at is nobody's.
+/* With the lock held. With `by`: only where that names a command of the device. What was never looked at is nobody's.
  * `only`: the start of the range that it is about, or 0: all of them. */
 static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, uint64_t only)
 {
@@ -650,10 +649,9 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
         h->writers[h->writer_count++] = thread;
     for (uint32_t i = 0; i < h->range_count; i++) {
         struct range *r = &h->ranges[i];
-        bool is_shared;
         if (only && r->start != only)
             continue;
-        is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
+        bool is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
         h->has_changed = false;
         if (!r->is_leaving && (!by || h->is_by))
@@ -684,6 +682,8 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
         tsm_lock_take(&s->hostmem->lock);
         publish_all(lane, threads, by, only);
         change(s->hostmem, writer);
+        if (change == remove_writer) /* it may have told a thread so, whose writes are among its own */
+            tsm_hostmem_complete(lane, writer.stream, writer.position);
         tsm_lock_give(&s->hostmem->lock);
     }
     tsm_inside_leave();
