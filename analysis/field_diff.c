@@ -308,6 +308,9 @@ static int compare_fields(struct tsm_field_diff *out, const struct tsm_field_dif
             unknown = *out;
             is_unknown = true;
         }
+        /* What follows is another command's. */
+        if (result == TSM_FIELDS_UNKNOWN && in->schemas[0]->fields[i].role == SBT_ROLE_OF_POSITION)
+            break;
     }
     if (is_unknown)
         *out = unknown;

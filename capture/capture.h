@@ -325,6 +325,12 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
 void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box);
 void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size);
 
+/* The real function is about to be called: what was said so far of what the device writes by `call` is true from
+ * now on, for other threads as well, and functions of the program that the command runs. Only after
+ * tsm_call_on_stream(). ... but the call has failed: none of it. */
+void tsm_device_announced(struct tsm_call *call);
+void tsm_device_failed(struct tsm_call *call);
+
 /* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
  * with an event: everything up to where it was recorded. Writes READBACK records. Call it after the
  * synchronising call's own record is committed. */

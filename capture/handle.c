@@ -22,6 +22,7 @@ struct entry {
     uint32_t next_removed;
     uint32_t next_same; /* the driver gave the handle out again; 0: not */
     bool is_leaving;    /* a call that destroys it is under way */
+    bool is_unknown;    /* it was first met in such a call, which may fail because there is no such object */
 };
 
 struct tsm_handles {
@@ -275,8 +276,12 @@ uint32_t tsm_handle_leaves(enum sbt_api api, uint32_t type, uint64_t raw)
     struct tsm_handles *t = current();
     struct entry *e = t && raw ? find_place(t, api, type, raw).entry : NULL;
 
-    if (!e)
-        return tsm_handle_id(api, type, raw);
+    if (!t || raw == 0)
+        return 0;
+    if (!e) {
+        e = (struct entry *)(void *)tsm_handle_add(api, type, raw);
+        e->is_unknown = true;
+    }
     __atomic_store_n(&e->is_leaving, true, __ATOMIC_RELAXED);
     return e->handle.id;
 }
@@ -287,9 +292,19 @@ bool tsm_handle_is_leaving(const struct tsm_handle *handle)
                            __ATOMIC_RELAXED);
 }
 
+static void note_unknown(enum sbt_api api, uint32_t type, uint32_t id)
+{
+    char text[80];
+
+    tsm_format(text, sizeof(text), "object from before capture: api %u, type %u, id %u",
+               (unsigned)api, type, id);
+    tsm_session_unmodelled(text, true);
+}
+
 void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id, bool is_gone)
 {
     struct tsm_handles *t = current();
+    bool was_unknown = false;
     struct place place;
 
     if (!t || raw == 0)
@@ -297,24 +312,30 @@ void tsm_handle_left(enum sbt_api api, uint32_t type, uint64_t raw, uint32_t id,
     tsm_lock_take(&t->lock);
     place = find_place(t, api, type, raw);
     if (place.entry && place.entry->handle.id == id) {
-        place.entry->is_leaving = false;
-        if (is_gone)
+        was_unknown = place.entry->is_unknown;
+        place.entry->is_leaving = place.entry->is_unknown = false;
+        if (is_gone || was_unknown)
             remove_slot(t, place.at);
     }
     tsm_lock_give(&t->lock);
+    if (was_unknown && is_gone)
+        note_unknown(api, type, id);
+}
+
+/* A call that failed has changed nothing: what it was given need not be an object. */
+static bool has_failed(void)
+{
+    return tsm_thread.call && (tsm_thread.call->flags & SBT_RECORD_FAILED);
 }
 
 uint32_t tsm_handle_id(enum sbt_api api, uint32_t type, uint64_t raw)
 {
     struct tsm_handle *handle = tsm_handle_find(api, type, raw);
-    char text[80];
 
-    if (handle || raw == 0)
+    if (handle || raw == 0 || has_failed())
         return handle ? handle->id : 0;
     handle = tsm_handle_add(api, type, raw);
-    tsm_format(text, sizeof(text), "object from before capture: api %u, type %u, id %u",
-               (unsigned)api, type, handle->id);
-    tsm_session_unmodelled(text, true);
+    note_unknown(api, type, handle->id);
     return handle->id;
 }
 

@@ -534,7 +534,6 @@ void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end)
 /* ---- publishing -------------------------------------------------------------------------------
  */
 
-/* Called with the lock held, to say whose the changes are, and after they are recorded. */
 typedef void (*change_writers)(struct tsm_hostmem *h, struct tsm_running writer);
 
 static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
@@ -543,8 +542,9 @@ static void forget_held(struct tsm_hostmem *h, struct tsm_running writer)
     __atomic_store_n(&h->has_held, false, __ATOMIC_RELEASE);
 }
 
-/* With `by`: only where that names a command of the device. What was never looked at is nobody's.
- * `only`: the start of the range that it is about, ALL, or HELD: those that are. */
+/* With the lock held. With `by`: only where that names a command of the device. What was never
+ * looked at is nobody's. `only`: the start of the range that it is about, ALL, or HELD: those that
+ * are. */
 #define ALL  0u
 #define HELD UINT64_MAX
 static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, uint64_t only)
@@ -556,10 +556,9 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
         h->writers[h->writer_count++] = thread;
     for (uint32_t i = 0; i < h->range_count; i++) {
         struct tsm_hostmem_range *r = &h->ranges[i];
-        bool is_shared;
         if (only == HELD ? !r->is_held : only && r->start != only)
             continue;
-        is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
+        bool is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
         h->has_changed = false;
         h->is_held = r->is_held;
@@ -592,6 +591,9 @@ static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
         tsm_lock_take(&s->hostmem->lock);
         publish_all(lane, threads, by, only);
         change(s->hostmem, writer);
+        if (change == tsm_hostmem_remove_writer) /* it may have told a thread so, whose writes are
+                                                    among its own */
+            tsm_hostmem_complete(lane, writer.stream, writer.position);
         tsm_lock_give(&s->hostmem->lock);
     }
     tsm_inside_leave();

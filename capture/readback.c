@@ -20,7 +20,8 @@ struct pending {
     uint64_t ticks; /* end of the call that sent it */
     enum tsm_owes owes;
     uint64_t from;
-    bool has_landed; /* complete, whatever is before it */
+    bool has_landed;   /* complete, whatever is before it */
+    bool is_announced; /* its call has not returned yet */
     /* A later command of another stream that writes the same bytes; NULL: none. */
     const struct tsm_stream *over;
     uint64_t over_position;
@@ -130,7 +131,7 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
 
     for (uint32_t i = 0; i < r->count; i++) {
         struct pending *p = &r->all[i];
-        if (p->owes < TSM_MAY_WRITE && overlap(&p->box, box)) {
+        if (p->owes < TSM_MAY_WRITE && !p->is_announced && overlap(&p->box, box)) {
             if (p->stream != stream && p->stream->api == SBT_API_HSA) {
                 p->over = stream;
                 p->over_position = position;
@@ -154,6 +155,10 @@ static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
 
     for (uint32_t i = 0; i < r->count; i++) {
         struct pending *p = &r->all[i];
+        if (p->is_announced) {
+            r->all[kept++] = *p;
+            continue;
+        }
         if (p->owes == d->owes && p->stream == stream && p->box.data == d->box.data) {
             d->from = p->from < d->from ? p->from : d->from;
             continue;
@@ -230,6 +235,53 @@ void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint
         scratch->deferred[count].from = from;
 }
 
+/* They forget nothing: the call may fail. */
+void tsm_device_announced(struct tsm_call *call)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+    struct tsm_readbacks *r = call->lane->session->readbacks;
+
+    if (!call->stream || !scratch->deferred_count)
+        return;
+    scratch->is_announced = true;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < scratch->deferred_count && r->count < PENDING_COUNT_MAX; i++) {
+        const struct tsm_deferred *d = &scratch->deferred[i];
+        r->all[r->count] = (struct pending){.box = d->box,
+                                            .stream = call->stream,
+                                            .position = d->position,
+                                            .ticks = UINT64_MAX,
+                                            .owes = d->owes,
+                                            .from = d->from,
+                                            .is_announced = true};
+        set_count(r, r->count + 1);
+    }
+    tsm_lock_give(&r->lock);
+}
+
+static void withdraw(struct tsm_readbacks *r, const struct tsm_deferred *d)
+{
+    uint32_t kept = 0;
+
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->all[i].is_announced || r->all[i].position != d->position ||
+            r->all[i].stream->number != d->stream)
+            r->all[kept++] = r->all[i];
+    set_count(r, kept);
+    tsm_lock_give(&r->lock);
+}
+
+void tsm_device_failed(struct tsm_call *call)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+
+    if (scratch->is_announced)
+        withdraw(call->lane->session->readbacks, &scratch->deferred[0]);
+    scratch->is_announced = false;
+    scratch->deferred_count = 0;
+}
+
 bool tsm_readback_is_open(struct tsm_session *s, const struct tsm_box *box)
 {
     struct tsm_readbacks *r = s->readbacks;
@@ -255,6 +307,9 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
         else
             remember(lane->session, d, call->stream, tsm_call_record(call)->end);
     }
+    if (scratch->is_announced)
+        withdraw(lane->session->readbacks, &scratch->deferred[0]);
+    scratch->is_announced = false;
     scratch->deferred_count = 0;
 }
 
@@ -320,6 +375,18 @@ static bool is_complete(const struct tsm_stream *stream, uint64_t position)
     return position <= __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
 }
 
+/* The lock is held. A call that has not returned yet may have overwritten the bytes: if the driver accepts it,
+ * they are forgotten. */
+static bool is_contested(const struct tsm_readbacks *r, const struct pending *p)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < r->count && !found; i++)
+        found = r->all[i].is_announced && r->all[i].owes < TSM_MAY_WRITE &&
+                overlap(&r->all[i].box, &p->box);
+    return found;
+}
+
 /* Finds the oldest one that is known to be complete. */
 static bool find_complete(struct tsm_readbacks *r, struct pending *out)
 {
@@ -328,7 +395,9 @@ static bool find_complete(struct tsm_readbacks *r, struct pending *out)
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count && !found; i++) {
         struct tsm_stream *stream = r->all[i].stream;
-        if (!r->all[i].has_landed && !is_complete(stream, r->all[i].position))
+        if (r->all[i].is_announced ||
+            (!r->all[i].has_landed && !is_complete(stream, r->all[i].position)) ||
+            is_contested(r, &r->all[i]))
             continue;
         *out = r->all[i];
         found = true;
@@ -560,7 +629,7 @@ void tsm_readbacks_end(struct tsm_session *s)
         return;
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count; i++)
-        any |= r->all[i].owes == TSM_OWES_BYTES;
+        any |= r->all[i].owes == TSM_OWES_BYTES && !r->all[i].is_announced;
     set_count(r, 0);
     tsm_lock_give(&r->lock);
     if (any && s->settings.readback != TSM_READBACK_OFF)

@@ -286,6 +286,7 @@ struct tsm_scratch {
     uint32_t used; /* of bytes[] */
     uint32_t large_count;
     uint32_t deferred_count; /* of deferred[] */
+    bool is_announced;       /* what is deferred counts already */
     struct tsm_scratch_large {
         void *memory;
         uint64_t size;

@@ -52,6 +52,14 @@ static CUresult run(struct emu_command *command)
     return CUDA_SUCCESS;
 }
 
+static void spoil(struct emu_command *command)
+{
+    const struct copy *copy = (const struct copy *)(const void *)command->payload;
+
+    if (is_there(&copy->to, copy->box))
+        *(uint8_t *)(uintptr_t)copy->to.address ^= 0xff;
+}
+
 static void finish(struct emu_command *command)
 {
     struct copy *copy = (struct copy *)(void *)command->payload;
@@ -106,6 +114,7 @@ static void describe(struct emu_command *command, CUgraphNodeParams *out)
 }
 
 static const struct emu_command_type copy_type = {.run = run,
+                                                  .spoil = spoil,
                                                   .finish = finish,
                                                   .node = CU_GRAPH_NODE_TYPE_MEMCPY + 1,
                                                   .describe = describe,

@@ -201,6 +201,9 @@ static void read_settings(struct emu_settings *s)
     read_timeout(s);
     read_cache(s);
     s->report = text_setting("TS_EMU_REPORT");
+    s->late_ns = number_setting("TS_EMU_LATE", 0, 100000) * 1000000;
+    s->return_ns = number_setting("TS_EMU_RETURN", 0, 100000) * 1000000;
+    s->is_wrong = number_setting("TS_EMU_WRONG", 0, 1) != 0;
     s->queue = text_setting("TS_EMU_QUEUE");
     s->profile = text_setting("TS_EMU_PROFILE");
     s->profile_every = number_setting("TS_EMU_PROFILE_EVERY", 1000, 1ull << 40);

@@ -110,6 +110,19 @@ static void complete(CUstream stream, struct emu_command *command)
             pthread_cond_signal(&s->wake);
 }
 
+/* TS_EMU_LATE: the results are there, but nobody may know yet. TS_EMU_WRONG: the last thing that a copy does
+ * is to change one of them. Tests look whether that is noticed. */
+static void end_badly(struct emu_command *command)
+{
+    const uint64_t ns = emu_settings.late_ns;
+    const struct timespec late = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+    if (ns && !command->type->is_programs && command->type != &emu_command_mark)
+        nanosleep(&late, NULL);
+    if (emu_settings.is_wrong && command->type->spoil)
+        command->type->spoil(command);
+}
+
 /* Releases the lock while the command runs. */
 void emu_run_first(CUstream stream)
 {
@@ -122,6 +135,8 @@ void emu_run_first(CUstream stream)
         CUresult error = command->type->run(command);
         if (error)
             emu_context_fail(context, error);
+        else
+            end_badly(command);
     }
     emu_command_finish(command);
     pthread_mutex_lock(&emu_scheduler.lock);
@@ -295,6 +310,17 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
     return result;
 }
 
+/* TS_EMU_RETURN: a call that another thread, or the GPU itself, overtakes. */
+static void linger(struct emu_command *command)
+{
+    const uint64_t until = tsm_monotonic_ns() + emu_settings.return_ns;
+
+    while (!emu_command_is_done(command) && tsm_monotonic_ns() < until) {
+        emu_poll();
+        usleep(200);
+    }
+}
+
 CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait)
 {
     CUcontext context = stream->context;
@@ -306,6 +332,8 @@ CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait
         is_captured ? emu_capture_command(stream, command, wait) : emu_capture_check_legacy(stream);
     if (!result && !is_captured)
         result = emu_stream_submit(stream, command);
+    if (!result && !is_captured && emu_settings.return_ns)
+        linger(command);
     if (!result && wait) {
         emu_command_wait(command);
         result = emu_context_error(context);

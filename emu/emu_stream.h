@@ -42,6 +42,8 @@ struct emu_command_type {
     void (*finish)(struct emu_command *command);
     /* Optional: the payload was copied from another command: take what it owns once more. */
     void (*cloned)(struct emu_command *command);
+    /* Optional: make one byte of what it has written wrong. */
+    void (*spoil)(struct emu_command *command);
     /* Run it although the context has an error (callbacks that are told of it, frees). */
     bool runs_after_error;
     /* For graphs. 1 + the CUgraphNodeType that such a command is; 0: it cannot be in a graph. */

@@ -108,8 +108,8 @@ bool cuda_captures(CUstream stream, bool per_thread, CUevent event);
 /* Has any command waited for a value in memory? (cuda_source_value.c) */
 bool cuda_values_are_awaited(void);
 
-/* Returns how many functions of the program the driver has been given, or runs as nodes of graphs,
- * that have not returned: the GPU may wait for what the program is yet to do. */
+/* Returns how many functions of the program the driver has been given, in streams and in graphs that were
+ * launched, that have not returned: the GPU may wait for what the program is yet to do. */
 unsigned cuda_functions_unfinished(void);
 void cuda_function_expected(void);
 void cuda_function_over(void);

@@ -266,12 +266,26 @@ static void note_wait(struct tsm_call *call, CUevent raw)
     cuda_waits(call, &event);
 }
 
+/* What it gives the program when it runs. The driver may have done that before the launch returns. */
+static void announce_copies(struct tsm_call *call, const struct exec *exec)
+{
+    for (size_t i = 0; i < exec->parts.count; i++) {
+        const struct cuda_graph_part *part = &exec->parts.list[i];
+        struct tsm_box src, dst;
+
+        if (part->type != CU_GRAPH_NODE_TYPE_MEMCPY || part->is_disabled)
+            continue;
+        cuda_copy_sides(&part->copy, &src, &dst);
+        if (dst.data)
+            tsm_readback(call, &dst, false);
+    }
+}
+
 /* What it does to others when it runs. */
 static void note_effects(struct tsm_call *call, struct exec *exec)
 {
     for (size_t i = 0; i < exec->parts.count; i++) {
         const struct cuda_graph_part *part = &exec->parts.list[i];
-        struct tsm_box src, dst;
 
         if (part->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
             cuda_signalled(call, part->event);
@@ -282,11 +296,6 @@ static void note_effects(struct tsm_call *call, struct exec *exec)
             tsm_call_flag(call, SBT_RECORD_ORDERED);
         if (part->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && !part->is_disabled)
             cuda_after_values(call, true, &part->value, 1);
-        if (part->type != CU_GRAPH_NODE_TYPE_MEMCPY || part->is_disabled)
-            continue;
-        cuda_copy_sides(&part->copy, &src, &dst);
-        if (dst.data)
-            tsm_readback(call, &dst, false);
     }
 }
 
@@ -327,16 +336,21 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     cuda_on_stream(&call, stream, per_thread, NULL, TSM_ENQUEUES);
     if (exec && call.stream)
         functions = send_functions(&call, exec);
+    if (exec)
+        announce_copies(&call, exec);
+    if (call.stream)
+        tsm_device_may_write(&call, NULL, 0);
+    tsm_device_announced(&call);
     result = real_launch(raw, stream);
     if (result != CUDA_SUCCESS && functions)
         take_functions_back(exec);
+    if (result != CUDA_SUCCESS)
+        tsm_device_failed(&call);
     tsm_call_returned(&call, result, result != CUDA_SUCCESS);
     if (result == CUDA_SUCCESS && functions)
         tsm_function_sent(&call);
     if (result == CUDA_SUCCESS && exec)
         note_effects(&call, exec);
-    if (result == CUDA_SUCCESS)
-        tsm_device_may_write(&call, NULL, 0);
     if (result == CUDA_SUCCESS && call.stream)
         note_order(&call, raw);
     tsm_call_slot(&call, cuda_id(CUDA_OBJECT_EXEC, CUDA_SLOT(raw)));

@@ -88,15 +88,22 @@ void cuda_graph_function_sent(struct cuda_graph_function *f, uint32_t stream, ui
         f->waiting[(f->first + f->count++) % f->room] =
             (struct waiting){stream, launch + 1 + rank, launch};
     tsm_lock_give(&f->lock);
-    if (!fits)
+    if (fits)
+        cuda_function_expected();
+    else
         tsm_session_unmodelled("more than 32768 launches of a graph with a host function", true);
 }
 
 void cuda_graph_function_unsent(struct cuda_graph_function *f)
 {
+    bool was_sent;
+
     tsm_lock_take(&f->lock);
-    f->count -= f->count > 0;
+    was_sent = f->count > 0;
+    f->count -= was_sent;
     tsm_lock_give(&f->lock);
+    if (was_sent)
+        cuda_function_over();
 }
 
 void cuda_graph_function_run(void *function)
@@ -111,8 +118,8 @@ void cuda_graph_function_run(void *function)
         f->count--;
     }
     tsm_lock_give(&f->lock);
-    cuda_function_expected();
     if (which.stream == SBT_STREAM_NONE) { /* of a launch that is not recorded */
+        cuda_function_expected();
         f->function(f->user);
     } else {
         tsm_function_enter(which.stream, which.position, which.launch - 1);

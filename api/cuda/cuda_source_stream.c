@@ -367,11 +367,15 @@ static struct tsm_stream *make_stream(struct tsm_handle *handle, bool joins)
     return made;
 }
 
+/* NULL: there is no such stream, so that the call fails. */
 static struct tsm_stream *named_stream(CUstream raw)
 {
-    struct tsm_handle *handle = handle_of(CUDA_OBJECT_STREAM, raw);
+    struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_STREAM, CUDA_SLOT(raw));
     struct tsm_stream *stream;
+    unsigned int flags;
 
+    if (!handle && real.cuStreamGetFlags(raw, &flags) == CUDA_SUCCESS)
+        handle = handle_of(CUDA_OBJECT_STREAM, raw);
     if (!handle)
         return NULL;
     stream = __atomic_load_n(&handle->stream, __ATOMIC_ACQUIRE);

@@ -4,7 +4,7 @@
  * takes a while, learns in some WAY that the kernel is done, and overwrites the memory at once,
  * which a kernel of another stream reads: stream_sync, stream_query, event_sync, event_query,
  * context_sync, blocking_copy, blocking_free, graph_event_sync, graph_event_query, host_function,
- * callback, graph_function, polled_value, polled_memset, polled_managed, other_stream.
+ * slow_function, callback, graph_function, polled_value, polled_memset, polled_managed, other_stream.
  */
 #include "tests/programs/program.h"
 
@@ -31,6 +31,8 @@ static void raise_flag(void *user)
 {
     (void)user;
     t.flag++;
+    if (is("slow_function")) /* the program has written, and not called yet, when it returns */
+        usleep(5000);
 }
 
 static void stream_done(CUstream stream, CUresult status, void *user)
@@ -81,7 +83,7 @@ static void send_mark(unsigned round)
         CU(cuEventRecord(t.event, t.stream));
     else if (!strncmp(t.way, "graph_", 6))
         CU(cuGraphLaunch(t.exec, t.stream));
-    else if (is("host_function"))
+    else if (is("host_function") || is("slow_function"))
         CU(cuLaunchHostFunc(t.stream, raise_flag, NULL));
     else if (is("callback"))
         CU(cuStreamAddCallback(t.stream, stream_done, NULL, 0));
@@ -129,7 +131,7 @@ static void learn(unsigned round)
     const volatile unsigned *managed = (const void *)(uintptr_t)t.managed;
 
     learn_by_api();
-    while ((is("host_function") || is("callback") || is("graph_function")) && t.flag != round)
+    while ((strstr(t.way, "_function") || is("callback")) && t.flag != round)
         usleep(50);
     while ((is("polled_value") || is("polled_memset")) && *t.word != round)
         usleep(50);
@@ -149,6 +151,8 @@ static void run_round(unsigned round)
     send_mark(round);
     learn(round);
     memset(t.mapped, 0xee, COUNT * 4);
+    if (is("slow_function"))
+        usleep(20000);
     /* What the host wrote is published by the next command, which reads it. */
     program_launch(t.copy, COUNT, t.other, (void *[]){&count, &t.device_mapped, &t.seen});
 }
