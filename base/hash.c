@@ -16,9 +16,9 @@ uint64_t tsm_hash64_avx512(const void *data, size_t size);
 typedef void hash128_fn(uint8_t out[16], const void *data, size_t size);
 typedef uint64_t hash64_fn(const void *data, size_t size);
 
-/* Not __builtin_cpu_supports(): it brings a constructor that asks the processor a score of questions in
- * every program that is started with us preloaded, and in a virtual machine each is answered by the
- * host. */
+/* Not __builtin_cpu_supports(): it brings a constructor that asks the processor a score of
+ * questions in every program that is started with us preloaded, and in a virtual machine each is
+ * answered by the host. */
 enum width { WIDTH_SSE2, WIDTH_AVX2, WIDTH_AVX512 };
 
 static enum width width(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program that is about to forbid itself system calls (seccomp) with the death penalty must not die of ours.
- * The filter is tried here on each call that a recording makes (docs/limits.md). If one of them would
- * kill, recording ends before the filter is there, or never begins. Filters that only give errors are no
- * matter: every call of ours may fail.
+ * A program that is about to forbid itself system calls (seccomp) with the death penalty must not
+ * die of ours. The filter is tried here on each call that a recording makes (docs/limits.md). If
+ * one of them would kill, recording ends before the filter is there, or never begins. Filters that
+ * only give errors are no matter: every call of ours may fail.
  */
 #include "capture/session.h"
 
@@ -18,18 +18,60 @@
 #include <sys/syscall.h>
 
 /* What threads of the program and ours do from the first call to the end of the trace. */
-static const int needed[] = {
-    SYS_read,         SYS_write,        SYS_close,         SYS_fstat,          SYS_mmap,
-    SYS_mprotect,     SYS_munmap,       SYS_brk,           SYS_rt_sigaction,   SYS_rt_sigprocmask,
-    SYS_pread64,      SYS_pwrite64,     SYS_madvise,       SYS_getpid,         SYS_gettid,
-    SYS_getppid,      SYS_clone3,       SYS_uname,         SYS_fcntl,          SYS_flock,
-    SYS_fdatasync,    SYS_ftruncate,    SYS_getcwd,        SYS_readlink,       SYS_getuid,
-    SYS_geteuid,      SYS_prctl,        SYS_futex,         SYS_tgkill,         SYS_openat,
-    SYS_newfstatat,   SYS_unlinkat,     SYS_unlink,        SYS_rename,         SYS_set_robust_list,
-    SYS_prlimit64,    SYS_getdents64,   SYS_getrandom,     SYS_renameat2,      SYS_membarrier,
-    SYS_close_range,  SYS_memfd_create, SYS_clock_nanosleep, SYS_process_vm_readv,
-    SYS_pidfd_open,   SYS_pidfd_getfd,  SYS_rseq,          SYS_exit,           SYS_sync_file_range,
-    SYS_sched_yield,  SYS_access,       SYS_clock_gettime, SYS_lseek,          SYS_userfaultfd};
+static const int needed[] = {SYS_read,
+                             SYS_write,
+                             SYS_close,
+                             SYS_fstat,
+                             SYS_mmap,
+                             SYS_mprotect,
+                             SYS_munmap,
+                             SYS_brk,
+                             SYS_rt_sigaction,
+                             SYS_rt_sigprocmask,
+                             SYS_pread64,
+                             SYS_pwrite64,
+                             SYS_madvise,
+                             SYS_getpid,
+                             SYS_gettid,
+                             SYS_getppid,
+                             SYS_clone3,
+                             SYS_uname,
+                             SYS_fcntl,
+                             SYS_flock,
+                             SYS_fdatasync,
+                             SYS_ftruncate,
+                             SYS_getcwd,
+                             SYS_readlink,
+                             SYS_getuid,
+                             SYS_geteuid,
+                             SYS_prctl,
+                             SYS_futex,
+                             SYS_tgkill,
+                             SYS_openat,
+                             SYS_newfstatat,
+                             SYS_unlinkat,
+                             SYS_unlink,
+                             SYS_rename,
+                             SYS_set_robust_list,
+                             SYS_prlimit64,
+                             SYS_getdents64,
+                             SYS_getrandom,
+                             SYS_renameat2,
+                             SYS_membarrier,
+                             SYS_close_range,
+                             SYS_memfd_create,
+                             SYS_clock_nanosleep,
+                             SYS_process_vm_readv,
+                             SYS_pidfd_open,
+                             SYS_pidfd_getfd,
+                             SYS_rseq,
+                             SYS_exit,
+                             SYS_sync_file_range,
+                             SYS_sched_yield,
+                             SYS_access,
+                             SYS_clock_gettime,
+                             SYS_lseek,
+                             SYS_userfaultfd};
 
 #define STEP_MAX 4096u /* BPF_MAXINSNS */
 
@@ -97,7 +139,8 @@ static bool holds(uint16_t code, uint32_t a, uint32_t b)
 }
 
 /* What the filter says of one system call. Jumps lead forward only: it ends. */
-static uint32_t judge(const struct sock_filter *filter, uint32_t count, const struct seccomp_data *data)
+static uint32_t judge(const struct sock_filter *filter, uint32_t count,
+                      const struct seccomp_data *data)
 {
     struct machine m = {.data = data};
 

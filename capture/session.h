@@ -161,8 +161,8 @@ bool tsm_drain_start(struct tsm_session *session);
 /* capture/sandbox.c: the program has forbidden system calls of ours on pain of death. */
 extern bool tsm_sandboxed;
 
-/* capture/thread_limit.c: threads that RLIMIT_NPROC still allows; UINT64_MAX: it does not matter. Below
- * TSM_THREADS_LEFT_MIN we start none: the last ones are the program's. */
+/* capture/thread_limit.c: threads that RLIMIT_NPROC still allows; UINT64_MAX: it does not matter.
+ * Below TSM_THREADS_LEFT_MIN we start none: the last ones are the program's. */
 #define TSM_THREADS_LEFT_MIN 8u
 uint64_t tsm_threads_left(void);
 

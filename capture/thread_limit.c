@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How many threads the user of this process may still start (RLIMIT_NPROC). Raw system calls: this runs on a
- * thread of the program.
+ * How many threads the user of this process may still start (RLIMIT_NPROC). Raw system calls: this
+ * runs on a thread of the program.
  */
 #include "capture/session.h"
 
@@ -55,7 +55,8 @@ static uint64_t count_threads(uid_t user)
     return count;
 }
 
-/* All threads of the system, which are at least the user's: one short file instead of all processes. */
+/* All threads of the system, which are at least the user's: one short file instead of all
+ * processes. */
 static uint64_t threads_at_most(void)
 {
     char text[128], *at;

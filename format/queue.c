@@ -129,8 +129,8 @@ static void *queue_thread(void *user)
     return NULL;
 }
 
-/* Inside a traced program our threads must not run its signal handlers. Those that cannot be started are
- * done without: who submits packs, too. */
+/* Inside a traced program our threads must not run its signal handlers. Those that cannot be
+ * started are done without: who submits packs, too. */
 static void start_threads(struct sbt_queue *q, unsigned count)
 {
     sigset_t all, before;

@@ -190,8 +190,7 @@ static void forbid_with(const int *calls, size_t count, unsigned action)
     for (size_t i = 0; i < count; i++) {
         code[n++] =
             (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
-        code[n++] =
-            (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
     }
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     program.len = n;

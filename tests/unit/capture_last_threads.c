@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A user who may start only a few more threads (RLIMIT_NPROC): they are the program's. With enough of
- * them it is recorded.
+ * A user who may start only a few more threads (RLIMIT_NPROC): they are the program's. With enough
+ * of them it is recorded.
  */
 #include "base/text.h"
 #include "tests/unit/capture_fake.h"
