@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 
+#include <cpuid.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -14,6 +16,25 @@ uint64_t tsm_hash64_avx512(const void *data, size_t size);
 typedef void hash128_fn(uint8_t out[16], const void *data, size_t size);
 typedef uint64_t hash64_fn(const void *data, size_t size);
 
+/* Not __builtin_cpu_supports(): it brings a constructor that asks the processor a score of
+ * questions in every program that is started with us preloaded, and in a virtual machine each is
+ * answered by the host. */
+enum width { WIDTH_SSE2, WIDTH_AVX2, WIDTH_AVX512 };
+
+static enum width width(void)
+{
+    unsigned a, b, c, d, low, high;
+
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return WIDTH_SSE2;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0)); /* what the system saves */
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (low & 6) != 6)
+        return WIDTH_SSE2;
+    if ((b & bit_AVX512F) && (low & 0xe0) == 0xe0)
+        return WIDTH_AVX512;
+    return b & bit_AVX2 ? WIDTH_AVX2 : WIDTH_SSE2;
+}
+
 static hash128_fn hash128_choose;
 static hash64_fn hash64_choose;
 
@@ -24,9 +45,8 @@ static hash64_fn *hash64 = hash64_choose;
 
 static void hash128_choose(uint8_t out[16], const void *data, size_t size)
 {
-    hash128_fn *chosen = __builtin_cpu_supports("avx512f") ? tsm_hash128_avx512
-                         : __builtin_cpu_supports("avx2")  ? tsm_hash128_avx2
-                                                           : tsm_hash128_sse2;
+    static hash128_fn *const all[] = {tsm_hash128_sse2, tsm_hash128_avx2, tsm_hash128_avx512};
+    hash128_fn *chosen = all[width()];
 
     __atomic_store_n(&hash128, chosen, __ATOMIC_RELAXED);
     chosen(out, data, size);
@@ -34,9 +54,8 @@ static void hash128_choose(uint8_t out[16], const void *data, size_t size)
 
 static uint64_t hash64_choose(const void *data, size_t size)
 {
-    hash64_fn *chosen = __builtin_cpu_supports("avx512f") ? tsm_hash64_avx512
-                        : __builtin_cpu_supports("avx2")  ? tsm_hash64_avx2
-                                                          : tsm_hash64_sse2;
+    static hash64_fn *const all[] = {tsm_hash64_sse2, tsm_hash64_avx2, tsm_hash64_avx512};
+    hash64_fn *chosen = all[width()];
 
     __atomic_store_n(&hash64, chosen, __ATOMIC_RELAXED);
     return chosen(data, size);

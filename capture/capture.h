@@ -511,6 +511,9 @@ bool tsm_inside_own(void);
 /* For code of ours that calls the real API outside a wrapper (describe, checksums), or functions of
  * libc in which a thread can be cancelled. */
 void tsm_inside_enter(void);
+
+/* The program is about to set a seccomp filter (struct sock_fprog), or strict mode: capture/sandbox.c. */
+void tsm_sandbox_comes(unsigned mode, const void *program);
 void tsm_inside_leave(void);
 
 /* Flush: what was committed so far is in the trace file when this returns. Finish: the same, then

@@ -636,9 +636,22 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
+static bool may_start_threads(struct tsm_session *s)
+{
+    uint64_t left = tsm_threads_left();
+
+    if (left >= TSM_THREADS_LEFT_MIN)
+        return true;
+    tsm_format(s->drain_message, sizeof(s->drain_message),
+               "recording needs two threads, and RLIMIT_NPROC leaves this user %u, which are the "
+               "program's (raise it: ulimit -u)",
+               (unsigned)left);
+    return false;
+}
+
 bool tsm_drain_start(struct tsm_session *s)
 {
-    struct tsm_drain *d = calloc(1, sizeof(*d));
+    struct tsm_drain *d = may_start_threads(s) ? calloc(1, sizeof(*d)) : NULL;
     sigset_t all, before;
     pthread_t thread;
     int error;

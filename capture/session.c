@@ -297,10 +297,13 @@ static void start_on_own_stack(void *argument)
 
 uint32_t tsm_session_start(void)
 {
-    struct tsm_live *live = live_page();
     uint32_t state = TSM_LIVE_NONE;
     int saved_errno = errno;
+    struct tsm_live *live;
 
+    if (__atomic_load_n(&tsm_sandboxed, __ATOMIC_RELAXED))
+        return TSM_LIVE_OFF;
+    live = live_page();
     if (!live)
         return TSM_LIVE_OFF;
     if (__atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_STARTING, false,
@@ -388,9 +391,12 @@ static void end(struct tsm_session *s)
 
 void tsm_session_finish(void)
 {
-    struct tsm_session *s = own_session();
+    struct tsm_session *s = tsm_sandboxed ? NULL : own_session();
     struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
     int saved_errno = errno;
+
+    if (tsm_sandboxed)
+        return;
 
     /* Also after stop(), whose end is being written by now. */
     if (!s && live_state() == TSM_LIVE_OFF && live->session && live->session->pid == own_pid())

@@ -158,6 +158,14 @@ void tsm_define_end(struct tsm_session *session, const void *entry);
 /* Create the thread; it opens the output and sets drain_state. Waits for that. */
 bool tsm_drain_start(struct tsm_session *session);
 
+/* capture/sandbox.c: the program has forbidden system calls of ours on pain of death. */
+extern bool tsm_sandboxed;
+
+/* capture/thread_limit.c: threads that RLIMIT_NPROC still allows; UINT64_MAX: it does not matter.
+ * Below TSM_THREADS_LEFT_MIN we start none: the last ones are the program's. */
+#define TSM_THREADS_LEFT_MIN 8u
+uint64_t tsm_threads_left(void);
+
 /* capture/lanes_guard.c: from now on the program survives when its lanes file is made shorter, and
  * `session->lanes_cut` is set. False: the program handles SIGBUS itself. */
 bool tsm_lanes_guard(struct tsm_session *session);

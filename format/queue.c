@@ -129,8 +129,9 @@ static void *queue_thread(void *user)
     return NULL;
 }
 
-/* Inside a traced program our threads must not run its signal handlers. */
-static int start_threads(struct sbt_queue *q, unsigned count)
+/* Inside a traced program our threads must not run its signal handlers. Those that cannot be
+ * started are done without: who submits packs, too. */
+static void start_threads(struct sbt_queue *q, unsigned count)
 {
     sigset_t all, before;
     int error = 0;
@@ -142,7 +143,6 @@ static int start_threads(struct sbt_queue *q, unsigned count)
         q->thread_count += !error;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error ? tsm_fail(TSM_E_IO, "cannot start a compression thread: %s", strerror(error)) : 0;
 }
 
 int sbt_queue_init(struct sbt_queue *q, const char *path, uint64_t offset, unsigned threads)
@@ -157,7 +157,8 @@ int sbt_queue_init(struct sbt_queue *q, const char *path, uint64_t offset, unsig
     q->jobs = calloc(q->job_count, sizeof(*q->jobs));
     if (!q->path || !q->jobs)
         return tsm_fail(TSM_E_MEMORY, "out of memory for writing %s", path);
-    return start_threads(q, threads);
+    start_threads(q, threads);
+    return 0;
 }
 
 void sbt_queue_finish(struct sbt_queue *q)

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ static _Atomic(void *) shims[TSM_SOURCE_MAX];
 static char found_path[TSM_SOURCE_MAX][PATH_MAX]; /* valid when found[i] */
 static atomic_int found[TSM_SOURCE_MAX];          /* 0 no, 1 being written, 2 yes */
 static char own_directory[PATH_MAX];
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* where we are loaded */
 
 /* ---- libc -------------------------------------------------------------------------------------
  */
@@ -125,15 +128,24 @@ int tsm_real_library_named(const char *path)
 /* ---- the shim ---------------------------------------------------------------------------------
  */
 
+/* dladdr() would look at each of our symbols. */
+static int find_own_name(struct dl_phdr_info *info, size_t size, void *name)
+{
+    if (info->dlpi_addr != (ElfW(Addr))(uintptr_t)__ehdr_start)
+        return 0;
+    *(const char **)name = info->dlpi_name;
+    return 1;
+}
+
 /* Before the program can change its directory: a relative LD_PRELOAD gives a relative name. */
 __attribute__((constructor)) static void remember_directory(void)
 {
     int saved_errno = errno;
+    const char *name = NULL;
     char path[PATH_MAX];
-    Dl_info info;
 
-    if (!own_directory[0] && dladdr(own_directory, &info) && info.dli_fname &&
-        realpath(info.dli_fname, path)) {
+    if (!own_directory[0] && dl_iterate_phdr(find_own_name, &name) && name && name[0] &&
+        realpath(name, path)) {
         *strrchr(path, '/') = '\0';
         tsm_format(own_directory, sizeof(own_directory), "%s", path);
     }

@@ -6,9 +6,12 @@
  */
 #include "api/drm/drm_source.h"
 #include "api/drm/drm_source_notice.h"
+#include "capture/capture.h"
 
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #define BIT(number, word) ((number) / 64 == (word) ? 1ull << ((number) % 64) : 0)
@@ -17,10 +20,11 @@
      BIT(SYS_mremap, word) | BIT(SYS_dup, word) | BIT(SYS_dup2, word) | BIT(SYS_recvmsg, word) |   \
      BIT(SYS_fcntl, word) | BIT(SYS_openat, word) | BIT(SYS_unshare, word) | BIT(SYS_dup3, word) | \
      BIT(SYS_recvmmsg, word) | BIT(SYS_close_range, word) | BIT(SYS_openat2, word) |               \
-     BIT(SYS_pidfd_getfd, word) | BIT(SYS_mprotect, word) | BIT(SYS_pkey_mprotect, word) |         \
-     BIT(SYS_poll, word) | BIT(SYS_ppoll, word) | BIT(SYS_select, word) |                          \
-     BIT(SYS_pselect6, word) | BIT(SYS_epoll_ctl, word) | BIT(SYS_epoll_wait, word) |              \
-     BIT(SYS_epoll_pwait, word) | BIT(SYS_epoll_pwait2, word))
+     BIT(SYS_pidfd_getfd, word) | BIT(SYS_prctl, word) | BIT(SYS_seccomp, word) |                  \
+     BIT(SYS_mprotect, word) | BIT(SYS_pkey_mprotect, word) | BIT(SYS_poll, word) |                \
+     BIT(SYS_ppoll, word) | BIT(SYS_select, word) | BIT(SYS_pselect6, word) |                      \
+     BIT(SYS_epoll_ctl, word) | BIT(SYS_epoll_wait, word) | BIT(SYS_epoll_pwait, word) |           \
+     BIT(SYS_epoll_pwait2, word))
 
 /* Those numbers, as bits, for drm_source_syscall.S. */
 extern const uint64_t tsm_followed_calls[8];
@@ -55,6 +59,16 @@ static void before(struct call *s)
     case SYS_mprotect:
     case SYS_pkey_mprotect:
         drm_protecting(&s->taken, (void *)s->a, (size_t)s->b, (int)s->c);
+        break;
+    case SYS_prctl:
+        if (s->a == PR_SET_SECCOMP)
+            tsm_sandbox_comes((unsigned)s->b, (const void *)s->c);
+        break;
+    case SYS_seccomp:
+        if (s->a == SECCOMP_SET_MODE_STRICT || s->a == SECCOMP_SET_MODE_FILTER)
+            tsm_sandbox_comes(s->a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
+                                                              : SECCOMP_MODE_FILTER,
+                              (const void *)s->c);
         break;
     default:
         break;

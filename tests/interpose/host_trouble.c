@@ -179,7 +179,7 @@ static void overflow(void)
 /* ---- system calls that are forbidden ----------------------------------------------------------
  */
 
-static void forbid(const int *calls, size_t count, int error)
+static void forbid_with(const int *calls, size_t count, unsigned action)
 {
     struct sock_filter code[64] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -190,14 +190,28 @@ static void forbid(const int *calls, size_t count, int error)
     for (size_t i = 0; i < count; i++) {
         code[n++] =
             (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
-        code[n++] =
-            (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
+        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
     }
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     program.len = n;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         printf("no seccomp\n");
+}
+
+static void forbid(const int *calls, size_t count, int error)
+{
+    forbid_with(calls, count, SECCOMP_RET_ERRNO | (unsigned)error);
+}
+
+/* What we need and the program does not. */
+static const int ours[] = {SYS_membarrier, SYS_close_range, SYS_flock,      SYS_pidfd_open,
+                           SYS_renameat2,  SYS_userfaultfd, SYS_ftruncate,  SYS_tgkill,
+                           SYS_readlink,   SYS_fdatasync,   SYS_pidfd_getfd};
+
+static void forbid_killing(void)
+{
+    forbid_with(ours, sizeof(ours) / sizeof(*ours), SECCOMP_RET_KILL_PROCESS);
 }
 
 static const int uncommon[] = {
@@ -373,6 +387,7 @@ static const struct {
     {"forbid_uncommon", forbid_uncommon},
     {"forbid_uncommon_unknown", forbid_uncommon_unknown},
     {"forbid_files", forbid_files},
+    {"forbid_killing", forbid_killing},
     {"fork_in_callback", fork_in_callback},
     {"vfork_exec", vfork_exec},
     {"become_daemon", become_daemon},

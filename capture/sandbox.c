@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program that is about to forbid itself system calls (seccomp) with the death penalty must not
+ * die of ours. The filter is tried here on each call that a recording makes (docs/limits.md). If
+ * one of them would kill, recording ends before the filter is there, or never begins. Filters that
+ * only give errors are no matter: every call of ours may fail.
+ */
+#include "capture/session.h"
+
+#include "base/own_stack.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+/* What threads of the program and ours do from the first call to the end of the trace. */
+static const int needed[] = {SYS_read,
+                             SYS_write,
+                             SYS_close,
+                             SYS_fstat,
+                             SYS_mmap,
+                             SYS_mprotect,
+                             SYS_munmap,
+                             SYS_brk,
+                             SYS_rt_sigaction,
+                             SYS_rt_sigprocmask,
+                             SYS_pread64,
+                             SYS_pwrite64,
+                             SYS_madvise,
+                             SYS_getpid,
+                             SYS_gettid,
+                             SYS_getppid,
+                             SYS_clone3,
+                             SYS_uname,
+                             SYS_fcntl,
+                             SYS_flock,
+                             SYS_fdatasync,
+                             SYS_ftruncate,
+                             SYS_getcwd,
+                             SYS_readlink,
+                             SYS_getuid,
+                             SYS_geteuid,
+                             SYS_prctl,
+                             SYS_futex,
+                             SYS_tgkill,
+                             SYS_openat,
+                             SYS_newfstatat,
+                             SYS_unlinkat,
+                             SYS_unlink,
+                             SYS_rename,
+                             SYS_set_robust_list,
+                             SYS_prlimit64,
+                             SYS_getdents64,
+                             SYS_getrandom,
+                             SYS_renameat2,
+                             SYS_membarrier,
+                             SYS_close_range,
+                             SYS_memfd_create,
+                             SYS_clock_nanosleep,
+                             SYS_process_vm_readv,
+                             SYS_pidfd_open,
+                             SYS_pidfd_getfd,
+                             SYS_rseq,
+                             SYS_exit,
+                             SYS_sync_file_range,
+                             SYS_sched_yield,
+                             SYS_access,
+                             SYS_clock_gettime,
+                             SYS_lseek,
+                             SYS_userfaultfd};
+
+#define STEP_MAX 4096u /* BPF_MAXINSNS */
+
+struct machine {
+    const struct seccomp_data *data;
+    uint32_t a, x, memory[BPF_MEMWORDS];
+};
+
+static uint32_t load(const struct machine *m, const struct sock_filter *f)
+{
+    uint32_t value = 0;
+
+    switch (BPF_MODE(f->code)) {
+    case BPF_IMM:
+        return f->k;
+    case BPF_MEM:
+        return m->memory[f->k % BPF_MEMWORDS];
+    case BPF_LEN:
+        return sizeof(*m->data);
+    default:
+        if (f->k <= sizeof(*m->data) - sizeof(value))
+            memcpy(&value, (const char *)m->data + f->k, sizeof(value));
+        return value;
+    }
+}
+
+static uint32_t compute(uint16_t code, uint32_t a, uint32_t b)
+{
+    switch (BPF_OP(code)) {
+    case BPF_ADD:
+        return a + b;
+    case BPF_SUB:
+        return a - b;
+    case BPF_MUL:
+        return a * b;
+    case BPF_DIV:
+        return b ? a / b : 0;
+    case BPF_OR:
+        return a | b;
+    case BPF_AND:
+        return a & b;
+    case BPF_LSH:
+        return b < 32 ? a << b : 0;
+    case BPF_RSH:
+        return b < 32 ? a >> b : 0;
+    case BPF_XOR:
+        return a ^ b;
+    default:
+        return -a;
+    }
+}
+
+static bool holds(uint16_t code, uint32_t a, uint32_t b)
+{
+    switch (BPF_OP(code)) {
+    case BPF_JEQ:
+        return a == b;
+    case BPF_JGT:
+        return a > b;
+    case BPF_JGE:
+        return a >= b;
+    default:
+        return (a & b) != 0;
+    }
+}
+
+/* What the filter says of one system call. Jumps lead forward only: it ends. */
+static uint32_t judge(const struct sock_filter *filter, uint32_t count,
+                      const struct seccomp_data *data)
+{
+    struct machine m = {.data = data};
+
+    for (uint32_t at = 0; at < count; at++) {
+        const struct sock_filter *f = &filter[at];
+        uint32_t operand = BPF_SRC(f->code) == BPF_X ? m.x : f->k;
+
+        switch (BPF_CLASS(f->code)) {
+        case BPF_LD:
+            m.a = load(&m, f);
+            break;
+        case BPF_LDX:
+            m.x = load(&m, f);
+            break;
+        case BPF_ST:
+            m.memory[f->k % BPF_MEMWORDS] = m.a;
+            break;
+        case BPF_STX:
+            m.memory[f->k % BPF_MEMWORDS] = m.x;
+            break;
+        case BPF_ALU:
+            m.a = compute(f->code, m.a, operand);
+            break;
+        case BPF_JMP:
+            at += BPF_OP(f->code) == BPF_JA ? f->k : holds(f->code, m.a, operand) ? f->jt : f->jf;
+            break;
+        case BPF_RET:
+            return BPF_RVAL(f->code) == BPF_A ? m.a : f->k;
+        default:
+            if (BPF_MISCOP(f->code) == BPF_TAX)
+                m.x = m.a;
+            else
+                m.a = m.x;
+            break;
+        }
+    }
+    return SECCOMP_RET_KILL_PROCESS;
+}
+
+static bool kills(const struct sock_filter *filter, uint32_t count)
+{
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        struct seccomp_data data = {.nr = needed[i], .arch = AUDIT_ARCH_X86_64};
+        uint32_t action = judge(filter, count, &data) & SECCOMP_RET_ACTION_FULL;
+
+        if (action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
+            action == SECCOMP_RET_TRAP)
+            return true;
+    }
+    return false;
+}
+
+struct coming {
+    unsigned mode;
+    uint64_t program; /* struct sock_fprog of the program's */
+    bool kills;
+};
+
+static void look(void *argument)
+{
+    struct coming *c = argument;
+    struct sock_filter *filter = NULL;
+    struct sock_fprog program;
+    size_t size = 0;
+
+    c->kills = c->mode == SECCOMP_MODE_STRICT;
+    if (c->kills || !tsm_memory_read(&program, c->program, sizeof(program)) || !program.len ||
+        program.len > STEP_MAX)
+        return;
+    size = program.len * sizeof(*filter);
+    filter = tsm_memory_map(size);
+    if (filter && tsm_memory_read(filter, (uint64_t)(uintptr_t)program.filter, size))
+        c->kills = kills(filter, program.len);
+    if (filter)
+        tsm_memory_unmap(filter, size);
+}
+
+bool tsm_sandboxed;
+
+void tsm_sandbox_comes(unsigned mode, const void *program)
+{
+    struct coming c = {mode, (uint64_t)(uintptr_t)program, false};
+    int saved_errno = errno;
+
+    tsm_own_stack_run(look, &c);
+    if (c.kills && !tsm_sandboxed) {
+        tsm_session_stop("the program forbids system calls that recording needs (seccomp)");
+        tsm_session_finish();
+        __atomic_store_n(&tsm_sandboxed, true, __ATOMIC_SEQ_CST);
+    }
+    errno = saved_errno;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * prctl(), for one of its uses: see capture/sandbox.c.
+ */
+#include "capture/capture.h"
+#include "interpose/interpose.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+TSM_EXPORT int prctl(int option, ...);
+
+/* A plain system call in every libc; this one also works while libraries are still being loaded. */
+static int call(long option, const unsigned long a[4])
+{
+    register long r10 __asm__("r10") = (long)a[2];
+    register long r8 __asm__("r8") = (long)a[3];
+    long result = SYS_prctl;
+
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(option), "S"(a[0]), "d"(a[1]), "r"(r10), "r"(r8)
+                     : "rcx", "r11", "memory");
+    if (result >= 0)
+        return (int)result;
+    errno = (int)-result;
+    return -1;
+}
+
+int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list ap;
+
+    va_start(ap, option);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(ap, unsigned long);
+    va_end(ap);
+    if (option == PR_SET_SECCOMP)
+        tsm_sandbox_comes((unsigned)a[0], (const void *)a[1]);
+    return call(option, a);
+}
