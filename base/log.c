@@ -97,8 +97,10 @@ void tsm_log_write(enum tsm_log_level level, const char *file, const char *forma
     used = tsm_format(line, sizeof(line), "tracesmith: %s: %.*s: ", level_names[level],
                       (int)domain_size, domain);
     va_start(ap, format);
+    domain_size = used;
     used += tsm_vformat(line + used, sizeof(line) - used - 1, format, ap);
     va_end(ap);
+    tsm_text_disarm(line + domain_size);
     line[used++] = '\n';
     if (write(STDERR_FILENO, line, used) < 0)
         used = 0; /* nowhere left to say it */

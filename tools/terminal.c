@@ -2,6 +2,7 @@
 #include "tools/terminal.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>
@@ -69,11 +70,17 @@ const char *tsm_paint(enum tsm_paint paint)
 
 static void message(const char *format, va_list ap)
 {
+    char *text = NULL; /* may have names of a trace in it */
+
     tsm_progress_end();
     /* What was written before must be seen before, where both go to one place. */
     fflush(stdout);
     fprintf(stderr, "%s: ", terminal.name);
-    vfprintf(stderr, format, ap);
+    if (vasprintf(&text, format, ap) >= 0) {
+        tsm_text_disarm(text);
+        fputs(text, stderr);
+        free(text);
+    }
     putc('\n', stderr);
 }
 
