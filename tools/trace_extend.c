@@ -70,7 +70,7 @@ int tsm_trace_duplicate(const char *to, const char *from)
 
     if (in < 0)
         return tsm_fail(TSM_E_IO, "%s: %s", from, strerror(errno));
-    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (out < 0) {
         error = tsm_fail(TSM_E_IO, "%s: %s", to, strerror(errno));
         close(in);
