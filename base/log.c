@@ -84,19 +84,6 @@ bool tsm_log_wants(enum tsm_log_level level, const char *file)
     return wants;
 }
 
-/* What a program or its environment is called must not move a terminal's cursor, or begin a line.
- */
-static void clean(char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i], next = (unsigned char)text[i + 1];
-        if (c < ' ' || c == 0x7f)
-            text[i] = '?';
-        else if (c == 0xc2 && next >= 0x80 && next < 0xa0) /* U+0080 to U+009F */
-            text[i] = text[i + 1] = '?';
-    }
-}
-
 void tsm_log_write(enum tsm_log_level level, const char *file, const char *format, ...)
 {
     char line[1280];
@@ -110,9 +97,10 @@ void tsm_log_write(enum tsm_log_level level, const char *file, const char *forma
     used = tsm_format(line, sizeof(line), "tracesmith: %s: %.*s: ", level_names[level],
                       (int)domain_size, domain);
     va_start(ap, format);
+    domain_size = used;
     used += tsm_vformat(line + used, sizeof(line) - used - 1, format, ap);
     va_end(ap);
-    clean(line, used);
+    tsm_text_disarm(line + domain_size);
     line[used++] = '\n';
     if (write(STDERR_FILENO, line, used) < 0)
         used = 0; /* nowhere left to say it */

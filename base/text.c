@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
@@ -45,6 +46,21 @@ size_t tsm_text_character(const char *text)
     if (value < least[size] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
         return 0;
     return size;
+}
+
+void tsm_text_disarm(char *text)
+{
+    while (*text) {
+        unsigned char c = (unsigned char)text[0];
+        size_t size = tsm_text_character(text);
+        bool is_control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ||
+                          (c == 0xc2 && (unsigned char)text[1] < 0xa0);
+        if (is_control || !size) {
+            *text = '?';
+            size = 1;
+        }
+        text += size;
+    }
 }
 
 const char *tsm_errno_text(int error)

@@ -19,6 +19,10 @@ size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
 /* Bytes of the UTF-8 character at `text`, 0 when there is no valid one. `text` is terminated. */
 size_t tsm_text_character(const char *text);
 
+/* Puts a '?' in the place of each byte that a terminal could take for an order: control characters
+ * but newlines and tabs, and what is no UTF-8. */
+void tsm_text_disarm(char *text);
+
 /* What an errno value means, in English. Unlike strerror() it touches no locale, and unlike
  * strerrordesc_np() it needs no glibc 2.32. */
 const char *tsm_errno_text(int error);

@@ -26,7 +26,6 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define SPIN_COUNT  300u /* about 10 us */
 #define STACK_SIZE  ((size_t)8 << 20)
 #define SIGNAL_SIZE 65536u
 #define PRIVATE_SIZE_MAX                                                                           \
@@ -111,14 +110,12 @@ static bool is_asked(const struct sandbox_slot *slot)
     return state == SANDBOX_REQUEST || state == SANDBOX_REQUEST_ASLEEP;
 }
 
-static void await_request(struct sandbox_slot *slot, unsigned spins)
+/* Sleeps at once: the next command comes, as a rule, when another thread of the replay has run. */
+static void await_request(struct sandbox_slot *slot)
 {
     while (!is_asked(slot)) {
         uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
-        if (spins) {
-            spins--;
-            __builtin_ia32_pause();
-        } else if (state == SANDBOX_WORKER_ASLEEP) {
+        if (state == SANDBOX_WORKER_ASLEEP) {
             futex(&slot->state, FUTEX_WAIT, SANDBOX_WORKER_ASLEEP);
         } else if (state == SANDBOX_IDLE || state == SANDBOX_DONE) {
             __atomic_compare_exchange_n(&slot->state, &state, SANDBOX_WORKER_ASLEEP, false,
@@ -131,12 +128,11 @@ static void await_request(struct sandbox_slot *slot, unsigned spins)
 static void *work(void *number)
 {
     struct sandbox_slot *slot;
-    unsigned spins = 0;
 
     own_slot = (uint32_t)(uintptr_t)number;
     slot = &control->slots[own_slot];
-    for (;; spins = SPIN_COUNT) {
-        await_request(slot, spins);
+    for (;;) {
+        await_request(slot);
         __atomic_store_n(&slot->result, carry_out(slot), __ATOMIC_RELAXED);
         if (__atomic_exchange_n(&slot->state, SANDBOX_DONE, __ATOMIC_ACQ_REL) ==
             SANDBOX_REQUEST_ASLEEP)

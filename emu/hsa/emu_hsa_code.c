@@ -263,9 +263,11 @@ static void *address_of(const struct library *library, const struct hsa_code_sym
         return *owned = stand_in(found);
     if (found->kernel)
         return *owned = remote_kernel(library, found);
-    return found->address <= library->size && found->size <= library->size - found->address
-               ? (void *)(uintptr_t)(library->base + found->address)
-               : NULL;
+    if (found->address <= library->size && found->size <= library->size - found->address)
+        return (void *)(uintptr_t)(library->base + found->address);
+    emu_hsa_sandbox_fail("a code object is damaged: its variable %.100s ends behind its memory",
+                         found->name);
+    return NULL;
 }
 
 static bool list_symbol(void *user, const struct hsa_code_symbol *found)

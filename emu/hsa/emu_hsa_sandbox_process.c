@@ -30,7 +30,7 @@
 #include "base/text.h"
 #include "emu/hsa/emu_hsa.h"
 
-#define SPIN_COUNT  300u /* about 10 us */
+#define SPIN_COUNT  100u /* a few us */
 #define SLICE_NS    100000000u
 #define START_NS    ((uint64_t)30 * 1000000000u)
 #define DEFAULT_NS  ((uint64_t)60 * 1000000000u)

@@ -32,10 +32,11 @@
  * data of the shared object are the executable's variables. An argument that is an image's or a
  * sampler's handle is a pointer to a struct tracesmith_hsa_image or ..._sampler:
  * TRACESMITH_HSA_IMAGE says that it is one. A kernel may use the C library; it should not, because
- * what it does there is no part of a trace.
+ * what it does there is no part of a trace, and a replay runs it in a sandbox, where it may only
+ * compute and every other system call ends it (SECURITY.md).
  *
- * Agent dispatch packets: the software GPU performs the functions of enum tracesmith_hsa_function. Another
- * number in a packet's type is an error, which ends the queue.
+ * Agent dispatch packets: the software GPU performs the functions of enum tracesmith_hsa_function.
+ * Another number in a packet's type is an error, which ends the queue.
  *
  * Code objects for other instruction sets (gfx906, ...) are not run: loading one fails, or, with
  * TS_EMU_HSA_ISA, running its kernels.
@@ -97,10 +98,12 @@ static inline void *tracesmith_hsa_pixel(const struct tracesmith_hsa_image *imag
 /* The type of an agent dispatch packet; arg[] and return_address are the packet's. */
 enum tracesmith_hsa_function {
     TRACESMITH_HSA_FUNCTION_NONE = 0,
-    TRACESMITH_HSA_FUNCTION_STORE = 1, /* arg[1] to the uint64_t at arg[0]; returns what was there */
-    TRACESMITH_HSA_FUNCTION_ADD = 2,   /* arg[1] to it, atomically; returns what was there */
-    TRACESMITH_HSA_FUNCTION_COPY = 3,  /* arg[2] bytes to arg[0] from arg[1]; returns arg[0] */
-    TRACESMITH_HSA_FUNCTION_FILL = 4,  /* arg[2] bytes at arg[0] with the byte arg[1]; returns arg[0] */
+    TRACESMITH_HSA_FUNCTION_STORE =
+        1,                            /* arg[1] to the uint64_t at arg[0]; returns what was there */
+    TRACESMITH_HSA_FUNCTION_ADD = 2,  /* arg[1] to it, atomically; returns what was there */
+    TRACESMITH_HSA_FUNCTION_COPY = 3, /* arg[2] bytes to arg[0] from arg[1]; returns arg[0] */
+    TRACESMITH_HSA_FUNCTION_FILL =
+        4, /* arg[2] bytes at arg[0] with the byte arg[1]; returns arg[0] */
 };
 
 typedef void (*tracesmith_hsa_entry)(const void *arguments,

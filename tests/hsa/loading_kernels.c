@@ -28,7 +28,7 @@ static uint64_t one(void)
     return 1;
 }
 
-static uint64_t (*choose(void))(void)
+__attribute__((used)) static uint64_t (*choose(void))(void)
 {
     return one;
 }

@@ -12,7 +12,7 @@ runtime=$(/sbin/ldconfig -p | sed -n 's/.*libhsa-runtime64.so.1 .*=> //p' | head
 kernel=$("$vm/fetch.sh" 6.1) || exit $?
 set -- -f "$runtime:rocr/libhsa-runtime64.so.1"
 for file in tools/tracesmith interpose/libts_capture.so interpose/shim/libts_hsa_tool.so \
-    interpose/shim/libhsa-runtime64.so.1 emu/libhsa-runtime64.so.1 tests/hsa/hsa_host tests/hsa/hsa_soft; do
+    interpose/shim/libhsa-runtime64.so.1 emu/libhsa-runtime64.so.1 emu/ts_hsa_sandbox tests/hsa/hsa_host tests/hsa/hsa_soft; do
     set -- "$@" -f "$build/$file:$file"
 done
 [ ! -x /usr/bin/rocminfo ] || set -- "$@" -f /usr/bin/rocminfo:rocminfo

@@ -106,6 +106,24 @@ hostile loading_LIBRARY.hsaco
 refused 'it needs a library that the sandbox does not have: libzstd.so.1'
 status 0 replay --trust-code t.sbt
 
+# A variable that is said to be larger than the file's memory would be memory of the replayer.
+python3 - "$TEST_PROGRAMS/hsa_kernels.hsaco" big.hsaco <<'P'
+import struct, sys
+file = bytearray(open(sys.argv[1], 'rb').read())
+at, size, count = struct.unpack_from('<Q', file, 40)[0], *struct.unpack_from('<HH', file, 58)
+sections = [struct.unpack_from('<IIQQQQIIQQ', file, at + i * size) for i in range(count)]
+table = next(s for s in sections if s[1] == 11)
+names = sections[table[6]]
+for place in range(table[4], table[4] + table[5], 24):
+    name = names[4] + struct.unpack_from('<I', file, place)[0]
+    if file[name:file.index(0, name)] == b'rounds':
+        struct.pack_into('<Q', file, place + 16, 1 << 30)
+open(sys.argv[2], 'wb').write(file)
+P
+rm t.sbt
+record t.sbt hsa_dispatch big.hsaco >record.out
+refused 'its variable rounds ends behind its memory'
+
 # Under another filter; under one that forbids more of them, no code runs, unless it is trusted. Nor
 # without the sandbox's program.
 hostile hostile_kernels.hsaco

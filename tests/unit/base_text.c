@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of a trace in messages and log lines give a terminal no orders.
+ */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static int failures;
+
+static void expect(const char *given, const char *wanted)
+{
+    char text[64];
+
+    tsm_format(text, sizeof(text), "%s", given);
+    tsm_text_disarm(text);
+    if (strcmp(text, wanted) != 0) {
+        fprintf(stderr, "\"%s\" is not \"%s\"\n", text, wanted);
+        failures++;
+    }
+}
+
+static void expect_log(void)
+{
+    char line[256] = "";
+    int ends[2];
+
+    if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0)
+        return;
+    tsm_log_configure(NULL);
+    tsm_log(TSM_LOG_ERROR, "%s", "a\033]0;b\a");
+    failures += read(ends[0], line, sizeof(line) - 1) <= 0 || !strstr(line, "a?]0;b?\n");
+}
+
+int main(void)
+{
+    expect("", "");
+    expect("plain\ttext\n", "plain\ttext\n");
+    expect("\033[31mred\033]0;title\a\r\b\x7f", "?[31mred?]0;title????");
+    expect("\xc2\x9b"
+           "31m \x9b",
+           "??31m ?");
+    expect("gr\xc3\xbc\xc3\x9f \xe2\x82\xac", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac");
+    expect("cut \xe2\x82", "cut ??");
+    expect_log();
+    return failures != 0;
+}
