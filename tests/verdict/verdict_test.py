@@ -451,6 +451,12 @@ def stream_of_none():
     return diff(cuda('saxpy'), cuda('saxpy'), '--streams', '0,99')
 
 
+@row('D14', 'places on it have no record')
+def both_lack_the_same_command():
+    less = altered(cuda('saxpy'), 'remove', find(cuda('saxpy'), 'cuLaunchKernel'))
+    return diff(less, less)
+
+
 @row('D13')
 def equal_traces():
     return diff(cuda('saxpy'), cuda('saxpy'))
