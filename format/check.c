@@ -222,7 +222,10 @@ static int check_chunk(struct sbt_checker *c)
     end = c->offset + SBT_CHUNK_HEADER_SIZE + c->head.stored_size;
     check_order(c);
     check_fields(c, header);
-    error = check_payload(c);
+    c->unpacked += sbt_chunk_unpacked(&c->head);
+    error = sbt_unpacked_check(c->name, c->unpacked, c->size);
+    if (!error)
+        error = check_payload(c);
     if (error < 0)
         return error;
     sbt_index_add(&c->chunks, &c->head, c->offset);

@@ -37,6 +37,7 @@ struct sbt_checker {
 
     struct sbt_file_header header;
     uint64_t offset;  /* of the chunk at hand */
+    uint64_t unpacked; /* what the chunks so far came to */
     uint64_t doubted; /* from here on there may be chunks that sizes led past */
     struct sbt_chunk head;
     uint8_t *payload;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "format/limits.h"
 #include "tracesmith/error.h"
+#include "tracesmith/reader.h"
 
 #include <zstd.h>
 
@@ -156,6 +157,30 @@ bool sbt_chunk_is(const struct sbt_chunk *c, const uint8_t header[SBT_CHUNK_HEAD
 
     sbt_chunk_put(expected, c);
     return memcmp(expected, header, sizeof(expected)) == 0;
+}
+
+/* ---- how much there is in it ---- */
+
+static bool is_patient;
+
+void sbt_reader_be_patient(bool patient)
+{
+    is_patient = patient;
+}
+
+uint64_t sbt_chunk_unpacked(const struct sbt_chunk *c)
+{
+    return c->raw_size + (c->type == SBT_CHUNK_EVENTS ? (uint64_t)SBT_ROW_FIXED * c->count : 0);
+}
+
+int sbt_unpacked_check(const char *name, uint64_t unpacked, uint64_t size)
+{
+    if (is_patient || unpacked <= SBT_UNPACKED_FREE + SBT_UNPACKED_RATIO * size)
+        return 0;
+    return tsm_fail(TSM_E_LIMIT,
+                    "%s: its %llu bytes unpack to %llu or more, as no recorder writes them; "
+                    "--patient reads it nevertheless",
+                    name, (unsigned long long)size, (unsigned long long)unpacked);
 }
 
 /* ---- trailer ---- */

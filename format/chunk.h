@@ -147,4 +147,10 @@ int sbt_chunk_pack(struct sbt_packer *p, struct sbt_chunk *c, int level,
 const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, const uint8_t *stored,
                              uint8_t *out);
 
+/* What it takes to unpack the chunk and decode its records, in bytes: known from its header. */
+uint64_t sbt_chunk_unpacked(const struct sbt_chunk *c);
+
+/* Tells whether so many bytes are more than a file of `size` bytes may unpack to, and describes the error. */
+int sbt_unpacked_check(const char *name, uint64_t unpacked, uint64_t size);
+
 #endif

@@ -25,6 +25,11 @@
 #define SBT_HEADER_LENGTH_MAX 4096u /* file header */
 #define SBT_CHUNK_NUMBER_MAX  0x7fffffffu
 
+/* What all chunks of a trace unpack to, records as rows: so much, and so many times its size. What a
+ * writer of this project makes stays far below: each piece costs 40 bytes, each MiB of rows some 300. */
+#define SBT_UNPACKED_FREE  ((uint64_t)256 << 20)
+#define SBT_UNPACKED_RATIO 4096u
+
 /* Bytes that a decoded record takes: what the row limit counts. */
 #define SBT_ROW_FIXED                  64u
 #define SBT_ROW_SIZE(slots, data_size) (SBT_ROW_FIXED + 8 * (uint64_t)(slots) + (data_size))

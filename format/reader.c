@@ -298,6 +298,15 @@ static int read_stream_info(struct sbt_reader *r)
     return parse_stream_info(r, payload, first.head.raw_size);
 }
 
+static int check_unpacked(const struct sbt_reader *r)
+{
+    uint64_t unpacked = 0;
+
+    for (size_t i = 0; i < r->entry_count; i++)
+        unpacked += sbt_chunk_unpacked(&r->entries[i].head);
+    return sbt_unpacked_check(r->name, unpacked, r->size);
+}
+
 static int reader_begin(struct sbt_reader *r, const char *name)
 {
     int error;
@@ -312,6 +321,8 @@ static int reader_begin(struct sbt_reader *r, const char *name)
         error = read_stream_info(r);
     if (!error)
         error = sbt_reader_index(r);
+    if (!error)
+        error = check_unpacked(r);
     if (!error)
         error = sbt_reader_tables(r);
     if (!error && !r->totals_known)

@@ -24,7 +24,8 @@ static uint32_t free_string_id(const struct sbt_writer *w)
 static int write_lost(struct sbt_writer *w)
 {
     static const char reason[] = "not there any more";
-    uint64_t slots[5] = {w->lost_count, w->lost_first_ns, UINT64_MAX, free_string_id(w), UINT64_MAX};
+    uint64_t slots[5] = {w->lost_count, w->lost_first_ns, UINT64_MAX, free_string_id(w),
+                         UINT64_MAX};
     const struct sbt_record record = {
         .seq = w->next_seq,
         .type = SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST),

@@ -10,11 +10,10 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "format/map.h"
-#include "replay/order.h"
-#include "replay/places.h"
 #include "replay/save.h"
 #include "tools/json_out.h"
 #include "tools/kernel_copy.h"
+#include "tools/place_list.h"
 #include "tools/selection.h"
 #include "tools/still.h"
 #include "tools/terminal.h"
@@ -114,8 +113,7 @@ struct trim {
     uint64_t command_count;          /* in the range */
     uint8_t *bytes;                  /* ITEM_SIZE, and behind them a reference */
     uint32_t next_string;            /* the last one that a name got; 0: none yet */
-    struct tsm_places *places;       /* by stream number: what the range has of each stream */
-    uint32_t stream_count;
+    struct tsm_place_list places;    /* what the range has of each stream */
     bool is_doubtful; /* what the range begins with may not be what it was in the recording */
 };
 
@@ -371,6 +369,14 @@ static bool is_orphan(const struct trim *t, const struct sbt_record *record)
     return !first || position < *first;
 }
 
+/* Tests whether it belongs to a place on a stream. */
+static bool has_place(const struct trim *t, const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(t->reader, record->type);
+
+    return sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE;
+}
+
 /* Tests whether what a function of the program wrote is missing: it was sent before the range, and
  * no command before the range comes behind it, for which the replay would have waited for it. */
 static bool is_late_write(const struct trim *t, const struct sbt_record *record)
@@ -385,16 +391,40 @@ static bool is_late_write(const struct trim *t, const struct sbt_record *record)
     return !last || sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0) >= *last;
 }
 
-/* What those wrote is not in the memory that the range begins with. */
-static int find_late_writes(struct trim *t)
+/* A command is missing before the range, within it, or between: what comes before was replayed
+ * without it.
+ */
+static int find_gaps(struct trim *t)
 {
-    const struct sbt_filter filter = {.seq_first = t->range.seq_first, .seq_end = t->range.seq_end};
+    struct tsm_place_list all = {0};
+    uint32_t stream;
+    int error = tsm_place_list_read(&all, t->reader, t->range.seq_end);
+
+    if (!error && tsm_place_list_missing(&all, t->reader, &stream))
+        t->is_doubtful = true;
+    tsm_place_list_finish(&all);
+    return error;
+}
+
+/* ... or is recorded before the range, but was sent in it: its call returned after the function had
+ * run. */
+static bool is_early_write(const struct trim *t, const struct sbt_record *record)
+{
+    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) && has_place(t, record) &&
+           !is_orphan(t, record);
+}
+
+/* What those wrote is not in the memory that the range begins with. */
+static int find_lost_writes(struct trim *t)
+{
+    const struct sbt_filter filter = {.seq_end = t->range.seq_end};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
 
     while (error >= 0 && !t->is_doubtful && (error = sbt_cursor_next(cursor, &record)) == 1)
-        t->is_doubtful = is_late_write(t, record);
+        t->is_doubtful =
+            record->seq < t->range.seq_first ? is_early_write(t, record) : is_late_write(t, record);
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
 }
@@ -416,64 +446,65 @@ static int copy_kernel_records(struct trim *t)
                            t->values->whole ? UINT64_MAX : t->end_ns + KERNEL_MARGIN_NS);
 }
 
-static int note_place(struct trim *t, const struct sbt_record *record)
+/* The places of records outside of the range that lie between those inside. */
+static int note_outside(struct trim *t, const struct sbt_filter *filter)
 {
-    uint32_t more = t->stream_count ? t->stream_count : 16;
-    struct tsm_places *grown;
-
-    if (record->stream >= TSM_STREAM_COUNT_MAX)
-        return 0;
-    while (more <= record->stream)
-        more *= 2;
-    if (more > t->stream_count || !t->places) {
-        grown = realloc(t->places, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for streams");
-        memset(grown + t->stream_count, 0, (more - t->stream_count) * sizeof(*grown));
-        t->places = grown;
-        t->stream_count = more;
-    }
-    tsm_places_note(&t->places[record->stream], record);
-    return 0;
-}
-
-static int note_rest(struct trim *t)
-{
-    const struct sbt_filter filter = {.seq_first = t->range.seq_end};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
-    int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
+    int error = sbt_cursor_create(&cursor, t->reader, filter, 1);
 
     while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
-        error = note_place(t, record);
+        error = tsm_place_list_reaches(&t->places, record, false)
+                    ? tsm_place_list_note(&t->places, record)
+                    : 0;
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
 }
 
-/* The cut may go between commands of a stream that several threads sent: notes how many of those
- * that come before it in the stream's order are behind it. What the whole trace lacks is no such
- * thing. */
+static int note_rest(struct trim *t)
+{
+    const struct sbt_filter before = {.seq_end = t->range.seq_first};
+    const struct sbt_filter behind = {.seq_first = t->range.seq_end};
+    int error = t->range.seq_first ? note_outside(t, &before) : 0;
+
+    return error || !t->range.seq_end ? error : note_outside(t, &behind);
+}
+
+/* What the places outside fill, and what the trace itself said that it lacks. */
+static uint64_t count_known(const struct trim *t, uint32_t stream, uint64_t missing)
+{
+    uint64_t lacking = tsm_places_missing(&t->places.streams[stream], !t->replay_count);
+    uint64_t known = tsm_places_known(t->reader, stream);
+
+    lacking -= known < lacking ? known : lacking;
+    return missing > lacking ? missing - lacking : 0;
+}
+
+/* A cut may go between commands of a stream that several threads sent, and behind a wait that is
+ * recorded when it is over: notes how many of those whose places lie between the range's are on the
+ * other side of its begin or end. What the whole trace lacks is no such thing. */
 static int write_missing(struct trim *t)
 {
-    const bool from_first = !t->replay_count;
-    uint32_t count = t->stream_count;
+    uint32_t count = t->places.count;
     uint64_t *missing = calloc(count + 1, sizeof(*missing)), any = 0;
-    char text[4096];
+    char text[4096] = "";
     size_t used = 0;
     int error = missing ? 0 : tsm_fail(TSM_E_MEMORY, "no memory for streams");
 
     for (uint32_t i = 0; i < count && !error; i++)
-        any |= missing[i] = tsm_places_missing(&t->places[i], from_first);
-    if (any && t->range.seq_end) /* else there is none */
+        any |= missing[i] = tsm_places_missing(&t->places.streams[i], !t->replay_count);
+    if (any)
         error = note_rest(t);
     for (uint32_t i = 0; i < count && any && !error; i++) {
-        uint64_t lacking = tsm_places_missing(&t->places[i], from_first);
-        if (missing[i] > lacking && used + 64 < sizeof(text))
+        uint64_t known = count_known(t, i, missing[i]);
+        if (known && used + 64 < sizeof(text))
             used += tsm_format(text + used, sizeof(text) - used, "%s%u:%" PRIu64, used ? "," : "",
-                               i, missing[i] - lacking);
+                               i, known);
     }
     free(missing);
-    return error || !used ? error : sbt_writer_metadata(t->copy.writer, TSM_PLACES_METADATA, text);
+    if (error || (!used && !sbt_reader_metadata_find(t->reader, TSM_PLACES_METADATA)))
+        return error;
+    return sbt_writer_metadata(t->copy.writer, TSM_PLACES_METADATA, text);
 }
 
 static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_before)
@@ -490,7 +521,7 @@ static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_be
             note_time(t, record);
         error = wanted ? tsm_trace_copy_record(&t->copy, record) : 0;
         if (!error && wanted && !is_before)
-            error = note_place(t, record);
+            error = tsm_place_list_note(&t->places, record);
     }
     sbt_cursor_destroy(cursor);
     return error;
@@ -610,7 +641,9 @@ static int trim(struct trim *t)
     if (!error && (t->commands_before || t->checkpoint_seq))
         error = replay_before(t);
     if (!error && t->replay_count)
-        error = find_late_writes(t);
+        error = find_lost_writes(t);
+    if (!error && t->replay_count)
+        error = find_gaps(t);
     if (!error && !t->replay_count)
         t->range.seq_first = 0; /* nothing was sent before it */
     if (!error && !t->values->whole)
@@ -641,7 +674,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     tsm_keep_finish(&t.keep);
     sbt_map_finish(&t.positions);
     sbt_map_finish(&t.before);
-    free(t.places);
+    tsm_place_list_finish(&t.places);
     free(t.bytes);
     sbt_reader_destroy(t.reader);
     return error ? tsm_complain_error() : TSM_EXIT_OK;

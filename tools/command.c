@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
+#include "tracesmith/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,10 @@ const struct tsm_option tsm_common_options[] = {
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(tsm_common, quiet),
      .help = "No notes and no progress on stderr; errors are still told."},
+    {.name = "patient",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(tsm_common, patient),
+     .help = "Also read a trace that unpacks to more than 256 MiB and 4096 times its size."},
     {.name = "help",
      .letter = 'h',
      .type = TSM_OPTION_FLAG,
@@ -167,6 +172,7 @@ int tsm_command_run(const struct tsm_command *command, int argc, char **argv)
     status = tsm_options_parse(&words, sets, 2, argc, argv, command->runs_program);
     tsm_terminal_init(invocation(command, name, sizeof(name)), (enum tsm_color)common.color,
                       common.quiet);
+    sbt_reader_be_patient(common.patient);
     if (status == 0 && common.help)
         status = show_help(command);
     else if (status < 0 || check_words(command, &words) < 0)

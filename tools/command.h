@@ -54,6 +54,7 @@ void tsm_command_options(struct tsm_option *out, const struct tsm_command *comma
 struct tsm_common {
     bool help;
     bool quiet;
+    bool patient;
     int color; /* enum tsm_color */
 };
 extern const struct tsm_option tsm_common_options[];

@@ -38,6 +38,10 @@ struct sbt_source {
     int64_t (*read_scattered)(void *user, uint64_t offset, const struct iovec *to, int count);
 };
 
+/* Lets this process open traces, too, that unpack to more than 256 MiB and 4096 times their size: it may
+ * take that much longer. They are refused otherwise. Call it before any is opened. */
+void sbt_reader_be_patient(bool patient);
+
 /* Open: reads header, trailer and index only; without a trailer it scans the chunk headers and
  * rebuilds the index in memory (see sbt_reader_damage). `name` is for messages. On failure the
  * source is closed. */

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command that reads a trace, of traces that an enemy made.
 
-usage: hostile.py BUILD_FOLDER damage|prefix|escapes
+usage: hostile.py BUILD_FOLDER damage|prefix|escapes|bombs
 
 damage   each chunk of each sample damaged in each way: a status of its own, no crash, JSON that is JSON; a trim
          that says it worked has made a trace that keeps the rules
 prefix   samples cut near each border of a chunk, and anywhere: the same, and an end
 escapes  every text holds control characters: none comes out, in text or in JSON
+bombs    a few KB that unpack to millions of records are refused, unless --patient is given
 """
 
 import json
@@ -204,6 +205,24 @@ def test_escapes():
                         fail(name, "control characters", found, text[max(0, at - 100):at + 60])
 
 
+def test_bombs():
+    count = 1 << 20
+    t = make.Trace().metadata(kind="bomb")
+    t.table(make.SCHEMA, [make.schema(0x10001, "call", [])])
+    rows = struct.pack("<IIIIII", 1, 9, 0x10001, 0, count, 0) + make.constant(0) * 10
+    for _ in range(8):
+        t.events(rows, count, time=(0, 0), seq=(t.records, t.records + count - 1))
+    pathlib.Path("bomb.sbt").write_bytes(t.finish())
+    for words in (["check"], ["view"], ["info"], ["diff", "bomb.sbt"], ["replay", "--dry-run"],
+                  ["trim", "--range", "0:9", "-o", "part.sbt"]):
+        done = run([*words, "bomb.sbt"])
+        if not done or done.returncode != 2 or b"--patient" not in done.stderr:
+            fail("bomb:", *words, done)
+    done = run(["info", "--patient", "bomb.sbt"])
+    if not done or done.returncode != 0:
+        fail("bomb: --patient", done)
+
+
 def main():
     mode = sys.argv[2]
     golden = os.path.abspath(os.path.join(HERE, "../golden"))
@@ -211,7 +230,9 @@ def main():
         os.chdir(folder)
         if mode == "escapes":
             test_escapes()
-        for name in SAMPLES if mode != "escapes" else ():
+        if mode == "bombs":
+            test_bombs()
+        for name in SAMPLES if mode in ("damage", "prefix") else ():
             whole = os.path.join(golden, name + ".sbt")
             data = pathlib.Path(whole).read_bytes()
             (test_damage if mode == "damage" else test_prefix)(name, data, whole)

@@ -27,6 +27,27 @@ for program in copies functions hostmem managed pools texture threads captures; 
     cut t.sbt $(($(tracesmith info --json t.sbt | sed 's/.*"records":\([0-9]*\).*/\1/') / 2)):
 done
 
+# A command that was taken out, and all others numbered again: wherever the part begins, it is not the same.
+alter() {
+    "$TEST_PROGRAMS/alter_trace" "$@"
+}
+rm -f t.sbt
+record t.sbt threads >record.out
+commands=$(tsview --json t.sbt | sed -n 's/^{"seq":\([0-9]*\),.*"stream":[0-9]*,.*"call":"cuLaunchKernel".*/\1/p')
+for number in $(echo "$commands" | awk 'NR % 24 == 5'); do
+    rm -f less.sbt
+    alter t.sbt less.sbt remove "$number"
+    for range in 0:100000000 $((number / 2)): $((number - 1)): $((number - 1)):100000000 0:$((number + 60)); do
+        for how in "" --lossy --keep-going; do
+            rm -f part.sbt
+            # shellcheck disable=SC2086
+            tracesmith trim $how --device emu --range "$range" -o part.sbt less.sbt >trim.out 2>&1 || continue
+            replay --lossy part.sbt >out 2>&1 && fail "without record $number, $range $how: $(cat out)"
+            tracesmith check part.sbt >check.out || fail "without record $number, $range $how: $(cat check.out)"
+        done
+    done
+done
+
 # From a recorded checkpoint no more is replayed than what lies between.
 rm -f t.sbt part.sbt
 TS_CHECKPOINT=60 record t.sbt rounds 40 10 >record.out

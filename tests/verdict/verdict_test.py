@@ -457,7 +457,13 @@ def stream_of_none():
     return diff(cuda('saxpy'), cuda('saxpy'), '--streams', '0,99')
 
 
-@row('D13', 'was redacted')
+@row('D13', 'places on it have no record')
+def both_lack_the_same_command():
+    less = altered(cuda('saxpy'), 'remove', find(cuda('saxpy'), 'cuLaunchKernel'))
+    return diff(less, less)
+
+
+@row('D14', 'was redacted')
 def redacted_traces():
     for name in 'one.sbt', 'other.sbt':
         done = run([BIN / 'tracesmith', 'redact', '-o', name, cuda('saxpy')])
@@ -465,7 +471,7 @@ def redacted_traces():
     return diff('one.sbt', 'other.sbt')
 
 
-@row('D14')
+@row('D15')
 def equal_traces():
     return diff(cuda('saxpy'), cuda('saxpy'))
 
