@@ -43,30 +43,36 @@ bool emu_start_thread(void *(*function)(void *), void *user)
 
 /* ---- waiting ---- */
 
-/* Run the next command of the stream that `command` is in, if it may be run here and now. Releases
- * the lock while it runs. */
-static bool help(const struct emu_command *command)
+/* Can the next command of the stream that `command` is in be run by who waits for it? */
+static bool can_help(const struct emu_command *command)
 {
     CUstream stream = command->stream;
 
-    if (emu_settings.is_serial || !stream || !emu_is_first_ready(stream) ||
-        !stream->head->type->runs_anywhere)
-        return false;
-    emu_run_first(stream);
-    return true;
+    return !emu_settings.is_serial && stream && emu_is_first_ready(stream) &&
+           stream->head->type->runs_anywhere;
+}
+
+/* Only those that can go on now: thousands may wait. */
+static void wake_waiters(void)
+{
+    for (struct emu_waiter *w = emu_scheduler.waiters; w; w = w->next)
+        if (w->command->is_done || can_help(w->command))
+            pthread_cond_signal(&w->wake);
 }
 
 /* Releases the lock while it waits. */
 static void wait_locked(struct emu_command *command)
 {
-    struct emu_waiter waiter = {command, emu_scheduler.waiters};
+    struct emu_waiter waiter = {command, emu_scheduler.waiters, PTHREAD_COND_INITIALIZER};
     struct emu_waiter **at = &emu_scheduler.waiters;
 
     emu_scheduler.waiters = &waiter;
     pthread_cond_signal(&emu_scheduler.serial_wake);
     while (!command->is_done)
-        if (!help(command))
-            pthread_cond_wait(&emu_scheduler.something_done, &emu_scheduler.lock);
+        if (can_help(command)) /* releases the lock while it runs */
+            emu_run_first(command->stream);
+        else
+            pthread_cond_wait(&waiter.wake, &emu_scheduler.lock);
     while (*at != &waiter)
         at = &(*at)->next;
     *at = waiter.next;
@@ -105,8 +111,10 @@ static void complete(CUstream stream, struct emu_command *command)
     stream->is_running = false;
     emu_unref_locked(command);
     pthread_cond_broadcast(&emu_scheduler.something_done);
+    wake_waiters();
+    /* Only those that can go on now: with thousands of streams all others would wake for nothing. */
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
-        if (s->is_waiting)
+        if (s->is_waiting && emu_is_first_ready(s))
             pthread_cond_signal(&s->wake);
 }
 
@@ -197,6 +205,7 @@ static void resume_locked(void)
 {
     emu_scheduler.pauses--;
     pthread_cond_broadcast(&emu_scheduler.something_done);
+    wake_waiters();
     pthread_cond_broadcast(&emu_scheduler.serial_wake);
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
         pthread_cond_signal(&s->wake);

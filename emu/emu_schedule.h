@@ -14,6 +14,7 @@
 struct emu_waiter {
     struct emu_command *command;
     struct emu_waiter *next;
+    pthread_cond_t wake;
 };
 
 extern struct emu_scheduler {

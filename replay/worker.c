@@ -272,8 +272,11 @@ int tsm_worker_create(struct tsm_worker **out, struct tsm_crew *crew, uint32_t s
     crew->workers = w;
     int error = pthread_create(&w->thread, NULL, work, w);
     if (error)
-        return tsm_fail(TSM_E_MEMORY, "cannot start a thread for stream %u: %s", stream,
-                        strerror(error));
+        return tsm_fail(
+            TSM_E_MEMORY,
+            "cannot start a thread for stream %u: %s; raise the limit of threads, or replay "
+            "some of the streams (--streams)",
+            stream, strerror(error));
     w->has_thread = true;
     *out = w;
     return 0;

@@ -138,9 +138,8 @@ bool cuda_allocation_at(uint32_t index, CUdeviceptr *start, uint64_t *size);
 
 /* For checkpoints: what tsm_source says of quiet() and save(). */
 bool cuda_checkpoint_quiet(uint64_t until_ns);
-/* Notes that a stream was destroyed: what is left in it can only be waited for with all the rest.
- */
-void cuda_checkpoint_stream_gone(void);
+/* The stream is about to be destroyed: remembers what tells when the work in it is over. */
+void cuda_checkpoint_stream_leaves(CUstream stream);
 bool cuda_checkpoint_save(void);
 /* A module or library was loaded: keep in mind what variables its image has. */
 void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint64_t size);

@@ -14,8 +14,10 @@
 #include "api/cuda/cuda_image.h"
 #include "api/cuda/cuda_wrappers.h"
 #include "base/clock.h"
+#include "capture/lock.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 /* ---- images: what variables there are ----------------------------------------------------------
@@ -86,15 +88,6 @@ void cuda_checkpoint_image(uint32_t object, uint64_t raw, const void *data, uint
         ;
 }
 
-/* A stream was destroyed that a function of the program may be left in. */
-static atomic_bool is_left_behind;
-
-void cuda_checkpoint_forked(void)
-{
-    atomic_store(&codes, NULL);
-    atomic_store(&is_left_behind, false);
-}
-
 /* ---- idle? -------------------------------------------------------------------------------------
  */
 
@@ -105,14 +98,19 @@ static void nap(void)
     nanosleep(&t, NULL);
 }
 
-static bool not_captured(void *user, const struct tsm_handle *handle)
+static bool is_not_captured(CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult result = real.cuStreamIsCapturing((CUstream)(uintptr_t)handle->raw, &status);
+    CUresult result = real.cuStreamIsCapturing(stream, &status);
 
     /* An older driver cannot capture. */
     return result == CUDA_ERROR_NOT_FOUND ||
            (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+static bool not_captured(void *user, const struct tsm_handle *handle)
+{
+    return is_not_captured((CUstream)(uintptr_t)handle->raw);
 }
 
 static bool stream_idle(void *user, const struct tsm_handle *handle)
@@ -129,22 +127,83 @@ static bool stream_idle(void *user, const struct tsm_handle *handle)
     return result == CUDA_SUCCESS;
 }
 
-void cuda_checkpoint_stream_gone(void)
+/* Work in streams that are destroyed: an event behind all of it says when it is over. It may wait
+ * for what the program does next, so that nothing may wait for it without a limit. */
+#define LEFT_BEHIND_MAX 64u
+
+static struct {
+    struct tsm_lock lock;
+    CUevent events[LEFT_BEHIND_MAX];
+    unsigned count;
+    bool is_full; /* there is work of which nobody will know */
+} left_behind;
+
+static bool is_over(CUevent event)
 {
-    if (cuda_functions_unfinished())
-        atomic_store(&is_left_behind, true);
+    if (real.cuEventQuery(event) == CUDA_ERROR_NOT_READY)
+        return false;
+    real.cuEventDestroy_v2(event); /* its context may be gone: then it is over, too */
+    return true;
 }
 
-/* The wait for everything has no limit: false while it may be one for a function in a destroyed
- * stream that waits for what the program does next. */
+/* The lock is held. */
+static void forget_over(void)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < left_behind.count; i++)
+        if (!is_over(left_behind.events[i]))
+            left_behind.events[kept++] = left_behind.events[i];
+    left_behind.count = kept;
+}
+
+static void leave_behind(CUstream stream)
+{
+    CUevent event = NULL;
+    bool is_known = real.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+                    real.cuEventRecord(event, stream) == CUDA_SUCCESS;
+
+    tsm_lock_take(&left_behind.lock);
+    if (left_behind.count == LEFT_BEHIND_MAX)
+        forget_over();
+    if (is_known && left_behind.count < LEFT_BEHIND_MAX)
+        left_behind.events[left_behind.count++] = event;
+    else
+        left_behind.is_full = true;
+    tsm_lock_give(&left_behind.lock);
+}
+
+void cuda_checkpoint_stream_leaves(CUstream stream)
+{
+    CUcontext context = NULL;
+
+    if ((!tsm_checkpoint_possible() && tsm_session_settings()->checksum == TSM_CHECKSUM_OFF) ||
+        !is_not_captured(stream) || real.cuStreamQuery(stream) != CUDA_ERROR_NOT_READY ||
+        real.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
+        real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+        return;
+    leave_behind(stream);
+    real.cuCtxPopCurrent_v2(&context);
+}
+
+static bool is_nothing_left(void)
+{
+    tsm_lock_take(&left_behind.lock);
+    forget_over();
+    bool is_nothing = !left_behind.count && !left_behind.is_full;
+    tsm_lock_give(&left_behind.lock);
+    return is_nothing;
+}
+
+/* The wait for everything has no limit: false while it may be one for work in a destroyed stream.
+ */
 static bool left_behind_is_over(uint64_t until_ns)
 {
-    while (atomic_load(&is_left_behind) && cuda_functions_unfinished()) {
+    while (!is_nothing_left()) {
         if (tsm_monotonic_ns() >= until_ns)
             return false;
         nap();
     }
-    atomic_store(&is_left_behind, false);
     return true;
 }
 
@@ -180,6 +239,12 @@ static bool context_idle(void *user, const struct tsm_handle *handle)
     idle = default_idle(*until_ns);
     cuda_context_leave();
     return idle;
+}
+
+void cuda_checkpoint_forked(void)
+{
+    atomic_store(&codes, NULL);
+    memset(&left_behind, 0, sizeof(left_behind));
 }
 
 bool cuda_checkpoint_quiet(uint64_t until_ns)

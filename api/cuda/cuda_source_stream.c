@@ -285,7 +285,6 @@ void cuda_after_stream_gone(struct tsm_call *call, bool ok, CUstream raw, uint64
     if (!ok)
         return;
     cuda_capture_stream_gone(raw);
-    cuda_checkpoint_stream_gone();
     if (!entry)
         return;
     tsm_lock_take(&entry->context->lock);
@@ -301,6 +300,7 @@ uint64_t cuda_stream_leaves(CUstream raw)
     const struct context_stream *entry = handle ? handle->user : NULL;
     uint64_t id;
 
+    cuda_checkpoint_stream_leaves(raw);
     if (!entry)
         return cuda_id_leaves(CUDA_OBJECT_STREAM, CUDA_SLOT(raw));
     tsm_lock_take(&entry->context->lock);

@@ -2,7 +2,8 @@
  *
  * awaits WHERE: functions of the program, in a stream's order, that wait for what another thread,
  * or the same one, does later with the API. WHERE: stream, destroyed (the stream is destroyed
- * meanwhile), graph, shared (the other thread sends to the same stream).
+ * meanwhile), value (the same, with a wait for a value in place of a function), graph, shared (the
+ * other thread sends to the same stream).
  */
 #include "tests/programs/program.h"
 
@@ -15,6 +16,8 @@ static CUfunction fill;
 static CUstream waiting, other;
 static CUdeviceptr memory;
 static volatile int flag;
+static volatile uint32_t *word; /* the same for the GPU */
+static CUdeviceptr word_there;
 static uint32_t digest;
 
 static void wait_for_flag(void *user)
@@ -65,10 +68,13 @@ static void run_round(const char *where, CUgraphExec exec, int round)
     pthread_t thread;
 
     flag = 0;
-    if (!strcmp(where, "destroyed"))
+    *word = 0;
+    if (!strcmp(where, "destroyed") || !strcmp(where, "value"))
         CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     if (!strcmp(where, "graph"))
         CU(cuGraphLaunch(exec, stream));
+    else if (!strcmp(where, "value"))
+        CU(cuStreamWaitValue32_v2(stream, word_there, 1, CU_STREAM_WAIT_VALUE_EQ));
     else
         CU(cuLaunchHostFunc(stream, wait_for_flag, NULL));
     if (stream != waiting)
@@ -81,7 +87,10 @@ static void run_round(const char *where, CUgraphExec exec, int round)
     }
     work(other, round);
     flag = 1;
+    *word = 1;
     CU(cuStreamSynchronize(waiting));
+    if (!strcmp(where, "value"))
+        CU(cuCtxSynchronize()); /* the word is awaited until then */
 }
 
 int main(int argc, char **argv)
@@ -94,6 +103,8 @@ int main(int argc, char **argv)
     CU(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
     CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
     CU(cuMemAlloc_v2(&memory, COUNT * 4));
+    CU(cuMemHostAlloc((void **)&word, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+    CU(cuMemHostGetDevicePointer_v2(&word_there, (void *)word, 0));
     for (int round = 0; round < ROUNDS; round++)
         run_round(where, exec, round);
     CU(cuCtxSynchronize());

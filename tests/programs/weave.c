@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * weave SEED [STEPS]: streams that hand work to each other in ways that a random number chooses: by an
- * event, an event that a graph records or waits for, a captured one, a value that a stream writes or
- * the program stores; the wait for a value may be sent before the value. Each stream has a buffer of its
- * own; what is handed over is a copy of it that nobody changes any more. So all results are fixed.
+ * weave SEED [STEPS [KINDS]]: streams that hand work to each other in ways that a random number
+ * chooses: by an event, an event that a graph records or waits for, a captured one, a value that a
+ * stream writes or the program stores; the wait for a value may be sent before the value. Each
+ * stream has a buffer of its own; KINDS has letters of what may be chosen: e(vents), g(raphs),
+ * v(alues), p(rogram), w(aits). What is handed over is a copy of it that nobody changes any more.
+ * So all results are fixed.
  */
 #include "tests/programs/program.h"
 
@@ -24,15 +26,21 @@ static struct {
     uint32_t next_word; /* each value has a word of its own */
 } t;
 
-static const char ptx[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".visible .entry add(.param .u64 from, .param .u64 to)\n{\n"
-    " .reg .u32 %r<6>; .reg .u64 %d<6>;\n"
-    " ld.param.u64 %d1, [from]; ld.param.u64 %d2, [to];\n"
-    " mov.u32 %r1, %tid.x; mul.wide.u32 %d3, %r1, 4;\n"
-    " add.u64 %d1, %d1, %d3; add.u64 %d2, %d2, %d3;\n"
-    " ld.global.u32 %r2, [%d1]; ld.global.u32 %r3, [%d2];\n"
-    " mad.lo.u32 %r4, %r3, 31, %r2; st.global.u32 [%d2], %r4;\n ret;\n}\n";
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                          ".visible .entry add(.param .u64 from, .param .u64 to)\n{\n"
+                          " .reg .u32 %r<6>; .reg .u64 %d<6>;\n"
+                          " ld.param.u64 %d1, [from]; ld.param.u64 %d2, [to];\n"
+                          " mov.u32 %r1, %tid.x; mul.wide.u32 %d3, %r1, 4;\n"
+                          " add.u64 %d1, %d1, %d3; add.u64 %d2, %d2, %d3;\n"
+                          " ld.global.u32 %r2, [%d1]; ld.global.u32 %r3, [%d2];\n"
+                          " mad.lo.u32 %r4, %r3, 31, %r2; st.global.u32 [%d2], %r4;\n ret;\n}\n";
+
+static const char *kinds = "egvpw";
+
+static int has(char kind)
+{
+    return strchr(kinds, kind) != NULL;
+}
 
 static uint32_t choose(uint32_t count)
 {
@@ -76,7 +84,7 @@ static void take_over(unsigned stream, CUdeviceptr copy)
 
 static void signal_event(unsigned event, CUstream stream)
 {
-    switch (choose(3)) {
+    switch (has('g') ? choose(3) : 0) {
     case 0:
         CU(cuEventRecord(t.events[event], stream));
         break;
@@ -90,7 +98,7 @@ static void signal_event(unsigned event, CUstream stream)
 
 static void await_event(unsigned event, CUstream stream)
 {
-    if (choose(2))
+    if (!has('g') || choose(2))
         CU(cuStreamWaitEvent(stream, t.events[event], 0));
     else
         CU(cuGraphLaunch(t.await[event], stream));
@@ -100,7 +108,7 @@ static void hand_over(unsigned step)
 {
     const CUdeviceptr copy = t.copies + (CUdeviceptr)step * COUNT * 4;
     const unsigned from = choose(STREAMS), to = (from + 1 + choose(STREAMS - 1)) % STREAMS;
-    const unsigned event = choose(EVENTS), way = choose(4);
+    const unsigned event = choose(EVENTS), way = has('v') ? choose(4) : 2;
     const CUdeviceptr flag = t.flags + 4 * step;
 
     if (way == 0) /* the wait first */
@@ -139,7 +147,7 @@ static void read_back(unsigned stream)
 {
     CU(cuMemcpyDtoHAsync_v2(t.results[t.result_count++], t.own[stream], COUNT * 4,
                             t.streams[stream]));
-    if (choose(2))
+    if (has('w') && choose(2))
         CU(cuStreamSynchronize(t.streams[stream]));
 }
 
@@ -174,10 +182,12 @@ static void take_step(unsigned step)
         read_back(choose(STREAMS));
         break;
     case 3:
-        ask_program();
+        if (has('p'))
+            ask_program();
         break;
     case 4:
-        wait_somewhere();
+        if (has('w'))
+            wait_somewhere();
         break;
     default:
         hand_over(step);
@@ -226,6 +236,8 @@ int main(int argc, char **argv)
     unsigned steps = argc > 2 ? (unsigned)atoi(argv[2]) : 40;
     CUmodule kernels, own;
 
+    if (argc > 3)
+        kinds = argv[3];
     t.random = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     kernels = program_begin(&t.context);
     begin(kernels, &own);
