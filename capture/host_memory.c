@@ -12,13 +12,11 @@
  * turns out wrong it is hashed for twice as long.
  *
  * Memory into which an asynchronous copy from the device is under way is not the program's: those
- * bytes are left out until the copy is known to be complete. What kernels write there by themselves
- * cannot be told from what the program writes; a source that knows that they may have is asked
- * which command it was (tsm_hostmem_written), and a replay tells the two apart.
+ * bytes are left out until the copy is known to be complete. What kernels write there cannot be
+ * told from what the program writes: a source knows which command may have.
  *
  * Whose a change is cannot be seen. It is recorded as that of each function of the program that
- * runs at the moment, and as that of the program's threads, except where a function ends: what its
- * stream still has to read is not to be overwritten before its turn.
+ * runs, and of the program's threads, except where a function ends: what its stream has to read.
  */
 #include "capture/session.h"
 
@@ -49,7 +47,8 @@ struct range {
     bool is_leaving;                 /* a call that gives it up is under way */
     bool is_first_shared, is_last_shared; /* with another range: that page is always looked at */
     bool is_overlapped;                   /* more than those: never watched */
-    bool fresh; /* never looked at: whatever is there counts as a change */
+    bool fresh;    /* never looked at: whatever is there counts as a change */
+    bool had_gaps; /* written pages were left out in part: all are to be looked at again */
     bool watched;
     bool refused;       /* the kernel does not watch this memory */
     uint32_t hold;      /* cycles to go until it may be watched again */
@@ -141,7 +140,7 @@ static void write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t bas
 }
 
 /* Blank what is not this range's, or belongs to the device: neither counts as a change. */
-static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, const struct range *r,
+static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, struct range *r,
                           uint64_t base, size_t size)
 {
     if (base < r->start)
@@ -149,6 +148,7 @@ static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, const st
     if (base + size > r->end)
         memset(h->bytes + (r->end - base), 0, base + size - r->end);
     h->gap_count = tsm_readback_gaps(s, base, base + size, h->writers, h->writer_count, h->gaps);
+    r->had_gaps |= h->gap_count > 0;
     for (uint32_t i = 0; i < h->gap_count; i++)
         memset(h->bytes + (h->gaps[i].start - base), 0, h->gaps[i].end - h->gaps[i].start);
 }
@@ -351,7 +351,7 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *
 {
     uint64_t changed;
 
-    if (r->watched && !r->fresh) {
+    if (r->watched && !r->fresh && !r->had_gaps) {
         if (look_at_written(lane, h, r))
             return;
         r->watched = false;
@@ -360,7 +360,7 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct range *
     /* What the program filled it with before is looked at now; from here on writes count. */
     if (r->watched)
         r->watched = arm(h, r);
-    r->fresh = false;
+    r->fresh = r->had_gaps = false;
     changed = look_at_all(lane, h, r, r->first_page, end_of(r));
     if (r->hold > 0 && --r->hold > 0)
         return;
@@ -629,12 +629,11 @@ static void add_writer(struct tsm_hostmem *h, struct tsm_running writer)
 
 static void remove_writer(struct tsm_hostmem *h, struct tsm_running writer)
 {
-    for (uint32_t i = h->writer_count; i-- > 0;) {
-        if (h->writers[i].stream != writer.stream || h->writers[i].position != writer.position)
-            continue;
-        h->writers[i] = h->writers[--h->writer_count];
-        return;
-    }
+    for (uint32_t i = h->writer_count; i-- > 0;)
+        if (h->writers[i].stream == writer.stream && h->writers[i].position == writer.position) {
+            h->writers[i] = h->writers[--h->writer_count];
+            return;
+        }
 }
 
 static void keep_writers(struct tsm_hostmem *h, struct tsm_running writer) {}
