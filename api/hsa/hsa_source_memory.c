@@ -329,7 +329,8 @@ void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call 
     const uint8_t *bytes = arguments;
     uint64_t word;
 
-    tsm_hostmem_device(used_gaps);
+    if (!checks && !tsm_hostmem_any())
+        return;
     if (checks)
         tsm_hostmem_shared(is_under_way);
     tsm_lock_take(&table.lock);
@@ -339,6 +340,7 @@ void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call 
         if (!found)
             continue;
         if (found->is_tracked) {
+            tsm_hostmem_device(used_gaps);
             tsm_readback_overwritten(call, word, found->start + found->size);
             add_use(&(struct use){word, found->start + found->size, call->stream, call->position});
         }
