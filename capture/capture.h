@@ -344,6 +344,9 @@ void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position);
  * trace says so. */
 void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position);
 void tsm_readbacks_write(void);
+/* `call` may write over bytes in [from, to) that are not known to be there: what of them is not read by
+ * then is not compared, and the trace says so. */
+void tsm_readback_overwritten(const struct tsm_call *call, uint64_t from, uint64_t to);
 /* How many wait to be known as complete. */
 uint32_t tsm_readbacks_pending(void);
 
@@ -381,6 +384,14 @@ void tsm_hostmem_publish_range(uint64_t start);
  * a lock held: `by` calls nothing of ours. */
 typedef bool (*tsm_hostmem_by)(uint64_t start, uint32_t *stream, uint64_t *position);
 void tsm_hostmem_written(tsm_hostmem_by by);
+
+/* Sets a function that finds bytes in [from, to) which commands under way may write, at most `room`
+ * parts: they are not the program's. With a lock held, as above. */
+struct tsm_gap {
+    uint64_t start, end;
+};
+typedef uint32_t tsm_device_gaps(uint64_t from, uint64_t to, struct tsm_gap *gaps, uint32_t room);
+void tsm_hostmem_device(tsm_device_gaps *find);
 
 /* May a command that is under way write into the tracked range that began at `start`? Then it cannot be told who
  * has changed what is published, and the trace says so. With a lock held, as above. */

@@ -45,13 +45,14 @@ struct tsm_hostmem *tsm_hostmem_create(void)
 
 /* Blank what is not this range's, or belongs to the device: neither counts as a change. */
 static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h,
-                          const struct tsm_hostmem_range *r, uint64_t base, size_t size)
+                          struct tsm_hostmem_range *r, uint64_t base, size_t size)
 {
     if (base < r->start)
         memset(h->bytes, 0, r->start - base);
     if (base + size > r->end)
         memset(h->bytes + (r->end - base), 0, base + size - r->end);
     h->gap_count = tsm_readback_gaps(s, base, base + size, h->writers, h->writer_count, h->gaps);
+    r->had_gaps |= h->gap_count > 0;
     for (uint32_t i = 0; i < h->gap_count; i++)
         memset(h->bytes + (h->gaps[i].start - base), 0, h->gaps[i].end - h->gaps[i].start);
 }
@@ -258,7 +259,7 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hos
 {
     uint64_t changed;
 
-    if (r->watched && !r->fresh) {
+    if (r->watched && !r->fresh && !r->had_gaps) {
         if (look_at_written(lane, h, r))
             return;
         r->watched = false;
@@ -267,7 +268,7 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hos
     /* What the program filled it with before is looked at now; from here on writes count. */
     if (r->watched)
         r->watched = arm(h, r);
-    r->fresh = false;
+    r->fresh = r->had_gaps = false;
     changed = look_at_all(lane, h, r, r->first_page, end_of(r));
     if (r->hold > 0 && --r->hold > 0)
         return;

@@ -25,6 +25,7 @@ struct tsm_hostmem_range {
     bool is_first_shared, is_last_shared; /* with another range: that page is always looked at */
     bool is_overlapped;                   /* more than those: never watched */
     bool fresh;   /* never looked at: whatever is there counts as a change */
+    bool had_gaps; /* written pages were left out in part: all are to be looked at again */
     bool is_held; /* a command that may have written there has completed since it was looked at */
     bool watched;
     bool refused;       /* the kernel does not watch this memory */

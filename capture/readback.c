@@ -38,6 +38,7 @@ struct pending {
 struct tsm_readbacks {
     struct tsm_lock lock;
     struct tsm_lock writing; /* before `lock`; held while complete ones are read and recorded */
+    tsm_device_gaps *device; /* see tsm_hostmem_device(); NULL: none */
     uint32_t count;          /* changed under the lock, looked at without it: see set_count() */
     struct pending all[PENDING_COUNT_MAX]; /* oldest first */
 };
@@ -337,15 +338,26 @@ static bool runs_function(const struct pending *p, const struct tsm_running *run
     return false;
 }
 
+void tsm_hostmem_device(tsm_device_gaps *find)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (s)
+        __atomic_store_n(&s->readbacks->device, find, __ATOMIC_RELEASE);
+}
+
 uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
                            const struct tsm_running *running, uint32_t running_count,
                            struct tsm_gap gaps[TSM_GAP_COUNT_MAX])
 {
     struct tsm_readbacks *r = s->readbacks;
-    uint32_t count = 0;
+    tsm_device_gaps *device = __atomic_load_n(&r->device, __ATOMIC_ACQUIRE);
+    uint32_t count = device ? device(from, to, gaps, TSM_GAP_COUNT_MAX) : 0;
 
-    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
-        return 0;
+    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0) {
+        sort_gaps(gaps, count);
+        return count;
+    }
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count; i++) {
         uint64_t start = (uint64_t)(uintptr_t)r->all[i].box.data;
@@ -611,6 +623,26 @@ void tsm_readbacks_write(void)
 
     if (s)
         write_complete(s);
+}
+
+void tsm_readback_overwritten(const struct tsm_call *call, uint64_t from, uint64_t to)
+{
+    const struct tsm_box box = {(const void *)(uintptr_t)from, to - from, 1, 1, to - from,
+                                to - from};
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+
+    if (!r || !call->stream || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct pending *p = &r->all[i];
+        if (p->owes != TSM_OWES_BYTES || p->stream == call->stream || !overlap(&p->box, &box))
+            continue;
+        p->over = call->stream;
+        p->over_position = call->position;
+    }
+    tsm_lock_give(&r->lock);
 }
 
 uint32_t tsm_readbacks_pending(void)

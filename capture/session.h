@@ -398,9 +398,6 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call);
 /* Parts of [from, to) into which an asynchronous copy from the device may still be writing, in
  * order of address; they may overlap. Returns their number. */
 #define TSM_GAP_COUNT_MAX 64u
-struct tsm_gap {
-    uint64_t start, end;
-};
 /* ... but not by commands of a stream on which a function of the program runs now: they have ended
  * or not begun. */
 struct tsm_running {

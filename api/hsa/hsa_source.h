@@ -76,9 +76,15 @@ void hsa_memory_gone(uint64_t address);
  * because the arguments themselves are recorded, unless something in it is pointed to. True: there
  * is memory now that was never looked at. */
 bool hsa_memory_reveal(const void *arguments, size_t size);
-/* The same bytes: what they point to may be written by the kernel that `call` sends (TS_CHECKSUM).
- */
+/* The same bytes: what they point to may be written by the kernel that `call` sends. Of memory of the
+ * host that is the kernel's until it is known to be complete. */
 void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call);
+/* Tests whether kernels that were given memory of the host may be under way. */
+bool hsa_memory_is_used(void);
+/* Tests whether a command that is about to be sent has among these words an address in memory of the host
+ * that kernels under way may write, where something of its own begins: that is the program's, and
+ * to be recorded now. */
+bool hsa_memory_begins(const void *words, size_t size);
 /* All commands are complete, and the program knows: what kernels have written into memory of the
  * host is recorded as theirs. Outside of a call. */
 void hsa_memory_written(void);

@@ -104,6 +104,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
     if (!tsm_call_begin(&call, TYPE_hsa_memory_copy))
         return hsa_runtime.hsa_memory_copy(dst, src, size);
     hsa_memory_reveal(&src, sizeof(src));
+    hsa_memory_begins(&src, sizeof(src));
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
@@ -185,6 +186,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     if (!tsm_call_begin(call, type))
         return false;
     hsa_memory_reveal(src, sizeof(*src));
+    hsa_memory_begins(src, sizeof(*src));
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);

@@ -38,7 +38,8 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     struct tsm_call call;
     uint64_t *slots;
 
-    if (hsa_memory_reveal(packet->kernarg_address, size))
+    if (hsa_memory_reveal(packet->kernarg_address, size) |
+        hsa_memory_begins(packet->kernarg_address, size))
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_kernel_dispatch, stream, origin))
@@ -129,7 +130,7 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     size_t size = sizeof(packet->return_address) + sizeof(packet->arg);
     struct tsm_call call;
 
-    if (hsa_memory_reveal(words, size))
+    if (hsa_memory_reveal(words, size) | hsa_memory_begins(words, size))
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_agent_dispatch, stream, origin))

@@ -328,6 +328,9 @@ __attribute__((noinline)) void hsa_queue_ring(struct hsa_queue_state *queue,
     if (queue->is_intercepted && hsa_intercept_is_passing(queue))
         return;
     hsa_pointers_look(false);
+    /* The program may have learnt from memory what is complete. */
+    if (hsa_memory_is_used() || tsm_readbacks_pending())
+        hsa_look_around();
     tsm_hostmem_publish();
     tsm_lock_take(&queue->lock);
     if (value >= 0 && (uint64_t)value + 1 > queue->rung)

@@ -103,8 +103,10 @@ static void take_note(struct hsa_landing *seen, struct hsa_landing *looked)
 
 static void look(const hsa_signal_t *only)
 {
-    if (!hsa_count_any() || tsm_inside())
+    if (!hsa_count_any() || tsm_inside()) {
+        await_lookers();
         return;
+    }
     begin_looking();
     settle(NULL, hsa_count_look(only));
     end_looking();
@@ -202,6 +204,7 @@ static void turns(struct change *change, hsa_signal_t signal)
         hsa_count_publish_arguments();
     }
     change->turn = hsa_count_turn(signal);
+    await_lookers(); /* what others have seen it hold goes before the change */
 }
 
 /* It was the doorbell of a queue, and all is done. */

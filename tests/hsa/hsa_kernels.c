@@ -84,6 +84,19 @@ static void scale_or_not(const void *arguments, const struct tracesmith_work_ite
         a->data[i] *= i >= 1000 && getenv("TEST_OTHER_RESULT") ? -a->factor : a->factor;
 }
 
+static void weave(const void *arguments, const struct tracesmith_work_item *item)
+{
+    const struct weave_arguments *a = arguments;
+    uint32_t i = item->global[0], value = a->in[i] * a->factor + i;
+
+    for (volatile uint32_t turn = 0; turn < a->turns; turn++)
+        ;
+    if (i % 64 == 17 && getenv("TEST_OTHER_RESULT"))
+        value ^= 0x5a5a5a5a;
+    if (!is_lost(i))
+        a->out[i * a->stride + a->offset] = value;
+}
+
 /* Red of each pixel; outside of the image, by as much as the sampler says, the nearest one. */
 static void sample(const void *arguments, const struct tracesmith_work_item *item)
 {
@@ -153,6 +166,13 @@ TRACESMITH_HSA_KERNEL(count_up, struct mix_arguments, 0,
 TRACESMITH_HSA_KERNEL(mix, struct mix_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct mix_arguments, data),
                       TRACESMITH_HSA_POINTER(struct mix_arguments, hosts));
+TRACESMITH_HSA_KERNEL(weave, struct weave_arguments, 0,
+                      TRACESMITH_HSA_POINTER(struct weave_arguments, in),
+                      TRACESMITH_HSA_POINTER(struct weave_arguments, out),
+                      TRACESMITH_HSA_VALUE(struct weave_arguments, factor),
+                      TRACESMITH_HSA_VALUE(struct weave_arguments, stride),
+                      TRACESMITH_HSA_VALUE(struct weave_arguments, offset),
+                      TRACESMITH_HSA_VALUE(struct weave_arguments, turns));
 TRACESMITH_HSA_KERNEL(scale, struct scale_arguments, 0,
                       TRACESMITH_HSA_POINTER(struct scale_arguments, data),
                       TRACESMITH_HSA_VALUE(struct scale_arguments, factor));

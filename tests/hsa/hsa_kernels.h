@@ -41,4 +41,11 @@ struct sample_arguments {
     float *out;                  /* width * height */
 };
 
+/* out[i * stride + offset] = in[i] * factor + i; `turns` of work that leaves nothing. */
+struct weave_arguments {
+    const uint32_t *in;
+    uint32_t *out;
+    uint32_t factor, stride, offset, turns;
+};
+
 #endif

@@ -65,7 +65,7 @@ static void test_own(const char *path)
     CHECK(hsa_code_open(&code, bytes, size));
     CHECK(!code.is_amdgpu);
     CHECK(hsa_code_each(&code, count, &listing));
-    CHECK_EQ_INT(listing.kernels, 12);
+    CHECK_EQ_INT(listing.kernels, 13);
     CHECK_EQ_INT(listing.variables, 3);
     CHECK_EQ_INT(listing.longest, 639 + 3);
     CHECK(kernel_find(&code, "scale.kd", &kernel));
