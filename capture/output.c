@@ -138,16 +138,6 @@ static void give_up_lanes(const char *path, int fd)
     close(fd);
 }
 
-/* Tests whether it is a trace, or one that was not begun. */
-static bool is_trace(int fd)
-{
-    uint8_t head[SBT_MAGIC_SIZE];
-    ssize_t got = pread(fd, head, sizeof(head), 0);
-
-    return got == 0 ||
-           (got == (ssize_t)sizeof(head) && memcmp(head, sbt_file_magic, sizeof(head)) == 0);
-}
-
 static void new_path(const struct tsm_session *s, char out[TSM_PATH_MAX])
 {
     tsm_format(out, TSM_PATH_MAX, "%s.new", s->path); /* fits: lanes_path did */
@@ -180,7 +170,7 @@ static bool may_replace(struct tsm_session *s, const char *path, bool is_beside)
         refuse(s, path, why);
         return false;
     }
-    good = is_trace(fd) && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+    good = sbt_file_is_trace(fd) && fstat(fd, &st) == 0 && st.st_uid == geteuid();
     if (!good)
         refuse(s, path,
                st.st_uid == geteuid() ? "exists and is not a trace" : "belongs to another user");

@@ -93,17 +93,15 @@ static int lock_lanes(struct salvage *s, struct stat *st)
     }
 }
 
-/* Removes what a recording left beside the trace, and nothing that somebody else may have put there. */
+/* Removes what a recording left beside the trace, and nothing that somebody else may have put
+ * there. */
 static void remove_own(const char *path)
 {
     const char *why;
     struct stat st;
     int fd = tsm_file_open_own(path, O_RDONLY, &st, &why);
 
-    uint8_t head[SBT_MAGIC_SIZE];
-    ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head));
-
-    if (got == 0 || (got == (ssize_t)sizeof(head) && memcmp(head, sbt_file_magic, sizeof(head)) == 0))
+    if (fd >= 0 && sbt_file_is_trace(fd))
         tsm_file_remove(AT_FDCWD, path, fd);
     if (fd >= 0)
         close(fd);

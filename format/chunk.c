@@ -7,11 +7,24 @@
 #include "tracesmith/error.h"
 #include "tracesmith/reader.h"
 
+#include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 /* As in PNG: a byte that is no ASCII, a name, and line ends that a transfer as text would change.
  */
 const uint8_t sbt_file_magic[8] = {0x89, 'S', 'B', 'T', '\r', '\n', 0x1a, '\n'};
+
+bool sbt_file_is_trace(int fd)
+{
+    static const uint8_t zeros[sizeof(sbt_file_magic)];
+    uint8_t head[sizeof(sbt_file_magic)];
+    ssize_t got = pread(fd, head, sizeof(head), 0);
+
+    return got == 0 ||
+           (got == (ssize_t)sizeof(head) && (memcmp(head, sbt_file_magic, sizeof(head)) == 0 ||
+                                             memcmp(head, zeros, sizeof(head)) == 0));
+}
 const uint8_t sbt_chunk_magic[8] = {'S', 'B', 'T', 'C', 0xc4, 0x7b, 0x9a, 0xe1};
 const uint8_t sbt_end_magic[8] = {'S', 'B', 'T', 'E', 0xd1, 0x5e, 0x0d, 0x0a};
 

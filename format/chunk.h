@@ -67,6 +67,10 @@ enum sbt_codec {
 #define SBT_TRAILER_CHUNK_SIZE (SBT_CHUNK_HEADER_SIZE + SBT_TRAILER_SIZE)
 
 extern const uint8_t sbt_file_magic[SBT_MAGIC_SIZE];
+
+/* Tests whether a file is a trace, or was to become one: it is empty, or begins with zeros, as a power loss
+ * may leave it. */
+bool sbt_file_is_trace(int fd);
 extern const uint8_t sbt_chunk_magic[SBT_MAGIC_SIZE];
 extern const uint8_t sbt_end_magic[SBT_MAGIC_SIZE];
 

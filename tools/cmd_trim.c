@@ -406,25 +406,16 @@ static int find_gaps(struct trim *t)
     return error;
 }
 
-/* ... or is recorded before the range, but was sent in it: its call returned after the function had
- * run. */
-static bool is_early_write(const struct trim *t, const struct sbt_record *record)
-{
-    return record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) && has_place(t, record) &&
-           !is_orphan(t, record);
-}
-
 /* What those wrote is not in the memory that the range begins with. */
 static int find_lost_writes(struct trim *t)
 {
-    const struct sbt_filter filter = {.seq_end = t->range.seq_end};
+    const struct sbt_filter filter = {.seq_first = t->range.seq_first, .seq_end = t->range.seq_end};
     struct sbt_cursor *cursor = NULL;
     const struct sbt_record *record;
     int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
 
     while (error >= 0 && !t->is_doubtful && (error = sbt_cursor_next(cursor, &record)) == 1)
-        t->is_doubtful =
-            record->seq < t->range.seq_first ? is_early_write(t, record) : is_late_write(t, record);
+        t->is_doubtful = is_late_write(t, record);
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
 }
@@ -527,6 +518,23 @@ static int copy_records(struct trim *t, uint64_t first, uint64_t end, bool is_be
     return error;
 }
 
+/* What functions wrote that a command of the range calls: their records come before it when its
+ * call returned after they had run. */
+static int copy_early_writes(struct trim *t)
+{
+    const struct sbt_filter filter = {.seq_end = t->range.seq_first};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    int error = sbt_cursor_create(&cursor, t->reader, &filter, 1);
+
+    while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
+        if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) && has_place(t, record) &&
+            !is_orphan(t, record))
+            error = tsm_trace_copy_record(&t->copy, record);
+    sbt_cursor_destroy(cursor);
+    return error < 0 ? error : 0;
+}
+
 static int write_facts(struct trim *t)
 {
     const struct sbt_session *session = sbt_reader_session(t->reader);
@@ -584,6 +592,8 @@ static int write_trace(struct trim *t)
         error = write_checkpoint(t);
     if (!error && t->is_doubtful)
         error = write_doubt(t);
+    if (!error && has_before && !t->values->whole)
+        error = copy_early_writes(t);
     if (!error)
         error = copy_records(t, t->range.seq_first, last_seq_end(t), false);
     if (!error && !t->values->whole)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Buffers that make no sense are no reason not to read the trace beside them, and stay where they are.
+umask 077 # as a recorder makes them
 make_trace whole t.sbt
 echo text > t.sbt.lanes
 tsview -n 1 t.sbt

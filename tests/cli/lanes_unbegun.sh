@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program was killed while its recording was being set up: that is said, and nothing of it stays.
+umask 077 # as a recorder makes them
 : > t.sbt.lanes
 tsview t.sbt || echo "exit $?"
 ls
