@@ -160,7 +160,7 @@ def untranslated():
     if not (folder / 'occupy.so').exists():
         raise Skipped('no HSA')
     plain = run([folder / 'hsa_held', folder / 'hsa_kernels.hsaco'], LD_LIBRARY_PATH=EMU)
-    return replay(trace, TEST_OCCUPIED=plain.stdout.split()[1], LD_PRELOAD=str(folder / 'occupy.so'))
+    return replay(trace, '--trust-code', TEST_OCCUPIED=plain.stdout.split()[1], LD_PRELOAD=str(folder / 'occupy.so'))
 
 
 @row('R5', 'recorded addresses could not be had')
