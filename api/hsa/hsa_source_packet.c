@@ -37,9 +37,11 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     size_t size = kernel && packet->kernarg_address ? (size_t)(uintptr_t)kernel->user : 0;
     struct tsm_call call;
     uint64_t *slots;
+    bool has_news;
 
-    if (hsa_memory_reveal(packet->kernarg_address, size) |
-        hsa_memory_begins(packet->kernarg_address, size))
+    has_news = hsa_memory_reveal(packet->kernarg_address, size);
+    has_news |= hsa_memory_begins(packet->kernarg_address, size);
+    if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_kernel_dispatch, stream, origin))
@@ -129,8 +131,11 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
         (const uint8_t *)packet + offsetof(hsa_agent_dispatch_packet_t, return_address);
     size_t size = sizeof(packet->return_address) + sizeof(packet->arg);
     struct tsm_call call;
+    bool has_news;
 
-    if (hsa_memory_reveal(words, size) | hsa_memory_begins(words, size))
+    has_news = hsa_memory_reveal(words, size);
+    has_news |= hsa_memory_begins(words, size);
+    if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_agent_dispatch, stream, origin))
