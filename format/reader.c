@@ -149,6 +149,10 @@ int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t plac
         wrong = "its header is not what the index says";
     else if (!error)
         wrong = sbt_chunk_unpack(packer, &e->head, stored + SBT_CHUNK_HEADER_SIZE, raw);
+    if (wrong == sbt_no_memory) {
+        error = tsm_fail(TSM_E_MEMORY, "%s: out of memory for a chunk", r->name);
+        wrong = NULL;
+    }
     if (wrong) {
         sbt_reader_blame(r, place, wrong, locked);
         error =

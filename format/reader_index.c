@@ -400,7 +400,10 @@ void sbt_reader_count_notable(struct sbt_reader *r)
         }
         wrong = sbt_rows_decode(&rows, &e->head, payload);
         if (wrong) {
-            sbt_reader_blame(r, r->events[i], wrong, false);
+            if (wrong == sbt_no_memory)
+                sbt_reader_fault(r, "tainting records");
+            else
+                sbt_reader_blame(r, r->events[i], wrong, false);
             continue;
         }
         count_notable(r, &rows);

@@ -83,6 +83,14 @@ const char *tsm_clean(const char *text)
     return line->text.failed ? "(no memory for a text)" : (const char *)line->text.data;
 }
 
+/* Without memory: what is not plain is left out. */
+static void put_plain(FILE *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        putc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', out);
+    putc('\n', out);
+}
+
 void tsm_put_lines(FILE *out, const char *text)
 {
     struct tsm_line line = {0};
@@ -91,7 +99,10 @@ void tsm_put_lines(FILE *out, const char *text)
         size = strcspn(text, "\n");
         char *part = strndup(text, size);
         tsm_line_clean(&line, part ? part : "");
-        tsm_line_write(&line, out);
+        if (part && !line.text.failed)
+            tsm_line_write(&line, out);
+        else
+            put_plain(out, text, size);
         free(part);
     }
     tsm_line_finish(&line);
