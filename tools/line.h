@@ -51,4 +51,8 @@ void tsm_line_escape(struct tsm_line *line, const char *sequence);
 /* Write it with a line end and make it empty. */
 void tsm_line_write(struct tsm_line *line, FILE *out);
 
+/* Memory ran out for a part of what is shown: tsm_terminal_finish() makes that an error. */
+void tsm_line_lost(void);
+bool tsm_line_is_lacking(void);
+
 #endif

@@ -80,7 +80,10 @@ const char *tsm_clean(const char *text)
     line->columns = 0;
     tsm_line_clean(line, text);
     tsm_buffer_add_u8(&line->text, 0);
-    return line->text.failed ? "(no memory for a text)" : (const char *)line->text.data;
+    if (!line->text.failed)
+        return (const char *)line->text.data;
+    tsm_line_lost();
+    return "(no memory for a text)";
 }
 
 /* Without memory: what is not plain is left out. */
@@ -186,6 +189,7 @@ int tsm_terminal_finish(int status)
     tsm_progress_end();
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
+        return tsm_line_is_lacking() ? tsm_complain("out of memory for a part of what is shown")
+                                     : status;
     return tsm_complain("standard output: %s", errno ? strerror(errno) : "write error");
 }
