@@ -210,6 +210,14 @@ bool tsm_line_is_lacking(void)
     return is_lacking;
 }
 
+void tsm_line_put_buffer(const struct tsm_buffer *lines, FILE *out)
+{
+    if (lines->failed)
+        tsm_line_lost();
+    else
+        fwrite(lines->data, 1, lines->size, out);
+}
+
 void tsm_line_write(struct tsm_line *line, FILE *out)
 {
     tsm_buffer_add_u8(&line->text, '\n');

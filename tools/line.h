@@ -55,4 +55,7 @@ void tsm_line_write(struct tsm_line *line, FILE *out);
 void tsm_line_lost(void);
 bool tsm_line_is_lacking(void);
 
+/* Writes a buffer of whole lines, or nothing of it if memory ran out for it. */
+void tsm_line_put_buffer(const struct tsm_buffer *lines, FILE *out);
+
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of our own calls fails, at each point of a run.
 
-usage: failing_calls.py capture|tools [PART] [KIND [N]]
+usage: failing_calls.py capture|tools [RUN [KIND [N]]]
 
 tests/programs/failing_calls.c makes the n-th allocation, write, thread start, open, ioctl or other system call
 of the preload library, or of a tool, fail. TS_TEST_ALL: every n; otherwise some of each kind.
@@ -332,7 +332,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ts-failing.") as name, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:
         top = pathlib.Path(name)
-        for message, outcome in [f.result() for f in [pool.submit(*p) for p in points(top, sys.argv[2:])]]:
+        for future in [pool.submit(*point) for point in points(top, sys.argv[2:])]:
+            message, outcome = future.result()
             if message:
                 wrong.append(message)
                 print(message, flush=True)
