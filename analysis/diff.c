@@ -591,6 +591,7 @@ static int survey(struct diff *d)
         if (!error)
             error = tsm_extents_collect(&d->pairing.extents[i], d->sides[i].reader);
     }
+    tsm_survey_compare(&d->sides[0].survey, &d->sides[1].survey);
     d->has_functions = d->sides[0].survey.has_functions || d->sides[1].survey.has_functions;
     d->skips_checksums = !d->sides[0].survey.checksum_count != !d->sides[1].survey.checksum_count;
     return error;

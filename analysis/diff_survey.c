@@ -50,8 +50,31 @@ static int note_wait(struct tsm_survey *s, const struct sbt_record *record,
     return 0;
 }
 
-static void note_core(struct tsm_survey *s, const struct sbt_record *record,
-                      const struct sbt_schema *schema)
+static const struct tsm_survey_note *find_note(const struct tsm_survey *s, const char *what)
+{
+    for (uint32_t i = 0; i < s->note_count; i++)
+        if (strcmp(s->notes[i].what, what) == 0)
+            return &s->notes[i];
+    return NULL;
+}
+
+/* The name of a call that is not modelled is one word; what could not be recorded is a sentence. */
+static void note_unrecorded(struct tsm_survey *s, struct sbt_reader *reader,
+                            const struct sbt_record *record)
+{
+    const char *what =
+        record->slot_count ? sbt_reader_string(reader, (uint32_t)record->slots[0]) : NULL;
+    struct tsm_survey_note *n = &s->notes[s->note_count];
+
+    if (!what || !strchr(what, ' ') || s->note_count == TSM_SURVEY_NOTES_MAX)
+        return;
+    tsm_format(n->what, sizeof(n->what), "%s", what);
+    n->seq = record->seq;
+    s->note_count += !find_note(s, n->what);
+}
+
+static void note_core(struct tsm_survey *s, struct sbt_reader *reader,
+                      const struct sbt_record *record, const struct sbt_schema *schema)
 {
     switch (SBT_TYPE_CALL(record->type)) {
     case SBT_CORE_HOST_WRITE:
@@ -60,6 +83,9 @@ static void note_core(struct tsm_survey *s, const struct sbt_record *record,
         break;
     case SBT_CORE_CHECKSUM:
         s->checksum_count++;
+        break;
+    case SBT_CORE_UNMODELLED:
+        note_unrecorded(s, reader, record);
         break;
     case SBT_CORE_LOST:
     case SBT_CORE_FILTERED:
@@ -75,7 +101,7 @@ static void note_core(struct tsm_survey *s, const struct sbt_record *record,
     }
 }
 
-static int note(struct tsm_survey *s, const struct sbt_record *record,
+static int note(struct tsm_survey *s, struct sbt_reader *reader, const struct sbt_record *record,
                 const struct sbt_schema *schema)
 {
     const uint32_t partial = SBT_RECORD_TRUNCATED | SBT_RECORD_UNFINISHED;
@@ -92,7 +118,7 @@ static int note(struct tsm_survey *s, const struct sbt_record *record,
         return 0;
     }
     if (SBT_TYPE_API(record->type) == SBT_API_CORE)
-        note_core(s, record, schema);
+        note_core(s, reader, record, schema);
     return tsm_survey_is_wait(schema) ? note_wait(s, record, schema) : 0;
 }
 
@@ -139,13 +165,26 @@ int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader)
         .stopped_seq = UINT64_MAX, .start_end_seq = UINT64_MAX, .lost_first_ns = UINT64_MAX};
     error = sbt_cursor_create(&cursor, reader, NULL, 1);
     while (!error && (error = sbt_cursor_next(cursor, &record)) == 1)
-        error = note(out, record, tsm_survey_schema(reader, record));
+        error = note(out, reader, record, tsm_survey_schema(reader, record));
     sbt_cursor_destroy(cursor);
     if (!error)
         out->whole_seq = find_whole(out, reader);
     if (!error && out->lost_first_ns != UINT64_MAX)
         error = find_time(&out->whole_seq, reader, out->lost_first_ns);
     return error;
+}
+
+static void compare_notes(struct tsm_survey *a, const struct tsm_survey *b)
+{
+    for (uint32_t i = 0; i < a->note_count; i++)
+        if (!find_note(b, a->notes[i].what))
+            a->whole_seq = lower(a->whole_seq, a->notes[i].seq);
+}
+
+void tsm_survey_compare(struct tsm_survey *a, struct tsm_survey *b)
+{
+    compare_notes(a, b);
+    compare_notes(b, a);
 }
 
 void tsm_survey_finish(struct tsm_survey *survey)

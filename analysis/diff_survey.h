@@ -8,6 +8,14 @@
 
 #include "analysis/pairing.h"
 
+#define TSM_SURVEY_NOTES_MAX 64u
+
+/* An UNMODELLED record of the recorder's: something that it could not record. */
+struct tsm_survey_note {
+    char what[96]; /* its beginning */
+    uint64_t seq;  /* the first that says so */
+};
+
 struct tsm_survey {
     bool has_functions;      /* of the program, which the GPU called, and which wrote host memory */
     uint64_t checksum_count; /* CHECKSUM records */
@@ -22,6 +30,8 @@ struct tsm_survey {
     uint64_t stopped_seq;   /* the first that says that something is missing; UINT64_MAX: none */
     uint64_t whole_seq;     /* records before this one were all recorded and can be read */
     uint64_t start_end_seq; /* checkpoints before this record came before the first command */
+    struct tsm_survey_note notes[TSM_SURVEY_NOTES_MAX];
+    uint32_t note_count;
     /* Failed waits: type << 32 | result -> sequence number + 1 of the first. */
     struct sbt_map failures;
 };
@@ -29,6 +39,10 @@ struct tsm_survey {
 /* Reads the trace once; memory grows with kinds of failures only. */
 int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader);
 void tsm_survey_finish(struct tsm_survey *survey);
+
+/* Where one trace says that something could not be recorded and the other one does not, a record
+ * may be missing from there on: lowers whole_seq. */
+void tsm_survey_compare(struct tsm_survey *a, struct tsm_survey *b);
 
 /* Writes the first reason to `out` for which the trace may lack something that happened, and
  * returns true; false: it is whole. Call it when the trace was read, because reading finds damage.

@@ -293,6 +293,13 @@ static uint32_t common_count(const struct tsm_field_diff_input *in, bool *all)
     return least;
 }
 
+/* What a record that is cut short holds may be less than what was passed. */
+static bool is_cut(const struct tsm_field_diff_input *in)
+{
+    return (in->records[0]->flags | in->records[1]->flags) &
+           (SBT_RECORD_TRUNCATED | SBT_RECORD_UNFINISHED);
+}
+
 static int compare_fields(struct tsm_field_diff *out, const struct tsm_field_diff_input *in)
 {
     struct tsm_field_diff unknown;
@@ -302,6 +309,8 @@ static int compare_fields(struct tsm_field_diff *out, const struct tsm_field_dif
 
     for (uint32_t i = 0; i < count; i++) {
         result = compare_field(out, in, i);
+        if (result == TSM_FIELDS_DIFFER && is_cut(in))
+            result = TSM_FIELDS_UNKNOWN;
         if (result < 0 || result == TSM_FIELDS_DIFFER)
             return result;
         if (result == TSM_FIELDS_UNKNOWN && !is_unknown) {

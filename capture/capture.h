@@ -503,6 +503,11 @@ void tsm_session_metadata(const char *name, const char *value);
  * happened, e.g. a call's name. Written once per name and session, counted each time. */
 void tsm_session_unmodelled(const char *name, bool taints);
 
+/* Takes memory that lives as long as the process, for what a source knows of the program's objects.
+ * NULL: there is none, and the trace says so. */
+struct tsm_arena;
+void *tsm_session_keep(struct tsm_arena *arena, size_t size);
+
 /* Capture ends now, for good, with this reason in the trace. The program goes on. */
 void tsm_session_stop(const char *reason);
 

@@ -448,6 +448,14 @@ bool tsm_drain_ask(struct tsm_session *s, void (*favour)(void *argument), void *
     return done;
 }
 
+static void turn_off(void)
+{
+    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+
+    __atomic_store_n(&live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
+    tsm_futex_wake(&live->state, INT32_MAX); /* who is held back by a checkpoint */
+}
+
 struct declaration {
     struct tsm_drain *drain;
     uint32_t api;
@@ -458,6 +466,8 @@ static void declare(void *argument)
     struct declaration *d = argument;
 
     d->drain->declare_error = tsm_drain_declare(d->drain, d->api);
+    if (d->drain->declare_error) /* before the program goes on: nobody could read its records */
+        turn_off();
 }
 
 /* Two threads may come here at once: the second finds everything written. */
@@ -562,14 +572,12 @@ static void end_without_lanes(struct tsm_drain *d)
 static void fail(struct tsm_drain *d)
 {
     struct tsm_session *s = d->session;
-    struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
 
     if (!s->drain_message[0])
         tsm_format(s->drain_message, sizeof(s->drain_message), "%s: %s", s->path,
                    tsm_error_message());
     tsm_format(s->lanes_header->stopped, sizeof(s->lanes_header->stopped), "%s", s->drain_message);
-    __atomic_store_n(&live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
-    tsm_futex_wake(&live->state, INT32_MAX); /* who is held back by a checkpoint */
+    turn_off();
     if (s->lanes_cut)
         end_without_lanes(d);
     tsm_output_warn(s, s->drain_message); /* before the program, which may wait for us, can end */
@@ -620,6 +628,9 @@ static void *thread_main(void *argument)
     prepare_thread(d);
     error = tsm_drain_setup(d);
     if (error) {
+        if (!s->drain_message[0])
+            tsm_format(s->drain_message, sizeof(s->drain_message), "%s: %s", s->path,
+                       tsm_error_message());
         finish(d);
         set_drain_state(s, TSM_DRAIN_FAILED);
         return NULL;
@@ -656,8 +667,10 @@ bool tsm_drain_start(struct tsm_session *s)
     pthread_t thread;
     int error;
 
-    if (!d)
+    if (!d) {
+        tsm_format(s->drain_message, sizeof(s->drain_message), "no memory for recording");
         return false;
+    }
     d->session = s;
     d->lanes_fd = d->folder_fd = -1;
     s->drain = d;

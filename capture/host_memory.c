@@ -82,18 +82,24 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
     return changed;
 }
 
-/* Whole pages [base, base + size), at most a block. Pages that are not there are left out. */
+/* Whole pages [base, base + size), at most a block. Pages that are not there are left out; of those
+ * that are there and cannot be read that is said. */
 static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
                         uint64_t base, size_t size)
 {
     struct iovec span = {(void *)(uintptr_t)base, size}; /* NOLINT: only the kernel follows it */
     uint64_t changed = 0;
+    int error = 0;
 
-    if (tsm_memory_read_spans(h->block, &span, 1) || tsm_memory_read(h->block, base, size)) {
+    if (!tsm_memory_read_spans(h->block, &span, 1))
+        error = tsm_memory_try(h->block, base, size);
+    if (!error) {
         h->bytes = h->block;
         blank_foreign(lane->session, h, r, base, size);
         return write_changes(lane, h, r, base, size);
     }
+    if (size == PAGE && error != EFAULT)
+        tsm_session_unmodelled("host memory could not be read", true);
     for (size_t offset = 0; size > PAGE && offset < size; offset += PAGE)
         changed += look_at(lane, h, r, base + offset, PAGE);
     return changed;

@@ -103,31 +103,39 @@ void tsm_memory_unmap(void *memory, size_t size)
 }
 
 /* Where a sandbox forbids process_vm_readv. */
-static bool read_by_file(void *out, uint64_t address, size_t size)
+static int read_by_file(void *out, uint64_t address, size_t size)
 {
-    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    bool whole;
+    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), error = 0;
+    ssize_t got;
 
     if (fd < 0)
-        return false;
-    whole = pread(fd, out, size, (off_t)address) == (ssize_t)size;
+        return errno;
+    got = pread(fd, out, size, (off_t)address);
+    if (got != (ssize_t)size) /* EIO: nothing is there */
+        error = got >= 0 || errno == EIO ? EFAULT : errno;
     close(fd);
-    return whole;
+    return error;
 }
 
-bool tsm_memory_read(void *out, uint64_t address, size_t size)
+int tsm_memory_try(void *out, uint64_t address, size_t size)
 {
-    int saved_errno = errno;
+    int saved_errno = errno, error = 0;
     struct iovec local = {out, size};
     struct iovec remote = {(void *)(uintptr_t)address,
                            size}; /* NOLINT: only the kernel follows it */
     ssize_t got = process_vm_readv((pid_t)syscall(SYS_getpid), &local, 1, &remote, 1, 0);
-    bool whole = got == (ssize_t)size;
 
-    if (got < 0 && (errno == ENOSYS || errno == EPERM))
-        whole = read_by_file(out, address, size);
+    if (got != (ssize_t)size)
+        error = got >= 0 ? EFAULT : errno;
+    if (error == ENOSYS || error == EPERM)
+        error = read_by_file(out, address, size);
     errno = saved_errno;
-    return whole;
+    return error;
+}
+
+bool tsm_memory_read(void *out, uint64_t address, size_t size)
+{
+    return tsm_memory_try(out, address, size) == 0;
 }
 
 /* The spans are the local side, as if they were written into ourselves: then the kernel pins the

@@ -65,6 +65,10 @@ void tsm_memory_settle(bool keep);
 /* Read memory that may not be there: true when all of it could be read. */
 bool tsm_memory_read(void *out, uint64_t address, size_t size);
 
+/* The same. Returns 0, EFAULT when not all of it is there, or why it cannot be read although it may
+ * be. */
+int tsm_memory_try(void *out, uint64_t address, size_t size);
+
 /* The same for several spans, one behind the other into `out`, with one system call. False also
  * where only single spans can be read. At most 1024 spans. */
 struct iovec;

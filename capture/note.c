@@ -4,6 +4,7 @@
  */
 #include "capture/session.h"
 
+#include "base/arena.h"
 #include "base/hash.h"
 
 #include <string.h>
@@ -135,6 +136,15 @@ void tsm_session_unmodelled(const char *name, bool taints)
     if (lane && __atomic_fetch_add(&s->notes->counts[id], 1, __ATOMIC_RELAXED) == 0)
         tsm_note_write(lane, &note);
     tsm_inside_leave();
+}
+
+void *tsm_session_keep(struct tsm_arena *arena, size_t size)
+{
+    void *memory = tsm_arena_take(arena, size);
+
+    if (!memory)
+        tsm_session_unmodelled("no memory for what is known of an object", true);
+    return memory;
 }
 
 uint32_t tsm_notes_count(const struct tsm_session *s, uint32_t text)

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define NO_MEMORY "no memory for recording; capture is off"
+
 /* Until the first call there is no page to ask for; everybody reads the state NONE here. */
 static struct tsm_live live_before;
 struct tsm_live *tsm_live = &live_before;
@@ -207,8 +209,10 @@ static struct tsm_session *create(bool forked)
 {
     struct tsm_session *s = tsm_memory_map(sizeof(*s));
 
-    if (!s)
+    if (!s) {
+        tsm_log(TSM_LOG_WARN, NO_MEMORY);
         return NULL;
+    }
     s->pid = own_pid();
     tsm_settings_parse(&s->settings, environment);
     tsm_log_configure(s->settings.log);
@@ -223,7 +227,7 @@ static struct tsm_session *create(bool forked)
     if (!make_tables(s)) {
         tsm_memory_settle(false);
         tsm_memory_unmap(s, sizeof(*s));
-        tsm_log(TSM_LOG_WARN, "no memory for recording; capture is off");
+        tsm_log(TSM_LOG_WARN, NO_MEMORY);
         return NULL;
     }
     tsm_memory_settle(true);
@@ -283,6 +287,16 @@ static uint32_t start(struct tsm_live *live)
     return live_state();
 }
 
+/* There is no memory for the page. A later call must not begin a trace without those before it. */
+static uint32_t give_up(void)
+{
+    uint32_t before = __atomic_exchange_n(&live_before.state, TSM_LIVE_OFF, __ATOMIC_ACQ_REL);
+
+    if (before != TSM_LIVE_OFF)
+        tsm_log(TSM_LOG_WARN, NO_MEMORY);
+    return TSM_LIVE_OFF;
+}
+
 struct starting {
     struct tsm_live *live;
     uint32_t state;
@@ -305,7 +319,7 @@ uint32_t tsm_session_start(void)
         return TSM_LIVE_OFF;
     live = live_page();
     if (!live)
-        return TSM_LIVE_OFF;
+        return give_up();
     if (__atomic_compare_exchange_n(&live->state, &state, TSM_LIVE_STARTING, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         struct starting starting = {live, TSM_LIVE_OFF};

@@ -60,6 +60,14 @@ static struct tsm_lane *pop_free(struct tsm_session *session)
     return lane;
 }
 
+static void push_free(struct tsm_session *session, struct tsm_lane *lane)
+{
+    tsm_lock_take(&session->lanes_lock);
+    lane->next_free = session->free_lanes;
+    __atomic_store_n(&session->free_lanes, lane, __ATOMIC_RELAXED);
+    tsm_lock_give(&session->lanes_lock);
+}
+
 static struct tsm_lane *take_lane(struct tsm_session *session)
 {
     struct tsm_lane *lane = pop_free(session);
@@ -121,6 +129,8 @@ struct tsm_lane *tsm_thread_lane(struct tsm_session *session)
         lane->scratch = tsm_memory_map(sizeof(*lane->scratch));
     if (lane && lane->scratch)
         return adopt(session, lane);
+    if (lane)
+        push_free(session, lane);
     tsm_lock_take(&session->lanes_lock);
     tsm_missing_add(&session->lanes_header->no_lane, SBT_STREAM_NONE, tsm_ticks());
     tsm_lock_give(&session->lanes_lock);

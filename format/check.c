@@ -150,7 +150,9 @@ static int check_payload(struct sbt_checker *c)
         wrong = "the file ends inside this chunk";
     if (error > 0)
         wrong = sbt_chunk_unpack(&c->packer, &c->head, stored, c->payload);
-    if (wrong)
+    if (wrong == sbt_no_memory) {
+        error = tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
+    } else if (wrong)
         sbt_check_say(c, "%s chunk: %s", sbt_chunk_type_name(c->head.type), wrong);
     else
         c->doubted = c->offset + SBT_CHUNK_HEADER_SIZE + c->head.stored_size;

@@ -9,6 +9,7 @@
 #include "format/table.h"
 #include "tracesmith/error.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -356,7 +357,7 @@ static int check_stream_info(struct sbt_checker *c)
     return 0;
 }
 
-int sbt_check_content(struct sbt_checker *c)
+static int check_content(struct sbt_checker *c)
 {
     switch ((enum sbt_chunk_type)c->head.type) {
     case SBT_CHUNK_STREAM_INFO:
@@ -396,4 +397,14 @@ int sbt_check_content(struct sbt_checker *c)
         break;
     }
     return 0;
+}
+
+int sbt_check_content(struct sbt_checker *c)
+{
+    int error;
+
+    /* Only memory that ran out makes it ENOMEM: then what was said may be wrong. */
+    errno = 0;
+    error = check_content(c);
+    return !error && errno == ENOMEM ? tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name) : error;
 }

@@ -219,6 +219,8 @@ int sbt_check_events(struct sbt_checker *c)
     const char *wrong = sbt_rows_decode(&rows, &c->head, c->payload);
 
     c->payload = NULL; /* the rows have it */
+    if (wrong == sbt_no_memory)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
     if (wrong) {
         sbt_check_say(c, "EVENTS chunk: %s", wrong);
         c->next_seq = c->head.last_seq + 1;

@@ -388,6 +388,8 @@ int sbt_chunk_pack(struct sbt_packer *p, struct sbt_chunk *c, int level,
     return 0;
 }
 
+const char sbt_no_memory[] = "out of memory";
+
 const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, const uint8_t *stored,
                              uint8_t *out)
 {
@@ -408,12 +410,12 @@ const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, co
     if (!p->decompress)
         p->decompress = ZSTD_createDCtx();
     if (!p->decompress)
-        return "out of memory for decompressing";
+        return sbt_no_memory;
     if (c->codec == SBT_CODEC_ZSTD_PAIRS) {
         tsm_buffer_clear(&p->pairs);
         to = tsm_buffer_reserve(&p->pairs, c->raw_size);
         if (!to)
-            return "out of memory for decompressing";
+            return sbt_no_memory;
     }
     if (ZSTD_decompressDCtx(p->decompress, to, c->raw_size, stored, c->stored_size) != c->raw_size)
         return "the payload cannot be decompressed";

@@ -146,8 +146,11 @@ void sbt_packer_finish(struct sbt_packer *p);
 int sbt_chunk_pack(struct sbt_packer *p, struct sbt_chunk *c, int level,
                    const struct tsm_buffer *raw, struct tsm_buffer *out);
 
+/* What functions that return what is wrong with a chunk return when nothing is: memory ran out. */
+extern const char sbt_no_memory[];
+
 /* Check the hash of `stored` (c->stored_size bytes) and decompress into out[c->raw_size].
- * Returns NULL, or a constant sentence saying what is wrong. */
+ * Returns NULL, sbt_no_memory, or a constant sentence saying what is wrong. */
 const char *sbt_chunk_unpack(struct sbt_packer *p, const struct sbt_chunk *c, const uint8_t *stored,
                              uint8_t *out);
 

@@ -125,6 +125,12 @@ static enum slot_state slot_decode(struct sbt_cursor *c, struct slot *s, struct 
     wrong = sbt_rows_decode(&s->rows, &c->reader->entries[place].head, payload);
     if (!wrong)
         return SLOT_READY;
+    if (wrong == sbt_no_memory) {
+        tsm_format(s->message, sizeof(s->message), "%s: out of memory for records",
+                   c->reader->name);
+        s->error = TSM_E_MEMORY;
+        return SLOT_FAILED;
+    }
     sbt_reader_blame(c->reader, place, wrong, false);
     return SLOT_DAMAGED;
 }

@@ -41,18 +41,21 @@ bool sbt_reader_keep(struct sbt_reader *r, void *block)
 
 /* ---- damage ---- */
 
+static char damage_untold[] = "something cannot be read, and there is no memory to say what";
+
 static void say(struct sbt_reader *r, const char *format, va_list ap)
 {
     char line[512];
     char *copy = NULL;
 
     tsm_vformat(line, sizeof(line), format, ap);
-    if (r->damage && r->damage_count < SBT_DAMAGE_LINES_MAX)
-        copy = strdup(line);
-    if (!copy) {
+    if (!r->damage || r->damage_count == SBT_DAMAGE_LINES_MAX) {
         r->damage_more++;
         return;
     }
+    copy = strdup(line);
+    if (!copy) /* that there is damage must be known in any case */
+        copy = damage_untold;
     r->damage[r->damage_count] = copy;
     __atomic_store_n(&r->damage_count, r->damage_count + 1, __ATOMIC_RELEASE);
 }
@@ -97,6 +100,15 @@ void sbt_reader_blame(struct sbt_reader *r, size_t place, const char *wrong, boo
     }
     if (!locked)
         pthread_mutex_unlock(&r->lock);
+}
+
+void sbt_reader_forget_damage(struct sbt_reader *r, size_t count)
+{
+    while (r->damage && r->damage_count > count) {
+        char *line = r->damage[--r->damage_count];
+        if (line != damage_untold)
+            free(line);
+    }
 }
 
 size_t sbt_reader_damage_count(const struct sbt_reader *r)
@@ -149,6 +161,10 @@ int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t plac
         wrong = "its header is not what the index says";
     else if (!error)
         wrong = sbt_chunk_unpack(packer, &e->head, stored + SBT_CHUNK_HEADER_SIZE, raw);
+    if (wrong == sbt_no_memory) {
+        error = tsm_fail(TSM_E_MEMORY, "%s: out of memory for a chunk", r->name);
+        wrong = NULL;
+    }
     if (wrong) {
         sbt_reader_blame(r, place, wrong, locked);
         error =
@@ -370,8 +386,7 @@ void sbt_reader_destroy(struct sbt_reader *r)
     for (size_t i = 0; i < r->kept_count; i++)
         free(r->kept[i]);
     free(r->kept);
-    for (size_t i = 0; i < r->damage_count; i++)
-        free(r->damage[i]);
+    sbt_reader_forget_damage(r, 0);
     free(r->damage);
     free(r->entries);
     free(r->events);

@@ -45,7 +45,7 @@ static const char *add_pieces(struct sbt_reader *r, size_t place, const uint8_t 
             sbt_grow(r->pieces, r->piece_count, &r->piece_capacity, sizeof(*list));
         uint32_t size = tsm_get_u32(entries + 16);
         if (!list)
-            return "out of memory";
+            return sbt_no_memory;
         r->pieces = list;
         if (size == 0 || size > SBT_PIECE_SIZE || size > room - offset)
             return "a piece is out of bounds";
@@ -82,11 +82,16 @@ static int load_listed(struct sbt_reader *r, size_t place)
             r->entries[blobs].head.count != count || r->listed_by[blobs])
             continue;
         r->listed_by[blobs] = (uint32_t)place + 1;
-        if (add_pieces(r, blobs, entries, count))
+        const char *wrong = add_pieces(r, blobs, entries, count);
+        if (wrong == sbt_no_memory) {
+            error = tsm_fail(TSM_E_MEMORY, "%s: out of memory for pieces", r->name);
+            break;
+        }
+        if (wrong)
             sbt_reader_blame(r, place, "its list of pieces is malformed", true);
     }
     free(payload);
-    return 0;
+    return error;
 }
 
 static int load_unlisted(struct sbt_reader *r, size_t place)
@@ -101,10 +106,12 @@ static int load_unlisted(struct sbt_reader *r, size_t place)
         return error == TSM_E_CHECKSUM ? 0 : error;
     if (size <= head->raw_size)
         wrong = add_pieces(r, place, payload + head->raw_size - size, head->count);
-    if (wrong)
+    if (wrong == sbt_no_memory)
+        error = tsm_fail(TSM_E_MEMORY, "%s: out of memory for pieces", r->name);
+    else if (wrong)
         sbt_reader_blame(r, place, wrong, true);
     free(payload);
-    return 0;
+    return error;
 }
 
 /* The slot of the piece with this key, or the free one where it would be. */

@@ -400,7 +400,10 @@ void sbt_reader_count_notable(struct sbt_reader *r)
         }
         wrong = sbt_rows_decode(&rows, &e->head, payload);
         if (wrong) {
-            sbt_reader_blame(r, r->events[i], wrong, false);
+            if (wrong == sbt_no_memory)
+                sbt_reader_fault(r, "tainting records");
+            else
+                sbt_reader_blame(r, r->events[i], wrong, false);
             continue;
         }
         count_notable(r, &rows);
@@ -458,12 +461,6 @@ int sbt_reader_scan(struct sbt_reader *r)
     return error;
 }
 
-static void forget_damage(struct sbt_reader *r, size_t count)
-{
-    while (r->damage_count > count)
-        free(r->damage[--r->damage_count]);
-}
-
 /* Scans, and tells whether `named` are exactly the chunks that are there. */
 static int scan_and_compare(struct sbt_reader *r, const struct sbt_entry *named, size_t count,
                             bool *same)
@@ -509,7 +506,7 @@ int sbt_reader_index(struct sbt_reader *r)
     }
     error = read_index(r, &t, &head);
     if (!error && (r->has_holes || t.totals.record_count != r->totals.record_count)) {
-        forget_damage(r, damage_before);
+        sbt_reader_forget_damage(r, damage_before);
         error = confirm_holes(r);
     }
     if (!error) {
@@ -520,7 +517,7 @@ int sbt_reader_index(struct sbt_reader *r)
     }
     if (error != TSM_E_FORMAT)
         return error;
-    forget_damage(r, damage_before);
+    sbt_reader_forget_damage(r, damage_before);
     sbt_reader_say(r, "the index is damaged; it was rebuilt by scanning");
     error = sbt_reader_scan(r);
     if (!error)

@@ -149,6 +149,9 @@ void sbt_reader_say(struct sbt_reader *r, const char *format, ...)
 void sbt_reader_say_locked(struct sbt_reader *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Takes back the last lines, all but the first `count`. */
+void sbt_reader_forget_damage(struct sbt_reader *r, size_t count);
+
 /* Read, check and decompress the chunk at entries[place]. *payload is malloc'ed. A damaged chunk
  * gives TSM_E_CHECKSUM or TSM_E_FORMAT and is said once. */
 int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t place,

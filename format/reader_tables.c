@@ -10,6 +10,7 @@
 #include "format/names.h"
 #include "format/table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,11 @@ static int load_table(struct sbt_reader *r, size_t place, table_item *each, bool
     if (!sbt_reader_keep(r, payload))
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for a table", r->name);
     items = sbt_items_init(payload, head->raw_size, head->count);
+    errno = 0; /* of what an item takes only memory sets it */
     while (ok && sbt_items_next(&items, &item))
         ok = each(r, &item);
+    if (!ok && errno == ENOMEM)
+        return tsm_fail(TSM_E_MEMORY, "%s: out of memory for a table", r->name);
     if (!ok || items.in.failed)
         sbt_reader_blame(r, place, "an item is malformed", locked);
     return 0;

@@ -56,7 +56,7 @@ static bool take_groups(struct decoder *d, uint64_t *slot_total)
         return fail(d, "common columns are missing");
     d->groups = calloc(d->group_count, sizeof(*d->groups));
     if (!d->groups)
-        return fail(d, "out of memory");
+        return fail(d, sbt_no_memory);
     *slot_total = 0;
     for (uint32_t g = 0; g < d->group_count; g++) {
         struct sbt_group *group = &d->groups[g];
@@ -86,7 +86,7 @@ static bool allocate(struct decoder *d, uint64_t slot_total)
     r->slots = calloc(slot_total ? slot_total : 1, 8);
     d->values = calloc(count, sizeof(*d->values));
     d->members = calloc(count, sizeof(*d->members));
-    return (r->records && r->slots && d->values && d->members) || fail(d, "out of memory");
+    return (r->records && r->slots && d->values && d->members) || fail(d, sbt_no_memory);
 }
 
 /* Where the values of a common column go: to a field of 4 bytes, or of 8. */
@@ -129,7 +129,7 @@ static bool take_order(struct decoder *d)
     bool ok = false;
 
     if (!next)
-        return fail(d, "out of memory");
+        return fail(d, sbt_no_memory);
     for (uint32_t g = 0; g < d->group_count; start += d->groups[g++].count)
         next[g] = start;
     if (!take_column(d, d->chunk->count))
@@ -167,7 +167,7 @@ static bool add_positions(struct decoder *d)
             d->values[i] = *last += (uint64_t)tsm_unzigzag(d->values[i]);
     }
     sbt_positions_finish(&positions);
-    return ok || fail(d, "out of memory");
+    return ok || fail(d, sbt_no_memory);
 }
 
 static bool is_compact(const struct decoder *d)
@@ -286,7 +286,7 @@ static bool turn_back(struct decoder *d, const struct sbt_group *group, uint8_t 
     size_t count = group->count, size = group->data_size / count, k = 0;
 
     if (!turned)
-        return fail(d, "out of memory");
+        return fail(d, sbt_no_memory);
     memcpy(turned, data, group->data_size);
     for (; size - k >= 8; k += 8)
         get_eight(turned + k * count, count, data + k, size);

@@ -403,11 +403,14 @@ int sbt_writer_create(struct sbt_writer **out, const char *path, const struct sb
 {
     bool append = options && options->append;
     /* A trace holds the program's data: like a core dump, it is its owner's alone. */
-    int fd = append ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY) : tsm_file_create(path);
+    int fd = append ? open(path, O_RDWR | O_CLOEXEC | O_NOCTTY) : tsm_file_create(path), error;
 
     if (fd < 0)
         return tsm_fail(TSM_E_IO, "%s: cannot create: %s", path, strerror(errno));
-    return writer_begin(out, fd, path, session, options);
+    error = writer_begin(out, fd, path, session, options);
+    if (error && !append)
+        unlink(path); /* ours, and without even a beginning */
+    return error;
 }
 
 int sbt_writer_create_fd(struct sbt_writer **out, int fd, const struct sbt_session *session,

@@ -108,7 +108,7 @@ static void show_record(struct show *s, struct look *l, const struct sbt_record 
     if (s->values->json) {
         tsm_buffer_clear(&l->json);
         sbt_json_record(&l->json, l->reader, record);
-        fwrite(l->json.data, 1, l->json.size, s->out);
+        tsm_line_put_buffer(&l->json, s->out);
         return;
     }
     tsm_ioctl_put(&l->text, &s->all, record);
@@ -198,7 +198,7 @@ static int show_end(struct show *s, const char *path)
     if (s->values->json && !s->values->summary && !s->next_seq) {
         struct tsm_buffer head = {0};
         sbt_json_header(&head, reader);
-        fwrite(head.data, 1, head.size, s->out);
+        tsm_line_put_buffer(&head, s->out);
         tsm_buffer_finish(&head);
     }
     result = show_with(s, reader);

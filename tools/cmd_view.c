@@ -200,7 +200,7 @@ static void show_json(struct view *view, const struct sbt_record *record)
     tsm_buffer_clear(&view->json);
     sbt_json_record(&view->json, view->reader, record);
     put_parent_json(view, record);
-    fwrite(view->json.data, 1, view->json.size, stdout);
+    tsm_line_put_buffer(&view->json, stdout);
 }
 
 static void show(struct view *view, const struct sbt_record *record)
@@ -221,7 +221,7 @@ static void show(struct view *view, const struct sbt_record *record)
 static void show_header_json(struct view *view)
 {
     sbt_json_header(&view->json, view->reader);
-    fwrite(view->json.data, 1, view->json.size, stdout);
+    tsm_line_put_buffer(&view->json, stdout);
 }
 
 static int show_all(struct view *view, struct sbt_cursor *cursor)

@@ -198,9 +198,31 @@ void tsm_line_escape(struct tsm_line *line, const char *sequence)
     tsm_buffer_add(&line->text, sequence, strlen(sequence));
 }
 
+static bool is_lacking;
+
+void tsm_line_lost(void)
+{
+    is_lacking = true;
+}
+
+bool tsm_line_is_lacking(void)
+{
+    return is_lacking;
+}
+
+void tsm_line_put_buffer(const struct tsm_buffer *lines, FILE *out)
+{
+    if (lines->failed)
+        tsm_line_lost();
+    else
+        fwrite(lines->data, 1, lines->size, out);
+}
+
 void tsm_line_write(struct tsm_line *line, FILE *out)
 {
     tsm_buffer_add_u8(&line->text, '\n');
+    if (line->text.failed)
+        tsm_line_lost();
     fwrite(line->text.data, 1, line->text.size, out);
     tsm_buffer_clear(&line->text);
     line->columns = 0;

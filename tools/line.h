@@ -51,4 +51,11 @@ void tsm_line_escape(struct tsm_line *line, const char *sequence);
 /* Write it with a line end and make it empty. */
 void tsm_line_write(struct tsm_line *line, FILE *out);
 
+/* Memory ran out for a part of what is shown: tsm_terminal_finish() makes that an error. */
+void tsm_line_lost(void);
+bool tsm_line_is_lacking(void);
+
+/* Writes a buffer of whole lines, or nothing of it if memory ran out for it. */
+void tsm_line_put_buffer(const struct tsm_buffer *lines, FILE *out);
+
 #endif

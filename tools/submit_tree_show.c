@@ -68,7 +68,9 @@ static void put_painted(struct tsm_tree *t, enum tsm_paint paint, const char *te
 static void json_record(struct tsm_tree *t, const struct sbt_record *record)
 {
     tsm_buffer_clear(&t->line);
-    if (sbt_json_record(&t->line, t->reader, record) == 0 && t->line.size)
+    if (sbt_json_record(&t->line, t->reader, record) != 0)
+        tsm_line_lost();
+    else if (t->line.size)
         tsm_json_raw(&t->json, t->line.data, t->line.size - 1);
 }
 

@@ -80,7 +80,18 @@ const char *tsm_clean(const char *text)
     line->columns = 0;
     tsm_line_clean(line, text);
     tsm_buffer_add_u8(&line->text, 0);
-    return line->text.failed ? "(no memory for a text)" : (const char *)line->text.data;
+    if (!line->text.failed)
+        return (const char *)line->text.data;
+    tsm_line_lost();
+    return "(no memory for a text)";
+}
+
+/* Without memory: what is not plain is left out. */
+static void put_plain(FILE *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        putc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', out);
+    putc('\n', out);
 }
 
 void tsm_put_lines(FILE *out, const char *text)
@@ -91,7 +102,10 @@ void tsm_put_lines(FILE *out, const char *text)
         size = strcspn(text, "\n");
         char *part = strndup(text, size);
         tsm_line_clean(&line, part ? part : "");
-        tsm_line_write(&line, out);
+        if (part && !line.text.failed)
+            tsm_line_write(&line, out);
+        else
+            put_plain(out, text, size);
         free(part);
     }
     tsm_line_finish(&line);
@@ -175,6 +189,7 @@ int tsm_terminal_finish(int status)
     tsm_progress_end();
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
+        return tsm_line_is_lacking() ? tsm_complain("out of memory for a part of what is shown")
+                                     : status;
     return tsm_complain("standard output: %s", errno ? strerror(errno) : "write error");
 }

@@ -12,7 +12,7 @@ static _Atomic(void *) library;
 
 void *hsa_keep(size_t size)
 {
-    return tsm_arena_take(&arena, size);
+    return tsm_session_keep(&arena, size);
 }
 
 static void bind_library(void *handle)

@@ -57,7 +57,7 @@ static struct memory *add(void)
     if (m)
         free_list = m->next;
     else
-        m = tsm_arena_take(&arena, sizeof(*m));
+        m = tsm_session_keep(&arena, sizeof(*m));
     return m;
 }
 

@@ -192,7 +192,7 @@ static struct slot_group *find_group(struct vk_device_state *device, uint32_t fa
             empty = groups[i];
     }
     if (!empty && group_count < GROUP_MAX) {
-        empty = tsm_arena_take(&arena, sizeof(*empty));
+        empty = tsm_session_keep(&arena, sizeof(*empty));
         if (empty)
             groups[group_count++] = empty;
     }

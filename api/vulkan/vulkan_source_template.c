@@ -34,7 +34,7 @@ void vk_template_made(struct tsm_call *call, const void *args, int64_t result)
         return;
     handle = tsm_handle_find(SBT_API_VULKAN, VK_OBJECT_VkDescriptorUpdateTemplate,
                              VK_RAW(*a->pDescriptorUpdateTemplate));
-    t = handle ? tsm_arena_take(&arena, sizeof(*t) + size) : NULL;
+    t = handle ? tsm_session_keep(&arena, sizeof(*t) + size) : NULL;
     if (!t)
         return;
     t->bind_point = info->pipelineBindPoint;
