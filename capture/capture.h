@@ -331,6 +331,10 @@ void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size)
 void tsm_device_announced(struct tsm_call *call);
 void tsm_device_failed(struct tsm_call *call);
 
+/* As tsm_device_announced(), for a call of which the same is said again when it has returned, and exactly. Until
+ * its commit, that is: then only what was said again counts, and nothing if it failed. */
+void tsm_device_foretold(struct tsm_call *call);
+
 /* The host knows that everything up to now on `stream` is complete (NULL: on all streams of `api`);
  * with an event: everything up to where it was recorded. Writes READBACK records. Call it after the
  * synchronising call's own record is committed. */
@@ -373,8 +377,8 @@ bool tsm_hostmem_is_tracked(uint64_t address);
 bool tsm_hostmem_any(void);
 
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
- * or nothing changed. */
-void tsm_hostmem_publish(void);
+ * or nothing changed. Returns whether anything is tracked. */
+bool tsm_hostmem_publish(void);
 
 /* The same, of the range that begins at `start` alone. */
 void tsm_hostmem_publish_range(uint64_t start);

@@ -28,7 +28,7 @@ static bool is_late(const struct tsm_call *call, const struct tsm_box *box)
     uint64_t start = (uint64_t)(uintptr_t)box->data;
 
     return tsm_box_size(box) > 0 &&
-           (tsm_streams_await_functions(s->streams) || tsm_readback_is_open(s, box)) &&
+           (tsm_streams_await_functions(s->streams) || tsm_readback_is_open(call, box)) &&
            tsm_hostmem_holds(s, start, tsm_box_extent(box));
 }
 

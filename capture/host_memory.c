@@ -621,9 +621,12 @@ bool tsm_hostmem_each(struct tsm_session *s,
     return ok;
 }
 
-void tsm_hostmem_publish(void)
+bool tsm_hostmem_publish(void)
 {
+    if (!tsm_hostmem_any())
+        return false;
     publish_then(true, NULL, keep_writers, (struct tsm_running){0}, 0);
+    return true;
 }
 
 void tsm_hostmem_settled(void)

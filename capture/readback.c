@@ -260,6 +260,18 @@ void tsm_device_announced(struct tsm_call *call)
     tsm_lock_give(&r->lock);
 }
 
+/* One entry is left, so that the commit withdraws them. */
+void tsm_device_foretold(struct tsm_call *call)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+
+    tsm_device_announced(call);
+    if (!scratch->is_announced)
+        return;
+    scratch->deferred[0].owes = TSM_FORETOLD;
+    scratch->deferred_count = 1;
+}
+
 static void withdraw(struct tsm_readbacks *r, const struct tsm_deferred *d)
 {
     uint32_t kept = 0;
@@ -283,16 +295,20 @@ void tsm_device_failed(struct tsm_call *call)
     scratch->deferred_count = 0;
 }
 
-bool tsm_readback_is_open(struct tsm_session *s, const struct tsm_box *box)
+/* What the call itself is going to write does not count. */
+bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box)
 {
-    struct tsm_readbacks *r = s->readbacks;
+    struct tsm_readbacks *r = call->lane->session->readbacks;
     bool found = false;
 
     if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
         return false;
     tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < r->count && !found; i++)
-        found = overlap(&r->all[i].box, box);
+    for (uint32_t i = 0; i < r->count && !found; i++) {
+        const struct pending *p = &r->all[i];
+        found = overlap(&p->box, box) &&
+                !(p->is_announced && p->stream == call->stream && p->position == call->position);
+    }
     tsm_lock_give(&r->lock);
     return found;
 }
@@ -303,6 +319,8 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
 
     for (uint32_t i = 0; call && i < scratch->deferred_count; i++) {
         struct tsm_deferred *d = &scratch->deferred[i];
+        if (d->owes == TSM_FORETOLD)
+            continue;
         if (d->complete)
             write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
         else
@@ -387,8 +405,8 @@ static bool is_complete(const struct tsm_stream *stream, uint64_t position)
     return position <= __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
 }
 
-/* The lock is held. A call that has not returned yet may have overwritten the bytes: if the driver accepts it,
- * they are forgotten. */
+/* The lock is held. A call that has not returned yet may have overwritten the bytes: if the driver
+ * accepts it, they are forgotten. */
 static bool is_contested(const struct tsm_readbacks *r, const struct pending *p)
 {
     bool found = false;

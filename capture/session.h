@@ -288,7 +288,7 @@ bool tsm_payload_store_part(struct tsm_lane *lane, const struct tsm_box *box, ui
 
 /* A lane's memory for encoded references, for readbacks that wait for the call's commit, and for
  * its record where that had to make way. */
-#define TSM_SCRATCH_DEFERRED_MAX 64
+#define TSM_SCRATCH_DEFERRED_MAX 65 /* 64 parts of a call, and TSM_FORETOLD */
 #define TSM_SCRATCH_LARGE_MAX    8
 struct tsm_scratch {
     uint32_t used; /* of bytes[] */
@@ -309,6 +309,7 @@ struct tsm_scratch {
             TSM_WRITES,      /* the bytes are the device's until then */
             TSM_MAY_WRITE,   /* the same from `from` on: where else it writes is not known */
             TSM_MIGHT_WRITE, /* nothing says that it has the address: others write there, too */
+            TSM_FORETOLD,    /* nothing: the call's commit ends what was announced before it */
         } owes;
         uint64_t from;
     } deferred[TSM_SCRATCH_DEFERRED_MAX];
@@ -350,7 +351,7 @@ void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box);
 /* ... may write in `box`, most likely from `from` on; 0: not likely. */
 void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint64_t from);
 /* Tests whether a command that is not known to be complete writes there, or may. */
-bool tsm_readback_is_open(struct tsm_session *session, const struct tsm_box *box);
+bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box);
 
 /* Says of values that commands wrote, and that are there now, that the program can know it. */
 void tsm_values_reached(struct tsm_lane *lane);

@@ -47,6 +47,7 @@ struct emu_settings {
     uint64_t timeout_ns;    /* TS_EMU_TIMEOUT, of one launch; 0: none */
     uint64_t late_ns;       /* TS_EMU_LATE: from a command's results to its completion */
     uint64_t return_ns;     /* TS_EMU_RETURN: a call that sends comes back when its command is done, or then */
+    uint64_t linger_ns;     /* TS_EMU_LINGER: ... and so much later */
     bool is_wrong;          /* TS_EMU_WRONG=1: copies spoil their first byte in the end */
     const char *queue;      /* TS_EMU_QUEUE: file for what is sent to streams; NULL: none */
     const char *profile;    /* TS_EMU_PROFILE: file; NULL: none */

@@ -203,6 +203,7 @@ static void read_settings(struct emu_settings *s)
     s->report = text_setting("TS_EMU_REPORT");
     s->late_ns = number_setting("TS_EMU_LATE", 0, 100000) * 1000000;
     s->return_ns = number_setting("TS_EMU_RETURN", 0, 100000) * 1000000;
+    s->linger_ns = number_setting("TS_EMU_LINGER", 0, 100000) * 1000000;
     s->is_wrong = number_setting("TS_EMU_WRONG", 0, 1) != 0;
     s->queue = text_setting("TS_EMU_QUEUE");
     s->profile = text_setting("TS_EMU_PROFILE");

@@ -112,14 +112,15 @@ static void complete(CUstream stream, struct emu_command *command)
     emu_unref_locked(command);
     pthread_cond_broadcast(&emu_scheduler.something_done);
     wake_waiters();
-    /* Only those that can go on now: with thousands of streams all others would wake for nothing. */
+    /* Only those that can go on now: with thousands of streams all others would wake for nothing.
+     */
     for (CUstream s = emu_scheduler.streams; s; s = s->next)
         if (s->is_waiting && emu_is_first_ready(s))
             pthread_cond_signal(&s->wake);
 }
 
-/* TS_EMU_LATE: the results are there, but nobody may know yet. TS_EMU_WRONG: the last thing that a copy does
- * is to change one of them. Tests look whether that is noticed. */
+/* TS_EMU_LATE: the results are there, but nobody may know yet. TS_EMU_WRONG: the last thing that a
+ * copy does is to change one of them. Tests look whether that is noticed. */
 static void end_badly(struct emu_command *command)
 {
     const uint64_t ns = emu_settings.late_ns;
@@ -319,7 +320,7 @@ CUresult emu_stream_submit(CUstream stream, struct emu_command *command)
     return result;
 }
 
-/* TS_EMU_RETURN: a call that another thread, or the GPU itself, overtakes. */
+/* TS_EMU_RETURN and TS_EMU_LINGER: a call that another thread, or the GPU itself, overtakes. */
 static void linger(struct emu_command *command)
 {
     const uint64_t until = tsm_monotonic_ns() + emu_settings.return_ns;
@@ -328,6 +329,7 @@ static void linger(struct emu_command *command)
         emu_poll();
         usleep(200);
     }
+    usleep((useconds_t)(emu_settings.linger_ns / 1000));
 }
 
 CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait)
@@ -341,7 +343,7 @@ CUresult emu_stream_send(CUstream stream, struct emu_command *command, bool wait
         is_captured ? emu_capture_command(stream, command, wait) : emu_capture_check_legacy(stream);
     if (!result && !is_captured)
         result = emu_stream_submit(stream, command);
-    if (!result && !is_captured && emu_settings.return_ns)
+    if (!result && !is_captured && (emu_settings.return_ns || emu_settings.linger_ns))
         linger(command);
     if (!result && wait) {
         emu_command_wait(command);

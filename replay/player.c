@@ -5,8 +5,11 @@
 #include "replay/player.h"
 #include "replay/save.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -56,9 +59,9 @@ static int begin_run(struct tsm_replay *p)
 }
 
 /* False: a worker hangs in the driver, which therefore cannot be closed. */
-static bool end_run(struct tsm_replay *p)
+static bool end_run(struct tsm_replay *p, bool failed)
 {
-    bool ended = !p->crew || tsm_crew_finish(p->crew);
+    bool ended = !p->crew || tsm_crew_finish(p->crew, failed);
 
     if (ended)
         free(p->crew);
@@ -97,8 +100,58 @@ static void close_backend(struct tsm_replay *p)
     p->state = NULL;
 }
 
+/* ---- closing after an error: what was sent may never be complete, and a driver waits for it ----
+ */
+
+struct closing {
+    const struct tsm_backend *backend;
+    struct tsm_backend_state *state;
+    atomic_bool is_over;
+};
+
+static void *close_state(void *user)
+{
+    struct closing *c = user;
+
+    if (c->backend->let_go)
+        c->backend->let_go(c->state);
+    c->backend->close(c->state);
+    atomic_store(&c->is_over, true);
+    return NULL;
+}
+
+/* False: it does not end, or cannot begin. */
+static bool close_within(const struct tsm_replay *p, struct closing *c, uint64_t patience_ns)
+{
+    const uint64_t until = tsm_monotonic_ns() + patience_ns;
+    const struct timespec nap = {0, 1000000};
+    pthread_t thread;
+
+    *c = (struct closing){.backend = p->backend, .state = p->state};
+    if (pthread_create(&thread, NULL, close_state, c))
+        return false;
+    while (!atomic_load(&c->is_over) && tsm_monotonic_ns() < until)
+        nanosleep(&nap, NULL);
+    if (atomic_load(&c->is_over))
+        return pthread_join(thread, NULL) == 0;
+    pthread_detach(thread);
+    return false;
+}
+
+/* A driver is not closed while commands wait for what nobody is going to do. */
+static void close_failed(struct tsm_replay *p, uint64_t patience_ns)
+{
+    struct closing *c = malloc(sizeof(*c));
+
+    p->is_left_open = !c || !close_within(p, c, patience_ns);
+    if (!p->is_left_open)
+        free(c);
+    p->state = NULL;
+}
+
 static int run_once(struct tsm_replay *p)
 {
+    uint64_t patience_ns;
     int error;
 
     p->result.stream_count = 0;
@@ -116,11 +169,13 @@ static int run_once(struct tsm_replay *p)
         p->result.validation_count += p->backend->validation(p->state);
     if (!error && p->backend->looked)
         p->result.look_count = p->backend->looked(p->state);
-    if (!end_run(p))
+    patience_ns = p->crew ? tsm_crew_patience_ns(p->crew) : 0;
+    if (!end_run(p, error != 0)) {
+        p->is_left_open = true;
         p->state = NULL;
-    /* A driver is not closed while commands wait for what nobody is going to do. */
-    else if (error && p->state && p->backend->let_go)
-        p->backend->let_go(p->state);
+    } else if (error && p->state && patience_ns) {
+        close_failed(p, patience_ns);
+    }
     return error;
 }
 
@@ -493,7 +548,7 @@ int tsm_replay_create(struct tsm_replay **out, struct sbt_reader *reader,
 
 void tsm_replay_destroy(struct tsm_replay *p)
 {
-    if (!p)
+    if (!p || p->is_left_open)
         return;
     close_backend(p);
     tsm_plan_finish(&p->plan);

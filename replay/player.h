@@ -48,15 +48,17 @@ struct tsm_replay {
     struct sbt_map pulled_index; /* seq of a record submitted before its turn -> pull + 1 */
     uint64_t start_ns;           /* of this run */
     uint64_t first_submit_ns, last_complete_ns;
-    bool stop; /* a difference, and keep_going is off */
-    bool was_let_go; /* commands were still waiting for the host when the records ended */
+    bool stop;         /* a difference, and keep_going is off */
+    bool is_left_open; /* something under way never ends: what it uses must stay */
+    bool was_let_go;   /* commands were still waiting for the host when the records ended */
     bool ran;
 };
 
 /* Submit everything that is wanted and verify on the way, once; then the device is idle. */
 int tsm_walk(struct tsm_replay *p);
 
-/* Judges what the runs gave: p->result.verdict, why, and the counts of comparisons. Once, after them. */
+/* Judges what the runs gave: p->result.verdict, why, and the counts of comparisons. Once, after
+ * them. */
 int tsm_verdict(struct tsm_replay *p);
 
 #endif

@@ -8,8 +8,9 @@
 #include "base/random.h"
 #include "base/text.h"
 
-#define SLICE_NS 20000000u /* how often a waiting main thread looks at errors and the clock */
-#define PATIENCE 10        /* slices: longer than any submission takes that does not wait */
+#define PATIENCE_NS 5000000000u /* with what is still under way when a replay has failed */
+#define SLICE_NS    20000000u   /* how often a waiting main thread looks at errors and the clock */
+#define PATIENCE    10          /* slices: longer than any submission takes that does not wait */
 
 struct job {
     enum tsm_job_kind kind;
@@ -35,9 +36,10 @@ struct tsm_worker {
     uint32_t stream;
     pthread_t thread;
     bool has_thread;
-    uint64_t added;  /* main thread only */
-    uint64_t freed;  /* so many are known to be done; main thread only */
-    uint64_t random; /* of crew->delay; the thread's own */
+    atomic_bool is_over; /* its thread does nothing more */
+    uint64_t added;      /* main thread only */
+    uint64_t freed;      /* so many are known to be done; main thread only */
+    uint64_t random;     /* of crew->delay; the thread's own */
 
     pthread_mutex_t lock;
     pthread_cond_t wake;  /* jobs, or stop */
@@ -236,6 +238,7 @@ static void *work(void *user)
         end(w, job, error);
         free(job);
     }
+    atomic_store(&w->is_over, true);
     return NULL;
 }
 
@@ -290,7 +293,27 @@ static void stop_worker(struct tsm_worker *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-bool tsm_crew_finish(struct tsm_crew *crew)
+/* After an error a worker may wait for a command that is never going to be complete. */
+static bool end_all(struct tsm_crew *crew)
+{
+    const uint64_t until = tsm_monotonic_ns() + tsm_crew_patience_ns(crew);
+    const struct timespec nap = {0, 1000000};
+
+    for (struct tsm_worker *w = crew->workers; w; w = w->next)
+        while (w->has_thread && !atomic_load(&w->is_over)) {
+            if (tsm_monotonic_ns() >= until)
+                return false;
+            nanosleep(&nap, NULL);
+        }
+    return true;
+}
+
+uint64_t tsm_crew_patience_ns(const struct tsm_crew *crew)
+{
+    return crew->timeout_ns < PATIENCE_NS ? crew->timeout_ns : PATIENCE_NS;
+}
+
+bool tsm_crew_finish(struct tsm_crew *crew, bool failed)
 {
     struct tsm_worker *w;
 
@@ -298,6 +321,8 @@ bool tsm_crew_finish(struct tsm_crew *crew)
         return false;
     for (w = crew->workers; w; w = w->next)
         stop_worker(w);
+    if (failed && !end_all(crew))
+        return false;
     for (w = crew->workers; w; w = w->next)
         if (w->has_thread)
             pthread_join(w->thread, NULL);

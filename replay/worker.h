@@ -31,12 +31,12 @@ struct tsm_place {
 };
 
 enum tsm_job_kind {
-    TSM_JOB_SUBMIT, /* backend->submit */
-    TSM_JOB_HOLLOW, /* backend->hollow */
-    TSM_JOB_WAIT,   /* backend->wait for `stream` */
-    TSM_JOB_HOST,   /* backend->host */
-    TSM_JOB_EARLY,  /* backend->early */
-    TSM_JOB_SYNC,   /* backend->sync */
+    TSM_JOB_SUBMIT,  /* backend->submit */
+    TSM_JOB_HOLLOW,  /* backend->hollow */
+    TSM_JOB_WAIT,    /* backend->wait for `stream` */
+    TSM_JOB_HOST,    /* backend->host */
+    TSM_JOB_EARLY,   /* backend->early */
+    TSM_JOB_SYNC,    /* backend->sync */
     TSM_JOB_REACHED, /* backend->reached */
 };
 
@@ -45,8 +45,8 @@ struct tsm_crew {
     struct tsm_backend_state *state;
     struct sbt_reader *reader;
     uint64_t timeout_ns;
-    uint64_t permute, delay; /* as in struct tsm_replay_options */
-    struct tsm_stall *stall; /* NULL: nobody looks at what stands still */
+    uint64_t permute, delay;     /* as in struct tsm_replay_options */
+    struct tsm_stall *stall;     /* NULL: nobody looks at what stands still */
     const struct sbt_record *at; /* what the main thread is at: its number and time only */
 
     struct tsm_worker *workers; /* a list; changed by the main thread only */
@@ -60,8 +60,11 @@ struct tsm_crew {
 
 int tsm_crew_init(struct tsm_crew *crew);
 
-/* Ends and joins the workers, unless one hangs: then false, and what the workers use must stay. */
-bool tsm_crew_finish(struct tsm_crew *crew);
+/* Ends and joins the workers, unless one hangs: then false, and what the workers use must stay.
+ * `failed`: the replay has, so that one may not come back; after tsm_crew_patience_ns() it is taken
+ * to hang. */
+bool tsm_crew_finish(struct tsm_crew *crew, bool failed);
+uint64_t tsm_crew_patience_ns(const struct tsm_crew *crew);
 
 /* The crew's first error as this thread's, 0 when there is none. */
 int tsm_crew_error(struct tsm_crew *crew);

@@ -27,7 +27,7 @@ struct ctl_values {
 static const struct tsm_option options[] = {
     {.name = "wait",
      .letter = 'w',
-     .type = TSM_OPTION_NUMBER,
+     .type = TSM_OPTION_SECONDS,
      .offset = TSM_FIELD(ctl_values, wait_s),
      .argument = "SECONDS",
      .help = "How long to wait until the program has done it. Default: 10."},

@@ -50,7 +50,7 @@ static bool parse_order(void *field, const char *text)
     char *end = NULL;
     uint64_t seed = colon ? strtoull(colon + 1, &end, 10) : 1;
 
-    if (!seed || (end && (*end || colon[1] < '0' || colon[1] > '9')))
+    if (!seed || (colon && strlen(colon) > 20) || (end && (*end || colon[1] < '0' || colon[1] > '9')))
         return false;
     order->permute = order->delay = 0;
     if (size == 8 && !strncmp(text, "permuted", size))
@@ -149,7 +149,7 @@ static const struct tsm_option options[] = {
      .help = "HSA on the software GPU: run the trace's native code in this process, with all your "
              "rights, instead of in a sandbox. Only for traces whose maker you trust."},
     {.name = "timeout",
-     .type = TSM_OPTION_NUMBER,
+     .type = TSM_OPTION_SECONDS,
      .offset = TSM_FIELD(replay_values, timeout_s),
      .argument = "SECONDS",
      .help = "Give up after so long without progress. Default: 60."},

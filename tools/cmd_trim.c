@@ -83,7 +83,7 @@ static const struct tsm_option options[] = {
      .help = "HSA on the software GPU: run the trace's native code in this process, with all your "
              "rights, instead of in a sandbox. Only for traces whose maker you trust."},
     {.name = "timeout",
-     .type = TSM_OPTION_NUMBER,
+     .type = TSM_OPTION_SECONDS,
      .offset = TSM_FIELD(trim_values, timeout_s),
      .argument = "SECONDS",
      .help = "Give up after so long without progress. Default: 60."},

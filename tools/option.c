@@ -59,6 +59,8 @@ static bool store(const struct tsm_option *o, void *field, const char *text)
         return true;
     case TSM_OPTION_NUMBER:
         return parse_number(field, text);
+    case TSM_OPTION_SECONDS:
+        return parse_number(field, text) && *(uint64_t *)field <= TSM_OPTION_SECONDS_MAX;
     case TSM_OPTION_CHOICE:
         return parse_choice(field, o->argument, text);
     case TSM_OPTION_PARSED:
@@ -178,6 +180,9 @@ static int bad_value(const struct tsm_option *o, const char *text)
         return tsm_fail(TSM_E_ARGUMENT, "--%s: '%s' is none of %s", o->name, text, o->argument);
     if (o->type == TSM_OPTION_NUMBER)
         return tsm_fail(TSM_E_ARGUMENT, "--%s: '%s' is no number", o->name, text);
+    if (o->type == TSM_OPTION_SECONDS)
+        return tsm_fail(TSM_E_ARGUMENT, "--%s: '%s' is no number of seconds up to %u", o->name,
+                        text, TSM_OPTION_SECONDS_MAX);
     return tsm_fail(TSM_E_ARGUMENT, "--%s: '%s' is no %s", o->name, text, o->argument);
 }
 

@@ -17,12 +17,16 @@
 
 /* What an option's field is, and how its text becomes a value. */
 enum tsm_option_type {
-    TSM_OPTION_FLAG,   /* bool */
-    TSM_OPTION_TEXT,   /* const char *, points into argv */
-    TSM_OPTION_NUMBER, /* uint64_t, decimal or 0x..., below 2^64 */
-    TSM_OPTION_CHOICE, /* int: place in `argument`, which reads "auto|always|never" */
-    TSM_OPTION_PARSED, /* whatever `parse` makes of it */
+    TSM_OPTION_FLAG,    /* bool */
+    TSM_OPTION_TEXT,    /* const char *, points into argv */
+    TSM_OPTION_NUMBER,  /* uint64_t, decimal or 0x..., below 2^64 */
+    TSM_OPTION_SECONDS, /* the same, at most TSM_OPTION_SECONDS_MAX */
+    TSM_OPTION_CHOICE,  /* int: place in `argument`, which reads "auto|always|never" */
+    TSM_OPTION_PARSED,  /* whatever `parse` makes of it */
 };
+
+/* In nanoseconds it fits into 64 bits, added to a clock, too. */
+#define TSM_OPTION_SECONDS_MAX 1000000000u
 
 struct tsm_option {
     const char *name; /* without dashes; NULL ends a table */

@@ -110,10 +110,13 @@ static int send_functions(struct cuda_args *args, const struct cuda_exec *exec)
         void *written;
         if (!f)
             continue;
-        error = cuda_functions_take(args->replay, record->stream,
-                                    record->position + 1 + rank_of(&exec->parts, i), &written);
-        if (!error)
-            error = send_run(f, written);
+        const uint64_t position = record->position + 1 + rank_of(&exec->parts, i);
+        error = cuda_functions_take(args->replay, record->stream, position, &written);
+        if (error)
+            break;
+        cuda_functions_tell(written,
+                            cuda_reached_by_function(args->replay, record->stream, position));
+        error = send_run(f, written);
     }
     return error;
 }

@@ -74,6 +74,7 @@ struct piece {
 /* Bytes of the pieces follow. */
 struct written {
     struct cuda_functions *functions;
+    uint64_t *told; /* becomes CUDA_REACHED_DONE; NULL: nobody asks */
     size_t count;
     struct piece pieces[];
 };
@@ -117,6 +118,15 @@ void cuda_functions_run(void *user)
             cuda_functions_write(written->functions, piece->to, piece->bytes, piece->size,
                                  piece->seq);
     }
+    if (written->told)
+        __atomic_store_n(written->told, CUDA_REACHED_DONE, __ATOMIC_RELEASE);
+}
+
+void cuda_functions_tell(void *written, uint64_t *told)
+{
+    if (told)
+        *told = CUDA_REACHED_SENT;
+    ((struct written *)written)->told = told;
 }
 
 /* The first write of the command, and how many. */
@@ -196,6 +206,7 @@ static int read_pieces(struct cuda_replay *replay, struct cuda_stream_state *str
     if (!*out)
         return tsm_fail(TSM_E_MEMORY, "no memory for what a host function wrote");
     (*out)->functions = &replay->functions;
+    (*out)->told = NULL;
     (*out)->count = count;
     uint8_t *bytes = (uint8_t *)&(*out)->pieces[count];
     for (size_t i = 0; i < count && !error; i++) {

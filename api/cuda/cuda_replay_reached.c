@@ -4,6 +4,8 @@
  */
 #include "api/cuda/cuda_replay_state.h"
 
+#include <unistd.h>
+
 static uint64_t key_of(uint64_t stream, uint64_t position)
 {
     return stream << 40 ^ position;
@@ -48,16 +50,46 @@ int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *recor
     return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuEventRecord", result);
 }
 
+uint64_t *cuda_reached_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position)
+{
+    return sbt_map_find(&replay->reached, key_of(stream, position));
+}
+
+/* A function in a graph is over before what is behind it there, which may wait for the program. */
+static int await_function(struct cuda_replay *replay, const uint64_t *told, uint32_t number)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    const struct cuda_stream_state *stream = cuda_stream_find(replay, number);
+    CUresult result = CUDA_ERROR_NOT_READY;
+
+    if (stream)
+        driver->cuCtxSetCurrent(stream->context);
+    while (__atomic_load_n(told, __ATOMIC_ACQUIRE) != CUDA_REACHED_DONE &&
+           result == CUDA_ERROR_NOT_READY) {
+        if (stream && !cuda_stream_is_captured(replay, stream->raw))
+            result = driver->cuStreamQuery(stream->raw);
+        usleep(50);
+    }
+    return result == CUDA_ERROR_NOT_READY || result == CUDA_SUCCESS
+               ? 0
+               : cuda_fail(driver, "cuStreamQuery", result);
+}
+
 int cuda_reached_await(struct cuda_replay *replay, const struct sbt_record *record,
                        const struct sbt_schema *schema)
 {
     const struct cuda_real *driver = &replay->library.calls;
     uint64_t *event = sbt_map_find(&replay->reached, key_told(record, schema));
-    CUevent made = event ? (CUevent)(uintptr_t)*event : NULL;
+    const uint64_t value = event ? __atomic_load_n(event, __ATOMIC_ACQUIRE) : 0;
+    CUevent made = (CUevent)(uintptr_t)value;
     CUresult result;
 
-    if (!made)
-        return 0; /* that command is not replayed */
+    if (!value || value == CUDA_REACHED_DONE)
+        return 0; /* that command is not replayed, or over */
+    if (value == CUDA_REACHED_SENT)
+        return await_function(
+            replay, event,
+            (uint32_t)sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE));
     *event = 0;
     result = driver->cuEventSynchronize(made);
     driver->cuEventDestroy_v2(made);

@@ -272,6 +272,8 @@ void cuda_functions_finish(struct cuda_functions *functions);
  * `stream` wrote, for cuda_functions_run(), once. */
 int cuda_functions_take(struct cuda_replay *replay, uint32_t stream, uint64_t position, void **out);
 void cuda_functions_run(void *written);
+/* ... it says there that it has run. */
+void cuda_functions_tell(void *written, uint64_t *told);
 
 /* ---- memory of the program that graphs use (cuda_replay_program.c) ---- */
 
@@ -352,6 +354,11 @@ void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
 int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
                       const struct sbt_schema *schema);
 int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record);
+/* What is there in an event's place of a function in a graph, which has a place and no record. */
+#define CUDA_REACHED_SENT 2u
+#define CUDA_REACHED_DONE 3u
+/* NULL: nobody waits for it. */
+uint64_t *cuda_reached_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position);
 int cuda_reached_await(struct cuda_replay *replay, const struct sbt_record *record,
                        const struct sbt_schema *schema);
 /* Tests whether the stream waits for a value that is not there yet. */

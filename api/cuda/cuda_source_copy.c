@@ -9,6 +9,7 @@
 #include "api/cuda/cuda_graph_parts.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "capture/lock.h"
 
 /* One side of a copy; `type` is never CU_MEMORYTYPE_UNIFIED after resolve(). */
 struct side {
@@ -112,6 +113,24 @@ static void after(struct tsm_call *call, bool ok, struct copy *copy, bool waited
     }
 }
 
+void cuda_before_device_rows(struct tsm_call *call, CUdeviceptr start, uint64_t pitch,
+                             uint64_t width, uint64_t height)
+{
+    const struct tsm_box box = {(const void *)start, width, height, 1, pitch, pitch * height};
+
+    tsm_device_writes(call, &box);
+}
+
+void cuda_before_device_bytes(struct tsm_call *call, CUdeviceptr start, uint64_t size)
+{
+    cuda_before_device_rows(call, start, size, size, 1);
+}
+
+void cuda_before_copy(struct tsm_call *call, CUdeviceptr dst, CUdeviceptr src, size_t size)
+{
+    cuda_before_device_bytes(call, dst, size);
+}
+
 void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t pitch,
                             uint64_t width, uint64_t height)
 {
@@ -173,6 +192,36 @@ void cuda_copy_sides(const CUDA_MEMCPY3D *c, struct tsm_box *src, struct tsm_box
     *dst = copy.dst.type == CU_MEMORYTYPE_HOST ? box_of(&copy.dst, &copy) : (struct tsm_box){0};
 }
 
+/* The driver has not looked at the description yet: it may not be there. */
+#define BEFORE(NAME, TYPE, INIT)                                                                   \
+    void NAME(struct tsm_call *call, const TYPE *c)                                                \
+    {                                                                                              \
+        struct copy copy;                                                                          \
+        TYPE known;                                                                                \
+        if (!tsm_memory_read(&known, CUDA_SLOT(c), sizeof(known)))                                 \
+            return;                                                                                \
+        copy = (struct copy)INIT(&known);                                                          \
+        before(call, &copy);                                                                       \
+    }
+
+static void before(struct tsm_call *call, struct copy *copy)
+{
+    struct tsm_box box;
+
+    if (copy->dst.type == CU_MEMORYTYPE_ARRAY)
+        return;
+    if (copy->dst.type != CU_MEMORYTYPE_HOST)
+        copy->dst.host = (const void *)copy->dst.device;
+    box = box_of(&copy->dst, copy);
+    tsm_device_writes(call, &box);
+}
+
+BEFORE(cuda_before_copy2d, CUDA_MEMCPY2D, COPY_2D)
+BEFORE(cuda_before_copy2d_v1, CUDA_MEMCPY2D_v1, COPY_2D)
+BEFORE(cuda_before_copy3d, CUDA_MEMCPY3D, COPY_3D)
+BEFORE(cuda_before_copy3d_v1, CUDA_MEMCPY3D_v1, COPY_3D)
+BEFORE(cuda_before_copy3d_peer, CUDA_MEMCPY3D_PEER, COPY_3D)
+
 /* A failed call may have been given no description of a copy at all. */
 #define AFTER(call, ok, c, waited, init)                                                           \
     do {                                                                                           \
@@ -211,7 +260,8 @@ void cuda_after_copy3d_peer(struct tsm_call *call, bool ok, const CUDA_MEMCPY3D_
     AFTER(call, ok, c, waited, COPY_3D);
 }
 
-/* ---- which copies wait ------------------------------------------------------------------------ */
+/* ---- which copies wait ------------------------------------------------------------------------
+ */
 
 /* CUDA driver API reference, "API synchronization behavior". */
 static bool waits(struct copy *copy, bool synchronous)

@@ -12,6 +12,7 @@
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "capture/lock.h"
 
 #include <string.h>
 
@@ -111,6 +112,72 @@ void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **pa
     }
     tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
     tsm_call_bytes(call, NULL, 0);
+}
+
+/* Reads what lies in the program before the driver has said that it may be read. NULL: it may not.
+ */
+static const uint8_t *read_block(struct tsm_call *call, const void *block, size_t size)
+{
+    uint8_t *copy = size && size <= CUDA_PARAM_OFFSET_MAX ? tsm_call_scratch(call, size) : NULL;
+
+    return copy && tsm_memory_read(copy, CUDA_SLOT(block), size) ? copy : NULL;
+}
+
+static const uint8_t *read_extra(struct tsm_call *call, void **extra, size_t *size)
+{
+    void *words[9] = {0}, *block;
+
+    for (unsigned i = 0; i < 8; i++)
+        if (!tsm_memory_read(&words[i], CUDA_SLOT(extra + i), sizeof(*words)) ||
+            (i % 2 == 0 && words[i] == CU_LAUNCH_PARAM_END))
+            break;
+    for (unsigned i = 0; i < 8 && words[i] != CU_LAUNCH_PARAM_END; i += 2)
+        if (words[i] == CU_LAUNCH_PARAM_BUFFER_SIZE &&
+            !tsm_memory_read(size, CUDA_SLOT(words[i + 1]), sizeof(*size)))
+            return NULL;
+    for (unsigned i = 0; i < 8 && words[i] != CU_LAUNCH_PARAM_END; i += 2)
+        if (words[i] == CU_LAUNCH_PARAM_BUFFER_POINTER && (block = words[i + 1]))
+            return read_block(call, block, *size);
+    return NULL;
+}
+
+/* Of the arguments those that may be, or hold, addresses. */
+static const uint8_t *read_params(struct tsm_call *call, const struct cuda_layout *layout,
+                                  void **params)
+{
+    uint8_t *block = layout->size ? tsm_call_scratch(call, layout->size) : NULL;
+    void *from;
+
+    if (!block)
+        return NULL;
+    memset(block, 0, layout->size);
+    for (uint32_t i = 0; i < layout->count; i++)
+        if (layout->params[i].size >= sizeof(uint64_t) &&
+            (!tsm_memory_read(&from, CUDA_SLOT(params + i), sizeof(from)) ||
+             !tsm_memory_read(block + layout->params[i].offset, CUDA_SLOT(from),
+                              layout->params[i].size)))
+            return NULL;
+    return block;
+}
+
+void cuda_before_launch(struct tsm_call *call, CUfunction f, void **kernelParams, void **extra)
+{
+    struct tsm_handle *handle = tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_FUNCTION, CUDA_SLOT(f));
+    const struct cuda_layout *layout;
+    const uint8_t *block = NULL;
+    size_t size = 0;
+
+    if (!handle || !call->stream || cuda_is_captured(call))
+        return;
+    layout = kernelParams ? layout_of(handle) : NULL;
+    if (layout) {
+        block = read_params(call, layout, kernelParams);
+        size = layout->size;
+    } else if (!kernelParams && extra) {
+        block = read_extra(call, extra, &size);
+    }
+    if (block)
+        tsm_device_may_write(call, block, size);
 }
 
 void cuda_after_launch(struct tsm_call *call, bool ok, CUfunction f, void **kernelParams,

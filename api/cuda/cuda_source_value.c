@@ -7,7 +7,9 @@
  */
 #include "api/cuda/cuda_source.h"
 
+#include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "capture/lock.h"
 
 #include <stdatomic.h>
 
@@ -49,6 +51,26 @@ void cuda_after_value_write(struct tsm_call *call, bool ok, CUdeviceptr address,
 {
     if (ok)
         note(call, &(struct tsm_value){.address = address, .value = value, .size = size}, false);
+}
+
+void cuda_before_value_write(struct tsm_call *call, CUdeviceptr address, uint64_t value,
+                             unsigned int size)
+{
+    cuda_before_device_bytes(call, address, size);
+}
+
+void cuda_before_values(struct tsm_call *call, const CUstreamBatchMemOpParams *params,
+                        unsigned int count)
+{
+    CUstreamBatchMemOpParams p;
+
+    for (unsigned i = 0; i < count && tsm_memory_read(&p, CUDA_SLOT(&params[i]), sizeof(p)); i++) {
+        const int operation = (int)p.operation;
+        if (operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
+            cuda_before_device_bytes(call, p.writeValue.address, 4);
+        else if (operation == CU_STREAM_MEM_OP_WRITE_VALUE_64)
+            cuda_before_device_bytes(call, p.writeValue.address, 8);
+    }
 }
 
 void cuda_after_values(struct tsm_call *call, bool ok, const CUstreamBatchMemOpParams *params,

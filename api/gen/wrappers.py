@@ -115,6 +115,21 @@ def object_param(call, kinds):
 # ---- before the real call -----------------------------------------------------------------------
 
 
+def foretold(call, helpers, tracked):
+    """Before the call: what the device is going to write to memory that the host reaches, too."""
+    lines = []
+    for helper in call.after:
+        name, _, args = helper.partition('(')
+        name = name.replace('_after_', '_before_')
+        if name in helpers:
+            lines.append(f'    {name}(&call, {re.sub(", (true|false)[)]$", ")", args)};')
+    for param in call.params:
+        if param.use.type == 'readback':
+            lines.append(f'    cuda_before_device_bytes(&call, CUDA_SLOT({param.name}), '
+                         f'{param.use.length});')
+    return [f'if ({tracked}) {{', *lines, '    tsm_device_foretold(&call);', '}'] if lines else []
+
+
 def settled_first(call):
     """The call waits for what its stream was given before, in any case or where it says so."""
     settled = (f'cuda_on_settled_stream(&call, {guarded_stream(call.stream)}, '
@@ -125,12 +140,13 @@ def settled_first(call):
             '    ' + on_stream(call), '}']
 
 
-def before(call):
+def before(call, helpers):
     lines = []
     if call.kind == 'command' and (call.settles or 'waits' in call.options):
-        return settled_first(call)
+        return settled_first(call) + foretold(call, helpers, 'tsm_hostmem_any()')
+    told = foretold(call, helpers, 'is_shared') if call.kind == 'command' else []
     if call.kind in ('command', 'signal', 'wait'):
-        lines.append('tsm_hostmem_publish();')
+        lines.append(('const bool is_shared = ' if told else '') + 'tsm_hostmem_publish();')
     if call.kind == 'sync' and call.status == 'generated':
         lines.append('tsm_values_publish();')
     event = object_param(call, ('sync', 'wait'))
@@ -146,7 +162,7 @@ def before(call):
         lines.append(f'tsm_hostmem_leaves(CUDA_SLOT({call.untrack}));')
     if call.stream:
         lines.append(on_stream(call))
-    return lines
+    return lines + told
 
 
 # ---- after it -----------------------------------------------------------------------------------
@@ -296,13 +312,13 @@ def statements(lines):
     return '\n'.join(wrap('    ' + line, 8) for line in lines)
 
 
-def wrapper(call, structs):
+def wrapper(call, structs, helpers):
     names = {'name': call.name, 'args': args_of(call), 'passed': passed_of(call),
              'signature': wrap(f'TSM_EXPORT CUresult {call.name}({params_of(call)})', 8)}
     if call.status == 'hook':
         return HOOKED.format(**names)
     lines = after(call, fields_of(call, structs))
-    text = WRAPPER.format(**names, before=statements(before(call)), after=statements(lines),
+    text = WRAPPER.format(**names, before=statements(before(call, helpers)), after=statements(lines),
                           settled=statements(settled(call)),
                           synchronised=statements(synchronised(call)))
     if not re.search(r'\bok\b', text.split('ok = ')[1].split('tsm_call_returned')[1][8:]):
@@ -322,7 +338,7 @@ def wrappers_c(api):
     return SOURCE.format(
         resolvers='\n'.join(map(resolver, api.calls)),
         initial=''.join(f'    .{call.name} = resolve_{call.name},\n' for call in api.calls),
-        wrappers='\n'.join(wrapper(call, api.structs) for call in api.calls),
+        wrappers='\n'.join(wrapper(call, api.structs, api.helpers) for call in api.calls),
         rows=''.join(f'    {{"{call.name}", (void *){call.name}, (void **)&real.{call.name}, NULL}},\n'
                      for call in sorted(api.calls, key=lambda call: call.name)))
 

@@ -6,3 +6,9 @@ for words in --stack --limt=3 -Z --limit --limit=x --limit=-1 --color=blue --sta
 done
 tsview || echo "exit $?"
 tsview a.sbt b.sbt || echo "exit $?"
+for number in 1000000001 18446744074 18446744073709551615 -1 1e3 ''; do
+    tsreplay --timeout "$number" t.sbt || echo "exit $?"
+    tracesmith trim --timeout="$number" t.sbt || echo "exit $?"
+    tracesmith ctl --wait="$number" status 1 || echo "exit $?"
+done
+tsreplay --order=permuted:99999999999999999999 t.sbt || echo "exit $?"

@@ -223,9 +223,22 @@ void tsm_hostmem_left(uint64_t start, bool is_gone)
     fake_note("%s:%zu", is_gone ? "untrack" : "memory-stays", (size_t)start);
 }
 
-void tsm_hostmem_publish(void)
+bool fake_is_shared;
+
+bool tsm_hostmem_publish(void)
 {
     fake_note("publish");
+    return fake_is_shared;
+}
+
+bool tsm_hostmem_any(void)
+{
+    return fake_is_shared;
+}
+
+void tsm_device_foretold(struct tsm_call *call)
+{
+    fake_note("foretold");
 }
 
 /* Around each wait for the GPU: not looked at here. */
@@ -279,6 +292,17 @@ void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, 
 void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t pitch,
                             uint64_t width, uint64_t height)
 {
+}
+
+void cuda_before_device_bytes(struct tsm_call *call, CUdeviceptr start, uint64_t size)
+{
+    fake_note("writes:%zu", (size_t)size);
+}
+
+void cuda_before_device_rows(struct tsm_call *call, CUdeviceptr start, uint64_t pitch,
+                             uint64_t width, uint64_t height)
+{
+    fake_note("writes:%zu", (size_t)(width * height));
 }
 
 void cuda_checksum_command(struct tsm_stream *stream, uint64_t position) {}

@@ -16,6 +16,8 @@ extern uint32_t fake_type;
 extern int64_t fake_result;
 /* What tsm_call_begin() answers. */
 extern bool fake_recording;
+/* Is host memory tracked? */
+extern bool fake_is_shared;
 /* The handle that any lookup finds, when its raw value is this one. */
 extern struct tsm_handle fake_handle;
 /* Does cuda_bind() find a driver? */

@@ -95,6 +95,25 @@ static void test_command(void)
     CHECK_EQ_INT(fake_record.slots[3], 40); /* bytes */
 }
 
+/* What the device is going to write is known before it can: the driver may run the command at once.
+ */
+static void test_foretold(void)
+{
+    begin(CUDA_SUCCESS);
+    real.cuMemsetD32Async = memset_async;
+    real.cuMemcpyDtoH_v2 = copy_to_host;
+    fake_is_shared = true;
+    cuMemsetD32Async(0x1000, 3, 10, (CUstream)(size_t)4);
+    CHECK_EQ_STR(fake_log, "publish enqueues:4 writes:40 foretold real:memset returned commit ");
+    begin(CUDA_ERROR_INVALID_VALUE);
+    cuMemsetD32Async(0x1000, 3, 10, (CUstream)(size_t)4);
+    CHECK(strstr(fake_log, "writes:40 foretold real:memset failed commit ") != NULL);
+    begin(CUDA_SUCCESS);
+    cuMemcpyDtoH_v2(fake_log, 0x1000, 8);
+    CHECK(strstr(fake_log, "writes:8 foretold real:copy ") != NULL);
+    fake_is_shared = false;
+}
+
 static void test_not_recording(void)
 {
     begin(CUDA_ERROR_UNKNOWN);
@@ -144,9 +163,8 @@ static void test_readback(void)
     begin(CUDA_SUCCESS);
     real.cuMemcpyDtoH_v2_ptds = copy_to_host;
     cuMemcpyDtoH_v2_ptds(bytes, 0x1000, sizeof(bytes));
-    CHECK_EQ_STR(fake_log,
-                 "settles:2000 real:copy returned readback:8:complete commit "
-                 "synchronised:2000 ");
+    CHECK_EQ_STR(fake_log, "settles:2000 real:copy returned readback:8:complete commit "
+                           "synchronised:2000 ");
 }
 
 static void test_create(void)
@@ -294,6 +312,7 @@ int main(void)
 {
     test_no_driver();
     test_command();
+    test_foretold();
     test_not_recording();
     test_payload();
     test_refused_is_not_read();
