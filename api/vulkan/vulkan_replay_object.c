@@ -108,8 +108,9 @@ struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uin
     uint64_t *place;
     bool added;
 
-    if (o)
+    if (o && (o->raw == raw || !o->raw))
         return vkr_object_set_raw(r, o, raw) ? o : NULL;
+    /* Made a second time: nothing finds the first by its id any more, but it is there until the end. */
     place = id >> 48 ? NULL : sbt_map_insert(&r->objects.places, key_of(type, id), &added);
     o = place ? calloc(1, sizeof(*o)) : NULL;
     if (!o)
@@ -142,7 +143,8 @@ static void unlink_object(struct vkr *r, struct vkr_object *o)
 {
     struct vkr_objects *objects = &r->objects;
 
-    sbt_map_remove(&objects->places, key_of(o->type, o->id));
+    if (vkr_object_find(r, o->type, o->id) == o)
+        sbt_map_remove(&objects->places, key_of(o->type, o->id));
     forget_raw(r, o);
     vkr_object_set_parent(o, NULL);
     if (objects->cursor == o)
