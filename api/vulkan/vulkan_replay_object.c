@@ -110,7 +110,8 @@ struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uin
 
     if (o && (o->raw == raw || !o->raw))
         return vkr_object_set_raw(r, o, raw) ? o : NULL;
-    /* Made a second time: nothing finds the first by its id any more, but it is there until the end. */
+    /* Made a second time: nothing finds the first by its id any more, but it is there until the
+     * end. */
     place = id >> 48 ? NULL : sbt_map_insert(&r->objects.places, key_of(type, id), &added);
     o = place ? calloc(1, sizeof(*o)) : NULL;
     if (!o)
@@ -197,6 +198,17 @@ static void destroy(struct vkr *r, struct vkr_object *o)
     args.parent = VKR_RAW(o->device->dispatch.device);
     vk_call(&o->device->instance->dispatch, &o->device->dispatch, (uint32_t)(command - vk_commands),
             &args);
+}
+
+void vkr_object_discard(struct vkr *r, uint32_t type, uint64_t raw, struct vkr_device *device)
+{
+    struct vkr_object o = {.type = type, .raw = raw, .device = device};
+
+    if (device && type == VK_OBJECT_VkDeviceMemory)
+        device->dispatch.f.vkFreeMemory(device->dispatch.device, (VkDeviceMemory)(uintptr_t)raw,
+                                        NULL);
+    else
+        destroy(r, &o);
 }
 
 static void close_instance(struct vkr *r, struct vkr_instance *instance)
