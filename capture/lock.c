@@ -138,6 +138,31 @@ bool tsm_memory_read(void *out, uint64_t address, size_t size)
     return tsm_memory_try(out, address, size) == 0;
 }
 
+bool tsm_memory_is_readable(uint64_t address, uint64_t size)
+{
+    enum { PAGE = 4096, AT_ONCE = 64 };
+    struct iovec spans[AT_ONCE];
+    uint8_t bytes[AT_ONCE], last;
+    uint64_t at = address, end;
+
+    if (size == 0 || !tsm_memory_read(&last, address, 1))
+        return true; /* nobody can be asked here */
+    if (__builtin_add_overflow(address, size, &end))
+        return false;
+    while (at < end) {
+        size_t count = 0;
+        for (; count < AT_ONCE && at < end; at = (at | (PAGE - 1)) + 1)
+            spans[count++] =
+                (struct iovec){(void *)(uintptr_t)at, 1}; /* NOLINT: the kernel follows */
+        if (tsm_memory_read_spans(bytes, spans, count))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            if (!tsm_memory_read(&last, (uintptr_t)spans[i].iov_base, 1))
+                return false;
+    }
+    return true;
+}
+
 /* The spans are the local side, as if they were written into ourselves: then the kernel pins the
  * pages of `out`, which lie together, and reads the spans with an ordinary, checked copy. The other
  * way around it would pin each span on its own, which costs half as much again. */

@@ -74,4 +74,7 @@ int tsm_memory_try(void *out, uint64_t address, size_t size);
 struct iovec;
 bool tsm_memory_read_spans(void *out, const struct iovec *spans, size_t count);
 
+/* Could all of it be read now? Its first byte can. True also where nobody tells. */
+bool tsm_memory_is_readable(uint64_t address, uint64_t size);
+
 #endif

@@ -54,6 +54,19 @@ size_t emu_elf_size(const uint8_t *elf)
     return end;
 }
 
+bool emu_elf_fits(const uint8_t *elf, size_t size)
+{
+    Elf64_Ehdr header;
+
+    if (size < sizeof(header))
+        return false;
+    if (!is_elf(elf, size) || !elf[EI_OSABI])
+        return true; /* emu_elf_size() looks no further */
+    memcpy(&header, elf, sizeof(header));
+    return lies_within(header.e_shoff, (uint64_t)header.e_shnum * header.e_shentsize, size) &&
+           emu_elf_size(elf) <= size;
+}
+
 bool emu_elf_is_device(const uint8_t *elf, size_t size)
 {
     return is_elf(elf, size) && tsm_get_u16(elf + offsetof(Elf64_Ehdr, e_machine)) == MACHINE_CUDA;

@@ -19,6 +19,9 @@ struct emu_elf_section {
 /* Where the file ends by its own header: for images that come without a length. 0: no such file. */
 size_t emu_elf_size(const uint8_t *elf);
 
+/* Is a file of `size` bytes that begins like an ELF file as long as its own header says? */
+bool emu_elf_fits(const uint8_t *elf, size_t size);
+
 /* The section of that index. False: there is none, or it does not lie within `size` bytes. */
 bool emu_elf_section(struct emu_elf_section *out, const uint8_t *elf, size_t size, unsigned index);
 

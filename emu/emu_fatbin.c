@@ -220,6 +220,18 @@ CUresult emu_image_text(struct emu_text *out, const void *image, unsigned capabi
     return CUDA_SUCCESS;
 }
 
+bool emu_image_fits(const void *image, size_t size)
+{
+    const uint8_t *p = image;
+
+    if (has_magic(p, WRAPPER_MAGIC))
+        return false;
+    if (has_magic(p, ELF_MAGIC))
+        return emu_elf_fits(p, size);
+    return !has_magic(p, FATBIN_MAGIC) || (size >= FATBIN_HEADER && tsm_get_u16(p + 6) <= size &&
+                                           tsm_get_u64(p + 8) <= size - tsm_get_u16(p + 6));
+}
+
 /* With zero bytes behind it, so that the image's magic can be read of any. */
 static char *read_all(FILE *f, size_t *size_out)
 {

@@ -11,6 +11,7 @@
 #ifndef EMU_FATBIN_H
 #define EMU_FATBIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "emu/emu_abi.h"
@@ -28,6 +29,10 @@ struct emu_text {
 CUresult emu_image_text(struct emu_text *out, const void *image, unsigned capability,
                         struct ptx_log *log);
 void emu_text_finish(struct emu_text *text);
+
+/* Does an image of `size` bytes, as of a file, say of itself that it is longer, or point elsewhere? Then it
+ * is none for emu_image_text(). */
+bool emu_image_fits(const void *image, size_t size);
 
 /* A file's bytes and zero bytes behind them, to be freed by the caller. size_out: may be NULL. */
 CUresult emu_file_read(char **out, size_t *size_out, const char *name);

@@ -204,12 +204,15 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
                                unsigned int numLibraryOptions)
 {
     char *image = NULL;
+    size_t size = 0;
     CUresult result = emu_ready();
 
     if (!result && !fileName)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        result = emu_file_read(&image, NULL, fileName);
+        result = emu_file_read(&image, &size, fileName);
+    if (!result && !emu_image_fits(image, size))
+        result = CUDA_ERROR_INVALID_IMAGE;
     if (!result)
         result = cuLibraryLoadData(library, image, jitOptions, jitOptionsValues, numJitOptions,
                                    libraryOptions, libraryOptionValues, numLibraryOptions);

@@ -320,12 +320,15 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
 CUresult cuModuleLoad(CUmodule *module, const char *fname)
 {
     char *image = NULL;
+    size_t size = 0;
     CUresult result = emu_ready();
 
     if (!result && !fname)
         result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        result = emu_file_read(&image, NULL, fname);
+        result = emu_file_read(&image, &size, fname);
+    if (!result && !emu_image_fits(image, size))
+        result = CUDA_ERROR_INVALID_IMAGE;
     if (!result)
         result = cuModuleLoadData(module, image);
     free(image);

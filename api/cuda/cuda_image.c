@@ -134,7 +134,8 @@ static void visit_packed(const uint8_t *header, const uint8_t *body, size_t body
     size_t size;
     uint8_t *out;
 
-    if (packed > body_size || unpacked == 0 || unpacked > UNPACKED_SIZE_MAX)
+    if (packed > body_size || packed > UNPACKED_SIZE_MAX || unpacked == 0 ||
+        unpacked > UNPACKED_SIZE_MAX)
         return;
     out = take(unpacked);
     if (!out)
@@ -167,6 +168,47 @@ static void visit_fatbin(const uint8_t *data, size_t size, struct cuda_image_vis
         else
             visit_code(tsm_get_u16(header + MEMBER_KIND), body, body_size, visitor);
     }
+}
+
+/* Of a member that is packed, the sizes of both. */
+static bool member_is_whole(const uint8_t *header, uint64_t body_size)
+{
+    return !(tsm_get_u64(header + MEMBER_FLAGS) & (FLAG_LZ4 | FLAG_ZSTD)) ||
+           (tsm_get_u32(header + MEMBER_PACKED_SIZE) <= body_size &&
+            tsm_get_u64(header + MEMBER_UNPACKED_SIZE) <= UNPACKED_SIZE_MAX);
+}
+
+static bool fatbin_is_whole(const uint8_t *data, uint64_t size)
+{
+    uint64_t all = size >= FATBIN_HEADER ? fatbin_size(data) : 0;
+    struct tsm_view view;
+
+    if (all == 0 || all > size)
+        return false;
+    view = tsm_view_init(data, all);
+    tsm_view_take(&view, tsm_get_u16(data + 6));
+    while (!view.failed && tsm_view_left(&view) >= MEMBER_HEADER_MIN) {
+        const uint8_t *header = view.at;
+        uint64_t body_size = tsm_get_u64(header + MEMBER_PADDED_SIZE);
+        uint32_t header_size = tsm_get_u32(header + MEMBER_HEADER_SIZE);
+
+        if (header_size < MEMBER_HEADER_MIN || !member_is_whole(header, body_size))
+            return false;
+        tsm_view_take(&view, header_size);
+        tsm_view_take(&view, body_size);
+    }
+    return !view.failed;
+}
+
+bool cuda_image_is_whole(const void *data, uint64_t size)
+{
+    uint32_t magic = size >= 4 ? tsm_get_u32(data) : 0;
+
+    if (magic == WRAPPER_MAGIC)
+        return false;
+    if (magic == FATBIN_MAGIC)
+        return fatbin_is_whole(data, size);
+    return magic != ELF_MAGIC || cuda_elf_is_whole(data, size);
 }
 
 /* ---- all

@@ -28,6 +28,12 @@ struct cuda_image {
  * image's own headers say. False: not a format that we know. */
 bool cuda_image_measure(const void *image, struct cuda_image *out);
 
+/* Of an image that a stranger may have written, whose `size` bytes are known: does everything that
+ * it says of itself lie within them? Drivers are given no size and believe what the image says. A
+ * wrapper is none: it points into another process. What is neither fatbin, ELF nor wrapper is for
+ * the driver to judge, as text, if a NUL follows. */
+bool cuda_image_is_whole(const void *data, uint64_t size);
+
 /* CUDA's limit is 32764 bytes of parameters. */
 #define CUDA_PARAM_COUNT_MAX  4096u
 #define CUDA_PARAM_OFFSET_MAX 32764u
@@ -70,5 +76,6 @@ void cuda_elf_functions(const uint8_t *data, size_t size, struct cuda_image_visi
 void cuda_ptx_variables(const char *text, size_t size, struct cuda_image_visitor *visitor);
 void cuda_elf_variables(const uint8_t *data, size_t size, struct cuda_image_visitor *visitor);
 uint64_t cuda_elf_measure(const uint8_t *data, uint64_t limit);
+bool cuda_elf_is_whole(const uint8_t *data, uint64_t size);
 
 #endif

@@ -57,7 +57,8 @@ uint64_t cuda_elf_measure(const uint8_t *data, uint64_t limit)
                    (uint64_t)tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)) * sizeof(Elf64_Shdr);
     struct section section;
 
-    if (!is_elf(data))
+    if (!is_elf(data) || tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff)) > limit ||
+        tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff)) > limit)
         return 0;
     if (headers > end)
         end = headers;
@@ -65,6 +66,44 @@ uint64_t cuda_elf_measure(const uint8_t *data, uint64_t limit)
         if (inside(&section, limit) && section.offset + section.size > end)
             end = section.offset + section.size;
     return end <= limit ? end : 0;
+}
+
+static bool lies_within(uint64_t offset, uint64_t count, uint64_t each, uint64_t size)
+{
+    return count == 0 || each == 0 || (offset <= size && (size - offset) / each >= count);
+}
+
+static bool segments_lie_within(const uint8_t *data, uint64_t size)
+{
+    uint64_t table = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff));
+    uint64_t count = tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phnum));
+
+    if (count == 0)
+        return true;
+    if (tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phentsize)) != sizeof(Elf64_Phdr) ||
+        !lies_within(table, count, sizeof(Elf64_Phdr), size))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint8_t *at = data + table + i * sizeof(Elf64_Phdr);
+        if (!lies_within(tsm_get_u64(at + offsetof(Elf64_Phdr, p_offset)),
+                         tsm_get_u64(at + offsetof(Elf64_Phdr, p_filesz)), 1, size))
+            return false;
+    }
+    return true;
+}
+
+bool cuda_elf_is_whole(const uint8_t *data, uint64_t size)
+{
+    struct section section;
+
+    if (size < sizeof(Elf64_Ehdr) || !is_elf(data) ||
+        !lies_within(tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff)),
+                     tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)), sizeof(Elf64_Shdr), size))
+        return false;
+    for (unsigned i = 0; get_section(data, size, i, &section); i++)
+        if (section.type != SHT_NULL && section.type != SHT_NOBITS && !inside(&section, size))
+            return false;
+    return segments_lie_within(data, size);
 }
 
 static void add_param(const uint8_t *info, struct cuda_signature *signature,

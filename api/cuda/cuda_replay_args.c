@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "api/cuda/cuda_image.h"
 #include "replay/region.h"
 
 const struct sbt_schema *cuda_schema(uint32_t type)
@@ -259,6 +260,21 @@ const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
     if (error < 0)
         args->error = error;
     return error < 0 ? NULL : bytes;
+}
+
+const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
+{
+    const void *image = cuda_arg_blob(args, slot, 0);
+    struct sbt_blob blob;
+
+    if (args->error || !sbt_record_blob(args->record, slot, &blob) ||
+        cuda_image_is_whole(image, blob.size))
+        return image;
+    args->error = tsm_fail(TSM_E_FORMAT,
+                           "record %llu: its code object says that it is longer than the %llu bytes "
+                           "that the trace has of it; no driver is given such",
+                           (unsigned long long)args->record->seq, (unsigned long long)blob.size);
+    return NULL;
 }
 
 const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)

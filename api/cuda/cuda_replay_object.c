@@ -303,7 +303,7 @@ int replay_cuModuleLoad(struct cuda_replay *replay, const struct sbt_record *rec
 
     cuda_args_begin(&args, replay, record, SLOT_cuModuleLoad_code + 1);
     return load_module(&args, SLOT_cuModuleLoad_module,
-                       cuda_arg_blob(&args, SLOT_cuModuleLoad_code, 0));
+                       cuda_arg_image(&args, SLOT_cuModuleLoad_code));
 }
 
 /* Options that change the code; the others take addresses of the program, or tell it something. */
@@ -353,7 +353,7 @@ int replay_cuModuleLoadDataEx(struct cuda_replay *replay, const struct sbt_recor
     CUmodule module = NULL;
 
     cuda_args_begin(&args, replay, record, SLOT_cuModuleLoadDataEx_optionValues + 1);
-    const void *image = cuda_arg_blob(&args, SLOT_cuModuleLoadDataEx_image, 0);
+    const void *image = cuda_arg_image(&args, SLOT_cuModuleLoadDataEx_image);
     read_options(&args, SLOT_cuModuleLoadDataEx_options, SLOT_cuModuleLoadDataEx_optionValues,
                  (unsigned)cuda_arg(&args, SLOT_cuModuleLoadDataEx_numOptions), &jit);
     if (args.error)
@@ -384,7 +384,7 @@ int replay_cuLibraryLoadData(struct cuda_replay *replay, const struct sbt_record
 
     cuda_args_begin(&args, replay, record, SLOT_cuLibraryLoadData_code + 1);
     return load_library(&args, SLOT_cuLibraryLoadData_library,
-                        cuda_arg_blob(&args, SLOT_cuLibraryLoadData_code, 0));
+                        cuda_arg_image(&args, SLOT_cuLibraryLoadData_code));
 }
 
 int replay_cuLibraryLoadFromFile(struct cuda_replay *replay, const struct sbt_record *record)
@@ -393,7 +393,7 @@ int replay_cuLibraryLoadFromFile(struct cuda_replay *replay, const struct sbt_re
 
     cuda_args_begin(&args, replay, record, SLOT_cuLibraryLoadFromFile_code + 1);
     return load_library(&args, SLOT_cuLibraryLoadFromFile_library,
-                        cuda_arg_blob(&args, SLOT_cuLibraryLoadFromFile_code, 0));
+                        cuda_arg_image(&args, SLOT_cuLibraryLoadFromFile_code));
 }
 
 /* ---- variables of modules ----------------------------------------------------------------- */

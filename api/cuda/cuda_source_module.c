@@ -7,6 +7,7 @@
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
+#include "capture/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,18 +83,26 @@ static void keep_functions(uint32_t object, uint64_t raw, const void *data, uint
     handle->user = list;
 }
 
+/* The driver need not have read all that the image says of itself: an entry that it does not want
+ * may be longer than the program's memory is. What cannot be read is not recorded. */
+static bool measure(const void *image, struct cuda_image *out)
+{
+    return cuda_image_measure(image, out) &&
+           tsm_memory_is_readable((uintptr_t)out->data, out->size);
+}
+
 uint64_t cuda_image_size(const void *image)
 {
     struct cuda_image measured;
 
-    return cuda_image_measure(image, &measured) ? measured.size : 0;
+    return measure(image, &measured) ? measured.size : 0;
 }
 
 const void *cuda_image_data(const void *image)
 {
     struct cuda_image measured;
 
-    return cuda_image_measure(image, &measured) ? measured.data : NULL;
+    return measure(image, &measured) ? measured.data : NULL;
 }
 
 /* ---- after loads --------------------------------------------------------------------------------
@@ -105,7 +114,7 @@ void cuda_after_load(struct tsm_call *call, bool ok, const CUmodule *module, con
 
     if (!ok)
         return;
-    if (cuda_image_measure(image, &measured))
+    if (measure(image, &measured))
         keep_functions(CUDA_OBJECT_MODULE, CUDA_SLOT(*module), measured.data, measured.size);
     else
         tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
@@ -117,7 +126,7 @@ void cuda_after_library(struct tsm_call *call, bool ok, const CUlibrary *library
 
     if (!ok)
         return;
-    if (cuda_image_measure(image, &measured))
+    if (measure(image, &measured))
         keep_functions(CUDA_OBJECT_LIBRARY, CUDA_SLOT(*library), measured.data, measured.size);
     else
         tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);

@@ -104,6 +104,8 @@ def read_in(param, slot, length):
         value = f'cuda_arg_string(&args, {slot})'
     elif use.type == 'bytes':
         value = f'(void *)cuda_arg_bytes(&args, {slot}, {length})'
+    elif use.type == 'blob' and use.role == 'code':
+        value = f'cuda_arg_image(&args, {slot})'
     elif use.type == 'blob':
         value = f'cuda_arg_blob(&args, {slot}, {length})'
     elif use.type == 'payload':

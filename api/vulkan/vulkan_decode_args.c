@@ -178,19 +178,21 @@ static bool each_in_list(const struct vk_record_source *source, const struct vk_
 {
     const uint8_t *data;
     size_t size;
-    struct tsm_view in;
+    struct tsm_view in = tsm_view_init("", 0);
+    bool ok = true;
 
-    if (source->value(source->user, slot, &data, &size) <= 0 || !raw)
+    if (!raw)
         return true;
-    in = tsm_view_init(data, size);
-    if (tsm_view_varint(&in) != count + 1)
-        return false;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t id = tsm_view_varint(&in);
-        if (in.failed || (id && !made(source->user, m->type, id, raw[i])))
-            return false;
+    if (source->value(source->user, slot, &data, &size) > 0) {
+        in = tsm_view_init(data, size);
+        ok = tsm_view_varint(&in) == count + 1;
     }
-    return true;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t id = ok && in.at < in.end ? tsm_view_varint(&in) : 0;
+        ok &= !in.failed;
+        ok &= made(source->user, m->type, in.failed ? 0 : id, raw[i]);
+    }
+    return ok;
 }
 
 static bool made_by(const struct vk_command *command, const struct vk_record_source *source,
@@ -202,8 +204,7 @@ static bool made_by(const struct vk_command *command, const struct vk_record_sou
 
     if (m->list)
         return each_in_list(source, m, slot, raw, vk_member_count(m, siblings, args), made);
-    return !source->record->slots[slot] || !raw ||
-           made(source->user, m->type, source->record->slots[slot], *raw);
+    return !raw || made(source->user, m->type, source->record->slots[slot], *raw);
 }
 
 bool vk_each_made(const struct vk_command *command, const struct vk_record_source *source,
@@ -212,16 +213,17 @@ bool vk_each_made(const struct vk_command *command, const struct vk_record_sourc
 {
     const struct vk_member *members = &vk_arguments[command->first];
 
+    bool ok = true;
+
     for (uint32_t i = 0, slot = 0; i < command->argument_count; i++) {
         const struct vk_member *m = &members[i];
         if (vk_field_of(m) == VK_FIELD_NONE)
             continue;
         if (slot >= source->record->slot_count)
             return false;
-        if (m->kind == VK_KIND_HANDLE && (m->flags & VK_MEMBER_OUT) && m->form != VK_FORM_ONE &&
-            !made_by(command, source, m, slot, args, made))
-            return false;
+        if (m->kind == VK_KIND_HANDLE && (m->flags & VK_MEMBER_OUT) && m->form != VK_FORM_ONE)
+            ok &= made_by(command, source, m, slot, args, made);
         slot++;
     }
-    return true;
+    return ok;
 }

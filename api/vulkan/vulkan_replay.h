@@ -87,8 +87,12 @@ struct vkr_objects {
 struct vkr_object *vkr_object_find(const struct vkr *r, uint32_t type, uint64_t id);
 /* Of a decoded handle. */
 struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t raw);
-/* Made, or the one that is there with another raw handle. NULL: no memory. */
+/* Made, or the one that is there with that raw handle, or with none so far. One that is there with another
+ * raw handle, as of an id that a trace makes twice, stays until the end and is not found by its id any
+ * more. NULL: no memory. */
 struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uint64_t raw);
+/* Destroys what the driver made and no record can name. */
+void vkr_object_discard(struct vkr *r, uint32_t type, uint64_t raw, struct vkr_device *device);
 /* No memory: false, and it is not found by it. */
 bool vkr_object_set_raw(struct vkr *r, struct vkr_object *object, uint64_t raw);
 /* NULL: none. */

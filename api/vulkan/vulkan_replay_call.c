@@ -205,10 +205,13 @@ static struct vkr_object *find_parent(const struct vkr_call *c)
 static bool note_made(void *user, uint32_t type, uint64_t id, uint64_t raw)
 {
     struct vkr_call *c = user;
-    struct vkr_object *o = raw ? vkr_object_add(c->r, type, id, raw) : NULL;
+    struct vkr_object *o = raw && id ? vkr_object_add(c->r, type, id, raw) : NULL;
 
-    if (!o)
-        return raw == 0;
+    if (!o) {
+        if (raw)
+            vkr_object_discard(c->r, type, raw, c->owner ? c->owner->device : NULL);
+        return raw == 0 || id == 0;
+    }
     o->instance = c->owner ? c->owner->instance : NULL;
     o->device = c->owner ? c->owner->device : NULL;
     vkr_object_set_parent(o, find_parent(c));

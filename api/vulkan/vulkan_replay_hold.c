@@ -105,8 +105,7 @@ static VkResult renew_timeline(struct vkr *r, struct vkr_object *o, uint64_t val
     if (result < 0)
         return result;
     d->f.vkDestroySemaphore(d->device, (VkSemaphore)(uintptr_t)o->raw, NULL);
-    return vkr_object_add(r, o->type, o->id, VKR_RAW(semaphore)) ? VK_SUCCESS
-                                                                 : VK_ERROR_OUT_OF_HOST_MEMORY;
+    return vkr_object_set_raw(r, o, VKR_RAW(semaphore)) ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
 /* A binary one that is signalled is waited for; the restoring signals those that are to be. */

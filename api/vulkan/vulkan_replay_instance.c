@@ -346,7 +346,9 @@ int vkr_enumerate_physical(struct vkr_call *c)
     count = tsm_view_varint(&in);
     for (uint64_t i = 1; i < count && !in.failed; i++) {
         uint64_t id = tsm_view_varint(&in);
-        struct vkr_object *o = id ? vkr_object_add(c->r, VK_OBJECT_VkPhysicalDevice, id, 0) : NULL;
+        struct vkr_object *o = id ? vkr_object_find(c->r, VK_OBJECT_VkPhysicalDevice, id) : NULL;
+        if (id && !o)
+            o = vkr_object_add(c->r, VK_OBJECT_VkPhysicalDevice, id, 0);
         if (o) {
             uint32_t place = vkr_physical_place(c->r, id);
             o->instance = c->owner->instance;

@@ -108,8 +108,10 @@ struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uin
     uint64_t *place;
     bool added;
 
-    if (o)
+    if (o && (o->raw == raw || !o->raw))
         return vkr_object_set_raw(r, o, raw) ? o : NULL;
+    /* Made a second time: nothing finds the first by its id any more, but it is there until the
+     * end. */
     place = id >> 48 ? NULL : sbt_map_insert(&r->objects.places, key_of(type, id), &added);
     o = place ? calloc(1, sizeof(*o)) : NULL;
     if (!o)
@@ -142,7 +144,8 @@ static void unlink_object(struct vkr *r, struct vkr_object *o)
 {
     struct vkr_objects *objects = &r->objects;
 
-    sbt_map_remove(&objects->places, key_of(o->type, o->id));
+    if (vkr_object_find(r, o->type, o->id) == o)
+        sbt_map_remove(&objects->places, key_of(o->type, o->id));
     forget_raw(r, o);
     vkr_object_set_parent(o, NULL);
     if (objects->cursor == o)
@@ -195,6 +198,17 @@ static void destroy(struct vkr *r, struct vkr_object *o)
     args.parent = VKR_RAW(o->device->dispatch.device);
     vk_call(&o->device->instance->dispatch, &o->device->dispatch, (uint32_t)(command - vk_commands),
             &args);
+}
+
+void vkr_object_discard(struct vkr *r, uint32_t type, uint64_t raw, struct vkr_device *device)
+{
+    struct vkr_object o = {.type = type, .raw = raw, .device = device};
+
+    if (device && type == VK_OBJECT_VkDeviceMemory)
+        device->dispatch.f.vkFreeMemory(device->dispatch.device, (VkDeviceMemory)(uintptr_t)raw,
+                                        NULL);
+    else
+        destroy(r, &o);
 }
 
 static void close_instance(struct vkr *r, struct vkr_instance *instance)

@@ -112,6 +112,29 @@ static void refused(struct tsm_buffer *b)
     CHECK_EQ_INT(emu_image_text(&got, "\1\2\3\4\5\6\7\10\11", 75, NULL), CUDA_ERROR_INVALID_IMAGE);
 }
 
+/* Of a file the size is known: what says that it is longer is refused before it is read. */
+static void files(struct tsm_buffer *b)
+{
+    uint8_t elf[64] = "\177ELF\2\1\1\63";
+
+    begin(b);
+    add_entry(b, 1, 75, 0, "text", 5, 0);
+    end(b);
+    CHECK(emu_image_fits(b->data, b->size));
+    CHECK(!emu_image_fits(b->data, b->size - 1));
+    tsm_put_u64(b->data + 8, UINT64_MAX - 8);
+    CHECK(!emu_image_fits(b->data, b->size));
+    tsm_put_u64(b->data + 8, 1 << 20);
+    CHECK(!emu_image_fits(b->data, b->size));
+    CHECK(!emu_image_fits("\xb1\x43\x62\x46\1\0\0\0\0\0\0\0\0\0\0", 16));
+    CHECK(emu_image_fits(elf, sizeof(elf)));
+    CHECK(!emu_image_fits(elf, 40));
+    tsm_put_u64(elf + 40, 1 << 20);
+    tsm_put_u16(elf + 58, 64);
+    tsm_put_u16(elf + 60, 1);
+    CHECK(!emu_image_fits(elf, sizeof(elf)));
+}
+
 /* Machine code is refused by the names of its kernels. */
 static void kernels(void)
 {
@@ -144,6 +167,7 @@ int main(void)
     packed(&b);
     choice(&b);
     refused(&b);
+    files(&b);
     tsm_buffer_finish(&b);
     kernels();
     return check_result();

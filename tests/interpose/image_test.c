@@ -279,6 +279,30 @@ static void test_unknown(void)
     CHECK(!cuda_image_measure(text, &image));
 }
 
+/* Sizes that an image states are believed by drivers: each must lie within what there is of it. */
+static void test_whole(void)
+{
+    static uint8_t fatbin[16384];
+    uint8_t cubin[CUBIN_SIZE], wrapper[16] = "\xb1\x43\x62\x46";
+    size_t size = make_fatbin(fatbin);
+
+    make_cubin(cubin);
+    CHECK(cuda_image_is_whole(fatbin, size));
+    CHECK(cuda_image_is_whole(cubin, sizeof(cubin)));
+    CHECK(cuda_image_is_whole(ptx, sizeof(ptx)));
+    CHECK(cuda_image_is_whole("", 0));
+    CHECK(!cuda_image_is_whole(wrapper, sizeof(wrapper)));
+    for (size_t cut = 4; cut < size; cut += 61)
+        CHECK(!cuda_image_is_whole(fatbin, cut));
+    tsm_put_u64(fatbin + 8, size - 15);
+    CHECK(!cuda_image_is_whole(fatbin, size));
+    tsm_put_u64(fatbin + 8, size - 16);
+    tsm_put_u64(fatbin + 16 + 8, size); /* a member's */
+    CHECK(!cuda_image_is_whole(fatbin, size));
+    tsm_put_u64(cubin + 40, UINT64_MAX - 100); /* the section table's place */
+    CHECK(!cuda_image_is_whole(cubin, sizeof(cubin)));
+}
+
 /* Anything may be wrong with an image; a sanitizer says whether we leave it. */
 static void test_damage(void)
 {
@@ -308,6 +332,7 @@ int main(void)
     test_variables();
     test_fatbin();
     test_unknown();
+    test_whole();
     test_damage();
     return check_result();
 }
