@@ -48,20 +48,27 @@ static bool is_elf(const uint8_t *data)
            tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shentsize)) == sizeof(Elf64_Shdr);
 }
 
+/* 0: there is no such table. */
+static uint64_t table_end(uint64_t offset, uint64_t count, uint64_t each)
+{
+    return count ? offset + count * each : 0;
+}
+
 uint64_t cuda_elf_measure(const uint8_t *data, uint64_t limit)
 {
-    uint64_t headers = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff)) +
-                       (uint64_t)tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phnum)) *
-                           tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phentsize));
-    uint64_t end = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff)) +
-                   (uint64_t)tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)) * sizeof(Elf64_Shdr);
+    uint64_t segments = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff));
+    uint64_t sections = tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff));
+    uint64_t end = sizeof(Elf64_Ehdr);
     struct section section;
 
-    if (!is_elf(data) || tsm_get_u64(data + offsetof(Elf64_Ehdr, e_phoff)) > limit ||
-        tsm_get_u64(data + offsetof(Elf64_Ehdr, e_shoff)) > limit)
+    if (!is_elf(data) || segments > limit || sections > limit)
         return 0;
-    if (headers > end)
-        end = headers;
+    segments = table_end(segments, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phnum)),
+                         tsm_get_u16(data + offsetof(Elf64_Ehdr, e_phentsize)));
+    sections =
+        table_end(sections, tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)), sizeof(Elf64_Shdr));
+    end = segments > end ? segments : end;
+    end = sections > end ? sections : end;
     for (unsigned i = 0; get_section(data, limit, i, &section); i++)
         if (inside(&section, limit) && section.offset + section.size > end)
             end = section.offset + section.size;
@@ -101,7 +108,7 @@ bool cuda_elf_is_whole(const uint8_t *data, uint64_t size)
                      tsm_get_u16(data + offsetof(Elf64_Ehdr, e_shnum)), sizeof(Elf64_Shdr), size))
         return false;
     for (unsigned i = 0; get_section(data, size, i, &section); i++)
-        if (section.type != SHT_NULL && section.type != SHT_NOBITS && !inside(&section, size))
+        if (section.type != SHT_NOBITS && !inside(&section, size))
             return false;
     return segments_lie_within(data, size);
 }

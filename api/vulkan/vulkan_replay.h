@@ -91,6 +91,8 @@ struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t ra
  * raw handle, as of an id that a trace makes twice, stays until the end and is not found by its id any
  * more. NULL: no memory. */
 struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uint64_t raw);
+/* The driver's part of it, where there is one that is destroyed by itself. */
+void vkr_object_destroy(struct vkr *r, const struct vkr_object *object);
 /* Destroys what the driver made and no record can name. */
 void vkr_object_discard(struct vkr *r, uint32_t type, uint64_t raw, struct vkr_device *device);
 /* No memory: false, and it is not found by it. */

@@ -310,10 +310,13 @@ void vkr_forget(struct vkr *r, const struct vkr_instance *instance, const struct
     while (r->objects.cursor) {
         struct vkr_object *o = r->objects.cursor;
 
-        if (device ? o->device == device : o->instance == instance)
-            vkr_object_remove(r, o); /* others may go along */
-        else
+        if (!(device ? o->device == device : o->instance == instance)) {
             r->objects.cursor = o->previous;
+            continue;
+        }
+        if (device && o->type != VK_OBJECT_VkDevice)
+            vkr_object_destroy(r, o);
+        vkr_object_remove(r, o); /* others may go along */
     }
 }
 

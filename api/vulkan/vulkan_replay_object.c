@@ -187,7 +187,7 @@ static const struct vk_command *find_destroy(uint32_t type)
     return NULL;
 }
 
-static void destroy(struct vkr *r, struct vkr_object *o)
+void vkr_object_destroy(struct vkr *r, const struct vkr_object *o)
 {
     const struct vk_command *command = find_destroy(o->type);
     struct destroy_args args = {0, o->raw, NULL};
@@ -208,7 +208,7 @@ void vkr_object_discard(struct vkr *r, uint32_t type, uint64_t raw, struct vkr_d
         device->dispatch.f.vkFreeMemory(device->dispatch.device, (VkDeviceMemory)(uintptr_t)raw,
                                         NULL);
     else
-        destroy(r, &o);
+        vkr_object_destroy(r, &o);
 }
 
 static void close_instance(struct vkr *r, struct vkr_instance *instance)
@@ -224,7 +224,7 @@ static void close_object(struct vkr *r, struct vkr_object *o)
     else if (o->type == VK_OBJECT_VkInstance)
         close_instance(r, o->instance);
     else
-        destroy(r, o);
+        vkr_object_destroy(r, o);
     vkr_object_remove(r, o);
 }
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Code objects for NVIDIA's GPUs as an enemy writes them: fatbins, cubins, PTX. What is looked for
+ * in them lies inside; what a replay gives a driver, which is told no size, can be read as far as
+ * it says of itself; and so can a file that the software GPU loads.
+ */
+#include "api/cuda/cuda_image.h"
+#include "emu/emu_fatbin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t sum;
+
+static void look(void *user, const struct cuda_signature *s)
+{
+    for (size_t i = 0; i < s->name_size; i++)
+        sum += (unsigned char)s->name[i];
+    for (uint32_t i = 0; i < s->count; i++)
+        sum += s->params[i].offset + s->params[i].size;
+}
+
+static void look_at_name(void *user, const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        sum += (unsigned char)name[i];
+}
+
+/* As the software GPU's loader does. */
+static void load(const uint8_t *image)
+{
+    char line[256] = "";
+    struct ptx_log log = {.text = line, .size = sizeof(line)};
+    struct emu_text text;
+
+    if (emu_image_text(&text, image, 90, &log))
+        return;
+    for (size_t i = 0; i < text.size; i++)
+        sum += (unsigned char)text.text[i];
+    emu_text_finish(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *copy = calloc(1, size + 16), *exact = realloc(NULL, size + 1);
+    struct cuda_image image;
+
+    memcpy(copy, data, size);
+    memcpy(exact, data, size);
+    exact[size] = 0; /* as replay has it */
+    cuda_image_functions(data, size, look, NULL);
+    cuda_image_variables(data, size, look_at_name, NULL);
+    if (cuda_image_is_whole(exact, size)) {
+        if (size >= 3 && cuda_image_measure(exact, &image) && image.size > size + 1)
+            abort();
+        load(exact);
+    }
+    if (emu_image_fits(copy, size)) /* as of a file */
+        load(copy);
+    free(copy);
+    free(exact);
+    return 0;
+}
