@@ -11,6 +11,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CACHE_COUNT_MAX (1u << 20) /* addresses; a program has fewer */
@@ -111,12 +112,21 @@ static bool find_bias(Elf *elf, const struct sbt_mapping *mapping, uint64_t *out
     return true;
 }
 
+/* Paths are a trace's: opening a device or a pipe may do something. */
+static int open_regular(const char *path)
+{
+    struct stat facts;
+
+    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? open(path, O_RDONLY | O_CLOEXEC)
+                                                             : -1;
+}
+
 /* The file at its recorded path, if it still is the same; else what debuggers keep by build-id. */
 static int open_file(const struct sbt_mapping *mapping)
 {
     char path[320] = "/usr/lib/debug/.build-id/";
     size_t at = strlen(path);
-    int fd = open(mapping->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open_regular(mapping->path);
 
     if (fd >= 0 || !mapping->build_id)
         return fd;
@@ -124,7 +134,7 @@ static int open_file(const struct sbt_mapping *mapping)
         at += tsm_format(path + at, sizeof(path) - at, i == 1 ? "/%02x" : "%02x",
                          mapping->build_id[i]);
     tsm_format(path + at, sizeof(path) - at, ".debug");
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return open_regular(path);
 }
 
 static bool same_build(Elf *elf, const struct sbt_mapping *mapping)
