@@ -22,15 +22,12 @@ static bool is_unwritten(struct sbt_reader *r, uint64_t offset, size_t size)
            memcmp(bytes, zeros, size) == 0;
 }
 
+/* `end` is where a sound chunk begins: the sector that it begins in was written, all of it. */
 static bool has_unwritten(struct sbt_reader *r, uint64_t from, uint64_t end)
 {
-    while (from < end) {
-        uint64_t next = (from / SECTOR_SIZE + 1) * SECTOR_SIZE;
-        next = next < end ? next : end;
+    for (uint64_t next; (next = (from / SECTOR_SIZE + 1) * SECTOR_SIZE) <= end; from = next)
         if (is_unwritten(r, from, (size_t)(next - from)))
             return true;
-        from = next;
-    }
     return false;
 }
 
