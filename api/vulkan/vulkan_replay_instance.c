@@ -314,7 +314,8 @@ void vkr_forget(struct vkr *r, const struct vkr_instance *instance, const struct
             r->objects.cursor = o->previous;
             continue;
         }
-        if (device && o->type != VK_OBJECT_VkDevice)
+        /* The validation layer is to say what the program has left. */
+        if (device && o->type != VK_OBJECT_VkDevice && !r->options->validate)
             vkr_object_destroy(r, o);
         vkr_object_remove(r, o); /* others may go along */
     }
