@@ -7,8 +7,9 @@ for tool in vkcube Xvfb ffmpeg; do
 done
 ffmpeg -loglevel quiet -devices | grep -q x11grab || exit 77
 
-# A display of our own: Xvfb says which one was free.
-Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>display 2>/dev/null &
+# A display of our own: Xvfb says which one was free. Without -noreset it takes no connection for a moment when
+# the last one was closed.
+Xvfb -noreset -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>display 2>/dev/null &
 server=$!
 end() {
     status=$?
