@@ -606,11 +606,14 @@ int main(int argc, char **argv)
 {
     struct drm_syncobj_create create = {0};
     size_t driver = 0, way = 0;
-    const char *plain = argc > 2 ? argv[2] : "";
-    bool is_asking = !strncmp(plain, "ask_", 4);
+    const char *plain;
+    bool is_asking;
 
-    while (driver < sizeof(drivers) / sizeof(drivers[0]) &&
-           strcmp(drivers[driver].name, argc > 1 ? argv[1] : ""))
+    if (argc < 3)
+        return 2;
+    plain = argv[2];
+    is_asking = !strncmp(plain, "ask_", 4);
+    while (driver < sizeof(drivers) / sizeof(drivers[0]) && strcmp(drivers[driver].name, argv[1]))
         driver++;
     while (way < sizeof(ways) / sizeof(ways[0]) && strcmp(ways[way].name, plain + 4 * is_asking))
         way++;
