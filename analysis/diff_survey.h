@@ -40,8 +40,8 @@ struct tsm_survey {
 int tsm_survey_make(struct tsm_survey *out, struct sbt_reader *reader);
 void tsm_survey_finish(struct tsm_survey *survey);
 
-/* Where one trace says that something could not be recorded and the other one does not, a record
- * may be missing from there on: lowers whole_seq. */
+/* Lowers whole_seq to the first record that says, in one trace only, that something could not be
+ * recorded: from there on a record may be missing. */
 void tsm_survey_compare(struct tsm_survey *a, struct tsm_survey *b);
 
 /* Writes the first reason to `out` for which the trace may lack something that happened, and

@@ -293,7 +293,7 @@ static uint32_t common_count(const struct tsm_field_diff_input *in, bool *all)
     return least;
 }
 
-/* What a record that is cut short holds may be less than what was passed. */
+/* Tests whether one of the records may hold less than the call was given. */
 static bool is_cut(const struct tsm_field_diff_input *in)
 {
     return (in->records[0]->flags | in->records[1]->flags) &
@@ -317,7 +317,7 @@ static int compare_fields(struct tsm_field_diff *out, const struct tsm_field_dif
             unknown = *out;
             is_unknown = true;
         }
-        /* What follows is another command's. */
+        /* Skips the bytes: they are the results of two different commands. */
         if (result == TSM_FIELDS_UNKNOWN && in->schemas[0]->fields[i].role == SBT_ROLE_OF_POSITION)
             break;
     }

@@ -170,7 +170,7 @@ static void visit_fatbin(const uint8_t *data, size_t size, struct cuda_image_vis
     }
 }
 
-/* Of a member that is packed, the sizes of both. */
+/* Tests whether a packed member lies within its body, and unpacks to no more than the limit. */
 static bool member_is_whole(const uint8_t *header, uint64_t body_size)
 {
     return !(tsm_get_u64(header + MEMBER_FLAGS) & (FLAG_LZ4 | FLAG_ZSTD)) ||

@@ -28,10 +28,10 @@ struct cuda_image {
  * image's own headers say. False: not a format that we know. */
 bool cuda_image_measure(const void *image, struct cuda_image *out);
 
-/* Of an image that a stranger may have written, whose `size` bytes are known: does everything that
- * it says of itself lie within them? Drivers are given no size and believe what the image says. A
- * wrapper is none: it points into another process. What is neither fatbin, ELF nor wrapper is for
- * the driver to judge, as text, if a NUL follows. */
+/* Tests whether everything that an image says of itself lies within its `size` bytes; a stranger
+ * may have written it. Drivers are given no size and believe what the image says. A wrapper is
+ * none: it points into another process. What is neither fatbin, ELF nor wrapper is for the driver
+ * to judge, as text, if a NUL follows. */
 bool cuda_image_is_whole(const void *data, uint64_t size);
 
 /* CUDA's limit is 32764 bytes of parameters. */

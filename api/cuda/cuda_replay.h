@@ -74,7 +74,7 @@ const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size);
 /* Of BLOB: the bytes, `size` of them (0: as many as there are). They live until the record's stream
  * has been waited for: an asynchronous copy reads them later. */
 const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size);
-/* Of BLOB: a code object, which says itself how long it is. An error when it says more than there is. */
+/* Returns the code object in a BLOB. Fails when it says that it is longer than the BLOB. */
 const void *cuda_arg_image(struct cuda_args *args, uint32_t slot);
 /* Of a payload whose address is in `slot` and whose bytes are in the next one: the bytes, or, when
  * a function of the program was still to write them, where it writes them in this replay. */

@@ -105,7 +105,7 @@ int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t 
 int cuda_memory_release(struct cuda_replay *replay, uint64_t address);
 /* The live region that holds `address`, or NULL. */
 const struct tsm_region *cuda_memory_find(const struct cuda_memory *memory, uint64_t address);
-/* What the backend says of shared(). */
+/* As shared() of replay/backend.h. */
 bool cuda_memory_shared(struct cuda_memory *memory, uint64_t address, uint64_t size,
                         uint64_t *actual);
 /* `actual` stands for a recorded address from now on. */
@@ -354,7 +354,8 @@ void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
 int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
                       const struct sbt_schema *schema);
 int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record);
-/* What is there in an event's place of a function in a graph, which has a place and no record. */
+/* States of a function in a graph, which has a place on the stream and no record; they stand where others
+ * have their event. */
 #define CUDA_REACHED_SENT 2u
 #define CUDA_REACHED_DONE 3u
 /* NULL: nobody waits for it. */

@@ -2,6 +2,7 @@
  *
  * Signals: those of the recording are real signals here, with the same values.
  */
+#include "api/hsa/hsa_condition.h"
 #include "api/hsa/hsa_replay_calls.h"
 #include "base/log.h"
 
@@ -28,20 +29,6 @@ void hsa_signal_sent(struct hsa_signal_state *signal)
         __atomic_fetch_sub(&signal->expected, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool holds(int64_t value, uint64_t condition, int64_t compare)
-{
-    switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ:
-        return value == compare;
-    case HSA_SIGNAL_CONDITION_NE:
-        return value != compare;
-    case HSA_SIGNAL_CONDITION_LT:
-        return value < compare;
-    default:
-        return value >= compare;
-    }
-}
-
 /* Waits until the signal has such a value, or never will, because the sandbox has ended with the
  * kernels that would count it down. */
 static int wait_for(const struct hsa_replay *replay, hsa_signal_t signal, uint64_t condition,
@@ -54,10 +41,10 @@ static int wait_for(const struct hsa_replay *replay, hsa_signal_t signal, uint64
         replay->calls.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &slice) ==
             HSA_STATUS_SUCCESS)
         slice /= 10;
-    while (!error &&
-           !holds(replay->calls.hsa_signal_wait_scacquire(signal, (hsa_signal_condition_t)condition,
-                                                          compare, slice, HSA_WAIT_STATE_BLOCKED),
-                  condition, compare))
+    while (!error && !hsa_condition_holds(replay->calls.hsa_signal_wait_scacquire(
+                                              signal, (hsa_signal_condition_t)condition, compare,
+                                              slice, HSA_WAIT_STATE_BLOCKED),
+                                          condition, compare))
         error = hsa_streams_check(replay);
     return error;
 }

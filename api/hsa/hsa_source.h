@@ -153,8 +153,6 @@ void hsa_pointers_look(bool is_late);
 bool hsa_pointers_any(void);
 void hsa_pointers_forget(hsa_signal_t signal);
 void hsa_pointers_forked(void);
-/* Does the condition hold for that value? */
-bool hsa_value_holds(hsa_signal_value_t value, uint32_t condition, hsa_signal_value_t compare);
 /* Who else may change it. Of the last two nothing tells when. */
 enum hsa_sharing { HSA_SIGNAL_OWN, HSA_SIGNAL_GIVEN, HSA_SIGNAL_ATTACHED, HSA_SIGNAL_POINTED_TO };
 enum hsa_sharing hsa_signal_sharing(hsa_signal_t signal);

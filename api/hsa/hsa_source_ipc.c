@@ -7,6 +7,7 @@
  */
 #include "api/hsa/hsa_source.h"
 
+#include "api/hsa/hsa_condition.h"
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
@@ -269,7 +270,7 @@ static bool take_pointer(hsa_signal_t *signal, hsa_signal_value_t *value)
         const struct pointed *p = &pointers[i];
         *signal = p->signal;
         *value = hsa_runtime.hsa_signal_load_scacquire(p->signal);
-        found = hsa_value_holds(*value & p->mask, p->condition, p->compare);
+        found = hsa_condition_holds(*value & p->mask, p->condition, p->compare);
         if (found) {
             pointers[i] = pointers[pointer_count - 1];
             __atomic_store_n(&pointer_count, pointer_count - 1, __ATOMIC_RELEASE);

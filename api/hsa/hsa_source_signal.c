@@ -9,6 +9,7 @@
  */
 #include "api/hsa/hsa_source.h"
 
+#include "api/hsa/hsa_condition.h"
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
@@ -371,20 +372,6 @@ LOAD(relaxed)
 /* ---- waits -------------------------------------------------------------------------------------
  */
 
-bool hsa_value_holds(hsa_signal_value_t value, uint32_t condition, hsa_signal_value_t compare)
-{
-    switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ:
-        return value == compare;
-    case HSA_SIGNAL_CONDITION_NE:
-        return value != compare;
-    case HSA_SIGNAL_CONDITION_LT:
-        return value < compare;
-    default:
-        return value >= compare;
-    }
-}
-
 typedef hsa_signal_value_t (*wait_function)(hsa_signal_t signal, hsa_signal_condition_t condition,
                                             hsa_signal_value_t compare_value, uint64_t timeout_hint,
                                             hsa_wait_state_t wait_state_hint);
@@ -422,7 +409,7 @@ WRAPPED hsa_signal_value_t waits(uint32_t type, wait_function wait, hsa_signal_t
     value = wait(signal, condition, compare, timeout, state);
     if (!explained(&call, type, signal, value))
         return value;
-    tsm_call_returned(&call, value, !hsa_value_holds(value, condition, compare));
+    tsm_call_returned(&call, value, !hsa_condition_holds(value, condition, compare));
     tsm_call_slot(&call, hsa_signal_id(signal));
     tsm_call_slot(&call, condition);
     tsm_call_slot(&call, (uint64_t)compare);

@@ -15,6 +15,7 @@
 #ifndef EMU_HSA_EMU_HSA_H
 #define EMU_HSA_EMU_HSA_H
 
+#include "api/hsa/hsa_condition.h"
 #include "api/hsa/hsa_prototypes.h"
 
 #include <hsa/amd_hsa_queue.h>
@@ -115,7 +116,6 @@ static inline amd_signal_t *emu_hsa_signal(hsa_signal_t signal)
 hsa_signal_value_t emu_hsa_signal_load(hsa_signal_t signal);
 /* What a completion does. A signal of handle 0 is none. */
 void emu_hsa_signal_decrement(hsa_signal_t signal);
-bool emu_hsa_condition(hsa_signal_value_t value, uint32_t condition, hsa_signal_value_t compare);
 /* Times of what the signal completed, for profiling. */
 void emu_hsa_signal_times(hsa_signal_t signal, uint64_t start_ns, uint64_t end_ns);
 uint64_t emu_hsa_time(void);

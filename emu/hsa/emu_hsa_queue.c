@@ -79,7 +79,7 @@ static bool await_value(const struct queue *queue, const hsa_amd_barrier_value_p
 {
     for (;;) {
         uint32_t now = emu_hsa_now();
-        if (emu_hsa_condition(emu_hsa_signal_load(packet->signal) & packet->mask, packet->cond,
+        if (hsa_condition_holds(emu_hsa_signal_load(packet->signal) & packet->mask, packet->cond,
                               packet->value))
             return true;
         if (__atomic_load_n(&queue->stop, __ATOMIC_ACQUIRE))

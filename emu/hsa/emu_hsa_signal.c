@@ -58,20 +58,6 @@ void emu_hsa_signal_decrement(hsa_signal_t signal)
     emu_hsa_changed();
 }
 
-bool emu_hsa_condition(hsa_signal_value_t value, uint32_t condition, hsa_signal_value_t compare)
-{
-    switch (condition) {
-    case HSA_SIGNAL_CONDITION_EQ:
-        return value == compare;
-    case HSA_SIGNAL_CONDITION_NE:
-        return value != compare;
-    case HSA_SIGNAL_CONDITION_LT:
-        return value < compare;
-    default:
-        return value >= compare;
-    }
-}
-
 void emu_hsa_signal_times(hsa_signal_t signal, uint64_t start_ns, uint64_t end_ns)
 {
     if (!signal.handle)
@@ -266,7 +252,7 @@ EMU_HSA_EXPORT uint32_t hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signa
         uint64_t gone = emu_hsa_time() - start;
         for (uint32_t i = 0; i < signal_count; i++) {
             hsa_signal_value_t value = emu_hsa_signal_load(signals[i]);
-            if (!emu_hsa_condition(value, conds[i], values[i]))
+            if (!hsa_condition_holds(value, conds[i], values[i]))
                 continue;
             if (satisfying_value)
                 *satisfying_value = value;
@@ -324,7 +310,7 @@ static struct watch *take_due(hsa_signal_value_t *value)
     pthread_mutex_lock(&watch_lock);
     for (; (found = *link) != NULL; link = &found->next) {
         *value = emu_hsa_signal_load(found->signal);
-        if (emu_hsa_condition(*value, found->condition, found->compare))
+        if (hsa_condition_holds(*value, found->condition, found->compare))
             break;
     }
     if (found)

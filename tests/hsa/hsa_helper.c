@@ -210,6 +210,20 @@ void hsa_await(hsa_signal_t signal)
         ;
 }
 
+static bool tell(hsa_signal_value_t value, void *user)
+{
+    hsa_signal_store_screlease(*(hsa_signal_t *)user, 0);
+    return false;
+}
+
+void hsa_await_by_handler(hsa_signal_t signal)
+{
+    hsa_signal_t told = hsa_signal_take(1);
+
+    HSA_CHECK(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, tell, &told));
+    hsa_await(told);
+}
+
 void hsa_copy(const struct hsa_machine *machine, void *dst, hsa_agent_t dst_agent, const void *src,
               hsa_agent_t src_agent, size_t size)
 {

@@ -41,6 +41,8 @@ uint64_t hsa_barrier(hsa_queue_t *queue, uint32_t type, const hsa_signal_t *deps
 uint64_t hsa_barrier_value(hsa_queue_t *queue, const hsa_amd_barrier_value_packet_t *like);
 void hsa_ring(hsa_queue_t *queue, uint64_t index);
 void hsa_await(hsa_signal_t signal);
+/* ... by a handler, which the runtime calls when the signal is below 1. */
+void hsa_await_by_handler(hsa_signal_t signal);
 
 /* Copy and wait. */
 void hsa_copy(const struct hsa_machine *machine, void *dst, hsa_agent_t dst_agent, const void *src,

@@ -57,20 +57,6 @@ static void by_any(hsa_signal_t done)
                             &value);
 }
 
-static bool tell(hsa_signal_value_t value, void *user)
-{
-    hsa_signal_store_screlease(*(hsa_signal_t *)user, 0);
-    return false;
-}
-
-static void by_handler(hsa_signal_t done)
-{
-    hsa_signal_t told = hsa_signal_take(1);
-
-    HSA_CHECK(hsa_amd_signal_async_handler(done, HSA_SIGNAL_CONDITION_LT, 1, tell, &told));
-    hsa_await(told);
-}
-
 static void behind(uint32_t type, hsa_signal_t done)
 {
     hsa_signal_t passed = hsa_signal_take(1);
@@ -122,7 +108,7 @@ static const struct {
     {"cas", by_cas},
     {"exchange", by_exchange},
     {"any", by_any},
-    {"handler", by_handler},
+    {"handler", hsa_await_by_handler},
     {"barrier_and", by_barrier_and},
     {"barrier_or", by_barrier_or},
     {"barrier_value", by_barrier_value},

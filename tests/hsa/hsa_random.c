@@ -51,20 +51,6 @@ static uint32_t draw(struct worker *w, uint32_t below)
 /* ---- learning ----------------------------------------------------------------------------------
  */
 
-static bool tell(hsa_signal_value_t value, void *user)
-{
-    hsa_signal_store_screlease(*(hsa_signal_t *)user, 0);
-    return false;
-}
-
-static void by_handler(hsa_signal_t done)
-{
-    hsa_signal_t told = hsa_signal_take(1);
-
-    HSA_CHECK(hsa_amd_signal_async_handler(done, HSA_SIGNAL_CONDITION_LT, 1, tell, &told));
-    hsa_await(told);
-}
-
 static void by_barrier(struct worker *w, uint32_t type, hsa_signal_t done)
 {
     hsa_queue_t *queue = w->queues[0];
@@ -127,7 +113,7 @@ static void learn(struct worker *w, hsa_signal_t done, bool is_awaited)
         by_any(done);
         break;
     case 5:
-        by_handler(done);
+        hsa_await_by_handler(done);
         break;
     case 6:
         by_group(done);

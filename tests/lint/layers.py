@@ -17,7 +17,7 @@ ALLOWED = {
     "analysis": {"base", "format", "kernel/include"},
     "emu": {"base", "api/cuda/cuda_abi", "api/cuda/cuda_prototypes.h", "api/cuda/cuda_calls.inc", "api/hsa/hsa_sandbox.h",
             "api/hsa/hsa_prototypes.h", "api/hsa/hsa_calls.inc", "api/hsa/hsa_code.h",
-            "api/hsa/hsa_image.h"},
+            "api/hsa/hsa_image.h", "api/hsa/hsa_condition.h"},
     "tools": {"base", "format", "capture", "replay", "analysis", "api", "emu/emu_support.inc",
               "kernel/include", "kernel/bpf"},
     "tests": {"base", "format", "capture", "interpose", "replay", "analysis", "api", "emu", "tools",

@@ -4,7 +4,8 @@
  * takes a while, learns in some WAY that the kernel is done, and overwrites the memory at once,
  * which a kernel of another stream reads: stream_sync, stream_query, event_sync, event_query,
  * context_sync, blocking_copy, blocking_free, graph_event_sync, graph_event_query, host_function,
- * slow_function, callback, graph_function, polled_value, polled_memset, polled_managed, other_stream.
+ * slow_function, callback, graph_function, polled_value, polled_memset, polled_managed,
+ * other_stream.
  */
 #include "tests/programs/program.h"
 
@@ -32,7 +33,7 @@ static void raise_flag(void *user)
     (void)user;
     t.flag++;
     if (is("slow_function")) /* the program has written, and not called yet, when it returns */
-        usleep(5000);
+        usleep(5000); /* so that it often does; if not, nothing is tested and nothing fails */
 }
 
 static void stream_done(CUstream stream, CUresult status, void *user)
@@ -152,7 +153,7 @@ static void run_round(unsigned round)
     learn(round);
     memset(t.mapped, 0xee, COUNT * 4);
     if (is("slow_function"))
-        usleep(20000);
+        usleep(20000); /* until the function has returned; a later return is as right */
     /* What the host wrote is published by the next command, which reads it. */
     program_launch(t.copy, COUNT, t.other, (void *[]){&count, &t.device_mapped, &t.seen});
 }
