@@ -16,24 +16,32 @@ static const char *const names[] = {"contents", "command", "host",   "user",
 #define NAME_COUNT (sizeof(names) / sizeof(*names))
 #define ALL        ((1u << NAME_COUNT) - 1)
 
+/* The set with the name that a list begins with; 0: it is none. */
+static unsigned parse_name(const char *list, size_t size)
+{
+    for (size_t i = 0; i < NAME_COUNT; i++)
+        if (strlen(names[i]) == size && memcmp(names[i], list, size) == 0)
+            return 1u << i;
+    return size == 3 && memcmp(list, "all", 3) == 0 ? ALL : 0;
+}
+
 bool tsm_redact_parse(unsigned *what, const char *list)
 {
     *what = 0;
-    if (strcmp(list, "all") == 0)
-        *what = ALL;
-    while (*list && !(*what == ALL)) {
-        size_t size = strcspn(list, ","), i = 0;
+    for (;;) {
+        size_t size = strcspn(list, ",");
+        unsigned named = parse_name(list, size);
 
-        while (i < NAME_COUNT && (strlen(names[i]) != size || memcmp(names[i], list, size) != 0))
-            i++;
-        if (i == NAME_COUNT)
+        if (!named)
             return false;
-        *what |= 1u << i;
-        list += size + (list[size] == ',');
+        *what |= named;
+        if (!list[size])
+            break;
+        list += size + 1;
     }
     if (*what & TSM_REDACT_HASHES)
         *what |= TSM_REDACT_CONTENTS; /* bytes lie under their hashes */
-    return *what != 0;
+    return true;
 }
 
 void tsm_redact_list(char *out, size_t size, unsigned what)
@@ -286,17 +294,16 @@ static enum text_kind string_kind(uint32_t type, const struct sbt_field *field)
 /* In place of a hash: the number of the one that it was, in the order in which they come. */
 static bool put_key(struct tsm_redact *r, struct sbt_key key)
 {
-    static const struct sbt_key zero;
     bool is_new = false;
     uint64_t *number;
 
-    if (r->what & TSM_REDACT_HASHES && memcmp(&key, &zero, sizeof(key)) != 0) {
+    if (r->what & TSM_REDACT_HASHES && !tsm_key_is_zero(&key)) {
         number = sbt_map_insert(&r->keys, tsm_hash64(key.bytes, sizeof(key.bytes)), &is_new);
         if (!number)
             return false;
         if (is_new)
             *number = r->keys.count;
-        key = zero;
+        key = (struct sbt_key){{0}};
         for (unsigned i = 0; i < 8; i++)
             key.bytes[15 - i] = (uint8_t)(*number >> 8 * i);
     }

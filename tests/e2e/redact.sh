@@ -69,7 +69,9 @@ for program in saxpy graphs $more; do
 done
 
 record t.sbt saxpy >/dev/null
-status 2 tracesmith redact --remove=everything -o x.sbt t.sbt
+for list in everything all,nothing contents, ,contents; do
+    status 2 tracesmith redact --remove=$list -o x.sbt t.sbt
+done
 status 2 tracesmith redact t.sbt
 status 2 tracesmith redact -o t.sbt t.sbt
 status 0 replay t.sbt
