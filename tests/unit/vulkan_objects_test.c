@@ -83,25 +83,44 @@ static void test_room(void)
     vkr_object_remove(r, pool);
 }
 
-/* A device goes with all that is its own, sets also with their pool; another one's stay. */
-static void test_forget(void)
+static unsigned destroyed;
+
+static VKAPI_ATTR void VKAPI_CALL count_pool(VkDevice d, VkDescriptorPool pool,
+                                             const VkAllocationCallbacks *callbacks)
 {
+    destroyed++;
+}
+
+/*
+ * A device goes with all that is its own, sets also with their pool; another one's stay. The driver
+ * is told of what was left, but not where the validation layer is to name it.
+ */
+static void test_forget(bool validate)
+{
+    struct vkr_instance *instance = calloc(1, sizeof(*instance));
     struct vkr_device *gone = calloc(1, sizeof(*gone)), *stays = calloc(1, sizeof(*stays));
     struct vkr_object *pool = add(POOL, 1, 0x10, NULL), *o = NULL;
 
+    gone->instance = stays->instance = instance;
+    gone->dispatch.f.vkDestroyDescriptorPool = count_pool;
+    r->options = &(struct tsm_replay_options){.validate = validate};
+    destroyed = 0;
     pool->device = gone;
     for (uint64_t id = 1; id <= 6; id++) {
         o = add(SET, id, id << 4, id % 2 ? pool : NULL);
         o->device = id % 2 ? gone : stays;
     }
     vkr_forget(r, NULL, gone);
+    CHECK_EQ_INT(destroyed, validate ? 0 : 1);
     for (uint64_t id = 1; id <= 6; id++)
         CHECK_EQ_INT(vkr_object_find(r, SET, id) != NULL, id % 2 == 0);
     CHECK(!vkr_object_find(r, POOL, 1) && r->objects.last == o && !r->objects.cursor);
     vkr_forget(r, NULL, stays);
     CHECK(!r->objects.first);
+    r->options = NULL;
     free(gone);
     free(stays);
+    free(instance);
 }
 
 int main(void)
@@ -112,7 +131,8 @@ int main(void)
     test_children();
     test_handles();
     test_room();
-    test_forget();
+    test_forget(false);
+    test_forget(true);
     vkr_objects_finish(r);
     free(r);
     return check_result();
