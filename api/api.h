@@ -2,8 +2,8 @@
  *
  * What differs between GPU APIs, as two small interfaces: a source (in the traced program) and a
  * backend (in the replayer). Each API has a folder api/X/ with a description X.api, from which
- * api/gen/ makes wrappers, schemas and replay dispatch at build time, and two hand-written files for
- * what no description can say: X_source.c and X_replay.c.
+ * api/gen/ makes wrappers, schemas and replay dispatch at build time, and two hand-written files
+ * for what no description can say: X_source.c and X_replay.c.
  *
  * Everything else of TraceSmith is API-neutral and meets an API only here.
  */
@@ -28,7 +28,7 @@ enum tsm_call_status {
 struct tsm_call_description {
     const struct sbt_schema *schema; /* type, name, kind, fields */
     enum tsm_call_status status;
-    const char *family;              /* "memcpy", "stream", ... for the coverage table */
+    const char *family; /* "memcpy", "stream", ... for the coverage table */
 };
 
 struct tsm_api_description {
@@ -45,7 +45,16 @@ struct tsm_api_description {
      * did. NULL: all is described as soon as the API is used. */
     const uint8_t *used;
     const uint32_t *used_changes;
+    /* Fills in the tables above, before they are read; a second time does nothing. The first time
+     * not by two threads at once. NULL: they are filled in. Called by tsm_description_fill(). */
+    void (*fill)(void);
 };
+
+static inline void tsm_description_fill(const struct tsm_api_description *description)
+{
+    if (description->fill)
+        description->fill();
+}
 
 /* ---- source: api/X/X_source.c, linked into libts_capture.so --------------------------------- */
 
@@ -55,9 +64,6 @@ struct tsm_stream;  /* capture/capture.h */
 
 struct tsm_source {
     const struct tsm_api_description *description;
-
-    /* Fill in what `description` points to. Called before a session reads it, once. Optional. */
-    void (*prepare)(void);
 
     /* Names under which programs open the API's library, NULL-terminated: dlopen() of one of them
      * (or of an absolute path that ends in one) gives our wrappers. Optional. */
@@ -90,8 +96,8 @@ struct tsm_source {
      * where this is not known now. Called before a command of this thread. Optional. */
     bool (*is_complete)(const struct tsm_stream *stream);
 
-    /* What commands leave beside memory is followed from their records: these are kept before a late
-     * start, too. */
+    /* What commands leave beside memory is followed from their records: these are kept before a
+     * late start, too. */
     bool commands_are_followed;
 
     /* In the child of a fork: forget the parent's objects. Optional. */
@@ -101,8 +107,8 @@ struct tsm_source {
     void (*opening)(const char *path);
 
     /* A library of the API offers tables of its functions; `name` says which library, and what the
-     * tables look like is its and ours to know. No tables: it has taken back what it offered. False:
-     * not for this source. Optional. */
+     * tables look like is its and ours to know. No tables: it has taken back what it offered.
+     * False: not for this source. Optional. */
     bool (*tables)(const char *name, void **tables, uint64_t count);
 
     /* The program has changed variables of its environment whose names begin so, or all. Optional,
@@ -111,7 +117,8 @@ struct tsm_source {
     void (*environment_changed)(void);
 
     /* A function of that name, where it is found by dlsym(), is `found`'s to replace: it gets the
-     * address and where it is asked for, and returns what the program gets. Optional, both or none. */
+     * address and where it is asked for, and returns what the program gets. Optional, both or none.
+     */
     const char *wanted_symbol;
     void *(*found)(void *address, const void *caller);
 

@@ -13,8 +13,7 @@
 
 enum { ROUNDS = 400, BATCH = 256, BUFFERS = 64 };
 
-static const struct tsm_source source = {.description = &vulkan_description,
-                                         .prepare = vulkan_describe};
+static const struct tsm_source source = {.description = &vulkan_description};
 const struct tsm_source *const tsm_sources[] = {&source, NULL};
 
 static const char key;

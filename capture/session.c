@@ -232,8 +232,7 @@ static struct tsm_session *create(bool forked)
     }
     tsm_memory_settle(true);
     for (const struct tsm_source *const *source = tsm_sources; *source; source++) {
-        if ((*source)->prepare)
-            (*source)->prepare();
+        tsm_description_fill((*source)->description);
         learn_types(s, *source);
     }
     s->filtering = s->settings.stream_count || s->settings.kernels[0] ||

@@ -356,6 +356,7 @@ static int choose_backend(struct tsm_replay *p)
         const struct tsm_api_description *d = tsm_backends[i]->description;
         if (name ? !strcmp(name, d->name) : has_api(p->reader, (uint32_t)d->api)) {
             p->backend = tsm_backends[i];
+            tsm_description_fill(d);
             return 0;
         }
     }

@@ -79,16 +79,6 @@ static const struct tsm_api_description *const recorded[] = {
     NULL,
 };
 
-static void prepare(void)
-{
-#ifdef TSM_DRM
-    drm_describe();
-#endif
-#ifdef TSM_VULKAN
-    vulkan_describe();
-#endif
-}
-
 /* Those with a backend, then the others; NULL behind the last. */
 static const struct tsm_api_description *api_at(size_t place)
 {
@@ -405,7 +395,8 @@ static int list_emu(const struct coverage_values *v)
 
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
-    prepare();
+    for (size_t i = 0; api_at(i); i++)
+        tsm_description_fill(api_at(i));
     if (((const struct coverage_values *)values)->emu)
         return list_emu(values);
     return words->count ? list_trace(values, words->words[0]) : list_build(values);

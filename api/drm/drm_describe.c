@@ -133,7 +133,7 @@ static struct sbt_enum enums[OWN_ENUMS + DRM_ENUM_COUNT] = {TABLE(ERRORS, errors
 static struct sbt_enum_value values[DRM_VALUE_COUNT];
 
 struct tsm_api_description drm_description = {
-    .api = SBT_API_DRM, .name = "drm", .calls = calls, .enums = enums, .structs = structs};
+    .api = SBT_API_DRM, .name = "drm", .calls = calls, .enums = enums, .structs = structs, .fill = drm_describe};
 
 static enum sbt_field_type type_of(const struct drm_member *m)
 {
@@ -244,6 +244,8 @@ void drm_describe(void)
 {
     size_t used = 0;
 
+    if (drm_description.call_count)
+        return;
     drm_tables_index();
     for (uint32_t i = 0; i < DRM_STRUCT_COUNT; i++)
         used = describe_struct(&structs[i], &drm_structs[i], used);

@@ -10,7 +10,7 @@
 /* Empty until drm_describe() was called. */
 extern struct tsm_api_description drm_description;
 
-/* Fill it in; once, by one thread. */
+/* Fill it in. Not to be called by two threads at once; a second time it does nothing. */
 void drm_describe(void);
 
 /* Slots of an ioctl's record that all have; then comes what the ioctl has of: in, out (structs),

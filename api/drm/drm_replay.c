@@ -39,7 +39,6 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     state->replay.knows_mapped = sbt_reader_metadata_find(reader, DRM_MAPPED_FACT) != NULL;
     pthread_mutex_init(&state->replay.lock, NULL);
     pthread_mutex_init(&state->replay.memory_lock, NULL);
-    drm_describe();
     *out = state;
     return 0;
 }

@@ -49,7 +49,6 @@ extern const struct tsm_source drm_source; /* interpose/sources.c */
 
 const struct tsm_source drm_source = {
     .description = &drm_description,
-    .prepare = drm_describe,
     .quiet = quiet,
     .save = save,
     .forked = drm_forked,

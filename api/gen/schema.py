@@ -27,6 +27,7 @@ enum {api}_object {{
 
 SCHEMA_C = HEAD + '''\
 #include "api/{api}/{api}_calls.h"
+#include "api/description.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -36,22 +37,54 @@ SCHEMA_C = HEAD + '''\
 static const struct sbt_enum enums[] = {{
 {enums}}};
 
-/* ---- fields --------------------------------------------------------------------------------- */
+/* ---- calls and their fields ----------------------------------------------------------------- */
 
-{fields}
-/* ---- record types --------------------------------------------------------------------------- */
+static const char text[] =
+{text};
 
-static const struct sbt_schema schemas[] = {{
-{schemas}}};
+static const struct tsm_packed_field packed_fields[] = {{
+{fields}}};
 
-static const struct tsm_call_description calls[] = {{
+static const struct tsm_packed_call packed_calls[] = {{
 {calls}}};
+
+static struct sbt_field fields[COUNT(packed_fields)];
+static struct sbt_schema schemas[COUNT(packed_calls)];
+static struct tsm_call_description calls[COUNT(packed_calls)];
+
+static void fill(void)
+{{
+    static const struct tsm_packed_description packed = {{
+        .text = text, .packed_fields = packed_fields, .packed_calls = packed_calls,
+        .field_count = COUNT(fields), .call_count = COUNT(calls),
+        .fields = fields, .schemas = schemas, .calls = calls,
+    }};
+
+    tsm_description_unpack(&packed);
+}}
 
 const struct tsm_api_description {api}_description = {{
     .api = SBT_API_{API}, .name = "{api}", .calls = calls, .call_count = COUNT(calls),
-    .enums = enums, .enum_count = COUNT(enums),
+    .enums = enums, .enum_count = COUNT(enums), .fill = fill,
 }};
 '''
+
+
+class Text:
+    """Names one behind the other, each once."""
+
+    def __init__(self):
+        self.rows = []
+        self.places = {}
+        self.size = 0
+        self.place('')
+
+    def place(self, name):
+        if name not in self.places:
+            self.places[name] = self.size
+            self.rows.append(f'    "{name}\\0"')
+            self.size += len(name) + 1
+        return self.places[name]
 
 
 def status_of(call):
@@ -87,41 +120,44 @@ def values_of(enum):
     return f'static const struct sbt_enum_value values_{enum.name}[] = {{\n{rows}}};\n'
 
 
-def field_row(field):
+def field_row(field, text):
     role = field.role.upper() or 'NONE'
-    return f'    {{"{field.name}", SBT_FIELD_{field.type}, SBT_ROLE_{role}, "{field.detail}"}},\n'
+    return (f'    {{{text.place(field.name)}, {text.place(field.detail)}, SBT_FIELD_{field.type}, '
+            f'SBT_ROLE_{role}}}, /* {field.name} */\n')
 
 
-def fields_rows(call, structs):
-    fields = fields_of(call, structs)
-    if call.alias_of or not fields:
-        return ''
-    rows = ''.join(map(field_row, fields))
-    return f'static const struct sbt_field fields_{call.name}[] = {{\n{rows}}};\n'
+def fields_rows(api, text):
+    """The rows, and where those of a call begin; an alias has those of the other call."""
+    rows, first = [], {}
+    for call in api.calls:
+        if not call.alias_of:
+            first[call.name] = len(rows)
+            rows += [field_row(field, text) for field in fields_of(call, api.structs)]
+    return rows, first
 
 
-def schema_row(call, api):
+def call_row(call, api, first, text):
     table = '' if call.returns or call.status == 'made' else api.result
     flags = ['SBT_SCHEMA_RESULT_ENUM'] if table else []
     flags += ['SBT_SCHEMA_TAINTS'] if 'taints' in call.options else []
     flags += ['SBT_SCHEMA_BLOCKS'] if 'waits' in call.options else []
-    array = f'fields_{call.alias_of or call.name}'
-    fields = f'COUNT({array}), {array}' if fields_of(call, api.structs) else '0, NULL'
-    return wrap(f'    {{TYPE_{call.name}, "{call.name}", SBT_KIND_{call.kind.upper()}, '
-                f'{" | ".join(flags) or 0}, "{table}", {fields}}},', 5) + '\n'
+    return wrap(f'    {{TYPE_{call.name}, {text.place(call.name)}, {text.place(table)}, '
+                f'{text.place(call.family)}, {" | ".join(flags) or 0}, '
+                f'{first[call.alias_of or call.name]}, {len(fields_of(call, api.structs))}, '
+                f'SBT_KIND_{call.kind.upper()}, {STATUS[status_of(call)]}}},', 5) + '\n'
 
 
 def schema_c(api):
     enums = used_enums(api)
+    text = Text()
+    fields, first = fields_rows(api, text)
+    calls = [call_row(call, api, first, text) for call in api.calls]
     return SCHEMA_C.format(
         api=api.name, API=api.name.upper(),
         values='\n'.join(map(values_of, enums)),
         enums=''.join(f'    {{"{enum.name}", COUNT(values_{enum.name}), values_{enum.name}}},\n'
                       for enum in enums),
-        fields='\n'.join(filter(None, (fields_rows(call, api.structs) for call in api.calls))),
-        schemas=''.join(schema_row(call, api) for call in api.calls),
-        calls=''.join(f'    {{&schemas[{index}], {STATUS[status_of(call)]}, "{call.family}"}},\n'
-                      for index, call in enumerate(api.calls)))
+        fields=''.join(fields), calls=''.join(calls), text='\n'.join(text.rows))
 
 
 def by_hand(call):

@@ -18,6 +18,7 @@ static struct sbt_enum_value values[VK_VALUE_COUNT];
 struct tsm_api_description vulkan_description = {
     .api = SBT_API_VULKAN,
     .name = "vulkan",
+    .fill = vulkan_describe,
     .calls = calls,
     .enums = enums,
     .structs = structs,

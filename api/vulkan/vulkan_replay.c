@@ -65,7 +65,6 @@ static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reade
     pthread_mutex_init(&state->replay.lock, NULL);
     vk_arena_init(&state->replay.arena, VK_ARENA_LIMIT);
     vk_arena_init(&state->replay.needs.arena, VK_ARENA_LIMIT);
-    vulkan_describe();
     error = vkr_look_init(&state->replay.look, options);
     if (!error)
         error = vkr_shaders_open(&state->replay);

@@ -45,7 +45,6 @@ extern const struct tsm_source vulkan_source; /* interpose/sources.c */
 
 const struct tsm_source vulkan_source = {
     .description = &vulkan_description,
-    .prepare = vulkan_describe,
     .forked = forked,
     .quiet = vk_checkpoint_quiet,
     .save = vk_checkpoint_save,

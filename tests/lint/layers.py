@@ -10,7 +10,7 @@ import sys
 ALLOWED = {
     "base": set(),
     "format": {"base"},
-    "api": {"base", "format/struct_out.h", "api/api.h"},
+    "api": {"base", "format/struct_out.h", "api/api.h", "api/description.h"},
     "capture": {"base", "format", "api/api.h"},
     "interpose": {"base", "capture", "api/api.h"},
     "replay": {"base", "format", "analysis", "api/api.h"},

@@ -290,6 +290,7 @@ static void test_every_wrapper(void)
     typedef CUresult (*zeros)(size_t, size_t, size_t, size_t, size_t, size_t, size_t, size_t,
                               size_t, size_t, size_t, size_t, size_t, size_t, size_t, size_t);
 
+    tsm_description_fill(&cuda_description);
     for (size_t i = 0; i < cuda_description.call_count; i++) {
         const struct tsm_call_description *call = &cuda_description.calls[i];
         const struct tsm_export *row = cuda_exports.rows;

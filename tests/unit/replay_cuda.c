@@ -41,6 +41,7 @@ static void must(int error)
 
 static const struct sbt_schema *schema_of(uint32_t type)
 {
+    tsm_description_fill(&cuda_description);
     for (size_t i = 0; i < cuda_description.call_count; i++)
         if (cuda_description.calls[i].schema->type == type)
             return cuda_description.calls[i].schema;

@@ -15,8 +15,7 @@
 
 #define TRACE "vulkan_capture.sbt"
 
-static const struct tsm_source source = {.description = &vulkan_description,
-                                         .prepare = vulkan_describe};
+static const struct tsm_source source = {.description = &vulkan_description};
 const struct tsm_source *const tsm_sources[] = {&source, NULL};
 
 /* ---- a driver -----------------------------------------------------------------------------------
