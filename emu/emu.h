@@ -79,6 +79,10 @@ CUresult emu_refuse(CUresult why);
  * CUDA_ERROR_CONTEXT_IS_DESTROYED, or the error that an earlier kernel left in the context. */
 CUresult emu_enter(CUcontext *context_out);
 
+/* The same for what frees memory: that can be done without a current context (NULL then), as the
+ * address says whose it is. */
+CUresult emu_enter_free(CUcontext *context_out);
+
 /* emu_ready() and a valid ordinal. */
 CUresult emu_enter_device(CUdevice device);
 

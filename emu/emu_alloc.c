@@ -81,7 +81,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
 CUresult cuMemFree_v2(CUdeviceptr dptr)
 {
     CUcontext context;
-    CUresult result = emu_enter(&context);
+    CUresult result = dptr ? emu_enter_free(&context) : emu_enter(&context);
     struct emu_memory memory;
 
     if (result || !dptr)
@@ -91,7 +91,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
         return result;
     if (!emu_memory_find(&memory, dptr) || memory.address != dptr)
         return CUDA_ERROR_INVALID_VALUE;
-    result = emu_context_synchronize(memory.context ? memory.context : context);
+    context = memory.context ? memory.context : context;
+    result = context ? emu_context_synchronize(context) : CUDA_SUCCESS;
     if (result)
         return result;
     if (memory.kind == EMU_MEMORY_IMPORTED)
@@ -162,7 +163,7 @@ CUresult cuMemAllocHost(void **pp, unsigned int bytesize)
 static CUresult host_end(void *p, enum emu_memory_kind kind, CUresult unknown)
 {
     CUcontext context;
-    CUresult result = emu_enter(&context);
+    CUresult result = emu_enter_free(&context);
     struct emu_memory memory;
     uint64_t address = (uintptr_t)p;
 

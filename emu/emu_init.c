@@ -248,6 +248,14 @@ CUresult emu_enter(CUcontext *context_out)
     return result;
 }
 
+CUresult emu_enter_free(CUcontext *context_out)
+{
+    if (emu_context_current())
+        return emu_enter(context_out);
+    *context_out = NULL;
+    return emu_ready();
+}
+
 CUresult emu_enter_device(CUdevice device)
 {
     CUresult result = emu_ready();

@@ -443,6 +443,23 @@ static CUresult release_region(struct cuda_replay *replay, size_t at)
                            : driver->cuMemFree_v2(region->actual);
 }
 
+/* The address says whose memory it is: the program may have another current context, or none. */
+static CUresult release_in_context(struct cuda_replay *replay, size_t at)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext current = NULL, own = replay->memory.contexts[at];
+    CUresult result;
+
+    driver->cuCtxGetCurrent(&current);
+    if (!own || own == current)
+        return release_region(replay, at);
+    result = driver->cuCtxSetCurrent(own);
+    if (result == CUDA_SUCCESS)
+        result = release_region(replay, at);
+    driver->cuCtxSetCurrent(current);
+    return result;
+}
+
 int cuda_memory_release(struct cuda_replay *replay, uint64_t address)
 {
     struct cuda_memory *m = &replay->memory;
@@ -451,7 +468,7 @@ int cuda_memory_release(struct cuda_replay *replay, uint64_t address)
 
     if (!at || m->regions[at - 1].address != address)
         return 0;
-    result = release_region(replay, at - 1);
+    result = release_in_context(replay, at - 1);
     remove_region(m, at - 1);
     return result == CUDA_SUCCESS ? 0 : cuda_fail(&replay->library.calls, "freeing memory", result);
 }

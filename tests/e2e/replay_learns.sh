@@ -5,7 +5,7 @@
 . "$(dirname "$0")/util.sh"
 for way in stream_sync stream_query event_sync event_query context_sync blocking_copy blocking_free \
     graph_event_sync graph_event_query host_function slow_function callback graph_function polled_value polled_memset \
-    polled_managed other_stream; do
+    polled_managed other_stream contextless_free; do
     same_output learns $way
     tracesmith check t.sbt
     for option in --pace=fast --order=delayed:1 --order=delayed:2 --order=permuted:1; do

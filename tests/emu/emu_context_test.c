@@ -56,6 +56,31 @@ static void primary(void)
     CHECK_EQ_INT(active, 0);
 }
 
+/* An address says whose it is: memory can be freed when no context is current, or another one. */
+static void free_without_context(void)
+{
+    CUcontext context;
+    CUdeviceptr device, managed, pooled;
+    void *host;
+
+    OK(cuCtxCreate_v2(&context, 0, 0));
+    OK(cuMemAlloc_v2(&device, 100));
+    OK(cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAllocAsync(&pooled, 100, NULL));
+    OK(cuMemAllocHost_v2(&host, 100));
+    OK(cuMemsetD8Async(device, 1, 100, NULL));
+    OK(cuCtxSetCurrent(NULL));
+    FAILS(cuMemFree_v2(0), CUDA_ERROR_INVALID_CONTEXT);
+    FAILS(cuMemFree_v2(device + 1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFree_v2(device));
+    FAILS(cuMemFree_v2(device), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFree_v2(managed));
+    OK(cuMemFree_v2(pooled));
+    OK(cuMemFreeHost(host));
+    FAILS(cuMemAlloc_v2(&device, 100), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuCtxDestroy_v2(context));
+}
+
 static void limits(void)
 {
     CUcontext context = test_context();
@@ -71,6 +96,7 @@ static void limits(void)
 int main(void)
 {
     stack();
+    free_without_context();
     primary();
     limits();
     return check_result();

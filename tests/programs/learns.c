@@ -5,7 +5,7 @@
  * which a kernel of another stream reads: stream_sync, stream_query, event_sync, event_query,
  * context_sync, blocking_copy, blocking_free, graph_event_sync, graph_event_query, host_function,
  * slow_function, callback, graph_function, polled_value, polled_memset, polled_managed,
- * other_stream.
+ * other_stream, contextless_free.
  */
 #include "tests/programs/program.h"
 
@@ -99,6 +99,7 @@ static void send_mark(unsigned round)
 static void learn_by_api(void)
 {
     CUdeviceptr scratch;
+    void *host;
     unsigned first;
 
     if (is("stream_sync"))
@@ -120,6 +121,17 @@ static void learn_by_api(void)
         CU(cuMemAlloc_v2(&scratch, 4096));
         CU(cuMemFree_v2(scratch));
         CU(cuCtxSynchronize());
+    }
+    if (is("contextless_free")) {
+        CUcontext context;
+
+        CU(cuMemAlloc_v2(&scratch, 4096));
+        CU(cuMemAllocHost_v2(&host, 4096));
+        CU(cuCtxPopCurrent_v2(&context));
+        CU(cuMemFree_v2(scratch));
+        CU(cuMemFreeHost(host));
+        CU(cuCtxPushCurrent_v2(context));
+        CU(cuStreamSynchronize(t.stream));
     }
     if (is("other_stream")) {
         CU(cuStreamWaitEvent(t.other, t.event, 0));
