@@ -27,6 +27,8 @@ struct sbt_writer_options {
     int level;              /* zstd level; 0: fast (-1) for records, 1 for the rest */
     size_t chunk_size;      /* raw bytes of a command chunk; 0 means 1 MiB; at most 64 MiB */
     bool durable;           /* finish returns when the file is on the disk, as far as the system says */
+    bool takes_contents;    /* a session with SBT_OPTIONAL_NO_CONTENTS is given records as they were
+                               recorded: what structured values hold is taken out of them, too */
     bool append;            /* continue an existing trace (recovery): read on after its last whole
                                chunk, which is found by scanning. See sbt_writer_create. */
 };
