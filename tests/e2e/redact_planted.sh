@@ -51,3 +51,6 @@ status 1 tsdiff r.sbt o.sbt
 "$TEST_PROGRAMS/plants" without.sbt without
 status 0 tracesmith check without.sbt
 [ "$(planted without.sbt)" = "command host names paths user values" ] || fail "without: $(planted without.sbt)"
+# It holds small contents only, in its records, and does not say that they were taken out.
+tracesmith info without.sbt | grep -q 'reveals *contents,command,host,user,paths,names,values' ||
+    fail "$(tracesmith info without.sbt | grep reveals)"
