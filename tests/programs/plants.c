@@ -172,7 +172,7 @@ static void write_metadata(void)
         {"setting.TS_KERNELS", "plant_names_1*"},
         {"setting.TS_THREAD_NAMES", "plant_command_2*"},
         {"capture.stopped", "no place in /data/my plant/plant_paths_3/t.sbt"},
-        {"other", "of plant_host_1, in /home/plant_user_1/x"},
+        {"other", "of plant_host_1, in /home" "/plant_user_1/x"},
     };
 
     for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
@@ -200,7 +200,7 @@ static void write_texts(void)
     write_string(SBT_API_HSA, "hsa_code_object", "options",
                  "-I ../plant_paths_11/a -Lb/plant_paths_12");
     write_string(SBT_API_HIP, "hipModuleGetFunction", "kname", "plant_names_2");
-    write_string(SBT_API_HIP, "hipModuleLoad", "fname", "/home/plant_user_2/a.co");
+    write_string(SBT_API_HIP, "hipModuleLoad", "fname", "/home" "/plant_user_2/a.co");
     write_bytes(SBT_API_VULKAN, "vkCmdUpdateBuffer", "pData", "plant_contents_2");
     write_bytes(SBT_API_CUDA, "cuLaunchKernel", "arguments", "plant_values_1");
     write_bytes(SBT_API_CUDA, "cuDeviceGetUuid_v2", "uuid", "plant_host_3");
