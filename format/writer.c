@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static const uint16_t table_types[SBT_TABLE_COUNT] = {
@@ -388,6 +389,9 @@ static int writer_begin(struct sbt_writer **out, int fd, const char *path,
         close(fd);
         return tsm_fail(TSM_E_MEMORY, "out of memory for writing %s", path);
     }
+    /* Nobody else can have it yet; where there are no locks there are none for a repair, either. */
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        errno = 0;
     error = sbt_writer_init(w, fd, path, 0, options);
     w->session = tsm_get_u32(session->id);
     w->compact = true;

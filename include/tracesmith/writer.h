@@ -34,10 +34,10 @@ struct sbt_writer_options {
 };
 
 /* Create `path` (O_EXCL unless options->append) and write header and STREAM_INFO. `options` may be
- * NULL. The session is copied.
+ * NULL. The session is copied. The file is locked (flock) until it is closed.
  * append: a torn tail and any index and trailer at the end are cut off first, known pieces, strings,
- * stacks, schemas and structs are loaded, `session` is ignored. The file is locked (flock) until it is
- * closed; TSM_E_STATE: another process writes it. Destroyed without finish, a trace that was whole gets
+ * stacks, schemas and structs are loaded, `session` is ignored. TSM_E_STATE: another process
+ * has it locked, and writes it. Destroyed without finish, a trace that was whole gets
  * its end back. */
 int sbt_writer_create(struct sbt_writer **out, const char *path,
                       const struct sbt_session *session, const struct sbt_writer_options *options);
