@@ -72,42 +72,92 @@ int tsm_file_open_own(const char *path, int access, struct stat *st, const char 
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-static int may_be_link(const char *path)
+/* The number behind `prefix`; -1: it is none. */
+static int number_behind(const char *path, const char *prefix)
 {
-    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
+    size_t length = strlen(prefix);
+    int number = 0;
+
+    if (strncmp(path, prefix, length) != 0 || !path[length])
+        return -1;
+    for (const char *c = path + length; *c; c++) {
+        if (*c < '0' || *c > '9' || number > 99999)
+            return -1;
+        number = number * 10 + (*c - '0');
+    }
+    return number;
+}
+
+/* The descriptor that a name stands for. It is written to as it is: opened by its name, a file would be
+ * overwritten from its beginning. -1: the name is a file's. */
+static int descriptor_of(const char *path)
+{
+    int number = number_behind(path, "/dev/fd/");
+
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    return number >= 0 ? number : number_behind(path, "/proc/self/fd/");
+}
+
+static const char *target_objection(const struct stat *st)
+{
+    if (S_ISLNK(st->st_mode))
+        return "is a symbolic link; name the file itself";
+    if (S_ISDIR(st->st_mode))
+        return "is a folder";
+    if (S_ISBLK(st->st_mode))
+        return "is a disk";
+    if (st->st_uid != geteuid() && !S_ISCHR(st->st_mode) && (S_ISREG(st->st_mode) || st->st_uid))
+        return "belongs to another user";
+    return NULL;
 }
 
 enum tsm_file_target tsm_file_target(const char *path, const char **why)
 {
+    int descriptor = descriptor_of(path);
     struct stat st;
 
     *why = NULL;
-    if (lstat(path, &st) != 0 || (S_ISLNK(st.st_mode) && may_be_link(path) && stat(path, &st) != 0)) {
+    if (descriptor >= 0) {
+        if (fstat(descriptor, &st) != 0)
+            *why = tsm_errno_text(errno);
+        else if (S_ISDIR(st.st_mode))
+            *why = "is a folder";
+        return *why ? TSM_FILE_REFUSED : TSM_FILE_SPECIAL;
+    }
+    if (lstat(path, &st) != 0) {
         if (errno == ENOENT)
             return TSM_FILE_ABSENT;
         *why = tsm_errno_text(errno);
-    } else if (may_be_link(path) && !S_ISDIR(st.st_mode)) {
-        return TSM_FILE_SPECIAL;
-    } else if (S_ISLNK(st.st_mode)) {
-        *why = "is a symbolic link; name the file itself";
-    } else if (S_ISDIR(st.st_mode)) {
-        *why = "is a folder";
-    } else if (!S_ISREG(st.st_mode)) {
-        return TSM_FILE_SPECIAL;
-    } else if (st.st_uid != geteuid()) {
-        *why = "belongs to another user";
+    } else {
+        *why = target_objection(&st);
     }
-    return *why ? TSM_FILE_REFUSED : TSM_FILE_REGULAR;
+    return *why ? TSM_FILE_REFUSED : S_ISREG(st.st_mode) ? TSM_FILE_REGULAR : TSM_FILE_SPECIAL;
 }
 
+/* What is opened is judged again: the name may be another file's by now. */
 static int open_output(const char *path, int flags, const char **why)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags | (may_be_link(path) ? 0 : O_NOFOLLOW),
-                  0600);
+    int descriptor = descriptor_of(path);
+    int fd = descriptor >= 0
+                 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+                 : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | flags, 0600);
+    struct stat st;
 
-    if (fd < 0)
+    if (fd < 0) {
         *why = tsm_errno_text(errno);
-    return fd;
+        return fd;
+    }
+    if (descriptor < 0)
+        *why = fstat(fd, &st) != 0 ? tsm_errno_text(errno) : target_objection(&st);
+    if (!*why && descriptor < 0 && S_ISREG(st.st_mode) && st.st_nlink != 1)
+        *why = "has another name, too (hard link)";
+    if (!*why)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 int tsm_file_output(const char *path, const char **why)

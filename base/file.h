@@ -18,9 +18,10 @@ int tsm_file_create(const char *path);
  * `*why` (a clause: "is a symbolic link") and errno. */
 int tsm_file_open_own(const char *path, int access, struct stat *st, const char **why);
 
-/* What an output may be written to. Names in /dev and /proc/self/fd may be links: /dev/stdout is one. */
+/* What an output may be written to. /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N are descriptors of
+ * this process, and are written to where they are. */
 enum tsm_file_target {
-    TSM_FILE_REFUSED, /* a link, a folder, another user's file: `*why` says which */
+    TSM_FILE_REFUSED, /* a link, a folder, a disk, another user's file or pipe: `*why` says which */
     TSM_FILE_ABSENT,
     TSM_FILE_REGULAR, /* ours: may be replaced */
     TSM_FILE_SPECIAL, /* a device, a pipe: is written to as it is */

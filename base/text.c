@@ -48,14 +48,32 @@ size_t tsm_text_character(const char *text)
     return size;
 }
 
+/* U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: what follows is shown in another order,
+ * or on another line. */
+static bool turns(const unsigned char *p, size_t size)
+{
+    unsigned value = size == 3 ? (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu) : 0;
+
+    return (size == 2 && p[0] == 0xd8 && p[1] == 0x9c) || value == 0x200e || value == 0x200f ||
+           (value >= 0x2028 && value <= 0x202e) || (value >= 0x2066 && value <= 0x2069);
+}
+
+size_t tsm_text_harmless(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t size = tsm_text_character(text);
+
+    if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0) || turns(p, size))
+        return 0;
+    return size;
+}
+
 void tsm_text_disarm(char *text)
 {
     while (*text) {
-        unsigned char c = (unsigned char)text[0];
-        size_t size = tsm_text_character(text);
-        bool is_control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ||
-                          (c == 0xc2 && (unsigned char)text[1] < 0xa0);
-        if (is_control || !size) {
+        size_t size = *text == '\n' || *text == '\t' ? 1 : tsm_text_harmless(text);
+
+        if (!size) {
             *text = '?';
             size = 1;
         }

@@ -19,8 +19,11 @@ size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
 /* Bytes of the UTF-8 character at `text`, 0 when there is no valid one. `text` is terminated. */
 size_t tsm_text_character(const char *text);
 
-/* Puts a '?' in the place of each byte that a terminal could take for an order: control characters
- * but newlines and tabs, and what is no UTF-8. */
+/* The same, of a character that a terminal shows in its place: 0 for control characters, and for those that
+ * turn the order of others round or begin a line. */
+size_t tsm_text_harmless(const char *text);
+
+/* Puts a '?' in the place of each byte that is not harmless in that sense, but for newlines and tabs. */
 void tsm_text_disarm(char *text);
 
 /* What an errno value means, in English. Unlike strerror() it touches no locale, and unlike

@@ -347,6 +347,7 @@ static int begin_trace(struct tsm_drain *d, int trace_fd)
     struct tsm_session *s = d->session;
     struct sbt_writer_options options = {.threads = s->settings.threads,
                                          .durable = true,
+                                         .takes_contents = true,
                                          .chunk_size = 1536u << 10,
                                          .level = s->settings.level};
     struct sbt_session session = session_of(s);

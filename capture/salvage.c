@@ -243,7 +243,8 @@ static int describe(struct salvage *s)
 static int set_up_merge(struct salvage *s)
 {
     const struct tsm_lanes_header *h = s->header;
-    struct sbt_writer_options options = {.append = true, .durable = true, .threads = 1};
+    struct sbt_writer_options options = {
+        .append = true, .durable = true, .takes_contents = true, .threads = 1};
     struct tsm_merge *m = &s->merge;
     uint64_t flushed = h->flushed[h->flush_epoch & 1];
     int error = sbt_writer_create(&m->writer, s->trace_path, NULL, &options);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static const uint16_t table_types[SBT_TABLE_COUNT] = {
@@ -315,6 +316,7 @@ int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t off
 
     w->queue.fd = fd;
     w->is_durable = options && options->durable;
+    w->takes_contents = options && options->takes_contents;
     w->queue.level = options ? options->level : 0;
     w->queue.written = chunk_written;
     w->queue.user = w;
@@ -325,6 +327,15 @@ int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t off
     if (w->chunk_size > SBT_CHUNK_RAW_MAX / 2)
         w->chunk_size = SBT_CHUNK_RAW_MAX / 2;
     return sbt_queue_init(&w->queue, path, offset, threads);
+}
+
+int sbt_writer_set_contents(struct sbt_writer *w, uint64_t optional_features)
+{
+    w->has_no_contents = (optional_features & SBT_OPTIONAL_NO_CONTENTS) != 0;
+    if (!w->has_no_contents || !w->takes_contents)
+        return 0;
+    w->contents = sbt_contents_create();
+    return w->contents ? 0 : tsm_fail(TSM_E_MEMORY, "%s: out of memory", w->queue.path);
 }
 
 static int header_write(struct sbt_writer *w, const struct sbt_session *session)
@@ -378,10 +389,14 @@ static int writer_begin(struct sbt_writer **out, int fd, const char *path,
         close(fd);
         return tsm_fail(TSM_E_MEMORY, "out of memory for writing %s", path);
     }
+    /* Nobody else can have it yet; where there are no locks there are none for a repair, either. */
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        errno = 0;
     error = sbt_writer_init(w, fd, path, 0, options);
     w->session = tsm_get_u32(session->id);
     w->compact = true;
-    w->has_no_contents = (session->optional_features & SBT_OPTIONAL_NO_CONTENTS) != 0;
+    if (!error)
+        error = sbt_writer_set_contents(w, session->optional_features);
     if (!error && session->clock && strlen(session->clock) > SBT_NAME_MAX)
         error = tsm_fail(TSM_E_ARGUMENT, "%s: the clock's name is too long", path);
     if (!error && (session->required_features & ~SBT_FEATURES_KNOWN))
@@ -438,6 +453,7 @@ void sbt_writer_destroy(struct sbt_writer *w)
     tsm_buffer_finish(&w->blob_directory);
     tsm_buffer_finish(&w->schemas);
     sbt_keyset_finish(&w->pieces);
+    sbt_contents_destroy(w->contents);
     sbt_map_finish(&w->types);
     sbt_map_finish(&w->enums);
     sbt_map_finish(&w->structs);

@@ -191,6 +191,8 @@ static int take_contents(struct sbt_writer *w, const struct sbt_writer_schema *s
         tsm_buffer_add(&w->without, key.bytes, sizeof(key.bytes));
         slots[i] = at << 32 | (w->without.size - at);
     }
+    if (w->contents && !w->without.failed)
+        sbt_contents_hide(w->contents, r, slots, w->without.data);
     r->slots = slots;
     r->data = w->without.data;
     r->data_size = w->without.size;

@@ -169,13 +169,14 @@ static int resume_state(struct sbt_writer *w, struct sbt_reader *r, size_t kept)
 
     w->session = r->session_word;
     w->compact = (r->session.required_features & SBT_FEATURE_COMPACT) != 0;
-    w->has_no_contents = (r->session.optional_features & SBT_OPTIONAL_NO_CONTENTS) != 0;
     w->totals = *sbt_reader_totals(r);
     w->next_number = r->entries[kept - 1].head.number + 1;
     if (r->events_count)
         w->next_seq = r->entries[r->events[r->events_count - 1]].head.last_seq + 1;
     resume_index(w, r, kept);
-    error = resume_schemas(w, r);
+    error = sbt_writer_set_contents(w, r->session.optional_features);
+    if (!error)
+        error = resume_schemas(w, r);
     if (!error)
         error = resume_ids(w, r);
     return error ? error : resume_pieces(w, r, kept);

@@ -6,6 +6,7 @@
 #define FORMAT_WRITER_STATE_H
 
 #include "base/buffer.h"
+#include "format/contents.h"
 #include "format/index.h"
 #include "format/map.h"
 #include "format/queue.h"
@@ -48,9 +49,11 @@ struct sbt_writer {
     int error; /* sticky, of calls that fail outside the queue */
     char message[256];
     bool has_metadata, finished;
-    bool compact;              /* the session has SBT_FEATURE_COMPACT */
-    bool has_no_contents;      /* ... SBT_OPTIONAL_NO_CONTENTS */
-    struct tsm_buffer without; /* a record's data, then */
+    bool compact;                  /* the session has SBT_FEATURE_COMPACT */
+    bool has_no_contents;          /* ... SBT_OPTIONAL_NO_CONTENTS */
+    struct tsm_buffer without;     /* a record's data, then */
+    bool takes_contents;           /* options->takes_contents */
+    struct sbt_contents *contents; /* ... and there are to be none; otherwise NULL */
     size_t chunk_size;
     uint32_t session; /* first four bytes of the id */
     uint32_t next_number;
@@ -89,6 +92,9 @@ struct sbt_writer {
 /* Set up the state of a new writer; `fd` becomes its own. On failure the caller destroys `w`. */
 int sbt_writer_init(struct sbt_writer *w, int fd, const char *path, uint64_t offset,
                     const struct sbt_writer_options *options);
+
+/* What the session's features say of contents; before the first description. */
+int sbt_writer_set_contents(struct sbt_writer *w, uint64_t optional_features);
 
 /* Load what an existing trace holds and cut off its end: options->append. */
 int sbt_writer_resume(struct sbt_writer **out, int fd, const char *path,

@@ -100,7 +100,9 @@ int sbt_writer_schema_note(struct sbt_writer *w, const struct sbt_schema *s, boo
     if (added) {
         *place = w->schemas.size / sizeof(note);
         tsm_buffer_add(&w->schemas, &note, sizeof(note));
-        return w->schemas.failed ? tsm_fail(TSM_E_MEMORY, "out of memory for schemas") : 0;
+        if (w->schemas.failed)
+            return tsm_fail(TSM_E_MEMORY, "out of memory for schemas");
+        return w->contents ? sbt_contents_schema(w->contents, s) : 0;
     }
     before = (const struct sbt_writer_schema *)(const void *)w->schemas.data + *place;
     if (before->hash != note.hash)
@@ -216,7 +218,9 @@ int sbt_writer_struct_note(struct sbt_writer *w, const struct sbt_struct *s, boo
         return tsm_fail(TSM_E_ARGUMENT, "%s: there is another struct %s already", w->queue.path,
                         s->name);
     error = sbt_writer_note(w, &w->struct_ids, "struct id", s->id, hash, &id_added);
-    return error ? error : sbt_writer_note(w, &w->structs, "struct name", name, hash, added);
+    if (!error)
+        error = sbt_writer_note(w, &w->structs, "struct name", name, hash, added);
+    return !error && *added && w->contents ? sbt_contents_struct(w->contents, s) : error;
 }
 
 int sbt_writer_struct(struct sbt_writer *w, const struct sbt_struct *structure)

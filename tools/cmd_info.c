@@ -87,14 +87,18 @@ static void start_text(char *out, size_t size, uint64_t realtime_ns)
 static bool revealed(const struct info *info, unsigned index, unsigned *what)
 {
     const struct sbt_reader *reader = info->reader;
+    const bool has_events = info->chunks[SBT_CHUNK_EVENTS].count; /* small contents are in them */
+    const bool has_texts = has_events || info->chunks[SBT_CHUNK_MAPPINGS].count ||
+                           info->chunks[SBT_CHUNK_STRINGS].count;
+    const bool has_kernel = info->chunks[SBT_CHUNK_KERNEL_EVENTS].count;
     const bool there[] = {
-        info->chunks[SBT_CHUNK_BLOBS].count,
-        sbt_reader_metadata_find(reader, "process.command"),
-        sbt_reader_metadata_find(reader, "host.name"),
-        info->chunks[SBT_CHUNK_MAPPINGS].count,
-        info->chunks[SBT_CHUNK_MAPPINGS].count || info->chunks[SBT_CHUNK_STRINGS].count,
-        info->chunks[SBT_CHUNK_STRINGS].count,
-        info->chunks[SBT_CHUNK_EVENTS].count,
+        has_events || info->chunks[SBT_CHUNK_BLOBS].count,
+        sbt_reader_metadata_find(reader, "process.command") || has_events || has_kernel,
+        sbt_reader_metadata_find(reader, "host.name") || has_events || has_kernel,
+        has_texts,
+        has_texts || sbt_reader_metadata_find(reader, "setting.TS_OUTPUT"),
+        has_texts,
+        has_events,
     };
 
     if (index == sizeof(there) / sizeof(*there))

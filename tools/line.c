@@ -54,14 +54,12 @@ void tsm_line_add(struct tsm_line *line, const char *text, size_t size)
     line->columns += columns;
 }
 
-/* Bytes of the character at `p` when a terminal shows it as it is. C1 controls begin with 0xc2. */
+/* Bytes of the character at `p` when a terminal shows it as it is. */
 static size_t harmless(const char *p)
 {
-    unsigned char c = (unsigned char)p[0];
-
-    if (c >= 0x20 && c < 0x7f)
-        return c != '\\';
-    return c < 0x80 || (c == 0xc2 && (unsigned char)p[1] < 0xa0) ? 0 : tsm_text_character(p);
+    if (*p >= 0x20 && *p < 0x7f)
+        return *p != '\\';
+    return tsm_text_harmless(p);
 }
 
 void tsm_line_clean(struct tsm_line *line, const char *text)

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "format/contents.h"
 #include "format/record.h"
 #include "kernel/include/grtrace.h"
 
@@ -111,20 +112,37 @@ static bool mask_secrets(struct tsm_redact *r, char *text, size_t size)
 /* ---- paths ------------------------------------------------------------------------------------
  */
 
-/* Folders that say which distribution it is, and nothing of who uses it. */
-static bool is_of_system(const char *path, size_t size)
+static bool has_parent(const char *path, size_t size)
 {
-    static const char *const folders[] = {"/usr/lib", "/usr/bin", "/usr/libexec", "/usr/share",
-                                          "/lib",     "/lib32",   "/lib64",       "/bin",
-                                          "/dev",     "/sys"};
+    for (size_t i = 0; i + 3 <= size; i++)
+        if (memcmp(path + i, "/..", 3) == 0 && (i + 3 == size || path[i + 3] == '/'))
+            return true;
+    return false;
+}
 
-    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+static bool is_in_folder(const char *path, size_t size, const char *const *folders, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
         size_t length = strlen(folders[i]);
         if (size >= length && memcmp(path, folders[i], length) == 0 &&
             (size == length || path[length] == '/'))
             return true;
     }
     return false;
+}
+
+/* Folders that say which distribution it is, and nothing of who uses it. In some of /dev programs
+ * make files of any name. */
+static bool is_of_system(const char *path, size_t size)
+{
+    static const char *const folders[] = {"/usr/lib", "/usr/bin", "/usr/libexec", "/usr/share",
+                                          "/lib",     "/lib32",   "/lib64",       "/bin",
+                                          "/dev",     "/sys"};
+    static const char *const of_programs[] = {"/dev/shm", "/dev/mqueue", "/dev/hugepages"};
+
+    return is_in_folder(path, size, folders, sizeof(folders) / sizeof(*folders)) &&
+           !is_in_folder(path, size, of_programs, sizeof(of_programs) / sizeof(*of_programs)) &&
+           !has_parent(path, size);
 }
 
 /* Folder by folder, so that what lies in one folder still does. */
@@ -148,18 +166,45 @@ static bool is_in_path(char c)
     return c && !strchr(" \t\n\r\"'`;,()<>|&=[]{}:", c);
 }
 
-/* Paths from the root, wherever they are in a text. */
+/* Where the path in the word [at, end) of a text begins: from the root, from the folder that a
+ * program is in or is told with an option (-I/data, -Lbuild/x), or, behind such a path, any: a name
+ * with a space in it goes on there. Returns `end` if it has none. */
+static size_t path_begin(const char *text, size_t at, size_t end, bool is_behind_path)
+{
+    const char *slash = memchr(text + at, '/', end - at);
+
+    if (!slash || end - at < 2)
+        return end;
+    if (text[at] == '-') {
+        while (at < end && text[at] == '-')
+            at++;
+        return text + at == slash ? at : at + 1; /* behind the option's letter */
+    }
+    if (slash == text + at || is_behind_path || text[at] == '~')
+        return at;
+    if (text[at] == '.' && (text[at + 1] == '/' || text[at + 1] == '.'))
+        return at;
+    return end;
+}
+
+/* Paths wherever they are in a text, with the words between the parts of one that has spaces. */
 static bool mask_paths(struct tsm_redact *r, char *text, size_t size)
 {
+    size_t path_end = 0; /* behind the path that may go on; 0: none does */
+
     for (size_t at = 0, end; at < size; at = end + 1) {
-        end = at;
-        if (text[at] != '/' || (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '.')))
-            continue;
-        while (end < size && is_in_path(text[end]))
-            end++;
-        if (end - at > 1 && !is_of_system(text + at, end - at) &&
-            !mask_path(r, text + at, end - at))
-            return false;
+        for (end = at; end < size && is_in_path(text[end]); end++)
+            ;
+        at = path_begin(text, at, end, path_end != 0);
+        if (at < end && !is_of_system(text + at, end - at)) {
+            bool goes_on = path_end && text[at] != '/' && at > path_end + 1;
+            if ((goes_on && !mask(r, text + path_end + 1, at - path_end - 2)) ||
+                !mask_path(r, text + at, end - at))
+                return false;
+            path_end = end;
+        }
+        if (end < size && strchr(":;,\n\"", text[end]))
+            path_end = 0;
     }
     return true;
 }
@@ -174,8 +219,12 @@ static bool add_secret(struct tsm_redact *r, const char *text, size_t size)
     for (size_t i = 0; i < r->secret_count; i++)
         if (strlen(r->secrets[i]) == size && memcmp(r->secrets[i], text, size) == 0)
             return true;
-    if (size == 0 || r->secret_count == 256)
+    if (size == 0)
         return true;
+    if (r->secret_count == 256) {
+        r->has_too_many = true;
+        return true;
+    }
     grown = realloc(r->secrets, (r->secret_count + 1) * sizeof(*grown));
     if (!grown)
         return false;
@@ -203,6 +252,23 @@ static bool add_users(struct tsm_redact *r, const char *text)
     return true;
 }
 
+/* The name of each home folder in a text. */
+static bool mask_homes(struct tsm_redact *r, char *text, size_t size)
+{
+    static const char folder[] = "/home";
+    const size_t length = sizeof(folder); /* and a slash */
+
+    for (size_t at = 0, end; at + length < size; at++) {
+        if (memcmp(text + at, folder, length - 1) != 0 || text[at + length - 1] != '/')
+            continue;
+        for (end = at + length; end < size && is_in_path(text[end]) && text[end] != '/'; end++)
+            ;
+        if (!mask(r, text + at + length, end - at - length))
+            return false;
+    }
+    return true;
+}
+
 static int no_memory(void)
 {
     return tsm_fail(TSM_E_MEMORY, "no memory to redact a trace");
@@ -224,17 +290,20 @@ void tsm_redact_finish(struct tsm_redact *r)
 /* ---- texts ------------------------------------------------------------------------------------
  */
 
-enum text_kind { TEXT_ANY, TEXT_PATH, TEXT_NAME, TEXT_PROCESS, TEXT_SECRET };
+enum text_kind { TEXT_ANY, TEXT_PATH, TEXT_NAME, TEXT_PROCESS, TEXT_CODE, TEXT_SECRET };
 
 /* In place. A secret goes whole. */
 static bool redact_text(struct tsm_redact *r, char *text, size_t size, enum text_kind kind)
 {
     if (kind == TEXT_SECRET || (kind == TEXT_NAME && r->what & TSM_REDACT_NAMES) ||
-        (kind == TEXT_PROCESS && r->what & TSM_REDACT_COMMAND))
+        (kind == TEXT_PROCESS && r->what & TSM_REDACT_COMMAND) ||
+        (kind == TEXT_CODE && r->what & (TSM_REDACT_CONTENTS | TSM_REDACT_NAMES)))
         return mask(r, text, size);
     if (r->what & TSM_REDACT_PATHS && kind == TEXT_PATH && !is_of_system(text, size))
         return mask_path(r, text, size);
     if (r->what & TSM_REDACT_PATHS && kind != TEXT_PATH && !mask_paths(r, text, size))
+        return false;
+    if (r->what & TSM_REDACT_USER && !mask_homes(r, text, size))
         return false;
     return mask_secrets(r, text, size);
 }
@@ -266,8 +335,12 @@ const char *tsm_redact_metadata(struct tsm_redact *r, const char *name, const ch
     if (r->what & TSM_REDACT_HOST &&
         (strcmp(name, "host.name") == 0 || ends_with(name, ".uuid") || ends_with(name, ".serial")))
         kind = TEXT_SECRET;
-    if (strcmp(name, "process.executable") == 0)
+    if (strcmp(name, "process.executable") == 0 || strcmp(name, "setting.TS_OUTPUT") == 0)
         kind = TEXT_PATH;
+    if (strcmp(name, "setting.TS_KERNELS") == 0)
+        kind = TEXT_NAME;
+    if (strcmp(name, "setting.TS_THREAD_NAMES") == 0)
+        kind = TEXT_PROCESS;
     return redacted(r, value, kind);
 }
 
@@ -285,30 +358,47 @@ static enum text_kind string_kind(uint32_t type, const struct sbt_field *field)
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
         if (strcmp(field->name, paths[i]) == 0)
             return TEXT_PATH;
-    return TEXT_NAME;
+    return strcmp(field->name, "src") == 0 ? TEXT_CODE : TEXT_NAME; /* hiprtcCreateProgram */
 }
 
 /* ---- records ----------------------------------------------------------------------------------
  */
 
 /* In place of a hash: the number of the one that it was, in the order in which they come. */
-static bool put_key(struct tsm_redact *r, struct sbt_key key)
+static bool number_hash(struct tsm_redact *r, uint8_t *at, size_t size)
 {
     bool is_new = false;
-    uint64_t *number;
+    uint64_t *number = sbt_map_insert(&r->keys, tsm_hash64(at, size), &is_new), left;
 
-    if (r->what & TSM_REDACT_HASHES && !tsm_key_is_zero(&key)) {
-        number = sbt_map_insert(&r->keys, tsm_hash64(key.bytes, sizeof(key.bytes)), &is_new);
-        if (!number)
-            return false;
-        if (is_new)
-            *number = r->keys.count;
-        key = (struct sbt_key){{0}};
-        for (unsigned i = 0; i < 8; i++)
-            key.bytes[15 - i] = (uint8_t)(*number >> 8 * i);
-    }
+    if (!number)
+        return false;
+    if (is_new)
+        *number = r->keys.count;
+    left = *number;
+    for (size_t i = size; i-- > 0; left >>= 8)
+        at[i] = (uint8_t)left;
+    return true;
+}
+
+static bool put_key(struct tsm_redact *r, struct sbt_key key)
+{
+    if (r->what & TSM_REDACT_HASHES && !tsm_key_is_zero(&key) &&
+        !number_hash(r, key.bytes, sizeof(key.bytes)))
+        return false;
     tsm_buffer_add(&r->data, key.bytes, sizeof(key.bytes));
     return true;
+}
+
+/* Bytes that the trace has without their contents are their hash already. */
+static bool hide_bytes(struct tsm_redact *r, uint8_t *at, size_t size)
+{
+    bool is_hidden = r->has_no_contents;
+
+    for (size_t i = sizeof(struct sbt_key); i < size; i++)
+        is_hidden &= at[i] == 0;
+    if (!is_hidden)
+        sbt_hide_bytes(at, size);
+    return !(r->what & TSM_REDACT_HASHES) || number_hash(r, at, size);
 }
 
 static int put_blob(struct tsm_redact *r, const struct sbt_blob *blob)
@@ -322,26 +412,47 @@ static int put_blob(struct tsm_redact *r, const struct sbt_blob *blob)
     return 0;
 }
 
+/* deviceUUID, driverUUID, deviceLUID, uuid, luid: which machine it was. */
+static bool is_serial(const char *name)
+{
+    return ends_with(name, "UUID") || ends_with(name, "LUID") || ends_with(name, "uuid") ||
+           ends_with(name, "luid");
+}
+
+/* What is in [at, at + size) of a value, one step of it. */
+static bool redact_step(struct tsm_redact *r, const struct sbt_step *step, uint8_t *at, size_t size)
+{
+    const bool has_contents = !(r->what & TSM_REDACT_CONTENTS);
+    enum sbt_part part = sbt_step_part(step);
+
+    if (step->kind == SBT_STEP_VALUE && step->member && step->member->type == SBT_FIELD_STRING)
+        return redact_text(r, (char *)at, size, TEXT_NAME);
+    if (part == SBT_PART_BYTES && r->what & TSM_REDACT_HOST && step->member &&
+        step->kind == SBT_STEP_VALUE && is_serial(step->member->name))
+        memset(at, 0, size);
+    else if (part == SBT_PART_BYTES && !has_contents)
+        return hide_bytes(r, at, size);
+    else if (part == SBT_PART_WORD && !has_contents && !r->has_no_contents)
+        sbt_hide_word(at, size);
+    return true;
+}
+
 /* Bytes, and texts, of a structured value, in place. */
 static int redact_value(struct tsm_redact *r, const char *detail, uint8_t *value, size_t size)
 {
     struct sbt_walk walk;
     struct sbt_step step;
+    const uint8_t *before;
     int error = sbt_walk_begin(&walk, r->reader, detail, value, size);
 
     if (error)
         return error;
-    while ((error = sbt_walk_next(&walk, &step)) == 1) {
-        uint8_t *at = step.data ? value + (step.data - value) : NULL;
-        bool is_text =
-            step.kind == SBT_STEP_VALUE && step.member && step.member->type == SBT_FIELD_STRING;
+    while (before = walk.at, (error = sbt_walk_next(&walk, &step)) == 1) {
+        const uint8_t *at = step.data ? step.data : before;
+        size_t own = step.data ? step.size : (size_t)(walk.at - before);
 
-        if (!at || !step.size)
-            continue;
-        if (is_text && !redact_text(r, (char *)at, step.size, TEXT_NAME))
+        if (own && !redact_step(r, &step, value + (at - value), own))
             return no_memory();
-        if (!is_text && r->what & TSM_REDACT_CONTENTS)
-            memset(at, 0, step.size);
     }
     return error;
 }
@@ -384,7 +495,8 @@ static int put_struct(struct tsm_redact *r, struct sbt_writer *writer, const str
     return sbt_writer_blob(writer, r->value.data, r->value.size, reference);
 }
 
-static int put_bytes(struct tsm_redact *r, const struct sbt_record *in, uint32_t index)
+static int put_bytes(struct tsm_redact *r, const struct sbt_record *in, uint32_t index,
+                     const struct sbt_field *field)
 {
     const bool is_hash = in->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM);
     const uint8_t *data;
@@ -398,8 +510,13 @@ static int put_bytes(struct tsm_redact *r, const struct sbt_record *in, uint32_t
         return put_key(r, key) ? 0 : no_memory();
     }
     tsm_buffer_add(&r->data, data, size);
-    if (r->what & TSM_REDACT_VALUES && !is_hash && !r->data.failed)
+    if (r->data.failed || is_hash || !size)
+        return 0;
+    if (r->what & TSM_REDACT_VALUES || (r->what & TSM_REDACT_HOST && is_serial(field->name)))
         memset(r->data.data + at, 0, size);
+    else if (r->what & TSM_REDACT_CONTENTS && sbt_field_is_memory(field) &&
+             !hide_bytes(r, r->data.data + at, size))
+        return no_memory();
     return 0;
 }
 
@@ -440,7 +557,7 @@ static int put_field(struct tsm_redact *r, struct sbt_writer *writer, const stru
 
     switch (field->type) {
     case SBT_FIELD_BYTES:
-        return put_bytes(r, in, index);
+        return put_bytes(r, in, index, field);
     case SBT_FIELD_STRUCT:
         return put_struct(r, writer, in, index, field->detail);
     case SBT_FIELD_BLOB:
@@ -492,7 +609,7 @@ static bool add_secrets(struct tsm_redact *r)
     bool fits = true;
 
     if (host && r->what & TSM_REDACT_HOST)
-        fits = add_secret(r, host, strlen(host));
+        fits = add_secret(r, host, strlen(host)) && add_secret(r, host, strcspn(host, "."));
     if (!(r->what & TSM_REDACT_USER))
         return fits;
     for (size_t i = 0; i < sbt_reader_metadata_count(r->reader) && fits; i++) {
@@ -513,6 +630,11 @@ int tsm_redact_begin(struct tsm_redact *r)
     struct sbt_cursor *cursor = NULL;
     int error = add_secrets(r) ? 0 : no_memory();
 
+    r->has_no_contents =
+        (sbt_reader_session(r->reader)->optional_features & SBT_OPTIONAL_NO_CONTENTS) != 0;
+    if (!error && r->has_too_many)
+        error = tsm_fail(TSM_E_LIMIT, "%s: names over %zu folders of /home; remove paths, too",
+                         sbt_reader_name(r->reader), r->secret_count);
     if (!error)
         error = sbt_cursor_create(&cursor, r->reader, NULL, 1);
     while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1) {
@@ -529,17 +651,41 @@ int tsm_redact_begin(struct tsm_redact *r)
 /* ---- kernel records ---------------------------------------------------------------------------
  */
 
+/* In the body of a record, as far as it is there: a text of `size` bytes, and nothing behind its
+ * end. */
+static void redact_kernel_text(struct tsm_redact *r, uint8_t *record, size_t own, size_t from,
+                               size_t size, enum text_kind kind)
+{
+    char *text = (char *)record + from;
+    size_t length;
+
+    if (from >= own)
+        return;
+    length = strnlen(text, own - from < size ? own - from : size);
+    memset(text + length, 0, own - from - length);
+    redact_text(r, text, length, kind);
+}
+
 void tsm_redact_kernel(struct tsm_redact *r, uint8_t *records, size_t size)
 {
+    const size_t head = GRTRACE_RECORD_SIZE;
+
     for (size_t at = 0, own; at < size; at += own) {
         uint8_t *record = records + at, type = record[offsetof(struct grtrace_record, type)];
-        size_t from = own = tsm_get_u16(record), name = GRTRACE_CPU_NAME_SIZE;
 
+        own = tsm_get_u16(record);
         if (type == GRTRACE_CPU_SWITCH || type == GRTRACE_CPU_WAKEUP)
-            from = GRTRACE_RECORD_SIZE;
+            redact_kernel_text(r, record, own, head, GRTRACE_CPU_NAME_SIZE, TEXT_PROCESS);
         else if (type == GRTRACE_CHANNEL_GROUP)
-            from = GRTRACE_RECORD_SIZE + offsetof(struct grtrace_channel_group, comm);
-        if (r->what & TSM_REDACT_COMMAND && from + name <= own)
-            mask(r, (char *)record + from, strnlen((char *)record + from, name));
+            redact_kernel_text(r, record, own, head + offsetof(struct grtrace_channel_group, comm),
+                               GRTRACE_CPU_NAME_SIZE, TEXT_PROCESS);
+        else if (type == GRTRACE_METADATA)
+            redact_kernel_text(r, record, own, head + offsetof(struct grtrace_metadata, text),
+                               GRTRACE_TEXT_SIZE, TEXT_ANY);
+        else if (type == GRTRACE_CPU_IRQ_ENTER)
+            redact_kernel_text(r, record, own, head, GRTRACE_CPU_NAME_SIZE, TEXT_ANY);
+        else if ((type >= GRTRACE_TYPE_END && type < GRTRACE_CPU_SWITCH) ||
+                 type >= GRTRACE_CPU_TYPE_END) /* of a later version: nobody knows what it tells */
+            memset(record + head, 0, own - head);
     }
 }

@@ -34,6 +34,8 @@ struct tsm_redact {
     unsigned what;
     char **secrets; /* names of the machine and of users */
     size_t secret_count;
+    bool has_too_many;          /* more than there is room for */
+    bool has_no_contents;       /* the trace that is read: hashes are in place of bytes already */
     struct sbt_map words, keys; /* hash of a word or key -> its number */
     struct sbt_map strings;     /* id and what it is -> its new id */
     uint64_t missing_count;     /* texts and values that could not be read */

@@ -104,6 +104,8 @@ def append(field):
         text = f'ok && {pointer} ? *{pointer} : NULL' if field.use.indirect else \
             f'ok ? {pointer} : NULL'
         return f'tsm_call_string(&call, {text});'
+    if field.type == 'BLOB':
+        return f'tsm_call_blob(&call, ok ? {pointer} : NULL, ok ? {field.use.length} : 0);'
     if field.use.out:
         return f'tsm_call_slot(&call, ok && {pointer} ? {scalar(field, "*" + pointer)} : 0);'
     return f'tsm_call_slot(&call, {scalar(field, pointer)});'

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <string.h>
 
 static _Atomic(void *) library;
 
@@ -26,6 +27,11 @@ const char *hip_kernel_name(const void *host_function)
 const char *hip_function_name(hipFunction_t function)
 {
     return function && name_of_function ? name_of_function(function) : NULL;
+}
+
+uint64_t hip_text_size(const char *text)
+{
+    return text ? strlen(text) : 0;
 }
 
 /* ---- */

@@ -33,6 +33,9 @@ bool hip_bind_rtc(void);
 const char *hip_kernel_name(const void *host_function);
 const char *hip_function_name(hipFunction_t function);
 
+/* Bytes of a text without its terminator; 0 for NULL. */
+uint64_t hip_text_size(const char *text);
+
 static inline uint64_t hip_float_bits(float value)
 {
     uint32_t bits;

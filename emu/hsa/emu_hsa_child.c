@@ -31,7 +31,9 @@
 #define PRIVATE_SIZE_MAX                                                                           \
     ((rlim_t)4 << 30) /* bytes of its own: stacks, and what kernels allocate                       \
                        */
-#define CPU_SECONDS_MAX ((rlim_t)86400)
+/* The GPU's memory and its own. What is mapped and only read costs the kernel tables of pages. */
+#define ADDRESS_SIZE_MAX ((rlim_t)1 << 40)
+#define CPU_SECONDS_MAX  ((rlim_t)86400)
 
 static struct sandbox_control *control;
 static __thread uint32_t own_slot;
@@ -266,13 +268,20 @@ static void limit(int resource, rlim_t most)
         refuse(SANDBOX_STAGE_LIMITS);
 }
 
+/* Unless less is allowed already. */
+static void limit_more(int resource, rlim_t most)
+{
+    struct rlimit now;
+
+    if (getrlimit((__rlimit_resource_t)resource, &now) != 0)
+        refuse(SANDBOX_STAGE_LIMITS);
+    limit(resource, now.rlim_max < most ? now.rlim_max : most);
+}
+
 static void limit_all(void)
 {
-    struct rlimit data;
-
-    if (getrlimit(RLIMIT_DATA, &data) != 0)
-        refuse(SANDBOX_STAGE_LIMITS);
-    limit(RLIMIT_DATA, data.rlim_max < PRIVATE_SIZE_MAX ? data.rlim_max : PRIVATE_SIZE_MAX);
+    limit_more(RLIMIT_DATA, PRIVATE_SIZE_MAX);
+    limit_more(RLIMIT_AS, ADDRESS_SIZE_MAX);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_MEMLOCK, 0);

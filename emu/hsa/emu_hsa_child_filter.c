@@ -17,13 +17,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DATA(field)         (uint32_t) offsetof(struct seccomp_data, field)
-#define LOW_ARGUMENT(i)     ((uint32_t)(offsetof(struct seccomp_data, args) + (i) * sizeof(uint64_t)))
-#define LOAD(offset)        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
-#define IF_NOT(value, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skip))
-#define IF(value, skip)     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (skip), 0)
-#define GIVE(what)          BPF_STMT(BPF_RET | BPF_K, (what))
-#define ALLOW(call)         IF_NOT((call), 1), GIVE(SECCOMP_RET_ALLOW)
+#define DATA(field)            (uint32_t) offsetof(struct seccomp_data, field)
+#define LOW_ARGUMENT(i)        ((uint32_t)(offsetof(struct seccomp_data, args) + (i) * sizeof(uint64_t)))
+#define LOAD(offset)           BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define IF_NO_BIT(bits, skip)  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, (skip))
+#define IF_ANY_BIT(bits, skip) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (skip), 0)
+#define IF_NOT(value, skip)    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skip))
+#define IF(value, skip)        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (skip), 0)
+#define GIVE(what)             BPF_STMT(BPF_RET | BPF_K, (what))
+#define ALLOW(call)            IF_NOT((call), 1), GIVE(SECCOMP_RET_ALLOW)
 
 bool emu_hsa_child_filter(void)
 {
@@ -50,9 +52,12 @@ bool emu_hsa_child_filter(void)
         LOAD(LOW_ARGUMENT(2)),
         ALLOW(MADV_DONTNEED),
         GIVE(SECCOMP_RET_TRAP),
-        IF_NOT(SYS_mmap, 7),
+        /* Without a name only what counts as data (RLIMIT_DATA): nothing shared, no stacks. */
+        IF_NOT(SYS_mmap, 9),
         LOAD(LOW_ARGUMENT(3)),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_HUGETLB | MAP_LOCKED, 5, 0),
+        IF_ANY_BIT(MAP_HUGETLB | MAP_LOCKED | MAP_GROWSDOWN, 7),
+        IF_NO_BIT(MAP_SHARED, 1),
+        IF_ANY_BIT(MAP_ANONYMOUS, 5),
         LOAD(LOW_ARGUMENT(4)),
         IF(SANDBOX_ARENA, 2),
         IF(SANDBOX_CONSTANTS, 1),

@@ -27,15 +27,17 @@ struct sbt_writer_options {
     int level;              /* zstd level; 0: fast (-1) for records, 1 for the rest */
     size_t chunk_size;      /* raw bytes of a command chunk; 0 means 1 MiB; at most 64 MiB */
     bool durable;           /* finish returns when the file is on the disk, as far as the system says */
+    bool takes_contents;    /* a session with SBT_OPTIONAL_NO_CONTENTS is given records as they were
+                               recorded: what structured values hold is taken out of them, too */
     bool append;            /* continue an existing trace (recovery): read on after its last whole
                                chunk, which is found by scanning. See sbt_writer_create. */
 };
 
 /* Create `path` (O_EXCL unless options->append) and write header and STREAM_INFO. `options` may be
- * NULL. The session is copied.
+ * NULL. The session is copied. The file is locked (flock) until it is closed.
  * append: a torn tail and any index and trailer at the end are cut off first, known pieces, strings,
- * stacks, schemas and structs are loaded, `session` is ignored. The file is locked (flock) until it is
- * closed; TSM_E_STATE: another process writes it. Destroyed without finish, a trace that was whole gets
+ * stacks, schemas and structs are loaded, `session` is ignored. TSM_E_STATE: another process
+ * has it locked, and writes it. Destroyed without finish, a trace that was whole gets
  * its end back. */
 int sbt_writer_create(struct sbt_writer **out, const char *path,
                       const struct sbt_session *session, const struct sbt_writer_options *options);

@@ -24,6 +24,13 @@ grep -q '__hipPushCallConfiguration(sharedMem=128, stream=0x0, gridDim.x=3, grid
     fail "no configuration: $(grep __hip view.txt)"
 grep -q 'hiprtcCompileProgram(.*result=HIPRTC_ERROR_COMPILATION' view.txt || fail "no compiler"
 
+# What is compiled is code: it goes with the contents.
+tsview --json t.sbt >view.json
+grep -q '"src":{"size":7,' view.json || fail "no source: $(grep hiprtcCreate view.json)"
+status 0 tracesmith redact --remove=contents -o without.sbt t.sbt
+tsview --json without.sbt >view.json
+grep -q '"src":{"size":7,"xxh128"' view.json || fail "source: $(grep hiprtcCreate view.json)"
+
 # Each function of the library is recorded, but those that only tell names, and its profiling.
 library=$(ldconfig -p | sed -n 's/.*libamdhip64.so.5 .* => //p' | head -1)
 told='__hipGetPCH hipApiName hipCreateChannelDesc hipEnableActivityCallback hipGetCmdName hipGetErrorName

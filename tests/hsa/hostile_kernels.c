@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,6 +81,12 @@ static uint64_t recurse(volatile uint64_t *above)
     return here[0] > UINT64_MAX / 2 ? 0 : here[0] + recurse(&here[511]) + here[1];
 }
 
+/* Asks for memory that no limit of data counts. */
+static bool has_mapped(size_t size, int protection, int flags)
+{
+    return mmap(NULL, size, protection, flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
 static void do_it(const struct hostile_arguments *a)
 {
     volatile uint64_t *there = (uint64_t *)(uintptr_t)a->address;
@@ -107,6 +114,15 @@ static void do_it(const struct hostile_arguments *a)
         if (much)
             *a->out = 1000;
         free(much);
+        break;
+    case HOSTILE_SHARED_MEMORY:
+        *a->out += has_mapped((size_t)8 << 30, PROT_READ | PROT_WRITE, MAP_SHARED);
+        break;
+    case HOSTILE_GROWING_MEMORY:
+        *a->out += has_mapped((size_t)8 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN);
+        break;
+    case HOSTILE_ADDRESS_SPACE: /* each 2 MiB that are read cost the kernel a page of its tables */
+        *a->out += has_mapped((size_t)16 << 40, PROT_READ, MAP_PRIVATE);
         break;
     default:
         system_call((enum hostile_deed)a->deed);

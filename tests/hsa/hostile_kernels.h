@@ -23,6 +23,9 @@ enum hostile_deed {
     HOSTILE_STACK = 14,
     HOSTILE_EXIT = 15,
     HOSTILE_MUCH_MEMORY = 16,
+    HOSTILE_SHARED_MEMORY = 17,
+    HOSTILE_GROWING_MEMORY = 18,
+    HOSTILE_ADDRESS_SPACE = 19,
 };
 
 struct hostile_arguments {

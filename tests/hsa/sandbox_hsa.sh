@@ -48,6 +48,13 @@ hostile hostile_kernels.hsaco 15
 refused 'code of the trace ended the process in which it runs'
 hostile hostile_kernels.hsaco 16
 status 0 replay t.sbt
+# Memory that counts as no data: shared, that grows, that is only read.
+for deed in 17 18; do
+    hostile hostile_kernels.hsaco $deed
+    refused 'attack.kd: it made system call [0-9]*, which the sandbox refuses'
+done
+hostile hostile_kernels.hsaco 19
+status 0 replay t.sbt
 # An agent dispatch whose address is nobody's here.
 hostile hostile_kernels.hsaco store 0x10000000000
 refused 'an agent dispatch: a memory fault .* 0x10000000000'

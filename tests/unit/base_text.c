@@ -38,6 +38,7 @@ static void expect_log(void)
 
 int main(void)
 {
+    expect("a\u202eb\u2066c\u061cd\u2028e", "a???b???c??d???e");
     expect("", "");
     expect("plain\ttext\n", "plain\ttext\n");
     expect("\033[31mred\033]0;title\a\r\b\x7f", "?[31mred?]0;title????");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that tools write: 0600 whatever the umask, never through a link, whole or not at all, the old
- * one is kept after an error; devices and pipes as they are.
+ * Files that tools write: 0600 whatever the umask, never through a link, whole or not at all, the
+ * old one is kept after an error; devices and pipes as they are.
  */
 #include "base/file.h"
 #include "base/output_file.h"
@@ -113,6 +113,53 @@ static void one(int way)
     check_nothing_left();
 }
 
+/* Files in /dev that anybody may make are as all others: a link, another user's file or pipe. */
+static void test_shared_memory(int way)
+{
+    static const char path[] = "/dev/shm/output_file_test.out";
+    char target[PATH_MAX];
+
+    if (access("/dev/shm", W_OK) != 0)
+        return;
+    unlink(path);
+    put(path, "old and long");
+    CHECK_EQ_INT(write_by(way, path, "new"), 0);
+    CHECK(holds(path, way == 2 ? "old and longnew" : "new"));
+    unlink(path);
+    put(OTHER, "other");
+    CHECK(realpath(OTHER, target) != NULL);
+    CHECK_EQ_INT(symlink(target, path), 0);
+    CHECK(write_by(way, path, "new") < 0);
+    CHECK(holds(OTHER, "other"));
+    unlink(path);
+    CHECK_EQ_INT(mkfifo(path, 0666), 0);
+    if (chown(path, 65534, 65534) == 0) {
+        int reader = open(path, O_RDONLY | O_NONBLOCK);
+        CHECK(write_by(way, path, "new") < 0);
+        close(reader);
+    }
+    unlink(path);
+    unlink(OTHER);
+}
+
+/* A descriptor is written to where it is, whatever else is in its file. */
+static void test_descriptor(int way)
+{
+    static const char *const names[] = {"/dev/fd/77", "/proc/self/fd/77"};
+
+    for (size_t i = 0; i < 2; i++) {
+        put(PATH, "before ");
+        int fd = open(PATH, O_WRONLY | O_APPEND);
+        CHECK(dup2(fd, 77) == 77);
+        CHECK_EQ_INT(write_by(way, names[i], "new"), 0);
+        CHECK(holds(PATH, "before new"));
+        close(fd);
+        close(77);
+        CHECK(write_by(way, names[i], "new") < 0);
+        unlink(PATH);
+    }
+}
+
 static void test_failure(void)
 {
     struct tsm_output_file out;
@@ -132,8 +179,11 @@ static void test_failure(void)
 int main(void)
 {
     umask(0);
-    for (int way = 0; way < 3; way++)
+    for (int way = 0; way < 3; way++) {
         one(way);
+        test_shared_memory(way);
+        test_descriptor(way);
+    }
     test_failure();
     return check_result();
 }
