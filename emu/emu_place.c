@@ -125,17 +125,21 @@ static bool is_usable(uint64_t address)
     return (uint64_t)got == address;
 }
 
-/* The usual place first. Under ThreadSanitizer only the lowest 512 GiB are the program's. */
+/* The usual place first. Under ThreadSanitizer only the lowest 512 GiB are the program's; under
+ * AddressSanitizer those are its own, and a replay may have taken the usual place before for memory
+ * that was recorded there: then a part of it that recordings hardly reach. */
 bool emu_place_init(void)
 {
     static const struct {
         uint64_t base, size;
-    } candidates[] = {{0x200000000000, 16 * TERA}, {0x4000000000, 64 * GIGA}};
+    } candidates[] = {
+        {0x200000000000, 16 * TERA}, {0x4000000000, 64 * GIGA}, {0x2c0000000000, TERA}};
+    const size_t candidate_count = sizeof(candidates) / sizeof(candidates[0]);
     size_t i = 0;
 
-    while (i < 2 && !is_usable(candidates[i].base))
+    while (i < candidate_count && !is_usable(candidates[i].base))
         i++;
-    if (i == 2)
+    if (i == candidate_count)
         return false;
     for (unsigned w = 0; w < EMU_WINDOW_LOW; w++) {
         uint64_t start = candidates[i].base + w * candidates[i].size;

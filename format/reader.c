@@ -377,9 +377,23 @@ int sbt_reader_open(struct sbt_reader **out, const char *path)
     return error ? error : sbt_reader_open_source(out, &source, path);
 }
 
+void sbt_reader_leave(struct sbt_reader *r)
+{
+    static struct sbt_reader *left; /* leak checkers find them here */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&lock);
+    if (!r->is_left) {
+        r->is_left = true;
+        r->next_left = left;
+        left = r;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void sbt_reader_destroy(struct sbt_reader *r)
 {
-    if (!r)
+    if (!r || r->is_left)
         return;
     sbt_reader_tables_finish(r);
     sbt_reader_blobs_finish(r);

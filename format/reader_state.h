@@ -54,6 +54,8 @@ struct sbt_reader_enum {
 
 struct sbt_reader {
     struct sbt_source source;
+    bool is_left; /* sbt_reader_destroy() does nothing any more */
+    struct sbt_reader *next_left;
     char *name;
     uint64_t size;
     uint64_t bytes_read;
@@ -137,6 +139,9 @@ struct sbt_reader {
 };
 
 /* ---- reader.c ---- */
+
+/* Something that never ends may still read: sbt_reader_destroy() is to leave all as it is. */
+void sbt_reader_leave(struct sbt_reader *r);
 
 /* Exactly `size` bytes, or TSM_E_FORMAT when the file ends before. */
 int sbt_reader_read(struct sbt_reader *r, uint64_t offset, void *out, size_t size);

@@ -3,6 +3,8 @@
  * Making a replay, running it, and the verdict.
  */
 #include "replay/player.h"
+
+#include "format/reader_state.h"
 #include "replay/save.h"
 
 #include <pthread.h>
@@ -65,6 +67,8 @@ static bool end_run(struct tsm_replay *p, bool failed)
 
     if (ended)
         free(p->crew);
+    else
+        p->left_crew = p->crew;
     p->crew = NULL;
     if (p->first_submit_ns && p->last_complete_ns > p->first_submit_ns) {
         p->result.elapsed_ns += p->last_complete_ns - p->first_submit_ns;
@@ -144,8 +148,12 @@ static void close_failed(struct tsm_replay *p, uint64_t patience_ns)
     struct closing *c = malloc(sizeof(*c));
 
     p->is_left_open = !c || !close_within(p, c, patience_ns);
-    if (!p->is_left_open)
+    if (p->is_left_open) {
+        p->left_closing = c;
+        p->left_state = p->state;
+    } else {
         free(c);
+    }
     p->state = NULL;
 }
 
@@ -172,6 +180,7 @@ static int run_once(struct tsm_replay *p)
     patience_ns = p->crew ? tsm_crew_patience_ns(p->crew) : 0;
     if (!end_run(p, error != 0)) {
         p->is_left_open = true;
+        p->left_state = p->state;
         p->state = NULL;
     } else if (error && p->state && patience_ns) {
         close_failed(p, patience_ns);
@@ -547,8 +556,24 @@ int tsm_replay_create(struct tsm_replay **out, struct sbt_reader *reader,
     return 0;
 }
 
+/* What never ends may do so after all, and goes on with what it was given: also with the reader,
+ * which its owner destroys. */
+static void leave(struct tsm_replay *p)
+{
+    static struct tsm_replay *left;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+    sbt_reader_leave(p->reader);
+    pthread_mutex_lock(&lock);
+    p->next_left = left;
+    left = p;
+    pthread_mutex_unlock(&lock);
+}
+
 void tsm_replay_destroy(struct tsm_replay *p)
 {
+    if (p && p->is_left_open)
+        leave(p);
     if (!p || p->is_left_open)
         return;
     close_backend(p);

@@ -50,6 +50,11 @@ struct tsm_replay {
     uint64_t first_submit_ns, last_complete_ns;
     bool stop;         /* a difference, and keep_going is off */
     bool is_left_open; /* something under way never ends: what it uses must stay */
+    /* What that is; leak checkers find it here. */
+    struct tsm_crew *left_crew;
+    struct tsm_backend_state *left_state;
+    void *left_closing;
+    struct tsm_replay *next_left;
     bool was_let_go;   /* commands were still waiting for the host when the records ended */
     bool ran;
 };

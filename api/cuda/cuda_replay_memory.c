@@ -171,6 +171,8 @@ static void forget_moved_in(struct cuda_memory *m, uint64_t start, uint64_t size
 
     while (first && m->moved[first - 1].recorded + m->moved[first - 1].size > start)
         first--;
+    if (first == end)
+        return;
     SHIFT(m->moved, first, end, m->moved_count - end);
     m->moved_count -= end - first;
 }

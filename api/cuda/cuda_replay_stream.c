@@ -17,7 +17,7 @@ struct cuda_bytes {
     uint64_t position, size;
     uint64_t address; /* that the recorded program had it at; 0: not known, the only one */
     bool is_told;     /* asked for: can go with the next question */
-    uint8_t own[];
+    _Alignas(16) uint8_t own[];
 };
 
 /* ---- the table ---------------------------------------------------------------------------- */

@@ -107,6 +107,8 @@ int drm_file_dup(struct drm_replay *r, const struct sbt_record *record);
 struct drm_replay_file *drm_file_numbered(const struct drm_replay *r, uint32_t id);
 /* A descriptor of the file that lasts as long as the file or a mapping of it; -1: none. */
 int drm_file_descriptor(const struct drm_replay *r, uint32_t id);
+/* Is the descriptor `fd` of the replay one of a device like the file's? */
+bool drm_file_is_open_as(const struct drm_replay *r, uint32_t id, int fd);
 /* Closes what is left of the files. */
 void drm_files_finish(struct drm_replay *r);
 

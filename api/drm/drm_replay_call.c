@@ -27,6 +27,14 @@ struct issue {
     uint8_t *recorded; /* NULL: nothing came out */
 };
 
+/* Is the ioctl one of the file's driver? Another driver has other ioctls by the same number. */
+static bool is_of_file(const struct drm_replay *r, const struct drm_ioctl *row, uint32_t file)
+{
+    const struct drm_replay_file *f = drm_file_numbered(r, file);
+
+    return f && drm_ioctl_find((enum drm_node)f->node, f->family, row->request) == row;
+}
+
 int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
                   const struct sbt_schema *schema)
 {
@@ -53,6 +61,12 @@ int drm_call_plan(struct drm_replay *r, const struct sbt_record *record,
     if (!row || !(row->flags & DRM_IOCTL_SAFE))
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "record %llu: %s is not among the ioctls that are safe to issue again",
+                        (unsigned long long)record->seq, schema->name);
+    if (record->slot_count > DRM_SLOT_COMMON &&
+        !is_of_file(r, row, (uint32_t)record->slots[DRM_SLOT_FILE]))
+        return tsm_fail(TSM_E_FORMAT,
+                        "record %llu: %s is no ioctl of the file that the trace says it was for: "
+                        "the trace is damaged",
                         (unsigned long long)record->seq, schema->name);
     return 0;
 }
@@ -308,10 +322,12 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
 
     if (error < 0)
         return error;
-    /* Our struct has the size that these headers give it. */
-    if (request >> 16 != known >> 16)
-        return tsm_fail(TSM_E_UNSUPPORTED, "%s has another size than in the headers of this build",
-                        drm_text + i->row->name);
+    /* Our struct has the size that these headers give it, and no other ioctl is issued. */
+    if (request != known)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "record %llu: ioctl 0x%x is not %s as the headers of this build have it, "
+                        "and not issued",
+                        (unsigned long long)i->seq, request, drm_text + i->row->name);
     error = drm_virgl_translate(i->r, i->file, i->row, i->argument);
     if (error)
         return error;
@@ -385,6 +401,10 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
     i.fd = drm_number_fd(r, (int)record->slots[DRM_SLOT_FD]);
     if (i.fd < 0)
         return tsm_fail(TSM_E_NOT_FOUND, "record %llu: descriptor %d is not known",
+                        (unsigned long long)record->seq, (int)record->slots[DRM_SLOT_FD]);
+    if (!is_of_file(r, i.row, i.file) || !drm_file_is_open_as(r, i.file, i.fd))
+        return tsm_fail(TSM_E_FORMAT,
+                        "record %llu: descriptor %d is of another kind of file than the trace says",
                         (unsigned long long)record->seq, (int)record->slots[DRM_SLOT_FD]);
     error = issue_and_free(&i, record);
     drm_decode_finish(&i.in);

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
@@ -201,6 +202,17 @@ int drm_file_descriptor(const struct drm_replay *r, uint32_t id)
     const struct drm_replay_file *f = drm_file_numbered(r, id);
 
     return f ? f->own - 1 : -1;
+}
+
+bool drm_file_is_open_as(const struct drm_replay *r, uint32_t id, int fd)
+{
+    const struct drm_replay_file *f = drm_file_numbered(r, id);
+    struct stat is, wanted = {0};
+
+    if (!f || fstat(fd, &is) != 0 || (f->own && fstat(f->own - 1, &wanted) != 0))
+        return false;
+    return S_ISCHR(is.st_mode) == S_ISCHR(wanted.st_mode) &&
+           (!S_ISCHR(is.st_mode) || is.st_rdev == wanted.st_rdev);
 }
 
 void drm_files_finish(struct drm_replay *r)

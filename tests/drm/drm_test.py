@@ -753,6 +753,23 @@ def refused():
     equal('unknown', (status, 'ioctl 0xc010647d is not known' in result['error']), (2, True))
 
 
+def refused_requests():
+    """Nothing is issued but what the record is of, on a file that has it."""
+    r = Recorded('vgem')
+    create = r.calls('MODE_CREATE_DUMB')[0]['seq']
+    altered = r.trace.with_name('altered.sbt')
+
+    def alter(*words):
+        altered.unlink(missing_ok=True)
+        equal('altered', run([os.environ['TS_TEST_ALTER'], r.trace, altered, *words], []).returncode, 0)
+        return replay(altered, 'vgem')
+
+    status, result = alter('slot', create, f'2:{0xc02064a3}')  # MODE_CURSOR has its size, too
+    equal('another request', (status, 'ioctl 0xc02064a3 is not DRM_IOCTL_MODE_CREATE_DUMB' in result['error']), (2, True))
+    status, result = alter('type', create, 5 << 16 | 169)  # DRM_IOCTL_I915_GEM_CREATE
+    equal('another driver', (status, 'is no ioctl of the file' in result['error']), (2, True))
+
+
 def hostile():
     """What was recorded becomes the same memory again; what was damaged becomes an error."""
     for mode, driver in DRIVERS.items():

@@ -185,7 +185,9 @@ static void a_command_that_hangs_is_named(bool behind)
     CHECK_EQ_INT(replay(&options, &reader), TSM_E_DEVICE);
     CHECK_EQ_STR(tsm_error_message(), "no progress for 0.1 s on stream 1: record 1, HANG "
                                       "(position 1), has not completed");
-    /* The reader stays: a thread still hangs in the backend. */
+    /* A thread still hangs in the backend, and may go on with what it was given. */
+    sbt_reader_destroy(reader);
+    CHECK(strstr(sbt_reader_name(reader), "hang"));
 }
 
 /* Two runs with the same bytes have the same digest, others do not. */
