@@ -45,6 +45,7 @@ static const char *const type_names[SBT_CHUNK_TYPE_END] = {
     [SBT_CHUNK_TRAILER] = "TRAILER",
     [SBT_CHUNK_PIECES] = "PIECES",
     [SBT_CHUNK_STRUCTS] = "STRUCTS",
+    [SBT_CHUNK_VOID] = "VOID",
 };
 
 const char *sbt_chunk_type_name(uint32_t type)
@@ -55,7 +56,7 @@ const char *sbt_chunk_type_name(uint32_t type)
 bool sbt_chunk_is_table(uint32_t type)
 {
     return type != SBT_CHUNK_EVENTS && type != SBT_CHUNK_BLOBS && type != SBT_CHUNK_CODE &&
-           type != SBT_CHUNK_KERNEL_EVENTS && type < SBT_CHUNK_TYPE_END;
+           type != SBT_CHUNK_KERNEL_EVENTS && type != SBT_CHUNK_VOID && type < SBT_CHUNK_TYPE_END;
 }
 
 bool sbt_chunk_is_index(uint32_t type)
@@ -128,6 +129,9 @@ static bool chunk_is_sane(const struct sbt_chunk *c)
         (uint64_t)c->count * SBT_PIECE_ENTRY_SIZE >
             (uint64_t)SBT_TABLE_RATIO_MAX * (c->stored_size + SBT_CHUNK_HEADER_SIZE))
         return false;
+    if (c->type == SBT_CHUNK_VOID)
+        return c->codec == SBT_CODEC_RAW && c->first_seq <= c->last_seq &&
+               c->count <= c->number + 1;
     if (c->type == SBT_CHUNK_EVENTS)
         return c->count > 0 && c->last_seq >= c->first_seq &&
                c->last_seq - c->first_seq == c->count - 1 && c->first_time <= c->last_time;

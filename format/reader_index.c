@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "format/chunk_walk.h"
 #include "format/index.h"
 #include "format/limits.h"
 #include "format/rows.h"
@@ -86,8 +87,11 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
 
 static void note_gap(struct sbt_reader *r, const struct sbt_chunk *head, uint32_t due)
 {
-    uint64_t gap = head->number > due ? head->number - due : 0;
+    uint32_t first = sbt_chunk_first_number(head);
+    uint64_t gap = first > due ? first - due : 0;
 
+    if (head->type == SBT_CHUNK_VOID && (head->flags & SBT_CHUNK_NOTABLE))
+        gap += head->count;
     r->gap_count += gap;
     r->tail_gap_count = sbt_chunk_is_index(head->type) ? r->tail_gap_count + gap : 0;
 }
@@ -103,13 +107,17 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
 
     if (error)
         return error;
-    r->has_holes |= offset > due || head->number > number;
+    r->has_holes |= offset > due || sbt_chunk_first_number(head) > number;
+    if (head->type == SBT_CHUNK_VOID && (head->flags & SBT_CHUNK_NOTABLE))
+        sbt_reader_say(r, "offset %llu: %u chunks were lost here, as a repair has noted",
+                       ull(offset), head->count);
     if (offset > due)
         sbt_reader_say(r, "offset %llu: %llu bytes belong to no chunk", ull(due),
                        ull(offset - due));
     note_gap(r, head, number);
-    if (head->number > number)
-        sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due), head->number - number);
+    if (sbt_chunk_first_number(head) > number)
+        sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due),
+                       sbt_chunk_first_number(head) - number);
     entries = sbt_grow(r->entries, r->entry_count, &r->entry_capacity, sizeof(*entries));
     if (!entries)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for the index", r->name);
@@ -140,11 +148,8 @@ static bool may_follow(const struct sbt_reader *r, const struct sbt_chunk *head,
 {
     const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
 
-    return head->session == r->session_word && offset <= end &&
-           end - offset >= SBT_CHUNK_HEADER_SIZE &&
-           head->stored_size <= end - offset - SBT_CHUNK_HEADER_SIZE &&
-           offset >= (last ? sbt_entry_end(last) : r->header_length) &&
-           head->number >= (last ? last->head.number + 1 : 0);
+    return sbt_chunk_may_follow(head, r->session_word, last ? last->head.number + 1 : 0,
+                                last ? sbt_entry_end(last) : r->header_length, offset, end);
 }
 
 /* Read and unpack a chunk that is not in the list (yet). NULL: it cannot be used. */
@@ -291,46 +296,6 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
 
 /* ---- scanning ---- */
 
-static int read_chunk_header(struct sbt_reader *r, uint64_t offset, struct sbt_chunk *head,
-                             bool *found)
-{
-    uint8_t header[SBT_CHUNK_HEADER_SIZE];
-    int error;
-
-    *found = false;
-    if (offset > r->size || r->size - offset < sizeof(header))
-        return 0;
-    error = sbt_reader_read(r, offset, header, sizeof(header));
-    if (error)
-        return error;
-    *found = sbt_chunk_get(head, header) && may_follow(r, head, offset, r->size);
-    return 0;
-}
-
-static bool session_starts(struct sbt_reader *r, uint64_t offset)
-{
-    uint8_t magic[sizeof(sbt_file_magic)];
-
-    return r->size - offset >= sizeof(magic) &&
-           sbt_reader_read(r, offset, magic, sizeof(magic)) == 0 &&
-           memcmp(magic, sbt_file_magic, sizeof(magic)) == 0;
-}
-
-/* The next chunk at or after `offset`; *found is false when there is none. */
-static int next_chunk(struct sbt_reader *r, uint64_t *offset, struct sbt_chunk *head, bool *found)
-{
-    int error = read_chunk_header(r, *offset, head, found);
-
-    if (!error && !*found && *offset < r->size && session_starts(r, *offset))
-        return 0;
-    while (!error && !*found && *offset < r->size) {
-        error = sbt_source_find(&r->source, *offset + 1, r->size, sbt_chunk_magic, offset);
-        if (!error)
-            error = read_chunk_header(r, *offset, head, found);
-    }
-    return error;
-}
-
 /* A chunk that was cut and then filled up, as after a power loss, shows only in its payload. */
 static bool last_is_whole(struct sbt_reader *r)
 {
@@ -431,22 +396,17 @@ static void adopt_last_trailer(struct sbt_reader *r)
 
 int sbt_reader_scan(struct sbt_reader *r)
 {
-    uint64_t offset = r->header_length;
-    struct sbt_chunk head;
-    bool found;
+    struct sbt_chunk_walk walk =
+        sbt_chunk_walk_init(&r->source, r->size, r->header_length, r->session_word);
     int error;
 
     entries_clear(r);
     r->has_trailer = false;
     r->end = SBT_END_NONE;
-    for (;;) {
-        error = next_chunk(r, &offset, &head, &found);
-        if (error || !found)
-            break;
-        error = add_entry(r, &head, offset);
+    while ((error = sbt_chunk_walk_next(&walk)) == 1) {
+        error = add_entry(r, &walk.head, walk.offset);
         if (error)
             break;
-        offset = sbt_entry_end(&r->entries[r->entry_count - 1]);
     }
     if (error)
         return error;
