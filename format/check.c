@@ -4,7 +4,7 @@
  * through the file from its first byte and believes neither index nor trailer. Where a chunk is
  * damaged it goes on with the next.
  */
-#include "format/check.h"
+#include "format/check_counts.h"
 #include "format/check_state.h"
 
 #include "base/bytes.h"
@@ -49,6 +49,21 @@ static int read_at(struct sbt_checker *c, uint64_t offset, void *out, size_t siz
 
 /* ---- file header ---- */
 
+static int check_version(const struct sbt_checker *c)
+{
+    if (c->header.major != SBT_VERSION_MAJOR)
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 8: format version %u.%u, this build checks %u.x; use a newer TraceSmith",
+            c->name, c->header.major, c->header.minor, SBT_VERSION_MAJOR);
+    if (c->header.required_features & ~SBT_FEATURES_KNOWN)
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 16: needs features that this build does not know; use a newer TraceSmith",
+            c->name);
+    return 0;
+}
+
 static int check_header(struct sbt_checker *c)
 {
     uint8_t h[SBT_HEADER_LENGTH_MAX];
@@ -60,11 +75,6 @@ static int check_header(struct sbt_checker *c)
                                   "%s: offset 0: not a TraceSmith trace; 'tsrecord' makes one",
                                   c->name);
     sbt_file_header_get(&c->header, h);
-    if (c->header.major != SBT_VERSION_MAJOR)
-        return tsm_fail(
-            TSM_E_VERSION,
-            "%s: offset 8: format version %u.%u, this build checks %u.x; use a newer TraceSmith",
-            c->name, c->header.major, c->header.minor, SBT_VERSION_MAJOR);
     if (c->header.length < SBT_FILE_HEADER_SIZE || c->header.length > SBT_HEADER_LENGTH_MAX) {
         sbt_check_say(c, "the file header says that it is %u bytes long", c->header.length);
         c->header.length = SBT_FILE_HEADER_SIZE;
@@ -72,16 +82,15 @@ static int check_header(struct sbt_checker *c)
     got = read_at(c, 0, h, c->header.length);
     if (got < 0)
         return got;
-    if (got == 0 || tsm_get_u64(h + c->header.length - 8) != tsm_hash64(h, c->header.length - 8))
+    if (got == 0 || tsm_get_u64(h + c->header.length - 8) != tsm_hash64(h, c->header.length - 8)) {
         sbt_check_say(c, "the file header does not match its checksum");
-    else if (c->header.minor == 0 && tsm_get_u64(h + 48) != 0)
+        c->header.length = SBT_FILE_HEADER_SIZE;
+        c->has_no_header = true;
+        return 0;
+    }
+    if (c->header.minor == 0 && tsm_get_u64(h + 48) != 0)
         sbt_check_say(c, "reserved bytes of the file header are not zero");
-    if (c->header.required_features & ~SBT_FEATURES_KNOWN)
-        return tsm_fail(
-            TSM_E_VERSION,
-            "%s: offset 16: needs features that this build does not know; use a newer TraceSmith",
-            c->name);
-    return 0;
+    return check_version(c);
 }
 
 /* ---- chunk headers ---- */
@@ -108,33 +117,13 @@ bool sbt_check_is_compact(const struct sbt_checker *c)
     return (c->header.required_features & SBT_FEATURE_COMPACT) != 0;
 }
 
-static void check_fields(struct sbt_checker *c, const uint8_t *header)
+static void check_fields(struct sbt_checker *c)
 {
-    const struct sbt_chunk *h = &c->head;
-    bool has_ids =
-        h->type == SBT_CHUNK_STRINGS || h->type == SBT_CHUNK_STACKS || h->type == SBT_CHUNK_VOID;
-    bool is_ours = c->header.minor == 0; /* a later minor version may use what we leave at 0 */
+    char text[96];
 
-    if (h->type == 0 || (h->type >= SBT_CHUNK_TYPE_END && is_ours))
-        sbt_check_say(c, "chunk type %u is not of this version", h->type);
-    if (h->type < SBT_CHUNK_VOID && !(h->flags & SBT_CHUNK_CRITICAL))
-        sbt_check_say(c, "a %s chunk is not marked critical", sbt_chunk_type_name(h->type));
-    if ((is_ours && (h->flags & ~(SBT_CHUNK_CRITICAL | SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT))) ||
-        ((h->flags & SBT_CHUNK_NOTABLE) && h->type != SBT_CHUNK_EVENTS &&
-         h->type != SBT_CHUNK_VOID) ||
-        ((h->flags & SBT_CHUNK_COMPACT) && h->type != SBT_CHUNK_EVENTS) ||
-        ((h->flags & SBT_CHUNK_COMPACT) && !sbt_check_is_compact(c)))
-        sbt_check_say(c, "the chunk has flags %#x", h->flags);
-    if (is_ours && tsm_get_u32(header + 36) != 0)
-        sbt_check_say(c, "reserved bytes of the chunk header are not zero");
-    if (h->codec > SBT_CODEC_ZSTD_PAIRS || (h->type == SBT_CHUNK_TRAILER && h->codec) ||
-        (h->codec == SBT_CODEC_ZSTD_PAIRS &&
-         (h->type != SBT_CHUNK_BLOBS || !sbt_check_is_compact(c))))
-        sbt_check_say(c, "the chunk has codec %u", h->codec);
-    if (is_ours && h->type < SBT_CHUNK_TYPE_END && h->type != SBT_CHUNK_EVENTS &&
-        ((!has_ids && (h->first_seq | h->last_seq)) || h->first_time || h->last_time ||
-         h->stream_set || h->stream_end))
-        sbt_check_say(c, "a %s chunk has ranges or streams", sbt_chunk_type_name(h->type));
+    if (sbt_chunk_breaks_rule(&c->head, c->header.minor, sbt_check_is_compact(c), text,
+                              sizeof(text)))
+        sbt_check_say(c, "%s", text);
 }
 
 /* ---- walking ---- */
@@ -191,7 +180,7 @@ static int check_chunk(struct sbt_checker *c, const struct sbt_chunk_walk *walk)
     c->offset = walk->offset;
     c->head = walk->head;
     check_order(c);
-    check_fields(c, walk->header);
+    check_fields(c);
     c->unpacked += sbt_chunk_unpacked(&c->head);
     error = sbt_unpacked_check(c->name, c->unpacked, c->size);
     if (!error)
@@ -223,15 +212,29 @@ static int check_chunks(struct sbt_checker *c, uint32_t session)
     return error < 0 ? error : 0;
 }
 
+/* That of the first chunk, as for a reader: the file header may be damaged. */
+static int find_session(struct sbt_checker *c, uint32_t *session)
+{
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    int got = read_at(c, c->header.length, header, sizeof(header));
+
+    *session = tsm_get_u32(got > 0 ? header + 16 : c->header.session);
+    return got < 0 ? got : 0;
+}
+
 static int check_file(struct sbt_checker *c)
 {
+    uint32_t session = 0;
     int error = check_header(c);
+
+    if (!error)
+        error = find_session(c, &session);
 
     c->offset = c->header.length;
     if (error == 0 && c->offset >= c->size)
         sbt_check_say(c, "there are no chunks");
     else if (error == 0)
-        error = check_chunks(c, tsm_get_u32(c->header.session));
+        error = check_chunks(c, session);
     if (error == 0 && !c->ended)
         sbt_check_say(c, "there is no trailer");
     return error;

@@ -349,12 +349,17 @@ static int check_stream_info(struct sbt_checker *c)
 
     tsm_view_take(&v, 16); /* start times: any */
     sbt_view_text(&v, SBT_NAME_MAX);
-    if (v.failed)
+    if (v.failed) {
         sbt_check_say(c, "the STREAM_INFO chunk is malformed");
-    else if (major != c->header.major || minor != c->header.minor ||
-             memcmp(id, c->header.session, 16) != 0 || required != c->header.required_features ||
-             optional != c->header.optional_features)
+    } else if (c->has_no_header) {
+        c->header.minor = (uint16_t)minor;
+        c->header.required_features = required;
+        c->header.optional_features = optional;
+    } else if (major != c->header.major || minor != c->header.minor ||
+               memcmp(id, c->header.session, 16) != 0 || required != c->header.required_features ||
+               optional != c->header.optional_features) {
         sbt_check_say(c, "STREAM_INFO and the file header differ");
+    }
     return 0;
 }
 
@@ -367,8 +372,10 @@ static void check_void(struct sbt_checker *c)
     c->void_count += is_notable ? h->count : 0;
     if (h->first_seq == h->last_seq)
         return;
-    if (h->first_seq != c->next_seq || !is_notable)
+    if (h->first_seq != c->next_seq || !is_notable) {
         sbt_check_say(c, "the VOID chunk stands for other records than those that are due");
+        return;
+    }
     c->void_records += h->last_seq - h->first_seq;
     c->next_seq = h->last_seq;
 }

@@ -36,6 +36,7 @@ struct sbt_checker {
     struct sbt_packer packer;
 
     struct sbt_file_header header;
+    bool has_no_header; /* it is damaged: STREAM_INFO repeats it */
     uint64_t offset;  /* of the chunk at hand */
     uint64_t unpacked; /* what the chunks so far came to */
     struct sbt_chunk head;

@@ -174,4 +174,8 @@ uint64_t sbt_chunk_unpacked(const struct sbt_chunk *c);
 /* Tells whether so many bytes are more than a file of `size` bytes may unpack to, and describes the error. */
 int sbt_unpacked_check(const char *name, uint64_t unpacked, uint64_t size);
 
+/* Tests whether a header breaks a rule that a writer of minor version `minor` has to keep, and says which. */
+bool sbt_chunk_breaks_rule(const struct sbt_chunk *c, unsigned minor, bool has_compact, char *text,
+                           size_t size);
+
 #endif

@@ -85,6 +85,16 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
     return 0;
 }
 
+static void say_broken_rule(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
+{
+    char text[96];
+
+    if (sbt_chunk_breaks_rule(head, r->minor,
+                              (r->session.required_features & SBT_FEATURE_COMPACT) != 0, text,
+                              sizeof(text)))
+        sbt_reader_say(r, "offset %llu: chunk %u: %s", ull(offset), head->number, text);
+}
+
 static void note_gap(struct sbt_reader *r, const struct sbt_chunk *head, uint32_t due)
 {
     uint32_t first = sbt_chunk_first_number(head);
@@ -126,6 +136,7 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
         error = add_events(r, head, offset);
     if (error)
         return error;
+    say_broken_rule(r, head, offset);
     entry_fill(&r->entries[r->entry_count++], head, offset);
     return 0;
 }
@@ -203,15 +214,15 @@ static bool read_trailer(struct sbt_reader *r, struct sbt_trailer *t, struct sbt
 /* Entries of an INDEX payload; `each` adds one. */
 typedef int index_each(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset);
 
-static int walk_index(struct sbt_reader *r, const uint8_t *payload, size_t size,
+static int walk_index(struct sbt_reader *r, const uint8_t *payload, const struct sbt_chunk *index,
                       enum sbt_index_kind kind, index_each *each)
 {
-    struct tsm_view v = tsm_view_init(payload, size);
+    struct tsm_view v = tsm_view_init(payload, index->raw_size);
     uint32_t got_kind = tsm_view_u32(&v);
     uint32_t count = tsm_view_u32(&v);
     int error = 0;
 
-    if (v.failed || got_kind != (uint32_t)kind ||
+    if (v.failed || got_kind != (uint32_t)kind || count != index->count ||
         tsm_view_left(&v) != (uint64_t)count * SBT_INDEX_ENTRY_SIZE)
         return TSM_E_FORMAT;
     while (count-- && !error) {
@@ -234,7 +245,7 @@ static int add_leaf(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t
 
     if (!payload)
         return TSM_E_FORMAT;
-    error = walk_index(r, payload, found.raw_size, SBT_INDEX_LEAF, add_entry);
+    error = walk_index(r, payload, &found, SBT_INDEX_LEAF, add_entry);
     free(payload);
     if (!error && !may_follow(r, head, offset, r->size))
         error = TSM_E_FORMAT;
@@ -251,7 +262,7 @@ static int read_index(struct sbt_reader *r, const struct sbt_trailer *t,
 
     if (!payload)
         return TSM_E_FORMAT;
-    error = walk_index(r, payload, root.raw_size, SBT_INDEX_ROOT, add_leaf);
+    error = walk_index(r, payload, &root, SBT_INDEX_ROOT, add_leaf);
     free(payload);
     if (!error && !may_follow(r, &root, t->root_offset, trailer_at))
         error = TSM_E_FORMAT;
@@ -285,13 +296,29 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
         (whole && said->record_count > found->record_count))
         sbt_reader_say(r, "the trailer counts %llu records, the chunks hold %llu",
                        ull(said->record_count), ull(found->record_count));
-    if (said->stream_count < found->stream_count)
+    if (said->stream_count < found->stream_count ||
+        (whole && said->stream_count > found->stream_count))
         sbt_reader_say(r, "the trailer counts %u streams, the chunks hold %u", said->stream_count,
                        found->stream_count);
     r->said_count = said->record_count;
     r->totals = t->totals;
     r->totals_known = true;
     r->end = t->end;
+}
+
+/* What a trailer says of the chunks, which were found by it: the root comes right before it. */
+static void judge_trailer(struct sbt_reader *r, const struct sbt_trailer *t)
+{
+    const struct sbt_entry *last = &r->entries[r->entry_count - 1], *root = last - 1;
+
+    if (t->chunk_count != last->head.number + 1)
+        sbt_reader_say(r, "the trailer counts %u chunks, there are %u", t->chunk_count,
+                       last->head.number + 1);
+    if (t->root_offset != root->info.offset ||
+        t->root_size != SBT_CHUNK_HEADER_SIZE + root->head.stored_size)
+        sbt_reader_say(r, "the trailer does not point at the index root");
+    if (t->end == SBT_END_NONE || (t->end > SBT_END_CUT && r->minor == 0))
+        sbt_reader_say(r, "the trailer gives %u as the reason for its end", t->end);
 }
 
 /* ---- scanning ---- */
@@ -335,20 +362,21 @@ static int say_tail(struct sbt_reader *r)
     return 0;
 }
 
-static void count_notable(struct sbt_reader *r, const struct sbt_rows *rows)
+static void count_notable(struct sbt_reader *r, const struct sbt_rows *rows,
+                          struct sbt_totals *totals)
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct sbt_record *record = &rows->records[i];
         const struct sbt_schema *schema = sbt_reader_schema(r, record->type);
         if (record->slot_count && record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST))
-            r->totals.lost_count += record->slots[0];
+            totals->lost_count += record->slots[0];
         if (record->slot_count && record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
-            r->totals.filtered_count += record->slots[0];
-        r->totals.tainted_count += sbt_record_taints(schema ? schema->flags : 0, record->flags);
+            totals->filtered_count += record->slots[0];
+        totals->tainted_count += sbt_record_taints(schema ? schema->flags : 0, record->flags);
     }
 }
 
-void sbt_reader_count_notable(struct sbt_reader *r)
+void sbt_reader_count_notable(struct sbt_reader *r, struct sbt_totals *totals)
 {
     for (size_t i = 0; i < r->events_count; i++) {
         const struct sbt_entry *e = &r->entries[r->events[i]];
@@ -371,7 +399,7 @@ void sbt_reader_count_notable(struct sbt_reader *r)
                 sbt_reader_blame(r, r->events[i], wrong, false);
             continue;
         }
-        count_notable(r, &rows);
+        count_notable(r, &rows, totals);
         sbt_rows_finish(&rows);
     }
 }
@@ -453,6 +481,39 @@ static int confirm_holes(struct sbt_reader *r)
     return error || same ? error : TSM_E_FORMAT;
 }
 
+#define COMPARED_MAX 1024u /* chunks: opening a large trace takes no longer than its index does */
+
+/* Tests whether an intact header in the file is another one than in the index. One that is damaged
+ * is found when the chunk is read. */
+static int compare_headers(struct sbt_reader *r, bool *differs)
+{
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    struct sbt_chunk head;
+    int error = 0;
+
+    *differs = false;
+    for (size_t i = 0; i < r->entry_count && r->entry_count <= COMPARED_MAX && !*differs; i++) {
+        const struct sbt_entry *e = &r->entries[i];
+        error = sbt_reader_read(r, e->info.offset, header, sizeof(header));
+        if (error)
+            return error;
+        *differs = !sbt_chunk_is(&e->head, header) && sbt_chunk_get(&head, header);
+    }
+    return 0;
+}
+
+static int read_and_compare_index(struct sbt_reader *r, const struct sbt_trailer *t,
+                                  const struct sbt_chunk *head)
+{
+    bool differs = false;
+    int error = read_index(r, t, head);
+
+    if (!error)
+        error = compare_headers(r, &differs);
+    /* A chunk of a type that is needed and unknown may be there, or the index may lie about it. */
+    return differs || error == TSM_E_VERSION ? TSM_E_FORMAT : error;
+}
+
 int sbt_reader_index(struct sbt_reader *r)
 {
     size_t damage_before = r->damage_count;
@@ -464,7 +525,7 @@ int sbt_reader_index(struct sbt_reader *r)
         sbt_reader_say(r, "no trailer at the end; the index was rebuilt by scanning");
         return sbt_reader_scan(r);
     }
-    error = read_index(r, &t, &head);
+    error = read_and_compare_index(r, &t, &head);
     if (!error && (r->has_holes || t.totals.record_count != r->totals.record_count)) {
         sbt_reader_forget_damage(r, damage_before);
         error = confirm_holes(r);
@@ -473,6 +534,7 @@ int sbt_reader_index(struct sbt_reader *r)
         r->has_trailer = true;
         r->whole_end = r->size;
         adopt_totals(r, &t, true);
+        judge_trailer(r, &t);
         return 0;
     }
     if (error != TSM_E_FORMAT)

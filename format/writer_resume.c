@@ -234,7 +234,7 @@ static void count_again(struct sbt_reader *r)
     if (!r->totals_known || r->totals.record_count == said.record_count)
         return;
     r->totals.lost_count = r->totals.filtered_count = r->totals.tainted_count = 0;
-    sbt_reader_count_notable(r);
+    sbt_reader_count_notable(r, &r->totals);
     r->totals.lost_count = larger(r->totals.lost_count, said.lost_count);
     r->totals.filtered_count = larger(r->totals.filtered_count, said.filtered_count);
 }

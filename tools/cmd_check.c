@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
-#include "format/check.h"
+#include "format/check_counts.h"
 #include "tools/json_out.h"
 #include "tools/terminal.h"
 #include "tracesmith/reader.h"
@@ -110,7 +110,8 @@ const struct tsm_command tsm_command_check = {
         "told with its place in the file, the first 100 one by one; behind damage the check goes "
         "on with the "
         "next chunk that is whole. Whether the recorded commands can be replayed is not "
-        "asked: see 'tsreplay --dry-run'. What a repair has noted as lost is no violation; it is told.",
+        "asked: see 'tsreplay --dry-run'. What a repair has noted as lost is no violation; it is "
+        "told.",
     .examples = "tracesmith check trace.sbt\n",
     .exit_status = "0|no violation\n"
                    "1|at least one violation\n"

@@ -3,7 +3,7 @@
 
 #include "analysis/nest.h"
 #include "base/text.h"
-#include "format/check.h"
+#include "format/check_counts.h"
 #include "format/json.h"
 #include "tools/json_out.h"
 #include "tools/kernel_view.h"

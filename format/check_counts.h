@@ -2,8 +2,8 @@
  *
  * What sbt_check() counts on its way.
  */
-#ifndef FORMAT_CHECK_H
-#define FORMAT_CHECK_H
+#ifndef FORMAT_CHECK_COUNTS_H
+#define FORMAT_CHECK_COUNTS_H
 
 #include "tracesmith/reader.h"
 
