@@ -2,8 +2,8 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
 {
@@ -27,6 +27,13 @@ size_t tsm_format(char *out, size_t size, const char *format, ...)
     used = tsm_vformat(out, size, format, ap);
     va_end(ap);
     return used;
+}
+
+bool tsm_text_ends_with(const char *text, const char *end)
+{
+    size_t size = strlen(text), length = strlen(end);
+
+    return size >= length && strcmp(text + size - length, end) == 0;
 }
 
 size_t tsm_text_character(const char *text)

@@ -8,6 +8,7 @@
 #define BASE_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Both return the number of bytes written without the terminator, at most size - 1. size > 0. */
@@ -15,6 +16,9 @@ size_t tsm_format(char *out, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
     __attribute__((format(printf, 3, 0)));
+
+/* Tests whether `text` ends with `end`. */
+bool tsm_text_ends_with(const char *text, const char *end);
 
 /* Bytes of the UTF-8 character at `text`, 0 when there is no valid one. `text` is terminated. */
 size_t tsm_text_character(const char *text);

@@ -159,13 +159,6 @@ struct listing {
     uint64_t size;
 };
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t size = strlen(name);
-
-    return size >= strlen(end) && strcmp(name + size - strlen(end), end) == 0;
-}
-
 static void add_entry(struct listing *list, const char *name, const struct stat *info)
 {
     if (list->count == list->capacity) {
@@ -199,7 +192,7 @@ static void list_folder(DIR *dir, struct listing *list)
 
     while ((e = readdir(dir))) {
         bool is_record =
-            strlen(e->d_name) == 32 + sizeof(suffix) - 1 && ends_with(e->d_name, suffix);
+            strlen(e->d_name) == 32 + sizeof(suffix) - 1 && tsm_text_ends_with(e->d_name, suffix);
         if (fstatat(dirfd(dir), e->d_name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode))
             continue;
         if (is_record)

@@ -4,11 +4,13 @@
  * through the file from its first byte and believes neither index nor trailer. Where a chunk is
  * damaged it goes on with the next.
  */
+#include "format/check_counts.h"
 #include "format/check_state.h"
 
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "format/chunk_walk.h"
 #include "format/index.h"
 #include "format/limits.h"
 #include "format/source.h"
@@ -24,7 +26,8 @@ void sbt_check_say(struct sbt_checker *c, const char *format, ...)
     va_start(ap, format);
     tsm_vformat(text, sizeof(text), format, ap);
     va_end(ap);
-    c->report(c->user, c->offset, text);
+    if (c->report)
+        c->report(c->user, c->offset, text);
     c->count++;
 }
 
@@ -46,6 +49,21 @@ static int read_at(struct sbt_checker *c, uint64_t offset, void *out, size_t siz
 
 /* ---- file header ---- */
 
+static int check_version(const struct sbt_checker *c)
+{
+    if (c->header.major != SBT_VERSION_MAJOR)
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 8: format version %u.%u, this build checks %u.x; use a newer TraceSmith",
+            c->name, c->header.major, c->header.minor, SBT_VERSION_MAJOR);
+    if (c->header.required_features & ~SBT_FEATURES_KNOWN)
+        return tsm_fail(
+            TSM_E_VERSION,
+            "%s: offset 16: needs features that this build does not know; use a newer TraceSmith",
+            c->name);
+    return 0;
+}
+
 static int check_header(struct sbt_checker *c)
 {
     uint8_t h[SBT_HEADER_LENGTH_MAX];
@@ -57,11 +75,6 @@ static int check_header(struct sbt_checker *c)
                                   "%s: offset 0: not a TraceSmith trace; 'tsrecord' makes one",
                                   c->name);
     sbt_file_header_get(&c->header, h);
-    if (c->header.major != SBT_VERSION_MAJOR)
-        return tsm_fail(
-            TSM_E_VERSION,
-            "%s: offset 8: format version %u.%u, this build checks %u.x; use a newer TraceSmith",
-            c->name, c->header.major, c->header.minor, SBT_VERSION_MAJOR);
     if (c->header.length < SBT_FILE_HEADER_SIZE || c->header.length > SBT_HEADER_LENGTH_MAX) {
         sbt_check_say(c, "the file header says that it is %u bytes long", c->header.length);
         c->header.length = SBT_FILE_HEADER_SIZE;
@@ -69,16 +82,15 @@ static int check_header(struct sbt_checker *c)
     got = read_at(c, 0, h, c->header.length);
     if (got < 0)
         return got;
-    if (got == 0 || tsm_get_u64(h + c->header.length - 8) != tsm_hash64(h, c->header.length - 8))
+    if (got == 0 || tsm_get_u64(h + c->header.length - 8) != tsm_hash64(h, c->header.length - 8)) {
         sbt_check_say(c, "the file header does not match its checksum");
-    else if (c->header.minor == 0 && tsm_get_u64(h + 48) != 0)
+        c->header.length = SBT_FILE_HEADER_SIZE;
+        c->has_no_header = true;
+        return 0;
+    }
+    if (c->header.minor == 0 && tsm_get_u64(h + 48) != 0)
         sbt_check_say(c, "reserved bytes of the file header are not zero");
-    if (c->header.required_features & ~SBT_FEATURES_KNOWN)
-        return tsm_fail(
-            TSM_E_VERSION,
-            "%s: offset 16: needs features that this build does not know; use a newer TraceSmith",
-            c->name);
-    return 0;
+    return check_version(c);
 }
 
 /* ---- chunk headers ---- */
@@ -87,13 +99,11 @@ static void check_order(struct sbt_checker *c)
 {
     const struct sbt_chunk *h = &c->head;
 
-    if (h->number != c->next_number)
+    if (sbt_chunk_first_number(h) != c->next_number)
         sbt_check_say(c, "chunk number %u where %u is due", h->number, c->next_number);
-    if (h->session != tsm_get_u32(c->header.session))
-        sbt_check_say(c, "the chunk is of another session");
     if (h->number == 0 && h->type != SBT_CHUNK_STREAM_INFO)
         sbt_check_say(c, "the first chunk is not STREAM_INFO");
-    if (h->number == 1 && h->type != SBT_CHUNK_METADATA)
+    if (h->number == 1 && h->type != SBT_CHUNK_METADATA && h->type != SBT_CHUNK_VOID)
         sbt_check_say(c, "the second chunk is not METADATA");
     if (h->number != 0 && h->type == SBT_CHUNK_STREAM_INFO)
         sbt_check_say(c, "a second STREAM_INFO chunk in a session");
@@ -107,30 +117,13 @@ bool sbt_check_is_compact(const struct sbt_checker *c)
     return (c->header.required_features & SBT_FEATURE_COMPACT) != 0;
 }
 
-static void check_fields(struct sbt_checker *c, const uint8_t *header)
+static void check_fields(struct sbt_checker *c)
 {
-    const struct sbt_chunk *h = &c->head;
-    bool has_ids = h->type == SBT_CHUNK_STRINGS || h->type == SBT_CHUNK_STACKS;
-    bool is_ours = c->header.minor == 0; /* a later minor version may use what we leave at 0 */
+    char text[96];
 
-    if (h->type == 0 || (h->type >= SBT_CHUNK_TYPE_END && is_ours))
-        sbt_check_say(c, "chunk type %u is not of this version", h->type);
-    if (h->type < SBT_CHUNK_TYPE_END && !(h->flags & SBT_CHUNK_CRITICAL))
-        sbt_check_say(c, "a %s chunk is not marked critical", sbt_chunk_type_name(h->type));
-    if ((is_ours && (h->flags & ~(SBT_CHUNK_CRITICAL | SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT))) ||
-        ((h->flags & (SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT)) && h->type != SBT_CHUNK_EVENTS) ||
-        ((h->flags & SBT_CHUNK_COMPACT) && !sbt_check_is_compact(c)))
-        sbt_check_say(c, "the chunk has flags %#x", h->flags);
-    if (is_ours && tsm_get_u32(header + 36) != 0)
-        sbt_check_say(c, "reserved bytes of the chunk header are not zero");
-    if (h->codec > SBT_CODEC_ZSTD_PAIRS || (h->type == SBT_CHUNK_TRAILER && h->codec) ||
-        (h->codec == SBT_CODEC_ZSTD_PAIRS &&
-         (h->type != SBT_CHUNK_BLOBS || !sbt_check_is_compact(c))))
-        sbt_check_say(c, "the chunk has codec %u", h->codec);
-    if (is_ours && h->type < SBT_CHUNK_TYPE_END && h->type != SBT_CHUNK_EVENTS &&
-        ((!has_ids && (h->first_seq | h->last_seq)) || h->first_time || h->last_time ||
-         h->stream_set || h->stream_end))
-        sbt_check_say(c, "a %s chunk has ranges or streams", sbt_chunk_type_name(h->type));
+    if (sbt_chunk_breaks_rule(&c->head, c->header.minor, sbt_check_is_compact(c), text,
+                              sizeof(text)))
+        sbt_check_say(c, "%s", text);
 }
 
 /* ---- walking ---- */
@@ -154,8 +147,6 @@ static int check_payload(struct sbt_checker *c)
         error = tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
     } else if (wrong)
         sbt_check_say(c, "%s chunk: %s", sbt_chunk_type_name(c->head.type), wrong);
-    else
-        c->doubted = c->offset + SBT_CHUNK_HEADER_SIZE + c->head.stored_size;
     free(stored);
     error = error < 0 ? error : wrong ? 0 : sbt_check_content(c);
     free(c->payload);
@@ -163,89 +154,87 @@ static int check_payload(struct sbt_checker *c)
     return error;
 }
 
-/* The next intact header of this session; c->size when there is none. */
-static int find_chunk(struct sbt_checker *c, uint64_t from, uint64_t *at)
+/* What comes after the last chunk, or between two: 1 when it is another session. */
+static int check_hole(struct sbt_checker *c, uint64_t from, uint64_t to)
 {
-    uint8_t header[SBT_CHUNK_HEADER_SIZE];
-    struct sbt_chunk head;
+    uint64_t session = to;
+    int error = to == c->size ? sbt_source_find_session(&c->source, from, to, &session) : 0;
 
-    for (*at = from;; ++*at) {
-        int got = sbt_source_find(&c->source, *at, c->size, sbt_chunk_magic, at);
-        if (got < 0 || *at == c->size)
-            return got;
-        got = read_at(c, *at, header, sizeof(header));
-        if (got < 0)
-            return got;
-        if (got > 0 && sbt_chunk_get(&head, header) &&
-            head.session == tsm_get_u32(c->header.session) && head.number >= c->next_number &&
-            head.stored_size <= c->size - *at - sizeof(header))
-            return 0;
-    }
-}
-
-/* No intact header stands where one is due: on to the next. 1 when there is one, 0 when not. The
- * size of a chunk that was cut leads past what comes after it. */
-static int resynchronise(struct sbt_checker *c)
-{
-    uint64_t from = c->doubted, chunk, session;
-    int error = find_chunk(c, from + 1, &chunk);
-
-    if (!error)
-        error = sbt_source_find_session(&c->source, from, chunk, &session);
     if (error)
         return error;
-    if (session < c->offset)
-        c->offset = session;
-    if (session > c->offset)
+    c->offset = from;
+    if (session > from)
         sbt_check_say(c, "no intact chunk header here; %llu bytes belong to no chunk",
-                      (unsigned long long)(session - c->offset));
-    c->offset = c->doubted = session;
-    if (session == chunk)
-        return chunk < c->size;
+                      (unsigned long long)(session - from));
+    if (session == to)
+        return 0;
+    c->offset = session;
     sbt_check_say(c, "another session starts here; only the first one was checked");
-    return 0;
+    return 1;
 }
 
-/* 1 when there may be another chunk, 0 at the end. */
-static int check_chunk(struct sbt_checker *c)
+static int check_chunk(struct sbt_checker *c, const struct sbt_chunk_walk *walk)
 {
-    uint8_t header[SBT_CHUNK_HEADER_SIZE];
-    uint64_t end;
-    int got = read_at(c, c->offset, header, sizeof(header)), error;
+    int error;
 
-    if (got < 0)
-        return got;
-    if (got > 0 && memcmp(header, sbt_file_magic, sizeof(sbt_file_magic)) == 0) {
-        sbt_check_say(c, "another session starts here; only the first one was checked");
-        return 0;
-    }
-    if (got == 0 || !sbt_chunk_get(&c->head, header))
-        return resynchronise(c);
-    end = c->offset + SBT_CHUNK_HEADER_SIZE + c->head.stored_size;
+    c->offset = walk->offset;
+    c->head = walk->head;
     check_order(c);
-    check_fields(c, header);
+    check_fields(c);
     c->unpacked += sbt_chunk_unpacked(&c->head);
     error = sbt_unpacked_check(c->name, c->unpacked, c->size);
     if (!error)
         error = check_payload(c);
-    if (error < 0)
-        return error;
-    sbt_index_add(&c->chunks, &c->head, c->offset);
-    c->offset = end;
-    return end < c->size || c->doubted < c->size;
+    if (error >= 0)
+        sbt_index_add(&c->chunks, &c->head, c->offset);
+    return error;
+}
+
+static int check_chunks(struct sbt_checker *c, uint32_t session)
+{
+    struct sbt_chunk_walk walk =
+        sbt_chunk_walk_init(&c->source, c->size, c->header.length, session);
+    uint64_t due = walk.due;
+    int error;
+
+    while ((error = sbt_chunk_walk_next(&walk)) == 1) {
+        if (walk.offset > due)
+            error = check_hole(c, due, walk.offset);
+        if (error >= 0)
+            error = check_chunk(c, &walk);
+        if (error < 0)
+            return error;
+        due = walk.due;
+    }
+    if (error == 0 && due < c->size)
+        error = check_hole(c, due, c->size);
+    c->offset = due;
+    return error < 0 ? error : 0;
+}
+
+/* That of the first chunk, as for a reader: the file header may be damaged. */
+static int find_session(struct sbt_checker *c, uint32_t *session)
+{
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    int got = read_at(c, c->header.length, header, sizeof(header));
+
+    *session = tsm_get_u32(got > 0 ? header + 16 : c->header.session);
+    return got < 0 ? got : 0;
 }
 
 static int check_file(struct sbt_checker *c)
 {
+    uint32_t session = 0;
     int error = check_header(c);
 
-    c->offset = c->doubted = c->header.length;
+    if (!error)
+        error = find_session(c, &session);
+
+    c->offset = c->header.length;
     if (error == 0 && c->offset >= c->size)
         sbt_check_say(c, "there are no chunks");
     else if (error == 0)
-        do {
-            error = check_chunk(c);
-        } while (error > 0);
+        error = check_chunks(c, session);
     if (error == 0 && !c->ended)
         sbt_check_say(c, "there is no trailer");
     return error;
@@ -260,35 +249,68 @@ static void free_kept(struct sbt_checker *c)
     tsm_buffer_finish(&c->kept);
 }
 
-int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, const char *text),
-              void *user)
+/* What no reader opens is no trace; what only a reader finds is a violation, too. */
+static int ask_reader(struct sbt_checker *c)
+{
+    struct sbt_reader *r;
+    int error = sbt_reader_open(&r, c->name);
+
+    if (error)
+        return error;
+    c->offset = 0;
+    for (size_t i = 0; i < sbt_reader_damage_count(r) && !c->count && !c->void_count; i++)
+        sbt_check_say(c, "%s", sbt_reader_damage(r, i));
+    sbt_reader_destroy(r);
+    return 0;
+}
+
+static void checker_finish(struct sbt_checker *c)
+{
+    sbt_map_finish(&c->strings);
+    sbt_map_finish(&c->stacks);
+    sbt_map_finish(&c->enums);
+    sbt_map_finish(&c->types);
+    sbt_map_finish(&c->piece_lists);
+    sbt_map_finish(&c->listed);
+    sbt_keyset_finish(&c->pieces);
+    sbt_reader_destroy(c->twins);
+    tsm_buffer_finish(&c->schemas);
+    tsm_buffer_finish(&c->details);
+    tsm_buffer_finish(&c->values);
+    sbt_structs_finish(&c->structs);
+    free_kept(c);
+    tsm_buffer_finish(&c->chunks);
+    tsm_buffer_finish(&c->leaves);
+    sbt_packer_finish(&c->packer);
+    c->source.close(c->source.user);
+}
+
+int sbt_check_and_count(const char *path,
+                        void (*report)(void *user, uint64_t offset, const char *text), void *user,
+                        struct sbt_check_counts *counts)
 {
     struct sbt_checker c = {
         .report = report, .user = user, .name = path, .pieces = {.is_unbounded = true}};
     int error = sbt_source_file(&c.source, path);
 
+    *counts = (struct sbt_check_counts){0};
     if (error)
         return error;
     c.size = c.source.size(c.source.user);
     error = check_file(&c);
     if (error == 0)
         error = sbt_check_kept_values(&c);
-    sbt_map_finish(&c.strings);
-    sbt_map_finish(&c.stacks);
-    sbt_map_finish(&c.enums);
-    sbt_map_finish(&c.types);
-    sbt_map_finish(&c.piece_lists);
-    sbt_map_finish(&c.listed);
-    sbt_keyset_finish(&c.pieces);
-    sbt_reader_destroy(c.twins);
-    tsm_buffer_finish(&c.schemas);
-    tsm_buffer_finish(&c.details);
-    tsm_buffer_finish(&c.values);
-    sbt_structs_finish(&c.structs);
-    free_kept(&c);
-    tsm_buffer_finish(&c.chunks);
-    tsm_buffer_finish(&c.leaves);
-    sbt_packer_finish(&c.packer);
-    c.source.close(c.source.user);
+    if (error == 0)
+        error = ask_reader(&c);
+    *counts = (struct sbt_check_counts){c.totals.record_count, c.void_count, c.void_records};
+    checker_finish(&c);
     return error ? error : c.count;
+}
+
+int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, const char *text),
+              void *user)
+{
+    struct sbt_check_counts counts;
+
+    return sbt_check_and_count(path, report, user, &counts);
 }

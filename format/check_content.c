@@ -329,7 +329,8 @@ static int check_checkpoint(struct sbt_checker *c, struct tsm_view *item)
     if (!sbt_item_checkpoint(item, &said))
         sbt_check_say(c, "a checkpoint is malformed");
     else if (!c->has_last_end || c->head.count != 1)
-        sbt_check_say(c, "a CHECKPOINT chunk without a checkpoint_end record right before it");
+        sbt_check_say_missing(c,
+                              "a CHECKPOINT chunk without a checkpoint_end record right before it");
     else if (said.number != end->number || said.flags != end->flags || said.seq != end->seq ||
              said.time_ns != end->time_ns || said.item_count != end->item_count ||
              said.size != end->size)
@@ -348,13 +349,35 @@ static int check_stream_info(struct sbt_checker *c)
 
     tsm_view_take(&v, 16); /* start times: any */
     sbt_view_text(&v, SBT_NAME_MAX);
-    if (v.failed)
+    if (v.failed) {
         sbt_check_say(c, "the STREAM_INFO chunk is malformed");
-    else if (major != c->header.major || minor != c->header.minor ||
-             memcmp(id, c->header.session, 16) != 0 || required != c->header.required_features ||
-             optional != c->header.optional_features)
+    } else if (c->has_no_header) {
+        c->header.minor = (uint16_t)minor;
+        c->header.required_features = required;
+        c->header.optional_features = optional;
+    } else if (major != c->header.major || minor != c->header.minor ||
+               memcmp(id, c->header.session, 16) != 0 || required != c->header.required_features ||
+               optional != c->header.optional_features) {
         sbt_check_say(c, "STREAM_INFO and the file header differ");
+    }
     return 0;
+}
+
+/* Its records must be the next ones, or none. */
+static void check_void(struct sbt_checker *c)
+{
+    const struct sbt_chunk *h = &c->head;
+    bool is_notable = (h->flags & SBT_CHUNK_NOTABLE) != 0;
+
+    c->void_count += is_notable ? h->count : 0;
+    if (h->first_seq == h->last_seq)
+        return;
+    if (h->first_seq != c->next_seq || !is_notable) {
+        sbt_check_say(c, "the VOID chunk stands for other records than those that are due");
+        return;
+    }
+    c->void_records += h->last_seq - h->first_seq;
+    c->next_seq = h->last_seq;
 }
 
 static int check_content(struct sbt_checker *c)
@@ -391,6 +414,9 @@ static int check_content(struct sbt_checker *c)
     case SBT_CHUNK_KERNEL_EVENTS:
         if (sbt_kernel_record_count(c->payload, c->head.raw_size) != c->head.count)
             sbt_check_say(c, "its kernel records are malformed, or not %u", c->head.count);
+        break;
+    case SBT_CHUNK_VOID:
+        check_void(c);
         break;
     case SBT_CHUNK_CODE:
     case SBT_CHUNK_TYPE_END:

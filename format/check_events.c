@@ -22,8 +22,8 @@ static void check_pieces(struct sbt_checker *c, const struct sbt_record *r, uint
         memcpy(key.bytes, blob->keys + 16 * i, sizeof(key.bytes));
         if (tsm_key_is_zero(&key) || sbt_keyset_has(&c->pieces, &key))
             continue;
-        sbt_check_say(c, "record %llu: slot %u names a piece that is not there before it",
-                      (unsigned long long)r->seq, slot);
+        sbt_check_say_missing(c, "record %llu: slot %u names a piece that is not there before it",
+                              (unsigned long long)r->seq, slot);
         return;
     }
 }
@@ -53,8 +53,8 @@ static int walk_through(struct sbt_checker *c, const char *name, const void *dat
 
 static void say_value(struct sbt_checker *c, uint64_t seq, uint32_t slot)
 {
-    sbt_check_say(c, "record %llu: slot %u: %s", (unsigned long long)seq, slot,
-                  tsm_error_message());
+    sbt_check_say_missing(c, "record %llu: slot %u: %s", (unsigned long long)seq, slot,
+                          tsm_error_message());
 }
 
 static void check_value(struct sbt_checker *c, const struct sbt_record *r, uint32_t slot,
@@ -136,8 +136,9 @@ static void check_slots(struct sbt_checker *c, const struct sbt_check_schema *s,
 
     for (uint32_t i = 0; i < r->slot_count; i++) {
         if ((s->strings >> i & 1) && r->slots[i] && !sbt_map_find(&c->strings, r->slots[i]))
-            sbt_check_say(c, "record %llu: slot %u names string %llu, which is not there before it",
-                          (unsigned long long)r->seq, i, (unsigned long long)r->slots[i]);
+            sbt_check_say_missing(
+                c, "record %llu: slot %u names string %llu, which is not there before it",
+                (unsigned long long)r->seq, i, (unsigned long long)r->slots[i]);
         if ((s->bytes >> i & 1) && !sbt_record_bytes(r, i, &data, &size))
             sbt_check_say(c, "record %llu: slot %u is outside its data", (unsigned long long)r->seq,
                           i);
@@ -154,8 +155,8 @@ static const struct sbt_check_schema *schema_of(struct sbt_checker *c, const str
     const struct sbt_check_schema *s;
 
     if (!place) {
-        sbt_check_say(c, "record %llu: type %#x has no schema before it",
-                      (unsigned long long)r->seq, r->type);
+        sbt_check_say_missing(c, "record %llu: type %#x has no schema before it",
+                              (unsigned long long)r->seq, r->type);
         return NULL;
     }
     s = (const struct sbt_check_schema *)(const void *)c->schemas.data + *place - 1;
@@ -176,8 +177,8 @@ static void check_record(struct sbt_checker *c, const struct sbt_record *r, stru
     if (s)
         check_slots(c, s, r);
     if (r->stack && !sbt_map_find(&c->stacks, r->stack))
-        sbt_check_say(c, "record %llu names stack %u, which is not there before it",
-                      (unsigned long long)r->seq, r->stack);
+        sbt_check_say_missing(c, "record %llu names stack %u, which is not there before it",
+                              (unsigned long long)r->seq, r->stack);
     span->first_time = r->time_ns < span->first_time ? r->time_ns : span->first_time;
     span->last_time = r->time_ns > span->last_time ? r->time_ns : span->last_time;
     span->stream_set |= sbt_stream_bit(r->stream);
@@ -202,10 +203,12 @@ static void check_span(struct sbt_checker *c, const struct sbt_chunk *span)
     if (span->stream_set != h->stream_set || span->stream_end != h->stream_end)
         sbt_check_say(c, "the chunk header's streams are not those of its records");
     if ((span->flags ^ h->flags) & SBT_CHUNK_NOTABLE)
-        sbt_check_say(c, "the chunk header's flag for notable records is wrong");
+        sbt_check_say_missing(c, "the chunk header's flag for notable records is wrong");
     if (h->first_seq != c->next_seq)
         sbt_check_say(c, "the chunk starts with record %llu where %llu is due",
                       (unsigned long long)h->first_seq, (unsigned long long)c->next_seq);
+    if (h->first_seq < c->next_seq)
+        return; /* a reader passes over them */
     c->next_seq = h->last_seq + 1;
     c->totals.record_count += h->count;
     if (span->stream_end > c->totals.stream_count)

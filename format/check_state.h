@@ -36,9 +36,9 @@ struct sbt_checker {
     struct sbt_packer packer;
 
     struct sbt_file_header header;
+    bool has_no_header; /* it is damaged: STREAM_INFO repeats it */
     uint64_t offset;  /* of the chunk at hand */
     uint64_t unpacked; /* what the chunks so far came to */
-    uint64_t doubted; /* from here on there may be chunks that sizes led past */
     struct sbt_chunk head;
     uint8_t *payload;
     uint32_t next_number;
@@ -65,10 +65,15 @@ struct sbt_checker {
     uint64_t root_offset;     /* of the last root; 0 none */
     struct sbt_chunk root;
     bool ended; /* the trailer was seen */
+    uint64_t void_count; /* chunks that a repair found to be damaged: what they held is excused */
+    uint64_t void_records;
 };
 
 void sbt_check_say(struct sbt_checker *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Says that something is not there which must be, unless a repair has noted that something is lost. */
+#define sbt_check_say_missing(c, ...) ((c)->void_count ? (void)0 : sbt_check_say((c), __VA_ARGS__))
 
 /* Has the session feature 1? */
 bool sbt_check_is_compact(const struct sbt_checker *c);

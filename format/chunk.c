@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "format/limits.h"
 #include "tracesmith/error.h"
 #include "tracesmith/reader.h"
@@ -45,6 +46,7 @@ static const char *const type_names[SBT_CHUNK_TYPE_END] = {
     [SBT_CHUNK_TRAILER] = "TRAILER",
     [SBT_CHUNK_PIECES] = "PIECES",
     [SBT_CHUNK_STRUCTS] = "STRUCTS",
+    [SBT_CHUNK_VOID] = "VOID",
 };
 
 const char *sbt_chunk_type_name(uint32_t type)
@@ -55,7 +57,7 @@ const char *sbt_chunk_type_name(uint32_t type)
 bool sbt_chunk_is_table(uint32_t type)
 {
     return type != SBT_CHUNK_EVENTS && type != SBT_CHUNK_BLOBS && type != SBT_CHUNK_CODE &&
-           type != SBT_CHUNK_KERNEL_EVENTS && type < SBT_CHUNK_TYPE_END;
+           type != SBT_CHUNK_KERNEL_EVENTS && type != SBT_CHUNK_VOID && type < SBT_CHUNK_TYPE_END;
 }
 
 bool sbt_chunk_is_index(uint32_t type)
@@ -128,6 +130,9 @@ static bool chunk_is_sane(const struct sbt_chunk *c)
         (uint64_t)c->count * SBT_PIECE_ENTRY_SIZE >
             (uint64_t)SBT_TABLE_RATIO_MAX * (c->stored_size + SBT_CHUNK_HEADER_SIZE))
         return false;
+    if (c->type == SBT_CHUNK_VOID)
+        return c->codec == SBT_CODEC_RAW && c->first_seq <= c->last_seq &&
+               c->count <= c->number + 1;
     if (c->type == SBT_CHUNK_EVENTS)
         return c->count > 0 && c->last_seq >= c->first_seq &&
                c->last_seq - c->first_seq == c->count - 1 && c->first_time <= c->last_time;
@@ -194,6 +199,59 @@ int sbt_unpacked_check(const char *name, uint64_t unpacked, uint64_t size)
                     "%s: its %llu bytes unpack to %llu or more, as no recorder writes them; "
                     "--patient reads it nevertheless",
                     name, (unsigned long long)size, (unsigned long long)unpacked);
+}
+
+/* ---- rules ---- */
+
+static bool has_wrong_flags(const struct sbt_chunk *c, bool is_ours, bool has_compact)
+{
+    const unsigned known = SBT_CHUNK_CRITICAL | SBT_CHUNK_NOTABLE | SBT_CHUNK_COMPACT;
+
+    if (is_ours && (c->flags & ~known))
+        return true;
+    if ((c->flags & SBT_CHUNK_NOTABLE) && c->type != SBT_CHUNK_EVENTS && c->type != SBT_CHUNK_VOID)
+        return true;
+    return (c->flags & SBT_CHUNK_COMPACT) && (c->type != SBT_CHUNK_EVENTS || !has_compact);
+}
+
+static bool has_wrong_codec(const struct sbt_chunk *c, bool has_compact)
+{
+    if (c->codec == SBT_CODEC_ZSTD_PAIRS)
+        return c->type != SBT_CHUNK_BLOBS || !has_compact;
+    return c->codec > SBT_CODEC_ZSTD_PAIRS || (c->type == SBT_CHUNK_TRAILER && c->codec);
+}
+
+static bool has_wrong_ranges(const struct sbt_chunk *c)
+{
+    bool has_ids =
+        c->type == SBT_CHUNK_STRINGS || c->type == SBT_CHUNK_STACKS || c->type == SBT_CHUNK_VOID;
+
+    return c->type < SBT_CHUNK_TYPE_END && c->type != SBT_CHUNK_EVENTS &&
+           ((!has_ids && (c->first_seq | c->last_seq)) || c->first_time || c->last_time ||
+            c->stream_set || c->stream_end);
+}
+
+bool sbt_chunk_breaks_rule(const struct sbt_chunk *c, unsigned minor, bool has_compact, char *text,
+                           size_t size)
+{
+    bool is_ours = minor == 0; /* a later minor version may use what we leave at 0 */
+    const char *name = sbt_chunk_type_name(c->type);
+
+    if (c->type == 0 || (c->type >= SBT_CHUNK_TYPE_END && is_ours))
+        tsm_format(text, size, "chunk type %u is not of this version", c->type);
+    else if (c->type < SBT_CHUNK_VOID && !(c->flags & SBT_CHUNK_CRITICAL))
+        tsm_format(text, size, "a %s chunk is not marked critical", name);
+    else if (has_wrong_flags(c, is_ours, has_compact))
+        tsm_format(text, size, "the chunk has flags %#x", c->flags);
+    else if (is_ours && c->reserved)
+        tsm_format(text, size, "reserved bytes of the chunk header are not zero");
+    else if (has_wrong_codec(c, has_compact))
+        tsm_format(text, size, "the chunk has codec %u", c->codec);
+    else if (is_ours && has_wrong_ranges(c))
+        tsm_format(text, size, "a %s chunk has ranges or streams", name);
+    else
+        return false;
+    return true;
 }
 
 /* ---- trailer ---- */

@@ -31,6 +31,7 @@ enum sbt_chunk_type {
     SBT_CHUNK_TRAILER = 14,
     SBT_CHUNK_PIECES = 15,
     SBT_CHUNK_STRUCTS = 16,
+    SBT_CHUNK_VOID = 17, /* what a repair found to be damaged; not critical */
     SBT_CHUNK_TYPE_END
 };
 
@@ -52,6 +53,7 @@ enum sbt_codec {
 /* flags of a chunk */
 #define SBT_CHUNK_CRITICAL 1u /* a reader that does not know the type must refuse the trace */
 #define SBT_CHUNK_NOTABLE  2u /* EVENTS: holds LOST, FILTERED or tainting records */
+                              /* VOID: something was lost */
 #define SBT_CHUNK_COMPACT  4u /* EVENTS: docs/FORMAT.md 7.4 */
 
 #define SBT_FEATURES_KNOWN SBT_FEATURE_COMPACT
@@ -107,6 +109,18 @@ struct sbt_trailer {
     uint64_t session_size; /* from the first byte of the file header to the last of the trailer */
 };
 
+/* Tests for a VOID chunk between two chunks of which none is missing: it repeats the number before it. */
+static inline bool sbt_chunk_has_no_number(const struct sbt_chunk *c)
+{
+    return c->type == SBT_CHUNK_VOID && c->count == 0;
+}
+
+/* The first number that the chunk stands for: a VOID chunk can stand for several. */
+static inline uint32_t sbt_chunk_first_number(const struct sbt_chunk *c)
+{
+    return c->type == SBT_CHUNK_VOID ? c->number + 1 - c->count : c->number;
+}
+
 /* Bit of `stream` in a chunk's stream set. */
 static inline uint64_t sbt_stream_bit(uint32_t stream)
 {
@@ -159,5 +173,9 @@ uint64_t sbt_chunk_unpacked(const struct sbt_chunk *c);
 
 /* Tells whether so many bytes are more than a file of `size` bytes may unpack to, and describes the error. */
 int sbt_unpacked_check(const char *name, uint64_t unpacked, uint64_t size);
+
+/* Tests whether a header breaks a rule that a writer of minor version `minor` has to keep, and says which. */
+bool sbt_chunk_breaks_rule(const struct sbt_chunk *c, unsigned minor, bool has_compact, char *text,
+                           size_t size);
 
 #endif

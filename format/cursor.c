@@ -60,7 +60,7 @@ static bool wants_chunk(const struct sbt_cursor *c, const struct sbt_chunk *head
 {
     const struct sbt_filter *f = &c->filter;
 
-    return (head->stream_set & set) && head->last_seq >= f->seq_first &&
+    return (!f->streams || (head->stream_set & set)) && head->last_seq >= f->seq_first &&
            (f->seq_end == 0 || head->first_seq < f->seq_end) &&
            head->last_time >= f->time_first_ns &&
            (f->time_end_ns == 0 || head->first_time < f->time_end_ns);
@@ -107,6 +107,34 @@ static int cursor_select(struct sbt_cursor *c, const struct sbt_filter *filter)
 
 /* ---- slots ---- */
 
+/* The header says which records a filter can find in the chunk. */
+static void compare_span(struct sbt_reader *r, size_t place, const struct sbt_rows *rows)
+{
+    struct sbt_entry *e = &r->entries[place];
+    uint64_t first = UINT64_MAX, last = 0, set = 0;
+    uint32_t end = 0;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct sbt_record *record = &rows->records[i];
+        first = record->time_ns < first ? record->time_ns : first;
+        last = record->time_ns > last ? record->time_ns : last;
+        set |= sbt_stream_bit(record->stream);
+        if (record->stream != SBT_STREAM_NONE && record->stream >= end)
+            end = record->stream + 1;
+    }
+    if (first == e->head.first_time && last == e->head.last_time && set == e->head.stream_set &&
+        end == e->head.stream_end)
+        return;
+    pthread_mutex_lock(&r->lock);
+    if (!e->misleads)
+        sbt_reader_say_locked(r,
+                              "offset %llu: EVENTS chunk %u: its header has other times or streams "
+                              "than its records",
+                              (unsigned long long)e->info.offset, e->head.number);
+    e->misleads = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
 /* Decode the slot's chunk. Without the lock; the slot is BUSY and so this thread's. */
 static enum slot_state slot_decode(struct sbt_cursor *c, struct slot *s, struct sbt_packer *packer)
 {
@@ -123,8 +151,10 @@ static enum slot_state slot_decode(struct sbt_cursor *c, struct slot *s, struct 
         return SLOT_FAILED;
     }
     wrong = sbt_rows_decode(&s->rows, &c->reader->entries[place].head, payload);
-    if (!wrong)
+    if (!wrong) {
+        compare_span(c->reader, place, &s->rows);
         return SLOT_READY;
+    }
     if (wrong == sbt_no_memory) {
         tsm_format(s->message, sizeof(s->message), "%s: out of memory for records",
                    c->reader->name);

@@ -66,7 +66,8 @@ int sbt_reader_kernel_events(struct sbt_reader *r, size_t index, uint8_t **out, 
             return 0;
         free(*out);
         *out = NULL;
-        return tsm_fail(TSM_E_FORMAT, "%s: chunk %u: its kernel records are malformed", r->name,
+        sbt_reader_blame(r, i, "its kernel records are malformed", false);
+        return tsm_fail(TSM_E_CHECKSUM, "%s: chunk %u: its kernel records are malformed", r->name,
                         r->entries[i].head.number);
     }
     return TSM_E_NOT_FOUND;

@@ -245,7 +245,24 @@ static int read_header(struct sbt_reader *r)
         r->header_length = SBT_FILE_HEADER_SIZE;
         return 0;
     }
+    if (header.minor == 0 && tsm_get_u64(h + 48) != 0)
+        sbt_reader_say(r, "reserved bytes of the file header are not zero");
+    r->header = header;
+    r->has_header = true;
     return version_check(r, header.major, header.minor, header.required_features);
+}
+
+/* The file header repeats what STREAM_INFO says. */
+static void compare_with_header(struct sbt_reader *r)
+{
+    const struct sbt_file_header *h = &r->header;
+    const struct sbt_session *s = &r->session;
+
+    if (r->has_header &&
+        (h->major != r->major || h->minor != r->minor || memcmp(h->session, s->id, 16) != 0 ||
+         h->required_features != s->required_features ||
+         h->optional_features != s->optional_features))
+        sbt_reader_say(r, "STREAM_INFO and the file header differ");
 }
 
 static int parse_stream_info(struct sbt_reader *r, uint8_t *payload, size_t size)
@@ -273,6 +290,7 @@ static int parse_stream_info(struct sbt_reader *r, uint8_t *payload, size_t size
             TSM_E_FORMAT,
             "%s: offset 64: the STREAM_INFO chunk is not of its own session; record again",
             r->name);
+    compare_with_header(r);
     return version_check(r, r->major, r->minor, s->required_features);
 }
 
@@ -342,7 +360,7 @@ static int reader_begin(struct sbt_reader *r, const char *name)
     if (!error)
         error = sbt_reader_tables(r);
     if (!error && !r->totals_known)
-        sbt_reader_count_notable(r);
+        sbt_reader_count_notable(r, &r->totals);
     return error;
 }
 

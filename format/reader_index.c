@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "format/chunk_walk.h"
 #include "format/index.h"
 #include "format/limits.h"
 #include "format/rows.h"
@@ -84,10 +85,23 @@ static int check_type(struct sbt_reader *r, const struct sbt_chunk *head, uint64
     return 0;
 }
 
+static void say_broken_rule(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset)
+{
+    char text[96];
+
+    if (sbt_chunk_breaks_rule(head, r->minor,
+                              (r->session.required_features & SBT_FEATURE_COMPACT) != 0, text,
+                              sizeof(text)))
+        sbt_reader_say(r, "offset %llu: chunk %u: %s", ull(offset), head->number, text);
+}
+
 static void note_gap(struct sbt_reader *r, const struct sbt_chunk *head, uint32_t due)
 {
-    uint64_t gap = head->number > due ? head->number - due : 0;
+    uint32_t first = sbt_chunk_first_number(head);
+    uint64_t gap = first > due ? first - due : 0;
 
+    if (head->type == SBT_CHUNK_VOID && (head->flags & SBT_CHUNK_NOTABLE))
+        gap += head->count;
     r->gap_count += gap;
     r->tail_gap_count = sbt_chunk_is_index(head->type) ? r->tail_gap_count + gap : 0;
 }
@@ -103,13 +117,17 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
 
     if (error)
         return error;
-    r->has_holes |= offset > due || head->number > number;
+    r->has_holes |= offset > due || sbt_chunk_first_number(head) > number;
+    if (head->type == SBT_CHUNK_VOID && (head->flags & SBT_CHUNK_NOTABLE))
+        sbt_reader_say(r, "offset %llu: %u chunks were lost here, as a repair has noted",
+                       ull(offset), head->count);
     if (offset > due)
         sbt_reader_say(r, "offset %llu: %llu bytes belong to no chunk", ull(due),
                        ull(offset - due));
     note_gap(r, head, number);
-    if (head->number > number)
-        sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due), head->number - number);
+    if (sbt_chunk_first_number(head) > number)
+        sbt_reader_say(r, "offset %llu: %u chunks are missing", ull(due),
+                       sbt_chunk_first_number(head) - number);
     entries = sbt_grow(r->entries, r->entry_count, &r->entry_capacity, sizeof(*entries));
     if (!entries)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory for the index", r->name);
@@ -118,6 +136,7 @@ static int add_entry(struct sbt_reader *r, const struct sbt_chunk *head, uint64_
         error = add_events(r, head, offset);
     if (error)
         return error;
+    say_broken_rule(r, head, offset);
     entry_fill(&r->entries[r->entry_count++], head, offset);
     return 0;
 }
@@ -140,11 +159,8 @@ static bool may_follow(const struct sbt_reader *r, const struct sbt_chunk *head,
 {
     const struct sbt_entry *last = r->entry_count ? &r->entries[r->entry_count - 1] : NULL;
 
-    return head->session == r->session_word && offset <= end &&
-           end - offset >= SBT_CHUNK_HEADER_SIZE &&
-           head->stored_size <= end - offset - SBT_CHUNK_HEADER_SIZE &&
-           offset >= (last ? sbt_entry_end(last) : r->header_length) &&
-           head->number >= (last ? last->head.number + 1 : 0);
+    return sbt_chunk_may_follow(head, r->session_word, last ? last->head.number + 1 : 0,
+                                last ? sbt_entry_end(last) : r->header_length, offset, end);
 }
 
 /* Read and unpack a chunk that is not in the list (yet). NULL: it cannot be used. */
@@ -198,15 +214,15 @@ static bool read_trailer(struct sbt_reader *r, struct sbt_trailer *t, struct sbt
 /* Entries of an INDEX payload; `each` adds one. */
 typedef int index_each(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t offset);
 
-static int walk_index(struct sbt_reader *r, const uint8_t *payload, size_t size,
+static int walk_index(struct sbt_reader *r, const uint8_t *payload, const struct sbt_chunk *index,
                       enum sbt_index_kind kind, index_each *each)
 {
-    struct tsm_view v = tsm_view_init(payload, size);
+    struct tsm_view v = tsm_view_init(payload, index->raw_size);
     uint32_t got_kind = tsm_view_u32(&v);
     uint32_t count = tsm_view_u32(&v);
     int error = 0;
 
-    if (v.failed || got_kind != (uint32_t)kind ||
+    if (v.failed || got_kind != (uint32_t)kind || count != index->count ||
         tsm_view_left(&v) != (uint64_t)count * SBT_INDEX_ENTRY_SIZE)
         return TSM_E_FORMAT;
     while (count-- && !error) {
@@ -229,7 +245,7 @@ static int add_leaf(struct sbt_reader *r, const struct sbt_chunk *head, uint64_t
 
     if (!payload)
         return TSM_E_FORMAT;
-    error = walk_index(r, payload, found.raw_size, SBT_INDEX_LEAF, add_entry);
+    error = walk_index(r, payload, &found, SBT_INDEX_LEAF, add_entry);
     free(payload);
     if (!error && !may_follow(r, head, offset, r->size))
         error = TSM_E_FORMAT;
@@ -246,7 +262,7 @@ static int read_index(struct sbt_reader *r, const struct sbt_trailer *t,
 
     if (!payload)
         return TSM_E_FORMAT;
-    error = walk_index(r, payload, root.raw_size, SBT_INDEX_ROOT, add_leaf);
+    error = walk_index(r, payload, &root, SBT_INDEX_ROOT, add_leaf);
     free(payload);
     if (!error && !may_follow(r, &root, t->root_offset, trailer_at))
         error = TSM_E_FORMAT;
@@ -280,7 +296,8 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
         (whole && said->record_count > found->record_count))
         sbt_reader_say(r, "the trailer counts %llu records, the chunks hold %llu",
                        ull(said->record_count), ull(found->record_count));
-    if (said->stream_count < found->stream_count)
+    if (said->stream_count < found->stream_count ||
+        (whole && said->stream_count > found->stream_count))
         sbt_reader_say(r, "the trailer counts %u streams, the chunks hold %u", said->stream_count,
                        found->stream_count);
     r->said_count = said->record_count;
@@ -289,47 +306,22 @@ static void adopt_totals(struct sbt_reader *r, const struct sbt_trailer *t, bool
     r->end = t->end;
 }
 
+/* What a trailer says of the chunks, which were found by it: the root comes right before it. */
+static void judge_trailer(struct sbt_reader *r, const struct sbt_trailer *t)
+{
+    const struct sbt_entry *last = &r->entries[r->entry_count - 1], *root = last - 1;
+
+    if (t->chunk_count != last->head.number + 1)
+        sbt_reader_say(r, "the trailer counts %u chunks, there are %u", t->chunk_count,
+                       last->head.number + 1);
+    if (t->root_offset != root->info.offset ||
+        t->root_size != SBT_CHUNK_HEADER_SIZE + root->head.stored_size)
+        sbt_reader_say(r, "the trailer does not point at the index root");
+    if (t->end == SBT_END_NONE || (t->end > SBT_END_CUT && r->minor == 0))
+        sbt_reader_say(r, "the trailer gives %u as the reason for its end", t->end);
+}
+
 /* ---- scanning ---- */
-
-static int read_chunk_header(struct sbt_reader *r, uint64_t offset, struct sbt_chunk *head,
-                             bool *found)
-{
-    uint8_t header[SBT_CHUNK_HEADER_SIZE];
-    int error;
-
-    *found = false;
-    if (offset > r->size || r->size - offset < sizeof(header))
-        return 0;
-    error = sbt_reader_read(r, offset, header, sizeof(header));
-    if (error)
-        return error;
-    *found = sbt_chunk_get(head, header) && may_follow(r, head, offset, r->size);
-    return 0;
-}
-
-static bool session_starts(struct sbt_reader *r, uint64_t offset)
-{
-    uint8_t magic[sizeof(sbt_file_magic)];
-
-    return r->size - offset >= sizeof(magic) &&
-           sbt_reader_read(r, offset, magic, sizeof(magic)) == 0 &&
-           memcmp(magic, sbt_file_magic, sizeof(magic)) == 0;
-}
-
-/* The next chunk at or after `offset`; *found is false when there is none. */
-static int next_chunk(struct sbt_reader *r, uint64_t *offset, struct sbt_chunk *head, bool *found)
-{
-    int error = read_chunk_header(r, *offset, head, found);
-
-    if (!error && !*found && *offset < r->size && session_starts(r, *offset))
-        return 0;
-    while (!error && !*found && *offset < r->size) {
-        error = sbt_source_find(&r->source, *offset + 1, r->size, sbt_chunk_magic, offset);
-        if (!error)
-            error = read_chunk_header(r, *offset, head, found);
-    }
-    return error;
-}
 
 /* A chunk that was cut and then filled up, as after a power loss, shows only in its payload. */
 static bool last_is_whole(struct sbt_reader *r)
@@ -370,20 +362,21 @@ static int say_tail(struct sbt_reader *r)
     return 0;
 }
 
-static void count_notable(struct sbt_reader *r, const struct sbt_rows *rows)
+static void count_notable(struct sbt_reader *r, const struct sbt_rows *rows,
+                          struct sbt_totals *totals)
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct sbt_record *record = &rows->records[i];
         const struct sbt_schema *schema = sbt_reader_schema(r, record->type);
         if (record->slot_count && record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_LOST))
-            r->totals.lost_count += record->slots[0];
+            totals->lost_count += record->slots[0];
         if (record->slot_count && record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_FILTERED))
-            r->totals.filtered_count += record->slots[0];
-        r->totals.tainted_count += sbt_record_taints(schema ? schema->flags : 0, record->flags);
+            totals->filtered_count += record->slots[0];
+        totals->tainted_count += sbt_record_taints(schema ? schema->flags : 0, record->flags);
     }
 }
 
-void sbt_reader_count_notable(struct sbt_reader *r)
+void sbt_reader_count_notable(struct sbt_reader *r, struct sbt_totals *totals)
 {
     for (size_t i = 0; i < r->events_count; i++) {
         const struct sbt_entry *e = &r->entries[r->events[i]];
@@ -406,7 +399,7 @@ void sbt_reader_count_notable(struct sbt_reader *r)
                 sbt_reader_blame(r, r->events[i], wrong, false);
             continue;
         }
-        count_notable(r, &rows);
+        count_notable(r, &rows, totals);
         sbt_rows_finish(&rows);
     }
 }
@@ -431,22 +424,17 @@ static void adopt_last_trailer(struct sbt_reader *r)
 
 int sbt_reader_scan(struct sbt_reader *r)
 {
-    uint64_t offset = r->header_length;
-    struct sbt_chunk head;
-    bool found;
+    struct sbt_chunk_walk walk =
+        sbt_chunk_walk_init(&r->source, r->size, r->header_length, r->session_word);
     int error;
 
     entries_clear(r);
     r->has_trailer = false;
     r->end = SBT_END_NONE;
-    for (;;) {
-        error = next_chunk(r, &offset, &head, &found);
-        if (error || !found)
-            break;
-        error = add_entry(r, &head, offset);
+    while ((error = sbt_chunk_walk_next(&walk)) == 1) {
+        error = add_entry(r, &walk.head, walk.offset);
         if (error)
             break;
-        offset = sbt_entry_end(&r->entries[r->entry_count - 1]);
     }
     if (error)
         return error;
@@ -493,6 +481,39 @@ static int confirm_holes(struct sbt_reader *r)
     return error || same ? error : TSM_E_FORMAT;
 }
 
+#define COMPARED_MAX 1024u /* chunks: opening a large trace takes no longer than its index does */
+
+/* Tests whether an intact header in the file is another one than in the index. One that is damaged
+ * is found when the chunk is read. */
+static int compare_headers(struct sbt_reader *r, bool *differs)
+{
+    uint8_t header[SBT_CHUNK_HEADER_SIZE];
+    struct sbt_chunk head;
+    int error = 0;
+
+    *differs = false;
+    for (size_t i = 0; i < r->entry_count && r->entry_count <= COMPARED_MAX && !*differs; i++) {
+        const struct sbt_entry *e = &r->entries[i];
+        error = sbt_reader_read(r, e->info.offset, header, sizeof(header));
+        if (error)
+            return error;
+        *differs = !sbt_chunk_is(&e->head, header) && sbt_chunk_get(&head, header);
+    }
+    return 0;
+}
+
+static int read_and_compare_index(struct sbt_reader *r, const struct sbt_trailer *t,
+                                  const struct sbt_chunk *head)
+{
+    bool differs = false;
+    int error = read_index(r, t, head);
+
+    if (!error)
+        error = compare_headers(r, &differs);
+    /* A chunk of a type that is needed and unknown may be there, or the index may lie about it. */
+    return differs || error == TSM_E_VERSION ? TSM_E_FORMAT : error;
+}
+
 int sbt_reader_index(struct sbt_reader *r)
 {
     size_t damage_before = r->damage_count;
@@ -504,7 +525,7 @@ int sbt_reader_index(struct sbt_reader *r)
         sbt_reader_say(r, "no trailer at the end; the index was rebuilt by scanning");
         return sbt_reader_scan(r);
     }
-    error = read_index(r, &t, &head);
+    error = read_and_compare_index(r, &t, &head);
     if (!error && (r->has_holes || t.totals.record_count != r->totals.record_count)) {
         sbt_reader_forget_damage(r, damage_before);
         error = confirm_holes(r);
@@ -513,6 +534,7 @@ int sbt_reader_index(struct sbt_reader *r)
         r->has_trailer = true;
         r->whole_end = r->size;
         adopt_totals(r, &t, true);
+        judge_trailer(r, &t);
         return 0;
     }
     if (error != TSM_E_FORMAT)

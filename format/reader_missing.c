@@ -132,11 +132,33 @@ int sbt_reader_examine_tables(struct sbt_reader *r)
     return error;
 }
 
+/* What the trailer counts against the records that say so. */
+static void compare_counts(struct sbt_reader *r)
+{
+    const struct sbt_totals *said = &r->totals;
+    struct sbt_totals found = {0};
+
+    if (!r->has_trailer || r->is_counted || sbt_reader_damage_count(r))
+        return;
+    r->is_counted = true;
+    sbt_reader_count_notable(r, &found);
+    if (said->tainted_count != found.tainted_count)
+        sbt_reader_say(r, "the trailer counts %llu tainting records, there are %llu",
+                       (unsigned long long)said->tainted_count,
+                       (unsigned long long)found.tainted_count);
+    if (said->lost_count < found.lost_count || said->filtered_count < found.filtered_count)
+        sbt_reader_say(r, "the trailer counts fewer lost records than its records say");
+}
+
 int sbt_reader_examine(struct sbt_reader *r)
 {
     int error = 0;
 
     for (size_t i = 0; i < r->entry_count && !error; i++)
         error = sbt_reader_examine_chunk(r, i);
-    return error ? error : compare_twins(r);
+    if (!error)
+        error = compare_twins(r);
+    if (!error)
+        compare_counts(r);
+    return error;
 }

@@ -26,6 +26,7 @@ struct sbt_entry {
     struct sbt_chunk_info info; /* what callers see */
     struct sbt_chunk head;
     bool damaged; /* it was said; under lock */
+    bool misleads; /* its header's times or streams are not its records'; under lock */
     bool is_sound; /* its bytes were compared with their checksum; atomic */
 };
 
@@ -63,11 +64,14 @@ struct sbt_reader {
     struct sbt_packer packer; /* under lock */
 
     uint32_t header_length;
+    struct sbt_file_header header; /* has_header: it is intact */
+    bool has_header;
     uint16_t major, minor;
     struct sbt_session session;
     uint32_t session_word;
     struct sbt_totals totals;
     enum sbt_end end;
+    bool is_counted;    /* the trailer's counts were compared with the records */
     bool totals_known;  /* from a trailer */
     bool has_trailer;   /* and an index that could be read */
     bool more_sessions; /* another one follows at whole_end */
@@ -201,8 +205,8 @@ int sbt_reader_examine_chunk(struct sbt_reader *r, size_t place);
  * disk, or behind which no sound one comes. All of them: the tail is whole. */
 int sbt_reader_sound_count(struct sbt_reader *r, size_t *count);
 
-/* Without a trailer: what was lost, filtered and tainted, from the records that say so. */
-void sbt_reader_count_notable(struct sbt_reader *r);
+/* Adds what was lost, filtered and tainted, from the records that say so. */
+void sbt_reader_count_notable(struct sbt_reader *r, struct sbt_totals *totals);
 
 /* ---- reader_tables.c ---- */
 

@@ -100,10 +100,9 @@ int sbt_source_file(struct sbt_source *out, const char *path)
     return error;
 }
 
-/* As many bytes as there are, up to `size`; negative on error. */
-static int64_t read_some(const struct sbt_source *source, uint64_t offset, uint8_t *out,
-                         size_t size)
+int64_t sbt_source_read(const struct sbt_source *source, uint64_t offset, void *to, size_t size)
 {
+    uint8_t *out = to;
     size_t have = 0;
 
     while (have < size) {
@@ -126,7 +125,7 @@ int sbt_source_find(const struct sbt_source *source, uint64_t from, uint64_t end
     *found = end;
     while (got >= 8 && *found == end && from < end && end - from >= 8) {
         const uint8_t *hit;
-        got = read_some(source, from, window,
+        got = sbt_source_read(source, from, window,
                         end - from < SEARCH_WINDOW ? (size_t)(end - from) : SEARCH_WINDOW);
         hit = got < 8 ? NULL : memmem(window, (size_t)got, magic, 8);
         if (hit)
@@ -149,7 +148,7 @@ int sbt_source_find_session(const struct sbt_source *source, uint64_t from, uint
             return (int)got;
         if (at == end || at == from)
             break;
-        got = read_some(source, at, header, sizeof(header));
+        got = sbt_source_read(source, at, header, sizeof(header));
         if (got < 0)
             return (int)got;
         if (got == sizeof(header) && tsm_get_u64(header + 56) == tsm_hash64(header, 56))

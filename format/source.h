@@ -15,6 +15,9 @@ int sbt_source_fd(struct sbt_source *out, int fd, const char *name);
 /* Lets a source of sbt_source_fd() end after `size` bytes. */
 void sbt_source_cut(struct sbt_source *source, uint64_t size);
 
+/* As many bytes as there are, up to `size`; negative on error. */
+int64_t sbt_source_read(const struct sbt_source *source, uint64_t offset, void *to, size_t size);
+
 /* First offset >= `from` where the 8 bytes `magic` stand, or `end`. */
 int sbt_source_find(const struct sbt_source *source, uint64_t from, uint64_t end,
                     const uint8_t magic[8], uint64_t *found);

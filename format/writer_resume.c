@@ -90,7 +90,7 @@ static int relist_pieces(struct sbt_writer *w, const struct sbt_reader *r, size_
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory", r->name);
     for (size_t i = 0; i < r->piece_count; i++) {
         uint32_t lister = r->listed_by[r->pieces[i].entry];
-        if (lister == 0 || lister - 1 >= kept)
+        if ((lister == 0 || lister - 1 >= kept) && !r->entries[r->pieces[i].entry].damaged)
             places[count++] = r->pieces[i];
     }
     qsort(places, count, sizeof(*places), compare_places);
@@ -120,7 +120,8 @@ static int resume_pieces(struct sbt_writer *w, struct sbt_reader *r, size_t kept
     pthread_mutex_unlock(&r->lock);
     for (size_t i = 0; i < r->piece_count && !error; i++) {
         const struct sbt_piece_place *place = &r->pieces[i];
-        if (place->entry < kept && !sbt_keyset_has(&w->pieces, &place->key))
+        if (place->entry < kept && !r->entries[place->entry].damaged &&
+            !sbt_keyset_has(&w->pieces, &place->key))
             sbt_keyset_add(&w->pieces, &place->key);
     }
     return error ? error : relist_pieces(w, r, kept);
@@ -234,7 +235,7 @@ static void count_again(struct sbt_reader *r)
     if (!r->totals_known || r->totals.record_count == said.record_count)
         return;
     r->totals.lost_count = r->totals.filtered_count = r->totals.tainted_count = 0;
-    sbt_reader_count_notable(r);
+    sbt_reader_count_notable(r, &r->totals);
     r->totals.lost_count = larger(r->totals.lost_count, said.lost_count);
     r->totals.filtered_count = larger(r->totals.filtered_count, said.filtered_count);
 }

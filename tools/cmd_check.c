@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command.h"
 
+#include "format/check_counts.h"
 #include "tools/json_out.h"
 #include "tools/terminal.h"
 #include "tracesmith/reader.h"
@@ -45,9 +46,20 @@ static void report(void *user, uint64_t offset, const char *text)
     tsm_json_close(r->json, '}');
 }
 
+static void print_ok(const char *path, const struct sbt_check_counts *counts)
+{
+    printf("%s: %sok%s", tsm_clean(path), tsm_paint(TSM_PAINT_GOOD), tsm_paint(TSM_PAINT_NONE));
+    if (counts->lost_chunks)
+        printf("; lost, as a repair has noted: %" PRIu64 " chunk%s, %" PRIu64 " record%s",
+               counts->lost_chunks, counts->lost_chunks == 1 ? "" : "s", counts->lost_records,
+               counts->lost_records == 1 ? "" : "s");
+    putchar('\n');
+}
+
 static int check(const char *path, bool wants_json)
 {
     struct tsm_json json = {.out = stdout};
+    struct sbt_check_counts counts;
     struct report r = {path, wants_json ? &json : NULL, 0};
 
     if (wants_json) {
@@ -56,10 +68,13 @@ static int check(const char *path, bool wants_json)
         tsm_json_name(&json, "violations");
         tsm_json_open(&json, '[');
     }
-    int count = sbt_check(path, report, &r);
+    int count = sbt_check_and_count(path, report, &r, &counts);
     if (wants_json) {
         tsm_json_close(&json, ']');
         tsm_json_put_u64(&json, "violation_count", (uint64_t)r.count);
+        tsm_json_put_u64(&json, "record_count", counts.records);
+        tsm_json_put_u64(&json, "lost_chunks", counts.lost_chunks);
+        tsm_json_put_u64(&json, "lost_records", counts.lost_records);
         tsm_json_put_string(&json, "error", count < 0 ? tsm_error_message() : NULL);
         tsm_json_end(&json);
     }
@@ -68,8 +83,7 @@ static int check(const char *path, bool wants_json)
     if (!wants_json && count > REPORTED_MAX)
         printf("%s: ... %d more\n", tsm_clean(path), count - REPORTED_MAX);
     if (!wants_json && count == 0)
-        printf("%s: %sok%s\n", tsm_clean(path), tsm_paint(TSM_PAINT_GOOD),
-               tsm_paint(TSM_PAINT_NONE));
+        print_ok(path, &counts);
     return count > 0 ? TSM_EXIT_NO : TSM_EXIT_OK;
 }
 
@@ -96,7 +110,8 @@ const struct tsm_command tsm_command_check = {
         "told with its place in the file, the first 100 one by one; behind damage the check goes "
         "on with the "
         "next chunk that is whole. Whether the recorded commands can be replayed is not "
-        "asked: see 'tsreplay --dry-run'.",
+        "asked: see 'tsreplay --dry-run'. What a repair has noted as lost is no violation; it is "
+        "told.",
     .examples = "tracesmith check trace.sbt\n",
     .exit_status = "0|no violation\n"
                    "1|at least one violation\n"

@@ -17,7 +17,7 @@
 struct redact_values {
     const char *output;
     unsigned what; /* 0: the default */
-    bool json;
+    bool lossy, json;
 };
 
 static bool parse_what(void *field, const char *text)
@@ -48,6 +48,10 @@ static const struct tsm_option options[] = {
          "of them, without which whoever guesses some bytes can see whether he is right. Default: "
          "contents,command,host,user,paths.",
      .parse = parse_what},
+    {.name = "lossy",
+     .type = TSM_OPTION_FLAG,
+     .offset = TSM_FIELD(redact_values, lossy),
+     .help = "Also from a trace of which a part cannot be read: the new one says so."},
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(redact_values, json),
@@ -75,6 +79,10 @@ static int copy_kernel(struct tsm_trace_copy *copy)
 
     for (size_t i = 0; !error; i++) {
         error = sbt_reader_kernel_events(copy->reader, i, &records, &size);
+        if (error == TSM_E_CHECKSUM) { /* sbt_reader_missing() counts it */
+            error = 0;
+            continue;
+        }
         if (error)
             break;
         tsm_redact_kernel(copy->redact, records, size);
@@ -84,11 +92,24 @@ static int copy_kernel(struct tsm_trace_copy *copy)
     return error == TSM_E_NOT_FOUND ? 0 : error;
 }
 
-static int write_copy(struct tsm_redact *redact, const char *output, uint64_t *missing)
+/* Fails when a part of the trace cannot be read, unless the user accepts that. */
+static int check_whole(const struct tsm_trace_copy *copy, bool lossy, uint64_t *missing)
+{
+    bool lacks_end;
+
+    *missing = tsm_trace_copy_missing(copy, 0, &lacks_end);
+    if (lossy || !*missing)
+        return 0;
+    return tsm_fail(TSM_E_LOSSY,
+                    "%s: %" PRIu64 " records or other parts cannot be read; --lossy copies what is "
+                    "there and notes the loss",
+                    sbt_reader_name(copy->reader), *missing);
+}
+
+static int write_copy(struct tsm_redact *redact, const char *output, bool lossy, uint64_t *missing)
 {
     struct tsm_trace_copy copy;
     char list[128];
-    bool lacks_end;
     int error = tsm_trace_copy_begin(&copy, redact->reader, output, redact);
 
     tsm_redact_list(list, sizeof(list), redact->what);
@@ -100,7 +121,8 @@ static int write_copy(struct tsm_redact *redact, const char *output, uint64_t *m
         error = copy_records(&copy);
     if (!error)
         error = copy_kernel(&copy);
-    *missing = tsm_trace_copy_missing(&copy, 0, &lacks_end);
+    if (!error)
+        error = check_whole(&copy, lossy, missing);
     error = tsm_trace_copy_end(&copy, 0, error);
     if (error)
         unlink(output);
@@ -147,7 +169,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     redact.what = v->what;
     error = tsm_redact_begin(&redact);
     if (!error)
-        error = write_copy(&redact, v->output, &missing);
+        error = write_copy(&redact, v->output, v->lossy, &missing);
     if (!error)
         tell(v, redact.reader, missing);
     tsm_trace_note_damage(redact.reader, &told);
@@ -159,7 +181,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
 const struct tsm_command tsm_command_redact = {
     .name = "redact",
     .summary = "copy a trace without what is nobody else's affair",
-    .synopsis = "--output=FILE [--remove=LIST] TRACE",
+    .synopsis = "--output=FILE [--remove=LIST] [--lossy] TRACE",
     .description =
         "A trace holds what the program held: treat it like a core dump. The copy has the same "
         "records, times, hashes and stacks, so that it can be viewed, compared with another such "
@@ -172,7 +194,8 @@ const struct tsm_command tsm_command_redact = {
         "tracesmith redact -o public.sbt trace.sbt\n"
         "tracesmith redact --remove=all -o public.sbt trace.sbt\n"
         "tracesmith redact --remove=paths,user -o replays.sbt trace.sbt   with its contents\n",
-    .exit_status = "0|the new trace is there\n2|error",
+    .exit_status =
+        "0|the new trace is there\n2|error, or a part of TRACE cannot be read (see --lossy)",
     .options = options,
     .values_size = sizeof(struct redact_values),
     .operand = "TRACE",

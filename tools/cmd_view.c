@@ -3,6 +3,7 @@
 
 #include "analysis/nest.h"
 #include "base/text.h"
+#include "format/check_counts.h"
 #include "format/json.h"
 #include "tools/json_out.h"
 #include "tools/kernel_view.h"
@@ -85,8 +86,9 @@ static const struct tsm_option options[] = {
     {.name = "repair",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(view_values, repair),
-     .help = "Do not show anything: cut off what a crash left at the end of the file and write its "
-             "index anew. Nothing that can be read is lost."},
+     .help = "Do not show anything: cut off what a crash left at the end of the file, mark chunks "
+             "between others that are damaged, and write the index anew. Nothing that can be read "
+             "is lost."},
     {0},
 };
 
@@ -302,6 +304,19 @@ static int view_trace(const struct view_values *v, const char *path)
     return status;
 }
 
+/* What a repair has marked, between chunks that can be read. */
+static void tell_lost(const char *path)
+{
+    struct sbt_check_counts counts;
+
+    if (sbt_check_and_count(path, NULL, NULL, &counts) >= 0 && counts.lost_chunks)
+        tsm_note("%s: %" PRIu64 " chunk%s before the end could not be read; lost with %s: %" PRIu64
+                 " record%s",
+                 path, counts.lost_chunks, counts.lost_chunks == 1 ? "" : "s",
+                 counts.lost_chunks == 1 ? "it" : "them", counts.lost_records,
+                 counts.lost_records == 1 ? "" : "s");
+}
+
 static int repair(const char *path)
 {
     uint64_t lost = 0;
@@ -317,6 +332,8 @@ static int repair(const char *path)
     else
         tsm_note("%s: index written anew; %" PRIu64 " bytes that could not be read were cut off",
                  path, lost);
+    if (result > 0)
+        tell_lost(path);
     return TSM_EXIT_OK;
 }
 

@@ -319,13 +319,6 @@ static const char *redacted(struct tsm_redact *r, const char *text, enum text_ki
     return (const char *)r->text.data;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), length = strlen(end);
-
-    return size >= length && strcmp(text + size - length, end) == 0;
-}
-
 const char *tsm_redact_metadata(struct tsm_redact *r, const char *name, const char *value)
 {
     enum text_kind kind = TEXT_ANY;
@@ -333,7 +326,8 @@ const char *tsm_redact_metadata(struct tsm_redact *r, const char *name, const ch
     if (strcmp(name, "process.command") == 0 && r->what & TSM_REDACT_COMMAND)
         kind = TEXT_SECRET;
     if (r->what & TSM_REDACT_HOST &&
-        (strcmp(name, "host.name") == 0 || ends_with(name, ".uuid") || ends_with(name, ".serial")))
+        (strcmp(name, "host.name") == 0 || tsm_text_ends_with(name, ".uuid") ||
+         tsm_text_ends_with(name, ".serial")))
         kind = TEXT_SECRET;
     if (strcmp(name, "process.executable") == 0 || strcmp(name, "setting.TS_OUTPUT") == 0)
         kind = TEXT_PATH;

@@ -119,7 +119,8 @@ size_t sbt_reader_checkpoint_count(struct sbt_reader *r);
 const struct sbt_checkpoint *sbt_reader_checkpoint(struct sbt_reader *r, size_t index);
 
 /* The `index`-th chunk of what the kernel module recorded: *out is malloc'ed and holds `size` bytes of
- * sound records (kernel/include/grtrace.h). TSM_E_NOT_FOUND, without a message, past the last. */
+ * sound records (kernel/include/grtrace.h). TSM_E_CHECKSUM: the chunk is damaged, which is said; the next one may
+ * be read. TSM_E_NOT_FOUND, without a message, past the last. */
 int sbt_reader_kernel_events(struct sbt_reader *r, size_t index, uint8_t **out, size_t *size);
 
 /* The bytes of a piece into out[SBT_PIECE_SIZE], checked against the key. Returns their count. */

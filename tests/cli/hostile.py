@@ -5,7 +5,7 @@
 usage: hostile.py BUILD_FOLDER damage|prefix|escapes|bombs
 
 damage   each chunk of each sample damaged in each way: a status of its own, no crash, JSON that is JSON; a trim
-         that says it worked has made a trace that keeps the rules
+         or a redaction that says it worked has made a trace that keeps the rules
 prefix   samples cut near each border of a chunk, and anywhere: the same, and an end
 escapes  every text holds control characters, and some that turn the order of others round: none comes out, in
          text or (but for the order) in JSON
@@ -67,6 +67,8 @@ def commands(trace, whole):
     for options in ([], ["--lossy"], ["--lossy", "--keep-going", "--range", "1:3"], ["--lossy", "--whole", "--range", "1:"]):
         where = [] if "--range" in options else ["--range", "0:100000000"]
         yield ["trim", "--device", "emu", "--timeout", "5", *options, *where, "-o", "part.sbt", trace]
+    for options in ([], ["--lossy"], ["--lossy", "--remove=all"], ["--lossy", "--remove=paths,user"]):
+        yield ["redact", *options, "-o", "part.sbt", trace]
     yield ["view", "--repair", "mended.sbt"]
 
 
@@ -106,7 +108,7 @@ def ask(trace, what, whole):
             fail(name, done.returncode, done.stderr[-600:].decode("utf-8", "replace"))
         if "--json" in words:
             check_json(name, done)
-        if words[0] == "trim" and done.returncode == 0:
+        if words[0] in ("trim", "redact") and done.returncode == 0:
             kept = run(["check", "part.sbt"])
             if kept is None or kept.returncode != 0:
                 fail(name, "its trace breaks rules:", kept and kept.stdout[-300:])

@@ -3,11 +3,13 @@
  * Tests' own window on the C library: print a trace in its JSON form, print its damage, check it,
  * write a sample.
  *
- *   print_trace json FILE | damage FILE | check FILE | sample FILE COUNT CHUNK_SIZE
+ *   print_trace json FILE | damage FILE | check FILE | verdict FILE... | sample FILE COUNT
+ * CHUNK_SIZE
  *
  * Exit status 0; 1 when the file cannot be opened (with the message on stdout, so that tests can
  * compare it) or breaks a rule.
  */
+#include "format/check_counts.h"
 #include "format/json.h"
 #include "tests/unit/format_sample.h"
 
@@ -90,6 +92,56 @@ static int print_damage(const char *path)
     return 0;
 }
 
+/* ---- verdict: what the reader and the check make of a file, and how many records they find ----
+ */
+
+static void note_first_violation(void *user, uint64_t offset, const char *text)
+{
+    char *first = user;
+
+    if (!*first)
+        snprintf(first, 256, "offset %" PRIu64 ": %s", offset, text);
+}
+
+static const char *name_verdict(bool is_refused, bool is_damaged)
+{
+    return is_refused ? "refused" : is_damaged ? "damaged" : "valid";
+}
+
+static void print_reader_verdict(const char *path)
+{
+    struct sbt_missing missing = {0};
+    const struct sbt_record *record;
+    struct sbt_cursor *c = NULL;
+    struct sbt_reader *r = NULL;
+    uint64_t count = 0;
+    bool is_damaged = false, is_refused = sbt_reader_open(&r, path) < 0;
+
+    if (!is_refused && sbt_cursor_create(&c, r, NULL, 0) == 0) {
+        while (sbt_cursor_next(c, &record) == 1)
+            count++;
+        sbt_reader_examine(r);
+        sbt_reader_missing(r, 0, &missing);
+        is_damaged = sbt_reader_damage_count(r) || missing.record_count || missing.chunk_count ||
+                     sbt_reader_end(r) == SBT_END_NONE;
+    }
+    printf("%s %" PRIu64 " ", name_verdict(is_refused, is_damaged), count);
+    sbt_cursor_destroy(c);
+    sbt_reader_destroy(r);
+}
+
+static void print_verdict(const char *path)
+{
+    struct sbt_check_counts counts;
+    char first[256] = "";
+    int found;
+
+    print_reader_verdict(path);
+    found = sbt_check_and_count(path, note_first_violation, first, &counts);
+    printf("%s %" PRIu64 " %s\n", name_verdict(found<0, found> 0), found < 0 ? 0 : counts.records,
+           first);
+}
+
 static void print_violation(void *user, uint64_t offset, const char *text)
 {
     (void)user;
@@ -110,6 +162,13 @@ int main(int argc, char **argv)
         struct sbt_writer_options options = {.chunk_size = strtoul(argv[4], NULL, 10)};
         return sample_write(argv[2], strtoull(argv[3], NULL, 10), &options) < 0 ? fail() : 0;
     }
-    fprintf(stderr, "usage: print_trace json|damage|check FILE, or sample FILE COUNT CHUNK\n");
+    if (argc > 2 && strcmp(argv[1], "verdict") == 0) {
+        for (int i = 2; i < argc; i++)
+            print_verdict(argv[i]);
+        return 0;
+    }
+    fprintf(
+        stderr,
+        "usage: print_trace json|damage|check FILE, verdict FILE..., or sample FILE COUNT CHUNK\n");
     return 2;
 }

@@ -147,11 +147,13 @@ def read_chunk(file, verify):
     if chunk.codec == 0:
         return chunk, stored
     payload = zstd_decompress(stored, chunk.raw_size)
-    if chunk.codec == 2:
-        joined = bytearray(chunk.raw_size)
-        joined[::2], joined[1::2] = payload[:(chunk.raw_size + 1) // 2], payload[(chunk.raw_size + 1) // 2:]
-        payload = bytes(joined)
-    return chunk, payload
+    return chunk, join_pairs(payload) if chunk.codec == 2 else payload
+
+
+def join_pairs(payload):
+    joined, half = bytearray(len(payload)), (len(payload) + 1) // 2
+    joined[::2], joined[1::2] = payload[:half], payload[half:]
+    return bytes(joined)
 
 
 def items(chunk, payload):

@@ -76,6 +76,24 @@ status 2 tracesmith redact t.sbt
 status 2 tracesmith redact -o t.sbt t.sbt
 status 0 replay t.sbt
 
+# A chunk of records that cannot be read: no copy, unless the loss is accepted; then the copy says so.
+python3 - <<'PYTHON'
+import struct
+data = bytearray(open("t.sbt", "rb").read())
+at = struct.unpack_from("<I", data, 12)[0]
+while struct.unpack_from("<H", data, at + 8)[0] != 8:
+    at += 96 + struct.unpack_from("<I", data, at + 32)[0]
+data[at + 120] ^= 1
+open("damaged.sbt", "wb").write(data)
+PYTHON
+status 2 tracesmith redact -o x.sbt damaged.sbt
+grep -q -- '--lossy' err || fail "$(cat err)"
+[ ! -e x.sbt ] || fail "a copy is there, although a part cannot be read"
+status 0 tracesmith redact --lossy -o x.sbt damaged.sbt
+grep -q 'could not be read' out || fail "$(cat out)"
+status 0 tracesmith check x.sbt
+tsview --json x.sbt | head -1 | grep -q '"lost":0' && fail "the copy does not say what it lost"
+
 TS_CONTENTS=0 record bare.sbt saxpy >/dev/null
 status 0 tracesmith check bare.sbt
 ! holds bare.sbt $bytes || fail "recorded without contents, and the bytes are there"

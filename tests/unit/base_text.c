@@ -47,6 +47,8 @@ int main(void)
            "??31m ?");
     expect("gr\xc3\xbc\xc3\x9f \xe2\x82\xac", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac");
     expect("cut \xe2\x82", "cut ??");
+    failures += !tsm_text_ends_with("gpu.uuid", ".uuid") || !tsm_text_ends_with("x", "");
+    failures += tsm_text_ends_with("uuid", ".uuid") || tsm_text_ends_with("gpu.uuids", ".uuid");
     expect_log();
     return failures != 0;
 }

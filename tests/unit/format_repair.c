@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Repairs of traces that were cut at every byte, or of which sectors never reached the disk: what
- * comes out keeps every rule, a second repair changes nothing, and what is missing stays known.
- * Arguments: more traces to be damaged.
+ * Repairs of traces that were cut at every byte, of which sectors never reached the disk, or chunks
+ * are damaged, or say that they have other sizes: what comes out keeps every rule, a second repair
+ * changes nothing, and what is missing stays known. Arguments: more traces to be damaged.
  */
 #include "tests/unit/format_bytes.h"
 #include "tests/unit/format_sample_check.h"
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "format/chunk.h"
 
 #include <stdint.h>
@@ -120,6 +122,94 @@ static void test_zeros(const char *path, const struct tsm_buffer *whole, uint64_
     tsm_buffer_finish(&bytes);
 }
 
+/* ---- damaged chunks ---- */
+
+struct chunk_place {
+    size_t at;
+    struct sbt_chunk head;
+};
+
+static size_t list_chunks(const struct tsm_buffer *whole, struct chunk_place *out, size_t max)
+{
+    size_t count = 0, at = tsm_get_u32(whole->data + 12);
+
+    while (at < whole->size && count < max && sbt_chunk_get(&out[count].head, whole->data + at)) {
+        out[count].at = at;
+        at += SBT_CHUNK_HEADER_SIZE + out[count++].head.stored_size;
+    }
+    return count;
+}
+
+/* The first chunk is what nothing can be read without. What can be read before a repair can be read
+ * after it. */
+static void judge_chunk(const char *path, const struct tsm_buffer *bytes, uint64_t total,
+                        const struct chunk_place *c, const char *way, uint64_t value)
+{
+    struct knowledge before;
+
+    file_write(path, bytes->data, bytes->size);
+    before = look(path);
+    if (!judge(path, total) || !CHECK(!before.opens || look(path).records >= before.records))
+        fprintf(stderr, "  %s chunk %u at %zu: %s %llu\n", sbt_chunk_type_name(c->head.type),
+                c->head.number, c->at, way, (unsigned long long)value);
+}
+
+/* A field of the header, whose checksum is made right. */
+static void change_header(const char *path, struct tsm_buffer *bytes, uint64_t total,
+                          const struct chunk_place *c, size_t field, uint64_t value)
+{
+    uint8_t old[SBT_CHUNK_HEADER_SIZE], *at = bytes->data + c->at;
+
+    memcpy(old, at, sizeof(old));
+    tsm_put_u32(at + field, (uint32_t)value);
+    tsm_put_u64(at + 88, tsm_hash64(at, 88));
+    judge_chunk(path, bytes, total, c, field == 28 ? "raw size" : "stored size", value);
+    tsm_put_u32(at + 28, (uint32_t)value); /* both, as of a payload that is not compressed */
+    tsm_put_u64(at + 88, tsm_hash64(at, 88));
+    judge_chunk(path, bytes, total, c, "both sizes", value);
+    memcpy(at, old, sizeof(old));
+}
+
+static void change_byte(const char *path, struct tsm_buffer *bytes, uint64_t total,
+                        const struct chunk_place *c, size_t byte)
+{
+    uint8_t *at = bytes->data + c->at + byte;
+
+    *at ^= 0x10;
+    judge_chunk(path, bytes, total, c, "byte", byte);
+    *at ^= 0x10;
+}
+
+static void test_chunks(const char *path, const struct tsm_buffer *whole, uint64_t total)
+{
+    static struct chunk_place chunks[1000];
+    struct tsm_buffer bytes = {0};
+    size_t count = list_chunks(whole, chunks, 1000), step = count / 40 + 1;
+
+    CHECK(count > 3 && count < 1000);
+    tsm_buffer_add(&bytes, whole->data, whole->size);
+    for (size_t i = 1; i < count; i += i + 5 < count ? step : 1) {
+        const struct chunk_place *c = &chunks[i];
+        const uint64_t size = c->head.stored_size,
+                       left = whole->size - c->at - SBT_CHUNK_HEADER_SIZE;
+        const uint64_t next =
+            i + 1 < count ? SBT_CHUNK_HEADER_SIZE + chunks[i + 1].head.stored_size : 0;
+        const uint64_t sizes[] = {
+            0,        1,    size - 1, size + 1,    size + next, size + next + 96,
+            left - 1, left, left + 1, left + 1000, 64u << 20,   UINT32_MAX};
+        for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+            change_header(path, &bytes, total, c, 32, sizes[k]);
+            change_header(path, &bytes, total, c, 28, sizes[k]);
+        }
+        change_byte(path, &bytes, total, c, 3);
+        change_byte(path, &bytes, total, c, 13);
+        change_byte(path, &bytes, total, c, 90);
+        if (size)
+            change_byte(path, &bytes, total, c, SBT_CHUNK_HEADER_SIZE + size / 2);
+    }
+    tsm_buffer_finish(&bytes);
+}
+
 static void test_trace(const char *name)
 {
     const char *path = sample_path("repaired.sbt");
@@ -136,6 +226,7 @@ static void test_trace(const char *name)
         test_zeros(path, &whole, total, sector, 1);
         test_zeros(path, &whole, total, sector, 5);
     }
+    test_chunks(path, &whole, total);
     tsm_buffer_finish(&whole);
 }
 
