@@ -216,6 +216,13 @@ static void before(struct tsm_call *call, struct copy *copy)
     tsm_device_writes(call, &box);
 }
 
+void cuda_copy_writes(struct tsm_call *call, const CUDA_MEMCPY3D *c)
+{
+    struct copy copy = COPY_3D(c);
+
+    before(call, &copy);
+}
+
 BEFORE(cuda_before_copy2d, CUDA_MEMCPY2D, COPY_2D)
 BEFORE(cuda_before_copy2d_v1, CUDA_MEMCPY2D_v1, COPY_2D)
 BEFORE(cuda_before_copy3d, CUDA_MEMCPY3D, COPY_3D)
