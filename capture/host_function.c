@@ -39,6 +39,17 @@ void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box)
         tsm_readback_silent(call, box);
 }
 
+void tsm_device_gives(struct tsm_call *call, const struct tsm_box *box)
+{
+    const uint64_t size = tsm_box_size(box);
+
+    if (size != tsm_box_extent(box))
+        tsm_device_writes(call, box);
+    else if (tsm_hostmem_any() && size > 0 &&
+             tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data, size))
+        tsm_readback_weak(call, box);
+}
+
 /* The ranges that the words point into. */
 struct named {
     const char *words;

@@ -137,7 +137,7 @@ void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, u
     const struct tsm_box box = {(const void *)start, width, height, 1, pitch, pitch * height};
 
     if (ok)
-        tsm_device_writes(call, &box);
+        tsm_device_gives(call, &box);
 }
 
 void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
