@@ -323,7 +323,13 @@ void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complet
  * host memory that an aligned word of these bytes points into; NULL: in all of them. Nothing where
  * no host memory is tracked. What a copy takes from there before `call` is complete is LATE. */
 void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box);
+/* As tsm_device_writes(), of a command whose replay gives the bytes back where they lie in memory of the
+ * host: as tsm_readback(), too, unless others may write them before they are seen. */
+void tsm_device_gives(struct tsm_call *call, const struct tsm_box *box);
 void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size);
+/* The same of words in ascending order, of which there may be thousands. Where they point into many ranges,
+ * what lies between these counts as well. */
+void tsm_device_may_write_sorted(struct tsm_call *call, const uint64_t *words, size_t count);
 
 /* The real function is about to be called: what was said so far of what the device writes by `call` is true from
  * now on, for other threads as well, and functions of the program that the command runs. Only after

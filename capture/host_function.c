@@ -39,6 +39,17 @@ void tsm_device_writes(struct tsm_call *call, const struct tsm_box *box)
         tsm_readback_silent(call, box);
 }
 
+void tsm_device_gives(struct tsm_call *call, const struct tsm_box *box)
+{
+    const uint64_t size = tsm_box_size(box);
+
+    if (size != tsm_box_extent(box))
+        tsm_device_writes(call, box);
+    else if (tsm_hostmem_any() && size > 0 &&
+             tsm_hostmem_holds(call->lane->session, (uint64_t)(uintptr_t)box->data, size))
+        tsm_readback_weak(call, box);
+}
+
 /* The ranges that the words point into. */
 struct named {
     const char *words;
@@ -94,6 +105,67 @@ void tsm_device_may_write(struct tsm_call *call, const void *words, size_t size)
         may_write_all(call);
     else
         tsm_hostmem_each(call->lane->session, visit_range, &named);
+}
+
+#define SORTED_RANGES_MAX 16u /* entries of one call: others need some, too */
+
+struct sorted_words {
+    const uint64_t *words;
+    size_t count;
+    struct {
+        struct tsm_box box;
+        uint64_t from;
+    } found[SORTED_RANGES_MAX];
+    uint32_t found_count;
+};
+
+/* The first word that is not less; `count`: none. */
+static size_t find_word(const uint64_t *words, size_t count, uint64_t least)
+{
+    size_t low = 0;
+
+    for (size_t high = count; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        if (words[middle] < least)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool visit_sorted(void *user, uint64_t start, uint64_t size)
+{
+    struct sorted_words *w = user;
+    const size_t at = find_word(w->words, w->count, start);
+    const bool is_full = w->found_count == SORTED_RANGES_MAX;
+    uint64_t end = start + size, from = at < w->count ? w->words[at] : end;
+
+    if (from >= end)
+        return true;
+    if (is_full) { /* together with the last one */
+        const struct tsm_box *box = &w->found[--w->found_count].box;
+        const uint64_t other = (uint64_t)(uintptr_t)box->data, other_end = other + box->width;
+        const uint64_t others = w->found[w->found_count].from;
+        start = other < start ? other : start;
+        end = other_end > end ? other_end : end;
+        from = others < from ? others : from;
+    }
+    w->found[w->found_count].from = from;
+    w->found[w->found_count++].box = (struct tsm_box){
+        (const void *)(uintptr_t)start, end - start, 1, 1, end - start, end - start};
+    return true;
+}
+
+void tsm_device_may_write_sorted(struct tsm_call *call, const uint64_t *words, size_t count)
+{
+    struct sorted_words w = {.words = words, .count = count};
+
+    if (!tsm_hostmem_any() || !call->stream)
+        return;
+    tsm_hostmem_each(call->lane->session, visit_sorted, &w);
+    for (uint32_t i = 0; i < w.found_count; i++)
+        tsm_readback_perhaps(call, &w.found[i].box, w.found[i].from);
 }
 
 /* Tests whether the call's record can name all these bytes. */

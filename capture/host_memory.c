@@ -43,18 +43,29 @@ struct tsm_hostmem *tsm_hostmem_create(void)
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-/* Blank what is not this range's, or belongs to the device: neither counts as a change. */
-static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h,
-                          struct tsm_hostmem_range *r, uint64_t base, size_t size)
+static void blank_outside(struct tsm_hostmem *h, const struct tsm_hostmem_range *r, uint64_t base,
+                          size_t size)
 {
     if (base < r->start)
         memset(h->bytes, 0, r->start - base);
     if (base + size > r->end)
         memset(h->bytes + (r->end - base), 0, base + size - r->end);
+}
+
+static void blank_gap(struct tsm_hostmem *h, uint64_t base, const struct tsm_gap *gap)
+{
+    memset(h->bytes + (gap->start - base), 0, gap->end - gap->start);
+}
+
+/* Blank what is not this range's, or belongs to the device: neither counts as a change. */
+static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
+                          uint64_t base, size_t size)
+{
+    blank_outside(h, r, base, size);
     h->gap_count = tsm_readback_gaps(s, base, base + size, h->writers, h->writer_count, h->gaps);
     r->had_gaps |= h->gap_count > 0;
     for (uint32_t i = 0; i < h->gap_count; i++)
-        memset(h->bytes + (h->gaps[i].start - base), 0, h->gaps[i].end - h->gaps[i].start);
+        blank_gap(h, base, &h->gaps[i]);
 }
 
 /* Compare `size` bytes of whole pages, read into h->bytes, with what was recorded; write what
@@ -535,6 +546,96 @@ void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end)
         r->is_held = true;
         __atomic_store_n(&h->has_held, true, __ATOMIC_RELEASE);
     }
+    tsm_lock_give(&h->lock);
+}
+
+/* ---- what the device gave back ------------------------------------------------------------------
+ */
+
+#define KNOWN_STEP (16u * PAGE)
+
+/* Puts [from, to) among the gaps. False: somebody else writes a part of it. */
+static bool add_own_gap(struct tsm_hostmem *h, uint64_t from, uint64_t to)
+{
+    bool has_own = false;
+
+    for (uint32_t i = 0; i < h->gap_count; i++) {
+        const struct tsm_gap *gap = &h->gaps[i];
+        if (gap->end <= from || gap->start >= to)
+            continue;
+        if (has_own || gap->start != from || gap->end != to)
+            return false;
+        has_own = true;
+    }
+    if (!has_own && h->gap_count == TSM_GAP_COUNT_MAX)
+        return false;
+    if (!has_own)
+        h->gaps[h->gap_count++] = (struct tsm_gap){from, to};
+    tsm_gaps_sort(h->gaps, h->gap_count);
+    return true;
+}
+
+/* Whole pages [base, base + size): what the program has changed around [from, to) is written down,
+ * and the bytes there count as recorded. All is read once, so that what changes later is a change.
+ */
+static void take_known(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
+                       uint64_t base, size_t size, uint64_t from, uint64_t to)
+{
+    uint64_t hashes[KNOWN_STEP / PAGE];
+
+    from = from < base ? base : from;
+    to = to > base + size ? base + size : to;
+    if (from >= to || tsm_memory_try(h->block, base, size))
+        return;
+    h->bytes = h->block;
+    h->gap_count =
+        tsm_readback_gaps(lane->session, base, base + size, h->writers, h->writer_count, h->gaps);
+    if (!add_own_gap(h, from, to))
+        return;
+    r->had_gaps = true;
+    blank_outside(h, r, base, size);
+    for (uint32_t i = 0; i < h->gap_count; i++)
+        if (h->gaps[i].start != from)
+            blank_gap(h, base, &h->gaps[i]);
+    for (size_t i = 0; i < size / PAGE; i++)
+        hashes[i] = tsm_page_hash(h->bytes + i * PAGE);
+    blank_gap(h, base, &(struct tsm_gap){from, to});
+    write_changes(lane, h, r, base, size);
+    memcpy(&r->hashes[(base - r->first_page) / PAGE], hashes, size / PAGE * sizeof(hashes[0]));
+}
+
+static void know_range(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
+                       uint64_t from, uint64_t to)
+{
+    const uint64_t first = from < r->first_page ? r->first_page : from & ~(uint64_t)(PAGE - 1);
+    const uint64_t last = to > end_of(r) ? end_of(r) : to;
+
+    from = from < r->start ? r->start : from;
+    to = to > r->end ? r->end : to;
+    h->is_held = r->is_held;
+    for (uint64_t at = first, size; at < last; at += size) {
+        const uint64_t left = (last - at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+        size = left < KNOWN_STEP ? left : KNOWN_STEP;
+        take_known(lane, h, r, at, size, from, to);
+    }
+    h->is_held = false;
+}
+
+void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to)
+{
+    const struct tsm_running thread = {SBT_STREAM_NONE, 0};
+    struct tsm_hostmem *h = lane->session->hostmem;
+
+    if (!tsm_hostmem_any() || tsm_session_waiting())
+        return;
+    tsm_lock_take(&h->lock);
+    tsm_hostmem_add_writer(h, thread);
+    for (uint32_t i = 0; i < h->range_count; i++) {
+        struct tsm_hostmem_range *r = &h->ranges[i];
+        if (r->start < to && from < r->end && !r->is_leaving && !r->fresh)
+            know_range(lane, h, r, from, to);
+    }
+    tsm_hostmem_remove_writer(h, thread);
     tsm_lock_give(&h->lock);
 }
 

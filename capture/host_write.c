@@ -64,6 +64,17 @@ void tsm_hostmem_write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_
     write_seen(lane, h, base, from, to);
 }
 
+void tsm_gaps_sort(struct tsm_gap *gaps, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        for (uint32_t k = i; k > 0 && gaps[k].start < gaps[k - 1].start; k--) {
+            struct tsm_gap swapped = gaps[k];
+            gaps[k] = gaps[k - 1];
+            gaps[k - 1] = swapped;
+        }
+    }
+}
+
 void tsm_hostmem_add_writer(struct tsm_hostmem *h, struct tsm_running writer)
 {
     if (h->writer_count < TSM_HOSTMEM_WRITER_COUNT_MAX)

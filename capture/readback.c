@@ -19,9 +19,11 @@ struct pending {
     uint64_t position;
     uint64_t ticks; /* end of the call that sent it */
     enum tsm_owes owes;
+    bool is_weak; /* as in tsm_deferred */
     uint64_t from;
     bool has_landed;   /* complete, whatever is before it */
     bool is_announced; /* its call has not returned yet */
+    bool may_change;   /* a command that was sent behind it may write some of the bytes, too */
     /* A later command of another stream that writes the same bytes; NULL: none. */
     const struct tsm_stream *over;
     uint64_t over_position;
@@ -74,7 +76,8 @@ static bool write_part(struct tsm_lane *lane, const struct tsm_box *box, uint64_
 
 /* Writes one record, or as many as it takes: a replay compares them one after another. */
 static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
-                            uint32_t stream, uint64_t position, enum tsm_fetch fetch)
+                            uint32_t stream, uint64_t position, enum tsm_fetch fetch,
+                            bool may_change)
 {
     const uint64_t moved = address - (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
     const bool is_whole = tsm_payload_fits(lane, SBT_BLOB_KEYED_SIZE(size));
@@ -85,6 +88,7 @@ static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, ui
         return;
     note.slots[0] = stream;
     note.slots[1] = position;
+    note.flags = may_change ? SBT_RECORD_HELD : 0;
     for (uint64_t at = 0; at < size; at += part) {
         uint64_t left = size - at;
         note.slots[2] = at ? tsm_box_address(box, at) + moved : address;
@@ -97,16 +101,20 @@ static void write_record_of(struct tsm_lane *lane, const struct tsm_box *box, ui
     }
 }
 
-static void write_record(struct tsm_lane *lane, const struct tsm_box *box, uint32_t stream,
-                         uint64_t position, enum tsm_fetch fetch)
+/* What the program finds there is the device's. Rows are not taken for that: what lies between them
+ * is the program's. */
+static void know(struct tsm_lane *lane, const struct tsm_box *box)
 {
-    write_record_of(lane, box, (uint64_t)(uintptr_t)box->data, stream, position, fetch);
+    const uint64_t from = (uint64_t)(uintptr_t)box->data, size = tsm_box_size(box);
+
+    if (size == tsm_box_extent(box))
+        tsm_hostmem_known(lane, from, from + size);
 }
 
 void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
                          struct tsm_running by)
 {
-    write_record_of(lane, box, address, by.stream, by.position, TSM_FETCH_DIRECT);
+    write_record_of(lane, box, address, by.stream, by.position, TSM_FETCH_DIRECT, false);
 }
 
 static bool overlap(const struct tsm_box *a, const struct tsm_box *b)
@@ -122,8 +130,16 @@ static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
                                              (const char *)outer->data + tsm_box_extent(outer);
 }
 
+/* Others may write there before the bytes are recorded. */
+static void share(struct pending *p)
+{
+    if (p->is_weak)
+        p->owes = TSM_WRITES;
+    p->may_change = true;
+}
+
 /* The lock is held. What is sent over bytes that are not known to be there makes it a race to read
- * them: forget them, but for what of them remains the device's. Of HSA the program may have known
+ * them: forget them, unless some of them remain. Of HSA the program may have known
  * before by looking at memory: for what another queue overwrites that is said. */
 static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *box,
                                const struct tsm_stream *stream, uint64_t position)
@@ -139,12 +155,17 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
             } else if (covers(box, &p->box)) {
                 continue;
             } else {
-                p->owes = TSM_WRITES;
+                share(p);
             }
         }
         r->all[kept++] = *p;
     }
     set_count(r, kept);
+}
+
+static bool reaches(const struct tsm_deferred *d, const struct tsm_box *box)
+{
+    return overlap(&d->box, box) && (uint64_t)(uintptr_t)box->data + tsm_box_extent(box) > d->from;
 }
 
 /* The lock is held. One entry says when the last command of the stream that may write there is
@@ -164,8 +185,8 @@ static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
             d->from = p->from < d->from ? p->from : d->from;
             continue;
         }
-        if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && overlap(&p->box, &d->box))
-            p->owes = TSM_WRITES;
+        if (p->owes == TSM_OWES_BYTES && d->owes == TSM_MAY_WRITE && reaches(d, &p->box))
+            share(p);
         r->all[kept++] = *p;
     }
     set_count(r, kept);
@@ -192,6 +213,7 @@ static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_s
                                      .position = d->position,
                                      .ticks = ticks,
                                      .owes = d->owes,
+                                     .is_weak = d->is_weak,
                                      .from = d->from};
     set_count(r, count + 1);
     tsm_lock_give(&r->lock);
@@ -210,13 +232,28 @@ static void defer(struct tsm_call *call, const struct tsm_box *box, bool complet
         tsm_session_unmodelled(TOO_LARGE, true);
         return;
     }
-    scratch->deferred[scratch->deferred_count++] = (struct tsm_deferred){
-        *box, tsm_stream_number(call->stream), call->position, complete || !call->stream, owes, 0};
+    scratch->deferred[scratch->deferred_count++] =
+        (struct tsm_deferred){.box = *box,
+                              .stream = tsm_stream_number(call->stream),
+                              .position = call->position,
+                              .complete = complete || !call->stream,
+                              .owes = owes};
 }
 
 void tsm_readback(struct tsm_call *call, const struct tsm_box *box, bool complete)
 {
     defer(call, box, complete, TSM_OWES_BYTES);
+}
+
+void tsm_readback_weak(struct tsm_call *call, const struct tsm_box *box)
+{
+    struct tsm_scratch *scratch = call->lane->scratch;
+    const uint32_t count = scratch->deferred_count;
+
+    if (call->stream)
+        defer(call, box, false, TSM_OWES_BYTES);
+    if (scratch->deferred_count > count)
+        scratch->deferred[count].is_weak = true;
 }
 
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box)
@@ -253,6 +290,7 @@ void tsm_device_announced(struct tsm_call *call)
                                             .position = d->position,
                                             .ticks = UINT64_MAX,
                                             .owes = d->owes,
+                                            .is_weak = d->is_weak,
                                             .from = d->from,
                                             .is_announced = true};
         set_count(r, r->count + 1);
@@ -313,6 +351,16 @@ bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box
     return found;
 }
 
+/* Its call has waited. */
+static void write_complete_bytes(struct tsm_lane *lane, const struct tsm_call *call,
+                                 const struct tsm_deferred *d)
+{
+    if (call->stream && call->stream->api == SBT_API_CUDA)
+        know(lane, &d->box);
+    write_record_of(lane, &d->box, (uint64_t)(uintptr_t)d->box.data, d->stream, d->position,
+                    TSM_FETCH_DIRECT, false);
+}
+
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
 {
     struct tsm_scratch *scratch = lane->scratch;
@@ -322,7 +370,7 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
         if (d->owes == TSM_FORETOLD)
             continue;
         if (d->complete)
-            write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
+            write_complete_bytes(lane, call, d);
         else
             remember(lane->session, d, call->stream, tsm_call_record(call)->end);
     }
@@ -334,18 +382,6 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
 
 /* ---- memory that belongs to the device for now ------------------------------------------------
  */
-
-/* Few, and nearly sorted already. */
-static void sort_gaps(struct tsm_gap *gaps, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        for (uint32_t k = i; k > 0 && gaps[k].start < gaps[k - 1].start; k--) {
-            struct tsm_gap swapped = gaps[k];
-            gaps[k] = gaps[k - 1];
-            gaps[k - 1] = swapped;
-        }
-    }
-}
 
 static bool runs_function(const struct pending *p, const struct tsm_running *running,
                           uint32_t count)
@@ -373,7 +409,7 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
     uint32_t count = device ? device(from, to, gaps, TSM_GAP_COUNT_MAX) : 0;
 
     if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0) {
-        sort_gaps(gaps, count);
+        tsm_gaps_sort(gaps, count);
         return count;
     }
     tsm_lock_take(&r->lock);
@@ -393,7 +429,7 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
             gaps[0] = (struct tsm_gap){from, to}; /* too many to tell apart: all of it */
     }
     tsm_lock_give(&r->lock);
-    sort_gaps(gaps, count);
+    tsm_gaps_sort(gaps, count);
     return count;
 }
 
@@ -451,6 +487,14 @@ static void take_out(struct tsm_readbacks *r, const struct pending *p)
     tsm_lock_give(&r->lock);
 }
 
+static void write_bytes(struct tsm_lane *lane, const struct pending *p)
+{
+    if (!p->may_change && p->stream->api == SBT_API_CUDA)
+        know(lane, &p->box);
+    write_record_of(lane, &p->box, (uint64_t)(uintptr_t)p->box.data, p->stream->number, p->position,
+                    TSM_FETCH_SAFE, p->may_change);
+}
+
 /* The program may overwrite the bytes as soon as any of its waits returns. So the lock is held
  * while they are read, and they count until then: a thread whose wait is over finds none that
  * another still reads. */
@@ -467,7 +511,7 @@ static void write_complete(struct tsm_session *s)
     while (lane && find_complete(s->readbacks, &p)) {
         bool owes = p.owes == TSM_OWES_BYTES;
         if (owes && !p.over)
-            write_record(lane, &p.box, p.stream->number, p.position, TSM_FETCH_SAFE);
+            write_bytes(lane, &p);
         else if (owes && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
@@ -570,6 +614,51 @@ static bool source_says(const struct tsm_stream *stream)
     return false;
 }
 
+/* The lock is held. */
+static uint64_t last_telling(const struct tsm_readbacks *r, const struct tsm_stream *stream,
+                             uint64_t sent)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct pending *p = &r->all[i];
+        if (p->stream == stream && p->position <= sent && p->position > last &&
+            (p->owes == TSM_WRITES || p->owes == TSM_MAY_WRITE))
+            last = p->position;
+    }
+    return last;
+}
+
+void tsm_readbacks_told(const struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_readbacks *r = s ? s->readbacks : NULL;
+
+    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&r->lock);
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct pending *p = &r->all[i];
+        if (p->stream == stream && p->position < position && p->owes == TSM_OWES_BYTES &&
+            !is_complete(stream, p->position))
+            share(p);
+    }
+    tsm_lock_give(&r->lock);
+}
+
+/* It has not waited, but may have seen in its memory what a command behind a copy wrote there, and
+ * have used the bytes and changed them. */
+static void note_telling(struct tsm_readbacks *r, const struct asked *asked)
+{
+    uint64_t last;
+
+    tsm_lock_take(&r->lock);
+    last = last_telling(r, asked->stream, asked->sent);
+    tsm_lock_give(&r->lock);
+    if (last)
+        tsm_readbacks_told(asked->stream, last);
+}
+
 void tsm_readbacks_ask(struct tsm_lane *lane)
 {
     struct tsm_session *s = lane->session;
@@ -582,6 +671,7 @@ void tsm_readbacks_ask(struct tsm_lane *lane)
     for (uint32_t i = 0; i < count; i++) {
         if (!source_says(asked[i].stream))
             continue;
+        note_telling(s->readbacks, &asked[i]);
         tsm_hostmem_complete(lane, tsm_stream_number(asked[i].stream), asked[i].sent);
         tsm_stream_complete(asked[i].stream, asked[i].sent);
     }
@@ -645,8 +735,8 @@ void tsm_readbacks_write(void)
 
 void tsm_readback_overwritten(const struct tsm_call *call, uint64_t from, uint64_t to)
 {
-    const struct tsm_box box = {(const void *)(uintptr_t)from, to - from, 1, 1, to - from,
-                                to - from};
+    const struct tsm_box box = {
+        (const void *)(uintptr_t)from, to - from, 1, 1, to - from, to - from};
     struct tsm_session *s = tsm_session_current();
     struct tsm_readbacks *r = s ? s->readbacks : NULL;
 

@@ -304,6 +304,7 @@ struct tsm_scratch {
         uint32_t stream;
         uint64_t position;
         bool complete;
+        bool is_weak; /* TSM_OWES_BYTES: only as long as nobody else may have written there */
         enum tsm_owes {
             TSM_OWES_BYTES,  /* they are recorded when the call is complete */
             TSM_WRITES,      /* the bytes are the device's until then */
@@ -348,6 +349,8 @@ struct tsm_hostmem *tsm_hostmem_create(void);
 /* capture/readback.c: the device writes `box` by this call, with bytes that are known: until it is
  * complete they are not the program's. */
 void tsm_readback_silent(struct tsm_call *call, const struct tsm_box *box);
+/* As tsm_readback() while nobody else may write there, and then as tsm_readback_silent(). */
+void tsm_readback_weak(struct tsm_call *call, const struct tsm_box *box);
 /* ... may write in `box`, most likely from `from` on; 0: not likely. */
 void tsm_readback_perhaps(struct tsm_call *call, const struct tsm_box *box, uint64_t from);
 /* Tests whether a command that is not known to be complete writes there, or may. */
@@ -357,8 +360,8 @@ bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box
 void tsm_values_reached(struct tsm_lane *lane);
 /* tsm_values_settle() by the stream's number; SBT_STREAM_NONE: all streams. */
 void tsm_values_settle_number(uint32_t stream, uint64_t position);
-/* Writes a COMPLETE record, and before it what the program must have written, so that it could be: no
- * lock is held. */
+/* Writes a COMPLETE record, and before it what the program must have written, so that it could be:
+ * no lock is held. */
 void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t position);
 /* A function of the program is about to run: it may tell other threads that commands up to `done`
  * are complete, which may then overwrite what those have read. */
@@ -381,15 +384,23 @@ void tsm_readbacks_all_complete(struct tsm_session *session, enum sbt_api api);
  * program may have seen that, and writes the READBACK records that waited for it. Asks, and does
  * not wait. */
 void tsm_readbacks_ask(struct tsm_lane *lane);
+/* The program can see in its memory that the command is complete, and change what those before it
+ * gave back. */
+void tsm_readbacks_told(const struct tsm_stream *stream, uint64_t position);
 /* Tests whether a readback of the stream is not recorded yet. */
 bool tsm_readbacks_await(struct tsm_session *session, const struct tsm_stream *stream);
 
 /* Is all of [start, start + size) host memory that the device can read? */
 bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t size);
-/* A command that may have written into [start, end) is complete: what has changed there may be older
- * than that, and its HOST_WRITE records say so (SBT_RECORD_HELD). settled() writes them. */
+/* A command that may have written into [start, end) is complete: what has changed there may be
+ * older than that, and its HOST_WRITE records say so (SBT_RECORD_HELD). settled() writes them. */
 void tsm_hostmem_held(struct tsm_session *session, uint64_t start, uint64_t end);
 void tsm_hostmem_settled(void);
+/* The device has written [from, to), nothing else is going to, and the bytes are about to be
+ * recorded as what it gave back: they are no change of the program's. */
+void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to);
+/* Few, and nearly sorted already. */
+void tsm_gaps_sort(struct tsm_gap *gaps, uint32_t count);
 
 /* The session ends: what is still under way is not compared, and the trace says so. */
 void tsm_readbacks_end(struct tsm_session *session);

@@ -178,6 +178,9 @@ static bool is_uncompared(struct tsm_replay *p)
         "bytes of mapped memory that the program may have written, or the device, are only as "
         "recorded "
         "because the replay wrote them",
+        "others may have written the same bytes by then: another command, or the program, which "
+        "could "
+        "see in its memory that they were there",
     };
     const struct tsm_verify *v = &p->verify;
     int worst = 0;

@@ -25,7 +25,7 @@ void cuda_graph_parts_finish(struct cuda_graph_parts *parts)
 {
     unmap(parts->list, parts->capacity * sizeof(*parts->list));
     cuda_graph_nodes_free(parts->tops, parts->top_count);
-    memset(parts, 0, sizeof(*parts));
+    *parts = (struct cuda_graph_parts){.find_words = parts->find_words};
 }
 
 static void add(struct cuda_graph_parts *parts, const struct cuda_graph_part *part)
@@ -86,16 +86,51 @@ static bool may_be_host(CUmemorytype type)
     return type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_UNIFIED;
 }
 
+static bool is_of_interest(const struct cuda_graph_parts *parts, const CUDA_MEMCPY3D *copy)
+{
+    return may_be_host(copy->srcMemoryType) || may_be_host(copy->dstMemoryType) ||
+           (parts->find_words && copy->dstMemoryType == CU_MEMORYTYPE_DEVICE);
+}
+
+void cuda_graph_parts_word(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
+                           uint64_t word)
+{
+    if (part->words.count == CUDA_GRAPH_WORDS) {
+        add(parts, part);
+        part->words.count = 0;
+    }
+    part->words.list[part->words.count++] = word;
+}
+
+/* What only the GPU writes. A driver that does not say leaves it as it is without a graph: written
+ * down as the program's. */
+static bool ask_of_writes(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
+                          const struct cuda_real *driver, CUgraphNode node)
+{
+    CUDA_KERNEL_NODE_PARAMS kernel = {0};
+
+    if (!parts->find_words)
+        return false;
+    if (part->type == CU_GRAPH_NODE_TYPE_MEMSET)
+        return driver->cuGraphMemsetNodeGetParams(node, &part->fill) == CUDA_SUCCESS;
+    if (part->type != CU_GRAPH_NODE_TYPE_KERNEL ||
+        driver->cuGraphKernelNodeGetParams_v2(node, &kernel) != CUDA_SUCCESS)
+        return false;
+    parts->find_words(parts, part, kernel.func ? kernel.func : (CUfunction)kernel.kern,
+                      kernel.kernelParams, kernel.extra);
+    return true;
+}
+
 /* False: the driver does not say. *has: the node is a part. */
-static bool ask(struct cuda_graph_part *part, const struct cuda_real *driver, CUgraphNode node,
-                bool *has)
+static bool ask(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
+                const struct cuda_real *driver, CUgraphNode node, bool *has)
 {
     *has = true;
     switch ((int)part->type) {
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         if (driver->cuGraphMemcpyNodeGetParams(node, &part->copy) != CUDA_SUCCESS)
             return false;
-        *has = may_be_host(part->copy.srcMemoryType) || may_be_host(part->copy.dstMemoryType);
+        *has = is_of_interest(parts, &part->copy);
         return true;
     case CU_GRAPH_NODE_TYPE_HOST:
         return driver->cuGraphHostNodeGetParams(node, &part->host) == CUDA_SUCCESS;
@@ -104,7 +139,7 @@ static bool ask(struct cuda_graph_part *part, const struct cuda_real *driver, CU
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         return driver->cuGraphEventWaitNodeGetEvent(node, &part->event) == CUDA_SUCCESS;
     }
-    *has = false;
+    *has = ask_of_writes(parts, part, driver, node);
     return true;
 }
 
@@ -140,7 +175,7 @@ static void take_node(struct cuda_graph_parts *parts, const struct cuda_real *dr
             add_values(parts, part.top, values.paramArray, values.count);
         else
             parts->is_partial = true;
-    } else if (!ask(&part, driver, node, &has)) {
+    } else if (!ask(parts, &part, driver, node, &has)) {
         parts->is_partial = true;
     } else if (has) {
         add(parts, &part);
@@ -179,14 +214,63 @@ void cuda_graph_parts_take(struct cuda_graph_parts *parts, const struct cuda_rea
 
 /* ---- changes ------------------------------------------------------------------------------ */
 
-static void drop(struct cuda_graph_parts *parts, CUgraphNode node)
+/* Returns whether the node is disabled, which it stays. */
+static bool drop(struct cuda_graph_parts *parts, CUgraphNode node)
 {
+    bool is_disabled = false;
     size_t kept = 0;
 
-    for (size_t i = 0; i < parts->count; i++)
+    for (size_t i = 0; i < parts->count; i++) {
         if (parts->list[i].top != node)
             parts->list[kept++] = parts->list[i];
+        else
+            is_disabled = parts->list[i].is_disabled;
+    }
     parts->count = kept;
+    return is_disabled;
+}
+
+/* A program may set the parameters of thousands of nodes in their order before each launch: it is
+ * looked for behind the last one that was found. Returns parts->count when there is none. */
+static size_t find(struct cuda_graph_parts *parts, CUgraphNode node)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        size_t at = (parts->next + i) % parts->count;
+        if (parts->list[at].top == node) {
+            parts->next = at + 1;
+            return at;
+        }
+    }
+    return parts->count;
+}
+
+static void find_words(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
+                       const CUgraphNodeParams *params)
+{
+    CUfunction kernel = (CUfunction)params->kernel.kern;
+
+    parts->find_words(parts, part, params->kernel.func ? params->kernel.func : kernel,
+                      params->kernel.kernelParams, params->kernel.extra);
+}
+
+/* Writes a kernel's part over that of its last parameters. False: there is none, or several. */
+static bool replace_words(struct cuda_graph_parts *parts, const CUgraphNodeParams *params,
+                          struct cuda_graph_part *part)
+{
+    const size_t at = find(parts, part->top), count = parts->count;
+
+    if (at == count || parts->list[at].type != CU_GRAPH_NODE_TYPE_KERNEL ||
+        parts->list[at].words.count == CUDA_GRAPH_WORDS)
+        return false;
+    find_words(parts, part, params);
+    if (parts->count > count) {
+        parts->count = count;
+        part->words.count = 0;
+        return false;
+    }
+    part->is_disabled = parts->list[at].is_disabled;
+    parts->list[at] = *part;
+    return true;
 }
 
 void cuda_graph_parts_set(struct cuda_graph_parts *parts, const struct cuda_real *driver,
@@ -194,11 +278,23 @@ void cuda_graph_parts_set(struct cuda_graph_parts *parts, const struct cuda_real
 {
     struct cuda_graph_part part = {.type = params->type, .top = node};
 
-    drop(parts, node);
+    if (part.type == CU_GRAPH_NODE_TYPE_KERNEL &&
+        (!parts->find_words || replace_words(parts, params, &part)))
+        return;
+    part.is_disabled = drop(parts, node);
     switch ((int)params->type) {
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         part.copy = params->memcpy.copyParams;
-        if (may_be_host(part.copy.srcMemoryType) || may_be_host(part.copy.dstMemoryType))
+        if (is_of_interest(parts, &part.copy))
+            add(parts, &part);
+        break;
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        find_words(parts, &part, params);
+        add(parts, &part);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        memcpy(&part.fill, &params->memset, sizeof(part.fill));
+        if (parts->find_words)
             add(parts, &part);
         break;
     case CU_GRAPH_NODE_TYPE_HOST:

@@ -173,6 +173,34 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
     return carry_out(&state->replay, record);
 }
 
+/* What a memset, or a copy between device addresses, has written into memory of the host may have
+ * been recorded as given back. */
+static int receive_written(struct cuda_replay *replay, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    const uint64_t dst = sbt_record_role(schema, record, SBT_ROLE_DST, 0);
+    const uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
+    const struct tsm_region *region = dst && size ? cuda_memory_find(&replay->memory, dst) : NULL;
+    struct cuda_stream_state *stream;
+    void *bytes;
+
+    if (!region || !region->is_host || size > region->size - (dst - region->address) ||
+        record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED) ||
+        sbt_schema_role(schema, SBT_ROLE_HOST_DST) >= 0)
+        return 0;
+    stream = cuda_stream_find(replay, record->stream);
+    if (!stream || !stream->is_made || cuda_stream_has_received(stream, record->position) ||
+        cuda_stream_is_captured(replay, stream->raw))
+        return 0;
+    bytes = cuda_stream_receive(stream, record->position, dst, size);
+    if (!bytes)
+        return tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
+    CUresult result = driver->cuMemcpyDtoHAsync_v2(
+        bytes, cuda_memory_translate(&replay->memory, dst), size, stream->raw);
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuMemcpyDtoHAsync", result);
+}
+
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
                           const struct sbt_schema *schema)
 {
@@ -180,6 +208,8 @@ static int backend_submit(struct tsm_backend_state *state, const struct sbt_reco
 
     cuda_value_before_submit(&state->replay, record);
     error = carry_out(&state->replay, record);
+    if (!error)
+        error = receive_written(&state->replay, record, schema);
     return error ? error : cuda_reached_mark(&state->replay, record);
 }
 

@@ -145,15 +145,18 @@ void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *str
  * had them, 0 when the command gives no others. NULL: no memory. */
 void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                           uint64_t size);
+/* Tests whether that was done for the command that was sent last. */
+bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position);
 /* Registered host memory at a recorded address; NULL when there is none. */
 void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */
 int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                          const uint8_t **data, uint64_t *size);
-/* While a stream is captured, waiting for it, or for all of its context, would end that; so would waiting for
- * the legacy stream, where the two wait for each other. */
+/* While a stream is captured, waiting for it, or for all of its context, would end that; so would
+ * waiting for the legacy stream, where the two wait for each other. */
 bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
-/* Before a capture begins, in its context: what is on the legacy stream can be waited for meanwhile. */
+/* Before a capture begins, in its context: what is on the legacy stream can be waited for
+ * meanwhile. */
 CUresult cuda_legacy_mark(struct cuda_replay *replay);
 /* In the stream's context. Of what is captured there is nothing to wait for. */
 CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
@@ -290,7 +293,8 @@ void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t s
 void *cuda_program_late(struct cuda_replay *replay, uint64_t address, uint64_t size);
 /* Visits what there is of such memory, but for what is registered. An error ends it. */
 int cuda_program_each(struct cuda_replay *replay,
-                      int (*visit)(void *user, uint64_t address, const uint8_t *bytes, uint64_t size),
+                      int (*visit)(void *user, uint64_t address, const uint8_t *bytes,
+                                   uint64_t size),
                       void *user);
 /* The recorded address of such memory. */
 uint64_t cuda_program_recorded(const struct cuda_replay *replay, const void *memory);
@@ -338,8 +342,8 @@ int cuda_capture_empty(struct cuda_args *args, CUstream stream);
 /* What the program wrote when it saw that this command had run: written behind it. */
 int cuda_functions_behind(struct cuda_args *args, CUstream stream);
 
-/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be freed.
- * Returns args->error. */
+/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be
+ * freed. Returns args->error. */
 int cuda_values_read(struct cuda_args *args, uint32_t slot, size_t count,
                      CUstreamBatchMemOpParams **out);
 bool cuda_values_wait(const CUstreamBatchMemOpParams *params, size_t count);
@@ -354,8 +358,8 @@ void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
 int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
                       const struct sbt_schema *schema);
 int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record);
-/* States of a function in a graph, which has a place on the stream and no record; they stand where others
- * have their event. */
+/* States of a function in a graph, which has a place on the stream and no record; they stand where
+ * others have their event. */
 #define CUDA_REACHED_SENT 2u
 #define CUDA_REACHED_DONE 3u
 /* NULL: nobody waits for it. */

@@ -139,6 +139,14 @@ void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, u
     return bytes->own;
 }
 
+bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position)
+{
+    pthread_mutex_lock(&stream->received_lock);
+    bool has = stream->received_last && stream->received_last->position == position;
+    pthread_mutex_unlock(&stream->received_lock);
+    return has;
+}
+
 /* All but those of the command at `position`: they may be asked for part by part. */
 static void drop_told(struct cuda_stream_state *stream, uint64_t position)
 {

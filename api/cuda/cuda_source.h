@@ -33,8 +33,8 @@ struct tsm_stream *cuda_stream(CUstream stream);
 
 /* The same for functions named _ptsz and _ptds, where NULL means the calling thread's stream. */
 struct tsm_stream *cuda_stream_ptsz(CUstream stream);
-/* A command that is sure to wait for what its stream was given before takes its place there. That is waited
- * for first, so that the call itself is short, and host memory is published then. */
+/* A command that is sure to wait for what its stream was given before takes its place there. That
+ * is waited for first, so that the call itself is short, and host memory is published then. */
 void cuda_on_settled_stream(struct tsm_call *call, CUstream stream, bool per_thread);
 
 /* For cuGetProcAddress: what to answer in place of `address`. */
@@ -60,6 +60,9 @@ void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **pa
 
 /* The sides of a copy that are the program's: boxes, or data NULL. */
 void cuda_copy_sides(const CUDA_MEMCPY3D *copy, struct tsm_box *src, struct tsm_box *dst);
+
+/* The device writes what such a copy writes: tsm_device_writes(). */
+void cuda_copy_writes(struct tsm_call *call, const CUDA_MEMCPY3D *copy);
 
 /* Memory that lives as long as the process, zeroed; NULL when there is none. */
 void *cuda_keep(size_t size);
@@ -108,8 +111,9 @@ bool cuda_captures(CUstream stream, bool per_thread, CUevent event);
 /* Has any command waited for a value in memory? (cuda_source_value.c) */
 bool cuda_values_are_awaited(void);
 
-/* Returns how many functions of the program the driver has been given, in streams and in graphs that were
- * launched, that have not returned: the GPU may wait for what the program is yet to do. */
+/* Returns how many functions of the program the driver has been given, in streams and in graphs
+ * that were launched, that have not returned: the GPU may wait for what the program is yet to do.
+ */
 unsigned cuda_functions_unfinished(void);
 void cuda_function_expected(void);
 void cuda_function_over(void);

@@ -137,7 +137,7 @@ void cuda_after_device_rows(struct tsm_call *call, bool ok, CUdeviceptr start, u
     const struct tsm_box box = {(const void *)start, width, height, 1, pitch, pitch * height};
 
     if (ok)
-        tsm_device_writes(call, &box);
+        tsm_device_gives(call, &box);
 }
 
 void cuda_after_device_bytes(struct tsm_call *call, bool ok, CUdeviceptr start, uint64_t size)
@@ -214,6 +214,13 @@ static void before(struct tsm_call *call, struct copy *copy)
         copy->dst.host = (const void *)copy->dst.device;
     box = box_of(&copy->dst, copy);
     tsm_device_writes(call, &box);
+}
+
+void cuda_copy_writes(struct tsm_call *call, const CUDA_MEMCPY3D *c)
+{
+    struct copy copy = COPY_3D(c);
+
+    before(call, &copy);
 }
 
 BEFORE(cuda_before_copy2d, CUDA_MEMCPY2D, COPY_2D)

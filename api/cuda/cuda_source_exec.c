@@ -8,7 +8,6 @@
 #include "api/cuda/cuda_source_node.h"
 
 #include "api/cuda/cuda_encode.h"
-#include "api/cuda/cuda_graph_parts.h"
 #include "api/cuda/cuda_hooks.h"
 #include "api/cuda/cuda_wrappers.h"
 
@@ -22,6 +21,10 @@ struct exec {
         uint64_t start, size;
     } * shared;
     size_t shared_count, shared_room;
+    /* What its kernels have among their arguments, each value once, in order. */
+    uint64_t *words;
+    size_t word_count, word_room;
+    bool has_words; /* they are those of the parts */
 };
 
 static struct tsm_handle *handle_of(CUgraphExec raw)
@@ -75,6 +78,8 @@ static void destroy(struct exec *exec)
         return;
     unshare(exec->shared, exec->shared_count, exec->shared_room);
     cuda_graph_parts_finish(&exec->parts);
+    if (exec->word_room)
+        munmap(exec->words, exec->word_room * sizeof(*exec->words));
     munmap(exec, sizeof(*exec));
 }
 
@@ -87,8 +92,11 @@ static struct exec *make(CUgraphExec raw)
     if (!handle || handle->user)
         return handle ? handle->user : NULL;
     exec = mmap(NULL, sizeof(*exec), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    handle->user = exec == MAP_FAILED ? NULL : exec;
-    return handle->user;
+    if (exec == MAP_FAILED)
+        return NULL;
+    exec->parts.find_words = cuda_graph_arguments;
+    handle->user = exec;
+    return exec;
 }
 
 /* ---- what an executable graph is made of -------------------------------------------------- */
@@ -139,7 +147,7 @@ static void taken(struct tsm_call *call, struct exec *exec)
 
 void cuda_after_instantiated(struct tsm_call *call, bool ok, const CUgraphExec *raw, CUgraph graph)
 {
-    struct cuda_graph_parts parts = {0};
+    struct cuda_graph_parts parts = {.find_words = cuda_graph_arguments};
     struct exec *exec;
 
     if (!ok)
@@ -161,8 +169,10 @@ void cuda_after_exec_update(struct tsm_call *call, bool ok, CUgraphExec raw, CUg
 
     if (!ok)
         return;
-    if (exec)
+    if (exec) {
         cuda_graph_parts_take(&exec->parts, &real, graph);
+        exec->has_words = false;
+    }
     taken(call, exec);
 }
 
@@ -177,6 +187,7 @@ void cuda_exec_set_node(struct tsm_call *call, CUgraphExec raw, CUgraphNode node
     if (!exec)
         return;
     cuda_graph_parts_set(&exec->parts, &real, node, &ours);
+    exec->has_words = false;
     track_sources(call, exec);
 }
 
@@ -187,6 +198,8 @@ void cuda_after_node_enabled(struct tsm_call *call, bool ok, CUgraphExec raw, CU
 
     if (exec)
         cuda_graph_parts_enable(&exec->parts, node, enabled != 0);
+    if (exec)
+        exec->has_words = false;
 }
 
 CUresult hook_cuGraphExecDestroy(CUgraphExec hGraphExec)
@@ -266,19 +279,114 @@ static void note_wait(struct tsm_call *call, CUevent raw)
     cuda_waits(call, &event);
 }
 
-/* What it gives the program when it runs. The driver may have done that before the launch returns. */
-static void announce_copies(struct tsm_call *call, const struct exec *exec)
+static void sift(uint64_t *words, size_t at, size_t count)
 {
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        const uint64_t word = words[at];
+
+        child += child + 1 < count && words[child + 1] > words[child];
+        if (word >= words[child])
+            return;
+        words[at] = words[child];
+        words[child] = word;
+    }
+}
+
+/* A heap sort: qsort() may call malloc(). */
+static void sort_words(uint64_t *words, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;)
+        sift(words, i, count);
+    for (size_t left = count; left-- > 1;) {
+        const uint64_t last = words[left];
+
+        words[left] = words[0];
+        words[0] = last;
+        sift(words, 0, left);
+    }
+}
+
+static bool has_words(const struct cuda_graph_part *part)
+{
+    return part->type == CU_GRAPH_NODE_TYPE_KERNEL && !part->is_disabled;
+}
+
+/* False: there is no memory for them. */
+static bool make_room(struct exec *exec)
+{
+    size_t wanted = 0;
+    uint64_t *words;
+
+    for (size_t i = 0; i < exec->parts.count; i++)
+        if (has_words(&exec->parts.list[i]))
+            wanted += exec->parts.list[i].words.count;
+    if (wanted <= exec->word_room)
+        return true;
+    words = mmap(NULL, wanted * sizeof(*words), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                 -1, 0);
+    if (words == MAP_FAILED)
+        return false;
+    if (exec->word_room)
+        munmap(exec->words, exec->word_room * sizeof(*exec->words));
+    exec->words = words;
+    exec->word_room = wanted;
+    return true;
+}
+
+static void collect_words(struct exec *exec)
+{
+    size_t count = 0, kept = 0;
+
+    if (!make_room(exec))
+        return;
     for (size_t i = 0; i < exec->parts.count; i++) {
         const struct cuda_graph_part *part = &exec->parts.list[i];
-        struct tsm_box src, dst;
+        for (uint32_t k = 0; has_words(part) && k < part->words.count; k++)
+            exec->words[count++] = part->words.list[k];
+    }
+    sort_words(exec->words, count);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || exec->words[i] != exec->words[kept - 1])
+            exec->words[kept++] = exec->words[i];
+    exec->word_count = kept;
+    exec->has_words = true;
+}
 
-        if (part->type != CU_GRAPH_NODE_TYPE_MEMCPY || part->is_disabled)
-            continue;
+static void announce_part(struct tsm_call *call, const struct cuda_graph_part *part)
+{
+    struct tsm_box src, dst;
+
+    switch ((int)part->type) {
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
         cuda_copy_sides(&part->copy, &src, &dst);
         if (dst.data)
             tsm_readback(call, &dst, false);
+        else
+            cuda_copy_writes(call, &part->copy);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        cuda_before_device_rows(call, part->fill.dst, part->fill.height > 1 ? part->fill.pitch : 0,
+                                part->fill.width * part->fill.elementSize, part->fill.height);
+        break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        cuda_before_values(call, &part->value, 1);
+        break;
     }
+}
+
+/* What it gives the program when it runs, and where else it writes in memory that both reach. The
+ * driver may have done that before the launch returns. */
+static void announce_writes(struct tsm_call *call, struct exec *exec)
+{
+    for (size_t i = 0; i < exec->parts.count; i++)
+        if (!exec->parts.list[i].is_disabled)
+            announce_part(call, &exec->parts.list[i]);
+    if (!tsm_hostmem_any())
+        return;
+    if (!exec->has_words)
+        collect_words(exec);
+    if (exec->has_words && exec->word_count)
+        tsm_device_may_write_sorted(call, exec->words, exec->word_count);
 }
 
 /* What it does to others when it runs. */
@@ -336,8 +444,8 @@ static CUresult launch(uint32_t type, CUresult (*real_launch)(CUgraphExec, CUstr
     cuda_on_stream(&call, stream, per_thread, NULL, TSM_ENQUEUES);
     if (exec && call.stream)
         functions = send_functions(&call, exec);
-    if (exec)
-        announce_copies(&call, exec);
+    if (exec && call.stream)
+        announce_writes(&call, exec);
     if (call.stream)
         tsm_device_may_write(&call, NULL, 0);
     tsm_device_announced(&call);

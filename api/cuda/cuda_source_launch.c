@@ -11,6 +11,7 @@
 
 #include "api/cuda/cuda_encode.h"
 #include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_source_node.h"
 #include "api/cuda/cuda_wrappers.h"
 #include "capture/lock.h"
 
@@ -112,6 +113,41 @@ void cuda_append_arguments(struct tsm_call *call, CUfunction function, void **pa
     }
     tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
     tsm_call_bytes(call, NULL, 0);
+}
+
+static bool may_be_address(uint64_t word)
+{
+    return word >= 65536 && word >> 57 == 0;
+}
+
+static void give_words(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
+                       const uint8_t *bytes, size_t skip, size_t size)
+{
+    uint64_t word;
+
+    for (size_t at = skip; at + sizeof(word) <= size; at += sizeof(word)) {
+        memcpy(&word, bytes + at, sizeof(word));
+        if (may_be_address(word))
+            cuda_graph_parts_word(parts, part, word);
+    }
+}
+
+void cuda_graph_arguments(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
+                          CUfunction function, void **params, void **extra)
+{
+    struct tsm_handle *handle =
+        tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_FUNCTION, CUDA_SLOT(function));
+    const struct cuda_layout *layout;
+    const void *block;
+    size_t size;
+
+    if (!params && extra && extra_block(extra, &block, &size) && block) {
+        give_words(parts, part, block, 0, size);
+        return;
+    }
+    layout = params && handle ? layout_of(handle) : NULL;
+    for (uint32_t i = 0; layout && i < layout->count; i++)
+        give_words(parts, part, params[i], -layout->params[i].offset & 7u, layout->params[i].size);
 }
 
 /* Reads what lies in the program before the driver has said that it may be read. NULL: it may not.

@@ -228,18 +228,18 @@ void cuda_after_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNo
     if (ok)                                                                                        \
     memcpy(&(out).member, given, sizeof(*(given)))
 
-void cuda_after_kernel_node(struct tsm_call *call, bool ok,
+void cuda_after_kernel_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNode node,
                             const CUDA_KERNEL_NODE_PARAMS_v1 *params)
 {
     NODE(CU_GRAPH_NODE_TYPE_KERNEL, kernel, params, p);
-    cuda_after_node(call, ok, NULL, NULL, &p);
+    cuda_after_node(call, ok, exec, node, &p);
 }
 
-void cuda_after_kernel_node_v2(struct tsm_call *call, bool ok,
+void cuda_after_kernel_node_v2(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNode node,
                                const CUDA_KERNEL_NODE_PARAMS *params)
 {
     NODE(CU_GRAPH_NODE_TYPE_KERNEL, kernel, params, p);
-    cuda_after_node(call, ok, NULL, NULL, &p);
+    cuda_after_node(call, ok, exec, node, &p);
 }
 
 void cuda_after_copy_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNode node,
@@ -250,12 +250,12 @@ void cuda_after_copy_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgr
     cuda_after_node(call, ok, exec, node, &p);
 }
 
-void cuda_after_fill_node(struct tsm_call *call, bool ok, const CUDA_MEMSET_NODE_PARAMS *params,
-                          CUcontext context)
+void cuda_after_fill_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNode node,
+                          const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
 {
     NODE(CU_GRAPH_NODE_TYPE_MEMSET, memset, params, p);
     p.memset.ctx = context;
-    cuda_after_node(call, ok, NULL, NULL, &p);
+    cuda_after_node(call, ok, exec, node, &p);
 }
 
 void cuda_after_host_node(struct tsm_call *call, bool ok, CUgraphExec exec, CUgraphNode node,

@@ -6,11 +6,15 @@
 #ifndef API_CUDA_CUDA_SOURCE_NODE_H
 #define API_CUDA_CUDA_SOURCE_NODE_H
 
+#include "api/cuda/cuda_graph_parts.h"
 #include "api/cuda/cuda_source.h"
 
 /* A node of an executable graph has been given parameters (cuda_source_exec.c). */
 void cuda_exec_set_node(struct tsm_call *call, CUgraphExec exec, CUgraphNode node,
                         const CUgraphNodeParams *params);
+
+/* What cuda_graph_parts.find_words is here (cuda_source_launch.c). */
+cuda_graph_find_words cuda_graph_arguments;
 
 /* A function of the program in graphs' nodes (cuda_source_graph_function.c). */
 struct cuda_graph_function;

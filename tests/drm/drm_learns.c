@@ -143,22 +143,10 @@ static void run_pipelined(void)
 
 /* ---- i915 ----------------------------------------------------------------------------------- */
 
-static uint32_t i915_object(uint32_t **memory)
-{
-    struct drm_i915_gem_create create = {.size = SIZE};
-    struct drm_i915_gem_mmap_offset map = {.flags = I915_MMAP_OFFSET_WB};
-
-    MUST(gpu, DRM_IOCTL_I915_GEM_CREATE, &create);
-    map.handle = create.handle;
-    MUST(gpu, DRM_IOCTL_I915_GEM_MMAP_OFFSET, &map);
-    *memory = map_at(gpu, map.offset, SIZE);
-    return create.handle;
-}
-
 static void i915_setup(void)
 {
-    target_handle = i915_object(&target);
-    batch_handle = i915_object(&batch);
+    target_handle = i915_object(gpu, (void **)&target);
+    batch_handle = i915_object(gpu, (void **)&batch);
 }
 
 /* Also xe's. */

@@ -90,6 +90,9 @@ uint32_t amdgpu_make(int fd, uint64_t address, uint64_t *offset);
 void amdgpu_begin_at(int fd, void *ib);
 void amdgpu_store(int fd, uint32_t round);
 
+/* An object of 8192 bytes on i915, mapped. */
+uint32_t i915_object(int fd, void **memory);
+
 /* drm_udmabuf.c */
 void run_udmabuf(int fd);
 void run_heap(int fd);

@@ -177,7 +177,7 @@ void run_amdgpu(int fd)
  * -----------------------------------------------------------------------------------------
  */
 
-static uint32_t i915_object(int fd, void **memory)
+uint32_t i915_object(int fd, void **memory)
 {
     struct drm_i915_gem_create create = {.size = SIZE};
     struct drm_i915_gem_mmap_offset map = {.flags = I915_MMAP_OFFSET_WB};

@@ -6,7 +6,7 @@
 # waits before it does so.
 . "$(dirname "$0")/util.sh"
 patience="--timeout 10"
-for way in plain command query event copy polled thread free ping_pong data managed registered last; do
+for way in plain command query event copy polled thread free ping_pong data managed registered last graph; do
     same_output spins $way
     tracesmith check t.sbt >/dev/null
     expected=0

@@ -119,9 +119,164 @@ static void by_waiting_copy(struct test *t)
     CU(cuMemcpyDtoH_v2((void *)t->shared, t->ones, COUNT * 4));
 }
 
+/* ---- in graphs ---------------------------------------------------------------------------- */
+
+static CUgraph begin_graph(void)
+{
+    CUgraph graph;
+
+    CU(cuGraphCreate(&graph, 0));
+    return graph;
+}
+
+static void launch(struct test *t, CUgraph graph)
+{
+    CUgraphExec exec;
+
+    CU(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CU(cuGraphDestroy(graph));
+    CU(cuGraphLaunch(exec, t->stream));
+    CU(cuStreamSynchronize(t->stream));
+    CU(cuGraphExecDestroy(exec));
+}
+
+struct add_arguments {
+    int count;
+    float one;
+    CUdeviceptr x, y;
+    void *list[4];
+};
+
+static CUDA_KERNEL_NODE_PARAMS add_node(struct test *t, struct add_arguments *a, CUdeviceptr to)
+{
+    *a = (struct add_arguments){COUNT, 1, t->ones, to, {&a->count, &a->one, &a->x, &a->y}};
+    return (CUDA_KERNEL_NODE_PARAMS){.func = t->add,
+                                     .gridDimX = COUNT / 256,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 256,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = a->list};
+}
+
+static CUgraph kernel_graph(struct test *t, CUdeviceptr to, CUgraphNode *node)
+{
+    CUgraph graph = begin_graph();
+    struct add_arguments a;
+    CUDA_KERNEL_NODE_PARAMS kernel = add_node(t, &a, to);
+
+    CU(cuGraphAddKernelNode_v2(node, graph, NULL, 0, &kernel));
+    return graph;
+}
+
+static void by_kernel_node(struct test *t)
+{
+    CUgraphNode node;
+
+    launch(t, kernel_graph(t, t->there, &node));
+}
+
+static void by_child(struct test *t)
+{
+    CUgraphNode node;
+    CUgraph graph = begin_graph(), child = kernel_graph(t, t->there, &node);
+
+    CU(cuGraphAddChildGraphNode(&node, graph, NULL, 0, child));
+    CU(cuGraphDestroy(child));
+    launch(t, graph);
+}
+
+/* The kernel gets its address, and the next one loses it, when the graph can be launched already.
+ */
+static void by_set_kernel(struct test *t)
+{
+    struct add_arguments a;
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    CUgraphNode node;
+    CUgraph graph = kernel_graph(t, t->device, &node);
+    CUgraphExec exec;
+
+    CU(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 3; i++) {
+        kernel = add_node(t, &a, i == 1 ? t->there : t->device);
+        CU(cuGraphExecKernelNodeSetParams_v2(exec, node, &kernel));
+        CU(cuGraphLaunch(exec, t->stream));
+    }
+    CU(cuStreamSynchronize(t->stream));
+    CU(cuGraphExecDestroy(exec));
+    CU(cuGraphDestroy(graph));
+}
+
+static void by_update(struct test *t)
+{
+    CUgraphNode node;
+    CUgraph graph = kernel_graph(t, t->device, &node), other = kernel_graph(t, t->there, &node);
+    CUgraphExecUpdateResultInfo info;
+    CUgraphExec exec;
+
+    CU(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CU(cuGraphExecUpdate_v2(exec, other, &info));
+    CU(cuGraphDestroy(other));
+    CU(cuGraphDestroy(graph));
+    CU(cuGraphLaunch(exec, t->stream));
+    CU(cuStreamSynchronize(t->stream));
+    CU(cuGraphExecDestroy(exec));
+}
+
+static void by_captured(struct test *t)
+{
+    CUgraph graph;
+
+    CU(cuStreamBeginCapture_v2(t->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    by_block(t);
+    CU(cuStreamEndCapture(t->stream, &graph));
+    launch(t, graph);
+}
+
+static void by_fill_node(struct test *t)
+{
+    const CUDA_MEMSET_NODE_PARAMS fill = {t->there, PITCH, 9, 1, WIDTH, ROWS};
+    CUgraph graph = begin_graph();
+    CUgraphNode node;
+
+    CU(cuGraphAddMemsetNode(&node, graph, NULL, 0, &fill, t->context));
+    launch(t, graph);
+}
+
+static void by_copy_node(struct test *t)
+{
+    const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .srcDevice = t->ones,
+                                .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                .dstDevice = t->there,
+                                .WidthInBytes = COUNT * 4,
+                                .Height = 1,
+                                .Depth = 1};
+    CUgraph graph = begin_graph();
+    CUgraphNode node;
+
+    CU(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, t->context));
+    launch(t, graph);
+}
+
+static void by_value_node(struct test *t)
+{
+    CUstreamBatchMemOpParams value = {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                                                     .address = t->there,
+                                                     .value = 7}};
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS values = {t->context, 1, &value, 0};
+    CUgraph graph = begin_graph();
+    CUgraphNode node;
+
+    CU(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &values));
+    launch(t, graph);
+}
+
 static void (*const ways[])(struct test *t) = {
-    by_kernel, by_block,  by_config, by_copy,      by_plain_copy, by_device_copy,
-    by_rows,   by_planes, by_fill,   by_fill_rows, by_value,      by_waiting_copy};
+    by_kernel,     by_block,  by_config,    by_copy,      by_plain_copy,   by_device_copy, by_rows,
+    by_planes,     by_fill,   by_fill_rows, by_value,     by_waiting_copy, by_kernel_node, by_child,
+    by_set_kernel, by_update, by_captured,  by_fill_node, by_copy_node,    by_value_node};
 
 enum { WAY_COUNT = sizeof(ways) / sizeof(ways[0]) };
 

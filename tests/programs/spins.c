@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spins WAY [ROUNDS]: kernels that spin on words of the program's memory, which it stores while they
- * run, and nothing tells so. WAY:
+ * spins WAY [ROUNDS]: kernels that spin on words of the program's memory, which it stores while
+ * they run, and nothing tells so. WAY:
  *
  *   plain       the store, then a wait for the stream
  *   command     a command on another stream between them
@@ -17,6 +17,7 @@
  *   hidden      the kernel finds the word's address in memory
  *   fresh       plain, with memory that nobody has written
  *   last        plain, and nothing is read back
+ *   graph       the kernel is a node of a graph
  */
 #include "tests/programs/program.h"
 
@@ -66,6 +67,7 @@ static struct {
     CUcontext context;
     CUstream stream, other;
     CUevent event;
+    CUgraphExec exec;
     CUfunction spin, spin_at, fill;
     volatile uint32_t *words; /* flags, answers, data */
     void *pages;
@@ -112,17 +114,42 @@ static unsigned turns(void)
     return is("ping_pong") ? TURNS : 1;
 }
 
+static void send_graph(void **arguments)
+{
+    const CUDA_KERNEL_NODE_PARAMS kernel = {.func = t.spin,
+                                            .gridDimX = 1,
+                                            .gridDimY = 1,
+                                            .gridDimZ = 1,
+                                            .blockDimX = COUNT,
+                                            .blockDimY = 1,
+                                            .blockDimZ = 1,
+                                            .kernelParams = arguments};
+    CUgraphNode node;
+    CUgraph graph;
+
+    if (t.exec)
+        CU(cuGraphExecDestroy(t.exec));
+    CU(cuGraphCreate(&graph, 0));
+    CU(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &kernel));
+    CU(cuGraphInstantiateWithFlags(&t.exec, graph, 0));
+    CU(cuGraphLaunch(t.exec, t.stream));
+    CU(cuGraphDestroy(graph));
+}
+
 static void send_spin(uint32_t round)
 {
     CUdeviceptr data = t.words_there + 4 * DATA, ack = t.words_there + 256;
     unsigned count = turns();
 
-    if (is("hidden"))
+    void *list[] = {&t.words_there, &round, &data, &t.out, &ack, &count};
+
+    if (is("graph"))
+        send_graph(list);
+    else if (is("hidden"))
         CU(cuLaunchKernel(t.spin_at, 1, 1, 1, COUNT, 1, 1, 0, t.stream,
                           (void *[]){&t.place, &round, &t.out}, NULL));
     else
-        CU(cuLaunchKernel(t.spin, 1, 1, 1, COUNT, 1, 1, 0, t.stream,
-                          (void *[]){&t.words_there, &round, &data, &t.out, &ack, &count}, NULL));
+        CU(cuLaunchKernel(t.spin, 1, 1, 1, COUNT, 1, 1, 0, t.stream, list, NULL));
 }
 
 static void *store_late(void *round)
