@@ -347,6 +347,10 @@ void tsm_device_foretold(struct tsm_call *call);
 void tsm_synchronised(enum sbt_api api, struct tsm_stream *stream);
 void tsm_synchronised_event(const struct tsm_handle *event);
 
+/* The program has learnt without a call that the commands of `stream` up to `position` are complete: a
+ * COMPLETE record. Does nothing where nothing is recorded. */
+void tsm_stream_completed(const struct tsm_stream *stream, uint64_t position);
+
 /* For APIs whose commands can be complete before those that stand before them: the command at
  * `position` of `stream` is complete. tsm_readbacks_write() writes its READBACK record. */
 void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position);

@@ -267,6 +267,22 @@ void tsm_hostmem_complete(struct tsm_lane *lane, uint32_t stream, uint64_t posit
     tsm_note_write(lane, &note);
 }
 
+void tsm_stream_completed(const struct tsm_stream *stream, uint64_t position)
+{
+    struct tsm_session *s = tsm_session_current();
+    int saved_errno = errno;
+    struct tsm_lane *lane;
+
+    if (!s || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane)
+        tsm_hostmem_complete(lane, tsm_stream_number(stream), position);
+    tsm_inside_leave();
+    errno = saved_errno;
+}
+
 void tsm_function_reached(uint32_t stream, uint64_t done)
 {
     struct tsm_session *s = tsm_session_current();

@@ -8,6 +8,7 @@
 #include "api/drm/drm_version.h"
 #include "base/text.h"
 #include "capture/lock.h"
+#include "capture/sync_fd.h"
 #include "interpose/real_library.h"
 
 #include <errno.h>
@@ -435,6 +436,7 @@ void drm_file_duplicated(int from, int to)
     struct drm_file f = drm_file_known(from);
     int saved_errno = errno;
 
+    tsm_sync_fd_duplicated(from, to);
     if (tsm_inside_own() || from == to)
         return;
     if (!is_own_gpu_file(f)) {
@@ -462,6 +464,7 @@ void drm_file_closing(int fd)
     int saved_errno = errno;
     struct tsm_call call;
 
+    tsm_sync_fds_closed((unsigned)fd, (unsigned)fd);
     if (f.node == DRM_NODE_NONE)
         drm_file_forget(fd);
     if (tsm_inside_own() || !is_own_gpu_file(f))
@@ -482,6 +485,7 @@ void drm_files_closing(unsigned first, unsigned last)
 {
     unsigned highest = (unsigned)atomic_load(&highest_fd);
 
+    tsm_sync_fds_closed(first, last);
     if (last > highest)
         last = highest;
     for (unsigned fd = first; fd <= last; fd++)

@@ -9,6 +9,7 @@
 #include "api/drm/drm_source.h"
 
 #include "api/drm/drm_source_notice.h"
+#include "capture/sync_fd.h"
 #include "interpose/interpose.h"
 #include "interpose/real_library.h"
 
@@ -187,6 +188,15 @@ static bool is_gpu_type(uint32_t request)
     return types[request >> 14 & 3] >> (request >> 8 & 63) & 1;
 }
 
+static __attribute__((noinline)) int sync_file_ioctl(int fd, unsigned long request, void *argument,
+                                                     bool by_number)
+{
+    int result = drm_libc_ioctl(fd, request, argument, by_number);
+
+    drm_notice_sync_file(fd, (uint32_t)request, argument, result);
+    return result;
+}
+
 /* musl's programs pass the request as an int: only its low half means anything. */
 static inline __attribute__((always_inline)) int do_ioctl(int fd, unsigned long request,
                                                           void *argument, bool by_number)
@@ -195,6 +205,8 @@ static inline __attribute__((always_inline)) int do_ioctl(int fd, unsigned long 
 
     if (!is_gpu_type((uint32_t)request) || tsm_inside())
         return drm_libc_ioctl(fd, request, argument, by_number);
+    if (tsm_sync_fds_any() && tsm_sync_fd_find(fd, NULL))
+        return sync_file_ioctl(fd, request, argument, by_number);
     file = drm_file_of(fd);
     if (file.node == DRM_NODE_NONE)
         return drm_ioctl_passed(fd, (uint32_t)request, argument, by_number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A descriptor that the program finds ready tells it that the device is done: a sync file, a
- * dma-buf, and a device file that has an event to read. That is a wait, with a record of its own.
+ * dma-buf, and a device file that has an event to read. That is a wait, with a record of its own;
+ * of a sync file that another API has given out (capture/sync_fd.h) that API hears.
  *
  * What epoll_wait() finds it names by numbers of the program's choice, so epoll_ctl() is followed.
  */
@@ -9,8 +10,10 @@
 
 #include "api/drm/drm_source_notice.h"
 #include "capture/lock.h"
+#include "capture/sync_fd.h"
 
 #include <errno.h>
+#include <linux/sync_file.h>
 #include <stdatomic.h>
 
 #define WATCH_MAX 1024u
@@ -38,7 +41,7 @@ static bool tells(struct drm_file file)
 
 static bool is_of_interest(void)
 {
-    return drm_file_count() > 0 && !tsm_inside();
+    return (tsm_sync_fds_any() || drm_file_count() > 0) && !tsm_inside();
 }
 
 /* Returns whether there is a record of it. */
@@ -56,6 +59,19 @@ static bool write_poll(int fd, struct drm_file file, unsigned events)
     return true;
 }
 
+static bool may_tell(int fd)
+{
+    return tells(drm_file_known(fd)) || tsm_sync_fd_find(fd, NULL);
+}
+
+/* Returns whether there is a record of ours of it. */
+static bool found_ready(int fd, unsigned events)
+{
+    if (events & POLLIN && tsm_sync_fd_found_ready(fd))
+        return false;
+    return write_poll(fd, drm_file_known(fd), events);
+}
+
 void drm_notice_polled(const struct pollfd *list, uint64_t count, int result)
 {
     int saved_errno = errno;
@@ -65,8 +81,7 @@ void drm_notice_polled(const struct pollfd *list, uint64_t count, int result)
         return;
     for (uint64_t i = 0; i < count; i++)
         if (list[i].fd >= 0 && list[i].revents & (POLLIN | POLLOUT))
-            found |= write_poll(list[i].fd, drm_file_known(list[i].fd),
-                                (unsigned)list[i].revents & (POLLIN | POLLOUT));
+            found |= found_ready(list[i].fd, (unsigned)list[i].revents & (POLLIN | POLLOUT));
     if (found)
         drm_maps_waited();
     errno = saved_errno;
@@ -86,7 +101,7 @@ void drm_notice_selected(int count, const fd_set *reads, const fd_set *writes, i
         unsigned events = (reads && ((const unsigned long *)reads)[word] & bit ? POLLIN : 0u) |
                           (writes && ((const unsigned long *)writes)[word] & bit ? POLLOUT : 0u);
         if (events)
-            found |= write_poll(fd, drm_file_known(fd), events);
+            found |= found_ready(fd, events);
     }
     if (found)
         drm_maps_waited();
@@ -142,7 +157,7 @@ void drm_notice_watched(int epoll, int operation, int fd, const struct epoll_eve
         return;
     if (operation == EPOLL_CTL_DEL && atomic_load(&watch_count))
         drop(epoll, fd);
-    else if (operation != EPOLL_CTL_DEL && tells(drm_file_known(fd)) &&
+    else if (operation != EPOLL_CTL_DEL && may_tell(fd) &&
              !keep(&(struct watch){epoll, fd, event->events, event->data.u64}))
         tsm_session_unmodelled("more than 1024 GPU files that epoll looks after", true);
     errno = saved_errno;
@@ -173,11 +188,9 @@ static bool write_ready(int epoll, uint64_t data)
     bool written = false;
 
     for (uint32_t i = 0; take_ready(epoll, data, i, &p); i++)
-        if (tells(drm_file_known(p.fd)) &&
-            drm_libc_syscall(SYS_ppoll, (long)&p, 1, (long)&none, 0, 0, 0) == 1 &&
+        if (may_tell(p.fd) && drm_libc_syscall(SYS_ppoll, (long)&p, 1, (long)&none, 0, 0, 0) == 1 &&
             p.revents & (POLLIN | POLLOUT))
-            written |=
-                write_poll(p.fd, drm_file_known(p.fd), (unsigned)p.revents & (POLLIN | POLLOUT));
+            written |= found_ready(p.fd, (unsigned)p.revents & (POLLIN | POLLOUT));
     return written;
 }
 
@@ -193,5 +206,24 @@ void drm_notice_epolled(int epoll, const struct epoll_event *events, int result)
         found |= write_ready(epoll, events[i].data.u64);
     if (found)
         drm_maps_waited();
+    errno = saved_errno;
+}
+
+/* ---- sync files ------------------------------------------------------------------------------ */
+
+void drm_notice_sync_file(int fd, uint32_t request, const void *argument, int result)
+{
+    int saved_errno = errno;
+
+    if (result < 0 || tsm_inside())
+        return;
+    if (request == SYNC_IOC_MERGE) {
+        const struct sync_merge_data *merged = argument;
+        tsm_sync_fd_merged(fd, merged->fd2, merged->fence);
+    } else if (request == SYNC_IOC_FILE_INFO) {
+        const struct sync_file_info *info = argument;
+        if (info->status != 0)
+            tsm_sync_fd_found_ready(fd);
+    }
     errno = saved_errno;
 }

@@ -28,6 +28,7 @@ static void backend_close(struct tsm_backend_state *state)
     vkr_memories_finish(r);
     vkr_places_finish(r);
     vkr_share_finish(r);
+    vkr_reached_finish(r);
     vkr_ranges_finish(&r->stamps);
     vkr_opaque_finish(r);
     vkr_addresses_finish(r);
@@ -79,8 +80,10 @@ static int backend_plan(struct tsm_backend_state *state, const struct sbt_record
                         const struct sbt_schema *schema)
 {
     struct vkr *r = &state->replay;
-    int error = vkr_need_plan(r, record);
+    int error = vkr_reached_plan(r, record, schema);
 
+    if (!error)
+        error = vkr_need_plan(r, record);
     return error || !r->look ? error : vkr_look_plan(r, record);
 }
 
@@ -182,6 +185,14 @@ static int backend_sync(struct tsm_backend_state *state, const struct sbt_record
                         const struct sbt_schema *schema)
 {
     return carry_out(&state->replay, record);
+}
+
+static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
+{
+    int error = vkr_writes_settle(&state->replay);
+
+    return error ? error : vkr_reached_await(&state->replay, record, schema);
 }
 
 static int backend_let_go(struct tsm_backend_state *state)
@@ -325,6 +336,7 @@ const struct tsm_backend vulkan_backend = {
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
     .sync = backend_sync,
+    .reached = backend_reached,
     .let_go = backend_let_go,
     .readback = backend_readback,
     .regions = backend_regions,

@@ -444,6 +444,15 @@ int vkr_sync(struct vkr_call *c);
 /* Polls that were answered with "done", as waits (vulkan_replay_poll.c). */
 int vkr_poll_queries(struct vkr_call *c);
 int vkr_poll_event(struct vkr_call *c);
+/* COMPLETE records: the program knew that a command was complete (vulkan_replay_reached.c). */
+int vkr_reached_plan(struct vkr *r, const struct sbt_record *record,
+                     const struct sbt_schema *schema);
+int vkr_reached_sent(struct vkr_call *c, VkQueue queue);
+int vkr_reached_await(struct vkr *r, const struct sbt_record *record,
+                      const struct sbt_schema *schema);
+/* Nothing of the device is under way, and it is about to go. */
+void vkr_reached_drop(struct vkr *r, const struct vkr_device *device);
+void vkr_reached_finish(struct vkr *r);
 /* The last submit of each stream, for messages. */
 void vkr_describe_last(const struct vkr *r, char *out, size_t size);
 
@@ -579,6 +588,9 @@ struct vkr {
     struct vkr_opaque opaque;
     struct vkr_places places;
     struct vkr_share share;
+    struct sbt_map reached_places; /* a command of a COMPLETE record -> place + 1 in `reached` */
+    struct vkr_reached *reached;
+    size_t reached_count;
     struct vkr_needs needs;
     struct vkr_stream *streams; /* by number */
     uint32_t stream_count;

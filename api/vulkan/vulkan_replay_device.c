@@ -156,6 +156,7 @@ void vkr_device_close(struct vkr *r, struct vkr_device *d)
     vkr_show_device_gone(r, d);
     if (d->pool)
         d->dispatch.f.vkDestroyCommandPool(d->dispatch.device, d->pool, NULL);
+    vkr_reached_drop(r, d);
     d->dispatch.f.vkDestroyDevice(d->dispatch.device, NULL);
     vkr_drop_queues(r, d);
     free(d);

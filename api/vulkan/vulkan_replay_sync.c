@@ -251,7 +251,7 @@ void vkr_note_acquired(struct vkr *r, VkSemaphore semaphore, VkFence fence)
 
 /* Send work: whole, up to the command that is looked for, or, early, not at all. Where the
  * recording waited for each submit, so do we: what the program did next it did behind it. */
-static int send(struct vkr_call *c)
+static int send(struct vkr_call *c, VkQueue queue)
 {
     struct vkr_stream stream;
     int error;
@@ -259,6 +259,8 @@ static int send(struct vkr_call *c)
     if (c->r->is_early)
         return 0;
     error = vkr_cut_wanted(c) ? vkr_cut_submit(c) : vkr_call_driver(c);
+    if (!error)
+        error = vkr_reached_sent(c, queue);
     if (error || !c->r->waits_each || !vkr_wait_wanted(c->r, c->record->stream, &stream))
         return error;
     return vkr_wait_queue(c->r, &stream);
@@ -274,7 +276,7 @@ int vkr_submit(struct vkr_call *c)
     for (uint32_t i = 0; i < a->submitCount && !error; i++)
         error = meet_submit(c, a->queue, &a->pSubmits[i]);
     vkr_track_submit(c, a->submitCount, a->pSubmits, a->fence);
-    return error ? error : send(c);
+    return error ? error : send(c, a->queue);
 }
 
 int vkr_submit2(struct vkr_call *c)
@@ -287,7 +289,7 @@ int vkr_submit2(struct vkr_call *c)
     for (uint32_t i = 0; i < a->submitCount && !error; i++)
         error = meet_submit2(c, a->queue, &a->pSubmits[i]);
     vkr_track_submit2(c, a->submitCount, a->pSubmits, a->fence);
-    return error ? error : send(c);
+    return error ? error : send(c, a->queue);
 }
 
 /* Early: the memory is bound, but nothing is waited for or signalled. */
@@ -323,7 +325,9 @@ int vkr_bind_sparse(struct vkr_call *c)
         return tsm_fail(TSM_E_MEMORY, "no memory to bind memory");
     if (early)
         bind_early(a, early);
-    return error ? error : vkr_call_driver(c);
+    if (!error)
+        error = vkr_call_driver(c);
+    return error || c->r->is_early ? error : vkr_reached_sent(c, a->queue);
 }
 
 int vkr_submit_waits(struct vkr_call *c, VkQueue queue, uint32_t count,

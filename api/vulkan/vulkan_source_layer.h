@@ -132,6 +132,20 @@ bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out);
 /* Finds the last command, whether or not it is complete. False: there was none. */
 bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out);
 
+/* For sync files: the batch that a fence or semaphore stands for, as a point of its queue. False:
+ * none is known. */
+struct tsm_sync_point;
+bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out);
+void vk_order_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_point *point);
+/* The program has learnt that the point is complete. Memory was pulled since. False: it had learnt
+ * so in the same way before. */
+struct vk_learnt {
+    struct vk_device_state *device;
+    uint64_t position; /* of the command */
+    bool is_whole;     /* all of it is complete, not only some of its batches */
+};
+bool vk_order_learn(const struct tsm_sync_point *point, struct vk_learnt *out);
+
 /* ---- TS_CHECKSUM=submit, who waits for the program: vulkan_source_timeline.c ---- */
 
 /* In the child of a fork. */

@@ -10,6 +10,7 @@
 #include "api/vulkan/vulkan_source_memory.h"
 #include "api/vulkan/vulkan_source_time.h"
 #include "capture/lock.h"
+#include "capture/sync_fd.h"
 
 #define QUEUE_COUNT_MAX 256u
 #define AFTER_COUNT_MAX 16u
@@ -26,6 +27,7 @@ static struct queue {
     const struct vk_device_state *device;
     uint64_t sent;      /* position */
     uint64_t completed; /* point */
+    uint64_t learnt;    /* ... of which the program has learnt by a sync file */
     uint64_t when;      /* work was sent there last: counts */
     /* What is complete on other queues when this one has come to `at`; of more than so many, the
      * last. */
@@ -149,7 +151,7 @@ void vk_order_device_gone(struct vk_device_state *device)
 
 /* ---- what is sent --------------------------------------------------------------------------- */
 
-static struct tsm_handle *handle_of(enum vk_object type, uint64_t raw)
+static struct tsm_handle *handle_of(uint32_t type, uint64_t raw)
 {
     return raw ? tsm_handle_find(SBT_API_VULKAN, type, raw) : NULL;
 }
@@ -564,6 +566,51 @@ void vk_order_complete(struct tsm_stream *stream, uint64_t position)
     tsm_lock_take(&lock);
     note_complete(stream, end_of(position));
     tsm_lock_give(&lock);
+}
+
+bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
+{
+    const struct tsm_handle *handle = handle_of(type, raw);
+
+    if (!handle)
+        return false;
+    tsm_lock_take(&lock);
+    *out = (struct tsm_sync_point){handle->stream, handle->position};
+    tsm_lock_give(&lock);
+    return out->stream != NULL;
+}
+
+void vk_order_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_point *point)
+{
+    struct tsm_handle *handle = handle_of(type, raw);
+
+    if (!handle)
+        return;
+    tsm_lock_take(&lock);
+    handle->stream = point->stream;
+    handle->position = point->point;
+    tsm_lock_give(&lock);
+}
+
+bool vk_order_learn(const struct tsm_sync_point *point, struct vk_learnt *out)
+{
+    bool is_news = false;
+
+    tsm_lock_take(&lock);
+    for (uint32_t i = 0; i < queue_count && !is_news; i++) {
+        struct queue *q = &queues[i];
+        is_news = q->stream == point->stream && q->learnt < point->point;
+        if (!is_news)
+            continue;
+        q->learnt = point->point;
+        *out =
+            (struct vk_learnt){(struct vk_device_state *)(uintptr_t)q->device,
+                               point->point >> BATCH_BITS, (point->point & ALL_OF_IT) == ALL_OF_IT};
+    }
+    if (is_news)
+        note_complete(point->stream, point->point);
+    tsm_lock_give(&lock);
+    return is_news;
 }
 
 /* The lock is held. The device's queue to which work was sent last; NULL: something of the device

@@ -19,6 +19,7 @@
 #include "api/vulkan/vulkan_source.h"
 #include "base/text.h"
 #include "capture/lock.h"
+#include "capture/sync_fd.h"
 
 #define FD_COUNT 4096u /* descriptors beyond that count as another's */
 
@@ -92,6 +93,7 @@ void vk_share_forget(void)
     memset(given, 0, given_end * sizeof(given[0]));
     given_end = 0;
     has_memory = has_semaphore = false;
+    tsm_sync_fds_forget();
     lock = (struct tsm_lock){0};
 }
 
@@ -142,14 +144,19 @@ void vk_semaphore_given(struct tsm_call *call, const void *args, int64_t result)
     give(*a->pFd, VK_OBJECT_VkSemaphore,
          vk_id(VK_OBJECT_VkSemaphore, VK_RAW(a->pGetFdInfo->semaphore)));
     vk_timeline_shared(a->pGetFdInfo->semaphore);
+    if (a->pGetFdInfo->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT)
+        vk_sync_fd_given(VK_OBJECT_VkSemaphore, VK_RAW(a->pGetFdInfo->semaphore), *a->pFd);
 }
 
 void vk_fence_given(struct tsm_call *call, const void *args, int64_t result)
 {
     const struct vk_args_vkGetFenceFdKHR *a = args;
 
-    if (result >= 0)
-        give(*a->pFd, VK_OBJECT_VkFence, vk_id(VK_OBJECT_VkFence, VK_RAW(a->pGetFdInfo->fence)));
+    if (result < 0)
+        return;
+    give(*a->pFd, VK_OBJECT_VkFence, vk_id(VK_OBJECT_VkFence, VK_RAW(a->pGetFdInfo->fence)));
+    if (a->pGetFdInfo->handleType == VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT)
+        vk_sync_fd_given(VK_OBJECT_VkFence, VK_RAW(a->pGetFdInfo->fence), *a->pFd);
 }
 
 /* A sync file of -1 is one that is signalled: replay can have that, too. */

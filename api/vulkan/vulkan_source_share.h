@@ -22,4 +22,10 @@ struct vk_origin vk_origin_of(int fd, uint32_t type);
  * descriptor does not tell. */
 void vk_origin_describe(uint32_t type, uint64_t id, struct vk_origin from);
 
+/* The program has got a sync file of a semaphore or fence, -1: of one that is signalled. After commit. */
+void vk_sync_fd_given(uint32_t type, uint64_t raw, int fd);
+struct vk_device_state;
+/* Part of vk_memory_patch(), in vulkan_source_sync_fd.c. */
+void vk_sync_fd_patch(struct vk_device_state *device);
+
 #endif

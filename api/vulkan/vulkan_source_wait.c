@@ -7,6 +7,7 @@
 #include "api/vulkan/vulkan_source_memory.h"
 
 #include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/vulkan_source_share.h"
 #include "api/vulkan/vulkan_source_time.h"
 
 #define BELOW(handle, function, ...) vk_state_of(handle)->below.function(handle, __VA_ARGS__)
@@ -173,6 +174,7 @@ void vk_wait_patch(struct vk_device_state *device)
     struct vk_device_functions *f = &device->dispatch.f;
 
     vk_time_patch(device);
+    vk_sync_fd_patch(device);
     REPLACE(vkFlushMappedMemoryRanges, flush);
     REPLACE(vkInvalidateMappedMemoryRanges, invalidate);
     REPLACE(vkQueueSubmit, submit);

@@ -14,6 +14,7 @@
  *   fds        semaphores and fences behind file descriptors, in one process
  *   local      memory of the first type cannot be mapped
  *   wrong      each dispatch is carried out many times: it ends late, and leaves something else
+ *   late       each submit begins late
  *   lost=N     the Nth submit, and all after it, lose the device
  */
 #include <dlfcn.h>
@@ -26,7 +27,7 @@
 #include <vulkan/vk_icd.h>
 #include <vulkan/vulkan.h>
 
-#include "tests/vulkan/vk_driver_fds.h"
+#include "tests/vulkan/vk_driver.h"
 
 #define EXPORT    __attribute__((visibility("default")))
 #define REAL_NAME "libvulkan_lvp.so"
@@ -51,7 +52,7 @@ static void *real_library(void)
     return library;
 }
 
-static PFN_vkVoidFunction real(const char *name)
+PFN_vkVoidFunction driver_real(const char *name)
 {
     static PFN_vkGetInstanceProcAddr get;
 
@@ -59,10 +60,6 @@ static PFN_vkVoidFunction real(const char *name)
         get = (PFN_vkGetInstanceProcAddr)dlsym(real_library(), "vk_icdGetInstanceProcAddr");
     return get(instances, name);
 }
-
-#define REAL(name) ((PFN_##name)real(#name))
-/* What may be there as an extension only. */
-#define REAL_KHR(name) ((PFN_##name)(real(#name) ? real(#name) : real(#name "KHR")))
 
 /* Where the word is in TS_TEST_DRIVER; what follows it. */
 static const char *asked(const char *word)
@@ -356,6 +353,8 @@ static void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCallbac
         if (queues[i].device == device)
             queues[i].device = VK_NULL_HANDLE; /* not taken again: its address stays its own */
     pthread_mutex_unlock(&lock);
+    fds_device_gone();
+    late_device_gone(device);
     REAL(vkDestroyDevice)(device, a);
 }
 
@@ -408,6 +407,24 @@ static VkResult submit_translated(VkQueue queue, uint32_t count, const VkSubmitI
     return result;
 }
 
+VkResult driver_submit(VkDevice device, const VkSubmitInfo *info, VkFence fence)
+{
+    VkQueue queue;
+    VkResult result;
+
+    REAL(vkGetDeviceQueue)(device, 0, 0, &queue);
+    pthread_mutex_lock(&lock);
+    result = REAL(vkQueueSubmit)(queue, info != NULL, info, fence);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static void begin_late(VkQueue queue)
+{
+    if (asked("late"))
+        late_begin(((struct queue *)(void *)queue)->device);
+}
+
 static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
                                   VkFence fence)
 {
@@ -415,6 +432,7 @@ static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitI
 
     if (is_lost(1))
         return VK_ERROR_DEVICE_LOST;
+    begin_late(queue);
     pthread_mutex_lock(&lock);
     result = asked("fds") ? submit_translated(real_queue(queue), count, infos, fence)
                           : REAL(vkQueueSubmit)(real_queue(queue), count, infos, fence);
@@ -429,6 +447,7 @@ static VkResult VKAPI_CALL submit2(VkQueue queue, uint32_t count, const VkSubmit
 
     if (is_lost(1))
         return VK_ERROR_DEVICE_LOST;
+    begin_late(queue);
     pthread_mutex_lock(&lock);
     result = REAL_KHR(vkQueueSubmit2)(real_queue(queue), count, infos, fence);
     pthread_mutex_unlock(&lock);
@@ -660,30 +679,6 @@ static void VKAPI_CALL destroy_sampler(VkDevice device, VkSampler sampler,
     REAL(vkDestroySampler)(device, sampler, a);
 }
 
-/* ---- rays ----------------------------------------------------------------------------------- */
-
-static VkResult VKAPI_CALL create_structure(VkDevice device,
-                                            const VkAccelerationStructureCreateInfoKHR *info,
-                                            const VkAllocationCallbacks *a,
-                                            VkAccelerationStructureKHR *out)
-{
-    static uint64_t next = 0x1000;
-
-    *out = (VkAccelerationStructureKHR)(uintptr_t)(next += 16);
-    return VK_SUCCESS;
-}
-
-static void VKAPI_CALL destroy_structure(VkDevice device, VkAccelerationStructureKHR structure,
-                                         const VkAllocationCallbacks *a)
-{
-}
-
-static void VKAPI_CALL build(VkCommandBuffer commands, uint32_t count,
-                             const VkAccelerationStructureBuildGeometryInfoKHR *infos,
-                             const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
-{
-}
-
 /* ---- by name -------------------------------------------------------------------------------- */
 
 static PFN_vkVoidFunction VKAPI_CALL get_device(VkDevice device, const char *name);
@@ -745,9 +740,9 @@ static const struct {
     {"vkImportSemaphoreFdKHR", "fds", fds_import_semaphore},
     {"vkGetFenceFdKHR", "fds", fds_get_fence},
     {"vkImportFenceFdKHR", "fds", fds_import_fence},
-    {"vkCreateAccelerationStructureKHR", "rays", create_structure},
-    {"vkDestroyAccelerationStructureKHR", "rays", destroy_structure},
-    {"vkCmdBuildAccelerationStructuresKHR", "rays", build},
+    {"vkCreateAccelerationStructureKHR", "rays", rays_create},
+    {"vkDestroyAccelerationStructureKHR", "rays", rays_destroy},
+    {"vkCmdBuildAccelerationStructuresKHR", "rays", rays_build},
 };
 
 /* Not those of extensions and versions that nobody has asked the real one for. */
@@ -775,7 +770,7 @@ VkResult vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t *version)
 
 PFN_vkVoidFunction vk_icdGetInstanceProcAddr(VkInstance instance, const char *name)
 {
-    return find(name, real(name));
+    return find(name, driver_real(name));
 }
 
 PFN_vkVoidFunction vk_icdGetPhysicalDeviceProcAddr(VkInstance instance, const char *name)

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program that learns by a sync file that the device is done, and does at once what it may do
+ * then: it reads what the device wrote, and writes what the device has read.
+ *
+ *   vk_sync fence|semaphore WAY
+ *
+ * WAY: poll, select, epoll, syscall; dup: poll of a duplicate; merge: of a merged one; info: an
+ * ioctl that asks; import: into another fence or semaphore, and waits with that.
+ */
+#include "tests/vulkan/vk_small.h"
+
+#include <fcntl.h>
+#include <linux/sync_file.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FIND(device, name) ((PFN_##name)vkGetDeviceProcAddr(device, #name))
+#define ROUNDS             4u
+
+static void with_fds(VkDeviceCreateInfo *info)
+{
+    static const char *const names[] = {"VK_KHR_external_semaphore_fd", "VK_KHR_external_fence_fd"};
+
+    info->enabledExtensionCount = 2;
+    info->ppEnabledExtensionNames = names;
+}
+
+static VkFence make_fence(const struct small *s)
+{
+    VkExportFenceCreateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_FENCE_CREATE_INFO,
+                                      .handleTypes = VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT};
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .pNext = &export};
+    VkFence fence;
+
+    TRY(vkCreateFence(s->device, &info, NULL, &fence));
+    return fence;
+}
+
+static VkSemaphore make_semaphore(const struct small *s)
+{
+    VkExportSemaphoreCreateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+                                          .handleTypes =
+                                              VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                  .pNext = &export};
+    VkSemaphore semaphore;
+
+    TRY(vkCreateSemaphore(s->device, &info, NULL, &semaphore));
+    return semaphore;
+}
+
+static int fence_fd(const struct small *s, VkFence fence)
+{
+    VkFenceGetFdInfoKHR get = {VK_STRUCTURE_TYPE_FENCE_GET_FD_INFO_KHR, NULL, fence,
+                               VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT};
+    int fd;
+
+    TRY(FIND(s->device, vkGetFenceFdKHR)(s->device, &get, &fd));
+    return fd;
+}
+
+static int semaphore_fd(const struct small *s, VkSemaphore semaphore)
+{
+    VkSemaphoreGetFdInfoKHR get = {VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR, NULL, semaphore,
+                                   VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT};
+    int fd;
+
+    TRY(FIND(s->device, vkGetSemaphoreFdKHR)(s->device, &get, &fd));
+    return fd;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+static void check(int result)
+{
+    if (result < 1) {
+        perror("waiting for a sync file");
+        exit(1);
+    }
+}
+
+static void wait_poll(int fd)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+
+    check(poll(&p, 1, -1));
+}
+
+static void wait_select(int fd)
+{
+    fd_set set;
+
+    FD_ZERO(&set);
+    FD_SET(fd, &set);
+    check(select(fd + 1, &set, NULL, NULL, NULL));
+}
+
+static void wait_epoll(int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = 77};
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+    check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+    check(epoll_wait(epoll, &event, 1, -1));
+    close(epoll);
+}
+
+static void wait_syscall(int fd)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+
+    check((int)syscall(SYS_ppoll, &p, 1, NULL, NULL, 0));
+}
+
+static void wait_dup(int fd)
+{
+    int other = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+
+    wait_poll(other);
+    close(other);
+}
+
+static void wait_merge(int fd)
+{
+    struct sync_merge_data data = {.name = "both", .fd2 = fd};
+
+    check(ioctl(fd, SYNC_IOC_MERGE, &data) == 0);
+    wait_poll(data.fence);
+    close(data.fence);
+}
+
+static void wait_info(int fd)
+{
+    struct sync_file_info info;
+
+    do {
+        usleep(1000);
+        memset(&info, 0, sizeof(info));
+        check(ioctl(fd, SYNC_IOC_FILE_INFO, &info) == 0);
+    } while (info.status == 0);
+}
+
+static const struct {
+    const char *name;
+    void (*wait)(int fd);
+} ways[] = {{"poll", wait_poll},      {"select", wait_select}, {"epoll", wait_epoll},
+            {"dup", wait_dup},        {"merge", wait_merge},   {"info", wait_info},
+            {"syscall", wait_syscall}};
+
+static void import_and_wait(const struct small *s, int fd)
+{
+    VkFence fence = make_fence(s);
+    VkImportFenceFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_IMPORT_FENCE_FD_INFO_KHR,
+                                   .fence = fence,
+                                   .flags = VK_FENCE_IMPORT_TEMPORARY_BIT,
+                                   .handleType = VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT,
+                                   .fd = fd};
+
+    TRY(FIND(s->device, vkImportFenceFdKHR)(s->device, &info));
+    TRY(vkWaitForFences(s->device, 1, &fence, VK_TRUE, UINT64_MAX));
+    vkDestroyFence(s->device, fence, NULL);
+}
+
+/* Another submit waits for it; its fence is waited for. */
+static void import_and_send(const struct small *s, int fd)
+{
+    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkSemaphore semaphore = make_semaphore(s);
+    VkImportSemaphoreFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR,
+                                       .semaphore = semaphore,
+                                       .flags = VK_SEMAPHORE_IMPORT_TEMPORARY_BIT,
+                                       .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT,
+                                       .fd = fd};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .waitSemaphoreCount = 1,
+                           .pWaitSemaphores = &semaphore,
+                           .pWaitDstStageMask = &stage};
+    VkFence fence = make_fence(s);
+
+    TRY(FIND(s->device, vkImportSemaphoreFdKHR)(s->device, &info));
+    TRY(vkQueueSubmit(s->queue, 1, &submit, fence));
+    TRY(vkWaitForFences(s->device, 1, &fence, VK_TRUE, UINT64_MAX));
+    vkDestroyFence(s->device, fence, NULL);
+    vkDestroySemaphore(s->device, semaphore, NULL);
+}
+
+static void await(const struct small *s, int fd, const char *way, int is_fence)
+{
+    size_t i = 0;
+
+    if (strcmp(way, "import") == 0) {
+        (is_fence ? import_and_wait : import_and_send)(s, fd);
+        return;
+    }
+    while (strcmp(ways[i].name, way) != 0)
+        if (++i == sizeof(ways) / sizeof(ways[0]))
+            exit(2);
+    if (fd >= 0) {
+        ways[i].wait(fd);
+        close(fd);
+    }
+}
+
+/* ---- rounds -----------------------------------------------------------------------------------
+ */
+
+static void copy(VkCommandBuffer commands, const struct words *from, const struct words *to)
+{
+    VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                           .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                           .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    VkBufferCopy whole = {.size = WORDS * 4};
+    const VkPipelineStageFlags stages =
+        VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
+
+    vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &all, 0, NULL, 0, NULL);
+    vkCmdCopyBuffer(commands, from->buffer, to->buffer, 1, &whole);
+    vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &all, 0, NULL, 0, NULL);
+}
+
+static int send_one(const struct small *s, VkCommandBuffer commands, VkFence fence,
+                    VkSemaphore semaphore, int is_fence)
+{
+    VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .commandBufferCount = 1,
+                         .pCommandBuffers = &commands,
+                         .signalSemaphoreCount = !is_fence,
+                         .pSignalSemaphores = &semaphore};
+
+    TRY(vkQueueSubmit(s->queue, 1, &info, is_fence ? fence : VK_NULL_HANDLE));
+    return is_fence ? fence_fd(s, fence) : semaphore_fd(s, semaphore);
+}
+
+int main(int argc, char **argv)
+{
+    int is_fence = argc == 3 && strcmp(argv[1], "fence") == 0;
+    VkFence fences[ROUNDS];
+    VkSemaphore semaphore;
+    VkCommandBuffer commands;
+    struct words in, work, out;
+    struct small s;
+
+    if (argc != 3)
+        return 2;
+    small_device = with_fds;
+    small_init(&s, 0);
+    words_init(&s, &in);
+    words_init(&s, &work);
+    words_init(&s, &out);
+    semaphore = make_semaphore(&s);
+    commands = small_command_buffer(&s, s.pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    small_begin(commands);
+    copy(commands, &in, &work);
+    small_dispatch(&s, commands, small_set(&s, work.buffer), 7);
+    copy(commands, &work, &out);
+    TRY(vkEndCommandBuffer(commands));
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        fences[round] = make_fence(&s);
+        for (uint32_t i = 0; i < WORDS; i++)
+            in.map[i] = i * (round + 1);
+        await(&s, send_one(&s, commands, fences[round], semaphore, is_fence), argv[2], is_fence);
+        printf("round %u: %u, sum %08x\n", round, out.map[5], words_sum(&out));
+    }
+    for (uint32_t round = 0; round < ROUNDS; round++)
+        vkDestroyFence(s.device, fences[round], NULL);
+    vkDestroySemaphore(s.device, semaphore, NULL);
+    words_finish(&s, &out);
+    words_finish(&s, &work);
+    words_finish(&s, &in);
+    small_finish(&s);
+    return 0;
+}

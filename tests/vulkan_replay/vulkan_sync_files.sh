@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A program that learns by a sync file that the device is done reads what the device wrote, also when it is recorded;
+# and what it writes from then on reaches no device earlier in a replay.
+. "$(dirname "$0")/vulkan_util.sh"
+
+export VK_ICD_FILENAMES="$TEST_VULKAN/vk_driver.json"
+behind=$TEST_VULKAN/vk_sync_file.so
+
+# sync FENCE|SEMAPHORE WAY: recorded with the settings that are exported
+sync() {
+    what="$* TS_VK_MEMORY=$TS_VK_MEMORY TS_CHECKSUM=$TS_CHECKSUM"
+    LD_PRELOAD=$behind TS_TEST_DRIVER=fds timeout 60 "$TEST_VULKAN/vk_sync" "$@" >plain.out || fail "$what: fails without us"
+    LD_PRELOAD="$TEST_CAPTURE $behind" TS_OUTPUT=sync.sbt TS_TEST_DRIVER=fds,late timeout 60 "$TEST_VULKAN/vk_sync" "$@" \
+        >sync.out || fail "$what: does not end well"
+    cmp plain.out sync.out || fail "$what: recording changed the output: $(cat sync.out)"
+    tracesmith check sync.sbt
+    [ "$2" = import ] || tsview sync.sbt | grep -q 'complete(' || fail "$what: nothing says that the program knew"
+    for device in fds fds,late; do
+        export TS_TEST_DRIVER=$device
+        case $TS_VK_MEMORY-$TS_CHECKSUM in
+        pages-off) status 3 tsreplay --timeout 60 sync.sbt ;; # nothing to compare
+        *) all_equal 4 sync.sbt --timeout 60 ;;
+        esac
+    done
+    export TS_TEST_DRIVER=fds,late,wrong
+    tsreplay --timeout 60 sync.sbt >out 2>err && fail "$what: same on a wrong device: $(cat out)"
+    unset TS_TEST_DRIVER
+    rm sync.sbt
+}
+
+for TS_VK_MEMORY in auto pages; do
+    export TS_VK_MEMORY
+    for TS_CHECKSUM in off submit; do
+        export TS_CHECKSUM
+        for of in fence semaphore; do
+            for way in poll select epoll dup merge info syscall import; do
+                [ "$TS_VK_MEMORY-$TS_CHECKSUM" = auto-off ] || [ "$way" = poll ] || [ "$way" = import ] || continue
+                sync $of $way
+            done
+        done
+    done
+done
+exit 0
