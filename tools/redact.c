@@ -409,8 +409,8 @@ static int put_blob(struct tsm_redact *r, const struct sbt_blob *blob)
 /* deviceUUID, driverUUID, deviceLUID, uuid, luid: which machine it was. */
 static bool is_serial(const char *name)
 {
-    return ends_with(name, "UUID") || ends_with(name, "LUID") || ends_with(name, "uuid") ||
-           ends_with(name, "luid");
+    return tsm_text_ends_with(name, "UUID") || tsm_text_ends_with(name, "LUID") ||
+           tsm_text_ends_with(name, "uuid") || tsm_text_ends_with(name, "luid");
 }
 
 /* What is in [at, at + size) of a value, one step of it. */
