@@ -67,6 +67,7 @@ def commands(trace, whole):
     for options in ([], ["--lossy"], ["--lossy", "--keep-going", "--range", "1:3"], ["--lossy", "--whole", "--range", "1:"]):
         where = [] if "--range" in options else ["--range", "0:100000000"]
         yield ["trim", "--device", "emu", "--timeout", "5", *options, *where, "-o", "part.sbt", trace]
+    yield ["redact", "--remove=all", "-o", "part.sbt", trace]
     yield ["view", "--repair", "mended.sbt"]
 
 
@@ -106,7 +107,7 @@ def ask(trace, what, whole):
             fail(name, done.returncode, done.stderr[-600:].decode("utf-8", "replace"))
         if "--json" in words:
             check_json(name, done)
-        if words[0] == "trim" and done.returncode == 0:
+        if words[0] in ("trim", "redact") and done.returncode == 0:
             kept = run(["check", "part.sbt"])
             if kept is None or kept.returncode != 0:
                 fail(name, "its trace breaks rules:", kept and kept.stdout[-300:])
