@@ -305,8 +305,12 @@ begin_from(struct tsm_call *call, uint32_t type, const void *return_address, con
     uint32_t state = __atomic_load_n(&live->state, __ATOMIC_ACQUIRE);
     uint8_t info;
 
-    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside || tsm_thread.call)
+    if (state == TSM_LIVE_OFF || state == TSM_LIVE_PAUSED || tsm_thread.inside)
         return false;
+    if (tsm_thread.call) {
+        tsm_note_left(call);
+        return false;
+    }
     if (UNLIKELY(state != TSM_LIVE_ON || tsm_thread.session != live->session))
         return begin_first(call, type, return_address, sp);
     info = type_info(tsm_thread.session, type);

@@ -13,7 +13,7 @@ static const char *const reasons[] = {
     [TSM_FILTERED_SAMPLE] = "TS_SAMPLE",
     [TSM_FILTERED_RATE] = "TS_RATE",
     [TSM_FILTERED_KEEP] = "TS_KEEP",
-    [REASON_LOST] = "lane full",
+    [REASON_LOST] = "lane full, or a call that was left by a jump",
     [REASON_NO_LANE] = "no lane for a thread",
     [REASON_TORN] = "damaged lane: at least one record of each",
 };

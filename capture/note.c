@@ -106,6 +106,18 @@ void tsm_note_lost(struct tsm_lane *lane)
         h->lost_told = lost.count;
 }
 
+/* A call inside another one lies below it on the stack. One that lies where that was, or above, comes after a
+ * jump; nothing of the call that was left may be read. Farther away is another stack. */
+void tsm_note_left(const struct tsm_call *call)
+{
+    const uintptr_t reach = (uintptr_t)8 << 20;
+    const struct tsm_live *live = __atomic_load_n(&tsm_live, __ATOMIC_ACQUIRE);
+
+    if ((uintptr_t)call + sizeof(*call) - (uintptr_t)tsm_thread.call - 1 < reach &&
+        tsm_thread.session == live->session)
+        tsm_lane_lost(tsm_thread.lane, SBT_STREAM_NONE, tsm_ticks());
+}
+
 /* ---- UNMODELLED ------------------------------------------------------------------------------ */
 
 /* By id of the interned text: how often. Touched where used only. */

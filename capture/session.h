@@ -221,6 +221,10 @@ bool tsm_note_write(struct tsm_lane *lane, const struct tsm_note *note);
 /* Tell of records lost on this lane since the last time, when there are any. */
 void tsm_note_lost(struct tsm_lane *lane);
 
+/* This thread is inside a call, and makes another one, `call`, which has no record. Counts it as lost where a jump
+ * out of a signal handler or a callback has left the first one: nobody will end that. */
+void tsm_note_left(const struct tsm_call *call);
+
 /* ---- checkpoints (capture/checkpoint.c) ------------------------------------------------------ */
 
 /* WAITING: has the start come? Then take the checkpoint from which the trace can be replayed, and

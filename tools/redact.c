@@ -445,7 +445,7 @@ static int redact_value(struct tsm_redact *r, const char *detail, uint8_t *value
         const uint8_t *at = step.data ? step.data : before;
         size_t own = step.data ? step.size : (size_t)(walk.at - before);
 
-        if (own && !redact_step(r, &step, value + (at - value), own))
+        if (own && !step.none && !redact_step(r, &step, value + (at - value), own))
             return no_memory();
     }
     return error;

@@ -23,8 +23,7 @@ PYTHON
 "$TEST_PROGRAMS/plants" t.sbt
 "$TEST_PROGRAMS/plants" other.sbt other
 [ "$(planted t.sbt)" = "command contents host names paths user values" ] || fail "planted: $(planted t.sbt)"
-for what in contents command host user paths names values hashes contents,paths command,host contents,names,values \
-    contents,command,host,user,paths all; do
+for what in contents command host user paths names values hashes contents,command,host,user,paths all; do
     rm -f r.sbt o.sbt
     status 0 tracesmith redact --remove=$what -o r.sbt t.sbt
     status 0 tracesmith check r.sbt
@@ -54,3 +53,12 @@ status 0 tracesmith check without.sbt
 # It holds small contents only, in its records, and does not say that they were taken out.
 tracesmith info without.sbt | grep -q 'reveals *contents,command,host,user,paths,names,values' ||
     fail "$(tracesmith info without.sbt | grep reveals)"
+
+# Values of all forms stay well formed.
+for sample in values structs compact checkpoint; do
+    for what in contents names all; do
+        rm -f r.sbt
+        status 0 tracesmith redact --remove=$what -o r.sbt "$TEST_SOURCE/tests/golden/$sample.sbt"
+        status 0 tracesmith check r.sbt
+    done
+done
