@@ -209,6 +209,20 @@ static void push(struct memory *m)
     }
 }
 
+void vk_memory_settle(void)
+{
+    if (!__atomic_load_n(&imports, __ATOMIC_RELAXED) || !is_busy())
+        return;
+    tsm_lock_take(&vk_memory_lock);
+    for (const struct memory *m = imports; m; m = m->next_import) {
+        bool is_new = m->allocated == vk_memory_sends(); /* the program has had it to itself */
+        if (m->device_writes && !m->results && !is_new)
+            tsm_hostmem_hold(m->imported, m->size);
+    }
+    tsm_lock_give(&vk_memory_lock);
+    tsm_hostmem_publish_held();
+}
+
 /* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
 static bool is_others_too(const struct memory *m)
 {
