@@ -82,6 +82,8 @@ void vk_memory_settle_one(struct memory *m);
 
 /* TS_CHECKSUM: memory that cannot be mapped was allocated. False: there is no way to look there. */
 bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info);
+/* Others can write it from now on: who has is not known. */
+void vk_hidden_exported(struct memory *m);
 /* It is about to be freed. */
 void vk_hidden_gone(struct memory *m);
 

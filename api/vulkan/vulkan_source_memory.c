@@ -136,7 +136,7 @@ static void look_into(struct memory *m, VkDevice device, const VkMemoryAllocateI
         if (!vk_hidden_made(m, info))
             tsm_session_unmodelled(
                 "TS_CHECKSUM: memory that can neither be mapped nor copied (made "
-                "for one image, or exported) is not hashed",
+                "for one image or buffer) is not hashed",
                 false);
         return;
     }
@@ -382,8 +382,10 @@ void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory mem
 
     tsm_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
-    if (m)
+    if (m) {
         m->exported = true;
+        vk_hidden_exported(m);
+    }
     if (m && m->shadow) {
         tsm_shadow_push(m->shadow, true);
         tsm_shadow_unwatch(m->shadow);

@@ -110,11 +110,14 @@ static void with_features(VkDeviceCreateInfo *info)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
         .pNext = &addresses,
         .timelineSemaphore = VK_TRUE};
-    static const char *const names[] = {"VK_KHR_push_descriptor", "VK_EXT_inline_uniform_block",
-                                        "VK_EXT_external_memory_host"};
+    static const char *names[] = {"VK_KHR_push_descriptor", "VK_EXT_inline_uniform_block", NULL};
 
+    if (is(wanted_memory, "imported"))
+        names[2] = "VK_EXT_external_memory_host";
+    if (is(wanted_memory, "exportable"))
+        names[2] = "VK_KHR_external_memory_fd";
     info->pNext = &timeline;
-    info->enabledExtensionCount = is(wanted_memory, "imported") ? 3 : 2;
+    info->enabledExtensionCount = names[2] ? 3 : 2;
     info->ppEnabledExtensionNames = names;
 }
 
@@ -142,6 +145,9 @@ static void make_memory(struct program *p, VkMemoryRequirements needs)
         .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
     VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+    VkExportMemoryAllocateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                         .handleTypes =
+                                             VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
 
     p->size = (needs.size + 4095) & ~(uint64_t)4095;
@@ -154,6 +160,10 @@ static void make_memory(struct program *p, VkMemoryRequirements needs)
             mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         import.pNext = info.pNext;
         info.pNext = &import;
+    }
+    if (is(p->memory, "exportable")) {
+        export.pNext = info.pNext;
+        info.pNext = &export;
     }
     TRY(vkAllocateMemory(p->s.device, &info, NULL, &p->bound));
     if (is(p->memory, "mapped"))
@@ -190,10 +200,12 @@ static void make_buffer(struct program *p)
 {
     VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
+        .handleTypes = is(p->memory, "imported")
+                           ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
+                           : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-        .pNext = is(p->memory, "imported") ? &external : NULL,
+        .pNext = is(p->memory, "imported") || is(p->memory, "exportable") ? &external : NULL,
         .size = BYTES + OFFSET,
         .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                  VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT |
