@@ -385,6 +385,10 @@ void tsm_hostmem_unshare(uint64_t start, uint64_t size);
 bool tsm_hostmem_is_tracked(uint64_t address);
 /* Is any tracked? */
 bool tsm_hostmem_any(void);
+/* What has changed in [start, start + size) a command may have written that is complete by now: the next
+ * tsm_hostmem_publish_held() records it, and says so (SBT_RECORD_HELD). */
+void tsm_hostmem_hold(uint64_t start, uint64_t size);
+void tsm_hostmem_publish_held(void);
 
 /* Called before a command that can make the device read host memory. Cheap when nothing is tracked
  * or nothing changed. Returns whether anything is tracked. */

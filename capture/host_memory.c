@@ -738,6 +738,19 @@ void tsm_hostmem_settled(void)
         publish_then(true, NULL, forget_held, (struct tsm_running){0}, HELD);
 }
 
+void tsm_hostmem_hold(uint64_t start, uint64_t size)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if (s)
+        tsm_hostmem_held(s, start, start + size);
+}
+
+void tsm_hostmem_publish_held(void)
+{
+    tsm_hostmem_settled();
+}
+
 void tsm_hostmem_publish_range(uint64_t start)
 {
     publish_then(true, NULL, keep_writers, (struct tsm_running){0}, start);

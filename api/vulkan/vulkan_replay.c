@@ -252,6 +252,11 @@ static bool backend_mask(struct tsm_backend_state *state, uint64_t address, uint
     return vkr_mask(&state->replay, address, bytes, size, times);
 }
 
+static uint64_t backend_uncompared(struct tsm_backend_state *state)
+{
+    return state->replay.ambiguous_count;
+}
+
 static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
 {
     return vkr_save(&state->replay, saver);
@@ -342,6 +347,7 @@ const struct tsm_backend vulkan_backend = {
     .regions = backend_regions,
     .read = backend_read,
     .mask = backend_mask,
+    .uncompared = backend_uncompared,
     .save = backend_save,
     .repeats = backend_repeats,
     .hold = backend_hold,

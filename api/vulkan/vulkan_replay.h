@@ -87,9 +87,9 @@ struct vkr_objects {
 struct vkr_object *vkr_object_find(const struct vkr *r, uint32_t type, uint64_t id);
 /* Of a decoded handle. */
 struct vkr_object *vkr_object_of(const struct vkr *r, uint32_t type, uint64_t raw);
-/* Made, or the one that is there with that raw handle, or with none so far. One that is there with another
- * raw handle, as of an id that a trace makes twice, stays until the end and is not found by its id any
- * more. NULL: no memory. */
+/* Made, or the one that is there with that raw handle, or with none so far. One that is there with
+ * another raw handle, as of an id that a trace makes twice, stays until the end and is not found by
+ * its id any more. NULL: no memory. */
 struct vkr_object *vkr_object_add(struct vkr *r, uint32_t type, uint64_t id, uint64_t raw);
 /* The driver's part of it, where there is one that is destroyed by itself. */
 void vkr_object_destroy(struct vkr *r, const struct vkr_object *object);
@@ -612,6 +612,7 @@ struct vkr {
     struct vkr_look *look;      /* vulkan_replay_look.h; NULL: nothing is looked at */
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */
     struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
+    uint64_t ambiguous_count;   /* writes of the host that may be results, and differ */
     struct vkr_writes *writes;  /* vulkan_replay_write.c; NULL: none yet */
 };
 

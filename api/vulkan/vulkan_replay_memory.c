@@ -434,6 +434,27 @@ void vkr_memory_put(const struct vkr_memory *m, const uint8_t *bytes)
     flush(m, true);
 }
 
+/* Who wrote the bytes was not known: the program, or the device as this one has. Where it has not,
+ * they take the place of a result that is not compared. */
+static int note_ambiguous(struct vkr *r, struct vkr_memory *m, const struct sbt_blob *blob,
+                          uint64_t offset)
+{
+    uint8_t recorded[4096], found[4096];
+    int error = vkr_writes_settle(r);
+
+    for (uint64_t at = 0; at < blob->size && !error; at += sizeof(found)) {
+        size_t part = blob->size - at < sizeof(found) ? (size_t)(blob->size - at) : sizeof(found);
+        error = sbt_reader_blob(r->reader, blob, at, recorded, part);
+        if (!error)
+            error = vkr_read(r, m->place + offset + at, found, part);
+        if (!error && memcmp(recorded, found, part) != 0) {
+            r->ambiguous_count++;
+            break;
+        }
+    }
+    return error == TSM_E_NOT_FOUND ? 0 : error;
+}
+
 int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct sbt_schema *schema)
 {
     int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
@@ -446,6 +467,11 @@ int vkr_host_write(struct vkr *r, const struct sbt_record *record, const struct 
     m = vkr_memory_written(r, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0), &offset);
     if (!m)
         return 0; /* freed meanwhile */
+    if (record->flags & SBT_RECORD_HELD) {
+        int error = note_ambiguous(r, m, &blob, offset);
+        if (error < 0)
+            return error;
+    }
     vkr_stamp_clear(r, m->place + offset, blob.size);
     return vkr_memory_write(r, m, &blob, offset, record->seq);
 }

@@ -85,9 +85,13 @@ void vk_record(struct tsm_call *call, uint32_t command, const void *args, bool o
  */
 struct tsm_stream *vk_stream(VkQueue queue);
 
+/* Records what has changed in imported memory where the device may have written it, and says so. */
+void vk_memory_settle(void);
+
 /* Host memory that the GPU can read is about to be read by a command. */
 static inline void vk_publish(void)
 {
+    vk_memory_settle();
     tsm_hostmem_publish();
 }
 

@@ -35,8 +35,12 @@ static bool is_dedicated(const VkMemoryAllocateInfo *info)
     return d && (d->image || d->buffer);
 }
 
-static VkBuffer make_alias(const struct memory *m)
+static VkBuffer make_alias(const struct memory *m, const VkMemoryAllocateInfo *allocated)
 {
+    const VkExportMemoryAllocateInfo *export =
+        vk_source_in_chain(allocated->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO};
     const struct vk_device_functions *f = &m->device->below;
     const VkDevice device = m->device->dispatch.device;
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -46,6 +50,10 @@ static VkBuffer make_alias(const struct memory *m)
     VkBuffer buffer = VK_NULL_HANDLE;
     VkMemoryRequirements needs;
 
+    if (export && export->handleTypes) {
+        external.handleTypes = export->handleTypes;
+        info.pNext = &external;
+    }
     if (f->vkCreateBuffer(device, &info, NULL, &buffer) < 0)
         return VK_NULL_HANDLE;
     f->vkGetBufferMemoryRequirements(device, buffer, &needs);
@@ -66,11 +74,10 @@ bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info)
 
     if (flags & nobodys)
         return true; /* there is nothing to see */
-    if (is_dedicated(info) ||
-        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO))
+    if (is_dedicated(info))
         return false;
     m->hashes = tsm_memory_map(hashes_size(m->size));
-    m->alias = m->hashes ? make_alias(m) : VK_NULL_HANDLE;
+    m->alias = m->hashes ? make_alias(m, info) : VK_NULL_HANDLE;
     if (!m->alias)
         return false;
     m->is_unfilled = true;
@@ -95,6 +102,17 @@ void vk_hidden_gone(struct memory *m)
     }
     if (m->hashes)
         tsm_memory_unmap(m->hashes, hashes_size(m->size));
+    m->alias = VK_NULL_HANDLE;
+    m->hashes = NULL;
+}
+
+void vk_hidden_exported(struct memory *m)
+{
+    if (m->alias)
+        tsm_session_unmodelled("TS_CHECKSUM: memory that cannot be mapped is not hashed from when "
+                               "others can have it, too",
+                               false);
+    vk_hidden_gone(m);
 }
 
 void vk_hidden_forget(void)

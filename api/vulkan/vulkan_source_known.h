@@ -24,7 +24,9 @@ struct memory {
     bool mapped;
     bool results; /* imported, only the device writes there; the shadow says what was there */
     uint64_t results_from, results_to; /* offsets; elsewhere it is the program's */
-    bool looked_into;                  /* mapped by us */
+    bool device_writes;                /* something that the device may write is bound to it */
+    bool has_unknown; /* tracked: what it held when it was mapped may be the device's */
+    bool looked_into; /* mapped by us */
     const uint8_t
         *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
     bool filled; /* somebody else may have written there before */
@@ -72,10 +74,16 @@ bool vk_is_pulled_at_waits(const struct memory *m);
 /* The memory is about to be freed: nothing uses it any more, whatever else is under way. */
 void vk_report_last(struct memory *m);
 
+/* Records what has changed in memory that is followed in place and that the device may have
+ * written. */
+void vk_memory_settle_one(struct memory *m);
+
 /* ---- vulkan_source_hidden.c; the lock is held ------------------------------------------------ */
 
 /* TS_CHECKSUM: memory that cannot be mapped was allocated. False: there is no way to look there. */
 bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info);
+/* Others can write it from now on: who has is not known. */
+void vk_hidden_exported(struct memory *m);
 /* It is about to be freed. */
 void vk_hidden_gone(struct memory *m);
 

@@ -136,7 +136,7 @@ static void look_into(struct memory *m, VkDevice device, const VkMemoryAllocateI
         if (!vk_hidden_made(m, info))
             tsm_session_unmodelled(
                 "TS_CHECKSUM: memory that can neither be mapped nor copied (made "
-                "for one image, or exported) is not hashed",
+                "for one image or buffer) is not hashed",
                 false);
         return;
     }
@@ -207,6 +207,20 @@ static void push(struct memory *m)
     } else if (m->mapped) {
         tsm_shadow_push(m->shadow, m->exported || is_busy());
     }
+}
+
+void vk_memory_settle(void)
+{
+    if (!__atomic_load_n(&imports, __ATOMIC_RELAXED) || !is_busy())
+        return;
+    tsm_lock_take(&vk_memory_lock);
+    for (const struct memory *m = imports; m; m = m->next_import) {
+        bool is_new = m->allocated == vk_memory_sends(); /* the program has had it to itself */
+        if (m->device_writes && !m->results && !is_new)
+            tsm_hostmem_hold(m->imported, m->size);
+    }
+    tsm_lock_give(&vk_memory_lock);
+    tsm_hostmem_publish_held();
 }
 
 /* The memory lives on where it was given to, and it is unmapped without a word when it is freed. */
@@ -368,8 +382,10 @@ void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory mem
 
     tsm_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
-    if (m)
+    if (m) {
         m->exported = true;
+        vk_hidden_exported(m);
+    }
     if (m && m->shadow) {
         tsm_shadow_push(m->shadow, true);
         tsm_shadow_unwatch(m->shadow);

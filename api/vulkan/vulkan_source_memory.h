@@ -13,6 +13,9 @@
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size);
 
+/* Something is bound to the memory that the device may write. */
+void vk_memory_device_writes(const struct vk_device_state *device, VkDeviceMemory memory);
+
 /* The device will write times to `size` bytes at `offset`. */
 void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size);
@@ -50,7 +53,8 @@ uint64_t vk_memory_sends(void);
  * sent to it is complete. Whoever learnt that has pulled before. Outside of a call. */
 void vk_memory_report(struct vk_device_state *device);
 
-/* TS_CHECKSUM: the same of memory that the host cannot map, by the queue, which the caller may use. */
+/* TS_CHECKSUM: the same of memory that the host cannot map, by the queue, which the caller may use.
+ */
 void vk_hidden_report(VkQueue queue);
 /* ... which may use all queues of the device. */
 void vk_hidden_report_device(const struct vk_device_state *device);

@@ -153,6 +153,7 @@ void vk_memory_report(struct vk_device_state *device)
 {
     struct vk_idle idle;
 
+    vk_memory_settle();
     tsm_lock_take(&vk_memory_lock);
     if (vk_order_idle(device, &idle)) {
         struct vk_report r = {.stream = idle.stream, .position = idle.position};
@@ -243,6 +244,17 @@ void vk_memory_copied(const struct vk_device_state *device, struct vk_place from
  * where nobody but the device has a reason to write. Only whole pages can be imported: in the first
  * and the last one there may be other things of the program. */
 #define SHARED_EDGE 4096u
+
+void vk_memory_device_writes(const struct vk_device_state *device, VkDeviceMemory memory)
+{
+    struct memory *m;
+
+    tsm_lock_take(&vk_memory_lock);
+    m = vk_memory_find(device, memory);
+    if (m)
+        m->device_writes = true;
+    tsm_lock_give(&vk_memory_lock);
+}
 
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
                      uint64_t size)

@@ -57,7 +57,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL bind_sparse(VkQueue queue, uint32_t count,
 /* Work that was sent before may go on now, and read what the host has written since. */
 static void before_signal(void)
 {
-    vk_publish();
+    tsm_hostmem_publish(); /* the program's: it is about to say so */
     vk_memory_push();
 }
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of our own calls fails, at each point of a run.
 
-usage: failing_calls.py capture|tools [RUN [KIND [N]]]
+usage: failing_calls.py capture|vulkan|tools [RUN [KIND [N]]]
 
 tests/programs/failing_calls.c makes the n-th allocation, write, thread start, open, ioctl or other system call
 of the preload library, or of a tool, fail. TS_TEST_ALL: every n; otherwise some of each kind.
 
-capture: the program's output and exit status are those without us; what the trace holds is well formed and
+capture, vulkan: the program's output and exit status are those without us; what the trace holds is well formed and
 readable; nothing is missing from it without being counted or said.
 tools: they end with a result that is the same as without the failure, or with an error and a message; they
 never crash, hang, or leave a file that is half written.
@@ -30,9 +30,10 @@ CAPTURE = os.environ["TEST_CAPTURE"]
 FAILING = os.environ["TEST_FAILING_CALLS"]
 KINDS = ["memory", "write", "thread", "open", "ioctl", "system"]
 ALL = bool(os.environ.get("TS_TEST_ALL"))
-SOME = 12
+SOME = 6 if sys.argv[1] == "vulkan" else 12
 MODES = {None: [{}, {"FAIL_ALL": "1"}], "write": [{}, {"FAIL_ALL": "1"}, {"FAIL_SHORT": "1"}]}
 TIME_LIMIT = 120
+LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
 
 # What is recorded: a program, its arguments, settings; whether two recordings of it are the same.
 RUNS = {
@@ -43,7 +44,40 @@ RUNS = {
     "threads": (["threads", "3"], {"TS_THREADS": "3", "TS_STACKS": "all", "TS_LANE_SIZE": "256K"}, False),
     "graphs": (["graphs"], {"TS_CHECKSUM": "sync"}, False),
     "checkpoint": (["rounds", "6"], {"TS_CHECKPOINT": "10", "TS_STACKS": "off"}, False),
+    "vk_auto": (["vk_modes", "plain"], {}, True),
+    "vk_pages": (["vk_modes", "plain"], {"TS_VK_MEMORY": "pages"}, True),
+    "vk_hash": (["vk_modes", "push"], {"TS_VK_MEMORY": "hash", "TS_CHECKSUM": "sync"}, True),
+    "vk_shadow": (["vk_modes", "template"], {"TS_VK_MEMORY": "shadow", "TS_CHECKSUM": "sync", "TS_THREADS": "0"},
+                  True),
+    "vk_unread": (["vk_truth", "unread"], {"TS_LANE_SIZE": "256K", "TS_STACKS": "all"}, True),
+    "vk_hidden": (["vk_truth", "unread"], {"TS_CHECKSUM": "submit", "TS_TEST_DRIVER": "discrete,local"}, True),
+    "vk_sync": (["vk_sync", "semaphore", "epoll"], {"TS_TEST_DRIVER": "fds"}, False), # numbers of descriptors
+    "vk_threads": (["vk_truth", "threads"], {"TS_THREADS": "3", "TS_STACKS": "all", "TS_LANE_SIZE": "256K"}, False),
+    "vk_checkpoint": (["vk_truth", "threads"], {"TS_CHECKPOINT": "10", "TS_STACKS": "off"}, False),
 }
+VULKAN = pathlib.Path(os.environ.get("TEST_VULKAN", "."))
+
+
+def is_vulkan(run):
+    return run.startswith("vk_")
+
+
+def command_of(run):
+    program = RUNS[run][0]
+    return [(VULKAN if is_vulkan(run) else PROGRAMS) / program[0], *program[1:]]
+
+
+def driver_of(run):
+    """What the run's program and its replay find as Vulkan's driver."""
+    kind = RUNS[run][1].get("TS_TEST_DRIVER", "")
+    if not is_vulkan(run):
+        return {}
+    return {"VK_ICD_FILENAMES": VULKAN / "vk_driver.json" if kind else LAVAPIPE, "TS_TEST_DRIVER": kind}
+
+# Memory that is followed in place: there is nothing to compare.
+NORMAL = {"vk_pages": (3,)}
+# How often a program asks is chance. So is, with several threads, how often a device is idle.
+POLLS = ("vkGetFenceStatus", "vkGetSemaphoreCounterValue", "vkGetEventStatus", "vkGetQueryPoolResults")
 
 
 class Wrong(Exception):
@@ -60,8 +94,8 @@ def execute(folder, words, settings=None):
         raise Wrong(f"{words[0]} hangs") from None
 
 
-def tool(folder, name, *words):
-    result = execute(folder, [BIN / name, *words])
+def tool(folder, name, *words, settings=None):
+    result = execute(folder, [BIN / name, *words], settings)
     if result.returncode not in (0, 1, 2, 3):
         raise Wrong(f"{name} {words}: exit status {result.returncode}, {result.stderr}")
     return result
@@ -90,9 +124,8 @@ def some_of(count):
 # ---- capture ----------------------------------------------------------------------------------------------
 
 def record(folder, run, kind, at, modes):
-    program, settings, _ = RUNS[run]
-    return execute(folder, [PROGRAMS / program[0], *program[1:]],
-                   {**settings, "LD_PRELOAD": f"{FAILING} {CAPTURE}", "TS_OUTPUT": "t.sbt",
+    return execute(folder, command_of(run),
+                   {**RUNS[run][1], **driver_of(run), "LD_PRELOAD": f"{FAILING} {CAPTURE}", "TS_OUTPUT": "t.sbt",
                     **failing("libts_capture", kind, at, folder / "counts"), **modes})
 
 
@@ -114,17 +147,19 @@ def check_trace(folder, run, whole, whole_calls):
     if checked.returncode:
         raise Wrong(f"check: {checked.stdout}{checked.stderr}")
     missing = {name: count - calls.get(name, 0) for name, count in whole_calls.items()
-               if calls.get(name, 0) < count and name.startswith(("cu", "readback", "checksum"))}
+               if calls.get(name, 0) < count and name.startswith(("cu", "vk", "readback", "checksum"))
+               and name not in POLLS and (RUNS[run][2] or not is_vulkan(run) or name != "checksum")}
     said = head["end"] != "finished" or head["lost"] or head["filtered"] or head["tainted"]
     if missing and not said:
         raise Wrong(f"missing without a word: {missing}, {head}")
-    replayed = tool(folder, "tsreplay", "--device", "emu", "t.sbt")
+    replayed = tool(folder, "tsreplay", *([] if is_vulkan(run) else ["--device", "emu"]), "t.sbt",
+                    settings=driver_of(run))
     if replayed.returncode == 1 or (replayed.returncode == 0 and missing):
         raise Wrong(f"tsreplay: {replayed.returncode} {replayed.stdout}{replayed.stderr} {missing}")
     if not RUNS[run][2]:
         return head["end"] if said else f"replay {replayed.returncode}"
     compared = tool(folder, "tsdiff", whole, "t.sbt")
-    if compared.returncode == 1 or (compared.returncode == 0 and replayed.returncode):
+    if compared.returncode == 1 or (compared.returncode == 0 and replayed.returncode not in NORMAL.get(run, (0,))):
         raise Wrong(f"tsdiff: {compared.returncode} {compared.stdout} tsreplay: {replayed.returncode} "
                     f"{replayed.stdout}{replayed.stderr}")
     return head["end"] if said else f"replay {replayed.returncode}, diff {compared.returncode}"
@@ -167,10 +202,10 @@ def one_of_capture(top, run, plain, whole_calls, kind, at, modes):
 
 def capture_points(top, wanted):
     run_wanted, kind_wanted, at_wanted = (wanted + [None] * 3)[:3]
-    for run, (program, _, _) in RUNS.items():
-        if run_wanted not in (None, run):
+    for run in RUNS:
+        if run_wanted not in (None, run) or is_vulkan(run) != (sys.argv[1] == "vulkan"):
             continue
-        plain = execute(top, [PROGRAMS / program[0], *program[1:]])
+        plain = execute(top, command_of(run), driver_of(run))
         base = top / f"base-{run}"
         base.mkdir()
         record(base, run, "none", 0, {})
@@ -325,9 +360,11 @@ def tools_points(top, wanted):
 # ---- main -------------------------------------------------------------------------------------------------
 
 def main():
-    if os.environ.get("TEST_SANITIZED") and sys.argv[1] == "capture":
+    if os.environ.get("TEST_SANITIZED") and sys.argv[1] != "tools":
         return 77
-    points = {"capture": capture_points, "tools": tools_points}[sys.argv[1]]
+    if sys.argv[1] == "vulkan" and not (pathlib.Path(LAVAPIPE).exists() and (VULKAN / "vk_truth").exists()):
+        return 77
+    points = {"capture": capture_points, "vulkan": capture_points, "tools": tools_points}[sys.argv[1]]
     outcomes, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix="ts-failing.") as name, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -71,23 +71,8 @@ static VkDeviceMemory make_memory(const struct small *s, VkMemoryRequirements r)
 
 static VkImage make_image(const struct small *s, VkFormat format, VkDeviceMemory *memory)
 {
-    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                              .imageType = VK_IMAGE_TYPE_2D,
-                              .format = format,
-                              .extent = {SIDE, SIDE, 1},
-                              .mipLevels = 1,
-                              .arrayLayers = 1,
-                              .samples = VK_SAMPLE_COUNT_1_BIT,
-                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                       VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkMemoryRequirements r;
-    VkImage image;
-
-    TRY(vkCreateImage(s->device, &info, NULL, &image));
-    vkGetImageMemoryRequirements(s->device, image, &r);
-    *memory = make_memory(s, r);
-    TRY(vkBindImageMemory(s->device, image, *memory, 0));
-    return image;
+    return small_image(s, format, SIDE,
+                       VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT, memory);
 }
 
 static VkBuffer make_buffer(const struct small *s, size_t size, VkDeviceMemory *memory, void **map)

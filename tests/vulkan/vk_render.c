@@ -56,27 +56,14 @@ static const VkImageSubresourceRange all_of_it = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 
 
 static void make_target(const struct small *s, struct target *t)
 {
-    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                              .imageType = VK_IMAGE_TYPE_2D,
-                              .format = VK_FORMAT_R8G8B8A8_UNORM,
-                              .extent = {SIDE, SIDE, 1},
-                              .mipLevels = 1,
-                              .arrayLayers = 1,
-                              .samples = VK_SAMPLE_COUNT_1_BIT,
-                              .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
-                                       VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
     VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
                                   .viewType = VK_IMAGE_VIEW_TYPE_2D,
                                   .format = VK_FORMAT_R8G8B8A8_UNORM,
                                   .subresourceRange = all_of_it};
-    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-    VkMemoryRequirements needs;
 
-    TRY(vkCreateImage(s->device, &info, NULL, &t->image));
-    vkGetImageMemoryRequirements(s->device, t->image, &needs);
-    allocate.allocationSize = needs.size;
-    TRY(vkAllocateMemory(s->device, &allocate, NULL, &t->memory));
-    TRY(vkBindImageMemory(s->device, t->image, t->memory, 0));
+    t->image = small_image(s, VK_FORMAT_R8G8B8A8_UNORM, SIDE,
+                           VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT,
+                           &t->memory);
     view.image = t->image;
     TRY(vkCreateImageView(s->device, &view, NULL, &t->view));
 }

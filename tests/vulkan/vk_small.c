@@ -180,6 +180,31 @@ void words_finish(const struct small *s, struct words *w)
     vkFreeMemory(s->device, w->memory, NULL); /* unmaps it */
 }
 
+VkImage small_image(const struct small *s, VkFormat format, uint32_t side, VkImageUsageFlags usage,
+                    VkDeviceMemory *memory)
+{
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = VK_IMAGE_TYPE_2D,
+                              .format = format,
+                              .extent = {side, side, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 1,
+                              .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .usage = usage};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+    VkMemoryRequirements needs;
+    VkImage image;
+
+    TRY(vkCreateImage(s->device, &info, NULL, &image));
+    vkGetImageMemoryRequirements(s->device, image, &needs);
+    allocate.allocationSize = needs.size;
+    while (!(needs.memoryTypeBits >> allocate.memoryTypeIndex & 1))
+        allocate.memoryTypeIndex++;
+    TRY(vkAllocateMemory(s->device, &allocate, NULL, memory));
+    TRY(vkBindImageMemory(s->device, image, *memory, 0));
+    return image;
+}
+
 VkCommandBuffer small_command_buffer(const struct small *s, VkCommandPool pool,
                                      VkCommandBufferLevel level)
 {

@@ -62,6 +62,11 @@ extern int small_unmapped;
 void words_init(const struct small *s, struct words *w);
 void words_finish(const struct small *s, struct words *w);
 
+/* An image of one level and layer, `side` texels wide and high, bound to memory of the first type
+ * that it can have. */
+VkImage small_image(const struct small *s, VkFormat format, uint32_t side, VkImageUsageFlags usage,
+                    VkDeviceMemory *memory);
+
 VkCommandBuffer small_command_buffer(const struct small *s, VkCommandPool pool,
                                      VkCommandBufferLevel level);
 /* Begin, or begin as part of another one. */
@@ -80,8 +85,8 @@ void small_await(const struct small *s, VkFence fence);
 /* Both. */
 void small_run(const struct small *s, VkCommandBuffer commands);
 
-/* Timeline semaphores: one at 0; a submit that waits for a value of one and signals a value; the host
- * waits. */
+/* Timeline semaphores: one at 0; a submit that waits for a value of one and signals a value; the
+ * host waits. */
 VkSemaphore timeline_make(const struct small *s);
 void timeline_send(VkQueue queue, VkCommandBuffer commands, VkSemaphore from, uint64_t wait,
                    VkSemaphore to, uint64_t signal);

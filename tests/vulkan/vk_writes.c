@@ -51,20 +51,10 @@ static void make_buffer(struct words *w)
 
 static void make_image(VkImage *out)
 {
-    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                              .imageType = VK_IMAGE_TYPE_2D,
-                              .format = VK_FORMAT_R8G8B8A8_UNORM,
-                              .extent = {SIDE, SIDE, 1},
-                              .mipLevels = 1,
-                              .arrayLayers = 1,
-                              .samples = VK_SAMPLE_COUNT_1_BIT,
-                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                       VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkMemoryRequirements needs;
+    VkDeviceMemory memory;
 
-    TRY(vkCreateImage(s.device, &info, NULL, out));
-    vkGetImageMemoryRequirements(s.device, *out, &needs);
-    TRY(vkBindImageMemory(s.device, *out, allocate(needs), 0));
+    *out = small_image(&s, VK_FORMAT_R8G8B8A8_UNORM, SIDE,
+                       VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT, &memory);
 }
 
 /* ---- submits -------------------------------------------------------------------------------- */
