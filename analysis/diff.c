@@ -18,6 +18,7 @@
 #include "analysis/diff_survey.h"
 #include "analysis/difference.h"
 #include "analysis/field_diff.h"
+#include "analysis/place_list.h"
 #include "base/text.h"
 
 #define WAITING_BYTES_MAX ((size_t)64 << 20) /* of records that wait for their counterpart */
@@ -330,6 +331,34 @@ static int note_pair(struct diff *d, struct tsm_sequence *sequence, const struct
                                      b->record->position);
 }
 
+/* Which of two results comes first, as of commands that are not the same one: -1, 1; 0: of the
+ * same. */
+static int order_results(const struct diff *d, const struct tsm_sequence *sequence,
+                         const struct half *a, const struct half *b)
+{
+    uint64_t x, y;
+
+    if (sequence->kind != TSM_SEQUENCE_READBACKS || d->options->readbacks_only)
+        return 0;
+    x = sbt_record_role(a->schema, a->record, SBT_ROLE_OF_POSITION, 0);
+    y = sbt_record_role(b->schema, b->record, SBT_ROLE_OF_POSITION, 0);
+    if (tsm_pairing_position(&d->pairing, sequence->number, x, y))
+        return 0;
+    return tsm_pairing_counterpart(&d->pairing, sequence->number, x) < y ? -1 : 1;
+}
+
+/* A result that only one trace has. Its command is compared with the others; whether the recorder
+ * sees the bytes before another command overwrites them is chance of when the program asks. */
+static void doubt_lone_result(struct diff *d, int trace, const struct half *h)
+{
+    if (!*d->doubt)
+        tsm_format(
+            d->doubt, sizeof(d->doubt),
+            "record %llu of %s is a result of which the other one has none, or one of another "
+            "command: it may have been overwritten before the program asked for it",
+            (unsigned long long)h->record->seq, sbt_reader_name(d->sides[trace].reader));
+}
+
 static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const struct half *a,
                         const struct half *b)
 {
@@ -367,6 +396,8 @@ static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const
 
     if (may_lack(d, a, b))
         note_lacking(d, a, b);
+    else if (sequence->kind == TSM_SEQUENCE_READBACKS && !d->options->readbacks_only)
+        doubt_lone_result(d, trace, h);
     else if (may_vary(d, sequence, NULL))
         doubt_pair(d, sequence, a, b, NULL);
     else
@@ -374,16 +405,44 @@ static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const
     end_sequence(d, sequence);
 }
 
+/* Passes over results that only one trace has, until *h and the one that waits are of the same
+ * command. Returns what waits then, or NULL; *is_lone: *h itself is passed over. */
+static struct tsm_waiting *pass_over(struct diff *d, struct tsm_sequence *sequence, int trace,
+                                     const struct half *h, bool *is_lone)
+{
+    struct tsm_waiting *w;
+
+    *is_lone = false;
+    while ((w = sequence->first[!trace])) {
+        const struct half other = {&w->record, w->schema};
+        int order = order_results(d, sequence, trace ? &other : h, trace ? h : &other);
+        int lone = order < 0 ? 0 : 1;
+        if (!order)
+            return w;
+        sequence->lone[lone]++;
+        doubt_lone_result(d, lone, lone == trace ? h : &other);
+        *is_lone = lone == trace;
+        if (*is_lone)
+            return w;
+        tsm_sequences_drop(&d->sequences, sequence, !trace);
+    }
+    return NULL;
+}
+
 /* A record of `trace`, in its turn. */
 static int take(struct diff *d, struct tsm_sequence *sequence, int trace, const struct half *h)
 {
-    struct tsm_waiting *w = sequence->first[!trace];
+    struct tsm_waiting *w;
+    bool is_lone;
     int error;
 
     if (sequence->skip[trace]) {
         sequence->skip[trace]--;
         return 0;
     }
+    w = pass_over(d, sequence, trace, h, &is_lone);
+    if (is_lone)
+        return 0;
     if (!w && d->sides[!trace].at_end) {
         miss(d, sequence, trace, h);
         return 0;
@@ -531,21 +590,47 @@ static void doubt_traces(struct diff *d)
     doubt_streams(d);
 }
 
-static void judge(struct diff *d)
+/* Both may lack the same: equality of what is left proves nothing. */
+static int doubt_gaps(struct diff *d)
+{
+    int error = 0;
+
+    for (int i = 0; i < 2 && !error && !*d->doubt; i++) {
+        struct sbt_reader *reader = d->sides[i].reader;
+        struct tsm_place_list all = {0};
+        uint32_t stream;
+        uint64_t count;
+        error = tsm_place_list_read(&all, reader, 0);
+        count = error ? 0 : tsm_place_list_missing(&all, reader, &stream);
+        if (count)
+            tsm_format(d->doubt, sizeof(d->doubt),
+                       "%llu command%s missing from stream %u of %s: places on it have no record",
+                       (unsigned long long)count, count == 1 ? " is" : "s are", stream,
+                       sbt_reader_name(reader));
+        tsm_place_list_finish(&all);
+    }
+    return error;
+}
+
+static int judge(struct diff *d)
 {
     struct tsm_diff_result *out = d->out;
     const struct side *s = d->sides;
+    int error;
 
     if (out->verdict == TSM_DIFFERENT) {
         name_difference(d);
-        return;
+        return 0;
     }
     doubt_traces(d);
+    error = out->compared_count ? doubt_gaps(d) : 0;
+    if (error)
+        return error;
     if (*d->lacking && *d->doubt) {
         out->verdict = TSM_CANNOT_TELL;
         tsm_format(out->why, sizeof(out->why), "%s, which may come of what is missing: %s",
                    d->lacking, d->doubt);
-        return;
+        return 0;
     }
     if (!out->compared_count || *d->doubt)
         out->verdict = TSM_CANNOT_TELL;
@@ -559,6 +644,7 @@ static void judge(struct diff *d)
                    "queries and waits were not compared: %llu and %llu of them",
                    (unsigned long long)s[0].survey.uncompared_count,
                    (unsigned long long)s[1].survey.uncompared_count);
+    return 0;
 }
 
 /* Words and hashes that were taken out of one of them only would all differ. */
@@ -610,7 +696,7 @@ int tsm_diff(struct tsm_diff_result *out, struct sbt_reader *a, struct sbt_reade
     if (!error)
         error = walk_all(&d);
     if (!error)
-        judge(&d);
+        error = judge(&d);
     tsm_sequences_finish(&d.sequences);
     tsm_pairing_finish(&d.pairing);
     for (int i = 0; i < 2; i++) {

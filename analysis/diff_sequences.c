@@ -128,7 +128,8 @@ bool tsm_sequences_again(struct tsm_sequences *s)
         sequence->is_done |= !sequence->is_put_off;
         again |= sequence->is_put_off;
         sequence->is_put_off = false;
-        sequence->skip[0] = sequence->skip[1] = sequence->compared;
+        for (int trace = 0; trace < 2; trace++)
+            sequence->skip[trace] = sequence->compared + sequence->lone[trace];
     }
     return again;
 }

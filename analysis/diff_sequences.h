@@ -32,6 +32,7 @@ struct tsm_sequence {
     enum tsm_sequence_kind kind;
     uint64_t number;
     uint64_t compared;                      /* pairs */
+    uint64_t lone[2];                       /* records without a counterpart, by trace */
     uint64_t skip[2];                       /* records that this pass must pass over, by trace */
     struct tsm_waiting *first[2], *last[2]; /* of one trace at most */
     bool is_done;                           /* it differs: the rest does not matter */

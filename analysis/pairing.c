@@ -325,7 +325,7 @@ int tsm_pairing_note_position(struct tsm_pairing *p, uint64_t stream, uint64_t a
     return 0;
 }
 
-bool tsm_pairing_position(const struct tsm_pairing *p, uint64_t stream, uint64_t a, uint64_t b)
+uint64_t tsm_pairing_counterpart(const struct tsm_pairing *p, uint64_t stream, uint64_t a)
 {
     const uint64_t *place = sbt_map_find(&p->streams, stream);
     const struct tsm_position_pairs *pairs = place ? &p->positions[*place - 1] : NULL;
@@ -338,5 +338,10 @@ bool tsm_pairing_position(const struct tsm_pairing *p, uint64_t stream, uint64_t
         else
             low = middle + 1;
     }
-    return low ? b - a == pairs->runs[low - 1].delta : a == b;
+    return low ? a + pairs->runs[low - 1].delta : a;
+}
+
+bool tsm_pairing_position(const struct tsm_pairing *p, uint64_t stream, uint64_t a, uint64_t b)
+{
+    return tsm_pairing_counterpart(p, stream, a) == b;
 }

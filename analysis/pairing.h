@@ -90,4 +90,7 @@ int tsm_pairing_note_position(struct tsm_pairing *pairing, uint64_t stream, uint
 bool tsm_pairing_position(const struct tsm_pairing *pairing, uint64_t stream, uint64_t a,
                           uint64_t b);
 
+/* The position in the other trace that stands for position `a` of the first one. */
+uint64_t tsm_pairing_counterpart(const struct tsm_pairing *pairing, uint64_t stream, uint64_t a);
+
 #endif

@@ -2,7 +2,9 @@
 #include "format/check_state.h"
 
 #include "base/hash.h"
+#include "format/chunk.h"
 #include "format/column.h"
+#include "format/limits.h"
 #include "format/rows.h"
 #include "format/table.h"
 
@@ -151,15 +153,19 @@ static void check_slots(struct sbt_checker *c, const struct sbt_check_schema *s,
 
 static const struct sbt_check_schema *schema_of(struct sbt_checker *c, const struct sbt_record *r)
 {
-    const uint64_t *place = sbt_map_find(&c->types, r->type);
     const struct sbt_check_schema *s;
 
-    if (!place) {
+    if (!c->last_place || c->last_type != r->type) {
+        const uint64_t *place = sbt_map_find(&c->types, r->type);
+        c->last_place = place ? (size_t)*place : 0;
+        c->last_type = r->type;
+    }
+    if (!c->last_place) {
         sbt_check_say_missing(c, "record %llu: type %#x has no schema before it",
                               (unsigned long long)r->seq, r->type);
         return NULL;
     }
-    s = (const struct sbt_check_schema *)(const void *)c->schemas.data + *place - 1;
+    s = (const struct sbt_check_schema *)(const void *)c->schemas.data + c->last_place - 1;
     if (s->field_count == r->slot_count)
         return s;
     sbt_check_say(c, "record %llu: %u slots, its schema has %u", (unsigned long long)r->seq,
@@ -215,11 +221,20 @@ static void check_span(struct sbt_checker *c, const struct sbt_chunk *span)
         c->totals.stream_count = span->stream_end;
 }
 
+/* A few hundred bytes can stand for a chunk of records with 64 slots each. */
+static int count_rows(struct sbt_checker *c, const struct sbt_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        c->rows_size += SBT_ROW_SIZE(rows->records[i].slot_count, rows->records[i].data_size);
+    return sbt_unpacked_check(c->name, c->rows_size, c->size);
+}
+
 int sbt_check_events(struct sbt_checker *c)
 {
     struct sbt_chunk span = {.first_time = UINT64_MAX};
     struct sbt_rows rows;
     const char *wrong = sbt_rows_decode(&rows, &c->head, c->payload);
+    int error;
 
     c->payload = NULL; /* the rows have it */
     if (wrong == sbt_no_memory)
@@ -235,9 +250,10 @@ int sbt_check_events(struct sbt_checker *c)
                       rows.unknown_columns);
     if ((rows.storages & SBT_COLUMNS_COMPACT) && !sbt_check_is_compact(c))
         sbt_check_say(c, "EVENTS chunk: a column is stored in planes, which takes feature 1");
-    for (size_t i = 0; i < rows.count; i++)
+    error = count_rows(c, &rows);
+    for (size_t i = 0; i < rows.count && !error; i++)
         check_record(c, &rows.records[i], &span);
     check_span(c, &span);
     sbt_rows_finish(&rows);
-    return 0;
+    return error;
 }

@@ -11,6 +11,8 @@
 #include "format/structs.h"
 #include "tracesmith/reader.h"
 
+#define SBT_CHECK_REPORTED_MAX 1000 /* further violations are counted only */
+
 /* What records of a type must look like. */
 struct sbt_check_schema {
     uint32_t flags, field_count;
@@ -39,6 +41,7 @@ struct sbt_checker {
     bool has_no_header; /* it is damaged: STREAM_INFO repeats it */
     uint64_t offset;  /* of the chunk at hand */
     uint64_t unpacked; /* what the chunks so far came to */
+    uint64_t rows_size; /* what the records so far came to: their slots, too, which no header tells */
     struct sbt_chunk head;
     uint8_t *payload;
     uint32_t next_number;
@@ -47,6 +50,8 @@ struct sbt_checker {
 
     struct sbt_map strings, stacks, enums, types; /* types: place + 1 in schemas */
     struct tsm_buffer schemas;                    /* struct sbt_check_schema[] */
+    size_t last_place; /* of the last record's schema + 1; 0: none */
+    uint32_t last_type;
     struct tsm_buffer details;                    /* names, each with its terminator */
     struct sbt_structs structs;
     struct tsm_buffer kept;   /* void *[]: what structs point to */

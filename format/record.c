@@ -20,7 +20,7 @@ bool sbt_record_bytes(const struct sbt_record *record, uint32_t index, const uin
     length = slot & 0xffffffffu;
     if (offset > record->data_size || length > record->data_size - offset)
         return false;
-    *data = record->data + offset;
+    *data = offset ? record->data + offset : record->data; /* NULL: there is none */
     *size = length;
     return true;
 }

@@ -48,9 +48,6 @@ struct tsm_backend {
      * reserve, the functions needed, unknown calls. Optional. */
     int (*plan)(struct tsm_backend_state *state, const struct sbt_record *record,
                 const struct sbt_schema *schema);
-    /* May this command have taken places on its stream behind its own, for which there is no record?
-     * Optional: none has. */
-    bool (*takes_places)(const struct sbt_record *record);
     /* After the last plan call: open driver and device, reserve addresses, check that the trace's
      * code can run there. Optional. */
     int (*prepare)(struct tsm_backend_state *state);

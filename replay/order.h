@@ -11,10 +11,9 @@
 #ifndef REPLAY_ORDER_H
 #define REPLAY_ORDER_H
 
+#include "analysis/places.h"
 #include "format/map.h"
 #include "replay/worker.h"
-
-#define TSM_STREAM_COUNT_MAX 65536u
 
 /* One stream of the trace. */
 struct tsm_track {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "replay/order.h"
-#include "replay/places.h"
+#include "analysis/places.h"
 
 /* Positions [first, end) were missing when the record `seq` came. */
 struct gap {

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "tools/difference_text.h"
-#include "tools/place_list.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
@@ -94,32 +93,6 @@ static void print_text(struct pair *p)
            tsm_paint(TSM_PAINT_NONE), tsm_clean(r->why), r->compared_count);
 }
 
-/* Both may lack the same: equality of what is left proves nothing. */
-static int look_for_gaps(struct pair *p)
-{
-    struct sbt_reader *readers[] = {p->a, p->b};
-    struct tsm_diff_result *r = &p->result;
-    int error = 0;
-
-    for (int i = 0; i < 2 && !error && r->verdict == TSM_SAME; i++) {
-        struct tsm_place_list all = {0};
-        uint32_t stream;
-        uint64_t count;
-        error = tsm_place_list_read(&all, readers[i], 0);
-        count = error ? 0 : tsm_place_list_missing(&all, readers[i], &stream);
-        if (count) {
-            r->verdict = TSM_CANNOT_TELL;
-            tsm_format(r->why, sizeof(r->why),
-                       "what was compared is equal, but %" PRIu64
-                       " command%s missing from stream %u "
-                       "of %s: places on it have no record",
-                       count, count == 1 ? " is" : "s are", stream, sbt_reader_name(readers[i]));
-        }
-        tsm_place_list_finish(&all);
-    }
-    return error;
-}
-
 static int compare(const struct diff_values *v, struct pair *p)
 {
     const struct tsm_diff_options diff = {
@@ -130,7 +103,7 @@ static int compare(const struct diff_values *v, struct pair *p)
     };
     size_t told = 0;
 
-    if (tsm_diff(&p->result, p->a, p->b, &diff) < 0 || look_for_gaps(p) < 0 ||
+    if (tsm_diff(&p->result, p->a, p->b, &diff) < 0 ||
         tsm_symbols_create(&p->symbols, p->a) < 0)
         return tsm_complain_error();
     if (v->json)

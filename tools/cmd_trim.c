@@ -13,7 +13,7 @@
 #include "replay/save.h"
 #include "tools/json_out.h"
 #include "tools/kernel_copy.h"
-#include "tools/place_list.h"
+#include "analysis/place_list.h"
 #include "tools/selection.h"
 #include "tools/still.h"
 #include "tools/terminal.h"

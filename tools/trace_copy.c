@@ -332,6 +332,10 @@ int tsm_trace_copy_own(struct tsm_trace_copy *copy, struct sbt_record *record)
 
 static int copy_fact(struct tsm_trace_copy *copy, const char *name, const char *value)
 {
+    if (!*name) { /* against the rules */
+        copy->skipped_count++;
+        return 0;
+    }
     if (copy->redact)
         value = tsm_redact_metadata(copy->redact, name, value);
     return value ? sbt_writer_metadata(copy->writer, name, value) : no_memory();

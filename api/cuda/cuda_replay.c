@@ -368,18 +368,11 @@ static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_r
     return cuda_may_stay(&state->replay, record);
 }
 
-/* One for each function of the program that the graph calls. */
-static bool backend_takes_places(const struct sbt_record *record)
-{
-    return record->type == TYPE_cuGraphLaunch || record->type == TYPE_cuGraphLaunch_ptsz;
-}
-
 const struct tsm_backend cuda_backend = {
     .description = &cuda_description,
     .open = backend_open,
     .close = backend_close,
     .plan = backend_plan,
-    .takes_places = backend_takes_places,
     .prepare = backend_prepare,
     .translated = backend_translated,
     .host = backend_host,

@@ -264,8 +264,8 @@ size_t sbt_reader_unknown_count(const struct sbt_reader *r);
 /* Bytes of the source that opening has read: header, trailer and index. For tests. */
 uint64_t sbt_reader_bytes_read(const struct sbt_reader *r);
 
-/* Check every "must" of docs/FORMAT.md that can be checked without the writer. Calls `report` once
- * for each violation with its offset and a sentence; returns their number or an error. */
+/* Check every "must" of docs/FORMAT.md that can be checked without the writer. Calls `report` for
+ * each of the first 1000 violations with its offset and a sentence; returns the number of all or an error. */
 int sbt_check(const char *path, void (*report)(void *user, uint64_t offset, const char *text),
               void *user);
 

@@ -218,6 +218,17 @@ def test_bombs():
     for _ in range(8):
         t.events(rows, count, time=(0, 0), seq=(t.records, t.records + count - 1))
     pathlib.Path("bomb.sbt").write_bytes(t.finish())
+    # Slots that no header counts, each of which breaks a rule.
+    count = (64 << 20) // (64 + 8 * 64)
+    t = make.Trace().metadata(kind="bomb")
+    t.table(make.SCHEMA, [make.schema(0x10001, "call", [(f"s{i}", 13, "") for i in range(64)])])
+    rows = struct.pack("<IIIIII", 1, 9, 0x10001, 64, count, 0) + make.constant(0) * 10 + make.constant(1) * 64
+    for _ in range(30):
+        t.events(rows, count, time=(0, 0), seq=(t.records, t.records + count - 1))
+    pathlib.Path("slots.sbt").write_bytes(t.finish())
+    done = run(["check", "slots.sbt"])
+    if not done or done.returncode != 2 or b"--patient" not in done.stderr:
+        fail("bomb of slots:", done)
     for words in (["check"], ["view"], ["info"], ["diff", "bomb.sbt"], ["replay", "--dry-run"],
                   ["trim", "--range", "0:9", "-o", "part.sbt"]):
         done = run([*words, "bomb.sbt"])

@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#include "replay/backend.h"
-#include "replay/places.h"
-
-const struct tsm_backend *const tsm_backends[] = {NULL};
+#include "analysis/places.h"
 
 /* How many are missing where these positions are seen, in this order, 0 at the end. */
 static uint64_t missing(bool from_first, const uint64_t *positions)

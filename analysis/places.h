@@ -3,10 +3,16 @@
  * Commands of a stream are numbered without gaps: a place that no record has is a command that is
  * missing, also where the records themselves were numbered again.
  */
-#ifndef REPLAY_PLACES_H
-#define REPLAY_PLACES_H
+#ifndef ANALYSIS_PLACES_H
+#define ANALYSIS_PLACES_H
 
 #include "tracesmith/reader.h"
+
+#define TSM_STREAM_COUNT_MAX 65536u
+
+/* Numbers of calls are pinned: those of cuGraphLaunch in api/cuda/cuda.api. */
+#define TSM_PLACES_GRAPH_LAUNCH      SBT_TYPE(SBT_API_CUDA, 514)
+#define TSM_PLACES_GRAPH_LAUNCH_PTSZ SBT_TYPE(SBT_API_CUDA, 515)
 
 /* One stream, zeroed at first. */
 struct tsm_places {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/place_list.h"
+#include "analysis/place_list.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "replay/order.h"
 
 void tsm_place_list_finish(struct tsm_place_list *list)
 {

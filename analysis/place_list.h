@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which places commands have on the streams of a trace, stream by stream: replay/places.h.
+ * Which places commands have on the streams of a trace, stream by stream: analysis/places.h.
  */
-#ifndef TOOLS_PLACE_LIST_H
-#define TOOLS_PLACE_LIST_H
+#ifndef ANALYSIS_PLACE_LIST_H
+#define ANALYSIS_PLACE_LIST_H
 
-#include "replay/places.h"
+#include "analysis/places.h"
 
 /* Zeroed at first. */
 struct tsm_place_list {

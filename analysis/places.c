@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/places.h"
+#include "analysis/places.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/backend.h"
-
-/* May the command have taken places behind its own, for which there is no record? */
+/* Tests for a command that may take places behind its own without a record: one for each function of
+ * the program that a graph calls. */
 static bool takes_more(const struct sbt_record *record)
 {
-    for (size_t i = 0; tsm_backends[i]; i++)
-        if (tsm_backends[i]->takes_places && tsm_backends[i]->takes_places(record))
-            return true;
-    return false;
+    return record->type == TSM_PLACES_GRAPH_LAUNCH || record->type == TSM_PLACES_GRAPH_LAUNCH_PTSZ;
 }
 
 void tsm_places_note(struct tsm_places *p, const struct sbt_record *record)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fuzzes `tracesmith trim --lossy` of a range from the first record on, which takes no replay.
+ * Input: a byte that says how many records, and a trace. What comes out keeps every rule.
+ */
+#include "tools/cmd_trim.c"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The program starts itself again there, with addresses that do not move. */
+void tsm_still_addresses(void) {}
+
+static void print_violation(void *user, uint64_t offset, const char *text)
+{
+    (void)user;
+    fprintf(stderr, "offset %llu: %s\n", (unsigned long long)offset, text);
+}
+
+static int trim_all(struct sbt_reader *reader, const struct trim_values *values)
+{
+    struct trim t = {.values = values, .reader = reader};
+    int error;
+
+    t.bytes = malloc(ITEM_SIZE + SBT_BLOB_ENCODED_MAX(ITEM_SIZE));
+    error = trim(&t);
+    for (int i = 0; i < t.replay_count; i++)
+        tsm_replay_destroy(t.replays[i]);
+    tsm_keep_finish(&t.keep);
+    sbt_map_finish(&t.positions);
+    sbt_map_finish(&t.before);
+    tsm_place_list_finish(&t.places);
+    free(t.bytes);
+    return error;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct trim_values values = {.lossy = true, .library = "/nowhere", .timeout_s = 1};
+    char input[32], output[64];
+    struct sbt_reader *reader;
+    int fd = memfd_create("fuzz", MFD_CLOEXEC), error = -1;
+
+    if (size < 1 || fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)size - 1) {
+        close(fd);
+        return 0;
+    }
+    snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
+    snprintf(output, sizeof(output), "/dev/shm/ts-fuzz-trim-%d.sbt", (int)getpid());
+    values.output = output;
+    values.whole = data[0] & 128;
+    values.range.seq_end = data[0] & 127;
+    if (sbt_reader_open(&reader, input) == 0) {
+        if (sbt_reader_checkpoint_count(reader) == 0)
+            error = trim_all(reader, &values);
+        sbt_reader_destroy(reader);
+    }
+    close(fd);
+    if (!error && sbt_check(output, print_violation, NULL) != 0) {
+        unlink(output);
+        abort();
+    }
+    unlink(output);
+    return 0;
+}
