@@ -108,14 +108,19 @@ static int open_old_lanes(struct tsm_session *s)
 /* Tests whether its owner has removed it between our open and our lock. */
 static bool is_other(int fd, struct tsm_session *s, int *error)
 {
-    struct stat st;
+    struct stat ours, named;
+    bool is_gone;
 
     if (tsm_file_is_named(fd, s->lanes_path))
         return false;
-    *error = lstat(s->lanes_path, &st) == 0 || errno == ENOENT ? 0 : errno;
-    if (*error)
-        tsm_format(s->drain_message, sizeof(s->drain_message), "cannot look for %s: %s",
-                   s->lanes_path, tsm_errno_text(*error));
+    if (fstat(fd, &ours) == 0) {
+        is_gone = lstat(s->lanes_path, &named) != 0;
+        if (!is_gone || errno == ENOENT)
+            return is_gone || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev;
+    }
+    *error = errno;
+    tsm_format(s->drain_message, sizeof(s->drain_message), "cannot look for %s: %s", s->lanes_path,
+               tsm_errno_text(errno));
     return true;
 }
 
@@ -123,18 +128,22 @@ static bool is_other(int fd, struct tsm_session *s, int *error)
 static int open_lanes(struct tsm_session *s)
 {
     int fd = tsm_file_create(s->lanes_path), error = 0;
+    bool is_new;
 
     if (fd < 0 && errno != EEXIST) {
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s",
                    s->lanes_path, tsm_errno_text(errno));
         return OPEN_FAILED;
     }
+    is_new = fd >= 0;
     if (fd < 0)
         fd = open_old_lanes(s);
     if (fd < 0)
         return fd;
     if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || is_other(fd, s, &error)) {
         close(fd);
+        if (error && is_new)
+            unlink(s->lanes_path);
         return error ? OPEN_FAILED : OPEN_TAKEN;
     }
     return fd;

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of our own calls fails, at each point of a run.
 
-usage: failing_calls.py capture|tools [RUN [KIND [N]]]
+usage: failing_calls.py capture|drm|tools [RUN [KIND [N]]]
 
 tests/programs/failing_calls.c makes the n-th allocation, write, thread start, open, ioctl or other system call
 of the preload library, or of a tool, fail. TS_TEST_ALL: every n; otherwise some of each kind.
 
-capture: the program's output and exit status are those without us; what the trace holds is well formed and
+capture, drm: the program's output and exit status are those without us; what the trace holds is well formed and
 readable; nothing is missing from it without being counted or said.
 tools: they end with a result that is the same as without the failure, or with an error and a message; they
 never crash, hang, or leave a file that is half written.
@@ -46,6 +46,19 @@ RUNS = {
 }
 
 
+# The same on GPU files, for which a preloaded library stands in (tests/drm/): its driver.
+FAKE = os.environ.get("TEST_FAKE", "")
+MODES_OF = os.environ.get("TEST_MODES", "")
+DRM_RUNS = {
+    "amdgpu": ([MODES_OF, "amdgpu"], {"FAKE_DRM": "amdgpu"}, False),
+    "i915": ([MODES_OF, "i915"], {"FAKE_DRM": "i915", "TS_CHECKSUM": "sync", "TS_STACKS": "all"}, False),
+    "virtgpu": ([MODES_OF, "virtgpu"], {"FAKE_DRM": "virtio_gpu", "TS_THREADS": "0"}, False),
+    "memory": ([MODES_OF, "amdgpu_memory"], {"FAKE_DRM": "amdgpu", "TS_CHECKSUM": "sync"}, False),
+    "udmabuf": ([MODES_OF, "udmabuf"], {"FAKE_DRM": "amdgpu"}, False),
+}
+OF_API = ("cu", "readback", "checksum")
+
+
 class Wrong(Exception):
     pass
 
@@ -60,8 +73,8 @@ def execute(folder, words, settings=None):
         raise Wrong(f"{words[0]} hangs") from None
 
 
-def tool(folder, name, *words):
-    result = execute(folder, [BIN / name, *words])
+def tool(folder, name, *words, **settings):
+    result = execute(folder, [BIN / name, *words], settings)
     if result.returncode not in (0, 1, 2, 3):
         raise Wrong(f"{name} {words}: exit status {result.returncode}, {result.stderr}")
     return result
@@ -92,7 +105,7 @@ def some_of(count):
 def record(folder, run, kind, at, modes):
     program, settings, _ = RUNS[run]
     return execute(folder, [PROGRAMS / program[0], *program[1:]],
-                   {**settings, "LD_PRELOAD": f"{FAILING} {CAPTURE}", "TS_OUTPUT": "t.sbt",
+                   {**settings, "LD_PRELOAD": f"{FAILING} {CAPTURE} {FAKE}", "TS_OUTPUT": "t.sbt",
                     **failing("libts_capture", kind, at, folder / "counts"), **modes})
 
 
@@ -114,11 +127,12 @@ def check_trace(folder, run, whole, whole_calls):
     if checked.returncode:
         raise Wrong(f"check: {checked.stdout}{checked.stderr}")
     missing = {name: count - calls.get(name, 0) for name, count in whole_calls.items()
-               if calls.get(name, 0) < count and name.startswith(("cu", "readback", "checksum"))}
+               if calls.get(name, 0) < count and name.startswith(OF_API)}
     said = head["end"] != "finished" or head["lost"] or head["filtered"] or head["tainted"]
     if missing and not said:
         raise Wrong(f"missing without a word: {missing}, {head}")
-    replayed = tool(folder, "tsreplay", "--device", "emu", "t.sbt")
+    device = {"FAKE_DRM": RUNS[run][1]["FAKE_DRM"], "LD_PRELOAD": FAKE} if FAKE else {}
+    replayed = tool(folder, "tsreplay", *([] if FAKE else ["--device", "emu"]), "t.sbt", **device)
     if replayed.returncode == 1 or (replayed.returncode == 0 and missing):
         raise Wrong(f"tsreplay: {replayed.returncode} {replayed.stdout}{replayed.stderr} {missing}")
     if not RUNS[run][2]:
@@ -170,7 +184,8 @@ def capture_points(top, wanted):
     for run, (program, _, _) in RUNS.items():
         if run_wanted not in (None, run):
             continue
-        plain = execute(top, [PROGRAMS / program[0], *program[1:]])
+        plain = execute(top, [PROGRAMS / program[0], *program[1:]],
+                        {**RUNS[run][1], "LD_PRELOAD": FAKE} if FAKE else None)
         base = top / f"base-{run}"
         base.mkdir()
         record(base, run, "none", 0, {})
@@ -325,9 +340,12 @@ def tools_points(top, wanted):
 # ---- main -------------------------------------------------------------------------------------------------
 
 def main():
-    if os.environ.get("TEST_SANITIZED") and sys.argv[1] == "capture":
+    if os.environ.get("TEST_SANITIZED") and sys.argv[1] != "tools":
         return 77
-    points = {"capture": capture_points, "tools": tools_points}[sys.argv[1]]
+    if sys.argv[1] == "drm":
+        global RUNS, OF_API
+        RUNS, OF_API = DRM_RUNS, ("DRM_", "gpu_", "readback", "checksum")
+    points = {"capture": capture_points, "drm": capture_points, "tools": tools_points}[sys.argv[1]]
     outcomes, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix="ts-failing.") as name, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:
