@@ -5,6 +5,8 @@
  */
 #include "api/drm/drm_source.h"
 
+#include "api/drm/drm_source_notice.h"
+
 #include "api/drm/drm_version.h"
 #include "base/text.h"
 #include "capture/lock.h"
@@ -444,6 +446,8 @@ void drm_file_made(int fd, enum drm_node node)
     drm_file_forget(fd);
     if (fd >= 0)
         introduce(fd, &facts, DRM_HOW_MADE);
+    if (fd >= 0 && node == DRM_NODE_SYNC_FILE)
+        drm_notice_sync_file();
     errno = saved_errno;
 }
 
