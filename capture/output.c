@@ -105,25 +105,46 @@ static int open_old_lanes(struct tsm_session *s)
     return errno == ENOENT ? OPEN_TAKEN : refuse(s, s->lanes_path, why);
 }
 
+/* Tests whether its owner has removed it between our open and our lock. */
+static bool is_other(int fd, struct tsm_session *s, int *error)
+{
+    struct stat ours, named;
+    bool is_gone;
+
+    if (tsm_file_is_named(fd, s->lanes_path))
+        return false;
+    if (fstat(fd, &ours) == 0) {
+        is_gone = lstat(s->lanes_path, &named) != 0;
+        if (!is_gone || errno == ENOENT)
+            return is_gone || named.st_ino != ours.st_ino || named.st_dev != ours.st_dev;
+    }
+    *error = errno;
+    tsm_format(s->drain_message, sizeof(s->drain_message), "cannot look for %s: %s", s->lanes_path,
+               tsm_errno_text(errno));
+    return true;
+}
+
 /* The locked lanes file; OPEN_TAKEN: that of a session which runs, try the next name. */
 static int open_lanes(struct tsm_session *s)
 {
-    int fd = tsm_file_create(s->lanes_path);
+    int fd = tsm_file_create(s->lanes_path), error = 0;
+    bool is_new;
 
     if (fd < 0 && errno != EEXIST) {
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create %s: %s",
                    s->lanes_path, tsm_errno_text(errno));
         return OPEN_FAILED;
     }
+    is_new = fd >= 0;
     if (fd < 0)
         fd = open_old_lanes(s);
     if (fd < 0)
         return fd;
-    /* Its owner may have removed it between our open and our lock. */
-    if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
-        !tsm_file_is_named(fd, s->lanes_path)) {
+    if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || is_other(fd, s, &error)) {
         close(fd);
-        return OPEN_TAKEN;
+        if (error && is_new)
+            unlink(s->lanes_path);
+        return error ? OPEN_FAILED : OPEN_TAKEN;
     }
     return fd;
 }
@@ -262,8 +283,12 @@ int tsm_output_open(struct tsm_session *s, int *trace_fd, int *lanes_fd)
 
     find_family();
     for (unsigned i = 0; i < ATTEMPT_COUNT_MAX && result == OPEN_TAKEN; i++) {
+        errno = 0;
         if (!choose_names(s, i)) {
-            tsm_format(s->drain_message, sizeof(s->drain_message), "TS_OUTPUT is too long");
+            tsm_format(s->drain_message, sizeof(s->drain_message), "%s%s",
+                       errno ? "TS_OUTPUT: cannot tell the working folder: "
+                             : "TS_OUTPUT is too long",
+                       errno ? tsm_errno_text(errno) : "");
             return TSM_E_ARGUMENT;
         }
         result = open_both(s, trace_fd, lanes_fd);

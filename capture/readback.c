@@ -646,14 +646,17 @@ void tsm_readbacks_told(const struct tsm_stream *stream, uint64_t position)
     tsm_lock_give(&r->lock);
 }
 
-/* It has not waited, but may have seen in its memory what a command behind a copy wrote there, and
- * have used the bytes and changed them. */
+/* It has not waited, but may have seen in its memory what a command behind a copy wrote, and have
+ * changed the bytes. What is weak is read back after waits only: else it would be chance. */
 static void note_telling(struct tsm_readbacks *r, const struct asked *asked)
 {
     uint64_t last;
 
     tsm_lock_take(&r->lock);
     last = last_telling(r, asked->stream, asked->sent);
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->all[i].is_weak && r->all[i].stream == asked->stream)
+            share(&r->all[i]);
     tsm_lock_give(&r->lock);
     if (last)
         tsm_readbacks_told(asked->stream, last);

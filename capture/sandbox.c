@@ -2,8 +2,8 @@
  *
  * A program that is about to forbid itself system calls (seccomp) with the death penalty must not
  * die of ours. The filter is tried here on each call that a recording makes (docs/limits.md). If
- * one of them would kill, recording ends before the filter is there, or never begins. Filters that
- * only give errors are no matter: every call of ours may fail.
+ * one of them would kill, or wait for another process, recording ends before the filter is there, or
+ * never begins. Filters that only give errors are no matter: every call of ours may fail.
  */
 #include "capture/session.h"
 
@@ -71,6 +71,14 @@ static const int needed[] = {SYS_read,
                              SYS_access,
                              SYS_clock_gettime,
                              SYS_lseek,
+                             SYS_lstat,
+                             SYS_mincore,
+                             SYS_mremap,
+                             SYS_pipe2,
+                             SYS_ioctl,
+                             SYS_clone,
+                             SYS_readlinkat,
+                             SYS_process_vm_writev,
                              SYS_userfaultfd};
 
 #define STEP_MAX 4096u /* BPF_MAXINSNS */
@@ -186,8 +194,9 @@ static bool kills(const struct sock_filter *filter, uint32_t count)
         struct seccomp_data data = {.nr = needed[i], .arch = AUDIT_ARCH_X86_64};
         uint32_t action = judge(filter, count, &data) & SECCOMP_RET_ACTION_FULL;
 
+        /* Nobody may answer for a call that nobody expects. */
         if (action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
-            action == SECCOMP_RET_TRAP)
+            action == SECCOMP_RET_TRAP || action == SECCOMP_RET_USER_NOTIF)
             return true;
     }
     return false;

@@ -35,6 +35,17 @@ static enum drm_node node_given(const struct drm_run *r, const char *object)
     return node_named(object);
 }
 
+/* Tests whether the number is a descriptor that the call has given. The first three stand there as well where
+ * there is none, unless the call has changed them. */
+static bool is_given(const struct drm_run *r, const struct drm_member *m, int fd)
+{
+    int before = fd;
+
+    if (fd <= 2 && r->before)
+        memcpy(&before, r->before + m->offset, sizeof(before));
+    return fd > 2 || (fd >= 0 && before != fd);
+}
+
 /* Descriptors that the kernel gave. */
 static void note_files(const struct drm_run *r, const struct drm_struct *type)
 {
@@ -45,7 +56,7 @@ static void note_files(const struct drm_run *r, const struct drm_struct *type)
         if (m->kind != DRM_KIND_FD || m->form != DRM_FORM_ONE || m->offset + 4u > r->size)
             continue;
         memcpy(&fd, at, sizeof(fd));
-        if (fd > 2 && drm_file_known(fd).node == DRM_NODE_NONE &&
+        if (is_given(r, m, fd) && drm_file_known(fd).node == DRM_NODE_NONE &&
             node_given(r, drm_text + drm_objects[m->type]))
             drm_file_made(fd, node_given(r, drm_text + drm_objects[m->type]));
     }

@@ -5,6 +5,8 @@
  */
 #include "api/drm/drm_source.h"
 
+#include "api/drm/drm_source_notice.h"
+
 #include "api/drm/drm_version.h"
 #include "base/text.h"
 #include "capture/lock.h"
@@ -183,6 +185,19 @@ static bool may_be_ours(const struct stat *st)
     return type == S_IFCHR || type == 0 || (type == S_IFREG && major(st->st_dev) == 0);
 }
 
+/* The kernel does not let us look, or a filter of the program's. */
+static void find_facts_by_path(struct facts *out, const char *path)
+{
+    if (errno == EBADF)
+        return;
+    if (path) {
+        tsm_format(out->path, sizeof(out->path), "%s", path);
+        out->node = node_of_path(path);
+    } else if (drm_file_count() > 0) {
+        tsm_session_unmodelled("a descriptor that could not be looked at", true);
+    }
+}
+
 /* Device files and files without a name are looked at; the rest is nothing that we know. `path`:
  * how the program called it, for where there is no /proc; NULL: not known. */
 static void find_facts(int fd, struct facts *out, const char *path)
@@ -192,7 +207,11 @@ static void find_facts(int fd, struct facts *out, const char *path)
     bool is_device;
 
     *out = (struct facts){.node = DRM_NODE_NONE};
-    if (fstat(fd, &st) != 0 || !may_be_ours(&st))
+    if (fstat(fd, &st) != 0) {
+        find_facts_by_path(out, path);
+        return;
+    }
+    if (!may_be_ours(&st))
         return;
     path_of(fd, out->path, sizeof(out->path));
     if (!out->path[0] && path)
@@ -428,6 +447,8 @@ void drm_file_made(int fd, enum drm_node node)
     drm_file_forget(fd);
     if (fd >= 0)
         introduce(fd, &facts, DRM_HOW_MADE);
+    if (fd >= 0 && node == DRM_NODE_SYNC_FILE)
+        drm_notice_sync_file_made();
     errno = saved_errno;
 }
 

@@ -180,8 +180,11 @@ static void write_checksum(const struct drm_map *m)
 
     /* Nobody told us of a free() of the program's: is it still there? */
     if (m->is_user &&
-        msync((void *)(m->start & ~4095ull), m->end - (m->start & ~4095ull), MS_ASYNC))
+        msync((void *)(m->start & ~4095ull), m->end - (m->start & ~4095ull), MS_ASYNC)) {
+        if (errno != ENOMEM)
+            tsm_session_unmodelled("memory of the program that could not be looked at", true);
         return;
+    }
     if (!m->tracked || drm_map_is_busy(m) ||
         !tsm_call_begin(&call, SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM)))
         return;

@@ -41,6 +41,9 @@ void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_
 /* A message has come, perhaps with descriptors. */
 void drm_notice_message(const struct msghdr *message);
 
+/* A sync file has been made (drm_source_poll.c). */
+void drm_notice_sync_file_made(void);
+
 /* What poll() and its relatives found, by what they returned (drm_source_poll.c). */
 void drm_notice_polled(const struct pollfd *list, uint64_t count, int result);
 void drm_notice_selected(int count, const fd_set *reads, const fd_set *writes, int result);

@@ -89,8 +89,9 @@ exec 9<> quiet
 tsrecord -o cube.sbt -- /test/kmscube -c 3 <&9 > said 2>&1
 tail -1 said | sed 's/^/# /'
 [ "$(tracesmith ioctls -e '*PAGE_FLIP' cube.sbt | wc -l)" -ge 1 ]; ok $? "kmscube is recorded"
-tsreplay cube.sbt > replayed 2> said # what its waits for the GPU made known is compared
-grep -q '^[1-9].* commands, 1 stream,.* all [1-9].* checksums equal' replayed; ok $? "and replayed: $(cut -c1-60 replayed)"
+# It reads nothing back, but it waits for page flips: what is mapped then is hashed, if anything is.
+tsreplay cube.sbt > replayed 2> said
+grep -q '^[1-9].* commands, 1 stream,.* \(nothing to compare\|all [0-9]* checksums equal\)' replayed; ok $? "and replayed: $(cut -c1-60 replayed)"
 sed 's/^/# /' said
 
 cp gl.sbt /out/

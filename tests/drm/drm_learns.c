@@ -13,6 +13,7 @@
 
 #include <amdgpu_drm.h>
 #include <i915_drm.h>
+#include <linux/io_uring.h>
 #include <linux/sync_file.h>
 #include <nouveau_drm.h>
 #include <virtgpu_drm.h>
@@ -530,6 +531,36 @@ static void by_number(uint64_t timeout)
     close(epoll);
 }
 
+static struct io_uring_params ring;
+static int ring_fd = -1;
+static uint8_t *ring_memory;
+static struct io_uring_sqe *entry;
+
+static void make_ring(void)
+{
+    ring_fd = (int)syscall(SYS_io_uring_setup, 1, &ring);
+    if (ring_fd < 0)
+        exit(77); /* the machine has none */
+    ring_memory = map_at(ring_fd, IORING_OFF_SQ_RING, 4096);
+    entry = map_at(ring_fd, IORING_OFF_SQES, sizeof(*entry));
+}
+
+/* Not with a late device, which does not see it. */
+static void by_ring(uint64_t timeout)
+{
+    int fd = sync_file();
+
+    if (ring_fd < 0)
+        make_ring();
+    *entry = (struct io_uring_sqe){.opcode = IORING_OP_POLL_ADD, .fd = fd, .poll32_events = POLLIN};
+    *(uint32_t *)(ring_memory + ring.sq_off.array) = 0;
+    __atomic_fetch_add((uint32_t *)(ring_memory + ring.sq_off.tail), 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_io_uring_enter, ring_fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+        exit(1);
+    __atomic_fetch_add((uint32_t *)(ring_memory + ring.cq_off.head), 1, __ATOMIC_RELEASE);
+    close(fd);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 static const struct {
@@ -570,6 +601,7 @@ static const struct {
             {"select", by_select},
             {"pselect", by_pselect},
             {"epoll", by_epoll},
+            {"ring", by_ring},
             {"number", by_number}};
 
 static void run(void (*submit)(uint32_t), void (*learn)(uint64_t), uint64_t timeout)

@@ -43,6 +43,26 @@ def reads():
         true(f'pread: {device}: {status}', status == 2 or (status == 1 and 'FAKE_DRM_WRONG' in device))
 
 
+def low(driver, way, closed):
+    """GPU files and sync files are descriptors 0 to 2, which the program began without."""
+    command = f'exec {os.environ["TS_TEST_LEARNS"]} {driver} {way} {closed}'
+    r = Recorded('-c', command, driver=driver, program='/bin/sh')
+    for device, expected in (({}, 0), (LATE, 0), (WRONG, 1), ({**WRONG, **LATE}, 1)):
+        status, result = replay(r.trace, driver, **device)
+        equal(f'{driver} {way} {closed}: {device} {result.get("why")}', status, expected)
+
+
+def rings(driver):
+    """io_uring: nobody sees what it tells; never "same"."""
+    r = Recorded(driver, 'ring', driver=driver, program=os.environ['TS_TEST_LEARNS'])
+    if not r.traces or not r.calls('gpu_mmap') or not r.output:
+        return  # this machine has none
+    for device in ({}, LATE, WRONG, {**WRONG, **LATE}):
+        status, result = replay(r.trace, driver, **device)
+        expected = (1, 2) if 'FAKE_DRM_WRONG' in device else (2,)
+        true(f'{driver} ring: {device}: {status} {result.get("why")}', status in expected)
+
+
 def main(driver):
     ways = [(way, settings) for plain in WAYS[driver] for way in (plain, f'ask_{plain}')
             for settings in SETTINGS
@@ -50,6 +70,11 @@ def main(driver):
     ways += [('pipelined', settings) for settings in SETTINGS if driver == 'amdgpu']
     for way, settings in ways:
         learns(driver, way, settings)
+    for way in ('poll', 'select', 'epoll', 'file_info') if driver in ('amdgpu', 'i915', 'virtio_gpu') else ():
+        for closed in ('0<&-', '0<&- 2>&-', '1>&- 2>&-', '0<&- 1>&- 2>&-'):
+            low(driver, way, closed)
+    if driver in ('amdgpu', 'i915', 'virtio_gpu'):
+        rings(driver)
     if driver == 'i915':
         reads()
     print('\n'.join(failures))

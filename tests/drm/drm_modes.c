@@ -6,9 +6,11 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 static uint64_t cap(int fd)
 {
@@ -413,6 +415,61 @@ static const struct {
              {"unsafe", unsafe},
              {"unknown", unknown}};
 
+/* ---- little stack -------------------------------------------------------------------------------
+ */
+
+static struct {
+    ucontext_t caller, callee;
+    void (*run)(int fd);
+    int fd;
+} small;
+
+static void run_small(void)
+{
+    small.run(small.fd);
+}
+
+static void on_signal(int number)
+{
+    small.run(small.fd);
+}
+
+static char *make_stack(size_t size)
+{
+    char *stack =
+        mmap(NULL, 4096 + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    mprotect(stack, 4096, PROT_NONE);
+    return stack + 4096;
+}
+
+/* With DRM_SMALL=BYTES a mode runs on a coroutine's stack of that size; below 0: in a signal
+ * handler with one of -BYTES. */
+static void run(void (*mode)(int fd), int fd)
+{
+    const char *words = getenv("DRM_SMALL");
+    const long size = words ? atol(words) : 0;
+    const stack_t stack = {.ss_sp = size ? make_stack((size_t)labs(size)) : NULL,
+                           .ss_size = (size_t)labs(size)};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+
+    small.run = mode;
+    small.fd = fd;
+    if (size < 0) {
+        sigaltstack(&stack, NULL);
+        sigaction(SIGUSR1, &action, NULL);
+        raise(SIGUSR1);
+    } else if (size) {
+        getcontext(&small.callee);
+        small.callee.uc_stack = stack;
+        small.callee.uc_link = &small.caller;
+        makecontext(&small.callee, run_small, 0);
+        swapcontext(&small.caller, &small.callee);
+    } else {
+        mode(fd);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -420,7 +477,7 @@ int main(int argc, char **argv)
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
         if (!strcmp(modes[i].name, mode))
-            modes[i].run(fd);
+            run(modes[i].run, fd);
     if (!strcmp(mode, "executed"))
         executed(fd, argv);
     if (!strcmp(mode, "inherited"))

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of our own calls fails, at each point of a run.
 
-usage: failing_calls.py capture|vulkan|tools [RUN [KIND [N]]]
+usage: failing_calls.py capture|drm|vulkan|tools [RUN [KIND [N]]]
 
 tests/programs/failing_calls.c makes the n-th allocation, write, thread start, open, ioctl or other system call
 of the preload library, or of a tool, fail. TS_TEST_ALL: every n; otherwise some of each kind.
 
-capture, vulkan: the program's output and exit status are those without us; what the trace holds is well formed and
+capture, drm, vulkan: the program's output and exit status are those without us; what the trace holds is well formed and
 readable; nothing is missing from it without being counted or said.
 tools: they end with a result that is the same as without the failure, or with an error and a message; they
 never crash, hang, or leave a file that is half written.
@@ -67,17 +67,34 @@ def command_of(run):
     return [(VULKAN if is_vulkan(run) else PROGRAMS) / program[0], *program[1:]]
 
 
-def driver_of(run):
-    """What the run's program and its replay find as Vulkan's driver."""
-    kind = RUNS[run][1].get("TS_TEST_DRIVER", "")
+def device_of(run):
+    """Settings by which the run's program and its replay find their device; recording adds to LD_PRELOAD."""
+    if FAKE:
+        return {"FAKE_DRM": RUNS[run][1]["FAKE_DRM"], "LD_PRELOAD": FAKE}
     if not is_vulkan(run):
         return {}
+    kind = RUNS[run][1].get("TS_TEST_DRIVER", "")
     return {"VK_ICD_FILENAMES": VULKAN / "vk_driver.json" if kind else LAVAPIPE, "TS_TEST_DRIVER": kind}
+
+
 
 # Memory that is followed in place: there is nothing to compare.
 NORMAL = {"vk_pages": (3,)}
 # How often a program asks is chance. So is, with several threads, how often a device is idle.
 POLLS = ("vkGetFenceStatus", "vkGetSemaphoreCounterValue", "vkGetEventStatus", "vkGetQueryPoolResults")
+
+
+# The same on GPU files, for which a preloaded library stands in (tests/drm/): its driver.
+FAKE = os.environ.get("TEST_FAKE", "")
+MODES_OF = os.environ.get("TEST_MODES", "")
+DRM_RUNS = {
+    "amdgpu": ([MODES_OF, "amdgpu"], {"FAKE_DRM": "amdgpu"}, False),
+    "i915": ([MODES_OF, "i915"], {"FAKE_DRM": "i915", "TS_CHECKSUM": "sync", "TS_STACKS": "all"}, False),
+    "virtgpu": ([MODES_OF, "virtgpu"], {"FAKE_DRM": "virtio_gpu", "TS_THREADS": "0"}, False),
+    "memory": ([MODES_OF, "amdgpu_memory"], {"FAKE_DRM": "amdgpu", "TS_CHECKSUM": "sync"}, False),
+    "udmabuf": ([MODES_OF, "udmabuf"], {"FAKE_DRM": "amdgpu"}, False),
+}
+OF_API = ("cu", "vk", "readback", "checksum")
 
 
 class Wrong(Exception):
@@ -125,7 +142,7 @@ def some_of(count):
 
 def record(folder, run, kind, at, modes):
     return execute(folder, command_of(run),
-                   {**RUNS[run][1], **driver_of(run), "LD_PRELOAD": f"{FAILING} {CAPTURE}", "TS_OUTPUT": "t.sbt",
+                   {**RUNS[run][1], **device_of(run), "LD_PRELOAD": f"{FAILING} {CAPTURE} {FAKE}", "TS_OUTPUT": "t.sbt",
                     **failing("libts_capture", kind, at, folder / "counts"), **modes})
 
 
@@ -147,13 +164,13 @@ def check_trace(folder, run, whole, whole_calls):
     if checked.returncode:
         raise Wrong(f"check: {checked.stdout}{checked.stderr}")
     missing = {name: count - calls.get(name, 0) for name, count in whole_calls.items()
-               if calls.get(name, 0) < count and name.startswith(("cu", "vk", "readback", "checksum"))
+               if calls.get(name, 0) < count and name.startswith(OF_API)
                and name not in POLLS and (RUNS[run][2] or not is_vulkan(run) or name != "checksum")}
     said = head["end"] != "finished" or head["lost"] or head["filtered"] or head["tainted"]
     if missing and not said:
         raise Wrong(f"missing without a word: {missing}, {head}")
-    replayed = tool(folder, "tsreplay", *([] if is_vulkan(run) else ["--device", "emu"]), "t.sbt",
-                    settings=driver_of(run))
+    replayed = tool(folder, "tsreplay", *([] if FAKE or is_vulkan(run) else ["--device", "emu"]), "t.sbt",
+                    settings=device_of(run))
     if replayed.returncode == 1 or (replayed.returncode == 0 and missing):
         raise Wrong(f"tsreplay: {replayed.returncode} {replayed.stdout}{replayed.stderr} {missing}")
     if not RUNS[run][2]:
@@ -205,7 +222,7 @@ def capture_points(top, wanted):
     for run in RUNS:
         if run_wanted not in (None, run) or is_vulkan(run) != (sys.argv[1] == "vulkan"):
             continue
-        plain = execute(top, command_of(run), driver_of(run))
+        plain = execute(top, command_of(run), device_of(run))
         base = top / f"base-{run}"
         base.mkdir()
         record(base, run, "none", 0, {})
@@ -364,7 +381,11 @@ def main():
         return 77
     if sys.argv[1] == "vulkan" and not (pathlib.Path(LAVAPIPE).exists() and (VULKAN / "vk_truth").exists()):
         return 77
-    points = {"capture": capture_points, "vulkan": capture_points, "tools": tools_points}[sys.argv[1]]
+    if sys.argv[1] == "drm":
+        global RUNS, OF_API
+        RUNS, OF_API = DRM_RUNS, ("DRM_", "gpu_", "readback", "checksum")
+    points = {"capture": capture_points, "drm": capture_points, "vulkan": capture_points,
+              "tools": tools_points}[sys.argv[1]]
     outcomes, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix="ts-failing.") as name, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -214,6 +214,16 @@ static void forbid_killing(void)
     forbid_with(ours, sizeof(ours) / sizeof(*ours), SECCOMP_RET_KILL_PROCESS);
 }
 
+/* ... and, of these, some by the libraries that take stacks, by the settings and by the allocator.
+ */
+static const int rest[] = {SYS_lstat, SYS_mincore,    SYS_mremap,
+                           SYS_pipe2, SYS_readlinkat, SYS_process_vm_writev};
+
+static void forbid_rest(void)
+{
+    forbid_with(rest, sizeof(rest) / sizeof(*rest), SECCOMP_RET_KILL_PROCESS);
+}
+
 static const int uncommon[] = {
     SYS_memfd_create,     SYS_membarrier, SYS_close_range,    SYS_pidfd_open, SYS_pidfd_getfd,
     SYS_userfaultfd,      SYS_ioctl,      SYS_renameat2,      SYS_flock,      SYS_getrandom,
@@ -235,6 +245,53 @@ static void forbid_files(void)
 {
     forbid(files, sizeof(files) / sizeof(*files), EACCES);
 }
+
+/* What this program, the software GPU and libc need; everything else, as in the sandbox of a
+ * browser's GPU process, has one action. */
+static const int allowed[] = {
+    SYS_read,           SYS_write,      SYS_open,         SYS_close,
+    SYS_fstat,          SYS_newfstatat, SYS_mmap,         SYS_mprotect,
+    SYS_munmap,         SYS_brk,        SYS_rt_sigaction, SYS_rt_sigreturn,
+    SYS_rt_sigprocmask, SYS_pread64,    SYS_access,       SYS_sched_yield,
+    SYS_madvise,        SYS_clone3,     SYS_exit,         SYS_exit_group,
+    SYS_futex,          SYS_openat,     SYS_readlink,     SYS_set_robust_list,
+    SYS_prlimit64,      SYS_getrandom,  SYS_rseq,         SYS_clock_nanosleep,
+    SYS_clock_gettime,  SYS_prctl,      SYS_ioctl,        SYS_getpid,
+    SYS_gettid,         SYS_arch_prctl};
+
+static void allow_only(unsigned action, unsigned flags)
+{
+    struct sock_filter code[3 * sizeof(allowed) / sizeof(*allowed)] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    };
+    struct sock_fprog program = {.filter = code};
+    unsigned short n = 1;
+
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++) {
+        code[n++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i], 0, 1);
+        code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+    program.len = n;
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) < 0)
+        printf("no seccomp\n");
+}
+
+#define ALLOW(name, action, flags)                                                                 \
+    static void allow_##name(void)                                                                 \
+    {                                                                                              \
+        allow_only(action, flags);                                                                 \
+    }
+ALLOW(or_die, SECCOMP_RET_KILL_PROCESS, 0)
+ALLOW(or_end, SECCOMP_RET_KILL_THREAD, 0)
+ALLOW(or_trap, SECCOMP_RET_TRAP, 0)
+ALLOW(or_fail, SECCOMP_RET_ERRNO | EPERM, 0)
+ALLOW(or_lack, SECCOMP_RET_ERRNO | ENOSYS, 0)
+ALLOW(or_trace, SECCOMP_RET_TRACE, 0)
+ALLOW(or_log, SECCOMP_RET_LOG, 0)
+ALLOW(or_ask, SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER) /* nobody answers */
 
 /* ---- threads and processes --------------------------------------------------------------------
  */
@@ -388,6 +445,15 @@ static const struct {
     {"forbid_uncommon_unknown", forbid_uncommon_unknown},
     {"forbid_files", forbid_files},
     {"forbid_killing", forbid_killing},
+    {"forbid_rest", forbid_rest},
+    {"allow_or_die", allow_or_die},
+    {"allow_or_end", allow_or_end},
+    {"allow_or_trap", allow_or_trap},
+    {"allow_or_fail", allow_or_fail},
+    {"allow_or_lack", allow_or_lack},
+    {"allow_or_trace", allow_or_trace},
+    {"allow_or_log", allow_or_log},
+    {"allow_or_ask", allow_or_ask},
     {"fork_in_callback", fork_in_callback},
     {"vfork_exec", vfork_exec},
     {"become_daemon", become_daemon},
