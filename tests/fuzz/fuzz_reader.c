@@ -216,8 +216,7 @@ static void check_and_repair(const struct memory *m)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct memory memory = {0};
-    struct sbt_source source = {
-        .read_at = memory_read_at, .size = memory_size, .user = &memory};
+    struct sbt_source source = {.read_at = memory_read_at, .size = memory_size, .user = &memory};
     struct sbt_reader *r;
 
     if (size < 1)
