@@ -268,6 +268,8 @@ int replay_hsa_queue_create(struct hsa_replay *replay, const struct sbt_record *
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a queue without a stream");
+    if (stream->fence.handle)
+        return tsm_fail(TSM_E_FORMAT, "a queue on a stream that has one");
     stream->is_software = hsa_machine_is_software(replay, agent);
     status = replay->calls.hsa_signal_create(1, 0, NULL, &stream->fence);
     if (status == HSA_STATUS_SUCCESS)

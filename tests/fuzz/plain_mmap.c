@@ -15,7 +15,7 @@ int __wrap_munmap(void *address, size_t size);
 
 void *__wrap_mmap64(void *address, size_t size, int prot, int flags, int fd, off_t offset)
 {
-    const size_t most = 256u << 20; /* of memory; addresses alone cost nothing */
+    const size_t most = 64u << 20; /* of memory; addresses alone cost nothing */
     long got;
 
     if (prot & PROT_WRITE && size > most) {
