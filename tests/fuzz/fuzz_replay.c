@@ -16,6 +16,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* What is too large to be had is refused, as it is without a sanitizer. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
 #define TIMEOUT_NS 300000000u   /* of what is changed: most of it hangs, if at all, for ever */
 #define WORKS_NS   120000000000 /* of what works, on a busy machine */
 
