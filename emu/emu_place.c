@@ -193,13 +193,29 @@ static void fill_memory(uint64_t address, size_t size, uint8_t value)
     memset(p + size - PAGE, 0, PAGE);
 }
 
-/* ---- interface ---- */
+/* Gives up a piece of a window, of at least one granule where that much is free. Pieces that meet
+ * become one. */
+static bool give_up(uint64_t address, uint64_t size)
+{
+    uint64_t end = align_up(address + size, EMU_GRANULARITY);
+    size_t at = find(address);
 
-/* Where something of the program is in the way, that piece of the window is given up. */
+    if (at < count && places[at].address < end)
+        end = places[at].address;
+    if (at && places[at - 1].kind == PLACE_FOREIGN &&
+        places[at - 1].address + places[at - 1].size == address) {
+        places[at - 1].size = end - places[at - 1].address;
+        return true;
+    }
+    return insert((struct place){address, end - address, PLACE_FOREIGN});
+}
+
+/* Where something of the program is in the way, that piece of the window is given up: each time
+ * twice as much, because it may be large. */
 static uint64_t place_in_window(struct window *w, uint64_t size, uint64_t alignment,
                                 enum place_kind kind)
 {
-    for (unsigned tries = 0; tries < 4096; tries++) {
+    for (unsigned tries = 0; tries < 40; tries++) {
         uint64_t address = first_fit(w, size, alignment);
         if (!address || !insert((struct place){address, size, kind}))
             return 0;
@@ -211,14 +227,13 @@ static uint64_t place_in_window(struct window *w, uint64_t size, uint64_t alignm
             return address;
         }
         erase(at);
-        if (error != EEXIST)
-            return 0;
-        uint64_t next = align_up(address + 1, EMU_GRANULARITY);
-        if (!insert((struct place){address, next - address, PLACE_FOREIGN}))
+        if (error != EEXIST || !give_up(address, 1ull << tries))
             return 0;
     }
     return 0;
 }
+
+/* ---- interface ---- */
 
 uint64_t emu_place_take(enum emu_window window, size_t size, uint8_t fill)
 {

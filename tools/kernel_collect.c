@@ -164,7 +164,7 @@ static bool take_next(struct tsm_collect *c)
 
     for (unsigned cpu = 0; cpu < c->cpu_count && lowest != c->next_gseq; cpu++) {
         size = record_at(c, cpu, c->taken[cpu], &record);
-        if (size && tsm_get_u64(record + 16) < lowest) {
+        if (size && (!best || tsm_get_u64(record + 16) < lowest)) {
             lowest = tsm_get_u64(record + 16);
             best = record;
             best_size = size;

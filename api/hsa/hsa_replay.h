@@ -166,6 +166,8 @@ struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64
 hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
 /* A command was sent that will count it down. */
 void hsa_signal_sent(struct hsa_signal_state *signal);
+/* It was not, after all. */
+void hsa_signal_not_sent(struct hsa_signal_state *signal);
 /* A command is sent that waits for this value. NULL: it waits for nothing. */
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
 /* All that was recorded has been sent: where a command waits for a value that only the program

@@ -78,6 +78,8 @@ static int make_reader(struct hsa_replay *replay, const struct sbt_record *recor
         error = tsm_fail(TSM_E_MEMORY, "no memory for what code says");
     if (!error)
         error = hsa_object_add(replay, object, id, (uint64_t)(uintptr_t)reader);
+    if (error && reader && reader->raw.handle)
+        replay->calls.hsa_code_object_reader_destroy(reader->raw);
     if (error)
         free_reader(reader);
     return error;
@@ -135,16 +137,21 @@ static int made_executable(struct hsa_replay *replay, uint64_t id, uint64_t prof
 {
     struct executable_state *executable = calloc(1, sizeof(*executable));
     hsa_status_t status;
+    int error;
 
     if (!executable)
         return tsm_fail(TSM_E_MEMORY, "no memory for an executable");
     status = replay->calls.hsa_executable_create_alt((hsa_profile_t)profile,
                                                      (hsa_default_float_rounding_mode_t)rounding,
                                                      NULL, &executable->raw);
-    if (status == HSA_STATUS_SUCCESS)
-        return hsa_object_add(replay, HSA_OBJECT_EXECUTABLE, id, (uint64_t)(uintptr_t)executable);
-    free(executable);
-    return hsa_fail(replay, "hsa_executable_create_alt", status);
+    error = status == HSA_STATUS_SUCCESS
+                ? hsa_object_add(replay, HSA_OBJECT_EXECUTABLE, id, (uint64_t)(uintptr_t)executable)
+                : hsa_fail(replay, "hsa_executable_create_alt", status);
+    if (error && status == HSA_STATUS_SUCCESS)
+        replay->calls.hsa_executable_destroy(executable->raw);
+    if (error)
+        free(executable);
+    return error;
 }
 
 int replay_hsa_executable_create(struct hsa_replay *replay, const struct sbt_record *record)

@@ -106,6 +106,23 @@ static hsa_signal_t *read_deps(const struct hsa_replay *replay, const struct sbt
     return deps;
 }
 
+/* Before a copy is sent, so that its end is not missed, and when it was. */
+static void sending(struct hsa_stream *stream, struct hsa_signal_state *completion)
+{
+    hsa_signal_sent(completion);
+    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+}
+
+static int sent(const struct hsa_replay *replay, struct hsa_stream *stream,
+                struct hsa_signal_state *completion, hsa_status_t status, const char *call)
+{
+    if (status == HSA_STATUS_SUCCESS)
+        return 0;
+    hsa_signal_not_sent(completion);
+    stream->flight_count--;
+    return hsa_fail(replay, call, status);
+}
+
 int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt_record *record)
 {
     uint64_t dst = hsa_slot(record, SLOT_hsa_amd_memory_async_copy_dst);
@@ -122,7 +139,7 @@ int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt
 
     if (!hsa_memory_find(&replay->memory, dst) || !hsa_memory_holds(&replay->memory, src, size))
         return tsm_fail(TSM_E_FORMAT, "a copy of memory that was never made");
-    if (!completion)
+    if (!completion || !stream)
         return tsm_fail(TSM_E_FORMAT, "a copy without a signal");
     error = destination(replay, record, dst, size, &to);
     if (error)
@@ -130,15 +147,14 @@ int replay_hsa_amd_memory_async_copy(struct hsa_replay *replay, const struct sbt
     deps = read_deps(replay, record, SLOT_hsa_amd_memory_async_copy_dep_signals, &dep_count);
     if (!deps)
         return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
-    hsa_signal_sent(completion);
-    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+    sending(stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy(
         to, hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_dst_agent)),
         pointer(hsa_memory_translate(&replay->memory, src)),
         hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_src_agent)), size,
         dep_count, dep_count ? deps : NULL, completion->raw);
     free(deps);
-    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_async_copy", status);
+    return sent(replay, stream, completion, status, "hsa_amd_memory_async_copy");
 }
 
 /* ---- boxes -------------------------------------------------------------------------------------
@@ -201,17 +217,14 @@ int replay_hsa_amd_memory_async_copy_rect(struct hsa_replay *replay,
     deps = read_deps(replay, record, SLOT_hsa_amd_memory_async_copy_rect_dep_signals, &dep_count);
     if (!deps)
         return tsm_fail(TSM_E_MEMORY, "no memory for a copy's signals");
-    hsa_signal_sent(completion);
-    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+    sending(stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy_rect(
         &to, &none, &from, &none, &range,
         hsa_machine_agent(replay, hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_copy_agent)),
         (hsa_amd_copy_direction_t)hsa_slot(record, SLOT_hsa_amd_memory_async_copy_rect_dir),
         dep_count, dep_count ? deps : NULL, completion->raw);
     free(deps);
-    return status == HSA_STATUS_SUCCESS
-               ? 0
-               : hsa_fail(replay, "hsa_amd_memory_async_copy_rect", status);
+    return sent(replay, stream, completion, status, "hsa_amd_memory_async_copy_rect");
 }
 
 /* Memory that was shared is locked here, and nothing is to be moved: a copy of nobody's bytes waits
@@ -235,10 +248,9 @@ int replay_hsa_amd_svm_prefetch_async(struct hsa_replay *replay, const struct sb
                : NULL;
     if (!deps)
         return tsm_fail(TSM_E_MEMORY, "no memory for a prefetch");
-    hsa_signal_sent(completion);
-    stream->flight[stream->flight_count++ % HSA_FLIGHT_MAX] = completion;
+    sending(stream, completion);
     status = replay->calls.hsa_amd_memory_async_copy(bytes, agent, bytes + 64, agent, 4, dep_count,
                                                      dep_count ? deps : NULL, completion->raw);
     free(deps);
-    return status == HSA_STATUS_SUCCESS ? 0 : hsa_fail(replay, "hsa_amd_memory_async_copy", status);
+    return sent(replay, stream, completion, status, "hsa_amd_memory_async_copy");
 }

@@ -268,6 +268,8 @@ int replay_hsa_queue_create(struct hsa_replay *replay, const struct sbt_record *
 
     if (!stream)
         return tsm_fail(TSM_E_FORMAT, "a queue without a stream");
+    if (stream->fence.handle)
+        return tsm_fail(TSM_E_FORMAT, "a queue on a stream that has one");
     stream->is_software = hsa_machine_is_software(replay, agent);
     status = replay->calls.hsa_signal_create(1, 0, NULL, &stream->fence);
     if (status == HSA_STATUS_SUCCESS)
@@ -309,8 +311,20 @@ int replay_hsa_queue_destroy(struct hsa_replay *replay, const struct sbt_record 
     return error;
 }
 
+/* Copies of a replay that has failed may be under way: they use signals and memory that go next. */
+static void await_copies(struct hsa_replay *replay, struct hsa_stream *stream)
+{
+    uint64_t count = stream->flight_count < HSA_FLIGHT_MAX ? stream->flight_count : HSA_FLIGHT_MAX;
+
+    for (uint64_t i = 0; i < count; i++)
+        hsa_signal_settle(replay, stream->flight[i]);
+    stream->flight_count = 0;
+}
+
 void hsa_streams_finish(struct hsa_replay *replay)
 {
+    for (uint32_t i = 0; replay->streams && i < replay->stream_count; i++)
+        await_copies(replay, &replay->streams[i]);
     for (uint32_t i = 0; replay->streams && i < replay->stream_count; i++)
         end_queue(replay, &replay->streams[i]);
     free(replay->streams);

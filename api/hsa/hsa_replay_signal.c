@@ -29,6 +29,12 @@ void hsa_signal_sent(struct hsa_signal_state *signal)
         __atomic_fetch_sub(&signal->expected, 1, __ATOMIC_SEQ_CST);
 }
 
+void hsa_signal_not_sent(struct hsa_signal_state *signal)
+{
+    if (signal)
+        __atomic_fetch_add(&signal->expected, 1, __ATOMIC_SEQ_CST);
+}
+
 /* Waits until the signal has such a value, or never will, because the sandbox has ended with the
  * kernels that would count it down. */
 static int wait_for(const struct hsa_replay *replay, hsa_signal_t signal, uint64_t condition,

@@ -46,11 +46,12 @@ enum {
 enum { CLASS_UNIFORM_CONSTANT = 0, CLASS_UNIFORM = 2, CLASS_PUSH = 9, CLASS_STORAGE = 12 };
 enum { DIM_BUFFER = 5, DIM_SUBPASS = 6 };
 
-/* What is known of an id. */
+/* What is known of an id; all zero: nothing, so that ids which are not used cost no memory. */
 struct id {
     uint32_t made; /* place of the instruction that makes a type, constant or variable; 0: none */
     uint32_t name; /* place of its OpName; 0: none */
-    uint32_t set, binding, stride;
+    uint32_t set_end, binding_end; /* set + 1, binding + 1 */
+    uint32_t stride;
     bool is_buffer_block;
 };
 
@@ -139,10 +140,10 @@ static void note_decoration(const struct parse *p, size_t at)
         id->stride = operand(p, at, 2);
         break;
     case DECORATION_BINDING:
-        id->binding = operand(p, at, 2);
+        id->binding_end = operand(p, at, 2) + 1;
         break;
     case DECORATION_DESCRIPTOR_SET:
-        id->set = operand(p, at, 2);
+        id->set_end = operand(p, at, 2) + 1;
         break;
     default:
         break;
@@ -160,7 +161,7 @@ static void note_ids(const struct parse *p)
         else if (place != NONE)
             id_of(p, operand(p, at, place))->made = (uint32_t)at;
     }
-    p->ids[0] = (struct id){.set = NONE, .binding = NONE}; /* stands for all that are none */
+    p->ids[0] = (struct id){0}; /* stands for all that are none */
 }
 
 /* ---- types ------------------------------------------------------------------------------- */
@@ -296,10 +297,10 @@ static void add_variable(struct spirv_module *out, const struct parse *p, size_t
     if (class == CLASS_PUSH && out->push_count < SPIRV_LIST_MAX)
         out->pushes[out->push_count++] =
             (struct spirv_push){name_of(p, number), name_of(p, type), type_size(p, type, 0, 0)};
-    else if (id->binding != NONE && out->binding_count < SPIRV_LIST_MAX)
+    else if (id->binding_end && out->binding_count < SPIRV_LIST_MAX)
         out->bindings[out->binding_count++] = (struct spirv_binding){
-            id->set == NONE ? 0 : id->set,   id->binding,        count,
-            descriptor_type(p, class, type), name_of(p, number), name_of(p, type)};
+            id->set_end ? id->set_end - 1 : 0, id->binding_end - 1, count,
+            descriptor_type(p, class, type),   name_of(p, number),  name_of(p, type)};
 }
 
 static void set_local_size(struct spirv_module *out, const struct parse *p, size_t at)
@@ -363,11 +364,9 @@ bool spirv_reflect(struct spirv_module *out, const uint32_t *words, size_t size)
         return false;
     p.bound = words[3] < ID_MAX ? words[3] : ID_MAX;
     p.bound = p.bound ? p.bound : 1;
-    p.ids = malloc(p.bound * sizeof(*p.ids));
+    p.ids = calloc(p.bound, sizeof(*p.ids));
     if (!p.ids)
         return false;
-    for (uint32_t i = 0; i < p.bound; i++)
-        p.ids[i] = (struct id){.set = NONE, .binding = NONE};
     out->version = words[1];
     note_ids(&p);
     walk(out, &p);

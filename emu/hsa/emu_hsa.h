@@ -114,6 +114,8 @@ static inline amd_signal_t *emu_hsa_signal(hsa_signal_t signal)
 }
 
 hsa_signal_value_t emu_hsa_signal_load(hsa_signal_t signal);
+/* The signal goes: no copy waits for it or counts it down any more. */
+void emu_hsa_copies_forget(hsa_signal_t signal);
 /* What a completion does. A signal of handle 0 is none. */
 void emu_hsa_signal_decrement(hsa_signal_t signal);
 /* Times of what the signal completed, for profiling. */

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NAP_NS 100000000u
 
@@ -30,6 +31,8 @@ struct copy {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct copy *waiting; /* oldest first */
 static bool running;
+static struct copy *current; /* what is carried out now */
+static _Thread_local bool is_copying;
 
 EMU_HSA_EXPORT hsa_status_t hsa_memory_copy(void *dst, const void *src, size_t size)
 {
@@ -67,8 +70,48 @@ static struct copy *take_ready(void)
         ;
     if (found)
         *link = found->next;
+    current = found;
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+static bool uses(const struct copy *copy, hsa_signal_t signal)
+{
+    bool is_used = copy->completion.handle == signal.handle;
+
+    for (uint32_t i = 0; i < copy->dep_count; i++)
+        is_used |= copy->deps[i].handle == signal.handle;
+    return is_used;
+}
+
+/* Takes off the list what waits for the signal. Returns false while a copy is under way that has
+ * it. */
+static bool forget(hsa_signal_t signal)
+{
+    struct copy **link = &waiting;
+    bool is_free;
+
+    pthread_mutex_lock(&lock);
+    while (*link) {
+        struct copy *copy = *link;
+        if (uses(copy, signal)) {
+            *link = copy->next;
+            free(copy);
+        } else {
+            link = &copy->next;
+        }
+    }
+    is_free = !current || is_copying || !uses(current, signal);
+    pthread_mutex_unlock(&lock);
+    return is_free;
+}
+
+void emu_hsa_copies_forget(hsa_signal_t signal)
+{
+    const struct timespec nap = {0, 100000};
+
+    while (!forget(signal))
+        nanosleep(&nap, NULL);
 }
 
 static void carry_out(const struct copy *copy)
@@ -92,6 +135,7 @@ static void end_badly(const struct copy *copy)
 
 static void *run_copies(void *unused)
 {
+    is_copying = true;
     for (;;) {
         uint32_t now = emu_hsa_now();
         struct copy *copy = take_ready();
@@ -105,6 +149,9 @@ static void *run_copies(void *unused)
         end_badly(copy);
         emu_hsa_signal_times(copy->completion, start, emu_hsa_time());
         emu_hsa_signal_decrement(copy->completion);
+        pthread_mutex_lock(&lock);
+        current = NULL;
+        pthread_mutex_unlock(&lock);
         free(copy);
     }
     return NULL;

@@ -352,7 +352,8 @@ static hsa_status_t adopt(void *ptr, size_t size)
     struct block block = {.block = {(uint64_t)(uintptr_t)ptr, size, NULL}};
     bool ok;
 
-    if (!ptr || !size)
+    /* Nothing is at the first page, whoever may map it. */
+    if ((uintptr_t)ptr < 4096 || !size)
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     ok = (!emu_hsa_sandbox_is_used() || emu_hsa_sandbox_adopt(block.block.address, size)) &&
          add_locked(&block);

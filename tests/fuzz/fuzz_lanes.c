@@ -60,7 +60,7 @@ static void remove_folder(void)
 }
 
 /* The beginning of a trace, as the process had written it. */
-static void write_trace(void)
+static void begin_trace(void)
 {
     static const struct sbt_field fields[] = {
         {.name = "value", .type = SBT_FIELD_UINT, .detail = ""},
@@ -88,6 +88,27 @@ static void write_trace(void)
     }
     check(sbt_writer_schema(w, &schema) == 0 && sbt_writer_flush(w) == 0, "schema");
     sbt_writer_destroy(w);
+}
+
+/* The same each time: made once. */
+static void write_trace(void)
+{
+    static uint8_t bytes[1 << 16];
+    static ssize_t size;
+    int fd;
+
+    if (!size) {
+        begin_trace();
+        fd = open(trace_path, O_RDONLY | O_CLOEXEC);
+        size = read(fd, bytes, sizeof(bytes));
+        check(size > 0 && size < (ssize_t)sizeof(bytes), trace_path);
+        close(fd);
+        return;
+    }
+    unlink(trace_path);
+    fd = open(trace_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    check(fd >= 0 && write(fd, bytes, (size_t)size) == size, trace_path);
+    close(fd);
 }
 
 static size_t take(struct tsm_view *in, uint8_t *out, size_t size)

@@ -103,15 +103,14 @@ static void decode(const struct vk_command *command, struct input *in)
 
 static void reflect(const uint8_t *data, size_t size)
 {
+    static struct spirv_module module;  /* large: fresh pages would cost more than the work */
     uint32_t *words = malloc(size + 4); /* aligned, and no byte more than is said */
-    struct spirv_module *module = malloc(sizeof(*module));
 
-    if (words && module) {
+    if (words) {
         memcpy(words, data, size / 4 * 4);
         if (spirv_is_module(words, size / 4 * 4))
-            spirv_reflect(module, words, size / 4 * 4);
+            spirv_reflect(&module, words, size / 4 * 4);
     }
-    free(module);
     free(words);
 }
 

@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     struct dirent *entry;
     char path[4096];
 
+    setenv("TS_EMU_TIMEOUT", "10", 0); /* fuzz_replay_cuda.c's own limit is for a quiet machine */
     if (!space || !folder) {
         fprintf(stderr, "usage: replay_corpus FOLDER\n");
         free(space);

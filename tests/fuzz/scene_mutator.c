@@ -76,14 +76,36 @@ static uint64_t some_number(uint64_t was)
     }
 }
 
+/* `old` bytes at `place`, in the record at `at`, are what libFuzzer makes of them. Returns their
+ * new size. */
+static size_t change_bytes(uint8_t *data, size_t *size, size_t room, size_t at, size_t place,
+                           size_t old)
+{
+    size_t length = tsm_get_u16(data + at + 4), more = old + 16, new;
+    uint8_t *copy = malloc(more);
+
+    memcpy(copy, data + place, old);
+    new = LLVMFuzzerMutate(copy, old, more);
+    if (length - old + new > 0xffff || !resize(data, size, room, place, old, new))
+        new = old;
+    else
+        memcpy(data + place, copy, new);
+    tsm_put_u16(data + at + 4, (uint16_t)(length - old + new));
+    free(copy);
+    return new;
+}
+
 /* A field of the record at `at` changes. */
 static void change_field(uint8_t *data, size_t *size, size_t room, size_t at)
 {
     const struct sbt_schema *schema = scene_schema(tsm_get_u16(data + at));
     size_t length = tsm_get_u16(data + at + 4), end = at + SCENE_RECORD_HEAD + length;
     size_t place = at + SCENE_RECORD_HEAD;
+    uint32_t number = tsm_get_u16(data + at);
     uint32_t wanted = schema && schema->field_count ? (uint32_t)rand() % schema->field_count : 0;
 
+    if (number == SCENE_METADATA && length && end <= *size)
+        change_bytes(data, size, room, at, place, length);
     for (uint32_t i = 0; schema && i < schema->field_count; i++) {
         bool is_long = scene_is_long(&schema->fields[i]);
         size_t taken = is_long && end - place >= 2 ? 2u + tsm_get_u16(data + place) : 8;
@@ -93,16 +115,8 @@ static void change_field(uint8_t *data, size_t *size, size_t room, size_t at)
         if (i == wanted && !is_long) {
             tsm_put_u64(data + place, some_number(tsm_get_u64(data + place)));
         } else if (i == wanted && taken > 2) {
-            size_t old = taken - 2, more = old + 16;
-            uint8_t *copy = malloc(more);
-            memcpy(copy, data + place + 2, old);
-            size_t new = LLVMFuzzerMutate(copy, old, more);
-            if (length - old + new <= 0xffff && resize(data, size, room, place + 2, old, new)) {
-                memcpy(data + place + 2, copy, new);
-                tsm_put_u16(data + place, (uint16_t) new);
-                tsm_put_u16(data + at + 4, (uint16_t)(length - old + new));
-            }
-            free(copy);
+            tsm_put_u16(data + place,
+                        (uint16_t)change_bytes(data, size, room, at, place + 2, taken - 2));
         }
         if (i == wanted)
             return;
@@ -156,7 +170,7 @@ static size_t change(uint8_t *data, size_t size, size_t room)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
 {
-    vulkan_describe();
+    scene_describe();
     srand(seed);
     size = change(data, size, room);
     if (size)

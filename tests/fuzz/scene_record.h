@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A scene as the fuzzer takes it: two bytes of options, then records. A record is the place of its command
- * in vk_commands, or SCENE_CORE and the number of a core record (u16); its stream, or 255 (u8); its result
- * (i8); the size of what follows (u16): for each field of its schema a number (u64), or a length (u16) and
- * so many bytes of a text, a value, or a blob. All of it little endian.
+ * A scene is what the fuzzers of whole replays take: two bytes of options, then records. A record
+ * is its number (u16); its stream, or 255 (u8); its result (i8); the size of what follows (u16):
+ * for each field of its schema a number (u64), or a length (u16) and so many bytes of a text, a
+ * value, or a blob. All of it little endian.
+ *
+ * A record's number: the place of a command in vk_commands, or another API's pinned number of a
+ * call; SCENE_CORE and the number of a core record; SCENE_METADATA: what follows is a name, a zero,
+ * and text.
  */
 #ifndef TESTS_FUZZ_SCENE_RECORD_H
 #define TESTS_FUZZ_SCENE_RECORD_H
 
-#include "api/vulkan/vulkan_describe.h"
-#include "api/vulkan/vulkan_tables.h"
+#include "api/api.h"
 #include "tracesmith/trace.h"
+#include "tracesmith/writer.h"
 
 #define SCENE_HEAD        2u
 #define SCENE_RECORD_HEAD 6u
+#define SCENE_METADATA    0xfe00u
 #define SCENE_CORE        0xff00u
 #define SCENE_NO_STREAM   255u
 #define SCENE_TEXT_MAX    1000u
@@ -26,24 +31,33 @@
 #define SCENE_SAVE    16u /* what `tracesmith trim` keeps of it */
 #define SCENE_APART   32u /* the host cannot map the device's memory */
 #define SCENE_PERMUTE 64u
-#define SCENE_WORKS   128u /* nothing is wrong with it: it is not refused. Never of what was changed */
+#define SCENE_WORKS                                                                                \
+    128u /* nothing is wrong with it: it is not refused. Never of what was changed */
+/* ... where nothing is drawn. */
+#define SCENE_RANGE 1u  /* a part begins with the second byte's record */
+#define SCENE_EACH  2u  /* hash all memory after each command */
+#define SCENE_WHOLE 32u /* no checkpoint is used */
 
-/* NULL: there is no such record. */
-static inline const struct sbt_schema *scene_schema(uint32_t number)
-{
-    if (number >= SCENE_CORE)
-        return sbt_core_schema(number - SCENE_CORE);
-    for (size_t i = 0; i < vulkan_description.call_count; i++)
-        if (number < vk_command_count &&
-            SBT_TYPE_CALL(vulkan_description.calls[i].schema->type) == vk_commands[number].id)
-            return vulkan_description.calls[i].schema;
-    return NULL;
-}
+/* Fills in what the functions below read. A second time it does nothing. */
+void scene_describe(void);
+/* Returns NULL if there is no such record. */
+const struct sbt_schema *scene_schema(uint32_t number);
+/* Returns the number of a record type, SCENE_METADATA if it has none. */
+uint32_t scene_number(uint32_t type);
+/* Adds to a new trace what it says of devices. */
+void scene_facts(struct sbt_writer *w);
+/* Adds to a trace what it says of the structs and names of values that a schema has. */
+void scene_schema_facts(struct sbt_writer *w, const struct sbt_schema *schema);
 
 static inline bool scene_is_long(const struct sbt_field *field)
 {
     return field->type == SBT_FIELD_STRING || field->type == SBT_FIELD_BYTES ||
            field->type == SBT_FIELD_BLOB || field->type == SBT_FIELD_STRUCT;
 }
+
+/* Writes a trace of a scene into memory. Returns its descriptor, which is the caller's. */
+int scene_write_trace(const uint8_t *data, size_t size);
+/* Ends the program with the last error's message if `result` is negative. */
+void scene_must(int result);
 
 #endif

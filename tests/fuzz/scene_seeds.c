@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes an input of fuzz_scene.c of a trace of Vulkan: scene_seeds TRACE FILE [OPTIONS [PLACE]]
+ * Makes an input of a fuzzer of scenes of a trace: scene_seeds_API TRACE FILE [OPTIONS [PLACE]]
  */
 #include "base/buffer.h"
 #include "base/bytes.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONG_MAX_SIZE 4096u /* of bytes of one field: the rest is left out */
+#define LONG_MAX_SIZE 16384u /* of bytes of one field: the rest is left out */
 
 static struct tsm_buffer out;
 
@@ -44,25 +44,15 @@ static void add_long(struct sbt_reader *reader, const struct sbt_record *r, uint
     sbt_value_finish(&value);
 }
 
-static uint32_t number_of(const struct sbt_record *r)
-{
-    if (SBT_TYPE_API(r->type) == SBT_API_CORE)
-        return SCENE_CORE + SBT_TYPE_CALL(r->type);
-    return (uint32_t)(vk_command_of(SBT_TYPE_CALL(r->type)) - vk_commands);
-}
-
 static void add_record(struct sbt_reader *reader, const struct sbt_record *r)
 {
     const struct sbt_schema *schema;
     size_t head = out.size;
 
-    if (SBT_TYPE_API(r->type) != SBT_API_CORE &&
-        (SBT_TYPE_API(r->type) != SBT_API_VULKAN || !vk_command_of(SBT_TYPE_CALL(r->type))))
-        return;
-    schema = scene_schema(number_of(r));
+    schema = scene_schema(scene_number(r->type));
     if (!schema || schema->field_count > r->slot_count)
         return;
-    tsm_buffer_add_u16(&out, (uint16_t)number_of(r));
+    tsm_buffer_add_u16(&out, (uint16_t)scene_number(r->type));
     tsm_buffer_add_u8(&out, r->stream < SCENE_NO_STREAM ? (uint8_t)r->stream : SCENE_NO_STREAM);
     tsm_buffer_add_u8(&out, (uint8_t)r->result);
     tsm_buffer_add_u16(&out, 0);
@@ -78,6 +68,26 @@ static void add_record(struct sbt_reader *reader, const struct sbt_record *r)
         tsm_put_u16(out.data + head + 4, (uint16_t)(out.size - head - SCENE_RECORD_HEAD));
 }
 
+/* What a backend looks for, not what is said of the host and the program. */
+static void add_metadata(struct sbt_reader *reader)
+{
+    for (size_t i = 0; i < sbt_reader_metadata_count(reader); i++) {
+        const char *name, *value;
+        sbt_reader_metadata(reader, i, &name, &value);
+        size_t size = strlen(name) + strlen(value) + 1;
+        if (strncmp(name, "host.", 5) == 0 || strncmp(name, "process.", 8) == 0 ||
+            strncmp(name, "setting.", 8) == 0 || strncmp(name, "vulkan.", 7) == 0 ||
+            size > SCENE_TEXT_MAX)
+            continue;
+        tsm_buffer_add_u16(&out, SCENE_METADATA);
+        tsm_buffer_add_u8(&out, SCENE_NO_STREAM);
+        tsm_buffer_add_u8(&out, 0);
+        tsm_buffer_add_u16(&out, (uint16_t)size);
+        tsm_buffer_add(&out, name, strlen(name) + 1);
+        tsm_buffer_add(&out, value, strlen(value));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct sbt_record *record;
@@ -85,14 +95,15 @@ int main(int argc, char **argv)
     struct sbt_cursor *cursor = NULL;
     FILE *file;
 
-    vulkan_describe();
+    scene_describe();
     if (argc < 3 || sbt_reader_open(&reader, argv[1]) < 0 ||
         sbt_cursor_create(&cursor, reader, NULL, 0) < 0) {
-        fprintf(stderr, "usage: scene_seeds TRACE FILE [OPTIONS [PLACE]]\n");
+        fprintf(stderr, "usage: scene_seeds_API TRACE FILE [OPTIONS [PLACE]]\n");
         return 2;
     }
     for (int i = 3; i < 3 + (int)SCENE_HEAD; i++)
         tsm_buffer_add_u8(&out, i < argc ? (uint8_t)strtoul(argv[i], NULL, 0) : 0);
+    add_metadata(reader);
     while (sbt_cursor_next(cursor, &record) == 1)
         add_record(reader, record);
     sbt_cursor_destroy(cursor);
