@@ -77,7 +77,6 @@ def device_of(run):
     return {"VK_ICD_FILENAMES": VULKAN / "vk_driver.json" if kind else LAVAPIPE, "TS_TEST_DRIVER": kind}
 
 
-
 # Memory that is followed in place: there is nothing to compare.
 NORMAL = {"vk_pages": (3,)}
 # How often a program asks is chance. So is, with several threads, how often a device is idle.
