@@ -29,7 +29,6 @@ struct pending {
 
 /* Verdicts are "cannot tell" with one of these in the trace: bytes that the program may have seen.
  */
-#define NOT_SEEN  "bytes given back, of which it was not seen when they were there"
 #define CHANGED   "bytes given back, which were overwritten before it was seen that they were there"
 #define NOT_READ  "bytes given back, which could not be read"
 #define TOO_MANY  "bytes given back by more than 4096 commands under way"
@@ -313,6 +312,17 @@ bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box
     return found;
 }
 
+/* The device has. What the program leaves there next is recorded, even if it was there before. */
+static void written(struct tsm_session *s, const struct tsm_box *box, enum tsm_owes owes)
+{
+    const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
+
+    if (owes >= TSM_MAY_WRITE)
+        tsm_hostmem_held(s, start, end);
+    else
+        tsm_hostmem_unknown(s, start, end);
+}
+
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
 {
     struct tsm_scratch *scratch = lane->scratch;
@@ -321,10 +331,12 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
         struct tsm_deferred *d = &scratch->deferred[i];
         if (d->owes == TSM_FORETOLD)
             continue;
-        if (d->complete)
+        if (d->complete) {
             write_record(lane, &d->box, d->stream, d->position, TSM_FETCH_DIRECT);
-        else
+            written(lane->session, &d->box, d->owes);
+        } else {
             remember(lane->session, d, call->stream, tsm_call_record(call)->end);
+        }
     }
     if (scratch->is_announced)
         withdraw(lane->session->readbacks, &scratch->deferred[0]);
@@ -471,9 +483,7 @@ static void write_complete(struct tsm_session *s)
         else if (owes && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
-        if (p.owes >= TSM_MAY_WRITE)
-            tsm_hostmem_held(s, (uint64_t)(uintptr_t)p.box.data,
-                             (uint64_t)(uintptr_t)p.box.data + tsm_box_extent(&p.box));
+        written(s, &p.box, p.owes);
         tsm_scratch_clear(lane);
     }
     tsm_lock_give(&s->readbacks->writing);
@@ -632,7 +642,7 @@ void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position)
     set_count(r, kept);
     tsm_lock_give(&r->lock);
     if (kept < count)
-        tsm_session_unmodelled(NOT_SEEN, true);
+        tsm_session_unmodelled(TSM_NOT_SEEN, true);
 }
 
 void tsm_readbacks_write(void)
@@ -683,7 +693,7 @@ void tsm_readbacks_end(struct tsm_session *s)
     set_count(r, 0);
     tsm_lock_give(&r->lock);
     if (any && s->settings.readback != TSM_READBACK_OFF)
-        tsm_session_unmodelled(NOT_SEEN, true);
+        tsm_session_unmodelled(TSM_NOT_SEEN, true);
 }
 
 void tsm_readbacks_all_complete(struct tsm_session *s, enum sbt_api api)

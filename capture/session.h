@@ -390,6 +390,9 @@ bool tsm_hostmem_holds(struct tsm_session *session, uint64_t start, uint64_t siz
  * than that, and its HOST_WRITE records say so (SBT_RECORD_HELD). settled() writes them. */
 void tsm_hostmem_held(struct tsm_session *session, uint64_t start, uint64_t end);
 void tsm_hostmem_settled(void);
+/* The device has written there: whatever is there when it is looked at the next time counts as a
+ * change, also what was recorded last. */
+void tsm_hostmem_unknown(struct tsm_session *session, uint64_t start, uint64_t end);
 
 /* The session ends: what is still under way is not compared, and the trace says so. */
 void tsm_readbacks_end(struct tsm_session *session);
@@ -416,6 +419,7 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
 /* A copy of the bytes that the command wrote at `address` of the program. */
 void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
                          struct tsm_running by);
+#define TSM_NOT_SEEN "bytes given back, of which it was not seen when they were there"
 
 /* The commands of that stream up to `position` are complete: write their READBACK records. */
 void tsm_readbacks_before(uint32_t stream, uint64_t position);
