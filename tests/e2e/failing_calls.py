@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of our own calls fails, at each point of a run.
 
-usage: failing_calls.py capture|tools [RUN [KIND [N]]]
+usage: failing_calls.py capture|hsa|tools [RUN [KIND [N]]]
 
 tests/programs/failing_calls.c makes the n-th allocation, write, thread start, open, ioctl or other system call
 of the preload library, or of a tool, fail. TS_TEST_ALL: every n; otherwise some of each kind.
 
-capture: the program's output and exit status are those without us; what the trace holds is well formed and
+capture, hsa: the program's output and exit status are those without us; what the trace holds is well formed and
 readable; nothing is missing from it without being counted or said.
 tools: they end with a result that is the same as without the failure, or with an error and a message; they
 never crash, hang, or leave a file that is half written.
@@ -44,6 +44,17 @@ RUNS = {
     "graphs": (["graphs"], {"TS_CHECKSUM": "sync"}, False),
     "checkpoint": (["rounds", "6"], {"TS_CHECKPOINT": "10", "TS_STACKS": "off"}, False),
 }
+
+KERNELS = str(PROGRAMS / "hsa_kernels.hsaco")
+HSA_RUNS = {
+    "inplace": (["hsa_inplace", KERNELS], {"TS_THREADS": "0"}, False),
+    "gate": (["hsa_results", KERNELS, "gate", "locked"], {"TS_STACKS": "all", "TS_LANE_SIZE": "256K"}, False),
+    "learns": (["hsa_learns", KERNELS, "handler"], {"TS_CHECKSUM": "sync"}, False),
+    "waits": (["hsa_waits", "many"], {}, False),
+}
+# Calls that each recording of a program has as often.
+COUNTED = ("cu", "readback", "checksum")
+HSA_COUNTED = ("aql_", "hsa_amd_memory_async_copy", "hsa_memory_copy", "hsa_queue_", "hsa_executable_", "readback")
 
 
 class Wrong(Exception):
@@ -114,7 +125,7 @@ def check_trace(folder, run, whole, whole_calls):
     if checked.returncode:
         raise Wrong(f"check: {checked.stdout}{checked.stderr}")
     missing = {name: count - calls.get(name, 0) for name, count in whole_calls.items()
-               if calls.get(name, 0) < count and name.startswith(("cu", "readback", "checksum"))}
+               if calls.get(name, 0) < count and name.startswith(COUNTED)}
     said = head["end"] != "finished" or head["lost"] or head["filtered"] or head["tainted"]
     if missing and not said:
         raise Wrong(f"missing without a word: {missing}, {head}")
@@ -325,9 +336,12 @@ def tools_points(top, wanted):
 # ---- main -------------------------------------------------------------------------------------------------
 
 def main():
-    if os.environ.get("TEST_SANITIZED") and sys.argv[1] == "capture":
+    global RUNS, COUNTED
+    if sys.argv[1] == "hsa":
+        RUNS, COUNTED = HSA_RUNS, HSA_COUNTED
+    if os.environ.get("TEST_SANITIZED") and sys.argv[1] != "tools":
         return 77
-    points = {"capture": capture_points, "tools": tools_points}[sys.argv[1]]
+    points = {"capture": capture_points, "hsa": capture_points, "tools": tools_points}[sys.argv[1]]
     outcomes, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix="ts-failing.") as name, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:
