@@ -124,6 +124,10 @@ struct tsm_source {
 
     /* The process ends in the ordinary way; the session runs still. Optional. */
     void (*ending)(void);
+
+    /* The session ends, however the process does: says what will never be known. The API's library may
+     * be gone: calls nothing of it. Optional. */
+    void (*unseen)(void);
 };
 
 #endif

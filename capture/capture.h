@@ -403,6 +403,19 @@ void tsm_hostmem_publish_range(uint64_t start);
 typedef bool (*tsm_hostmem_by)(uint64_t start, uint32_t *stream, uint64_t *position);
 void tsm_hostmem_written(tsm_hostmem_by by);
 
+/* Memory that a command of the device may have written, which is complete, as the program knows.
+ * Records what has changed there as bytes that the command gave back (READBACK) and as HOST_WRITE,
+ * and then a hash of all of it (CHECKSUM). Calls next() until it is false, with a lock held, as above.
+ * `is_late`: the program may have changed it since: nothing is recorded but that, if it has changed. */
+struct tsm_given {
+    uint64_t start, end;
+    uint64_t read_end; /* behind it only what the operating system says was written is looked at */
+    uint32_t stream;
+    uint64_t position;
+    bool is_late;
+};
+void tsm_hostmem_given(bool (*next)(struct tsm_given *out));
+
 /* Sets a function that finds bytes in [from, to) which commands under way may write, at most `room`
  * parts: they are not the program's. With a lock held, as above. */
 struct tsm_gap {

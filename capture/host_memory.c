@@ -34,6 +34,7 @@
 #define WATCH_BELOW     0.06        /* share of pages found changed by hashing: watching may pay */
 #define HOLD_MIN        4u          /* cycles of hashing before watching is tried again */
 #define HOLD_MAX        1024u
+#define UNKNOWN         0x6b6e6f776e6f7468u /* in place of a hash: equal to none */
 
 struct tsm_hostmem *tsm_hostmem_create(void)
 {
@@ -68,6 +69,20 @@ static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, struct t
         blank_gap(h, base, &h->gaps[i]);
 }
 
+/* Tests whether all that the range has of the page belongs to the device: what was recorded last is
+ * compared when it does not any more. */
+static bool is_devices(const struct tsm_hostmem *h, const struct tsm_hostmem_range *r,
+                       uint64_t page)
+{
+    uint64_t from = page < r->start ? r->start : page;
+    uint64_t to = page + PAGE > r->end ? r->end : page + PAGE;
+
+    for (uint32_t i = 0; i < h->gap_count; i++)
+        if (h->gaps[i].start <= from && h->gaps[i].end >= to)
+            return true;
+    return false;
+}
+
 /* Compare `size` bytes of whole pages, read into h->bytes, with what was recorded; write what
  * differs. Returns the number of changed pages. */
 static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
@@ -77,9 +92,12 @@ static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
 
     for (size_t offset = 0; offset <= size; offset += PAGE) {
         uint64_t *known = &r->hashes[(base + offset - r->first_page) / PAGE];
-        uint64_t hash = offset < size ? tsm_page_hash(h->bytes + offset) : 0;
+        bool is_looked_at = offset < size && !is_devices(h, r, base + offset);
+        uint64_t hash = is_looked_at ? tsm_page_hash(h->bytes + offset) : 0;
 
-        if (offset < size && hash != *known) {
+        if (is_looked_at && hash != *known && h->only_compares) {
+            changed++;
+        } else if (is_looked_at && hash != *known) {
             *known = hash;
             changed++;
             run = run == UINT64_MAX ? base + offset : run;
@@ -107,7 +125,10 @@ static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm
     if (!error) {
         h->bytes = h->block;
         blank_foreign(lane->session, h, r, base, size);
-        return write_changes(lane, h, r, base, size);
+        changed = write_changes(lane, h, r, base, size);
+        if (h->by_parts && !h->only_compares && changed < size / PAGE)
+            tsm_hostmem_write_hash(h, base, size);
+        return changed;
     }
     if (size == PAGE && error != EFAULT)
         tsm_session_unmodelled("host memory could not be read", true);
@@ -639,6 +660,22 @@ void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to)
     tsm_lock_give(&h->lock);
 }
 
+void tsm_hostmem_unknown(struct tsm_session *s, uint64_t start, uint64_t end)
+{
+    struct tsm_hostmem *h = s->hostmem;
+
+    if (__atomic_load_n(&h->range_count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&h->lock);
+    for (uint32_t i = 0; i < h->range_count; i++) {
+        struct tsm_hostmem_range *r = &h->ranges[i];
+        uint64_t from = start < r->start ? r->start : start, to = end > r->end ? r->end : end;
+        for (uint64_t at = from & ~(uint64_t)(PAGE - 1); at < to; at += PAGE)
+            r->hashes[(at - r->first_page) / PAGE] = UNKNOWN;
+    }
+    tsm_lock_give(&h->lock);
+}
+
 /* ---- publishing -------------------------------------------------------------------------------
  */
 
@@ -765,6 +802,82 @@ void tsm_hostmem_shared(bool (*is_shared)(uint64_t start))
 void tsm_hostmem_written(tsm_hostmem_by by)
 {
     publish_then(true, by, keep_writers, (struct tsm_running){0}, 0);
+}
+
+/* [from, to) of what the command was given, of which the first part, up to read_end, is read. */
+static uint64_t look_at_part(struct tsm_lane *lane, struct tsm_hostmem *h,
+                             struct tsm_hostmem_range *r, const struct tsm_given *given)
+{
+    uint64_t from = h->given.start & ~(uint64_t)(PAGE - 1), at;
+    uint64_t to = (h->given.end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    uint64_t read_end = (given->read_end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    uint64_t changed, pages = 0;
+
+    /* Of what was written while it was the device's nothing tells any more. */
+    if (r->had_gaps || given->is_late || read_end > to)
+        read_end = to;
+    changed = from < read_end ? look_at_all(lane, h, r, from, read_end) : 0;
+    at = read_end < watch_start(r) ? watch_start(r) : read_end;
+    to = to > watch_end(r) ? watch_end(r) : to;
+    while (r->watched && at < to) {
+        int count = tsm_pagemap_take(&h->pagemap, &at, to, h->runs, TSM_HOSTMEM_RUN_COUNT);
+        r->watched = count >= 0;
+        for (int i = 0; i < count; i++)
+            pages += (h->runs[i].end - h->runs[i].start) / PAGE;
+        for (size_t i = 0; count > 0 && i < (size_t)count;)
+            i += look_at_some(lane, h, r, i, (size_t)count);
+    }
+    if (pages)
+        judge(h, r, pages);
+    return changed;
+}
+
+/* The lock is held. */
+static void look_at_given(struct tsm_lane *lane, struct tsm_hostmem *h,
+                          const struct tsm_given *given)
+{
+    uint64_t changed = 0;
+
+    for (uint32_t i = 0; i < h->range_count; i++) {
+        struct tsm_hostmem_range *r = &h->ranges[i];
+        if (r->fresh || r->is_leaving || given->start >= r->end || given->end <= r->start)
+            continue;
+        h->only_compares = given->is_late;
+        h->given.start = given->start < r->start ? r->start : given->start;
+        h->given.end = given->end > r->end ? r->end : given->end;
+        changed += look_at_part(lane, h, r, given);
+        h->only_compares = false;
+    }
+    if (given->is_late && changed)
+        tsm_session_unmodelled(TSM_NOT_SEEN, true);
+}
+
+void tsm_hostmem_given(bool (*next)(struct tsm_given *out))
+{
+    const struct tsm_running thread = {SBT_STREAM_NONE, 0};
+    struct tsm_session *s = tsm_session_current();
+    struct tsm_lane *lane;
+    struct tsm_given given;
+    int saved_errno = errno;
+
+    if (!tsm_hostmem_any() || tsm_session_waiting())
+        return;
+    tsm_inside_enter();
+    lane = tsm_thread_lane(s);
+    if (lane) {
+        tsm_lock_take(&s->hostmem->lock);
+        tsm_hostmem_add_writer(s->hostmem, thread);
+        s->hostmem->is_by = s->hostmem->by_parts = true;
+        while (next(&given)) {
+            s->hostmem->by = (struct tsm_running){given.stream, given.position};
+            look_at_given(lane, s->hostmem, &given);
+        }
+        s->hostmem->is_by = s->hostmem->by_parts = false;
+        tsm_hostmem_remove_writer(s->hostmem, thread);
+        tsm_lock_give(&s->hostmem->lock);
+    }
+    tsm_inside_leave();
+    errno = saved_errno;
 }
 
 void tsm_function_enter(uint32_t stream, uint64_t position, uint64_t done)

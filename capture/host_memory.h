@@ -41,6 +41,9 @@ struct tsm_hostmem {
     struct tsm_page_run runs[TSM_HOSTMEM_RUN_COUNT];
     struct tsm_running by;             /* the command of the device that wrote what is looked at */
     bool is_by;                        /* ... if any has */
+    struct tsm_gap given;              /* ... there; only with by_parts */
+    bool only_compares;                /* nothing is written down */
+    bool by_parts;                     /* ... and what has not changed is its, too */
     bool has_changed;                  /* something was written down since this was cleared */
     bool is_held;                      /* what is looked at was, see struct tsm_hostmem_range */
     bool has_held;                     /* some range is; looked at without the lock */
@@ -59,6 +62,10 @@ struct tsm_hostmem {
  * that belong to the device. The lock is held, here and below. */
 void tsm_hostmem_write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base,
                            uint64_t from, uint64_t to);
+
+/* Writes down a hash of what of `size` bytes from `base` on, which h->bytes holds, the command was
+ * given: behind its changes, and those of the program. */
+void tsm_hostmem_write_hash(const struct tsm_hostmem *h, uint64_t base, uint64_t size);
 
 /* Who writes from now on. */
 void tsm_hostmem_add_writer(struct tsm_hostmem *h, struct tsm_running writer);

@@ -4,6 +4,8 @@
  */
 #include "capture/host_memory.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -36,17 +38,44 @@ static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint6
     }
 }
 
+/* What of [from, to) the command was given. Its bytes are in the trace anyway, as HOST_WRITE. */
+static void write_given(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
+                        uint64_t from, uint64_t to)
+{
+    struct tsm_box box;
+
+    if (h->by_parts && from < h->given.start)
+        from = h->given.start;
+    if (h->by_parts && to > h->given.end)
+        to = h->given.end;
+    if (from >= to)
+        return;
+    box = (struct tsm_box){h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
+    tsm_readback_copied(lane, &box, from, h->by);
+    tsm_scratch_clear(lane);
+}
+
+void tsm_hostmem_write_hash(const struct tsm_hostmem *h, uint64_t base, uint64_t size)
+{
+    uint64_t from = base < h->given.start ? h->given.start : base;
+    uint64_t to = base + size > h->given.end ? h->given.end : base + size;
+    struct sbt_key key;
+
+    if (h->gap_count || from >= to)
+        return;
+    key = tsm_hash_key(h->bytes + (from - base), to - from);
+    tsm_checksum_write(h->by.stream, h->by.position, from, to - from, &key);
+}
+
 static void write_seen(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
                        uint64_t to)
 {
-    const struct tsm_box box = {h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
-
     if (from >= to)
         return;
     h->has_changed = true;
     tsm_values_seen(lane->session, from, h->bytes + (from - base), to - from);
     if (h->is_by)
-        tsm_readback_copied(lane, &box, from, h->by);
+        write_given(lane, h, base, from, to);
     write_span(lane, h, base, from, to);
 }
 

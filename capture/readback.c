@@ -31,7 +31,6 @@ struct pending {
 
 /* Verdicts are "cannot tell" with one of these in the trace: bytes that the program may have seen.
  */
-#define NOT_SEEN  "bytes given back, of which it was not seen when they were there"
 #define CHANGED   "bytes given back, which were overwritten before it was seen that they were there"
 #define NOT_READ  "bytes given back, which could not be read"
 #define TOO_MANY  "bytes given back by more than 4096 commands under way"
@@ -351,14 +350,33 @@ bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box
     return found;
 }
 
+/* Bytes that CUDA gives back are known before they are recorded. */
+static bool is_known(const struct tsm_stream *stream, enum tsm_owes owes)
+{
+    return stream && stream->api == SBT_API_CUDA && owes == TSM_OWES_BYTES;
+}
+
+/* The device has. What the program leaves there next is recorded, even if it was there before. */
+static void written(struct tsm_session *s, const struct tsm_box *box,
+                    const struct tsm_stream *stream, enum tsm_owes owes)
+{
+    const uint64_t start = (uint64_t)(uintptr_t)box->data, end = start + tsm_box_extent(box);
+
+    if (owes >= TSM_MAY_WRITE)
+        tsm_hostmem_held(s, start, end);
+    else if (!is_known(stream, owes))
+        tsm_hostmem_unknown(s, start, end);
+}
+
 /* Its call has waited. */
 static void write_complete_bytes(struct tsm_lane *lane, const struct tsm_call *call,
                                  const struct tsm_deferred *d)
 {
-    if (call->stream && call->stream->api == SBT_API_CUDA)
+    if (is_known(call->stream, d->owes))
         know(lane, &d->box);
     write_record_of(lane, &d->box, (uint64_t)(uintptr_t)d->box.data, d->stream, d->position,
                     TSM_FETCH_DIRECT, false);
+    written(lane->session, &d->box, call->stream, d->owes);
 }
 
 void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
@@ -515,9 +533,7 @@ static void write_complete(struct tsm_session *s)
         else if (owes && !is_complete(p.over, p.over_position))
             tsm_session_unmodelled(CHANGED, true);
         take_out(s->readbacks, &p);
-        if (p.owes >= TSM_MAY_WRITE)
-            tsm_hostmem_held(s, (uint64_t)(uintptr_t)p.box.data,
-                             (uint64_t)(uintptr_t)p.box.data + tsm_box_extent(&p.box));
+        written(s, &p.box, p.stream, p.owes);
         tsm_scratch_clear(lane);
     }
     tsm_lock_give(&s->readbacks->writing);
@@ -725,7 +741,7 @@ void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position)
     set_count(r, kept);
     tsm_lock_give(&r->lock);
     if (kept < count)
-        tsm_session_unmodelled(NOT_SEEN, true);
+        tsm_session_unmodelled(TSM_NOT_SEEN, true);
 }
 
 void tsm_readbacks_write(void)
@@ -776,7 +792,7 @@ void tsm_readbacks_end(struct tsm_session *s)
     set_count(r, 0);
     tsm_lock_give(&r->lock);
     if (any && s->settings.readback != TSM_READBACK_OFF)
-        tsm_session_unmodelled(NOT_SEEN, true);
+        tsm_session_unmodelled(TSM_NOT_SEEN, true);
 }
 
 void tsm_readbacks_all_complete(struct tsm_session *s, enum sbt_api api)

@@ -402,6 +402,14 @@ static void end(struct tsm_session *s)
     tsm_session_nudge(s);
 }
 
+/* A signal handler that ends the process may have interrupted code of ours, which holds locks. */
+static void tell_unseen(void)
+{
+    for (const struct tsm_source *const *source = tsm_sources; !tsm_inside() && *source; source++)
+        if ((*source)->unseen)
+            (*source)->unseen();
+}
+
 void tsm_session_finish(void)
 {
     struct tsm_session *s = tsm_sandboxed ? NULL : own_session();
@@ -416,8 +424,10 @@ void tsm_session_finish(void)
         s = live->session;
     if (!s)
         return;
-    if (live_state() != TSM_LIVE_OFF)
+    if (live_state() != TSM_LIVE_OFF) {
+        tell_unseen();
         tsm_readbacks_end(s);
+    }
     end(s);
     while (drain_runs(s))
         tsm_futex_wait(&s->drain_state, TSM_DRAIN_RUNNING, 1000000000u);

@@ -405,6 +405,9 @@ void tsm_hostmem_settled(void);
 void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to);
 /* Few, and nearly sorted already. */
 void tsm_gaps_sort(struct tsm_gap *gaps, uint32_t count);
+/* The device has written there: whatever is there when it is looked at the next time counts as a
+ * change, also what was recorded last. */
+void tsm_hostmem_unknown(struct tsm_session *session, uint64_t start, uint64_t end);
 
 /* The session ends: what is still under way is not compared, and the trace says so. */
 void tsm_readbacks_end(struct tsm_session *session);
@@ -431,6 +434,7 @@ uint32_t tsm_readback_gaps(struct tsm_session *s, uint64_t from, uint64_t to,
 /* A copy of the bytes that the command wrote at `address` of the program. */
 void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,
                          struct tsm_running by);
+#define TSM_NOT_SEEN "bytes given back, of which it was not seen when they were there"
 
 /* The commands of that stream up to `position` are complete: write their READBACK records. */
 void tsm_readbacks_before(uint32_t stream, uint64_t position);

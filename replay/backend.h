@@ -87,6 +87,10 @@ struct tsm_backend {
      * for? Then its stream is waited for only where the program waited. Optional: no. */
     bool (*may_stay)(struct tsm_backend_state *state, const struct sbt_record *record);
 
+    /* A result comes behind the record of a wait, or of a look, that showed that its command was
+     * complete. To do the same is enough: its stream may wait for the host by now. */
+    bool waits_show_results;
+
     /* Does something that was sent wait for what the host has not done yet? Then nothing is waited for
      * but what the program waited for. The host's work and all submissions are done. Optional: no. */
     bool (*is_stuck)(struct tsm_backend_state *state);

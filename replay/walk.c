@@ -44,6 +44,16 @@ static int await_submitted(struct tsm_replay *p)
     return error;
 }
 
+/* Until all that was dealt out so far to the stream and the host is done: a wait of the host's is
+ * over then, and a command that is a call. */
+static int await_sent(struct tsm_replay *p, uint32_t stream)
+{
+    struct tsm_track *track = &p->order.tracks[stream];
+    int error = settle_host(p);
+
+    return error || !track->worker ? error : await_last(p, track->worker);
+}
+
 /* Tests whether a stream waits for something that is not sent yet. Others may wait for that stream,
  * so none can be waited for but where the program waited. */
 static int find_stuck(struct tsm_replay *p, bool *is_stuck)
@@ -197,7 +207,9 @@ static int verify_record(struct tsm_replay *p, const struct sbt_record *record,
             tsm_verify_pass_over(&p->verify, TSM_UNCOMPARED_NOT_RUN);
         return 0;
     }
-    if (!is_readback)
+    if (p->backend->waits_show_results && stream < p->order.track_count)
+        error = await_sent(p, (uint32_t)stream);
+    else if (!is_readback)
         error = wait_for_device(p);
     else if (p->order.tracks[stream].complete_position < position)
         error = wait_for_stream(p, (uint32_t)stream);

@@ -375,6 +375,7 @@ const struct tsm_backend hsa_backend = {
     .submit = backend_submit,
     .wait = backend_wait,
     .owns_sync = backend_owns_sync,
+    .waits_show_results = true,
     .sync = backend_sync,
     .is_stuck = backend_is_stuck,
     .let_go = backend_let_go,

@@ -69,6 +69,7 @@ const struct tsm_source hsa_source = {
     .forked = forked,
     .quiet = hsa_checkpoint_quiet,
     .save = hsa_checkpoint_save,
+    .unseen = hsa_memory_ending,
     .opening = hsa_opening,
     .tables = hsa_tables,
 };

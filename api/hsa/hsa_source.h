@@ -78,15 +78,35 @@ void hsa_memory_gone(uint64_t address);
 bool hsa_memory_reveal(const void *arguments, size_t size);
 /* The same bytes: what they point to may be written by the kernel that `call` sends. Of memory of the
  * host that is the kernel's until it is known to be complete. */
-void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call);
+void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call,
+                      bool in_order);
 /* Tests whether kernels that were given memory of the host may be under way. */
 bool hsa_memory_is_used(void);
 /* Tests whether a command that is about to be sent has among these words an address in memory of the host
  * that kernels under way may write, where something of its own begins: that is the program's, and
  * to be recorded now. */
 bool hsa_memory_begins(const void *words, size_t size);
-/* All commands are complete, and the program knows: what kernels have written into memory of the
- * host is recorded as theirs. Outside of a call. */
+/* Records what kernels that are complete by now have left in memory of the host that they were
+ * given, as theirs. The program knows that they are. Outside of a call. */
+void hsa_memory_results(void);
+/* The command is complete. `is_late`: the program may have known for long: what it left is not
+ * compared, and if it changed anything the trace says so. */
+void hsa_memory_landed(const struct tsm_stream *stream, uint64_t position, bool in_order,
+                       bool is_late);
+/* The queue has been destroyed, with the kernels that were on it. Outside of a call. */
+void hsa_memory_queue_gone(const struct tsm_stream *stream);
+/* Kernels that are not known to be complete never will be. If they have changed memory of the host,
+ * the trace says so. Does not call the runtime. */
+void hsa_memory_ending(void);
+/* Of hsa_source_use.c: the kernel that `call` sends was given [address, end) of memory of the host; that goes
+ * which begins in [from, to). */
+void hsa_use_add(uint64_t address, uint64_t end, const struct tsm_call *call, bool in_order);
+void hsa_uses_forget(uint64_t from, uint64_t to);
+void hsa_uses_forked(void);
+/* One more result in the allocation there is too large to be read each time. Is it its turn? */
+bool hsa_memory_takes_turn(uint64_t address);
+/* All commands are complete, and the program knows: what has changed in memory of the host of which
+ * kernels were given any part is recorded as theirs. Outside of a call. */
 void hsa_memory_written(void);
 /* Each allocation that somebody can reach; HOST is what is tracked. False when `visit` gave false.
  */
@@ -205,6 +225,8 @@ void hsa_count_awaits(const struct tsm_call *call, hsa_signal_t signal, bool is_
 bool hsa_count_is_awaited(hsa_signal_t signal);
 /* Is the command under way, and nothing known that it waits for? */
 bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position);
+/* Does the command wait until the program changes a signal, which nothing counts down? */
+bool hsa_count_is_held(const struct tsm_stream *stream, uint64_t position);
 /* `call` has these arguments: if it waits behind a gate, they may still change. */
 void hsa_count_arguments(const struct tsm_call *call, const void *arguments, size_t size);
 /* Records those that have. Outside of a call. */
@@ -278,6 +300,9 @@ struct tsm_stream *hsa_copy_stream(void);
 /* Bytes that a call has brought to memory of the program, or of the host: complete when the call
  * is. */
 void hsa_gives_back(struct tsm_call *call, const struct tsm_box *box);
+/* The call is about to write there: others, who look for changes meanwhile, take it for the
+ * program's no more. The same is said again when it has returned. */
+void hsa_foretell(struct tsm_call *call, const struct tsm_box *box);
 
 /* Memory of the host that soft queues are made in. */
 hsa_region_t hsa_queue_region(void);

@@ -86,16 +86,28 @@ void hsa_gives_back(struct tsm_call *call, const struct tsm_box *box)
     gives_back_box(call, box, true);
 }
 
+static struct tsm_box row(const void *data, uint64_t size)
+{
+    return (struct tsm_box){
+        .data = data, .width = size, .height = 1, .depth = 1, .pitch = size, .plane = size};
+}
+
 static void gives_back(struct tsm_call *call, const void *dst, uint64_t size, bool complete)
 {
-    const struct tsm_box box = {
-        .data = dst, .width = size, .height = 1, .depth = 1, .pitch = size, .plane = size};
+    const struct tsm_box box = row(dst, size);
 
     gives_back_box(call, &box, complete);
 }
 
+void hsa_foretell(struct tsm_call *call, const struct tsm_box *box)
+{
+    tsm_device_writes(call, box);
+    tsm_device_foretold(call);
+}
+
 hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
 {
+    const struct tsm_box box = row(dst, size);
     struct tsm_stream *stream;
     struct tsm_call call;
     hsa_status_t status;
@@ -108,6 +120,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
+    hsa_foretell(&call, &box);
     status = hsa_runtime.hsa_memory_copy(dst, src, size);
     ok = status == HSA_STATUS_SUCCESS;
     tsm_call_returned(&call, status, !ok);
@@ -117,7 +130,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
     tsm_call_slot(&call, size);
     tsm_call_blob(&call, is_plain ? src : NULL, is_plain ? size : 0);
     if (ok)
-        gives_back(&call, dst, size, true);
+        gives_back_box(&call, &box, true);
     tsm_call_commit(&call);
     hsa_landed(stream, call.position);
     tsm_checkpoint_point(true);
@@ -126,6 +139,7 @@ hsa_status_t hook_hsa_memory_copy(void *dst, const void *src, size_t size)
 
 hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
 {
+    const struct tsm_box box = row(ptr, count <= SIZE_MAX / 4 ? count * 4 : 0);
     struct tsm_stream *stream;
     struct tsm_call call;
     hsa_status_t status;
@@ -135,13 +149,17 @@ hsa_status_t hook_hsa_amd_memory_fill(void *ptr, uint32_t value, size_t count)
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(&call, stream, TSM_BLOCKS);
+    hsa_foretell(&call, &box);
     status = hsa_runtime.hsa_amd_memory_fill(ptr, value, count);
     tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
+    if (status == HSA_STATUS_SUCCESS)
+        tsm_device_writes(&call, &box);
     tsm_call_slot(&call, HSA_SLOT(ptr));
     tsm_call_slot(&call, value);
     tsm_call_slot(&call, count);
     tsm_call_commit(&call);
     hsa_landed(stream, call.position);
+    tsm_readbacks_write();
     tsm_checkpoint_point(true);
     return status;
 }

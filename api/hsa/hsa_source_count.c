@@ -250,6 +250,7 @@ static void complete(struct hsa_landing *landing)
     uint64_t completed = __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE);
     struct order *order;
 
+    hsa_memory_landed(stream, landing->position, landing->in_order, landing->is_late);
     if (landing->is_late)
         tsm_readback_lost(stream, landing->position);
     tsm_readback_landed(stream, landing->position);
@@ -541,6 +542,16 @@ bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position)
     return !order || order->gate > position || is_complete(stream, order->gate) ||
            !known_count(order->gate_signal) ||
            hsa_runtime.hsa_signal_load_scacquire(order->gate_signal) == 0;
+}
+
+bool hsa_count_is_held(const struct tsm_stream *stream, uint64_t position)
+{
+    const struct order *order = stream->user;
+    const struct hsa_count *c =
+        order && order->gate_signal.handle ? known_count(order->gate_signal) : NULL;
+
+    return c && order->gate <= position && !is_complete(stream, order->gate) && !c->first &&
+           !hsa_signal_sharing(c->signal) && value_of(c) != 0;
 }
 
 /* ---- arguments behind a gate -------------------------------------------------------------------

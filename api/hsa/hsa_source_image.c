@@ -192,6 +192,10 @@ hsa_status_t hook_hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t src_im
     if (!begins(&call, TYPE_hsa_ext_image_export))
         return hsa_runtime.hsa_ext_image_export(agent, src_image, dst_memory, dst_row_pitch,
                                                 dst_slice_pitch, image_region);
+    if (image_region) {
+        box = pixels_at(dst_memory, src_image, dst_row_pitch, dst_slice_pitch, image_region);
+        hsa_foretell(&call, &box);
+    }
     status = hsa_runtime.hsa_ext_image_export(agent, src_image, dst_memory, dst_row_pitch,
                                               dst_slice_pitch, image_region);
     ok = has_returned(&call, status);

@@ -29,6 +29,7 @@ struct allocation {
     /* The newest kernel with its address in the arguments, since all were complete; NULL: none. */
     const struct tsm_stream *given_to;
     uint64_t given_at;
+    uint32_t large_count; /* of results there that were too many bytes for a wait */
 };
 
 static struct {
@@ -110,133 +111,6 @@ static void add(uint64_t start, uint64_t size, enum hsa_memory_kind kind)
     add_of(start, size, kind, false);
 }
 
-/* ---- what kernels under way may write ----------------------------------------------------------
- */
-
-/* An address of the host's memory among the arguments of a kernel that is not known to be complete.
- * The kernel may write from there to `end`: that of the allocation, or what another command is
- * given that begins something else. Under the lock of the table. */
-struct use {
-    uint64_t address, end;
-    const struct tsm_stream *stream;
-    uint64_t position;
-};
-
-#define USE_MAX 1024u
-
-static struct use uses[USE_MAX];
-static uint32_t use_count;
-
-static bool is_over(const struct use *use)
-{
-    return __atomic_load_n(&use->stream->completed, __ATOMIC_ACQUIRE) >= use->position;
-}
-
-static void drop_uses(void)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < use_count; i++)
-        if (!is_over(&uses[i]))
-            uses[kept++] = uses[i];
-    __atomic_store_n(&use_count, kept, __ATOMIC_RELEASE);
-}
-
-static void add_use(const struct use *use)
-{
-    for (uint32_t i = 0; i < use_count; i++) {
-        struct use *other = &uses[i];
-        if (other->address != use->address || other->stream != use->stream ||
-            (!is_over(other) && !hsa_count_may_run(use->stream, use->position)))
-            continue;
-        other->position = use->position;
-        if (other->end < use->end)
-            other->end = use->end;
-        return;
-    }
-    if (use_count == USE_MAX)
-        drop_uses();
-    if (use_count == USE_MAX) {
-        tsm_session_unmodelled("more than 1024 addresses of host memory that kernels were given",
-                               true);
-        return;
-    }
-    uses[use_count] = *use;
-    __atomic_store_n(&use_count, use_count + 1, __ATOMIC_RELEASE);
-}
-
-/* The memory goes. */
-static void forget_uses(uint64_t from, uint64_t to)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < use_count; i++)
-        if (uses[i].address < from || uses[i].address >= to)
-            uses[kept++] = uses[i];
-    __atomic_store_n(&use_count, kept, __ATOMIC_RELEASE);
-}
-
-/* What kernels that may run have been given is theirs until they are complete. */
-static uint32_t used_gaps(uint64_t from, uint64_t to, struct tsm_gap *gaps, uint32_t room)
-{
-    uint32_t count = 0;
-
-    if (!__atomic_load_n(&use_count, __ATOMIC_ACQUIRE))
-        return 0;
-    tsm_lock_take(&table.lock);
-    drop_uses();
-    for (uint32_t i = 0; i < use_count && count < room; i++) {
-        const struct use *use = &uses[i];
-        if (use->address >= to || use->end <= from ||
-            !hsa_count_may_run(use->stream, use->position))
-            continue;
-        gaps[count++] = (struct tsm_gap){use->address < from ? from : use->address,
-                                         use->end > to ? to : use->end};
-    }
-    tsm_lock_give(&table.lock);
-    return count;
-}
-
-/* The lock is held. A command is given this address: if no kernel under way has it, what is there
- * is not of those that were given lower ones. */
-static bool begins(uint64_t address)
-{
-    bool begins = false;
-
-    for (uint32_t i = 0; i < use_count; i++)
-        if (uses[i].address == address && !is_over(&uses[i]))
-            return false;
-    for (uint32_t i = 0; i < use_count; i++) {
-        if (uses[i].address >= address || uses[i].end <= address || is_over(&uses[i]))
-            continue;
-        uses[i].end = address;
-        begins = true;
-    }
-    return begins;
-}
-
-bool hsa_memory_is_used(void)
-{
-    return __atomic_load_n(&use_count, __ATOMIC_ACQUIRE) != 0;
-}
-
-bool hsa_memory_begins(const void *words, size_t size)
-{
-    const uint8_t *bytes = words;
-    bool any = false;
-    uint64_t word;
-
-    if (!__atomic_load_n(&use_count, __ATOMIC_ACQUIRE))
-        return false;
-    tsm_lock_take(&table.lock);
-    for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
-        memcpy(&word, bytes + i, sizeof(word));
-        any |= begins(word);
-    }
-    tsm_lock_give(&table.lock);
-    return any;
-}
-
 /* ---- */
 
 void hsa_memory_gone(uint64_t address)
@@ -250,7 +124,7 @@ void hsa_memory_gone(uint64_t address)
         gone = table.all[at - 1];
         memmove(&table.all[at - 1], &table.all[at], (table.count - at) * sizeof(*table.all));
         table.count--;
-        forget_uses(gone.start, gone.start + gone.size);
+        hsa_uses_forget(gone.start, gone.start + gone.size);
         table.hidden_count -= gone.kind == HSA_MEMORY_KERNARG && !gone.is_tracked;
     }
     tsm_lock_give(&table.lock);
@@ -323,7 +197,8 @@ static bool is_under_way(uint64_t start)
     return is_used;
 }
 
-void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call)
+void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call,
+                      bool in_order)
 {
     const bool checks = tsm_session_settings()->checksum != TSM_CHECKSUM_OFF;
     const uint8_t *bytes = arguments;
@@ -340,9 +215,8 @@ void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call 
         if (!found)
             continue;
         if (found->is_tracked) {
-            tsm_hostmem_device(used_gaps);
             tsm_readback_overwritten(call, word, found->start + found->size);
-            add_use(&(struct use){word, found->start + found->size, call->stream, call->position});
+            hsa_use_add(word, found->start + found->size, call, in_order);
         }
         if (!checks)
             continue;
@@ -367,6 +241,19 @@ static bool was_given(uint64_t start, uint32_t *stream, uint64_t *position)
     }
     tsm_lock_give(&table.lock);
     return by != NULL;
+}
+
+bool hsa_memory_takes_turn(uint64_t address)
+{
+    struct allocation *found;
+    uint32_t count = 0;
+
+    tsm_lock_take(&table.lock);
+    found = find(address);
+    if (found)
+        count = ++found->large_count;
+    tsm_lock_give(&table.lock);
+    return count && (count & (count - 1)) == 0;
 }
 
 void hsa_memory_written(void)
@@ -397,7 +284,7 @@ bool hsa_memory_each(bool (*visit)(uint64_t start, uint64_t size, enum hsa_memor
 void hsa_memory_forked(void)
 {
     memset(&table, 0, sizeof(table));
-    use_count = 0;
+    hsa_uses_forked();
 }
 
 /* ---- calls -------------------------------------------------------------------------------------

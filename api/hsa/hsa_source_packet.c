@@ -65,9 +65,18 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     if (!kernel)
         tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
     hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
-    hsa_memory_given(packet->kernarg_address, size, &call);
+    hsa_memory_given(packet->kernarg_address, size, &call, is_in_order(packet->header));
     hsa_count_arguments(&call, packet->kernarg_address, size);
     tsm_call_commit(&call);
+}
+
+static unsigned dep_count(const hsa_barrier_and_packet_t *packet)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < 5; i++)
+        count += packet->dep_signal[i].handle != 0;
+    return count;
 }
 
 static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *origin,
@@ -82,8 +91,10 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
         return;
     for (unsigned i = 0; i < 5; i++)
         tsm_call_slot(&call, hsa_signal_id(packet->dep_signal[i]));
+    /* Any one of several signals lets it go on: none is the gate. */
     for (unsigned i = 0; i < 5; i++)
-        hsa_count_awaits(&call, packet->dep_signal[i], true);
+        hsa_count_awaits(&call, packet->dep_signal[i],
+                         type == TYPE_aql_barrier_and || dep_count(packet) < 2);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, packet->header);
     hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
@@ -144,7 +155,7 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     if (!is_software)
         tsm_call_flag(&call, SBT_RECORD_TAINTS);
     hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
-    hsa_memory_given(words, size, &call);
+    hsa_memory_given(words, size, &call, is_in_order(packet->header));
     tsm_call_commit(&call);
 }
 

@@ -624,6 +624,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
         tsm_call_returned(&call, status, status != HSA_STATUS_SUCCESS);
         tsm_call_commit(&call);
     }
+    hsa_memory_queue_gone(state->stream);
     return status;
 }
 

@@ -62,6 +62,7 @@ static bool settle(struct hsa_landing *seen, struct hsa_landing *looked)
     hsa_count_land(seen);
     hsa_count_land(looked);
     tsm_readbacks_write();
+    hsa_memory_results();
     hsa_checksum_sync();
     return true;
 }
@@ -498,6 +499,7 @@ hsa_status_t hook_hsa_shut_down(void)
     uint64_t now;
 
     hsa_look_around();
+    hsa_memory_ending();
     if (!tsm_call_begin(&call, TYPE_hsa_shut_down))
         return hsa_runtime.hsa_shut_down();
     status = hsa_runtime.hsa_shut_down();

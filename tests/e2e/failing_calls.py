@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of our own calls fails, at each point of a run.
 
-usage: failing_calls.py capture|drm|vulkan|tools [RUN [KIND [N]]]
+usage: failing_calls.py capture|drm|hsa|vulkan|tools [RUN [KIND [N]]]
 
 tests/programs/failing_calls.c makes the n-th allocation, write, thread start, open, ioctl or other system call
 of the preload library, or of a tool, fail. TS_TEST_ALL: every n; otherwise some of each kind.
 
-capture, drm, vulkan: the program's output and exit status are those without us; what the trace holds is well formed and
-readable; nothing is missing from it without being counted or said.
+capture, drm, hsa, vulkan: the program's output and exit status are those without us; what the trace holds is well
+formed and readable; nothing is missing from it without being counted or said.
 tools: they end with a result that is the same as without the failure, or with an error and a message; they
 never crash, hang, or leave a file that is half written.
 """
@@ -94,6 +94,20 @@ DRM_RUNS = {
     "udmabuf": ([MODES_OF, "udmabuf"], {"FAKE_DRM": "amdgpu"}, False),
 }
 OF_API = ("cu", "vk", "readback", "checksum")
+
+KERNELS = str(PROGRAMS / "hsa_kernels.hsaco")
+HSA_RUNS = {
+    "inplace": (["hsa_inplace", KERNELS], {"TS_THREADS": "0"}, False),
+    "gate": (["hsa_results", KERNELS, "gate", "locked"], {"TS_STACKS": "all", "TS_LANE_SIZE": "256K"}, False),
+    "learns": (["hsa_learns", KERNELS, "handler"], {"TS_CHECKSUM": "sync"}, False),
+    "waits": (["hsa_waits", "many"], {}, False),
+}
+# By API: the runs, and the calls that each recording of a program has as often.
+OTHER_RUNS = {
+    "drm": (DRM_RUNS, ("DRM_", "gpu_", "readback", "checksum")),
+    "hsa": (HSA_RUNS, ("aql_", "hsa_amd_memory_async_copy", "hsa_memory_copy", "hsa_queue_", "hsa_executable_",
+                       "readback")),
+}
 
 
 class Wrong(Exception):
@@ -380,11 +394,10 @@ def main():
         return 77
     if sys.argv[1] == "vulkan" and not (pathlib.Path(LAVAPIPE).exists() and (VULKAN / "vk_truth").exists()):
         return 77
-    if sys.argv[1] == "drm":
+    if sys.argv[1] in OTHER_RUNS:
         global RUNS, OF_API
-        RUNS, OF_API = DRM_RUNS, ("DRM_", "gpu_", "readback", "checksum")
-    points = {"capture": capture_points, "drm": capture_points, "vulkan": capture_points,
-              "tools": tools_points}[sys.argv[1]]
+        RUNS, OF_API = OTHER_RUNS[sys.argv[1]]
+    points = tools_points if sys.argv[1] == "tools" else capture_points
     outcomes, wrong = {}, []
     with tempfile.TemporaryDirectory(prefix="ts-failing.") as name, \
             concurrent.futures.ThreadPoolExecutor(2) as pool:

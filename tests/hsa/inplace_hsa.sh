@@ -35,6 +35,13 @@ for lost in 1:2 2:1000 3:4095; do
     TEST_LOST=$lost replay --trust-code pipeline.sbt >out 2>err || got=$?
     [ $got = 1 ] || [ $got = 2 ] || fail "pipeline, TEST_LOST=$lost: exit status $got: $(cat out err)"
 done
-# Without TS_CHECKSUM nothing of it is recorded.
+# The same in default settings; with TS_READBACK=off nothing of it is recorded.
 record t.sbt hsa_inplace "$TEST_PROGRAMS/hsa_kernels.hsaco" >/dev/null
-[ -z "$(tsview t.sbt --calls readback)" ] || fail "looked at without being asked"
+status 0 replay t.sbt
+TEST_OTHER_RESULT=1 status 1 replay --trust-code t.sbt
+grep -q 'offset *4003' out || fail "not where it differs: $(cat out err)"
+TS_EMU_NOOP=1 status 2 replay t.sbt
+TEST_BESIDE=1 record beside.sbt hsa_inplace "$TEST_PROGRAMS/hsa_kernels.hsaco" >/dev/null
+status 2 replay beside.sbt
+TS_READBACK=off record t.sbt hsa_inplace "$TEST_PROGRAMS/hsa_kernels.hsaco" >/dev/null
+[ -z "$(tsview t.sbt --calls readback,checksum)" ] || fail "looked at though it is off"
