@@ -546,6 +546,9 @@ void tsm_session_finish(void);
  */
 void tsm_session_exec_failed(void);
 
+/* Once, by the program's first thread, before it can end: capture/last_thread.c. */
+void tsm_follow_main_thread(void);
+
 /* In the parent, after fork: writes a FORK record. */
 void tsm_session_forked(int child);
 
