@@ -12,10 +12,13 @@
  */
 #include "capture/drain.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Fields of /proc/PID/stat, counted from the one behind the name. */
@@ -109,6 +112,48 @@ void tsm_last_thread_begin(struct tsm_session *s)
 
     if (state && *state == 'Z')
         start_waiting(s);
+}
+
+/* ---- a process of one thread
+ * ---------------------------------------------------------------------
+ */
+
+static bool alone_but_for_us(struct tsm_session *s)
+{
+    char text[1024];
+    const char *state = fields(text, sizeof(text));
+
+    return state &&
+           field(state, FIELD_THREADS) == 2 + (long)sbt_writer_threads(s->drain->merge.writer);
+}
+
+#define ONLY_ALONE                                                                                 \
+    (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD)
+
+/* Ends recording for the call that was refused. */
+static bool make_room(int flags)
+{
+    struct tsm_session *s = tsm_session_current();
+
+    if ((errno != EINVAL && errno != EUSERS) || (flags != 0 && !(flags & ONLY_ALONE)) || !s ||
+        s->pid != getpid() || tsm_inside_own() || !alone_but_for_us(s))
+        return false;
+    tsm_session_stop(
+        "the program asked for a namespace that only a process of one thread may have");
+    tsm_session_finish();
+    return true;
+}
+
+bool tsm_namespace_again(int flags, unsigned *tries)
+{
+    struct timespec millisecond = {0, 1000000};
+    int saved_errno = errno;
+    bool again = *tries > 0 ? *tries < 1000 : make_room(flags);
+
+    if (again && (*tries)++ > 0)
+        nanosleep(&millisecond, NULL);
+    errno = saved_errno;
+    return again;
 }
 
 /* ---- the drain thread

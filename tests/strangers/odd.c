@@ -242,11 +242,29 @@ static void no_children(void)
     printf("wait: %d %s\n", wait(NULL), strerrorname_np(errno));
 }
 
+/* The argument is the way: 0 unshare(), 1 its number, 2 setns(), which is refused, but not for
+ * threads. */
 static void namespaces(void)
 {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_FS |
-                CLONE_FILES) != 0)
-        printf("unshare: %s\n", strerrorname_np(errno));
+    int flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_FS | CLONE_FILES;
+    int fd = open("/proc/self/ns/user", O_RDONLY);
+
+    errno = 0;
+    if (argument == 2)
+        setns(fd, CLONE_NEWUSER);
+    else if (argument == 1)
+        syscall(SYS_unshare, flags);
+    else
+        unshare(flags);
+    printf("%s\n", strerrorname_np(errno));
+}
+
+/* Only for a process whose threads do not share their folder. */
+static void mount_namespace(void)
+{
+    int fd = open("/proc/self/ns/mnt", O_RDONLY);
+
+    printf("setns: %d\n", setns(fd, CLONE_NEWNS));
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------
@@ -587,6 +605,7 @@ static const struct {
     {"traced_child", traced_child},
     {"no_children", no_children},
     {"namespaces", namespaces},
+    {"mount_namespace", mount_namespace},
     {"main_exits", main_exits},
     {"last_thread", last_thread},
     {"exit_amid_threads", exit_amid_threads},
