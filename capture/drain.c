@@ -617,7 +617,7 @@ static void finish(struct tsm_drain *d)
         close(d->lanes_fd);
     if (d->folder_fd >= 0)
         close(d->folder_fd);
-    free(d);
+    tsm_memory_unmap(d, sizeof(*d));
 }
 
 static void prepare_thread(struct tsm_drain *d)
@@ -687,7 +687,9 @@ static bool may_start_threads(struct tsm_session *s)
 
 bool tsm_drain_start(struct tsm_session *s)
 {
-    struct tsm_drain *d = may_start_threads(s) ? calloc(1, sizeof(*d)) : NULL;
+    /* Not of the heap: a thread of the program may hold its lock while a signal handler on it waits
+     * for the end, and then nothing that the program's threads allocated can be freed. */
+    struct tsm_drain *d = may_start_threads(s) ? tsm_memory_map(sizeof(*d)) : NULL;
     sigset_t all, before;
     pthread_t thread;
     int error;
@@ -708,7 +710,7 @@ bool tsm_drain_start(struct tsm_session *s)
     if (error) {
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create a thread: %s",
                    tsm_errno_text(error));
-        free(d);
+        tsm_memory_unmap(d, sizeof(*d));
         return false;
     }
     pthread_detach(thread);

@@ -368,6 +368,19 @@ static void signal_end(void)
         cuMemsetD8_v2(memory, 1, 16);
 }
 
+/* The signal is likely to come while the thread holds the heap's lock. */
+static void malloc_end(void)
+{
+    void *volatile bytes;
+
+    signal(SIGALRM, end_in_handler);
+    ualarm(3000, 0);
+    for (;;) {
+        bytes = malloc(5000);
+        free(bytes);
+    }
+}
+
 static void kill_self(void)
 {
     fflush(stdout);
@@ -613,6 +626,7 @@ static const struct {
     {"exit_handler", exit_handler},
     {"quick", quick},
     {"signal_end", signal_end},
+    {"malloc_end", malloc_end},
     {"kill_self", kill_self},
     {"signal_storm", signal_storm},
     {"all_blocked", all_blocked},

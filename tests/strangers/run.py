@@ -192,6 +192,8 @@ def compare(place, row):
         again = execute(place, row, False)
         if again != plain:
             return "not comparable", explain(plain, again)
+        if recorded["status"] is None:
+            return "different", "takes too long when recorded"
         if recorded == plain and not wrong:
             break
     if recorded != plain or wrong:
