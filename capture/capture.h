@@ -573,6 +573,13 @@ void tsm_session_finish(void);
  */
 void tsm_session_exec_failed(void);
 
+/* unshare() or setns() with these flags failed, `tries` being 0: was it for our threads alone? Some namespaces are only
+ * for processes of one thread. Then recording ends here. True: try again; they may still be on their way out. */
+bool tsm_namespace_again(int flags, unsigned *tries);
+
+/* Once, by the program's first thread, before it can end: capture/last_thread.c. */
+void tsm_follow_main_thread(void);
+
 /* In the parent, after fork: writes a FORK record. */
 void tsm_session_forked(int child);
 

@@ -41,6 +41,7 @@
 #define FLUSH_AFTER_NS    2000000000u /* lanes survive a crash; small chunks compress badly */
 #define SLEEP_BUSY_NS     20000000u
 #define SLEEP_IDLE_MAX_NS 1000000000u
+#define LAST_THREAD_NS    100000000u  /* looks for it at most so often while main() has not ended */
 #define QUIET_WAIT_NS     500000000u  /* for commits that are under way when the end comes */
 #define STUCK_DESTROY_NS  1000000000u /* a destroying call that keeps others from being written */
 
@@ -489,10 +490,32 @@ void tsm_api_used(struct tsm_session *s, uint32_t api)
     errno = saved_errno;
 }
 
+/* Ends the process when nobody is left in it but our threads. True: the trace is to end now, and
+ * this thread. */
+static bool end_with_last_thread(struct tsm_drain *d)
+{
+    uint64_t now = tsm_monotonic_ns();
+    enum tsm_last_thread last;
+
+    if (d->ending || now < d->last_thread_due_ns)
+        return false;
+    last = tsm_last_thread(d);
+    d->last_thread_due_ns = now + (last == TSM_THREAD_MAIN ? LAST_THREAD_NS : 0);
+    d->main_ended = last != TSM_THREAD_MAIN;
+    if (last != TSM_THREAD_NONE)
+        return false;
+    d->ending = tsm_last_thread_leave(d->session); /* who calls exit() asks for the end */
+    if (d->ending)
+        return false;
+    turn_off();
+    d->session->end_at_once = true;
+    return true;
+}
+
 static void sleep_until_needed(struct tsm_drain *d, uint32_t signal, uint64_t *idle_ns)
 {
     struct tsm_session *s = d->session;
-    bool busy = d->unflushed || d->waited_for || d->flush_request != s->flush_done;
+    bool busy = d->unflushed || d->waited_for || d->flush_request != s->flush_done || d->main_ended;
 
     *idle_ns = busy                               ? SLEEP_BUSY_NS
                : *idle_ns * 2 < SLEEP_IDLE_MAX_NS ? *idle_ns * 2
@@ -530,7 +553,7 @@ static int run(struct tsm_drain *d)
             error = flush_when_due(d);
         if (error)
             return error;
-        if (finish && is_quiet(d))
+        if ((finish && is_quiet(d)) || (!finish && end_with_last_thread(d)))
             return write_end(d);
         sleep_until_needed(d, signal, &idle_ns);
     }
@@ -594,7 +617,7 @@ static void finish(struct tsm_drain *d)
         close(d->lanes_fd);
     if (d->folder_fd >= 0)
         close(d->folder_fd);
-    free(d);
+    tsm_memory_unmap(d, sizeof(*d));
 }
 
 static void prepare_thread(struct tsm_drain *d)
@@ -644,6 +667,8 @@ static void *thread_main(void *argument)
         set_drain_state(s, TSM_DRAIN_DONE);
         release_everybody(s);
     }
+    if (s->end_at_once)
+        tsm_end_at_once();
     return NULL;
 }
 
@@ -662,13 +687,16 @@ static bool may_start_threads(struct tsm_session *s)
 
 bool tsm_drain_start(struct tsm_session *s)
 {
-    struct tsm_drain *d = may_start_threads(s) ? calloc(1, sizeof(*d)) : NULL;
+    /* Not of the heap: a thread of the program may hold its lock while a signal handler on it waits
+     * for the end, and then nothing that the program's threads allocated can be freed. */
+    struct tsm_drain *d = may_start_threads(s) ? tsm_memory_map(sizeof(*d)) : NULL;
     sigset_t all, before;
     pthread_t thread;
     int error;
 
     if (!d) {
-        tsm_format(s->drain_message, sizeof(s->drain_message), "no memory for recording");
+        if (!s->drain_message[0])
+            tsm_format(s->drain_message, sizeof(s->drain_message), "no memory for recording");
         return false;
     }
     d->session = s;
@@ -682,7 +710,7 @@ bool tsm_drain_start(struct tsm_session *s)
     if (error) {
         tsm_format(s->drain_message, sizeof(s->drain_message), "cannot create a thread: %s",
                    tsm_errno_text(error));
-        free(d);
+        tsm_memory_unmap(d, sizeof(*d));
         return false;
     }
     pthread_detach(thread);

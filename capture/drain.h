@@ -10,6 +10,8 @@
 #include "capture/merge.h"
 #include "capture/session.h"
 
+#include <pthread.h>
+
 struct tsm_drain_lane {
     struct tsm_lane_header *header;
     uint64_t head;         /* as read in this round */
@@ -37,6 +39,9 @@ struct tsm_drain {
     bool waited_for;                                 /* some thread waits for space in its lane */
     bool has_membarrier;
     bool own_descriptors; /* the table of descriptors is not shared with the program */
+    uint64_t last_thread_due_ns;
+    bool main_ended; /* the program's first thread has ended, others go on */
+    bool ending;     /* all have; the process is being ended */
 };
 
 /* Open the output, make lane 0 and the first lanes, begin the trace. Leaves drain_message. */
@@ -52,5 +57,22 @@ int tsm_drain_add_lanes(struct tsm_drain *d, uint32_t count);
 
 /* Continue the clock line from here. */
 void tsm_drain_calibrate(struct tsm_drain *d);
+
+/* ---- the program's last thread (capture/last_thread.c) --------------------------------------- */
+
+enum tsm_last_thread {
+    TSM_THREAD_MAIN,  /* its first thread is there, or nothing is known */
+    TSM_THREAD_OTHER, /* that one has ended, others are there */
+    TSM_THREAD_NONE,  /* all have ended */
+};
+
+enum tsm_last_thread tsm_last_thread(const struct tsm_drain *d);
+
+/* On a thread of the program, when recording has begun. */
+void tsm_last_thread_begin(struct tsm_session *session);
+/* Has exit(0) called, as libc would have done on the last thread. False: libc would not have. */
+bool tsm_last_thread_leave(struct tsm_session *session);
+/* Ends this thread, the last one, with the status of the first. */
+void tsm_end_at_once(void);
 
 #endif

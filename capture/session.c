@@ -3,6 +3,7 @@
 
 #include "base/own_stack.h"
 #include "base/log.h"
+#include "capture/drain.h"
 #include "capture/family.h"
 #include "capture/shadow.h"
 
@@ -279,6 +280,7 @@ static uint32_t start(struct tsm_live *live)
         return TSM_LIVE_OFF;
     }
     live->session = s;
+    tsm_last_thread_begin(s);
     tsm_control_begin(s);
     set_state(first_state(&s->settings));
     /* Only now, when nobody waits for us: this takes the dynamic linker's lock. */

@@ -19,6 +19,7 @@
 #include "capture/lane.h"
 #include "capture/lock.h"
 
+#include <signal.h>
 #include <sys/types.h>
 
 enum tsm_live_state {
@@ -98,6 +99,9 @@ struct tsm_session {
     pid_t drain_thread;
     uint32_t lanes_cut; /* the lanes file was made shorter: what is in lanes is lost */
     bool lanes_guarded; /* SIGBUS comes to us */
+    uint32_t last_thread; /* futex: see capture/last_thread.c */
+    sigset_t last_mask;
+    bool end_at_once; /* no thread of the program is left, and libc knows it not */
     struct tsm_lock favour_lock;
     void (*favour)(void *argument); /* to be called by the drain thread; NULL when done */
     void *favour_argument;

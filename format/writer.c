@@ -509,6 +509,11 @@ void sbt_writer_alone(struct sbt_writer *w, bool alone)
     w->queue.alone = alone;
 }
 
+unsigned sbt_writer_threads(const struct sbt_writer *w)
+{
+    return w->queue.thread_count;
+}
+
 uint64_t sbt_writer_size(const struct sbt_writer *w)
 {
     /* Taking the lock changes nothing that a caller can see. */

@@ -65,6 +65,7 @@ __attribute__((constructor)) static void process_begins(void)
     int saved_errno = errno;
 
     tsm_stack_leave_out(__ehdr_start, _end);
+    tsm_follow_main_thread();
     at_quick_exit(process_ends);
     errno = saved_errno;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * prctl(), for one of its uses: see capture/sandbox.c.
+ * prctl(), for one of its uses: see capture/sandbox.c; setns(), for those that ask for a process of
+ * one thread (unshare() is where descriptors are followed, api/drm).
  */
 #include "capture/capture.h"
 #include "interpose/interpose.h"
@@ -11,22 +12,37 @@
 #include <sys/syscall.h>
 
 TSM_EXPORT int prctl(int option, ...);
+TSM_EXPORT int setns(int fd, int type);
 
 /* A plain system call in every libc; this one also works while libraries are still being loaded. */
-static int call(long option, const unsigned long a[4])
+static int call(long number, long first, const unsigned long a[4])
 {
     register long r10 __asm__("r10") = (long)a[2];
     register long r8 __asm__("r8") = (long)a[3];
-    long result = SYS_prctl;
+    long result = number;
 
     __asm__ volatile("syscall"
                      : "+a"(result)
-                     : "D"(option), "S"(a[0]), "d"(a[1]), "r"(r10), "r"(r8)
+                     : "D"(first), "S"(a[0]), "d"(a[1]), "r"(r10), "r"(r8)
                      : "rcx", "r11", "memory");
     if (result >= 0)
         return (int)result;
     errno = (int)-result;
     return -1;
+}
+
+int setns(int fd, int type)
+{
+    const unsigned long a[4] = {(unsigned)type, 0, 0, 0};
+    int result, saved_errno = errno;
+    unsigned tries = 0;
+
+    do
+        result = call(SYS_setns, fd, a);
+    while (result != 0 && tsm_namespace_again(type, &tries));
+    if (result == 0)
+        errno = saved_errno; /* of a first try */
+    return result;
 }
 
 int prctl(int option, ...)
@@ -40,5 +56,5 @@ int prctl(int option, ...)
     va_end(ap);
     if (option == PR_SET_SECCOMP)
         tsm_sandbox_comes((unsigned)a[0], (const void *)a[1]);
-    return call(option, a);
+    return call(SYS_prctl, option, a);
 }

@@ -440,8 +440,14 @@ void closefrom(int first)
 
 int unshare(int flags)
 {
-    int result = LIBC(fd_type, "unshare", (flags), (int)SYSTEM_CALL3(SYS_unshare, flags, 0, 0));
+    int result, saved_errno = errno;
+    unsigned tries = 0;
 
+    do
+        result = LIBC(fd_type, "unshare", (flags), (int)SYSTEM_CALL3(SYS_unshare, flags, 0, 0));
+    while (result != 0 && tsm_namespace_again(flags, &tries));
+    if (result == 0)
+        errno = saved_errno; /* of a first try */
     if (result == 0 && flags & CLONE_FILES)
         drm_files_unshared();
     return result;

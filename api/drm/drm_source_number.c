@@ -8,6 +8,7 @@
 #include "api/drm/drm_source_notice.h"
 #include "capture/capture.h"
 
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -24,7 +25,7 @@
      BIT(SYS_mprotect, word) | BIT(SYS_pkey_mprotect, word) | BIT(SYS_poll, word) |                \
      BIT(SYS_ppoll, word) | BIT(SYS_select, word) | BIT(SYS_pselect6, word) |                      \
      BIT(SYS_epoll_ctl, word) | BIT(SYS_epoll_wait, word) | BIT(SYS_epoll_pwait, word) |           \
-     BIT(SYS_epoll_pwait2, word))
+     BIT(SYS_epoll_pwait2, word) | BIT(SYS_setns, word))
 
 /* Those numbers, as bits, for drm_source_syscall.S. */
 extern const uint64_t tsm_followed_calls[8];
@@ -156,10 +157,17 @@ long tsm_decide_syscall(long number, long a, long b, long c, long d, long e, lon
 long tsm_decide_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     struct call s = {.number = number, .a = a, .b = b, .c = c, .d = d, .e = e, .f = f};
+    int saved_errno = errno;
+    unsigned tries = 0;
     long result;
 
     before(&s);
-    result = drm_libc_syscall(number, a, b, c, d, e, f);
+    do
+        result = drm_libc_syscall(number, a, b, c, d, e, f);
+    while (result < 0 && (number == SYS_unshare || number == SYS_setns) &&
+           tsm_namespace_again(number == SYS_unshare ? (int)a : (int)b, &tries));
+    if (tries && result == 0)
+        errno = saved_errno; /* of a first try */
     if (number == SYS_mmap || number == SYS_mremap)
         after_memory(&s, (void *)result);
     else

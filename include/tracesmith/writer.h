@@ -90,6 +90,9 @@ int sbt_writer_kernel_events(struct sbt_writer *w, const void *records, size_t s
  * cores. */
 void sbt_writer_alone(struct sbt_writer *w, bool alone);
 
+/* How many threads of its own there are: as asked for, or fewer where they could not be started. */
+unsigned sbt_writer_threads(const struct sbt_writer *w);
+
 /* Records and bytes handed over so far reach the file (write(2), not fsync). */
 int sbt_writer_flush(struct sbt_writer *w);
 

@@ -70,6 +70,15 @@ def exit(folder):
         trace.unlink()
 
 
+def last(folder):
+    """A process ends with its last thread: ours are none."""
+    for way, calls_there in ('last_thread', 3), ('last_call', 1):
+        same(folder, BUILD / 'host_exit', way)
+        trace = complete(folder)
+        equal(way, calls(trace).count('cuDriverGetVersion'), calls_there)
+        trace.unlink()
+
+
 def abort(folder):
     """No end is written, but nothing is lost."""
     same(folder, BUILD / 'host_exit', 'abort')
@@ -146,10 +155,14 @@ def trouble(folder):
             equal(f'{what} {when}: messages', rest, without.stderr.splitlines())
             if without.returncode == 77:  # not on this machine
                 continue
+            if what in ('change_root', 'other_user') and 'cannot change' in without.stdout:  # not for this user
+                can_record = True
             if can_record:
                 check_recorded(folder, f'{what} {when}')
             if can_record is not None:
                 equal(f'{what} {when}: {said}', len(said), 0 if can_record else 1)
+            if (what, when) == ('no_processes', 'early'):
+                true(f'says what to do: {said}', any('ulimit -u' in line for line in said))
             for left in pathlib.Path(folder).iterdir():
                 left.unlink()
 
