@@ -276,5 +276,4 @@ static void end(void)
     }
 }
 
-const struct scene_api scene_api = {
-    .description = &drm_description, .prepare = drm_describe, .begin = begin, .end = end};
+const struct scene_api scene_api = {.description = &drm_description, .begin = begin, .end = end};

@@ -9,7 +9,7 @@
 
 struct scene_api {
     const struct tsm_api_description *description;
-    /* Once, before anything else: the environment of the API's driver. */
+    /* Once, before anything else: the environment of the API's driver. May be NULL. */
     void (*prepare)(void);
     /* Before and after each replay; may be NULL. `bits` are the scene's options. */
     void (*begin)(unsigned bits);

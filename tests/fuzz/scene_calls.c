@@ -20,7 +20,9 @@ void scene_describe(void)
     if (is_done)
         return;
     is_done = true;
-    scene_api.prepare();
+    if (scene_api.prepare)
+        scene_api.prepare();
+    tsm_description_fill(scene_api.description);
     if (scene_api.description->enum_count > sizeof(enum_is_there) ||
         scene_api.description->struct_count > sizeof(struct_is_there))
         abort();
