@@ -34,7 +34,6 @@
 #define WATCH_BELOW     0.06        /* share of pages found changed by hashing: watching may pay */
 #define HOLD_MIN        4u          /* cycles of hashing before watching is tried again */
 #define HOLD_MAX        1024u
-#define UNKNOWN         0x6b6e6f776e6f7468u /* in place of a hash: equal to none */
 
 struct tsm_hostmem *tsm_hostmem_create(void)
 {
@@ -44,29 +43,15 @@ struct tsm_hostmem *tsm_hostmem_create(void)
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-static void blank_outside(struct tsm_hostmem *h, const struct tsm_hostmem_range *r, uint64_t base,
-                          size_t size)
-{
-    if (base < r->start)
-        memset(h->bytes, 0, r->start - base);
-    if (base + size > r->end)
-        memset(h->bytes + (r->end - base), 0, base + size - r->end);
-}
-
-static void blank_gap(struct tsm_hostmem *h, uint64_t base, const struct tsm_gap *gap)
-{
-    memset(h->bytes + (gap->start - base), 0, gap->end - gap->start);
-}
-
 /* Blank what is not this range's, or belongs to the device: neither counts as a change. */
 static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
                           uint64_t base, size_t size)
 {
-    blank_outside(h, r, base, size);
+    tsm_hostmem_blank_outside(h, r, base, size);
     h->gap_count = tsm_readback_gaps(s, base, base + size, h->writers, h->writer_count, h->gaps);
     r->had_gaps |= h->gap_count > 0;
     for (uint32_t i = 0; i < h->gap_count; i++)
-        blank_gap(h, base, &h->gaps[i]);
+        tsm_hostmem_blank_gap(h, base, &h->gaps[i]);
 }
 
 /* Tests whether all that the range has of the page belongs to the device: what was recorded last is
@@ -83,10 +68,8 @@ static bool is_devices(const struct tsm_hostmem *h, const struct tsm_hostmem_ran
     return false;
 }
 
-/* Compare `size` bytes of whole pages, read into h->bytes, with what was recorded; write what
- * differs. Returns the number of changed pages. */
-static uint64_t write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
-                              struct tsm_hostmem_range *r, uint64_t base, size_t size)
+uint64_t tsm_hostmem_write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
+                                   struct tsm_hostmem_range *r, uint64_t base, size_t size)
 {
     uint64_t changed = 0, run = UINT64_MAX;
 
@@ -125,7 +108,7 @@ static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm
     if (!error) {
         h->bytes = h->block;
         blank_foreign(lane->session, h, r, base, size);
-        changed = write_changes(lane, h, r, base, size);
+        changed = tsm_hostmem_write_changes(lane, h, r, base, size);
         if (h->by_parts && !h->only_compares && changed < size / PAGE)
             tsm_hostmem_write_hash(h, base, size);
         return changed;
@@ -178,11 +161,6 @@ static uint64_t look_at_all(struct tsm_lane *lane, struct tsm_hostmem *h,
 /* ---- ranges -----------------------------------------------------------------------------------
  */
 
-static uint64_t end_of(const struct tsm_hostmem_range *r)
-{
-    return r->first_page + r->page_count * PAGE;
-}
-
 /* The pages that are watched: who asks which ones were written makes the kernel forget it, so that
  * it has to be the only one who asks. */
 static uint64_t watch_start(const struct tsm_hostmem_range *r)
@@ -192,7 +170,7 @@ static uint64_t watch_start(const struct tsm_hostmem_range *r)
 
 static uint64_t watch_end(const struct tsm_hostmem_range *r)
 {
-    return end_of(r) - (r->is_last_shared ? PAGE : 0);
+    return tsm_hostmem_end_of(r) - (r->is_last_shared ? PAGE : 0);
 }
 
 static void stop_watching(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
@@ -249,7 +227,7 @@ static size_t look_at_some(struct tsm_lane *lane, struct tsm_hostmem *h,
         h->bytes = h->block + size;
         size += h->spans[i].iov_len;
         blank_foreign(lane->session, h, r, runs[i].start, h->spans[i].iov_len);
-        write_changes(lane, h, r, runs[i].start, h->spans[i].iov_len);
+        tsm_hostmem_write_changes(lane, h, r, runs[i].start, h->spans[i].iov_len);
     }
     return n;
 }
@@ -307,20 +285,20 @@ static void publish(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hos
     if (r->watched)
         r->watched = arm(h, r);
     r->fresh = r->had_gaps = false;
-    changed = look_at_all(lane, h, r, r->first_page, end_of(r));
+    changed = look_at_all(lane, h, r, r->first_page, tsm_hostmem_end_of(r));
     if (r->hold > 0 && --r->hold > 0)
         return;
     /* Watching begins before the pages are looked at once more: no write falls between. */
     if (!r->watched && (double)changed < WATCH_BELOW * (double)r->page_count) {
         try_to_watch(h, r);
         if (r->watched)
-            look_at_all(lane, h, r, r->first_page, end_of(r));
+            look_at_all(lane, h, r, r->first_page, tsm_hostmem_end_of(r));
     }
 }
 
 static bool shares_pages(const struct tsm_hostmem_range *a, const struct tsm_hostmem_range *b)
 {
-    return a != b && a->first_page < end_of(b) && b->first_page < end_of(a);
+    return a != b && a->first_page < tsm_hostmem_end_of(b) && b->first_page < tsm_hostmem_end_of(a);
 }
 
 /* What `r` shares with others: also to be called when one of them has come or is gone. */
@@ -332,9 +310,9 @@ static void find_neighbours(struct tsm_hostmem *h, struct tsm_hostmem_range *r)
         const struct tsm_hostmem_range *o = &h->ranges[i];
         if (!shares_pages(r, o))
             continue;
-        if (end_of(o) == r->first_page + PAGE)
+        if (tsm_hostmem_end_of(o) == r->first_page + PAGE)
             first = true;
-        else if (o->first_page == end_of(r) - PAGE)
+        else if (o->first_page == tsm_hostmem_end_of(r) - PAGE)
             last = true;
         else
             more = true;
@@ -566,112 +544,6 @@ void tsm_hostmem_held(struct tsm_session *s, uint64_t start, uint64_t end)
             continue;
         r->is_held = true;
         __atomic_store_n(&h->has_held, true, __ATOMIC_RELEASE);
-    }
-    tsm_lock_give(&h->lock);
-}
-
-/* ---- what the device gave back ------------------------------------------------------------------
- */
-
-#define KNOWN_STEP (16u * PAGE)
-
-/* Puts [from, to) among the gaps. False: somebody else writes a part of it. */
-static bool add_own_gap(struct tsm_hostmem *h, uint64_t from, uint64_t to)
-{
-    bool has_own = false;
-
-    for (uint32_t i = 0; i < h->gap_count; i++) {
-        const struct tsm_gap *gap = &h->gaps[i];
-        if (gap->end <= from || gap->start >= to)
-            continue;
-        if (has_own || gap->start != from || gap->end != to)
-            return false;
-        has_own = true;
-    }
-    if (!has_own && h->gap_count == TSM_GAP_COUNT_MAX)
-        return false;
-    if (!has_own)
-        h->gaps[h->gap_count++] = (struct tsm_gap){from, to};
-    tsm_gaps_sort(h->gaps, h->gap_count);
-    return true;
-}
-
-/* Whole pages [base, base + size): what the program has changed around [from, to) is written down,
- * and the bytes there count as recorded. All is read once, so that what changes later is a change.
- */
-static void take_known(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
-                       uint64_t base, size_t size, uint64_t from, uint64_t to)
-{
-    uint64_t hashes[KNOWN_STEP / PAGE];
-
-    from = from < base ? base : from;
-    to = to > base + size ? base + size : to;
-    if (from >= to || tsm_memory_try(h->block, base, size))
-        return;
-    h->bytes = h->block;
-    h->gap_count =
-        tsm_readback_gaps(lane->session, base, base + size, h->writers, h->writer_count, h->gaps);
-    if (!add_own_gap(h, from, to))
-        return;
-    r->had_gaps = true;
-    blank_outside(h, r, base, size);
-    for (uint32_t i = 0; i < h->gap_count; i++)
-        if (h->gaps[i].start != from)
-            blank_gap(h, base, &h->gaps[i]);
-    for (size_t i = 0; i < size / PAGE; i++)
-        hashes[i] = tsm_page_hash(h->bytes + i * PAGE);
-    blank_gap(h, base, &(struct tsm_gap){from, to});
-    write_changes(lane, h, r, base, size);
-    memcpy(&r->hashes[(base - r->first_page) / PAGE], hashes, size / PAGE * sizeof(hashes[0]));
-}
-
-static void know_range(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_hostmem_range *r,
-                       uint64_t from, uint64_t to)
-{
-    const uint64_t first = from < r->first_page ? r->first_page : from & ~(uint64_t)(PAGE - 1);
-    const uint64_t last = to > end_of(r) ? end_of(r) : to;
-
-    from = from < r->start ? r->start : from;
-    to = to > r->end ? r->end : to;
-    h->is_held = r->is_held;
-    for (uint64_t at = first, size; at < last; at += size) {
-        const uint64_t left = (last - at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-        size = left < KNOWN_STEP ? left : KNOWN_STEP;
-        take_known(lane, h, r, at, size, from, to);
-    }
-    h->is_held = false;
-}
-
-void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to)
-{
-    const struct tsm_running thread = {SBT_STREAM_NONE, 0};
-    struct tsm_hostmem *h = lane->session->hostmem;
-
-    if (!tsm_hostmem_any() || tsm_session_waiting())
-        return;
-    tsm_lock_take(&h->lock);
-    tsm_hostmem_add_writer(h, thread);
-    for (uint32_t i = 0; i < h->range_count; i++) {
-        struct tsm_hostmem_range *r = &h->ranges[i];
-        if (r->start < to && from < r->end && !r->is_leaving && !r->fresh)
-            know_range(lane, h, r, from, to);
-    }
-    tsm_hostmem_remove_writer(h, thread);
-    tsm_lock_give(&h->lock);
-}
-
-void tsm_hostmem_unknown(struct tsm_session *s, uint64_t start, uint64_t end)
-{
-    struct tsm_hostmem *h = s->hostmem;
-
-    if (__atomic_load_n(&h->range_count, __ATOMIC_ACQUIRE) == 0)
-        return;
-    tsm_lock_take(&h->lock);
-    for (uint32_t i = 0; i < h->range_count; i++) {
-        struct tsm_hostmem_range *r = &h->ranges[i];
-        uint64_t from = start < r->start ? r->start : start, to = end > r->end ? r->end : end;
-        for (uint64_t at = from & ~(uint64_t)(PAGE - 1); at < to; at += PAGE)
-            r->hashes[(at - r->first_page) / PAGE] = UNKNOWN;
     }
     tsm_lock_give(&h->lock);
 }

@@ -9,6 +9,8 @@
 #include "capture/pagemap.h"
 #include "capture/session.h"
 
+#include <string.h>
+
 #include <sys/uio.h>
 
 #define TSM_HOSTMEM_RANGE_COUNT_MAX  1024u
@@ -24,9 +26,9 @@ struct tsm_hostmem_range {
     bool is_leaving;                 /* a call that gives it up is under way */
     bool is_first_shared, is_last_shared; /* with another range: that page is always looked at */
     bool is_overlapped;                   /* more than those: never watched */
-    bool fresh;   /* never looked at: whatever is there counts as a change */
+    bool fresh;    /* never looked at: whatever is there counts as a change */
     bool had_gaps; /* written pages were left out in part: all are to be looked at again */
-    bool is_held; /* a command that may have written there has completed since it was looked at */
+    bool is_held;  /* a command that may have written there has completed since it was looked at */
     bool watched;
     bool refused;       /* the kernel does not watch this memory */
     uint32_t hold;      /* cycles to go until it may be watched again */
@@ -67,8 +69,35 @@ void tsm_hostmem_write_run(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_
  * given: behind its changes, and those of the program. */
 void tsm_hostmem_write_hash(const struct tsm_hostmem *h, uint64_t base, uint64_t size);
 
+/* Compares `size` bytes of whole pages, read into h->bytes, with what was recorded; writes what
+ * differs. Returns the number of changed pages. */
+uint64_t tsm_hostmem_write_changes(struct tsm_lane *lane, struct tsm_hostmem *h,
+                                   struct tsm_hostmem_range *r, uint64_t base, size_t size);
+
 /* Who writes from now on. */
 void tsm_hostmem_add_writer(struct tsm_hostmem *h, struct tsm_running writer);
 void tsm_hostmem_remove_writer(struct tsm_hostmem *h, struct tsm_running writer);
+
+static inline uint64_t tsm_hostmem_end_of(const struct tsm_hostmem_range *r)
+{
+    return r->first_page + r->page_count * TSM_PAGE_SIZE;
+}
+
+/* Blank what is not this range's: it counts as no change. */
+static inline void tsm_hostmem_blank_outside(struct tsm_hostmem *h,
+                                             const struct tsm_hostmem_range *r, uint64_t base,
+                                             size_t size)
+{
+    if (base < r->start)
+        memset(h->bytes, 0, r->start - base);
+    if (base + size > r->end)
+        memset(h->bytes + (r->end - base), 0, base + size - r->end);
+}
+
+static inline void tsm_hostmem_blank_gap(struct tsm_hostmem *h, uint64_t base,
+                                         const struct tsm_gap *gap)
+{
+    memset(h->bytes + (gap->start - base), 0, gap->end - gap->start);
+}
 
 #endif

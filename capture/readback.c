@@ -4,30 +4,12 @@
  * has shown that it is complete, so it is remembered here until then. By that time the program may
  * have unmapped the memory: it is read through the kernel, which says so instead of faulting.
  */
-#include "capture/session.h"
+#include "capture/readback.h"
 
 #include "base/bytes.h"
 #include "capture/streams.h"
 
 #include <string.h>
-
-#define PENDING_COUNT_MAX 4096u
-
-struct pending {
-    struct tsm_box box;
-    struct tsm_stream *stream;
-    uint64_t position;
-    uint64_t ticks; /* end of the call that sent it */
-    enum tsm_owes owes;
-    bool is_weak; /* as in tsm_deferred */
-    uint64_t from;
-    bool has_landed;   /* complete, whatever is before it */
-    bool is_announced; /* its call has not returned yet */
-    bool may_change;   /* a command that was sent behind it may write some of the bytes, too */
-    /* A later command of another stream that writes the same bytes; NULL: none. */
-    const struct tsm_stream *over;
-    uint64_t over_position;
-};
 
 /* Verdicts are "cannot tell" with one of these in the trace: bytes that the program may have seen.
  */
@@ -36,22 +18,9 @@ struct pending {
 #define TOO_MANY  "bytes given back by more than 4096 commands under way"
 #define TOO_LARGE "bytes given back by more than 64 parts of one call"
 
-struct tsm_readbacks {
-    struct tsm_lock lock;
-    struct tsm_lock writing; /* before `lock`; held while complete ones are read and recorded */
-    tsm_device_gaps *device; /* see tsm_hostmem_device(); NULL: none */
-    uint32_t count;          /* changed under the lock, looked at without it: see set_count() */
-    struct pending all[PENDING_COUNT_MAX]; /* oldest first */
-};
-
 struct tsm_readbacks *tsm_readbacks_create(void)
 {
     return tsm_memory_map(sizeof(struct tsm_readbacks));
-}
-
-static void set_count(struct tsm_readbacks *r, uint32_t count)
-{
-    __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
 }
 
 /* The bytes [offset, offset + size) of the packed box, which are at `address` in the program.
@@ -116,13 +85,6 @@ void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint6
     write_record_of(lane, box, address, by.stream, by.position, TSM_FETCH_DIRECT, false);
 }
 
-static bool overlap(const struct tsm_box *a, const struct tsm_box *b)
-{
-    uint64_t a_start = (uint64_t)(uintptr_t)a->data, b_start = (uint64_t)(uintptr_t)b->data;
-
-    return a_start < b_start + tsm_box_extent(b) && b_start < a_start + tsm_box_extent(a);
-}
-
 static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
 {
     return outer->data <= inner->data && (const char *)inner->data + tsm_box_extent(inner) <=
@@ -130,7 +92,7 @@ static bool covers(const struct tsm_box *outer, const struct tsm_box *inner)
 }
 
 /* Others may write there before the bytes are recorded. */
-static void share(struct pending *p)
+static void share(struct tsm_pending *p)
 {
     if (p->is_weak)
         p->owes = TSM_WRITES;
@@ -146,8 +108,8 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        struct pending *p = &r->all[i];
-        if (p->owes < TSM_MAY_WRITE && !p->is_announced && overlap(&p->box, box)) {
+        struct tsm_pending *p = &r->all[i];
+        if (p->owes < TSM_MAY_WRITE && !p->is_announced && tsm_boxes_overlap(&p->box, box)) {
             if (p->stream != stream && p->stream->api == SBT_API_HSA) {
                 p->over = stream;
                 p->over_position = position;
@@ -159,12 +121,13 @@ static void forget_overlapping(struct tsm_readbacks *r, const struct tsm_box *bo
         }
         r->all[kept++] = *p;
     }
-    set_count(r, kept);
+    tsm_readbacks_set_count(r, kept);
 }
 
 static bool reaches(const struct tsm_deferred *d, const struct tsm_box *box)
 {
-    return overlap(&d->box, box) && (uint64_t)(uintptr_t)box->data + tsm_box_extent(box) > d->from;
+    return tsm_boxes_overlap(&d->box, box) &&
+           (uint64_t)(uintptr_t)box->data + tsm_box_extent(box) > d->from;
 }
 
 /* The lock is held. One entry says when the last command of the stream that may write there is
@@ -175,7 +138,7 @@ static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        struct pending *p = &r->all[i];
+        struct tsm_pending *p = &r->all[i];
         if (p->is_announced) {
             r->all[kept++] = *p;
             continue;
@@ -188,7 +151,7 @@ static void forget_same(struct tsm_readbacks *r, struct tsm_deferred *d,
             share(p);
         r->all[kept++] = *p;
     }
-    set_count(r, kept);
+    tsm_readbacks_set_count(r, kept);
 }
 
 static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_stream *stream,
@@ -203,18 +166,18 @@ static void remember(struct tsm_session *s, struct tsm_deferred *d, struct tsm_s
         forget_same(r, d, stream);
     else
         forget_overlapping(r, &d->box, stream, d->position);
-    full = r->count == PENDING_COUNT_MAX;
+    full = r->count == TSM_PENDING_COUNT_MAX;
     count = r->count - full;
     if (full)
         memmove(r->all, r->all + 1, count * sizeof(*r->all));
-    r->all[count] = (struct pending){.box = d->box,
-                                     .stream = stream,
-                                     .position = d->position,
-                                     .ticks = ticks,
-                                     .owes = d->owes,
-                                     .is_weak = d->is_weak,
-                                     .from = d->from};
-    set_count(r, count + 1);
+    r->all[count] = (struct tsm_pending){.box = d->box,
+                                         .stream = stream,
+                                         .position = d->position,
+                                         .ticks = ticks,
+                                         .owes = d->owes,
+                                         .is_weak = d->is_weak,
+                                         .from = d->from};
+    tsm_readbacks_set_count(r, count + 1);
     tsm_lock_give(&r->lock);
     if (full)
         tsm_session_unmodelled(TOO_MANY, true);
@@ -282,17 +245,17 @@ void tsm_device_announced(struct tsm_call *call)
         return;
     scratch->is_announced = true;
     tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < scratch->deferred_count && r->count < PENDING_COUNT_MAX; i++) {
+    for (uint32_t i = 0; i < scratch->deferred_count && r->count < TSM_PENDING_COUNT_MAX; i++) {
         const struct tsm_deferred *d = &scratch->deferred[i];
-        r->all[r->count] = (struct pending){.box = d->box,
-                                            .stream = call->stream,
-                                            .position = d->position,
-                                            .ticks = UINT64_MAX,
-                                            .owes = d->owes,
-                                            .is_weak = d->is_weak,
-                                            .from = d->from,
-                                            .is_announced = true};
-        set_count(r, r->count + 1);
+        r->all[r->count] = (struct tsm_pending){.box = d->box,
+                                                .stream = call->stream,
+                                                .position = d->position,
+                                                .ticks = UINT64_MAX,
+                                                .owes = d->owes,
+                                                .is_weak = d->is_weak,
+                                                .from = d->from,
+                                                .is_announced = true};
+        tsm_readbacks_set_count(r, r->count + 1);
     }
     tsm_lock_give(&r->lock);
 }
@@ -318,7 +281,7 @@ static void withdraw(struct tsm_readbacks *r, const struct tsm_deferred *d)
         if (!r->all[i].is_announced || r->all[i].position != d->position ||
             r->all[i].stream->number != d->stream)
             r->all[kept++] = r->all[i];
-    set_count(r, kept);
+    tsm_readbacks_set_count(r, kept);
     tsm_lock_give(&r->lock);
 }
 
@@ -342,8 +305,8 @@ bool tsm_readback_is_open(const struct tsm_call *call, const struct tsm_box *box
         return false;
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count && !found; i++) {
-        const struct pending *p = &r->all[i];
-        found = overlap(&p->box, box) &&
+        const struct tsm_pending *p = &r->all[i];
+        found = tsm_boxes_overlap(&p->box, box) &&
                 !(p->is_announced && p->stream == call->stream && p->position == call->position);
     }
     tsm_lock_give(&r->lock);
@@ -401,7 +364,7 @@ void tsm_readback_committed(struct tsm_lane *lane, const struct tsm_call *call)
 /* ---- memory that belongs to the device for now ------------------------------------------------
  */
 
-static bool runs_function(const struct pending *p, const struct tsm_running *running,
+static bool runs_function(const struct tsm_pending *p, const struct tsm_running *running,
                           uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -461,18 +424,18 @@ static bool is_complete(const struct tsm_stream *stream, uint64_t position)
 
 /* The lock is held. A call that has not returned yet may have overwritten the bytes: if the driver
  * accepts it, they are forgotten. */
-static bool is_contested(const struct tsm_readbacks *r, const struct pending *p)
+static bool is_contested(const struct tsm_readbacks *r, const struct tsm_pending *p)
 {
     bool found = false;
 
     for (uint32_t i = 0; i < r->count && !found; i++)
         found = r->all[i].is_announced && r->all[i].owes < TSM_MAY_WRITE &&
-                overlap(&r->all[i].box, &p->box);
+                tsm_boxes_overlap(&r->all[i].box, &p->box);
     return found;
 }
 
 /* Finds the oldest one that is known to be complete. */
-static bool find_complete(struct tsm_readbacks *r, struct pending *out)
+static bool find_complete(struct tsm_readbacks *r, struct tsm_pending *out)
 {
     bool found = false;
 
@@ -491,7 +454,7 @@ static bool find_complete(struct tsm_readbacks *r, struct pending *out)
 }
 
 /* It is recorded. Others may have been added and forgotten meanwhile, this one too. */
-static void take_out(struct tsm_readbacks *r, const struct pending *p)
+static void take_out(struct tsm_readbacks *r, const struct tsm_pending *p)
 {
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count; i++) {
@@ -499,13 +462,13 @@ static void take_out(struct tsm_readbacks *r, const struct pending *p)
             r->all[i].box.data != p->box.data)
             continue;
         memmove(r->all + i, r->all + i + 1, (r->count - i - 1) * sizeof(*r->all));
-        set_count(r, r->count - 1);
+        tsm_readbacks_set_count(r, r->count - 1);
         break;
     }
     tsm_lock_give(&r->lock);
 }
 
-static void write_bytes(struct tsm_lane *lane, const struct pending *p)
+static void write_bytes(struct tsm_lane *lane, const struct tsm_pending *p)
 {
     if (!p->may_change && p->stream->api == SBT_API_CUDA)
         know(lane, &p->box);
@@ -519,7 +482,7 @@ static void write_bytes(struct tsm_lane *lane, const struct pending *p)
 static void write_complete(struct tsm_session *s)
 {
     struct tsm_lane *lane;
-    struct pending p;
+    struct tsm_pending p;
 
     if (__atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) == 0)
         return;
@@ -548,7 +511,7 @@ static void complete_before(struct tsm_session *s, enum sbt_api api, struct tsm_
 
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count; i++) {
-        const struct pending *p = &r->all[i];
+        const struct tsm_pending *p = &r->all[i];
         if ((stream ? p->stream == stream : p->stream->api == api) && p->ticks < ticks)
             tsm_stream_complete(p->stream, p->position);
     }
@@ -637,7 +600,7 @@ static uint64_t last_telling(const struct tsm_readbacks *r, const struct tsm_str
     uint64_t last = 0;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        const struct pending *p = &r->all[i];
+        const struct tsm_pending *p = &r->all[i];
         if (p->stream == stream && p->position <= sent && p->position > last &&
             (p->owes == TSM_WRITES || p->owes == TSM_MAY_WRITE))
             last = p->position;
@@ -654,7 +617,7 @@ void tsm_readbacks_told(const struct tsm_stream *stream, uint64_t position)
         return;
     tsm_lock_take(&r->lock);
     for (uint32_t i = 0; i < r->count; i++) {
-        struct pending *p = &r->all[i];
+        struct tsm_pending *p = &r->all[i];
         if (p->stream == stream && p->position < position && p->owes == TSM_OWES_BYTES &&
             !is_complete(stream, p->position))
             share(p);
@@ -711,39 +674,6 @@ void tsm_synchronised_event(const struct tsm_handle *event)
 /* ---- commands that are complete by themselves --------------------------------------------------
  */
 
-void tsm_readback_landed(const struct tsm_stream *stream, uint64_t position)
-{
-    struct tsm_session *s = tsm_session_current();
-    struct tsm_readbacks *r = s ? s->readbacks : NULL;
-
-    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
-        return;
-    tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < r->count; i++)
-        if (r->all[i].stream == stream && r->all[i].position == position)
-            r->all[i].has_landed = true;
-    tsm_lock_give(&r->lock);
-}
-
-void tsm_readback_lost(const struct tsm_stream *stream, uint64_t position)
-{
-    struct tsm_session *s = tsm_session_current();
-    struct tsm_readbacks *r = s ? s->readbacks : NULL;
-    uint32_t kept = 0, count;
-
-    if (!r || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
-        return;
-    tsm_lock_take(&r->lock);
-    count = r->count;
-    for (uint32_t i = 0; i < count; i++)
-        if (r->all[i].stream != stream || r->all[i].position != position)
-            r->all[kept++] = r->all[i];
-    set_count(r, kept);
-    tsm_lock_give(&r->lock);
-    if (kept < count)
-        tsm_session_unmodelled(TSM_NOT_SEEN, true);
-}
-
 void tsm_readbacks_write(void)
 {
     struct tsm_session *s = tsm_session_current();
@@ -752,65 +682,8 @@ void tsm_readbacks_write(void)
         write_complete(s);
 }
 
-void tsm_readback_overwritten(const struct tsm_call *call, uint64_t from, uint64_t to)
-{
-    const struct tsm_box box = {
-        (const void *)(uintptr_t)from, to - from, 1, 1, to - from, to - from};
-    struct tsm_session *s = tsm_session_current();
-    struct tsm_readbacks *r = s ? s->readbacks : NULL;
-
-    if (!r || !call->stream || __atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
-        return;
-    tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < r->count; i++) {
-        struct pending *p = &r->all[i];
-        if (p->owes != TSM_OWES_BYTES || p->stream == call->stream || !overlap(&p->box, &box))
-            continue;
-        p->over = call->stream;
-        p->over_position = call->position;
-    }
-    tsm_lock_give(&r->lock);
-}
-
-uint32_t tsm_readbacks_pending(void)
-{
-    const struct tsm_session *s = tsm_session_current();
-
-    return s ? __atomic_load_n(&s->readbacks->count, __ATOMIC_ACQUIRE) : 0;
-}
-
-void tsm_readbacks_end(struct tsm_session *s)
-{
-    struct tsm_readbacks *r = s->readbacks;
-    bool any = false;
-
-    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
-        return;
-    tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < r->count; i++)
-        any |= r->all[i].owes == TSM_OWES_BYTES && !r->all[i].is_announced;
-    set_count(r, 0);
-    tsm_lock_give(&r->lock);
-    if (any && s->settings.readback != TSM_READBACK_OFF)
-        tsm_session_unmodelled(TSM_NOT_SEEN, true);
-}
-
 void tsm_readbacks_all_complete(struct tsm_session *s, enum sbt_api api)
 {
     complete_before(s, api, NULL, UINT64_MAX);
     write_complete(s);
-}
-
-bool tsm_readbacks_await(struct tsm_session *s, const struct tsm_stream *stream)
-{
-    struct tsm_readbacks *r = s->readbacks;
-    bool found = false;
-
-    if (__atomic_load_n(&r->count, __ATOMIC_ACQUIRE) == 0)
-        return false;
-    tsm_lock_take(&r->lock);
-    for (uint32_t i = 0; i < r->count && !found; i++)
-        found = r->all[i].stream == stream;
-    tsm_lock_give(&r->lock);
-    return found;
 }

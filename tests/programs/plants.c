@@ -24,8 +24,8 @@ static void write_record(uint32_t type, const uint64_t *slots, uint32_t slot_cou
                          const void *data, size_t size)
 {
     struct sbt_record record = {
-        .seq = count++,
-        .time_ns = 1000 * count,
+        .seq = count,
+        .time_ns = 1000 * (count + 1),
         .duration_ns = 10,
         .type = type,
         .thread = 7,
@@ -37,6 +37,7 @@ static void write_record(uint32_t type, const uint64_t *slots, uint32_t slot_cou
     };
 
     must(sbt_writer_record(w, &record));
+    count++;
 }
 
 /* One record of a call with one field. */
