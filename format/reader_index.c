@@ -163,6 +163,15 @@ static bool may_follow(const struct sbt_reader *r, const struct sbt_chunk *head,
                                 last ? sbt_entry_end(last) : r->header_length, offset, end);
 }
 
+static bool is_read(struct sbt_reader *r, uint64_t offset, void *out, size_t size)
+{
+    int error = sbt_reader_read(r, offset, out, size);
+
+    if (error && error != TSM_E_FORMAT)
+        r->load_error = error;
+    return !error;
+}
+
 /* Read and unpack a chunk that is not in the list (yet). NULL: it cannot be used. */
 static uint8_t *load_at(struct sbt_reader *r, uint64_t offset, uint16_t type,
                         struct sbt_chunk *head)
@@ -171,14 +180,13 @@ static uint8_t *load_at(struct sbt_reader *r, uint64_t offset, uint16_t type,
     uint8_t *stored = NULL, *raw = NULL;
 
     if (offset > r->size || r->size - offset < sizeof(header) ||
-        sbt_reader_read(r, offset, header, sizeof(header)) < 0 || !sbt_chunk_get(head, header) ||
+        !is_read(r, offset, header, sizeof(header)) || !sbt_chunk_get(head, header) ||
         head->type != type || head->session != r->session_word ||
         head->stored_size > r->size - offset - sizeof(header))
         return NULL;
     stored = malloc(head->stored_size ? head->stored_size : 1);
     raw = malloc(head->raw_size ? head->raw_size : 1);
-    if (!stored || !raw ||
-        sbt_reader_read(r, offset + sizeof(header), stored, head->stored_size) < 0 ||
+    if (!stored || !raw || !is_read(r, offset + sizeof(header), stored, head->stored_size) ||
         sbt_chunk_unpack(&r->packer, head, stored, raw) != NULL) {
         free(raw);
         raw = NULL;
@@ -194,7 +202,7 @@ static bool read_trailer(struct sbt_reader *r, struct sbt_trailer *t, struct sbt
     uint64_t size;
 
     if (r->size < r->header_length + (uint64_t)SBT_TRAILER_CHUNK_SIZE ||
-        sbt_reader_read(r, r->size - sizeof(tail), tail, sizeof(tail)) < 0 ||
+        !is_read(r, r->size - sizeof(tail), tail, sizeof(tail)) ||
         memcmp(tail + 4, sbt_end_magic, sizeof(sbt_end_magic)) != 0)
         return false;
     size = tsm_get_u32(tail);
@@ -522,6 +530,8 @@ int sbt_reader_index(struct sbt_reader *r)
     int error;
 
     if (!read_trailer(r, &t, &head)) {
+        if (r->load_error)
+            return r->load_error;
         sbt_reader_say(r, "no trailer at the end; the index was rebuilt by scanning");
         return sbt_reader_scan(r);
     }
@@ -537,8 +547,8 @@ int sbt_reader_index(struct sbt_reader *r)
         judge_trailer(r, &t);
         return 0;
     }
-    if (error != TSM_E_FORMAT)
-        return error;
+    if (error != TSM_E_FORMAT || r->load_error)
+        return r->load_error ? r->load_error : error;
     sbt_reader_forget_damage(r, damage_before);
     sbt_reader_say(r, "the index is damaged; it was rebuilt by scanning");
     error = sbt_reader_scan(r);

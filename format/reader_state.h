@@ -25,7 +25,7 @@
 struct sbt_entry {
     struct sbt_chunk_info info; /* what callers see */
     struct sbt_chunk head;
-    bool damaged; /* it was said; under lock */
+    bool damaged;  /* it was said; under lock */
     bool misleads; /* its header's times or streams are not its records'; under lock */
     bool is_sound; /* its bytes were compared with their checksum; atomic */
 };
@@ -81,11 +81,12 @@ struct sbt_reader {
     size_t entry_count, entry_capacity;
     uint32_t *events; /* places of EVENTS chunks, ascending by sequence number */
     size_t events_count, events_capacity;
-    size_t unknown_count; /* ancillary chunks of unknown types */
-    uint64_t fault_count; /* of sbt_reader_fault(); under lock */
-    uint64_t said_count;  /* records that the trailer counts */
-    bool has_holes;       /* bytes, or numbers of chunks or records, belong to no chunk */
-    uint64_t gap_count;   /* chunks that are not there, by the numbers of the others */
+    size_t unknown_count;    /* ancillary chunks of unknown types */
+    uint64_t fault_count;    /* of sbt_reader_fault(); under lock */
+    uint64_t said_count;     /* records that the trailer counts */
+    bool has_holes;          /* bytes, or numbers of chunks or records, belong to no chunk */
+    int load_error;          /* of the system, while the index was read: it is not damaged then */
+    uint64_t gap_count;      /* chunks that are not there, by the numbers of the others */
     uint64_t tail_gap_count; /* of these, behind the last chunk that is no index */
 
     char **damage;
@@ -121,11 +122,11 @@ struct sbt_reader {
     size_t piece_count, piece_capacity;
     uint32_t *twins; /* places of pieces whose key an earlier one has */
     size_t twin_count, twin_capacity;
-    uint32_t *piece_slots; /* by hash of the key: place in `pieces` + 1; 0: free */
-    size_t piece_slot_count; /* a power of two */
-    _Atomic size_t piece_next; /* behind the one that was fetched last: a guess */
+    uint32_t *piece_slots;      /* by hash of the key: place in `pieces` + 1; 0: free */
+    size_t piece_slot_count;    /* a power of two */
+    _Atomic size_t piece_next;  /* behind the one that was fetched last: a guess */
     _Atomic bool pieces_loaded; /* from then on the above is fixed */
-    uint32_t *listed_by; /* for each entry: place + 1 of the PIECES chunk that lists it */
+    uint32_t *listed_by;        /* for each entry: place + 1 of the PIECES chunk that lists it */
     struct sbt_blob_slot {
         uint32_t entry;
         uint64_t used;    /* 0: free */
@@ -169,8 +170,8 @@ int sbt_reader_load(struct sbt_reader *r, struct sbt_packer *packer, size_t plac
 /* Say that a chunk's content is malformed, once. */
 void sbt_reader_blame(struct sbt_reader *r, size_t place, const char *wrong, bool locked);
 
-/* Say that something could not be read although it may be there: sbt_reader_missing() counts it. With the
- * lock held. */
+/* Say that something could not be read although it may be there: sbt_reader_missing() counts it.
+ * With the lock held. */
 void sbt_reader_fault(struct sbt_reader *r, const char *what);
 
 /* Room for one more element in a growing array; NULL when out of memory. */
@@ -191,7 +192,8 @@ static inline uint64_t sbt_entry_end(const struct sbt_entry *e)
     return e->info.offset + SBT_CHUNK_HEADER_SIZE + e->head.stored_size;
 }
 
-/* Counts the records that are there, and the streams that they are on, as if there were no trailer. */
+/* Counts the records that are there, and the streams that they are on, as if there were no trailer.
+ */
 void sbt_reader_recount(struct sbt_reader *r);
 
 /* ---- reader_missing.c ---- */
@@ -225,8 +227,8 @@ void sbt_reader_blobs_finish(struct sbt_reader *r);
 /* The same without the lock held. */
 int sbt_reader_find_ready(struct sbt_reader *r);
 
-/* Where the piece with this key lies, without the lock held. Looked for at *next first, which is then
- * the place behind it. TSM_E_NOT_FOUND: there is none. */
+/* Where the piece with this key lies, without the lock held. Looked for at *next first, which is
+ * then the place behind it. TSM_E_NOT_FOUND: there is none. */
 int sbt_reader_find(struct sbt_reader *r, const struct sbt_key *key, size_t *next,
                     const struct sbt_piece_place **out);
 

@@ -58,7 +58,7 @@ tracesmith info without.sbt | grep -q 'reveals *contents,command,host,user,paths
 for sample in values structs compact checkpoint; do
     for what in contents names all; do
         rm -f r.sbt
-        status 0 tracesmith redact --remove=$what -o r.sbt "$TEST_SOURCE/tests/golden/$sample.sbt"
+        status 0 tracesmith redact --lossy --remove=$what -o r.sbt "$TEST_SOURCE/tests/golden/$sample.sbt"
         status 0 tracesmith check r.sbt
     done
 done

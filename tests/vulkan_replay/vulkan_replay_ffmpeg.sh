@@ -12,9 +12,16 @@ filter() {
         -f "$1" -
 }
 filter md5 >plain.out 2>plain.err || { cat plain.err; exit 77; } # an ffmpeg without Vulkan
+# Where ffmpeg fills the memory of a frame while another one is under way, replay cannot tell whose bytes those
+# are. Which frames meet is chance: another recording has others.
 for checksum in off submit; do
-    TS_CHECKSUM=$checksum LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=$checksum.sbt filter md5 >record.out
-    cmp plain.out record.out || fail "recording changed the picture"
+    for attempt in 1 2 3 4 5; do
+        rm -f $checksum.sbt
+        TS_CHECKSUM=$checksum LD_PRELOAD=$TEST_CAPTURE TS_OUTPUT=$checksum.sbt filter md5 >record.out
+        cmp plain.out record.out || fail "recording changed the picture"
+        [ $attempt = 5 ] || ! tsreplay $checksum.sbt 2>/dev/null | grep -q 'cannot tell: .* may have written' || continue
+        break
+    done
     all_equal 3 $checksum.sbt
 done
 status 0 tsreplay --check=1 submit.sbt
