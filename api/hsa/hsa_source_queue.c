@@ -13,6 +13,7 @@
 #include "api/hsa/hsa_hooks.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "capture/lock.h"
+#include "capture/session.h"
 #include "capture/streams.h"
 
 #include <pthread.h>
@@ -51,22 +52,69 @@ struct hsa_queue_state {
     void *data;
 };
 
-static struct hsa_queue_state *all[QUEUE_MAX];
-static uint32_t count;   /* ever made */
-static uint32_t pumping; /* there is a thread that runs pump() */
+static struct hsa_queue_state *all[QUEUE_MAX]; /* NULL: a free place */
+static uint32_t count;                         /* places that were ever taken */
+static uint32_t pumping;                       /* there is a thread that runs pump() */
+
+/* False: there are too many. */
+static bool add_to_all(struct hsa_queue_state *queue)
+{
+    for (uint32_t i = 0; i < QUEUE_MAX; i++) {
+        struct hsa_queue_state *none = NULL;
+        uint32_t there = __atomic_load_n(&count, __ATOMIC_RELAXED);
+
+        if (!__atomic_compare_exchange_n(&all[i], &none, queue, false, __ATOMIC_RELEASE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        while (there <= i && !__atomic_compare_exchange_n(&count, &there, i + 1, false,
+                                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            ;
+        return true;
+    }
+    return false;
+}
+
+static void remove_from_all(struct hsa_queue_state *queue)
+{
+    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < there; i++) {
+        struct hsa_queue_state *same = queue;
+        __atomic_compare_exchange_n(&all[i], &same, NULL, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+    }
+}
+
+/* The table of handles ends with the recording, of which the disk may be full; what is sent to the
+ * queues that the program has goes to the runtime for as long as they live. `queue` NULL: that of
+ * the doorbell. */
+static struct hsa_queue_state *find_unrecorded(const hsa_queue_t *queue, hsa_signal_t doorbell)
+{
+    uint32_t there = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < there && !tsm_session_of_call(); i++) {
+        struct hsa_queue_state *state = __atomic_load_n(&all[i], __ATOMIC_ACQUIRE);
+        const hsa_queue_t *given = state ? __atomic_load_n(&state->given, __ATOMIC_ACQUIRE) : NULL;
+        if (given && (queue ? given == queue : given->doorbell_signal.handle == doorbell.handle))
+            return state;
+    }
+    return NULL;
+}
 
 struct hsa_queue_state *hsa_queue_by_doorbell(hsa_signal_t signal)
 {
     const struct tsm_handle *handle = hsa_find(HSA_OBJECT_DOORBELL, signal.handle);
 
-    return handle ? handle->user : NULL;
+    return handle ? handle->user : find_unrecorded(NULL, signal);
 }
 
 static struct hsa_queue_state *by_queue(const hsa_queue_t *queue)
 {
     const struct tsm_handle *handle = queue ? hsa_find(HSA_OBJECT_QUEUE, HSA_SLOT(queue)) : NULL;
 
-    return handle ? handle->user : NULL;
+    if (handle || !queue)
+        return handle ? handle->user : NULL;
+    return find_unrecorded(queue, (hsa_signal_t){0});
 }
 
 /* The runtime's own queue behind the program's. */
@@ -450,18 +498,19 @@ static hsa_queue_t *make_soft(const hsa_queue_t *like)
 /* False: the program gets the runtime's queue, and its packets are not seen. */
 static bool intercept(struct hsa_queue_state *queue, hsa_queue_t *real_queue)
 {
-    uint32_t at;
-
     queue->real = real_queue;
+    queue->stream = tsm_stream_create(SBT_API_HSA);
     queue->given = make_soft(real_queue);
+    if (queue->given && !add_to_all(queue)) {
+        hsa_signal_t doorbell = queue->given->doorbell_signal;
+        hsa_runtime.hsa_queue_destroy(queue->given);
+        hsa_runtime.hsa_signal_destroy(doorbell);
+        queue->given = NULL;
+    }
     if (!queue->given) {
         tsm_session_unmodelled("a queue whose packets cannot be seen", true);
         return false;
     }
-    queue->stream = tsm_stream_create(SBT_API_HSA);
-    at = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
-    if (at < QUEUE_MAX)
-        __atomic_store_n(&all[at], queue, __ATOMIC_RELEASE);
     tsm_handle_add(SBT_API_HSA, HSA_OBJECT_DOORBELL, queue->given->doorbell_signal.handle)->user =
         queue;
     return true;
@@ -614,6 +663,7 @@ hsa_status_t hook_hsa_queue_destroy(hsa_queue_pointer_t queue)
     tsm_lock_take(&state->lock);
     state->is_gone = true;
     tsm_lock_give(&state->lock);
+    remove_from_all(state);
     status = hsa_runtime.hsa_queue_destroy(state->real);
     state->given = NULL;
     if (state->fence.handle)

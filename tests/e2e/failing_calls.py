@@ -80,6 +80,7 @@ def device_of(run):
 # Memory that is followed in place: there is nothing to compare.
 NORMAL = {"vk_pages": (3,)}
 # How often a program asks is chance. So is, with several threads, how often a device is idle.
+CHANCE = {"random": ("readback", "checksum")}
 POLLS = ("vkGetFenceStatus", "vkGetSemaphoreCounterValue", "vkGetEventStatus", "vkGetQueryPoolResults")
 
 
@@ -101,6 +102,7 @@ HSA_RUNS = {
     "gate": (["hsa_results", KERNELS, "gate", "locked"], {"TS_STACKS": "all", "TS_LANE_SIZE": "256K"}, False),
     "learns": (["hsa_learns", KERNELS, "handler"], {"TS_CHECKSUM": "sync"}, False),
     "waits": (["hsa_waits", "many"], {}, False),
+    "random": (["hsa_random", KERNELS, "2"], {"TS_LANE_SIZE": "256K"}, False),
 }
 # By API: the runs, and the calls that each recording of a program has as often.
 OTHER_RUNS = {
@@ -178,7 +180,7 @@ def check_trace(folder, run, whole, whole_calls):
         raise Wrong(f"check: {checked.stdout}{checked.stderr}")
     missing = {name: count - calls.get(name, 0) for name, count in whole_calls.items()
                if calls.get(name, 0) < count and name.startswith(OF_API)
-               and name not in POLLS and (RUNS[run][2] or not is_vulkan(run) or name != "checksum")}
+               and name not in (*POLLS, *CHANCE.get(run, ())) and (RUNS[run][2] or not is_vulkan(run) or name != "checksum")}
     said = head["end"] != "finished" or head["lost"] or head["filtered"] or head["tainted"]
     if missing and not said:
         raise Wrong(f"missing without a word: {missing}, {head}")

@@ -172,7 +172,7 @@ static bool read_plainly(void *out, uint64_t address, size_t size)
 /* All that a kernel would. */
 static void read_all(uint32_t type, const void *argument)
 {
-    static uint8_t room[1 << 20];
+    static _Thread_local uint8_t room[1 << 20];
     void *blocks = NULL;
     struct drm_encoder e = {.memory = memory_for,
                             .read = read_plainly,
