@@ -4,13 +4,14 @@
  * is known by the return address, so that calls of the program, of the driver and of libc go
  * through.
  *
- *   FAIL_IN      names of objects, separated by commas: "ours" is what is called from one of them;
- * a name that is part of the object's path will do; "-" is the main program FAIL_KIND    memory,
- * write, thread, open, ioctl or system FAIL_AT      which call of that kind fails, from 1; 0: none
- *   FAIL_ALL     set: it and all that come after it
- *   FAIL_SHORT   set: a write fails only after half of its bytes were written
- *   FAIL_COUNTS  a file for counts: u64 for each kind, then the address in its object of the call
- * that failed first; it is a mapping, so that it is whole when the process is killed
+ * - FAIL_IN: names of objects, separated by commas: "ours" is what is called from one of them. A
+ * name that is part of the object's path will do; "-" is the main program.
+ * - FAIL_KIND: memory, write, thread, open, ioctl or system.
+ * - FAIL_AT: which call of that kind fails, from 1; 0: none.
+ * - FAIL_ALL: set: it and all that come after it.
+ * - FAIL_SHORT: set: a write fails only after half of its bytes were written.
+ * - FAIL_COUNTS: a file for counts: u64 for each kind, then the address in its object of the call
+ * that failed first. It is a mapping, so that it is whole when the process is killed.
  */
 #include <dlfcn.h>
 #include <errno.h>
