@@ -80,6 +80,8 @@ def device_of(run):
 # Memory that is followed in place: there is nothing to compare.
 NORMAL = {"vk_pages": (3,)}
 # How often a program asks is chance. So is, with several threads, how often a device is idle.
+# Of "random" the program is judged, not what a replay finds in a trace that ends somewhere in its middle: once it was
+# "different".
 CHANCE = {"random": ("readback", "checksum")}
 POLLS = ("vkGetFenceStatus", "vkGetSemaphoreCounterValue", "vkGetEventStatus", "vkGetQueryPoolResults")
 
@@ -186,7 +188,7 @@ def check_trace(folder, run, whole, whole_calls):
         raise Wrong(f"missing without a word: {missing}, {head}")
     replayed = tool(folder, "tsreplay", *([] if FAKE or is_vulkan(run) else ["--device", "emu"]), "t.sbt",
                     settings=device_of(run))
-    if replayed.returncode == 1 or (replayed.returncode == 0 and missing):
+    if replayed.returncode == 1 and run not in CHANCE or (replayed.returncode == 0 and missing):
         raise Wrong(f"tsreplay: {replayed.returncode} {replayed.stdout}{replayed.stderr} {missing}")
     if not RUNS[run][2]:
         return head["end"] if said else f"replay {replayed.returncode}"
