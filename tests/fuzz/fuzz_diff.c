@@ -8,46 +8,20 @@
  */
 #include "tracesmith/analysis.h"
 
+#include "tests/fuzz/memory_trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct memory {
-    uint8_t *data;
-    size_t size;
-};
-
-static struct memory first;
-
-static int64_t memory_read_at(void *user, uint64_t offset, void *out, size_t size)
-{
-    const struct memory *m = user;
-    size_t left = offset < m->size ? m->size - (size_t)offset : 0;
-
-    size = size < left ? size : left;
-    if (size)
-        memcpy(out, m->data + offset, size);
-    return (int64_t)size;
-}
-
-static uint64_t memory_size(void *user)
-{
-    return ((const struct memory *)user)->size;
-}
-
-static struct sbt_reader *open_memory(struct memory *m, const char *name)
-{
-    struct sbt_source source = {.read_at = memory_read_at, .size = memory_size, .user = m};
-    struct sbt_reader *r = NULL;
-
-    return sbt_reader_open_source(&r, &source, name) == 0 ? r : NULL;
-}
+static struct memory_trace first;
 
 /* Negative: it is an error. */
-static int diff(struct memory *a, struct memory *b, const struct tsm_diff_options *options)
+static int diff(struct memory_trace *a, struct memory_trace *b,
+                const struct tsm_diff_options *options)
 {
-    struct sbt_reader *left = open_memory(a, "a"), *right = left ? open_memory(b, "b") : NULL;
+    struct sbt_reader *left = memory_trace_open(a), *right = left ? memory_trace_open(b) : NULL;
     struct tsm_diff_result result;
     int verdict = left && right ? tsm_diff(&result, left, right, options) : -1;
 
@@ -62,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint32_t streams[] = {0, 1, SBT_STREAM_NONE};
     struct tsm_diff_options options = {0};
-    struct memory m = {.size = size ? size - 1 : 0};
+    struct memory_trace m = {.size = size ? size - 1 : 0};
     int there, back;
 
     if (size < 1)

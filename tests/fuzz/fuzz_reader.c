@@ -14,6 +14,7 @@
 #include "format/chunk.h"
 #include "format/json.h"
 #include "format/limits.h"
+#include "tests/fuzz/memory_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,29 +25,6 @@
 #define RECORDS_MAX 3000u /* a few bytes can stand for a million records; some will do */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* ---- the source ---- */
-
-struct memory {
-    uint8_t *data;
-    size_t size;
-};
-
-static int64_t memory_read_at(void *user, uint64_t offset, void *out, size_t size)
-{
-    const struct memory *m = user;
-    size_t left = offset < m->size ? m->size - (size_t)offset : 0;
-
-    size = size < left ? size : left;
-    if (size)
-        memcpy(out, m->data + offset, size);
-    return (int64_t)size;
-}
-
-static uint64_t memory_size(void *user)
-{
-    return ((const struct memory *)user)->size;
-}
 
 /* ---- checksums ---- */
 
@@ -61,7 +39,7 @@ static void fix_chunk(uint8_t *at, size_t left)
 
 /* From back to front: the index repeats the hashes of other chunks' payloads, which are then right
  * in the file but not in the index; entries are copied from the chunks that they point at. */
-static void fix_index(const struct memory *m, uint8_t *at, size_t left)
+static void fix_index(const struct memory_trace *m, uint8_t *at, size_t left)
 {
     uint32_t stored = tsm_get_u32(at + 32), count;
     uint8_t *entry = at + SBT_CHUNK_HEADER_SIZE + 8;
@@ -76,7 +54,7 @@ static void fix_index(const struct memory *m, uint8_t *at, size_t left)
     }
 }
 
-static void fix_checksums(const struct memory *m)
+static void fix_checksums(const struct memory_trace *m)
 {
     uint8_t *end = m->data + m->size, *at = m->data;
 
@@ -198,7 +176,7 @@ static void ignore_violation(void *user, uint64_t offset, const char *text)
 }
 
 /* What was repaired is whole: repairing it again finds nothing to do. */
-static void check_and_repair(const struct memory *m)
+static void check_and_repair(const struct memory_trace *m)
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     char path[32];
@@ -215,8 +193,7 @@ static void check_and_repair(const struct memory *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct memory memory = {0};
-    struct sbt_source source = {.read_at = memory_read_at, .size = memory_size, .user = &memory};
+    struct memory_trace memory = {0};
     struct sbt_reader *r;
 
     if (size < 1)
@@ -227,7 +204,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(memory.data, data + 1, memory.size);
     if (data[0] & 1)
         fix_checksums(&memory);
-    if (sbt_reader_open_source(&r, &source, "fuzz") == 0) {
+    r = memory_trace_open(&memory);
+    if (r) {
         read_records(r, data[0] & 2 ? 2 : 0);
         read_tables(r);
         sbt_reader_destroy(r);

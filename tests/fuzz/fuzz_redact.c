@@ -5,17 +5,9 @@
  */
 #include "tools/cmd_redact.c"
 
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
+#include "tests/fuzz/memory_trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void print_violation(void *user, uint64_t offset, const char *text)
-{
-    (void)user;
-    fprintf(stderr, "offset %llu: %s\n", (unsigned long long)offset, text);
-}
 
 static int copy_all(struct sbt_reader *reader, const char *output)
 {
@@ -46,27 +38,17 @@ static int redact_all(struct sbt_reader *reader, const char *output, unsigned wh
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char input[32], output[64];
-    struct sbt_reader *reader;
-    int fd = memfd_create("fuzz", MFD_CLOEXEC), error = -1;
+    struct memory_trace trace = {(uint8_t *)data + 1, size - 1};
+    struct sbt_reader *reader = size ? memory_trace_open(&trace) : NULL;
+    char output[64];
+    int error;
 
-    if (size < 1 || fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)size - 1) {
-        close(fd);
+    if (!reader)
         return 0;
-    }
-    snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
-    snprintf(output, sizeof(output), "/dev/shm/ts-fuzz-redact-%d.sbt", (int)getpid());
-    if (sbt_reader_open(&reader, input) == 0) {
-        error = data[0] ? redact_all(reader, output, data[0]) : copy_all(reader, output);
-        sbt_reader_destroy(reader);
-    }
-    close(fd);
-    if (error)
-        return 0;
-    if (sbt_check(output, print_violation, NULL) != 0) {
-        unlink(output);
-        abort();
-    }
-    unlink(output);
+    copied_trace_path(output);
+    error = data[0] ? redact_all(reader, output, data[0]) : copy_all(reader, output);
+    sbt_reader_destroy(reader);
+    if (!error)
+        copied_trace_check(output);
     return 0;
 }

@@ -27,16 +27,6 @@ const char *__asan_default_options(void)
 #define TIMEOUT_NS 300000000u   /* of what is changed: most of it hangs, if at all, for ever */
 #define WORKS_NS   120000000000 /* of what works, on a busy machine */
 
-static int save_memory(void *user, const struct tsm_saved *saved)
-{
-    return 0;
-}
-
-static int save_state(void *user, const char *type, const uint64_t slots[8])
-{
-    return 0;
-}
-
 static enum tsm_grain grain_of(unsigned bits)
 {
     if (bits & SCENE_EACH)
@@ -46,33 +36,16 @@ static enum tsm_grain grain_of(unsigned bits)
 
 static void replay(struct sbt_reader *reader, unsigned bits, unsigned place)
 {
-    const struct tsm_saver saver = {
-        .memory = save_memory, .state = save_state, .part_first = place};
     struct tsm_replay_options options = {.backend = scene_api.description->name,
-                                         .library = "", /* this program */
-                                         .loop = bits & SCENE_LOOP ? 2 : 1,
                                          .grain = grain_of(bits),
-                                         .permute = bits & SCENE_PERMUTE ? 1 : 0,
-                                         .lossy = true,
-                                         .keep_going = true,
                                          .no_checkpoint = bits & SCENE_WHOLE,
                                          .timeout_ns = bits & SCENE_WORKS ? WORKS_NS : TIMEOUT_NS};
-    struct tsm_replay_result result;
-    struct tsm_replay *replay = NULL;
-    int error;
 
     if (bits & SCENE_RANGE)
         options.filter.seq_first = place;
     else if (bits & SCENE_SAVE)
         options.filter.seq_end = place;
-    error = tsm_replay_create(&replay, reader, &options);
-    if (!error)
-        error = tsm_replay_run(replay, &result);
-    if (!error && (bits & SCENE_SAVE))
-        error = tsm_replay_save(replay, &saver);
-    if (bits & SCENE_WORKS)
-        scene_must(error);
-    tsm_replay_destroy(replay);
+    scene_replay(reader, &options, bits, place);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -21,20 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */
 const struct tsm_backend *const tsm_backends[] = {&vulkan_backend, NULL};
 
-static int save_memory(void *user, const struct tsm_saved *saved)
-{
-    return 0;
-}
-
-static int save_state(void *user, const char *type, const uint64_t slots[8])
-{
-    return 0;
-}
-
 static void replay(struct sbt_reader *reader, unsigned bits, unsigned place, const char *folder)
 {
-    const struct tsm_saver saver = {
-        .memory = save_memory, .state = save_state, .part_first = place};
     const struct tsm_frames frames = {1, 3};
     struct tsm_look look = {.dump_directory = bits & SCENE_DUMP ? folder : NULL,
                             .dump_seq = place,
@@ -42,29 +30,14 @@ static void replay(struct sbt_reader *reader, unsigned bits, unsigned place, con
                             .frames = &frames,
                             .frame_count = bits & SCENE_SHOT ? 1 : 0};
     struct tsm_replay_options options = {.backend = "vulkan",
-                                         .library = "", /* this program */
-                                         .loop = bits & SCENE_LOOP ? 2 : 1,
                                          .grain = bits & SCENE_SYNC ? TSM_GRAIN_SYNC
                                                                     : TSM_GRAIN_READBACK,
-                                         .permute = bits & SCENE_PERMUTE ? 1 : 0,
-                                         .lossy = true,
-                                         .keep_going = true,
                                          .timeout_ns = 2000000000,
                                          .look = bits & (SCENE_DUMP | SCENE_SHOT) ? &look : NULL};
-    struct tsm_replay_result result;
-    struct tsm_replay *replay = NULL;
-    int error;
 
     if (bits & SCENE_SAVE)
         options.filter.seq_end = place;
-    error = tsm_replay_create(&replay, reader, &options);
-    if (!error)
-        error = tsm_replay_run(replay, &result);
-    if (!error && (bits & SCENE_SAVE))
-        error = tsm_replay_save(replay, &saver);
-    if (bits & SCENE_WORKS)
-        scene_must(error);
-    tsm_replay_destroy(replay);
+    scene_replay(reader, &options, bits, place);
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)

@@ -5,19 +5,12 @@
  */
 #include "tools/cmd_trim.c"
 
-#include <fcntl.h>
-#include <sys/mman.h>
+#include "tests/fuzz/memory_trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The program starts itself again there, with addresses that do not move. */
 void tsm_still_addresses(void) {}
-
-static void print_violation(void *user, uint64_t offset, const char *text)
-{
-    (void)user;
-    fprintf(stderr, "offset %llu: %s\n", (unsigned long long)offset, text);
-}
 
 static int trim_all(struct sbt_reader *reader, const struct trim_values *values)
 {
@@ -39,29 +32,21 @@ static int trim_all(struct sbt_reader *reader, const struct trim_values *values)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct trim_values values = {.lossy = true, .library = "/nowhere", .timeout_s = 1};
-    char input[32], output[64];
-    struct sbt_reader *reader;
-    int fd = memfd_create("fuzz", MFD_CLOEXEC), error = -1;
+    struct memory_trace trace = {(uint8_t *)data + 1, size - 1};
+    struct sbt_reader *reader = size ? memory_trace_open(&trace) : NULL;
+    char output[64];
+    int error = -1;
 
-    if (size < 1 || fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)size - 1) {
-        close(fd);
+    if (!reader)
         return 0;
-    }
-    snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
-    snprintf(output, sizeof(output), "/dev/shm/ts-fuzz-trim-%d.sbt", (int)getpid());
+    copied_trace_path(output);
     values.output = output;
     values.whole = data[0] & 128;
     values.range.seq_end = data[0] & 127;
-    if (sbt_reader_open(&reader, input) == 0) {
-        if (sbt_reader_checkpoint_count(reader) == 0)
-            error = trim_all(reader, &values);
-        sbt_reader_destroy(reader);
-    }
-    close(fd);
-    if (!error && sbt_check(output, print_violation, NULL) != 0) {
-        unlink(output);
-        abort();
-    }
-    unlink(output);
+    if (sbt_reader_checkpoint_count(reader) == 0)
+        error = trim_all(reader, &values);
+    sbt_reader_destroy(reader);
+    if (!error)
+        copied_trace_check(output);
     return 0;
 }

@@ -57,6 +57,12 @@ static inline bool scene_is_long(const struct sbt_field *field)
 
 /* Writes a trace of a scene into memory. Returns its descriptor, which is the caller's. */
 int scene_write_trace(const uint8_t *data, size_t size);
+struct sbt_reader;
+struct tsm_replay_options;
+/* Replays a scene's trace, and saves it if `bits`, the scene's, say so, from `place` on. Fills in
+ * the options but for backend, grain, time, filter and what is looked at. */
+void scene_replay(struct sbt_reader *reader, struct tsm_replay_options *options, unsigned bits,
+                  unsigned place);
 /* Ends the program with the last error's message if `result` is negative. */
 void scene_must(int result);
 
