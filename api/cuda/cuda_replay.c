@@ -173,30 +173,16 @@ static int backend_host(struct tsm_backend_state *state, const struct sbt_record
     return carry_out(&state->replay, record);
 }
 
-struct taken_bytes {
-    void *to;
-    const void *from;
-    uint64_t size;
-};
-
-static void take_bytes(void *user)
-{
-    const struct taken_bytes *taken = user;
-
-    memcpy(taken->to, taken->from, taken->size);
-}
-
-/* What a memset, or a copy between device addresses, has written into memory of the host may have
- * been recorded as given back. A function takes it: a copy to pageable memory would wait. */
+/* Takes what a memset, or a copy between device addresses, has written into memory of the host: it
+ * may have been recorded as given back. A copy to pageable memory would wait. */
 static int receive_written(struct cuda_replay *replay, const struct sbt_record *record,
                            const struct sbt_schema *schema)
 {
-    const struct cuda_real *driver = &replay->library.calls;
     const uint64_t dst = sbt_record_role(schema, record, SBT_ROLE_DST, 0);
     const uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
     const struct tsm_region *region = dst && size ? cuda_memory_find(&replay->memory, dst) : NULL;
     struct cuda_stream_state *stream;
-    struct taken_bytes *taken;
+    struct cuda_host_box box;
 
     if (!region || !region->is_host || size > region->size - (dst - region->address) ||
         record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED) ||
@@ -206,16 +192,12 @@ static int receive_written(struct cuda_replay *replay, const struct sbt_record *
     if (!stream || !stream->is_made || cuda_stream_has_received(stream, record->position) ||
         cuda_stream_is_captured(replay, stream->raw))
         return 0;
-    taken = cuda_stream_send(replay, stream, sizeof(*taken));
-    if (taken)
-        *taken = (struct taken_bytes){
-            .to = cuda_stream_receive(stream, record->position, dst, size),
-            .from = (const void *)(uintptr_t)(region->actual + (dst - region->address)), /* NOLINT */
-            .size = size};
-    if (!taken || !taken->to)
-        return tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
-    CUresult result = driver->cuLaunchHostFunc(stream->raw, take_bytes, taken);
-    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuLaunchHostFunc", result);
+    box = (struct cuda_host_box){
+        .from = (const uint8_t *)(uintptr_t)(region->actual + (dst - region->address)), /* NOLINT */
+        .width = size,
+        .height = 1,
+        .depth = 1};
+    return cuda_stream_take(replay, record, stream->raw, dst, &box);
 }
 
 static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,

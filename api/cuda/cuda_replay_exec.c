@@ -123,30 +123,6 @@ static int send_functions(struct cuda_args *args, const struct cuda_exec *exec)
 
 /* ---- bytes for the program ---------------------------------------------------------------- */
 
-struct taken {
-    const uint8_t *from;
-    uint8_t *to;
-    size_t width, height, depth, pitch, plane;
-};
-
-struct takings {
-    size_t count;
-    struct taken list[];
-};
-
-static void take_bytes(void *user)
-{
-    const struct takings *takings = user;
-
-    for (size_t i = 0; i < takings->count; i++) {
-        const struct taken *t = &takings->list[i];
-        for (size_t z = 0; z < t->depth; z++)
-            for (size_t y = 0; y < t->height; y++)
-                memcpy(t->to + (z * t->height + y) * t->width,
-                       t->from + z * t->plane + y * t->pitch, t->width);
-    }
-}
-
 static bool gives_bytes(const struct cuda_replay *replay, const struct cuda_graph_part *part)
 {
     return part->type == CU_GRAPH_NODE_TYPE_MEMCPY && !part->is_disabled &&
@@ -154,7 +130,7 @@ static bool gives_bytes(const struct cuda_replay *replay, const struct cuda_grap
                              part->copy.dstDevice);
 }
 
-static struct taken box_of(const CUDA_MEMCPY3D *c)
+static struct cuda_host_box box_of(const CUDA_MEMCPY3D *c)
 {
     size_t pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
     size_t plane = pitch * (c->dstHeight ? c->dstHeight : c->Height);
@@ -162,41 +138,28 @@ static struct taken box_of(const CUDA_MEMCPY3D *c)
         c->dstMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)c->dstHost : (uintptr_t)c->dstDevice;
 
     base += c->dstZ * plane + c->dstY * pitch + c->dstXInBytes;
-    return (struct taken){.from = (const uint8_t *)base, /* NOLINT: an address */
-                          .width = c->WidthInBytes,
-                          .height = c->Height,
-                          .depth = c->Depth,
-                          .pitch = pitch,
-                          .plane = plane};
+    return (struct cuda_host_box){.from = (const uint8_t *)base, /* NOLINT: an address */
+                                  .width = c->WidthInBytes,
+                                  .height = c->Height,
+                                  .depth = c->Depth,
+                                  .pitch = pitch,
+                                  .plane = plane};
 }
 
 static int receive(struct cuda_args *args, const struct cuda_exec *exec, CUstream raw)
 {
     const struct cuda_graph_parts *parts = &exec->parts;
     struct cuda_replay *replay = args->replay;
-    struct cuda_stream_state *stream = cuda_stream_find(replay, args->record->stream);
-    struct takings *takings =
-        stream ? cuda_stream_send(replay, stream,
-                                  sizeof(*takings) + parts->count * sizeof(takings->list[0]))
-               : NULL;
+    int error = 0;
 
-    if (!takings)
-        return tsm_fail(TSM_E_MEMORY, "no memory for what a graph gives back");
-    takings->count = 0;
-    for (size_t i = 0; i < parts->count; i++) {
+    for (size_t i = 0; i < parts->count && !error; i++) {
         if (!gives_bytes(replay, &parts->list[i]))
             continue;
-        struct taken taken = box_of(&parts->list[i].copy);
-        taken.to = cuda_stream_receive(stream, args->record->position,
-                                       cuda_program_recorded(replay, taken.from),
-                                       (uint64_t)taken.width * taken.height * taken.depth);
-        if (!taken.to)
-            return tsm_fail(TSM_E_MEMORY, "no memory for what a graph gives back");
-        takings->list[takings->count++] = taken;
+        const struct cuda_host_box box = box_of(&parts->list[i].copy);
+        error = cuda_stream_take(replay, args->record, raw, cuda_program_recorded(replay, box.from),
+                                 &box);
     }
-    if (!takings->count)
-        return 0;
-    return cuda_args_end(args, args->driver->cuLaunchHostFunc(raw, take_bytes, takings));
+    return error;
 }
 
 /* ---- life --------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t 
 int cuda_memory_release(struct cuda_replay *replay, uint64_t address);
 /* The live region that holds `address`, or NULL. */
 const struct tsm_region *cuda_memory_find(const struct cuda_memory *memory, uint64_t address);
-/* As shared() of replay/backend.h. */
+/* Implements tsm_backend.shared (replay/backend.h). */
 bool cuda_memory_shared(struct cuda_memory *memory, uint64_t address, uint64_t size,
                         uint64_t *actual);
 /* `actual` stands for a recorded address from now on. */
@@ -145,7 +145,17 @@ void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *str
  * had them, 0 when the command gives no others. NULL: no memory. */
 void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
                           uint64_t size);
-/* Tests whether that was done for the command that was sent last. */
+/* Bytes in memory of the host. */
+struct cuda_host_box {
+    const uint8_t *from;
+    size_t width, height, depth; /* bytes of a row, rows, planes */
+    size_t pitch, plane;         /* from row to row, from plane to plane */
+};
+/* Receives a box, packed, when the stream `raw`, that of `record`, has come this far: a function of the
+ * stream reads it, so nothing waits. `address` as above. */
+int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record, CUstream raw,
+                     uint64_t address, const struct cuda_host_box *box);
+/* Tests whether the command at `position`, which was sent last, has received. */
 bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position);
 /* Registered host memory at a recorded address; NULL when there is none. */
 void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);

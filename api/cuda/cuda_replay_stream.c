@@ -139,6 +139,41 @@ void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, u
     return bytes->own;
 }
 
+struct taking {
+    struct cuda_host_box box;
+    uint8_t *to;
+};
+
+static void take_bytes(void *user)
+{
+    const struct taking *taking = user;
+    const struct cuda_host_box *b = &taking->box;
+
+    for (size_t z = 0; z < b->depth; z++)
+        for (size_t y = 0; y < b->height; y++)
+            memcpy(taking->to + (z * b->height + y) * b->width,
+                   b->from + z * b->plane + y * b->pitch, b->width);
+}
+
+int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record, CUstream raw,
+                     uint64_t address, const struct cuda_host_box *box)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    struct cuda_stream_state *stream = cuda_stream_find(replay, record->stream);
+    struct taking *taking = stream ? cuda_stream_send(replay, stream, sizeof(*taking)) : NULL;
+    CUresult result;
+
+    if (taking)
+        *taking = (struct taking){
+            .box = *box,
+            .to = cuda_stream_receive(stream, record->position, address,
+                                      (uint64_t)box->width * box->height * box->depth)};
+    if (!taking || !taking->to)
+        return tsm_fail(TSM_E_MEMORY, "no memory for bytes to receive");
+    result = driver->cuLaunchHostFunc(raw, take_bytes, taking);
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuLaunchHostFunc", result);
+}
+
 bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position)
 {
     pthread_mutex_lock(&stream->received_lock);
