@@ -96,8 +96,8 @@ struct tsm_source {
      * where this is not known now. Called before a command of this thread. Optional. */
     bool (*is_complete)(const struct tsm_stream *stream);
 
-    /* What commands leave beside memory is followed from their records: these are kept before a
-     * late start, too. */
+    /* Keeps records of commands before a late start, too: state that is not memory is followed from
+     * them. */
     bool commands_are_followed;
 
     /* In the child of a fork: forget the parent's objects. Optional. */

@@ -102,8 +102,8 @@ void cuda_graph_parts_word(struct cuda_graph_parts *parts, struct cuda_graph_par
     part->words.list[part->words.count++] = word;
 }
 
-/* What only the GPU writes. A driver that does not say leaves it as it is without a graph: written
- * down as the program's. */
+/* Asks the driver what a kernel or a memset writes in memory that the program can read. Where it
+ * does not say, those bytes are recorded as the program's. */
 static bool ask_of_writes(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
                           const struct cuda_real *driver, CUgraphNode node)
 {

@@ -21,7 +21,8 @@ struct exec {
         uint64_t start, size;
     } * shared;
     size_t shared_count, shared_room;
-    /* What its kernels have among their arguments, each value once, in order. */
+    /* Values among the arguments of the graph's kernels that may be addresses: each once, sorted.
+     */
     uint64_t *words;
     size_t word_count, word_room;
     bool has_words; /* they are those of the parts */
@@ -311,7 +312,7 @@ static bool has_words(const struct cuda_graph_part *part)
     return part->type == CU_GRAPH_NODE_TYPE_KERNEL && !part->is_disabled;
 }
 
-/* False: there is no memory for them. */
+/* Makes room in exec->words for the words of all kernels. Returns false if there is no memory. */
 static bool make_room(struct exec *exec)
 {
     size_t wanted = 0;
@@ -374,8 +375,8 @@ static void announce_part(struct tsm_call *call, const struct cuda_graph_part *p
     }
 }
 
-/* What it gives the program when it runs, and where else it writes in memory that both reach. The
- * driver may have done that before the launch returns. */
+/* Announces what the graph gives back to the program, and where else it writes in memory that both
+ * reach: the driver may have done so before the launch returns. */
 static void announce_writes(struct tsm_call *call, struct exec *exec)
 {
     for (size_t i = 0; i < exec->parts.count; i++)

@@ -13,7 +13,7 @@
 void cuda_exec_set_node(struct tsm_call *call, CUgraphExec exec, CUgraphNode node,
                         const CUgraphNodeParams *params);
 
-/* What cuda_graph_parts.find_words is here (cuda_source_launch.c). */
+/* Finds words of a kernel for cuda_graph_parts.find_words (cuda_source_launch.c). */
 cuda_graph_find_words cuda_graph_arguments;
 
 /* A function of the program in graphs' nodes (cuda_source_graph_function.c). */

@@ -5,9 +5,10 @@
 . "$(dirname "$0")/util.sh"
 LD_LIBRARY_PATH=$TEST_EMU LD_PRELOAD="$preload" TS_OUTPUT=t.sbt "$TEST_PROGRAMS/many" 100000000 >many.log 2>&1 &
 child=$!
+trap 'kill -9 $child 2>/dev/null; finish' EXIT
 while [ "$(stat -c %s t.sbt 2>/dev/null || echo 0)" -lt 100000 ]; do
     kill -0 $child || fail "it ended by itself: $(cat many.log)"
-    sleep 0.05 # until there is something
+    sleep 0.05 # asked again, however long it takes
 done
 ln -s t.sbt link.sbt
 ln t.sbt hard.sbt
@@ -17,6 +18,7 @@ for name in link hard; do
 done
 kill -9 $child
 wait $child 2>/dev/null || :
+trap finish EXIT
 cp t.sbt alone.sbt
 status 0 tsview --repair alone.sbt
 for name in link hard t; do

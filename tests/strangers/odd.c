@@ -290,7 +290,7 @@ static void *work_last(void *unused)
 {
     int version;
 
-    usleep(20000);
+    usleep(20000); /* main() is likely to have ended; it makes no difference */
     printf("%d\n", cuDriverGetVersion(&version));
     return NULL;
 }
