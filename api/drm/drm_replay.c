@@ -21,6 +21,7 @@ static void backend_close(struct tsm_backend_state *state)
 
     drm_memory_finish(r);
     drm_files_finish(r);
+    drm_fds_finish(r);
     sbt_map_finish(&r->numbers);
     pthread_mutex_destroy(&r->lock);
     pthread_mutex_destroy(&r->memory_lock);

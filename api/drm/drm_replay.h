@@ -17,7 +17,6 @@
 /* What is translated: kinds of numbers. Objects: the place of their name in drm_objects. */
 enum drm_number {
     DRM_NUMBER_RESULTS = 59,  /* is this object one that results of queries go to? */
-    DRM_NUMBER_FD = 60,       /* recorded descriptor -> descriptor */
     DRM_NUMBER_OFFSET = 61,   /* of a file */
     DRM_NUMBER_RESOURCE = 63, /* of a device, in place of the file */
 };
@@ -54,6 +53,8 @@ struct drm_replay {
     pthread_mutex_t memory_lock; /* what submits note of memory */
     pthread_mutex_t lock;        /* numbers; submits of several streams come at once */
     struct sbt_map numbers;
+    struct sbt_map fds;     /* recorded descriptor -> descriptor that the replay created */
+    struct sbt_map created; /* the latter; nothing else is ever closed */
     struct drm_replay_file {
         uint32_t id, family;
         uint8_t node;
@@ -93,8 +94,18 @@ int drm_number_set(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t 
                    uint64_t actual);
 /* There is none any more. */
 void drm_number_forget(struct drm_replay *r, uint32_t file, uint32_t kind, uint64_t recorded);
-/* -1: none. */
-int drm_number_fd(struct drm_replay *r, int recorded);
+
+/* ---- descriptors (drm_replay_number.c) ----------------------------------------------------- */
+
+/* Returns the descriptor that stands for a recorded one; -1: none. */
+int drm_fd(struct drm_replay *r, int recorded);
+/* Lets a descriptor that the replay has just created stand for a recorded one, and closes the one
+ * that did so before. One that stands for another already is no new one: nothing changes. */
+int drm_fd_created(struct drm_replay *r, int recorded, int actual);
+/* Closes what stands for a recorded descriptor. Returns false if nothing does. */
+bool drm_fd_close(struct drm_replay *r, int recorded);
+/* Closes all that is left. */
+void drm_fds_finish(struct drm_replay *r);
 
 /* ---- files (drm_replay_file.c) ------------------------------------------------------------- */
 

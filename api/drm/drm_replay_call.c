@@ -80,13 +80,17 @@ static bool translate(void *user, const struct drm_member *m, uint64_t *value)
     const struct issue *i = user;
     const char *name = drm_text + drm_objects[m->type];
 
-    if (m->flags & DRM_MEMBER_NEW)
-        return true; /* what is there is for the kernel to judge, and to replace */
+    if (m->kind == DRM_KIND_FD && m->flags & DRM_MEMBER_NEW) {
+        *value = *value ? (uint64_t)-1 : 0; /* DMA heaps demand 0 */
+        return true;
+    }
     if (m->kind == DRM_KIND_FD) {
-        int fd = (int)*value < 0 ? -1 : drm_number_fd(i->r, (int)*value);
+        int fd = (int)*value < 0 ? -1 : drm_fd(i->r, (int)*value);
         *value = (uint64_t)(int64_t)fd; /* what is no descriptor is not read as one */
         return true;
     }
+    if (m->flags & DRM_MEMBER_NEW)
+        return true; /* what is there is for the kernel to judge, and to replace */
     if (!*value)
         return true;
     return drm_number_find(i->r, i->file, m->type, *value, name, value) == 0;
@@ -99,10 +103,9 @@ static int learn_number(const struct issue *i, const struct drm_member *m, uint6
     const char *name = drm_text + drm_objects[m->type];
 
     if (m->kind == DRM_KIND_FD)
-        return (int)recorded < 0 || (int)actual < 0 ||
-                       drm_number_fd(i->r, (int)recorded) == (int)actual
+        return m->flags & DRM_MEMBER_NEW && !actual /* as it was given */
                    ? 0
-                   : drm_number_set(i->r, 0, DRM_NUMBER_FD, (uint32_t)recorded, actual);
+                   : drm_fd_created(i->r, (int)recorded, (int)actual);
     if (!recorded)
         return 0;
     if (!strcmp(name, "resource"))
@@ -289,18 +292,23 @@ static int issue_until_told(const struct issue *i, uint32_t request)
     return result;
 }
 
-/* The descriptors in i915's submits: what goes in is translated, what comes out is learnt. */
-static void put_fence_in(const struct issue *i)
+/* The descriptors in i915's submits: what goes in is translated, what comes out is learnt, if the
+ * call writes it. */
+static void put_fences(const struct issue *i)
 {
     const struct drm_struct *type;
+    uint64_t which = i->argument ? drm_fences_of(i->row, i->argument) : 0;
     uint64_t fds;
 
-    if (!i->argument || !(drm_fences_of(i->row, i->argument) & DRM_FENCE_IN))
+    if (!which)
         return;
     type = &drm_structs[i->row->into - 1];
     fds = drm_member_get(i->argument, type, "rsvd2");
-    drm_member_set(i->argument, type, "rsvd2",
-                   (fds & DRM_FENCE_OUT) | (uint32_t)drm_number_fd(i->r, (int)fds));
+    if (which & DRM_FENCE_IN)
+        fds = (fds & ~DRM_FENCE_IN) | (uint32_t)drm_fd(i->r, (int)fds);
+    if (which & DRM_FENCE_OUT)
+        fds |= DRM_FENCE_OUT;
+    drm_member_set(i->argument, type, "rsvd2", fds);
 }
 
 static int learn_fence_out(const struct issue *i)
@@ -310,8 +318,8 @@ static int learn_fence_out(const struct issue *i)
     if (!i->argument || !i->recorded || !(drm_fences_of(i->row, i->argument) & DRM_FENCE_OUT))
         return 0;
     type = &drm_structs[i->row->into - 1];
-    return drm_number_set(i->r, 0, DRM_NUMBER_FD, drm_member_get(i->recorded, type, "rsvd2") >> 32,
-                          drm_member_get(i->argument, type, "rsvd2") >> 32);
+    return drm_fd_created(i->r, (int)(drm_member_get(i->recorded, type, "rsvd2") >> 32),
+                          (int)(drm_member_get(i->argument, type, "rsvd2") >> 32));
 }
 
 static int issue_and_learn(struct issue *i, const struct sbt_record *record)
@@ -331,7 +339,7 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
     error = drm_virgl_translate(i->r, i->file, i->row, i->argument);
     if (error)
         return error;
-    put_fence_in(i);
+    put_fences(i);
     error = drm_is_udmabuf(i->row) ? drm_udmabuf_prepare(i->row, i->argument) : 0;
     result = error ? -1 : issue_until_told(i, request);
     if (!error && result < 0)
@@ -339,7 +347,7 @@ static int issue_and_learn(struct issue *i, const struct sbt_record *record)
     if (drm_is_udmabuf(i->row))
         drm_udmabuf_finish(i->row, i->argument);
     if (!error && i->row->returns != DRM_NODE_NONE)
-        error = drm_number_set(i->r, 0, DRM_NUMBER_FD, (uint32_t)record->result, (uint64_t)result);
+        error = drm_fd_created(i->r, (int)record->result, result);
     if (error)
         return error;
     if (i->recorded && i->argument)
@@ -398,7 +406,7 @@ int drm_call_issue(struct drm_replay *r, const struct sbt_record *record,
                         (unsigned long long)record->seq);
     i.seq = record->seq;
     i.file = (uint32_t)record->slots[DRM_SLOT_FILE];
-    i.fd = drm_number_fd(r, (int)record->slots[DRM_SLOT_FD]);
+    i.fd = drm_fd(r, (int)record->slots[DRM_SLOT_FD]);
     if (i.fd < 0)
         return tsm_fail(TSM_E_NOT_FOUND, "record %llu: descriptor %d is not known",
                         (unsigned long long)record->seq, (int)record->slots[DRM_SLOT_FD]);

@@ -242,37 +242,35 @@ int drm_file_open(struct drm_replay *r, const struct sbt_record *record)
     if (!f)
         return 0;
     if (!f->path[0]) { /* an ioctl has made it: its descriptor is known */
-        fd = drm_number_fd(r, (int)slot(record, FILE_FD));
+        fd = drm_fd(r, (int)slot(record, FILE_FD));
         return fd >= 0 && f->node == DRM_NODE_DMABUF ? own(f, fd) : 0;
     }
     fd = open(f->path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return tsm_fail(TSM_E_IO, "%s: %s", f->path, strerror(errno));
-    error = drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)slot(record, FILE_FD), (uint64_t)fd);
+    error = drm_fd_created(r, (int)slot(record, FILE_FD), fd);
     return error ? error : own(f, fd);
 }
 
 int drm_file_close(struct drm_replay *r, const struct sbt_record *record)
 {
-    int recorded = (int)slot(record, FILE_FD), fd = drm_number_fd(r, recorded);
+    bool was_open = drm_fd_close(r, (int)slot(record, FILE_FD));
     struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
 
-    if (fd >= 0)
-        close(fd);
-    if (fd >= 0 && f && f->descriptor_count && !--f->descriptor_count)
+    if (was_open && f && f->descriptor_count && !--f->descriptor_count)
         r->idle_count += is_idle(f);
-    return drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)recorded, (uint64_t)-1);
+    return 0;
 }
 
 /* to, file, from */
 int drm_file_dup(struct drm_replay *r, const struct sbt_record *record)
 {
-    int from = drm_number_fd(r, (int)slot(record, 2)), fd = from < 0 ? -1 : dup(from);
+    int from = drm_fd(r, (int)slot(record, 2)), fd = from < 0 ? -1 : dup(from);
     struct drm_replay_file *f = drm_file_numbered(r, (uint32_t)slot(record, FILE_ID));
 
     if (fd < 0)
         return tsm_fail(TSM_E_NOT_FOUND, "descriptor %d is not known", (int)slot(record, 2));
     if (f)
         f->descriptor_count++;
-    return drm_number_set(r, 0, DRM_NUMBER_FD, (uint32_t)slot(record, FILE_FD), (uint64_t)fd);
+    return drm_fd_created(r, (int)slot(record, FILE_FD), fd);
 }

@@ -281,7 +281,7 @@ int drm_memory_map(struct drm_replay *r, const struct sbt_record *record)
                              .offset = s[SLOT_OFFSET],
                              .made_seq = record->seq};
     offset = s[SLOT_OFFSET];
-    fd = drm_number_fd(r, (int)s[SLOT_FD]);
+    fd = drm_fd(r, (int)s[SLOT_FD]);
     if (fd < 0)
         fd = drm_file_descriptor(r, m.file);
     if (fd < 0)

@@ -82,7 +82,7 @@ int drm_wait_descriptor(struct drm_replay *r, const struct sbt_record *record)
                         (unsigned long long)record->seq);
     file = drm_file_numbered(r, (uint32_t)record->slots[POLL_FILE]);
     if (file && (file->node == DRM_NODE_SYNC_FILE || file->node == DRM_NODE_DMABUF))
-        p.fd = drm_number_fd(r, (int)record->slots[POLL_FD]);
+        p.fd = drm_fd(r, (int)record->slots[POLL_FD]);
     if (p.fd < 0)
         return drm_wait_all(r);
     p.events = (short)(record->slots[POLL_EVENTS] & (POLLIN | POLLOUT));

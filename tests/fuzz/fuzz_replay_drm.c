@@ -3,7 +3,8 @@
  * Replays of DRM on devices that compute nothing: renderD128 and those behind it have one driver
  * each, that of a line of `drivers`. A device reads all that an argument leads to, as a kernel
  * would; gives new numbers to what is made; and refuses mappings that no object has. An ioctl that
- * is not safe must not get here. The calls come here by --wrap.
+ * is not safe must not get here, and no descriptor is closed that is not open. The calls come here
+ * by --wrap.
  */
 #include "api/drm/drm_describe.h"
 #include "api/drm/drm_encode.h"
@@ -117,7 +118,10 @@ int __wrap_close(int fd)
 {
     if (fd >= 0 && fd < FD_MAX)
         driver_of[fd] = 0;
-    return __real_close(fd);
+    if (__real_close(fd) == 0)
+        return 0;
+    fprintf(stderr, "descriptor %d was closed, and was not open\n", fd);
+    abort();
 }
 
 int __wrap_poll(struct pollfd *list, nfds_t count, int timeout)
@@ -193,14 +197,23 @@ static void put(uint8_t *memory, const struct drm_member *m, uint64_t value)
     memcpy(memory + m->offset, &value, m->size < 8 ? m->size : 8);
 }
 
+/* Writes a descriptor where the call gave none that is open; kernels leave others as they are. */
+static void put_fd(uint8_t *memory, const struct drm_member *m)
+{
+    int given = (int)drm_load(memory + m->offset, m->size);
+
+    if (given < 0 || fcntl(given, F_GETFD) < 0)
+        put(memory, m, (uint64_t)new_file(0));
+}
+
 static void make_numbers(uint8_t *memory, const struct drm_struct *type)
 {
     for (uint32_t i = 0; i < type->count; i++) {
         const struct drm_member *m = &drm_members[type->first + i];
         if (m->form == DRM_FORM_ONE && m->kind == DRM_KIND_HANDLE && m->flags & DRM_MEMBER_NEW)
             put(memory, m, ++next_number % FILE_MAX + 1);
-        else if (m->form == DRM_FORM_ONE && m->kind == DRM_KIND_FD && m->flags & DRM_MEMBER_OUT)
-            put(memory, m, (uint64_t)new_file(0));
+        else if (m->form == DRM_FORM_ONE && m->kind == DRM_KIND_FD)
+            put_fd(memory, m);
     }
 }
 
@@ -233,6 +246,9 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
     row = drm_ioctl_find(
         node, driver >= 0 ? drm_family_of_driver(drivers[driver].name) : drm_family_of_node(node),
         (uint32_t)request);
+    if (driver < 0 && !row)
+        row = drm_ioctl_find(DRM_NODE_DMA_HEAP, drm_family_of_node(DRM_NODE_DMA_HEAP),
+                             (uint32_t)request);
     if (driver >= 0 && row && !(row->flags & (DRM_IOCTL_SAFE | DRM_IOCTL_DISPLAY)) &&
         row->kind != SBT_KIND_QUERY) {
         fprintf(stderr, "%s is not safe, and was sent to %s\n", drm_text + row->name,
