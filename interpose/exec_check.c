@@ -55,10 +55,10 @@ static bool texts_fit(char *const *argv, char *const *envp)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static enum format format_of(const char *path, unsigned depth);
+static enum format format_of(const char *path, unsigned depth, bool *is_foreign);
 
 /* The dynamic linker that the program asks for. */
-static enum format check_linker(int fd, const Elf64_Ehdr *head)
+static enum format check_linker(int fd, const Elf64_Ehdr *head, bool *is_foreign)
 {
     char path[PATH_MAX];
 
@@ -74,23 +74,24 @@ static enum format check_linker(int fd, const Elf64_Ehdr *head)
                 (ssize_t)segment.p_filesz ||
             path[segment.p_filesz - 1])
             return UNKNOWN;
+        *is_foreign = strstr(path, "/ld-musl") != NULL;
         return access(path, F_OK) == 0 ? CARRIED_OUT : MISSING;
     }
     return CARRIED_OUT;
 }
 
-static enum format check_program(int fd, const Elf64_Ehdr *head)
+static enum format check_program(int fd, const Elf64_Ehdr *head, bool *is_foreign)
 {
     if (head->e_ident[EI_CLASS] != ELFCLASS64)
         return CARRIED_OUT; /* of another architecture, which the kernel may know */
     if (head->e_machine != EM_X86_64 || (head->e_type != ET_EXEC && head->e_type != ET_DYN) ||
         head->e_phentsize != sizeof(Elf64_Phdr) || !head->e_phnum)
         return UNKNOWN;
-    return check_linker(fd, head);
+    return check_linker(fd, head, is_foreign);
 }
 
 /* "#! INTERPRETER [ARGUMENT]" */
-static enum format check_script(const char *head, unsigned depth)
+static enum format check_script(const char *head, unsigned depth, bool *is_foreign)
 {
     char path[HEAD_SIZE];
     const char *start = head + 2 + strspn(head + 2, " \t");
@@ -100,10 +101,10 @@ static enum format check_script(const char *head, unsigned depth)
         return UNKNOWN;
     memcpy(path, start, length);
     path[length] = '\0';
-    return depth < SCRIPT_DEPTH ? format_of(path, depth + 1) : MISSING;
+    return depth < SCRIPT_DEPTH ? format_of(path, depth + 1, is_foreign) : MISSING;
 }
 
-static enum format check_open(int fd, unsigned depth)
+static enum format check_open(int fd, unsigned depth, bool *is_foreign)
 {
     union {
         char text[HEAD_SIZE + 1];
@@ -115,12 +116,13 @@ static enum format check_open(int fd, unsigned depth)
         return CARRIED_OUT;
     memset(head.text + got, 0, sizeof(head.text) - (size_t)got);
     if (memcmp(head.text, ELFMAG, SELFMAG) == 0)
-        return check_program(fd, &head.elf);
-    return head.text[0] == '#' && head.text[1] == '!' ? check_script(head.text, depth) : UNKNOWN;
+        return check_program(fd, &head.elf, is_foreign);
+    return head.text[0] == '#' && head.text[1] == '!' ? check_script(head.text, depth, is_foreign)
+                                                      : UNKNOWN;
 }
 
 /* By system calls: the program may have functions of its own in libc's place. */
-static enum format format_of(const char *path, unsigned depth)
+static enum format format_of(const char *path, unsigned depth, bool *is_foreign)
 {
     struct stat status;
     enum format format;
@@ -132,34 +134,92 @@ static enum format format_of(const char *path, unsigned depth)
     fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return CARRIED_OUT; /* it can be executed and not read */
-    format = check_open(fd, depth);
+    format = check_open(fd, depth, is_foreign);
     syscall(SYS_close, fd);
     return format;
 }
 
-bool tsm_exec_may_succeed(const char *path, char *const *argv, char *const *envp)
+bool tsm_exec_may_succeed(const char *path, char *const *argv, char *const *envp, bool *is_foreign)
 {
-    return path && format_of(path, 0) == CARRIED_OUT && texts_fit(argv, envp);
+    *is_foreign = false;
+    return path && format_of(path, 0, is_foreign) == CARRIED_OUT && texts_fit(argv, envp);
 }
 
 /* ---- search --------------------------------------------------------------------------------- */
 
-bool tsm_exec_search_may_succeed(const char *file, char *const *argv, char *const *envp)
+bool tsm_exec_search_may_succeed(const char *file, char *const *argv, char *const *envp,
+                                 bool *is_foreign)
 {
     const char *folders = getenv("PATH");
     char path[PATH_MAX];
 
+    *is_foreign = false;
     if (!file || !*file || !texts_fit(argv, envp))
         return false;
     if (strchr(file, '/'))
-        return format_of(file, 0) != MISSING;
+        return format_of(file, 0, is_foreign) != MISSING;
     for (const char *at = folders ? folders : "/bin:/usr/bin";; at++) {
         int length = (int)strcspn(at, ":");
         tsm_format(path, sizeof(path), "%.*s%s%s", length, at, length ? "/" : "", file);
-        if (format_of(path, 0) != MISSING)
+        if (format_of(path, 0, is_foreign) != MISSING)
             return true;
         at += length;
         if (!*at)
             return false;
     }
+}
+
+/* ---- environment ---------------------------------------------------------------------------- */
+
+#define PRELOAD "LD_PRELOAD="
+
+static bool is_preload(const char *variable)
+{
+    return strncmp(variable, PRELOAD, strlen(PRELOAD)) == 0 && strstr(variable, "libts_capture");
+}
+
+size_t tsm_exec_environment_size(char *const *envp)
+{
+    size_t size = sizeof(char *);
+
+    for (; envp && *envp; envp++)
+        size += sizeof(char *) + (is_preload(*envp) ? strlen(*envp) + 1 : 0);
+    return size;
+}
+
+/* Copies a variable without the libraries that are this one; returns the byte behind it. */
+static char *copy_preload(char *out, const char *variable)
+{
+    const char *at = variable + strlen(PRELOAD);
+
+    memcpy(out, PRELOAD, strlen(PRELOAD));
+    out += strlen(PRELOAD);
+    while (*at) {
+        size_t length = strcspn(at, ": "), whole = length + (at[length] != '\0');
+        const char *ours = strstr(at, "libts_capture");
+        if (!ours || ours >= at + length) {
+            memcpy(out, at, whole);
+            out += whole;
+        }
+        at += whole;
+    }
+    *out = '\0';
+    return out + 1;
+}
+
+char *const *tsm_exec_environment(void *room, char *const *envp)
+{
+    char **list = room, *text;
+    size_t count = 0;
+
+    while (envp && envp[count])
+        count++;
+    text = (char *)(list + count + 1);
+    for (size_t i = 0; i < count; i++) {
+        list[i] = is_preload(envp[i]) ? text : envp[i];
+        if (list[i] == text)
+            text = copy_preload(text, envp[i]);
+    }
+    list[count] = NULL;
+    return list;
 }

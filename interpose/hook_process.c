@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,10 @@ TSM_EXPORT int execl(const char *path, const char *arg, ...);
 TSM_EXPORT int execle(const char *path, const char *arg, ...);
 TSM_EXPORT int execlp(const char *file, const char *arg, ...);
 TSM_EXPORT int fexecve(int fd, texts argv, texts envp);
+TSM_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attributes, texts argv, texts envp);
+TSM_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attributes, texts argv, texts envp);
 TSM_EXPORT int execveat(int directory, const char *path, texts argv, texts envp, int flags);
 
 /* libc's function of a name, found once. */
@@ -116,6 +121,10 @@ static void before_exec(bool may_succeed)
         tsm_session_flush();
 }
 
+/* The environment of a program that does not start with this library, on the caller's stack. */
+#define ENVIRONMENT_FOR(is_foreign, envp)                                                          \
+    ((is_foreign) ? tsm_exec_environment(alloca(tsm_exec_environment_size(envp)), envp) : (envp))
+
 static int after_exec(int result)
 {
     int saved_errno = errno;
@@ -130,8 +139,10 @@ int execve(const char *path, texts argv, texts envp)
     static _Atomic(void *) function;
 
     int saved_errno = errno;
+    bool is_foreign;
 
-    before_exec(tsm_exec_may_succeed(path, argv, envp));
+    before_exec(tsm_exec_may_succeed(path, argv, envp, &is_foreign));
+    envp = ENVIRONMENT_FOR(is_foreign, envp);
     errno = saved_errno;
     return after_exec(
         ((int (*)(const char *, texts, texts))libc(&function, "execve"))(path, argv, envp));
@@ -147,8 +158,10 @@ int execvpe(const char *file, texts argv, texts envp)
     static _Atomic(void *) function;
 
     int saved_errno = errno;
+    bool is_foreign;
 
-    before_exec(tsm_exec_search_may_succeed(file, argv, envp));
+    before_exec(tsm_exec_search_may_succeed(file, argv, envp, &is_foreign));
+    envp = ENVIRONMENT_FOR(is_foreign, envp);
     errno = saved_errno;
     return after_exec(
         ((int (*)(const char *, texts, texts))libc(&function, "execvpe"))(file, argv, envp));
@@ -165,9 +178,11 @@ int fexecve(int fd, texts argv, texts envp)
 
     int saved_errno = errno;
     char path[64];
+    bool is_foreign;
 
     tsm_format(path, sizeof(path), "/proc/self/fd/%d", fd);
-    before_exec(tsm_exec_may_succeed(path, argv, envp));
+    before_exec(tsm_exec_may_succeed(path, argv, envp, &is_foreign));
+    envp = ENVIRONMENT_FOR(is_foreign, envp);
     errno = saved_errno;
     return after_exec(((int (*)(int, texts, texts))libc(&function, "fexecve"))(fd, argv, envp));
 }
@@ -178,16 +193,52 @@ int execveat(int directory, const char *path, texts argv, texts envp, int flags)
 
     int saved_errno = errno;
     char from[PATH_MAX];
+    bool is_foreign;
 
     /* One of them is what is carried out. */
     if (*path == '/' || (directory == AT_FDCWD && *path))
         tsm_format(from, sizeof(from), "%s", path);
     else
         tsm_format(from, sizeof(from), "/proc/self/fd/%d%s%s", directory, *path ? "/" : "", path);
-    before_exec(tsm_exec_may_succeed(from, argv, envp));
+    before_exec(tsm_exec_may_succeed(from, argv, envp, &is_foreign));
+    envp = ENVIRONMENT_FOR(is_foreign, envp);
     errno = saved_errno;
     return after_exec(((int (*)(int, const char *, texts, texts, int))libc(&function, "execveat"))(
         directory, path, argv, envp, flags));
+}
+
+/* A spawned program is another process: only its environment matters. */
+typedef int spawn_function(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attributes, texts argv, texts envp);
+
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                const posix_spawnattr_t *attributes, texts argv, texts envp)
+{
+    static _Atomic(void *) function;
+
+    int saved_errno = errno;
+    bool is_foreign;
+
+    tsm_exec_may_succeed(path, argv, envp, &is_foreign);
+    envp = ENVIRONMENT_FOR(is_foreign, envp);
+    errno = saved_errno;
+    return ((spawn_function *)libc(&function, "posix_spawn"))(pid, path, actions, attributes, argv,
+                                                              envp);
+}
+
+int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                 const posix_spawnattr_t *attributes, texts argv, texts envp)
+{
+    static _Atomic(void *) function;
+
+    int saved_errno = errno;
+    bool is_foreign;
+
+    tsm_exec_search_may_succeed(file, argv, envp, &is_foreign);
+    envp = ENVIRONMENT_FOR(is_foreign, envp);
+    errno = saved_errno;
+    return ((spawn_function *)libc(&function, "posix_spawnp"))(pid, file, actions, attributes, argv,
+                                                               envp);
 }
 
 /* The arguments behind `first`, up to NULL, as an array on the caller's stack; `rest` is behind it.

@@ -153,17 +153,32 @@ static bool find_loader(char *out, size_t size, int fd, const Elf64_Ehdr *header
     return true;
 }
 
-#define OTHER_LIBC "linked with another libc than glibc"
+#define SCRIPT_DEPTH 4u /* the program that carries out a script may be a script */
+#define OTHER_LIBC   "linked with another libc than glibc"
 
-/* Of an ELF file; scripts and the like are their interpreter's business. */
-static const char *unreachable_file(int fd)
+static const char *unreachable_path(const char *path, unsigned depth);
+
+/* Answers for the program that a script names in its first line. */
+static const char *unreachable_script(int fd, unsigned depth)
+{
+    char head[PATH_MAX] = "", *path;
+    ssize_t length = pread(fd, head, sizeof(head) - 1, 0);
+
+    if (length < 2 || memcmp(head, "#!", 2) != 0 || depth >= SCRIPT_DEPTH)
+        return NULL;
+    path = head + 2 + strspn(head + 2, " \t");
+    path[strcspn(path, " \t\n")] = '\0';
+    return unreachable_path(path, depth + 1);
+}
+
+static const char *unreachable_file(int fd, unsigned depth)
 {
     char loader[PATH_MAX];
     Elf64_Ehdr header;
 
     if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-        return NULL;
+        return unreachable_script(fd, depth);
     if (header.e_ident[EI_CLASS] == ELFCLASS32)
         return "a 32-bit program";
     if (header.e_machine != EM_X86_64)
@@ -177,22 +192,26 @@ static const char *unreachable_file(int fd)
 }
 
 /* "statically linked", "set-user-ID"; NULL: it would be reached, or nothing can be said. */
-static const char *unreachable(const char *program)
+static const char *unreachable_path(const char *path, unsigned depth)
 {
-    char path[PATH_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat info;
     const char *why;
 
-    if (!find_program(path, sizeof(path), program))
-        return NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    why = unreachable_file(fd);
+    why = unreachable_file(fd, depth);
     if (!why && fstat(fd, &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
         why = "set-user-ID or set-group-ID";
     close(fd);
     return why;
+}
+
+static const char *unreachable(const char *program)
+{
+    char path[PATH_MAX];
+
+    return find_program(path, sizeof(path), program) ? unreachable_path(path, 0) : NULL;
 }
 
 /* Musl's loader starts no program with a library of glibc's: without the first of LD_PRELOAD, which

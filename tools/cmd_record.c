@@ -284,12 +284,13 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     struct tsm_recording recording;
     struct tsm_program_end end;
     struct tsm_ioctl_census census;
+    bool is_reached;
 
     if (prepare(values, output, sizeof(output)) < 0) {
         tsm_complain_error();
         return TSM_EXIT_OURS;
     }
-    tsm_program_note_reach(words->words[0]);
+    is_reached = tsm_program_note_reach(words->words[0]);
     if (v->kernel && kernel_begin(part, sizeof(part), output, v->kernel_backend) < 0) {
         tsm_complain_error();
         return TSM_EXIT_OURS;
@@ -301,6 +302,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         return TSM_EXIT_OURS;
     }
     tsm_recording_begin(&recording, output);
+    recording.is_unreachable = !is_reached;
     if (v->census)
         tsm_ioctl_census_begin(&census);
     if (!tsm_program_run(&end, words->words)) {

@@ -136,7 +136,7 @@ void tsm_recording_report(const struct tsm_recording *recording, pid_t pid)
     }
     if (fresh > REPORTED_MAX)
         tsm_note("... and %zu more traces", fresh - REPORTED_MAX);
-    if (fresh == 0)
+    if (fresh == 0 && !recording->is_unreachable) /* that was said */
         tsm_note("no trace: the program made no GPU call that is covered%s",
                  " ('tracesmith coverage' lists them)");
     globfree(&found);

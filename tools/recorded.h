@@ -15,6 +15,7 @@ struct tsm_recording {
     char pattern[2 * PATH_MAX]; /* of the output's name, for glob(3) */
     char again[2 * PATH_MAX];   /* of further sessions' names: NAME.N.sbt */
     struct timespec begin;
+    bool is_unreachable; /* the program is not reached by LD_PRELOAD, and the user knows */
 };
 
 /* `output`: absolute, as in TS_OUTPUT. Call before the program starts. */
@@ -28,8 +29,8 @@ void tsm_recording_report(const struct tsm_recording *recording, pid_t pid);
 void tsm_recording_each(const struct tsm_recording *recording,
                         void (*look)(const char *path, void *user), void *user);
 
-/* A trace of process `pid` itself, into path, or the only one that the processes left which it started
- * (a shell's, timeout's). False: there is none, or there are several. */
+/* A trace of process `pid` itself, into path, or the only one that the processes left which it
+ * started (a shell's, timeout's). False: there is none, or there are several. */
 bool tsm_recording_find(char *path, size_t size, const struct tsm_recording *recording, pid_t pid);
 
 #endif

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 LIBC = ['_exit', '_Exit', 'clearenv', 'dlopen', 'dlsym', 'execl', 'execle', 'execlp', 'execv',
-        'execve', 'execveat', 'execvp', 'execvpe', 'fexecve', 'fork', 'prctl', 'putenv', 'setenv', 'setns', 'unsetenv']
+        'execve', 'execveat', 'execvp', 'execvpe', 'fexecve', 'fork', 'posix_spawn', 'posix_spawnp', 'prctl', 'putenv', 'setenv', 'setns', 'unsetenv']
 
 # Nothing that begins with vk: it would stand in front of the loader's functions, or of variables of
 # that name in libraries that find Vulkan's functions themselves.
