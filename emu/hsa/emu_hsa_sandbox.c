@@ -35,6 +35,11 @@ struct constant {
     struct constant *next;
 };
 
+/* A part of the arena that was given back. They do not touch one another. */
+struct hole {
+    uint64_t offset, size;
+};
+
 static struct {
     pthread_mutex_t lock;
     bool is_used;
@@ -43,6 +48,8 @@ static struct {
     struct view *views; /* by address */
     size_t view_count, view_capacity;
     struct constant *spare;
+    struct hole *holes; /* by offset */
+    size_t hole_count, hole_capacity;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t pages(uint64_t size)
@@ -90,11 +97,99 @@ static bool make_files(void)
     return false;
 }
 
+static void erase_hole(size_t at)
+{
+    shared.hole_count--;
+    memmove(&shared.holes[at], &shared.holes[at + 1],
+            (shared.hole_count - at) * sizeof(*shared.holes));
+}
+
+/* Returns false if there is no memory for it: its part of the file is not used again then. */
+static bool insert_hole(size_t at, struct hole hole)
+{
+    if (shared.hole_count == shared.hole_capacity) {
+        size_t more = shared.hole_capacity ? shared.hole_capacity * 2 : 64;
+        struct hole *grown = realloc(shared.holes, more * sizeof(*grown));
+        if (!grown)
+            return false;
+        shared.holes = grown;
+        shared.hole_capacity = more;
+    }
+    memmove(&shared.holes[at + 1], &shared.holes[at],
+            (shared.hole_count - at) * sizeof(*shared.holes));
+    shared.holes[at] = hole;
+    shared.hole_count++;
+    return true;
+}
+
+/* Frees the pages of [offset, offset + size), and lets later parts lie there. The sandbox may have
+ * kept a mapping and write there; so the file must not grow with each part that is freed, and is
+ * cut where it can be. */
+static void give(uint64_t offset, uint64_t size)
+{
+    struct hole hole = {offset, size};
+    size_t low = 0, high = shared.hole_count;
+
+    if (!size)
+        return;
+    fallocate(shared.arena, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (shared.holes[middle].offset > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low < shared.hole_count && shared.holes[low].offset == offset + size) {
+        hole.size += shared.holes[low].size;
+        erase_hole(low);
+    }
+    if (low && shared.holes[low - 1].offset + shared.holes[low - 1].size == offset) {
+        hole.offset = shared.holes[low - 1].offset;
+        hole.size += shared.holes[low - 1].size;
+        erase_hole(--low);
+    }
+    if (hole.offset + hole.size != shared.arena_end)
+        insert_hole(low, hole);
+    else if (ftruncate(shared.arena, (off_t)hole.offset) == 0)
+        shared.arena_end = hole.offset;
+}
+
+void emu_hsa_sandbox_give(uint64_t offset, uint64_t size)
+{
+    pthread_mutex_lock(&shared.lock);
+    give(offset, size);
+    pthread_mutex_unlock(&shared.lock);
+}
+
+/* Takes a part from the first hole that has room, without what was written there meanwhile. -1:
+ * none has. */
+static int64_t take_hole(uint64_t size)
+{
+    for (size_t i = 0; i < shared.hole_count; i++) {
+        struct hole *hole = &shared.holes[i];
+        uint64_t offset = hole->offset;
+        if (hole->size < size)
+            continue;
+        hole->offset += size;
+        hole->size -= size;
+        if (!hole->size)
+            erase_hole(i);
+        fallocate(shared.arena, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                  (off_t)size);
+        return (int64_t)offset;
+    }
+    return -1;
+}
+
 /* -1: none. */
 static int64_t take(uint64_t size)
 {
     uint64_t offset = shared.arena_end;
+    int64_t found = take_hole(size);
 
+    if (found >= 0)
+        return found;
     if (!make_files() || size > INT64_MAX - offset)
         return -1;
     if (ftruncate(shared.arena, (off_t)(offset + size)) != 0) {
@@ -199,8 +294,7 @@ static void hide(uint64_t address, uint64_t end)
         uint64_t view_end = view->address + view->size, stop = view_end < end ? view_end : end;
         tell_unmap(start, stop - start);
         if (view->owns)
-            fallocate(shared.arena, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                      (off_t)(view->offset + (start - view->address)), (off_t)(stop - start));
+            give(view->offset + (start - view->address), stop - start);
         rest.address = stop;
         rest.size = view_end - stop;
         rest.offset += stop - view->address;
@@ -514,8 +608,7 @@ void emu_hsa_sandbox_end(void)
     pthread_mutex_lock(&shared.lock);
     for (size_t i = 0; i < shared.view_count; i++)
         if (shared.views[i].owns)
-            fallocate(shared.arena, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                      (off_t)shared.views[i].offset, (off_t)shared.views[i].size);
+            give(shared.views[i].offset, shared.views[i].size);
     free(shared.views);
     shared.views = NULL;
     shared.view_count = shared.view_capacity = 0;

@@ -117,6 +117,8 @@ void emu_hsa_sandbox_drop(uint64_t address, uint64_t size);
 /* The arena's descriptor and a part of it, without an address. -1: none. */
 int emu_hsa_sandbox_arena(void);
 int64_t emu_hsa_sandbox_take(uint64_t size);
+/* Gives a part that was taken back; nothing is mapped there any more. */
+void emu_hsa_sandbox_give(uint64_t offset, uint64_t size);
 /* Shows a part of the arena to the sandbox at an address; the part stays the caller's. `protection`
  * as for mmap(); PROT_NONE hides it. */
 bool emu_hsa_sandbox_show(uint64_t address, uint64_t size, uint64_t offset, int protection);

@@ -71,6 +71,8 @@ static void free_physical(struct physical *gone)
     *link = gone->next;
     if (gone->file)
         close(gone->file - 1);
+    else if (gone->is_shared)
+        emu_hsa_sandbox_give(gone->offset, gone->size);
     else
         fallocate(file_of(gone), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)gone->offset,
                   (off_t)gone->size);
