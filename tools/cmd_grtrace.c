@@ -45,7 +45,7 @@ static const struct tsm_option options[] = {
              "auto: the module where it is loaded. Default: auto."},
     {.name = "output",
      .letter = 'o',
-     .type = TSM_OPTION_TEXT,
+     .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(grtrace_values, output),
      .argument = "FILE",
      .help = "record: the trace to write. Default: grtrace.sbt."},

@@ -49,7 +49,7 @@ static bool parse_offset(void *field, const char *text)
 static const struct tsm_option options[] = {
     {.name = "output",
      .letter = 'o',
-     .type = TSM_OPTION_TEXT,
+     .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(merge_values, output),
      .argument = "FILE",
      .help = "Write a trace with both, which needs the other file no more."},

@@ -102,7 +102,7 @@ static size_t setting_options(struct tsm_option *out, size_t max)
         out[used++] = (struct tsm_option){
             .name = names[i],
             .letter = output ? 'o' : 0,
-            .type = TSM_OPTION_TEXT,
+            .type = output ? TSM_OPTION_NEW : TSM_OPTION_TEXT,
             .offset = TSM_FIELD(record_values, settings) + i * sizeof(const char *),
             .argument = output ? "FILE" : s->argument,
             .help = help[i],

@@ -28,7 +28,7 @@ static bool parse_what(void *field, const char *text)
 static const struct tsm_option options[] = {
     {.name = "output",
      .letter = 'o',
-     .type = TSM_OPTION_TEXT,
+     .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(redact_values, output),
      .argument = "FILE",
      .help = "The new trace. It must not be there yet."},
@@ -45,7 +45,10 @@ static const struct tsm_option options[] = {
          "a replay finds functions. "
          "values: short values of calls, such as the arguments of kernels. hashes: numbers in "
          "place "
-         "of them, without which whoever guesses some bytes can see whether he is right. Default: "
+         "of them, without which whoever guesses some bytes can see whether he is right; bytes "
+         "that "
+         "are few, or one of a few values, are guessed by trying all. Build ids of files stay. "
+         "Default: "
          "contents,command,host,user,paths.",
      .parse = parse_what},
     {.name = "lossy",

@@ -25,7 +25,7 @@ struct shaders_values {
 static const struct tsm_option options[] = {
     {.name = "output",
      .letter = 'o',
-     .type = TSM_OPTION_TEXT,
+     .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(shaders_values, output),
      .argument = "DIR",
      .help = "Write each module to DIR/HASH.spv; with --disassemble its text to DIR/HASH.spvasm."},

@@ -40,7 +40,7 @@ struct trim_values {
 static const struct tsm_option options[] = {
     {.name = "output",
      .letter = 'o',
-     .type = TSM_OPTION_TEXT,
+     .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(trim_values, output),
      .argument = "FILE",
      .help = "The new trace. It must not be there yet."},

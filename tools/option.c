@@ -57,6 +57,9 @@ static bool store(const struct tsm_option *o, void *field, const char *text)
     case TSM_OPTION_TEXT:
         *(const char **)field = text;
         return true;
+    case TSM_OPTION_NEW:
+        *(const char **)field = text;
+        return strcmp(text, "-") != 0;
     case TSM_OPTION_NUMBER:
         return parse_number(field, text);
     case TSM_OPTION_SECONDS:
@@ -183,6 +186,12 @@ static int bad_value(const struct tsm_option *o, const char *text)
     if (o->type == TSM_OPTION_SECONDS)
         return tsm_fail(TSM_E_ARGUMENT, "--%s: '%s' is no number of seconds up to %u", o->name,
                         text, TSM_OPTION_SECONDS_MAX);
+    if (o->type == TSM_OPTION_NEW)
+        return tsm_fail(TSM_E_ARGUMENT,
+                        "--%s: %s cannot be written to standard output; name a %s, './-' if it is "
+                        "called that",
+                        o->name, strcmp(o->argument, "DIR") == 0 ? "a folder" : "a trace",
+                        strcmp(o->argument, "DIR") == 0 ? "folder" : "file");
     return tsm_fail(TSM_E_ARGUMENT, "--%s: '%s' is no %s", o->name, text, o->argument);
 }
 

@@ -17,8 +17,9 @@
 
 /* What an option's field is, and how its text becomes a value. */
 enum tsm_option_type {
-    TSM_OPTION_FLAG,    /* bool */
-    TSM_OPTION_TEXT,    /* const char *, points into argv */
+    TSM_OPTION_FLAG, /* bool */
+    TSM_OPTION_TEXT, /* const char *, points into argv */
+    TSM_OPTION_NEW, /* the same: a file or folder to write, which standard output, "-", cannot be */
     TSM_OPTION_NUMBER,  /* uint64_t, decimal or 0x..., below 2^64 */
     TSM_OPTION_SECONDS, /* the same, at most TSM_OPTION_SECONDS_MAX */
     TSM_OPTION_CHOICE,  /* int: place in `argument`, which reads "auto|always|never" */

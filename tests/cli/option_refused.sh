@@ -12,3 +12,8 @@ for number in 1000000001 18446744074 18446744073709551615 -1 1e3 ''; do
     tracesmith ctl --wait="$number" status 1 || echo "exit $?"
 done
 tsreplay --order=permuted:99999999999999999999 t.sbt || echo "exit $?"
+for words in 'redact -o -' 'trim -o-' 'merge --output=-' 'shaders -o -' 'ioctls -o -' 'grtrace -o - record' 'record -o -'; do
+    tracesmith $words t.sbt || echo "exit $?"
+done
+tracesmith redact -o ./- t.sbt || echo "exit $?"
+[ ! -e - ] || echo "a file of that name"
