@@ -107,6 +107,8 @@ static void print_buffer(struct tsm_line *line, const struct tsm_difference *d)
         tsm_line_write(line, stdout);
     }
     if (d->byte_count == 0 && d->shown == 0) {
+        if (!d->buffer_size)
+            return; /* a call differs, not bytes */
         item(line, "offset");
         tsm_line_text(line, "unknown: only hashes were recorded (TS_READBACK=store keeps bytes)");
         tsm_line_write(line, stdout);
