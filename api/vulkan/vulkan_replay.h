@@ -193,6 +193,7 @@ struct vkr_memory {
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
     uint64_t fresh_at; /* 1 + sent_count when it got what fresh memory has; 0: not, or no more */
     bool has_image;    /* bound to an image at some time */
+    bool is_dedicated; /* made for one buffer or image: nothing else may be bound to it */
     bool is_shared;    /* with other memory of the trace, which it was imported from */
     int shared_fd;
 };

@@ -27,14 +27,6 @@ static uint64_t hashes_size(uint64_t size)
 
 /* ---- memories, under the lock ---------------------------------------------------------------- */
 
-static bool is_dedicated(const VkMemoryAllocateInfo *info)
-{
-    const VkMemoryDedicatedAllocateInfo *d =
-        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
-
-    return d && (d->image || d->buffer);
-}
-
 static VkBuffer make_alias(const struct memory *m, const VkMemoryAllocateInfo *allocated)
 {
     const VkExportMemoryAllocateInfo *export =
@@ -74,7 +66,7 @@ bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info)
 
     if (flags & nobodys)
         return true; /* there is nothing to see */
-    if (is_dedicated(info))
+    if (m->is_dedicated)
         return false;
     m->hashes = tsm_memory_map(hashes_size(m->size));
     m->alias = m->hashes ? make_alias(m, info) : VK_NULL_HANDLE;

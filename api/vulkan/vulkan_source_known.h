@@ -30,6 +30,7 @@ struct memory {
     const uint8_t
         *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
     bool filled; /* somebody else may have written there before */
+    bool is_dedicated;        /* made for one buffer or image: nothing else may be bound to it */
     uint64_t allocated;       /* `sends` at that time */
     bool exported, fd_import; /* others may have it, too */
     bool shared;              /* ... and the program works on the driver's mapping */
@@ -77,6 +78,14 @@ void vk_report_last(struct memory *m);
 /* Records what has changed in memory that is followed in place and that the device may have
  * written. */
 void vk_memory_settle_one(struct memory *m);
+
+/* ---- vulkan_source_dedicated.c ----------------------------------------------------------------
+ */
+
+/* Calls vkAllocateMemory. *is_dedicated: the memory takes one buffer or image alone. */
+VkResult vk_dedicated_allocate(const struct vk_device_state *d, const VkMemoryAllocateInfo *info,
+                               const VkAllocationCallbacks *allocator, VkDeviceMemory *out,
+                               bool *is_dedicated);
 
 /* ---- vulkan_source_hidden.c; the lock is held ------------------------------------------------ */
 

@@ -259,7 +259,7 @@ static VkResult create_device(PFN_vkCreateDevice create, VkPhysicalDevice physic
     const struct vk_instance_dispatch *instance = vk_instance_of(physical);
     VkResult result = VK_ERROR_FEATURE_NOT_PRESENT;
     VkDeviceCreateInfo own = *info;
-    struct vk_address_room room;
+    struct vk_chain_room room;
 
     state->opaque_addresses =
         !vk_layer_is_passive() && vk_address_device(instance, physical, &own, &room);

@@ -135,8 +135,8 @@ static void look_into(struct memory *m, VkDevice device, const VkMemoryAllocateI
           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
         if (!vk_hidden_made(m, info))
             tsm_session_unmodelled(
-                "TS_CHECKSUM: memory that can neither be mapped nor copied (made "
-                "for one image or buffer) is not hashed",
+                "TS_CHECKSUM: memory that can neither be mapped nor copied (the driver "
+                "wants it to be made for one image or buffer) is not hashed",
                 false);
         return;
     }
@@ -158,13 +158,14 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
     struct vk_origin from = {0};
     struct memory *m;
+    bool is_dedicated;
     VkResult result;
 
     if (behind && !behind->handleType) /* then it says nothing */
         behind = NULL;
     if (behind)
         from = vk_origin_of(behind->fd, VK_OBJECT_VkDeviceMemory);
-    result = state->below.vkAllocateMemory(device, info, allocator, out);
+    result = vk_dedicated_allocate(state, info, allocator, out, &is_dedicated);
     if (result < 0)
         return result;
     tsm_lock_take(&vk_memory_lock);
@@ -177,6 +178,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         m->imported = import ? VK_RAW(import->pHostPointer) : 0;
         m->filled = import || behind;
         m->fd_import = behind != NULL;
+        m->is_dedicated = is_dedicated;
         m->from = from;
         m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
         m->next = *bucket(*out);
@@ -554,6 +556,7 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
                 continue; /* the program's own: capture saves it */
             memory.mapped = m->shadow && !m->results ? tsm_shadow_real(m->shadow) : m->peeked;
             memory.is_mapped = memory.mapped || m->mapped;
+            memory.is_dedicated = m->is_dedicated;
             go_on = visit(user, &memory);
         }
     tsm_lock_give(&vk_memory_lock);
