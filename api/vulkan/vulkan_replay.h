@@ -614,7 +614,9 @@ struct vkr {
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */
     struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
     uint64_t ambiguous_count;   /* writes of the host that may be results, and differ */
-    struct vkr_writes *writes;  /* vulkan_replay_write.c; NULL: none yet */
+    uint64_t mixed_count; /* ... and those in memory of which nothing is a result: see the backend's
+                             mixed() */
+    struct vkr_writes *writes; /* vulkan_replay_write.c; NULL: none yet */
 };
 
 #endif

@@ -467,7 +467,8 @@ static int note_ambiguous(struct vkr *r, struct vkr_memory *m, const struct sbt_
         if (!error)
             error = vkr_read(r, m->place + offset + at, found, part);
         if (!error && memcmp(recorded, found, part) != 0) {
-            r->ambiguous_count++;
+            r->mixed_count++;
+            r->ambiguous_count += m->imported_address != 0;
             break;
         }
     }

@@ -30,9 +30,9 @@ struct tsm_lock vk_memory_lock; /* of all below */
 struct memory *vk_memory_buckets[VK_BUCKET_COUNT];
 struct memory *vk_memory_shadows;
 static struct memory *free_list;
-static struct memory *imports; /* those of the program's own memory */
-static uint64_t sends;         /* how often work was sent, to any device */
-uint64_t vk_memory_quiet;      /* ... when all shadows were last pulled with nothing under way */
+static struct memory *followed; /* imports of the program's own memory, mappings of the driver's */
+static uint64_t sends;          /* how often work was sent, to any device */
+uint64_t vk_memory_quiet;       /* ... when all shadows were last pulled with nothing under way */
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -66,26 +66,47 @@ static struct memory *add(void)
 static void track_import(struct memory *m)
 {
     tsm_hostmem_track(m->imported, m->size);
-    m->next_import = imports;
-    imports = m;
+    m->next_followed = followed;
+    followed = m;
 }
 
 /* It may be imported still as another one. */
 static void untrack_import(struct memory *m)
 {
-    struct memory **at = &imports;
+    struct memory **at = &followed;
     bool still = false;
 
     while (*at) {
         if (*at == m) {
-            *at = m->next_import;
+            *at = m->next_followed;
             continue;
         }
         still |= (*at)->imported == m->imported;
-        at = &(*at)->next_import;
+        at = &(*at)->next_followed;
     }
     if (!still)
         tsm_hostmem_untrack(m->imported);
+}
+
+/* The lock is held. Memory of the driver's that the program works on. */
+static void track_mapping(struct memory *m, const void *at, uint64_t size)
+{
+    m->tracked = VK_RAW(at);
+    m->tracked_size = size;
+    m->next_followed = followed;
+    followed = m;
+    tsm_hostmem_track(m->tracked, size);
+}
+
+static void untrack_mapping(struct memory *m)
+{
+    struct memory **at = &followed;
+
+    while (*at != m)
+        at = &(*at)->next_followed;
+    *at = m->next_followed;
+    tsm_hostmem_untrack(m->tracked);
+    m->tracked = 0;
 }
 
 /* The lock is held. What capture kept for the memory is given back. */
@@ -103,7 +124,7 @@ static void forget(struct memory *m)
     if (m->imported)
         untrack_import(m);
     if (m->tracked)
-        tsm_hostmem_untrack(m->tracked);
+        untrack_mapping(m);
     tsm_shadow_destroy(m->shadow);
     vk_hidden_gone(m);
     memset(m, 0, sizeof(*m));
@@ -211,16 +232,24 @@ static void push(struct memory *m)
     }
 }
 
+/* The lock is held. Where the device may have written, what has changed may be a result. */
+static void hold(const struct memory *m)
+{
+    bool is_new = m->allocated == vk_memory_sends(); /* the program has had it to itself */
+
+    if (!m->device_writes || m->results || is_new)
+        return;
+    tsm_hostmem_hold(m->imported ? m->imported : m->tracked,
+                     m->imported ? m->size : m->tracked_size);
+}
+
 void vk_memory_settle(void)
 {
-    if (!__atomic_load_n(&imports, __ATOMIC_RELAXED) || !is_busy())
+    if (!__atomic_load_n(&followed, __ATOMIC_RELAXED) || !is_busy())
         return;
     tsm_lock_take(&vk_memory_lock);
-    for (const struct memory *m = imports; m; m = m->next_import) {
-        bool is_new = m->allocated == vk_memory_sends(); /* the program has had it to itself */
-        if (m->device_writes && !m->results && !is_new)
-            tsm_hostmem_hold(m->imported, m->size);
-    }
+    for (const struct memory *m = followed; m; m = m->next_followed)
+        hold(m);
     tsm_lock_give(&vk_memory_lock);
     tsm_hostmem_publish_held();
 }
@@ -265,7 +294,7 @@ void vk_memory_forget(void)
 {
     vk_hidden_forget();
     memset(vk_memory_buckets, 0, sizeof(vk_memory_buckets));
-    vk_memory_shadows = imports = NULL;
+    vk_memory_shadows = followed = NULL;
     vk_memory_lock = (struct tsm_lock){0};
 }
 
@@ -433,10 +462,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     } else {
         vk_end_peek(m, device);
         result = state->below.vkMapMemory(device, memory, offset, size, flags, data);
-        if (result >= 0 && m && !m->imported) {
-            m->tracked = VK_RAW(*data);
-            tsm_hostmem_track(m->tracked, size == VK_WHOLE_SIZE ? m->size - offset : size);
-        }
+        if (result >= 0 && m && !m->imported)
+            track_mapping(m, *data, size == VK_WHOLE_SIZE ? m->size - offset : size);
     }
     if (m)
         m->mapped = result >= 0;
@@ -454,9 +481,11 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     if (m && m->shadow)
         push(m);
     if (m && m->tracked) {
+        if (is_busy())
+            hold(m);
+        tsm_hostmem_publish_held();
         tsm_hostmem_publish();
-        tsm_hostmem_untrack(m->tracked);
-        m->tracked = 0;
+        untrack_mapping(m);
     }
     if (m)
         m->mapped = false;
