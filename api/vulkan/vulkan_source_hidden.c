@@ -174,9 +174,9 @@ static void fill_all(VkQueue queue)
         vk_stage_finish(&s);
         return;
     }
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     each_hidden(s.d, fill, &s);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     if (run(&s, queue))
         vk_stage_finish(&s);
 }
@@ -267,7 +267,7 @@ void vk_hidden_report(VkQueue queue)
     if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0 ||
         tsm_session_settings()->readback == TSM_READBACK_OFF || !find_family(queue, &family))
         return;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     if (d->hidden_seen != vk_memory_sends() && vk_order_idle(d, &idle)) {
         l.report.stream = idle.stream;
         l.report.position = idle.position;
@@ -275,7 +275,7 @@ void vk_hidden_report(VkQueue queue)
             vk_stage_finish(&l.stage);
         d->hidden_seen = vk_memory_sends();
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 void vk_hidden_report_device(const struct vk_device_state *d)

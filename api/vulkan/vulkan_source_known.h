@@ -9,7 +9,7 @@
 #include "api/vulkan/vulkan_source_memory.h"
 #include "api/vulkan/vulkan_source_report.h"
 #include "api/vulkan/vulkan_source_share.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #define VK_BUCKET_COUNT 4096u
 

@@ -20,7 +20,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/touched.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #include <string.h>
 #include <time.h>
@@ -189,7 +189,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     result = vk_dedicated_allocate(state, info, allocator, out, &is_dedicated);
     if (result < 0)
         return result;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = add();
     if (m) {
         *m = (struct memory){.handle = *out,
@@ -211,7 +211,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         look_into(m, device, info);
     else if (m && vk_wants_peek(m, info))
         vk_peek(m, device);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return result;
 }
 
@@ -247,10 +247,10 @@ void vk_memory_settle(void)
 {
     if (!__atomic_load_n(&followed, __ATOMIC_RELAXED) || !is_busy())
         return;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     for (const struct memory *m = followed; m; m = m->next_followed)
         hold(m);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     tsm_hostmem_publish_held();
 }
 
@@ -265,13 +265,13 @@ void vk_memory_ends(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkFreeMemory *a = args;
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = a->memory ? vk_memory_find(vk_state_of(a->device), a->memory) : NULL;
     if (m && is_others_too(m))
         push(m);
     if (m && tsm_session_settings()->readback != TSM_READBACK_OFF)
         vk_report_last(m);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
@@ -280,13 +280,13 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
     const struct vk_device_state *state = vk_state_of(device);
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = memory ? vk_memory_find(state, memory) : NULL;
     if (m && is_others_too(m)) /* when nothing is recorded */
         push(m);
     if (m)
         forget(m);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     state->below.vkFreeMemory(device, memory, allocator);
 }
 
@@ -300,7 +300,7 @@ void vk_memory_forget(void)
 
 void vk_memory_device_gone(const struct vk_device_state *device)
 {
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     for (uint32_t i = 0; i < VK_BUCKET_COUNT; i++) {
         struct memory *m = vk_memory_buckets[i];
         while (m) {
@@ -310,7 +310,7 @@ void vk_memory_device_gone(const struct vk_device_state *device)
             m = next;
         }
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 static void push_all(void)
@@ -392,7 +392,7 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
 {
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
     if (m && m->fd_import) {
         vk_origin_describe(VK_OBJECT_VkDeviceMemory,
@@ -404,14 +404,14 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
         else if (!m->from.id)
             tsm_shadow_adopt(m->shadow);
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory)
 {
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
     if (m) {
         m->exported = true;
@@ -421,7 +421,7 @@ void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory mem
         tsm_shadow_push(m->shadow, true);
         tsm_shadow_unwatch(m->shadow);
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
@@ -451,7 +451,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     struct memory *m;
     VkResult result;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
     if (m && (m->fd_import || (m->exported && !m->shadow)) &&
         share(m, !m->filled && m->allocated == sends)) {
@@ -467,7 +467,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     }
     if (m)
         m->mapped = result >= 0;
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return result;
 }
 
@@ -476,7 +476,7 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     const struct vk_device_state *state = vk_state_of(device);
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
     if (m && m->shadow)
         push(m);
@@ -492,7 +492,7 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     /* The shadow keeps its real memory mapped: vkFreeMemory unmaps it. */
     if (!m || !m->shadow)
         state->below.vkUnmapMemory(device, memory);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 #ifdef VK_KHR_map_memory2
@@ -503,9 +503,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInf
     if (!info->pNext)
         return map(device, info->memory, info->offset, info->size, info->flags, data);
     tsm_session_unmodelled("vkMapMemory2 with structs in its pNext chain", true);
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     vk_end_peek(vk_memory_find(vk_state_of(device), info->memory), device);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return vk_state_of(device)->below.vkMapMemory2KHR(device, info, data);
 }
 
@@ -525,19 +525,19 @@ static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnma
 /* What is behind this may make the device read memory, or write it. */
 void vk_memory_push(void)
 {
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     push_all();
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 /* Work is sent; counted before it can begin, and not while results are recorded. */
 void vk_memory_push_work(struct vk_device_state *device)
 {
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     push_all();
     __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 uint64_t vk_memory_sends(void)
@@ -550,11 +550,11 @@ void vk_memory_pull(void)
 {
     if (!is_busy())
         return;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     for (struct memory *m = vk_memory_shadows; m; m = m->next_shadow)
         if (vk_is_pulled_at_waits(m))
             tsm_shadow_pull(m->shadow);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 /* ---- for checkpoints ------------------------------------------------------------------------ */
@@ -564,10 +564,10 @@ bool vk_memory_idle(uint64_t until_ns)
     const struct timespec nap = {0, 50000};
     bool idle;
 
-    while (!(idle = tsm_lock_try(&vk_memory_lock)) && tsm_monotonic_ns() < until_ns)
+    while (!(idle = vk_lock_try(&vk_memory_lock)) && tsm_monotonic_ns() < until_ns)
         nanosleep(&nap, NULL);
     if (idle)
-        tsm_lock_give(&vk_memory_lock);
+        vk_lock_give(&vk_memory_lock);
     return idle;
 }
 
@@ -575,7 +575,7 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
 {
     bool go_on = true;
 
-    if (!tsm_lock_try(&vk_memory_lock))
+    if (!vk_lock_try(&vk_memory_lock))
         return false;
     for (uint32_t i = 0; i < VK_BUCKET_COUNT && go_on; i++)
         for (const struct memory *m = vk_memory_buckets[i]; m && go_on; m = m->next) {
@@ -588,7 +588,7 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
             memory.is_dedicated = m->is_dedicated;
             go_on = visit(user, &memory);
         }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return go_on;
 }
 

@@ -34,7 +34,7 @@ for TS_VK_MEMORY in auto pages; do
     for TS_CHECKSUM in off submit; do
         export TS_CHECKSUM
         for of in fence semaphore; do
-            for way in poll select epoll dup merge info syscall import; do
+            for way in poll select epoll dup merge info syscall import signal; do
                 [ "$TS_VK_MEMORY-$TS_CHECKSUM" = auto-off ] || [ "$way" = poll ] || [ "$way" = import ] || continue
                 sync $of $way
             done
