@@ -191,6 +191,10 @@ int tsm_field_diff_number(struct tsm_field_diff *out, const struct tsm_field_dif
     switch (type) {
     case SBT_FIELD_HOSTPTR:
         return 0;
+    case SBT_FIELD_INT:
+        if (a == b || !strcmp(detail, SBT_DETAIL_FD))
+            return 0;
+        return numbers_differ(out, field, false, a, b);
     case SBT_FIELD_HANDLE:
         if (tsm_pairing_handle(in->pairing, detail, a, b))
             return 0;

@@ -167,6 +167,9 @@ struct tsm_backend {
     /* Recorded results that could not be told from what the program wrote, so that they took the place of
      * this device's; everything is complete. Optional: none. */
     uint64_t (*uncompared)(struct tsm_backend_state *state);
+    /* Writes of the host until now that may have been the device's, half done perhaps, and that were
+     * carried out where this device had left something else. Optional: none. */
+    uint64_t (*mixed)(struct tsm_backend_state *state);
 
     /* What lies at an address of read(), in the API's words. Optional. */
     void (*name_place)(struct tsm_backend_state *state, uint64_t address, char *out, size_t size);

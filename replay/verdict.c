@@ -88,6 +88,13 @@ static bool is_explained(struct tsm_replay *p)
                (ull)r->difference_count, (ull)r->checksum_count, (ull)p->stall.first_at);
         return true;
     }
+    if (p->verify.first_mixed) {
+        answer(r, TSM_CANNOT_TELL,
+               "%llu of %llu results differ, but mapped memory was written before that while the "
+               "device was at work, by the program or the device, which may be why",
+               (ull)r->difference_count, (ull)r->checksum_count);
+        return true;
+    }
     if (plan->gap_count) {
         answer(
             r, TSM_CANNOT_TELL,

@@ -59,6 +59,8 @@ static void report(struct tsm_verify *v, struct tsm_difference *d, uint64_t befo
         v->first_result_seq = before_seq;
         if (v->backend->translated)
             v->first_translated = v->backend->translated(v->state);
+        if (v->backend->mixed)
+            v->first_mixed = v->backend->mixed(v->state);
     }
     if (v->on_difference)
         v->on_difference(v->user, d);

@@ -45,6 +45,7 @@ struct tsm_verify {
     struct tsm_difference first;
     uint64_t first_result_seq; /* of the record that `first` differs from */
     uint64_t first_translated; /* addresses that had been translated by then */
+    uint64_t first_mixed;      /* ... writes that the backend's mixed() had counted */
     struct tsm_hasher_storage digest_storage;
     struct tsm_hasher *digest;
     uint8_t *chunk; /* VERIFY_CHUNK bytes */

@@ -148,6 +148,8 @@ class TraitReader:
             self.problem(place, f'unknown role "{use.role}"')
         if use.type == 'handle' and use.detail and use.detail not in self.objects:
             self.problem(place, f'unknown object "{use.detail}"')
+        if use.type == 'int' and use.detail not in ('', 'fd'):
+            self.problem(place, f'an int is a number or "int:fd", not "int:{use.detail}"')
         if use.type in ('enum', 'flags') and use.detail and use.detail not in self.enums:
             self.problem(place, f'unknown enum "{use.detail}"')
 
@@ -351,7 +353,7 @@ def field_of(name, use, value):
         return Field(name, 'INT', use, value, use.role)
     if use.type == 'stream':
         return Field(name, 'UINT', use, value, use.role)
-    detail = use.detail if use.type in ('handle', 'enum', 'flags') else ''
+    detail = use.detail if use.type in ('handle', 'enum', 'flags', 'int') else ''
     return Field(name, use.type.upper(), use, value, use.role, detail)
 
 

@@ -42,6 +42,7 @@ class Row:
     out: bool = False
     omit: bool = False
     optional: bool = False
+    fd: bool = False  # a descriptor's number
     member: object = None  # the registry's
 
 
@@ -315,6 +316,8 @@ class Maker:
             row.omit = True
         elif word == 'hostptr':
             row.kind, row.form, row.count_kind, row.count, row.type = 'POINTER', 'ONE', 'ONE', 0, 0
+        elif word == 'fd':
+            row.fd = True
         elif word in CALLED:
             row.kind = CALLED[word][row.kind in ('U64', 'HEX64', 'SIZE')]
         elif word.startswith('role=') and word[5:] in ROLES:

@@ -227,7 +227,7 @@ class Tables:
 
     def row(self, row):
         flags = [flag for flag, on in (('OMIT', row.omit), ('OUT', row.out),
-                                       ('OPTIONAL', row.optional)) if on]
+                                       ('OPTIONAL', row.optional), ('FD', row.fd)) if on]
         rule = 1 + self.indexed(self.rules, row.rule) if row.rule else 0
         list_ = 1 + self.list_places[row.list] if row.list else 0
         stride = self.indexed(self.rows, (row.owner, row.rows)) if row.rows else row.stride

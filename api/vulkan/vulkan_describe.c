@@ -74,7 +74,7 @@ static const char *detail_of(const struct vk_member *m)
     case VK_KIND_STRUCT:
         return vk_name(vk_structs[m->type].name);
     default:
-        return "";
+        return m->flags & VK_MEMBER_FD ? SBT_DETAIL_FD : "";
     }
 }
 

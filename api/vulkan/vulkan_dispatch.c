@@ -147,3 +147,30 @@ const struct vk_device_dispatch *vk_device_find(const void *key)
         atomic_store_explicit(&vk_device_last, found, memory_order_release);
     return found;
 }
+
+bool vk_requires_dedicated(const struct vk_device_dispatch *d,
+                           const VkMemoryDedicatedAllocateInfo *info)
+{
+    const struct vk_device_functions *f = &d->f;
+    PFN_vkGetBufferMemoryRequirements2 of_buffer = f->vkGetBufferMemoryRequirements2
+                                                       ? f->vkGetBufferMemoryRequirements2
+                                                       : f->vkGetBufferMemoryRequirements2KHR;
+    PFN_vkGetImageMemoryRequirements2 of_image = f->vkGetImageMemoryRequirements2
+                                                     ? f->vkGetImageMemoryRequirements2
+                                                     : f->vkGetImageMemoryRequirements2KHR;
+    VkBufferMemoryRequirementsInfo2 buffer = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = info->buffer};
+    VkImageMemoryRequirementsInfo2 image = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .image = info->image};
+    VkMemoryDedicatedRequirements dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS,
+                                               .requiresDedicatedAllocation = VK_TRUE};
+    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                   .pNext = &dedicated};
+
+    if (info->buffer && of_buffer)
+        of_buffer(d->device, &buffer, &needs);
+    else if (info->image && of_image)
+        of_image(d->device, &image, &needs);
+    return dedicated.requiresDedicatedAllocation;
+}

@@ -87,4 +87,9 @@ PFN_vkVoidFunction vk_wrapper(const char *name);
 int64_t vk_call(const struct vk_instance_dispatch *instance,
                 const struct vk_device_dispatch *device, uint32_t command, void *args);
 
+/* Asks the driver whether the buffer or image takes no memory but its own. True where it cannot be
+ * asked. */
+bool vk_requires_dedicated(const struct vk_device_dispatch *d,
+                           const VkMemoryDedicatedAllocateInfo *info);
+
 #endif

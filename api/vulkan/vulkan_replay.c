@@ -257,6 +257,11 @@ static uint64_t backend_uncompared(struct tsm_backend_state *state)
     return state->replay.ambiguous_count;
 }
 
+static uint64_t backend_mixed(struct tsm_backend_state *state)
+{
+    return state->replay.mixed_count;
+}
+
 static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
 {
     return vkr_save(&state->replay, saver);
@@ -348,6 +353,7 @@ const struct tsm_backend vulkan_backend = {
     .read = backend_read,
     .mask = backend_mask,
     .uncompared = backend_uncompared,
+    .mixed = backend_mixed,
     .save = backend_save,
     .repeats = backend_repeats,
     .hold = backend_hold,

@@ -193,6 +193,7 @@ struct vkr_memory {
     VkBuffer alias;              /* over all of it, for copies; 0: none is possible */
     uint64_t fresh_at; /* 1 + sent_count when it got what fresh memory has; 0: not, or no more */
     bool has_image;    /* bound to an image at some time */
+    bool is_dedicated; /* made for one buffer or image: nothing else may be bound to it */
     bool is_shared;    /* with other memory of the trace, which it was imported from */
     int shared_fd;
 };
@@ -613,7 +614,9 @@ struct vkr {
     struct vkr_shader *shaders; /* that take the place of others; NULL: none */
     struct vkr_show *show;      /* --present: the window; NULL: none (yet) */
     uint64_t ambiguous_count;   /* writes of the host that may be results, and differ */
-    struct vkr_writes *writes;  /* vulkan_replay_write.c; NULL: none yet */
+    uint64_t mixed_count; /* ... and those in memory of which nothing is a result: see the backend's
+                             mixed() */
+    struct vkr_writes *writes; /* vulkan_replay_write.c; NULL: none yet */
 };
 
 #endif

@@ -32,6 +32,8 @@ void vkr_copy_prepare(struct vkr_memory *m)
     const struct vk_device_dispatch *d = &m->device->dispatch;
     VkMemoryRequirements needs;
 
+    if (m->is_dedicated)
+        return;
     if (make_buffer(d, m->size, &m->alias) < 0) {
         m->alias = VK_NULL_HANDLE;
         return;

@@ -207,6 +207,24 @@ static void place(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_mem
     m->imported = at;
 }
 
+/* Memory that the host cannot map is to take a buffer of ours (vulkan_replay_copy.c), so it is made
+ * for one buffer or image only where the driver requires that. */
+static void choose_dedicated(const struct vkr_device *device, const VkMemoryAllocateInfo *info,
+                             struct vkr_memory *m)
+{
+    VkMemoryDedicatedAllocateInfo *one =
+        vkr_chain_find(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+    VkMemoryPropertyFlags flags = device->memory.memoryTypes[info->memoryTypeIndex].propertyFlags;
+
+    m->is_dedicated = one && (one->buffer || one->image);
+    if (!m->is_dedicated || (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) ||
+        (one->buffer && one->image) || vk_requires_dedicated(&device->dispatch, one))
+        return;
+    one->buffer = VK_NULL_HANDLE;
+    one->image = VK_NULL_HANDLE;
+    m->is_dedicated = false;
+}
+
 static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_memory *m)
 {
     const struct vk_args_vkAllocateMemory *a = (const void *)c->args;
@@ -225,6 +243,7 @@ static int allocate(struct vkr_call *c, VkMemoryAllocateInfo *info, struct vkr_m
         error = vkr_import_host(c, info, m);
     if (error)
         return error;
+    choose_dedicated(d, info, m);
     vkr_share_memory(c, info, m);
     if (m->imported || m->is_shared || !vkr_opaque_memory(c, info))
         place(c, info, m);
@@ -448,7 +467,8 @@ static int note_ambiguous(struct vkr *r, struct vkr_memory *m, const struct sbt_
         if (!error)
             error = vkr_read(r, m->place + offset + at, found, part);
         if (!error && memcmp(recorded, found, part) != 0) {
-            r->ambiguous_count++;
+            r->mixed_count++;
+            r->ambiguous_count += m->imported_address != 0;
             break;
         }
     }

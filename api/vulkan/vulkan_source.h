@@ -85,7 +85,8 @@ void vk_record(struct tsm_call *call, uint32_t command, const void *args, bool o
  */
 struct tsm_stream *vk_stream(VkQueue queue);
 
-/* Records what has changed in imported memory where the device may have written it, and says so. */
+/* Records what has changed in memory that the program and the device share where the device may
+ * have written it, and says so. */
 void vk_memory_settle(void);
 
 /* Host memory that the GPU can read is about to be read by a command. */

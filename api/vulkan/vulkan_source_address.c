@@ -23,9 +23,7 @@ static size_t size_of(const VkBaseInStructure *s)
     return type ? type->size : 0;
 }
 
-/* The program's chain with copies of what is in it as far as the struct `type`, which is returned.
- * NULL: it is not there, behind something unknown, or there is no room. */
-static void *copy_until(struct vk_address_room *room, const void **chain, VkStructureType type)
+void *vk_chain_copy_until(uint8_t *room, size_t room_size, const void **chain, VkStructureType type)
 {
     const VkBaseInStructure *from = *chain;
     const void *first = NULL, **link = &first;
@@ -33,8 +31,8 @@ static void *copy_until(struct vk_address_room *room, const void **chain, VkStru
 
     for (; from; from = from->pNext) {
         size_t size = size_of(from), step = (size + 15) / 16 * 16;
-        VkBaseOutStructure *copy = (void *)(room->bytes + used);
-        if (!size || step > sizeof(room->bytes) - used)
+        VkBaseOutStructure *copy = (void *)(room + used);
+        if (!size || step > room_size - used)
             return NULL;
         memcpy(copy, from, size);
         used += step;
@@ -76,7 +74,7 @@ static bool can_choose(const struct vk_instance_dispatch *instance, VkPhysicalDe
 }
 
 bool vk_address_device(const struct vk_instance_dispatch *instance, VkPhysicalDevice physical,
-                       VkDeviceCreateInfo *info, struct vk_address_room *room)
+                       VkDeviceCreateInfo *info, struct vk_chain_room *room)
 {
     const VkPhysicalDeviceVulkan12Features *all =
         in_chain(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
@@ -88,12 +86,14 @@ bool vk_address_device(const struct vk_instance_dispatch *instance, VkPhysicalDe
     if (!can_choose(instance, physical))
         return false;
     if (all && all->bufferDeviceAddress) {
-        VkPhysicalDeviceVulkan12Features *own = copy_until(room, &info->pNext, all->sType);
+        VkPhysicalDeviceVulkan12Features *own =
+            vk_chain_copy_until(room->bytes, sizeof(room->bytes), &info->pNext, all->sType);
         if (own)
             own->bufferDeviceAddressCaptureReplay = VK_TRUE;
         return own != NULL;
     }
-    VkPhysicalDeviceBufferDeviceAddressFeatures *own = copy_until(room, &info->pNext, one->sType);
+    VkPhysicalDeviceBufferDeviceAddressFeatures *own =
+        vk_chain_copy_until(room->bytes, sizeof(room->bytes), &info->pNext, one->sType);
     if (own)
         own->bufferDeviceAddressCaptureReplay = VK_TRUE;
     return own != NULL;
@@ -131,9 +131,9 @@ static __attribute__((noinline)) VkResult allocate_at(VkDevice device,
                                                       VkDeviceMemory *memory)
 {
     VkMemoryAllocateInfo own = *info;
-    struct vk_address_room room;
-    VkMemoryAllocateFlagsInfo *more =
-        copy_until(&room, &own.pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+    struct vk_chain_room room;
+    VkMemoryAllocateFlagsInfo *more = vk_chain_copy_until(
+        room.bytes, sizeof(room.bytes), &own.pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
 
     if (more)
         more->flags |= VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;

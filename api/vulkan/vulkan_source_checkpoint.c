@@ -60,11 +60,13 @@ static VkBuffer make_buffer(const struct stage *s, uint64_t size, VkMemoryRequir
     return buffer;
 }
 
-/* Memory made for one image takes no buffer. */
+/* Memory made for one image or buffer takes no other one. */
 static bool make_alias(struct stage *s, const struct vk_memory *m)
 {
     VkMemoryRequirements needs;
 
+    if (m->is_dedicated)
+        return false;
     s->alias = make_buffer(s, m->size, &needs);
     return s->alias && needs.size <= m->size && (needs.memoryTypeBits >> m->type & 1) &&
            s->d->below.vkBindBufferMemory(s->device, s->alias, m->handle, 0) >= 0;

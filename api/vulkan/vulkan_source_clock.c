@@ -3,7 +3,7 @@
 
 #include "api/vulkan/vulkan_source_time.h"
 #include "base/clock.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 #include "capture/session.h"
 
 #include <string.h>

@@ -27,14 +27,6 @@ static uint64_t hashes_size(uint64_t size)
 
 /* ---- memories, under the lock ---------------------------------------------------------------- */
 
-static bool is_dedicated(const VkMemoryAllocateInfo *info)
-{
-    const VkMemoryDedicatedAllocateInfo *d =
-        vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
-
-    return d && (d->image || d->buffer);
-}
-
 static VkBuffer make_alias(const struct memory *m, const VkMemoryAllocateInfo *allocated)
 {
     const VkExportMemoryAllocateInfo *export =
@@ -74,7 +66,7 @@ bool vk_hidden_made(struct memory *m, const VkMemoryAllocateInfo *info)
 
     if (flags & nobodys)
         return true; /* there is nothing to see */
-    if (is_dedicated(info))
+    if (m->is_dedicated)
         return false;
     m->hashes = tsm_memory_map(hashes_size(m->size));
     m->alias = m->hashes ? make_alias(m, info) : VK_NULL_HANDLE;
@@ -182,9 +174,9 @@ static void fill_all(VkQueue queue)
         vk_stage_finish(&s);
         return;
     }
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     each_hidden(s.d, fill, &s);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     if (run(&s, queue))
         vk_stage_finish(&s);
 }
@@ -275,7 +267,7 @@ void vk_hidden_report(VkQueue queue)
     if (__atomic_load_n(&count, __ATOMIC_RELAXED) == 0 ||
         tsm_session_settings()->readback == TSM_READBACK_OFF || !find_family(queue, &family))
         return;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     if (d->hidden_seen != vk_memory_sends() && vk_order_idle(d, &idle)) {
         l.report.stream = idle.stream;
         l.report.position = idle.position;
@@ -283,7 +275,7 @@ void vk_hidden_report(VkQueue queue)
             vk_stage_finish(&l.stage);
         d->hidden_seen = vk_memory_sends();
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 void vk_hidden_report_device(const struct vk_device_state *d)

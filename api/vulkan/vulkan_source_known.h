@@ -9,7 +9,7 @@
 #include "api/vulkan/vulkan_source_memory.h"
 #include "api/vulkan/vulkan_source_report.h"
 #include "api/vulkan/vulkan_source_share.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #define VK_BUCKET_COUNT 4096u
 
@@ -18,30 +18,31 @@ struct memory {
     const struct vk_device_state *device;
     uint64_t size;
     uint32_t type;
-    uint64_t imported;         /* address of the program's that it is; 0: none */
-    uint64_t tracked;          /* address of the driver's mapping, which capture follows; 0: none */
+    uint64_t imported; /* address of the program's that it is; 0: none */
+    uint64_t tracked;  /* address of the driver's mapping, which capture follows; 0: none */
+    uint64_t tracked_size;
     struct tsm_shadow *shadow; /* from the first mapping on, until the memory is freed */
     bool mapped;
     bool results; /* imported, only the device writes there; the shadow says what was there */
     uint64_t results_from, results_to; /* offsets; elsewhere it is the program's */
     bool device_writes;                /* something that the device may write is bound to it */
-    bool has_unknown; /* tracked: what it held when it was mapped may be the device's */
-    bool looked_into; /* mapped by us */
+    bool looked_into;                  /* mapped by us */
     const uint8_t
         *peeked; /* mapped by us, without a shadow, and was zero: only the device writes there */
     bool filled; /* somebody else may have written there before */
+    bool is_dedicated;        /* made for one buffer or image: nothing else may be bound to it */
     uint64_t allocated;       /* `sends` at that time */
     bool exported, fd_import; /* others may have it, too */
     bool shared;              /* ... and the program works on the driver's mapping */
     struct vk_origin from;    /* fd_import: whose it is */
     struct vk_times times;
-    VkBuffer alias;             /* ours, over memory that cannot be mapped, to look there */
-    uint64_t *hashes;           /* ... what was there when it was looked at last */
-    bool has_hashes;            /* ... it was */
-    bool is_unfilled;           /* ... and is to be filled with zeros */
-    struct memory *next;        /* in its bucket; of those that are free */
-    struct memory *next_shadow; /* in the list of those that have one */
-    struct memory *next_import;
+    VkBuffer alias;               /* ours, over memory that cannot be mapped, to look there */
+    uint64_t *hashes;             /* ... what was there when it was looked at last */
+    bool has_hashes;              /* ... it was */
+    bool is_unfilled;             /* ... and is to be filled with zeros */
+    struct memory *next;          /* in its bucket; of those that are free */
+    struct memory *next_shadow;   /* in the list of those that have one */
+    struct memory *next_followed; /* in the list of imported and tracked ones */
 };
 
 /* Other locks that are taken while this one is held: those of shadows, of vulkan_source_order.c. */
@@ -74,9 +75,13 @@ bool vk_is_pulled_at_waits(const struct memory *m);
 /* The memory is about to be freed: nothing uses it any more, whatever else is under way. */
 void vk_report_last(struct memory *m);
 
-/* Records what has changed in memory that is followed in place and that the device may have
- * written. */
-void vk_memory_settle_one(struct memory *m);
+/* ---- vulkan_source_dedicated.c ----------------------------------------------------------------
+ */
+
+/* Calls vkAllocateMemory. *is_dedicated: the memory takes one buffer or image alone. */
+VkResult vk_dedicated_allocate(const struct vk_device_state *d, const VkMemoryAllocateInfo *info,
+                               const VkAllocationCallbacks *allocator, VkDeviceMemory *out,
+                               bool *is_dedicated);
 
 /* ---- vulkan_source_hidden.c; the lock is held ------------------------------------------------ */
 

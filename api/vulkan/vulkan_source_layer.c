@@ -10,7 +10,7 @@
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_clock.h"
 #include "api/vulkan/vulkan_source_time.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 #include "interpose/interpose.h"
 
 #include <string.h>
@@ -31,40 +31,40 @@ static struct vk_instance_state *take_instance(void)
 {
     struct vk_instance_state *state;
 
-    tsm_lock_take(&states_lock);
+    vk_lock_take(&states_lock);
     state = free_instances;
     if (state)
         free_instances = state->next_free;
-    tsm_lock_give(&states_lock);
+    vk_lock_give(&states_lock);
     return state ? state : tsm_memory_map(sizeof(*state));
 }
 
 static void give_instance(struct vk_instance_state *state)
 {
-    tsm_lock_take(&states_lock);
+    vk_lock_take(&states_lock);
     state->next_free = free_instances;
     free_instances = state;
-    tsm_lock_give(&states_lock);
+    vk_lock_give(&states_lock);
 }
 
 static struct vk_device_state *take_device(void)
 {
     struct vk_device_state *state;
 
-    tsm_lock_take(&states_lock);
+    vk_lock_take(&states_lock);
     state = free_devices;
     if (state)
         free_devices = state->next_free;
-    tsm_lock_give(&states_lock);
+    vk_lock_give(&states_lock);
     return state ? state : tsm_memory_map(sizeof(*state));
 }
 
 static void give_device(struct vk_device_state *state)
 {
-    tsm_lock_take(&states_lock);
+    vk_lock_take(&states_lock);
     state->next_free = free_devices;
     free_devices = state;
-    tsm_lock_give(&states_lock);
+    vk_lock_give(&states_lock);
 }
 
 /* ---- chains --------------------------------------------------------------------------------- */
@@ -259,7 +259,7 @@ static VkResult create_device(PFN_vkCreateDevice create, VkPhysicalDevice physic
     const struct vk_instance_dispatch *instance = vk_instance_of(physical);
     VkResult result = VK_ERROR_FEATURE_NOT_PRESENT;
     VkDeviceCreateInfo own = *info;
-    struct vk_address_room room;
+    struct vk_chain_room room;
 
     state->opaque_addresses =
         !vk_layer_is_passive() && vk_address_device(instance, physical, &own, &room);

@@ -97,13 +97,19 @@ void vk_memory_forget(void);
 /* ---- addresses of buffers: vulkan_source_address.c ---- */
 
 /* For structs that stand for the program's in a chain. */
-struct vk_address_room {
+struct vk_chain_room {
     _Alignas(16) uint8_t bytes[8192];
 };
 
+/* Copies what is in the program's chain as far as the struct `type` to `room`, of `room_size` bytes
+ * and aligned to 16, and puts the copies into *chain. Returns the copy of that struct; NULL if it
+ * is not there, lies behind something unknown, or there is no room. */
+void *vk_chain_copy_until(uint8_t *room, size_t room_size, const void **chain,
+                          VkStructureType type);
+
 /* True: the device that is made with *info, which has changed, can choose addresses again. */
 bool vk_address_device(const struct vk_instance_dispatch *instance, VkPhysicalDevice physical,
-                       VkDeviceCreateInfo *info, struct vk_address_room *room);
+                       VkDeviceCreateInfo *info, struct vk_chain_room *room);
 /* Before vk_memory_patch(). */
 void vk_address_patch(struct vk_device_state *device);
 struct vk_args_vkCreateBuffer;

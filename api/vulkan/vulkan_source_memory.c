@@ -20,7 +20,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/touched.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #include <string.h>
 #include <time.h>
@@ -30,9 +30,9 @@ struct tsm_lock vk_memory_lock; /* of all below */
 struct memory *vk_memory_buckets[VK_BUCKET_COUNT];
 struct memory *vk_memory_shadows;
 static struct memory *free_list;
-static struct memory *imports; /* those of the program's own memory */
-static uint64_t sends;         /* how often work was sent, to any device */
-uint64_t vk_memory_quiet;      /* ... when all shadows were last pulled with nothing under way */
+static struct memory *followed; /* imports of the program's own memory, mappings of the driver's */
+static uint64_t sends;          /* how often work was sent, to any device */
+uint64_t vk_memory_quiet;       /* ... when all shadows were last pulled with nothing under way */
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -66,26 +66,47 @@ static struct memory *add(void)
 static void track_import(struct memory *m)
 {
     tsm_hostmem_track(m->imported, m->size);
-    m->next_import = imports;
-    imports = m;
+    m->next_followed = followed;
+    followed = m;
 }
 
 /* It may be imported still as another one. */
 static void untrack_import(struct memory *m)
 {
-    struct memory **at = &imports;
+    struct memory **at = &followed;
     bool still = false;
 
     while (*at) {
         if (*at == m) {
-            *at = m->next_import;
+            *at = m->next_followed;
             continue;
         }
         still |= (*at)->imported == m->imported;
-        at = &(*at)->next_import;
+        at = &(*at)->next_followed;
     }
     if (!still)
         tsm_hostmem_untrack(m->imported);
+}
+
+/* The lock is held. Memory of the driver's that the program works on. */
+static void track_mapping(struct memory *m, const void *at, uint64_t size)
+{
+    m->tracked = VK_RAW(at);
+    m->tracked_size = size;
+    m->next_followed = followed;
+    followed = m;
+    tsm_hostmem_track(m->tracked, size);
+}
+
+static void untrack_mapping(struct memory *m)
+{
+    struct memory **at = &followed;
+
+    while (*at != m)
+        at = &(*at)->next_followed;
+    *at = m->next_followed;
+    tsm_hostmem_untrack(m->tracked);
+    m->tracked = 0;
 }
 
 /* The lock is held. What capture kept for the memory is given back. */
@@ -103,7 +124,7 @@ static void forget(struct memory *m)
     if (m->imported)
         untrack_import(m);
     if (m->tracked)
-        tsm_hostmem_untrack(m->tracked);
+        untrack_mapping(m);
     tsm_shadow_destroy(m->shadow);
     vk_hidden_gone(m);
     memset(m, 0, sizeof(*m));
@@ -135,8 +156,8 @@ static void look_into(struct memory *m, VkDevice device, const VkMemoryAllocateI
           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
         if (!vk_hidden_made(m, info))
             tsm_session_unmodelled(
-                "TS_CHECKSUM: memory that can neither be mapped nor copied (made "
-                "for one image or buffer) is not hashed",
+                "TS_CHECKSUM: memory that can neither be mapped nor copied (the driver "
+                "wants it to be made for one image or buffer) is not hashed",
                 false);
         return;
     }
@@ -158,16 +179,17 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         vk_source_in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
     struct vk_origin from = {0};
     struct memory *m;
+    bool is_dedicated;
     VkResult result;
 
     if (behind && !behind->handleType) /* then it says nothing */
         behind = NULL;
     if (behind)
         from = vk_origin_of(behind->fd, VK_OBJECT_VkDeviceMemory);
-    result = state->below.vkAllocateMemory(device, info, allocator, out);
+    result = vk_dedicated_allocate(state, info, allocator, out, &is_dedicated);
     if (result < 0)
         return result;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = add();
     if (m) {
         *m = (struct memory){.handle = *out,
@@ -177,6 +199,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         m->imported = import ? VK_RAW(import->pHostPointer) : 0;
         m->filled = import || behind;
         m->fd_import = behind != NULL;
+        m->is_dedicated = is_dedicated;
         m->from = from;
         m->allocated = __atomic_load_n(&sends, __ATOMIC_RELAXED);
         m->next = *bucket(*out);
@@ -188,7 +211,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         look_into(m, device, info);
     else if (m && vk_wants_peek(m, info))
         vk_peek(m, device);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return result;
 }
 
@@ -209,17 +232,25 @@ static void push(struct memory *m)
     }
 }
 
+/* The lock is held. Where the device may have written, what has changed may be a result. */
+static void hold(const struct memory *m)
+{
+    bool is_new = m->allocated == vk_memory_sends(); /* the program has had it to itself */
+
+    if (!m->device_writes || m->results || is_new)
+        return;
+    tsm_hostmem_hold(m->imported ? m->imported : m->tracked,
+                     m->imported ? m->size : m->tracked_size);
+}
+
 void vk_memory_settle(void)
 {
-    if (!__atomic_load_n(&imports, __ATOMIC_RELAXED) || !is_busy())
+    if (!__atomic_load_n(&followed, __ATOMIC_RELAXED) || !is_busy())
         return;
-    tsm_lock_take(&vk_memory_lock);
-    for (const struct memory *m = imports; m; m = m->next_import) {
-        bool is_new = m->allocated == vk_memory_sends(); /* the program has had it to itself */
-        if (m->device_writes && !m->results && !is_new)
-            tsm_hostmem_hold(m->imported, m->size);
-    }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
+    for (const struct memory *m = followed; m; m = m->next_followed)
+        hold(m);
+    vk_lock_give(&vk_memory_lock);
     tsm_hostmem_publish_held();
 }
 
@@ -234,13 +265,13 @@ void vk_memory_ends(struct tsm_call *call, const void *args, int64_t result)
     const struct vk_args_vkFreeMemory *a = args;
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = a->memory ? vk_memory_find(vk_state_of(a->device), a->memory) : NULL;
     if (m && is_others_too(m))
         push(m);
     if (m && tsm_session_settings()->readback != TSM_READBACK_OFF)
         vk_report_last(m);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
@@ -249,13 +280,13 @@ static VKAPI_ATTR void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory
     const struct vk_device_state *state = vk_state_of(device);
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = memory ? vk_memory_find(state, memory) : NULL;
     if (m && is_others_too(m)) /* when nothing is recorded */
         push(m);
     if (m)
         forget(m);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     state->below.vkFreeMemory(device, memory, allocator);
 }
 
@@ -263,13 +294,13 @@ void vk_memory_forget(void)
 {
     vk_hidden_forget();
     memset(vk_memory_buckets, 0, sizeof(vk_memory_buckets));
-    vk_memory_shadows = imports = NULL;
+    vk_memory_shadows = followed = NULL;
     vk_memory_lock = (struct tsm_lock){0};
 }
 
 void vk_memory_device_gone(const struct vk_device_state *device)
 {
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     for (uint32_t i = 0; i < VK_BUCKET_COUNT; i++) {
         struct memory *m = vk_memory_buckets[i];
         while (m) {
@@ -279,7 +310,7 @@ void vk_memory_device_gone(const struct vk_device_state *device)
             m = next;
         }
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 static void push_all(void)
@@ -361,7 +392,7 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
 {
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
     if (m && m->fd_import) {
         vk_origin_describe(VK_OBJECT_VkDeviceMemory,
@@ -373,14 +404,14 @@ void vk_memory_named(const struct vk_device_state *device, VkDeviceMemory memory
         else if (!m->from.id)
             tsm_shadow_adopt(m->shadow);
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory memory)
 {
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
     if (m) {
         m->exported = true;
@@ -390,7 +421,7 @@ void vk_memory_exported(const struct vk_device_state *device, VkDeviceMemory mem
         tsm_shadow_push(m->shadow, true);
         tsm_shadow_unwatch(m->shadow);
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 static VkResult map_shadow(struct memory *m, VkDevice device, VkDeviceSize offset,
@@ -420,7 +451,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     struct memory *m;
     VkResult result;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
     if (m && (m->fd_import || (m->exported && !m->shadow)) &&
         share(m, !m->filled && m->allocated == sends)) {
@@ -431,14 +462,12 @@ static VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice device, VkDeviceMemory memory
     } else {
         vk_end_peek(m, device);
         result = state->below.vkMapMemory(device, memory, offset, size, flags, data);
-        if (result >= 0 && m && !m->imported) {
-            m->tracked = VK_RAW(*data);
-            tsm_hostmem_track(m->tracked, size == VK_WHOLE_SIZE ? m->size - offset : size);
-        }
+        if (result >= 0 && m && !m->imported)
+            track_mapping(m, *data, size == VK_WHOLE_SIZE ? m->size - offset : size);
     }
     if (m)
         m->mapped = result >= 0;
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return result;
 }
 
@@ -447,21 +476,23 @@ static VKAPI_ATTR void VKAPI_CALL unmap(VkDevice device, VkDeviceMemory memory)
     const struct vk_device_state *state = vk_state_of(device);
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
     if (m && m->shadow)
         push(m);
     if (m && m->tracked) {
+        if (is_busy())
+            hold(m);
+        tsm_hostmem_publish_held();
         tsm_hostmem_publish();
-        tsm_hostmem_untrack(m->tracked);
-        m->tracked = 0;
+        untrack_mapping(m);
     }
     if (m)
         m->mapped = false;
     /* The shadow keeps its real memory mapped: vkFreeMemory unmaps it. */
     if (!m || !m->shadow)
         state->below.vkUnmapMemory(device, memory);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 #ifdef VK_KHR_map_memory2
@@ -472,9 +503,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL map2(VkDevice device, const VkMemoryMapInf
     if (!info->pNext)
         return map(device, info->memory, info->offset, info->size, info->flags, data);
     tsm_session_unmodelled("vkMapMemory2 with structs in its pNext chain", true);
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     vk_end_peek(vk_memory_find(vk_state_of(device), info->memory), device);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return vk_state_of(device)->below.vkMapMemory2KHR(device, info, data);
 }
 
@@ -494,19 +525,19 @@ static VKAPI_ATTR VkResult VKAPI_CALL unmap2(VkDevice device, const VkMemoryUnma
 /* What is behind this may make the device read memory, or write it. */
 void vk_memory_push(void)
 {
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     push_all();
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 /* Work is sent; counted before it can begin, and not while results are recorded. */
 void vk_memory_push_work(struct vk_device_state *device)
 {
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     push_all();
     __atomic_fetch_add(&device->sends, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&sends, 1, __ATOMIC_SEQ_CST);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 uint64_t vk_memory_sends(void)
@@ -519,11 +550,11 @@ void vk_memory_pull(void)
 {
     if (!is_busy())
         return;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     for (struct memory *m = vk_memory_shadows; m; m = m->next_shadow)
         if (vk_is_pulled_at_waits(m))
             tsm_shadow_pull(m->shadow);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 /* ---- for checkpoints ------------------------------------------------------------------------ */
@@ -533,10 +564,10 @@ bool vk_memory_idle(uint64_t until_ns)
     const struct timespec nap = {0, 50000};
     bool idle;
 
-    while (!(idle = tsm_lock_try(&vk_memory_lock)) && tsm_monotonic_ns() < until_ns)
+    while (!(idle = vk_lock_try(&vk_memory_lock)) && tsm_monotonic_ns() < until_ns)
         nanosleep(&nap, NULL);
     if (idle)
-        tsm_lock_give(&vk_memory_lock);
+        vk_lock_give(&vk_memory_lock);
     return idle;
 }
 
@@ -544,7 +575,7 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
 {
     bool go_on = true;
 
-    if (!tsm_lock_try(&vk_memory_lock))
+    if (!vk_lock_try(&vk_memory_lock))
         return false;
     for (uint32_t i = 0; i < VK_BUCKET_COUNT && go_on; i++)
         for (const struct memory *m = vk_memory_buckets[i]; m && go_on; m = m->next) {
@@ -554,9 +585,10 @@ bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), v
                 continue; /* the program's own: capture saves it */
             memory.mapped = m->shadow && !m->results ? tsm_shadow_real(m->shadow) : m->peeked;
             memory.is_mapped = memory.mapped || m->mapped;
+            memory.is_dedicated = m->is_dedicated;
             go_on = visit(user, &memory);
         }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
     return go_on;
 }
 

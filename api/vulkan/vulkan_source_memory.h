@@ -74,6 +74,7 @@ struct vk_memory {
     uint32_t type;
     const void *mapped; /* all of it; NULL: not by us */
     bool is_mapped;     /* by anybody: it cannot be mapped again */
+    bool is_dedicated;  /* it takes no other buffer than the one that it was made for, if any */
 };
 bool vk_memory_each(bool (*visit)(void *user, const struct vk_memory *memory), void *user);
 

@@ -9,7 +9,7 @@
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_memory.h"
 #include "api/vulkan/vulkan_source_time.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 #include "capture/sync_fd.h"
 
 #define QUEUE_COUNT_MAX 256u
@@ -138,7 +138,7 @@ void vk_order_device_gone(struct vk_device_state *device)
 {
     uint32_t kept = 0;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     see_all(device);
     for (uint32_t i = 0; i < queue_count; i++)
         if (queues[i].device != device)
@@ -146,7 +146,7 @@ void vk_order_device_gone(struct vk_device_state *device)
     queue_count = kept;
     forget_values(&awaited, device);
     forget_values(&signalled, device);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 /* ---- what is sent --------------------------------------------------------------------------- */
@@ -189,11 +189,11 @@ static void stands_for(struct tsm_handle *handle, const struct batch *b, uint64_
 {
     if (!handle)
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     handle->stream = b->call->stream;
     handle->position = point_of(b);
     handle->user = (void *)(uintptr_t)value; /* NOLINT: a number */
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is_submit)
@@ -201,23 +201,23 @@ static void sent(const struct tsm_call *call, VkQueue to, VkFence fence, bool is
     struct vk_device_state *device = vk_state_of(to);
     struct queue *queue;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     queue = queue_of(call->stream, device);
     see(device, is_submit);
     if (queue) {
         queue->sent = call->position;
         queue->when = ++now;
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     stands_for(handle_of(VK_OBJECT_VkFence, VK_RAW(fence)), &(struct batch){call, 0, 1}, 0);
 }
 
 /* The device refused it. */
 static void not_sent(VkQueue to)
 {
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     see(vk_state_of(to), 1);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 /* A signal that waits for some stages only comes before the batch is complete. */
@@ -268,7 +268,7 @@ static void stands_for_value(struct tsm_handle *handle, const struct value *sign
     const uint64_t highest = (uintptr_t)handle->user;
     struct value other = *signal;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     if (!handle->stream || highest < signal->value) {
         other.value = highest;
         other.stream = handle->stream;
@@ -280,7 +280,7 @@ static void stands_for_value(struct tsm_handle *handle, const struct value *sign
     if (other.stream && (other.stream != signal->stream || other.value == signal->value))
         add_value(&signalled, &other);
     link_waits(signal);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 static void signals(const struct batch *b, VkQueue to, VkSemaphore semaphore, uint64_t value,
@@ -329,7 +329,7 @@ static void waits_for(const struct batch *b, VkQueue to, VkSemaphore semaphore, 
         return;
     wait.id = handle->id;
     wait.value = handle->incarnation == BINARY ? 0 : value;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     while (q < queues + queue_count && (q->stream != wait.stream || q->device != wait.device))
         q++;
     if (q < queues + queue_count && find_signal(&wait, &signal)) {
@@ -338,7 +338,7 @@ static void waits_for(const struct batch *b, VkQueue to, VkSemaphore semaphore, 
     } else if (handle->incarnation == TIMELINE && value) {
         add_value(&awaited, &wait);
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 static uint64_t value_at(const uint64_t *values, uint32_t count, uint32_t i)
@@ -453,9 +453,9 @@ static void note_complete(struct tsm_stream *stream, uint64_t point)
 
 void vk_order_complete(struct tsm_stream *stream, uint64_t position)
 {
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     note_complete(stream, end_of(position));
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
@@ -464,9 +464,9 @@ bool vk_order_point(uint32_t type, uint64_t raw, struct tsm_sync_point *out)
 
     if (!handle)
         return false;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     *out = (struct tsm_sync_point){handle->stream, handle->position};
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return out->stream != NULL;
 }
 
@@ -476,17 +476,17 @@ void vk_order_stands_for(uint32_t type, uint64_t raw, const struct tsm_sync_poin
 
     if (!handle)
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     handle->stream = point->stream;
     handle->position = point->point;
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 bool vk_order_learn(const struct tsm_sync_point *point, struct vk_learnt *out)
 {
     bool is_news = false;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (uint32_t i = 0; i < queue_count && !is_news; i++) {
         struct queue *q = &queues[i];
         is_news = q->stream == point->stream && q->learnt < point->point;
@@ -499,7 +499,7 @@ bool vk_order_learn(const struct tsm_sync_point *point, struct vk_learnt *out)
     }
     if (is_news)
         note_complete(point->stream, point->point);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return is_news;
 }
 
@@ -538,12 +538,12 @@ bool vk_order_idle(const struct vk_device_state *device, struct vk_idle *out)
 {
     const struct queue *last;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     last = idle(device);
     if (last)
         *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent,
                                 all_idle(vk_memory_sends())};
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return last != NULL;
 }
 
@@ -551,13 +551,13 @@ bool vk_order_last(const struct vk_device_state *device, struct vk_idle *out)
 {
     const struct queue *last = NULL;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (uint32_t i = 0; i < queue_count; i++)
         if (queues[i].device == device && (!last || queues[i].when > last->when))
             last = &queues[i];
     if (last)
         *out = (struct vk_idle){tsm_stream_number(last->stream), last->sent, false};
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return last != NULL;
 }
 
@@ -588,12 +588,12 @@ void vk_queue_waited(struct tsm_call *call, const void *args, int64_t result)
 
 static void all_complete(struct vk_device_state *device)
 {
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     see_all(device);
     for (uint32_t i = 0; i < queue_count; i++)
         if (queues[i].device == device)
             queues[i].completed = end_of(queues[i].sent);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 void vk_device_waited(struct tsm_call *call, const void *args, int64_t result)
@@ -613,7 +613,7 @@ static void reached(const struct tsm_handle *handle, uint64_t value)
 
     if (!handle)
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     if (handle->stream && (uintptr_t)handle->user <= value)
         note_complete(handle->stream, handle->position);
     for (at = next_value(&signalled, handle, NULL); at;
@@ -623,7 +623,7 @@ static void reached(const struct tsm_handle *handle, uint64_t value)
         note_complete(at->stream, at->point);
         take_value(&signalled, at);
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 /* Which of several has come, nobody says. */

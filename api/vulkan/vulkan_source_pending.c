@@ -9,7 +9,7 @@
 
 #include "api/vulkan/vulkan_source.h"
 #include "base/clock.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #define PENDING_MAX  64u
 #define LOOK_NS      ((uint64_t)5 * 1000000000) /* work that takes longer is not looked at */
@@ -45,11 +45,11 @@ static void end_pending(uint32_t i)
 
 void vk_pending_device_gone(const struct vk_device_state *device)
 {
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (uint32_t i = pending_count; i > 0; i--)
         if (pending[i - 1].device == device)
             end_pending(i - 1);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 static bool send_fence(struct pending *out, VkQueue queue)
@@ -78,11 +78,11 @@ static bool keep(const struct pending *p)
 {
     bool fits;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     fits = pending_count < PENDING_MAX;
     if (fits)
         pending[pending_count++] = *p;
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return fits;
 }
 
@@ -111,9 +111,9 @@ static bool has_room(void)
 {
     bool fits;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     fits = pending_count < PENDING_MAX;
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return fits;
 }
 
@@ -133,7 +133,7 @@ static bool is_late(const struct vk_device_state *device)
 {
     bool found = false;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (uint32_t i = pending_count; i > 0; i--) {
         if (pending[i - 1].device != device)
             continue;
@@ -142,7 +142,7 @@ static bool is_late(const struct vk_device_state *device)
         else
             found = true;
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return found;
 }
 

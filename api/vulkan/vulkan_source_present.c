@@ -9,7 +9,7 @@
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_memory.h"
 #include "api/vulkan/vulkan_source_stage.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #include <string.h>
 
@@ -90,23 +90,23 @@ static bool can_copy(const struct vk_device_state *d, const VkSwapchainCreateInf
 static void add_chain(const struct vk_device_state *d, VkSwapchainKHR handle,
                       const VkSwapchainCreateInfoKHR *info)
 {
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (struct chain *c = chains; c < chains + CHAIN_COUNT_MAX; c++)
         if (!c->device) {
             *c = (struct chain){d, handle, info->imageExtent, texel_size(info->imageFormat), 0};
             break;
         }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 /* NULL handle: all of the device. */
 static void remove_chains(const struct vk_device_state *d, VkSwapchainKHR handle)
 {
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (struct chain *c = chains; c < chains + CHAIN_COUNT_MAX; c++)
         if (c->device == d && (!handle || c->handle == handle))
             c->device = NULL;
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL create(VkDevice device, const VkSwapchainCreateInfoKHR *info,
@@ -250,7 +250,7 @@ static bool is_sample(const struct vk_device_state *d, VkSwapchainKHR handle, st
 {
     bool sample = false;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (struct chain *c = chains; c < chains + CHAIN_COUNT_MAX; c++) {
         if (c->device != d || c->handle != handle)
             continue;
@@ -258,7 +258,7 @@ static bool is_sample(const struct vk_device_state *d, VkSwapchainKHR handle, st
         sample = (c->present_count & (c->present_count - 1)) == 0;
         *out = *c;
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return sample;
 }
 

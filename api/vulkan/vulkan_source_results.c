@@ -154,7 +154,7 @@ void vk_memory_report(struct vk_device_state *device)
     struct vk_idle idle;
 
     vk_memory_settle();
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     if (vk_order_idle(device, &idle)) {
         struct vk_report r = {.stream = idle.stream, .position = idle.position};
         bool sample = is_sample(device);
@@ -166,7 +166,7 @@ void vk_memory_report(struct vk_device_state *device)
         if (idle.all)
             __atomic_store_n(&vk_memory_quiet, vk_memory_sends(), __ATOMIC_RELEASE);
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 /* The program may read there now what the device has left, and look at nothing else again. */
@@ -179,14 +179,14 @@ static void report_mapped(VkDevice device, VkDeviceMemory memory)
 
     if (tsm_session_settings()->readback == TSM_READBACK_OFF)
         return;
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(state, memory);
     if (m && m->shadow && !m->shared && vk_order_idle(state, &idle)) {
         r.stream = idle.stream;
         r.position = idle.position;
         report_memory(m, &r);
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 void vk_memory_mapped(struct tsm_call *call, const void *args, int64_t result)
@@ -212,12 +212,12 @@ void vk_memory_times(const struct vk_device_state *device, VkDeviceMemory memory
 {
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
     if (m)
         vk_times_add(&m->times, offset, size);
     __atomic_store_n(&any_times, true, __ATOMIC_RELAXED);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 bool vk_memory_has_times(void)
@@ -230,12 +230,12 @@ void vk_memory_copied(const struct vk_device_state *device, struct vk_place from
 {
     struct memory *source, *target;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     source = vk_memory_find(device, from.memory);
     target = vk_memory_find(device, to.memory);
     if (source && target)
         vk_times_copy(&source->times, from.offset, &target->times, to.offset, size);
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 /* ---- imported memory ------------------------------------------------------------------------ */
@@ -249,11 +249,11 @@ void vk_memory_device_writes(const struct vk_device_state *device, VkDeviceMemor
 {
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
     if (m)
         m->device_writes = true;
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }
 
 void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory, uint64_t offset,
@@ -261,7 +261,7 @@ void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory
 {
     struct memory *m;
 
-    tsm_lock_take(&vk_memory_lock);
+    vk_lock_take(&vk_memory_lock);
     m = vk_memory_find(device, memory);
     if (m && m->imported && !m->shadow && m->size > 2 * SHARED_EDGE) {
         m->shadow =
@@ -276,5 +276,5 @@ void vk_memory_gives(const struct vk_device_state *device, VkDeviceMemory memory
             vk_memory_shadows = m;
         }
     }
-    tsm_lock_give(&vk_memory_lock);
+    vk_lock_give(&vk_memory_lock);
 }

@@ -18,7 +18,7 @@
 
 #include "api/vulkan/vulkan_source.h"
 #include "base/text.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 #include "capture/sync_fd.h"
 
 #define FD_COUNT 4096u /* descriptors beyond that count as another's */
@@ -44,11 +44,11 @@ static void give(int fd, uint32_t type, uint64_t id)
     struct stat s;
 
     if (fd >= 0 && (uint32_t)fd < FD_COUNT && fstat(fd, &s) == 0) {
-        tsm_lock_take(&lock);
+        vk_lock_take(&lock);
         given[fd] = (struct given){id, type, s.st_dev, s.st_ino};
         if ((uint32_t)fd >= given_end)
             given_end = (uint32_t)fd + 1;
-        tsm_lock_give(&lock);
+        vk_lock_give(&lock);
     }
     errno = saved_errno;
 }
@@ -79,10 +79,10 @@ struct vk_origin vk_origin_of(int fd, uint32_t type)
     struct stat s;
 
     if (fd >= 0 && fstat(fd, &s) == 0) {
-        tsm_lock_take(&lock);
+        vk_lock_take(&lock);
         if (given_end)
             from = find(fd, type, &s);
-        tsm_lock_give(&lock);
+        vk_lock_give(&lock);
     }
     errno = saved_errno;
     return from;

@@ -11,7 +11,7 @@
 #include "api/vulkan/vulkan_source_clock.h"
 #include "api/vulkan/vulkan_source_time.h"
 #include "base/arena.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #include <string.h>
 
@@ -213,7 +213,7 @@ const struct vk_slot *vk_slot_take(struct vk_device_state *device, uint32_t fami
     struct vk_slot *s = NULL;
     struct slot_group *g;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     g = find_group(device, family, mask);
     if (g) {
         s = g->free;
@@ -224,7 +224,7 @@ const struct vk_slot *vk_slot_take(struct vk_device_state *device, uint32_t fami
         s->next = pending;
         pending = s;
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     if (!s)
         tsm_session_unmodelled("TS_GPU_TIME: too many batches under way, some are not timed",
                                false);
@@ -255,7 +255,7 @@ void vk_slot_settle(enum vk_slot_state state, const struct tsm_call *call)
 
     if (!pending)
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (s = pending; s; s = next) {
         next = s->next;
         if (call) {
@@ -268,7 +268,7 @@ void vk_slot_settle(enum vk_slot_state state, const struct tsm_call *call)
             queue_slot(s, state);
     }
     pending = NULL;
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 /* ---- results ------------------------------------------------------------------------------- */
@@ -344,10 +344,10 @@ static void collect(uint32_t look)
     do { /* recording takes locks of its own */
         struct vk_slot **at = &oldest;
         count = 0;
-        tsm_lock_take(&lock);
+        vk_lock_take(&lock);
         while (count < LOOK_MAX && take_result(&at, &look, &results[count]))
             count++;
-        tsm_lock_give(&lock);
+        vk_lock_give(&lock);
         for (uint32_t i = 0; i < count; i++)
             record_result(&results[i]);
     } while (count == LOOK_MAX && look);
@@ -369,7 +369,7 @@ void vk_slot_device_gone(const struct vk_device_state *device)
 {
     struct vk_slot **at = &oldest;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     while (*at) {
         struct vk_slot *s = *at;
         if (s->group->device == device) {
@@ -383,5 +383,5 @@ void vk_slot_device_gone(const struct vk_device_state *device)
     for (uint32_t i = 0; i < group_count; i++)
         if (groups[i]->device == device)
             free_group(groups[i]);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }

@@ -7,11 +7,14 @@
 #include "api/vulkan/vulkan_source_share.h"
 
 #include "api/vulkan/vulkan_source.h"
+#include "api/vulkan/vulkan_source_lock.h"
 #include "api/vulkan/vulkan_source_memory.h"
 #include "api/vulkan/vulkan_source_time.h"
 #include "capture/sync_fd.h"
 
 #include <errno.h>
+
+_Thread_local uint32_t vk_locks_held;
 
 /* ---- the program has learnt that work is done -------------------------------------------------
  */
@@ -34,10 +37,13 @@ static void learn(const struct tsm_sync_point *p)
         vk_memory_report(learnt.device);
 }
 
+/* A signal handler that interrupts this thread while it holds one of our locks learns nothing. */
 static void ready(const struct tsm_sync_points *points)
 {
     int saved_errno = errno;
 
+    if (vk_locks_held)
+        return;
     vk_memory_pull();
     for (uint32_t i = 0; i < points->count; i++)
         learn(&points->all[i]);

@@ -6,7 +6,7 @@
 
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_slot.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #include <string.h>
 
@@ -69,7 +69,7 @@ static void note_queue(struct vk_device_state *device, VkQueue handle, uint32_t 
 
     if (!mask)
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     while (i < queue_count && queues[i].device && queues[i].handle != handle)
         i++;
     if (i < QUEUE_MAX) {
@@ -79,18 +79,18 @@ static void note_queue(struct vk_device_state *device, VkQueue handle, uint32_t 
         queues[i].mask = mask;
         queue_count = i < queue_count ? queue_count : i + 1;
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 static struct queue *find_queue(VkQueue handle)
 {
     struct queue *found = NULL;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (uint32_t i = 0; i < queue_count && !found; i++)
         if (queues[i].handle == handle && queues[i].device)
             found = &queues[i];
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return found;
 }
 
@@ -251,9 +251,9 @@ void vk_time_device_gone(struct vk_device_state *device)
 {
     vk_time_collect();
     vk_slot_device_gone(device);
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     for (uint32_t i = 0; i < queue_count; i++)
         if (queues[i].device == device)
             queues[i].device = NULL;
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }

@@ -9,7 +9,7 @@
 #include "api/vulkan/vulkan_source.h"
 #include "api/vulkan/vulkan_source_layer.h"
 #include "api/vulkan/vulkan_timeline.h"
-#include "capture/lock.h"
+#include "api/vulkan/vulkan_source_lock.h"
 
 #include <string.h>
 
@@ -36,12 +36,12 @@ static bool is_timeline(const VkSemaphoreTypeCreateInfo *type)
 
 static void set(VkSemaphore semaphore, const VkSemaphoreTypeCreateInfo *type)
 {
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     if (is_timeline(type))
         vk_timelines_set(&timelines, VK_RAW(semaphore), type->initialValue);
     else
         vk_timelines_forget(&timelines, VK_RAW(semaphore));
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 void vk_semaphore_made(struct tsm_call *call, const void *args, int64_t result)
@@ -78,9 +78,9 @@ void vk_semaphore_signalled(struct tsm_call *call, const void *args, int64_t res
 
     if (result < 0 || !is_wanted())
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     vk_timelines_host(&timelines, VK_RAW(a->pSignalInfo->semaphore), a->pSignalInfo->value);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 /* ---- queues --------------------------------------------------------------------------------- */
@@ -89,18 +89,18 @@ void vk_timeline_waits(VkQueue queue, VkSemaphore semaphore, uint64_t value)
 {
     if (!is_wanted())
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     vk_timelines_wait(&timelines, VK_RAW(queue), VK_RAW(semaphore), value);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 void vk_timeline_signals(VkQueue queue, VkSemaphore semaphore, uint64_t value)
 {
     if (!is_wanted())
         return;
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     vk_timelines_signal(&timelines, VK_RAW(queue), VK_RAW(semaphore), value);
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
 }
 
 /* How far the semaphore is. */
@@ -120,12 +120,12 @@ bool vk_timeline_is_stuck(VkQueue queue)
     uint64_t semaphore = 0, asked = 0;
     bool is_stuck;
 
-    tsm_lock_take(&lock);
+    vk_lock_take(&lock);
     while ((is_stuck = vk_timelines_is_stuck(&timelines, VK_RAW(queue), &semaphore)) &&
            semaphore != asked) {
         vk_timelines_host(&timelines, semaphore, ask(vk_state_of(queue), semaphore));
         asked = semaphore;
     }
-    tsm_lock_give(&lock);
+    vk_lock_give(&lock);
     return is_stuck;
 }

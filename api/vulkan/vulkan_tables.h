@@ -69,6 +69,7 @@ enum vk_member_flag {
     VK_MEMBER_OMIT = 1,     /* not in the trace; when decoded: zero, of sType: the struct's */
     VK_MEMBER_OUT = 2,      /* argument: written by the implementation */
     VK_MEMBER_OPTIONAL = 4, /* a pointer that may be NULL where there could be values */
+    VK_MEMBER_FD = 8,       /* number of a file descriptor */
 };
 
 /* A member of a struct, or an argument of a command. */

@@ -112,7 +112,7 @@ enum sbt_kind {
 /* How a field's 64-bit slot is to be read. `detail` in struct sbt_field refines it. */
 enum sbt_field_type {
     SBT_FIELD_UINT = 1,
-    SBT_FIELD_INT = 2,
+    SBT_FIELD_INT = 2,     /* detail: SBT_DETAIL_FD, or none */
     SBT_FIELD_HEX = 3,     /* unsigned, printed in hexadecimal */
     SBT_FIELD_BOOL = 4,
     SBT_FIELD_F32 = 5,     /* IEEE bits in the low half */
@@ -130,6 +130,9 @@ enum sbt_field_type {
     SBT_FIELD_STRUCT = 16, /* variable: a structured value. Detail: name of a struct sbt_struct. Slot:
                               offset << 32 | size; the bytes are as docs/FORMAT.md 8.1 says */
 };
+
+/* Detail of an INT that is the number of a file descriptor: no two runs need to have the same. */
+#define SBT_DETAIL_FD "fd"
 
 /* What a field means to its record. At most one field of each role except NONE; analysis, replay and
  * diff find their way by role, not by name. */

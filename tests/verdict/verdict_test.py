@@ -28,7 +28,7 @@ os.environ['TS_TEST_PTX'] = str(PROGRAMS / 'kernels.ptx')
 SAME, DIFFERENT, CANNOT_TELL, NOTHING = 0, 1, 2, 3
 NAMES = {'same': SAME, 'different': DIFFERENT, 'cannot tell': CANNOT_TELL, 'nothing to compare': NOTHING,
          'error': 'error', 'none': 'none'}
-FAILED, TAINTS, TRUNCATED, UNFINISHED = 1, 2, 4, 8
+FAILED, TAINTS, TRUNCATED, UNFINISHED, HELD = 1, 2, 4, 8, 128
 CORE = {'readback': 2, 'checksum': 3}
 
 
@@ -206,6 +206,13 @@ def explained_by_missing():
 def explained_by_early_writes():
     trace = cuda('spins')
     return replay(altered(trace, 'slot', find(trace, 'cuMemsetD32_v2'), '1:5'), '--timeout', '20')
+
+
+@row('R26', 'by the program or the device, which may be why')
+def explained_by_mixed_writes():
+    trace = vulkan('vk_modes', 'plain')
+    return replay(altered(trace, 'flag', find(trace, 'host_write'), HELD), TS_TEST_DRIVER='wrong',
+                  VK_ICD_FILENAMES=str(TESTS / 'vulkan/vk_driver.json'))
 
 
 @row('R8', 'gave other bytes than recorded')

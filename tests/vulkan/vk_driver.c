@@ -13,6 +13,7 @@
  *   rays       acceleration structures that nobody builds
  *   fds        semaphores and fences behind file descriptors, in one process
  *   local      memory of the first type cannot be mapped
+ *   dedicated  ... and all of it must be made for one resource each
  *   wrong      each dispatch is carried out many times: it ends late, and leaves something else
  *   late       each submit begins late
  *   lost=N     the Nth submit, and all after it, lose the device
@@ -162,6 +163,7 @@ static void VKAPI_CALL buffer_needs2(VkDevice d, const VkBufferMemoryRequirement
 {
     REAL_KHR(vkGetBufferMemoryRequirements2)(d, info, out);
     out->memoryRequirements.memoryTypeBits = 3;
+    dedicated_require(out->pNext);
 }
 
 static void VKAPI_CALL image_needs2(VkDevice d, const VkImageMemoryRequirementsInfo2 *info,
@@ -169,6 +171,7 @@ static void VKAPI_CALL image_needs2(VkDevice d, const VkImageMemoryRequirementsI
 {
     REAL_KHR(vkGetImageMemoryRequirements2)(d, info, out);
     out->memoryRequirements.memoryTypeBits = 3;
+    dedicated_require(out->pNext);
 }
 
 /* Features that the driver does not have, where they are asked for. */
@@ -550,7 +553,7 @@ static VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo 
     if (asked("local"))
         own.memoryTypeIndex = 0; /* the only one */
     if (!asked("addresses") || !flags || !(flags->flags & MEMORY_REPLAY))
-        return REAL(vkAllocateMemory)(device, &own, a, out);
+        return dedicated_allocate(device, &own, a, out);
     import.pHostPointer = mmap(at, size, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
     if (import.pHostPointer == MAP_FAILED)
@@ -570,6 +573,7 @@ static void VKAPI_CALL release(VkDevice device, VkDeviceMemory memory,
 {
     struct placed *p = memory ? find_placed(memory) : NULL;
 
+    dedicated_gone(memory);
     REAL(vkFreeMemory)(device, memory, a);
     if (p) {
         munmap(p->at, p->size);
@@ -724,6 +728,12 @@ static const struct {
     {"vkCreateBuffer", NULL, create_buffer},
     {"vkAllocateMemory", NULL, allocate},
     {"vkFreeMemory", NULL, release},
+    {"vkBindBufferMemory", NULL, dedicated_bind_buffer},
+    {"vkBindImageMemory", NULL, dedicated_bind_image},
+    {"vkBindBufferMemory2", NULL, dedicated_bind_buffers},
+    {"vkBindBufferMemory2KHR", NULL, dedicated_bind_buffers},
+    {"vkBindImageMemory2", NULL, dedicated_bind_images},
+    {"vkBindImageMemory2KHR", NULL, dedicated_bind_images},
     {"vkGetBufferOpaqueCaptureAddress", "addresses", buffer_opaque},
     {"vkGetBufferOpaqueCaptureAddressKHR", "addresses", buffer_opaque},
     {"vkGetDeviceMemoryOpaqueCaptureAddress", "addresses", memory_opaque},

@@ -45,6 +45,23 @@ void fds_device_gone(void);
 void late_begin(VkDevice device);
 void late_device_gone(VkDevice device);
 
+/* ---- vk_driver_dedicated.c ---- */
+
+VkResult dedicated_allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                            const VkAllocationCallbacks *a, VkDeviceMemory *out);
+void dedicated_gone(VkDeviceMemory memory);
+/* In the chain of what a resource needs, if TS_TEST_DRIVER says so. */
+void dedicated_require(void *chain);
+
+VkResult VKAPI_CALL dedicated_bind_buffer(VkDevice device, VkBuffer buffer, VkDeviceMemory memory,
+                                          VkDeviceSize offset);
+VkResult VKAPI_CALL dedicated_bind_image(VkDevice device, VkImage image, VkDeviceMemory memory,
+                                         VkDeviceSize offset);
+VkResult VKAPI_CALL dedicated_bind_buffers(VkDevice device, uint32_t count,
+                                           const VkBindBufferMemoryInfo *infos);
+VkResult VKAPI_CALL dedicated_bind_images(VkDevice device, uint32_t count,
+                                          const VkBindImageMemoryInfo *infos);
+
 /* ---- vk_driver_rays.c ---- */
 
 VkResult VKAPI_CALL rays_create(VkDevice device, const VkAccelerationStructureCreateInfoKHR *info,

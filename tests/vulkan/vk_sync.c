@@ -6,18 +6,22 @@
  *   vk_sync fence|semaphore WAY
  *
  * WAY: poll, select, epoll, syscall; dup: poll of a duplicate; merge: of a merged one; info: an
- * ioctl that asks; import: into another fence or semaphore, and waits with that.
+ * ioctl that asks; import: into another fence or semaphore, and waits with that; signal: poll, and
+ * a signal handler polls, too, whatever the program is doing.
  */
 #include "tests/vulkan/vk_small.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sync_file.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define FIND(device, name) ((PFN_##name)vkGetDeviceProcAddr(device, #name))
@@ -136,6 +140,31 @@ static void wait_merge(int fd)
     close(data.fence);
 }
 
+static int polled; /* by the handler */
+
+static void on_alarm(int number)
+{
+    struct pollfd p = {polled, POLLIN, 0};
+
+    poll(&p, 1, 0);
+}
+
+/* From here on. How often it comes is of no importance. */
+static void wait_signal(int fd)
+{
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 50}, {0, 50}};
+    struct pollfd p = {fd, POLLIN, 0};
+
+    while (poll(&p, 1, -1) < 0 && errno == EINTR)
+        ;
+    if (polled)
+        return;
+    polled = fcntl(fd, F_DUPFD_CLOEXEC, 200);
+    check(sigaction(SIGALRM, &action, NULL) == 0);
+    check(setitimer(ITIMER_REAL, &often, NULL) == 0);
+}
+
 static void wait_info(int fd)
 {
     struct sync_file_info info;
@@ -150,9 +179,9 @@ static void wait_info(int fd)
 static const struct {
     const char *name;
     void (*wait)(int fd);
-} ways[] = {{"poll", wait_poll},      {"select", wait_select}, {"epoll", wait_epoll},
-            {"dup", wait_dup},        {"merge", wait_merge},   {"info", wait_info},
-            {"syscall", wait_syscall}};
+} ways[] = {{"poll", wait_poll},       {"select", wait_select}, {"epoll", wait_epoll},
+            {"dup", wait_dup},         {"merge", wait_merge},   {"info", wait_info},
+            {"syscall", wait_syscall}, {"signal", wait_signal}};
 
 static void import_and_wait(const struct small *s, int fd)
 {
@@ -267,6 +296,11 @@ int main(int argc, char **argv)
             in.map[i] = i * (round + 1);
         await(&s, send_one(&s, commands, fences[round], semaphore, is_fence), argv[2], is_fence);
         printf("round %u: %u, sum %08x\n", round, out.map[5], words_sum(&out));
+    }
+    for (uint32_t i = 0; polled && i < 4000; i++) {
+        vkGetFenceStatus(s.device, fences[i % ROUNDS]);
+        if (i % 16 == 0)
+            TRY(vkDeviceWaitIdle(s.device));
     }
     for (uint32_t round = 0; round < ROUNDS; round++)
         vkDestroyFence(s.device, fences[round], NULL);

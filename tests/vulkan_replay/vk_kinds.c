@@ -11,7 +11,7 @@
  * event, query; none: it does not, and ends.
  *
  * MEMORY of what is written: mapped, again (mapped after each wait), unread, kept (not even freed),
- * imported (the program's own).
+ * imported (the program's own), exportable, dedicated (made for the buffer or image alone).
  *
  * Each round the host writes what the device reads, as soon as it may, and prints what it reads.
  */
@@ -148,9 +148,13 @@ static void make_memory(struct program *p, VkMemoryRequirements needs)
     VkExportMemoryAllocateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
                                          .handleTypes =
                                              VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkMemoryDedicatedAllocateInfo dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+                                               .buffer = p->buffer,
+                                               .image = p->image};
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
 
-    p->size = (needs.size + 4095) & ~(uint64_t)4095;
+    p->size = is(p->memory, "dedicated") ? needs.size : (needs.size + 4095) & ~(uint64_t)4095;
     info.allocationSize = p->size;
     info.memoryTypeIndex = memory_type(p, needs.memoryTypeBits);
     if (p->kind->shader == ADDRESS)
@@ -164,6 +168,10 @@ static void make_memory(struct program *p, VkMemoryRequirements needs)
     if (is(p->memory, "exportable")) {
         export.pNext = info.pNext;
         info.pNext = &export;
+    }
+    if (is(p->memory, "dedicated")) { /* behind the others */
+        flags.pNext = info.pNext ? &dedicated : NULL;
+        info.pNext = info.pNext ? info.pNext : &dedicated;
     }
     TRY(vkAllocateMemory(p->s.device, &info, NULL, &p->bound));
     if (is(p->memory, "mapped"))

@@ -27,7 +27,7 @@ ALL = bool(os.environ.get("TS_TEST_ALL"))
 KINDS = ["storage", "dynamic", "template", "push", "push-template", "copied", "texel", "reads", "image", "inline",
          "after", "address"]
 WAYS = ["fence", "status", "queue", "device", "timeline", "counter", "event", "query", "none"]
-MEMORIES = ["mapped", "again", "unread", "kept", "imported", "exportable"]
+MEMORIES = ["mapped", "again", "unread", "kept", "imported", "exportable", "dedicated"]
 # "driver": what the device is like: with memory that the host cannot map.
 LOCAL = "discrete,local"
 SETTINGS = [{}, {"TS_CHECKSUM": "sync"}, {"TS_CHECKSUM": "submit"}, {"TS_VK_MEMORY": "shadow"},
