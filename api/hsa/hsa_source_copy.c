@@ -199,7 +199,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     if (tsm_readbacks_pending() % LOOK_EVERY == LOOK_EVERY - 1)
         hsa_look_around();
     for (uint32_t i = 0; deps && i < dep_count; i++)
-        hsa_signal_awaited(deps[i], HSA_SIGNAL_CONDITION_EQ, 0, -1);
+        hsa_signal_awaited(&HSA_WAIT_FOR_0(deps[i]));
     hsa_signal_counted(completion);
     if (!tsm_call_begin(call, type))
         return false;
@@ -210,7 +210,7 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);
     tsm_call_returned(call, HSA_STATUS_SUCCESS, false);
     for (uint32_t i = 0; deps && i < dep_count; i++)
-        hsa_count_awaits(call, deps[i], true);
+        hsa_count_awaits(call, &HSA_WAIT_FOR_0(deps[i]), true);
     return true;
 }
 

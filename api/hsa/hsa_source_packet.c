@@ -85,7 +85,7 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
     struct tsm_call call;
 
     for (unsigned i = 0; i < 5; i++)
-        hsa_signal_awaited(packet->dep_signal[i], HSA_SIGNAL_CONDITION_EQ, 0, -1);
+        hsa_signal_awaited(&HSA_WAIT_FOR_0(packet->dep_signal[i]));
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, type, stream, origin))
         return;
@@ -93,7 +93,7 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
         tsm_call_slot(&call, hsa_signal_id(packet->dep_signal[i]));
     /* Any one of several signals lets it go on: none is the gate. */
     for (unsigned i = 0; i < 5; i++)
-        hsa_count_awaits(&call, packet->dep_signal[i],
+        hsa_count_awaits(&call, &HSA_WAIT_FOR_0(packet->dep_signal[i]),
                          type == TYPE_aql_barrier_and || dep_count(packet) < 2);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, packet->header);
@@ -104,11 +104,12 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
 static void record_value(struct tsm_stream *stream, const struct tsm_origin *origin,
                          const hsa_amd_barrier_value_packet_t *packet)
 {
+    const struct hsa_wait wait = {packet->signal, packet->cond, packet->value, packet->mask};
     struct tsm_call call;
     uint16_t header;
 
     memcpy(&header, packet, sizeof(header));
-    hsa_signal_awaited(packet->signal, packet->cond, packet->value, packet->mask);
+    hsa_signal_awaited(&wait);
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_barrier_value, stream, origin))
         return;
@@ -116,7 +117,7 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     tsm_call_slot(&call, (uint64_t)packet->value);
     tsm_call_slot(&call, (uint64_t)packet->mask);
     tsm_call_slot(&call, packet->cond);
-    hsa_count_awaits(&call, packet->signal, false);
+    hsa_count_awaits(&call, &wait, false);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, header);
     hsa_completes(&call, packet->completion_signal, is_in_order(header), false);

@@ -58,11 +58,11 @@ def cuda(name, *arguments, **env):
     return record('-'.join((name, *arguments)) + (f'-{setting}' if env else ''), PROGRAMS / name, *arguments, **env)
 
 
-def hsa(name, **env):
+def hsa(name, *arguments, **env):
     folder = TESTS / 'hsa'
     if not (folder / name).exists():
         raise Skipped('HSA is not in this build')
-    return record(name, folder / name, folder / 'hsa_kernels.hsaco', **env)
+    return record('-'.join((name, *arguments)), folder / name, folder / 'hsa_kernels.hsaco', *arguments, **env)
 
 
 def vulkan(name, *arguments, **env):
@@ -206,6 +206,12 @@ def explained_by_missing():
 def explained_by_early_writes():
     trace = cuda('spins')
     return replay(altered(trace, 'slot', find(trace, 'cuMemsetD32_v2'), '1:5'), '--timeout', '20')
+
+
+@row('R26', 'that nothing in the trace sets')
+def released():
+    trace = hsa('hsa_releases', 'unseen')
+    return replay(trace, '--timeout', '8')
 
 
 @row('R8', 'gave other bytes than recorded')
