@@ -20,14 +20,31 @@ static bool is_in_order(uint16_t header)
     return header >> HSA_PACKET_HEADER_BARRIER & 1;
 }
 
-static bool begin(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
-                  const struct tsm_origin *origin)
+/* What a kernel is given. */
+struct given {
+    const void *words;
+    size_t size;
+    bool in_order;
+};
+
+/* Others who look at memory must know what is given before the command has its place: a result that
+ * has its own behind that is of a time when they do. */
+static bool begin_with(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
+                       const struct tsm_origin *origin, const struct given *given)
 {
     if (!tsm_call_begin_at(call, type, origin))
         return false;
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);
+    if (given)
+        hsa_memory_given(given->words, given->size, call, given->in_order);
     tsm_call_returned(call, 0, false);
     return true;
+}
+
+static bool begin(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
+                  const struct tsm_origin *origin)
+{
+    return begin_with(call, type, stream, origin, NULL);
 }
 
 static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *origin,
@@ -35,6 +52,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
 {
     const struct tsm_handle *kernel = hsa_find(HSA_OBJECT_KERNEL, packet->kernel_object);
     size_t size = kernel && packet->kernarg_address ? (size_t)(uintptr_t)kernel->user : 0;
+    const struct given given = {packet->kernarg_address, size, is_in_order(packet->header)};
     struct tsm_call call;
     uint64_t *slots;
     bool has_news;
@@ -44,7 +62,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
-    if (!begin(&call, TYPE_aql_kernel_dispatch, stream, origin))
+    if (!begin_with(&call, TYPE_aql_kernel_dispatch, stream, origin, &given))
         return;
     slots = tsm_call_slots(&call, 11);
     slots[0] = kernel ? kernel->id : 0;
@@ -64,8 +82,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     tsm_call_slot(&call, packet->setup);
     if (!kernel)
         tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
-    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
-    hsa_memory_given(packet->kernarg_address, size, &call, is_in_order(packet->header));
+    hsa_completes(&call, packet->completion_signal, given.in_order, false);
     hsa_count_arguments(&call, packet->kernarg_address, size);
     tsm_call_commit(&call);
 }
@@ -142,6 +159,7 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     const uint8_t *words =
         (const uint8_t *)packet + offsetof(hsa_agent_dispatch_packet_t, return_address);
     size_t size = sizeof(packet->return_address) + sizeof(packet->arg);
+    const struct given given = {words, size, is_in_order(packet->header)};
     struct tsm_call call;
     bool has_news;
 
@@ -150,13 +168,12 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
-    if (!begin(&call, TYPE_aql_agent_dispatch, stream, origin))
+    if (!begin_with(&call, TYPE_aql_agent_dispatch, stream, origin, &given))
         return;
     hsa_packet_append_function(&call, packet);
     if (!is_software)
         tsm_call_flag(&call, SBT_RECORD_TAINTS);
-    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
-    hsa_memory_given(words, size, &call, is_in_order(packet->header));
+    hsa_completes(&call, packet->completion_signal, given.in_order, false);
     tsm_call_commit(&call);
 }
 

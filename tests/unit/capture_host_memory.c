@@ -7,6 +7,7 @@
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -230,6 +231,74 @@ static void run_sparse(void)
     munmap(memory, SPARSE_SIZE);
 }
 
+/* A command that another thread sends while a result is looked at comes after it: it may change
+ * what was seen. */
+#define RESULT_SIZE 16384u
+
+static void *send_later(void *unused)
+{
+    fake_launch(1, 0, "kernel_later");
+    return NULL;
+}
+
+/* Behind the bytes being read, before they are written down. */
+static uint32_t send_meanwhile(uint64_t from, uint64_t to, struct tsm_gap *gaps, uint32_t room)
+{
+    pthread_t thread;
+
+    CHECK_EQ_INT(pthread_create(&thread, NULL, send_later, NULL), 0);
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+static bool give_all(struct tsm_given *out)
+{
+    static unsigned count;
+    uint64_t start = (uint64_t)(uintptr_t)memory;
+
+    *out = (struct tsm_given){
+        .start = start, .end = start + RESULT_SIZE, .read_end = start + RESULT_SIZE, .position = 1};
+    return count++ == 0;
+}
+
+static void overtake(void *unused)
+{
+    fake_launch(0, 0, "kernel");
+    tsm_hostmem_track((uint64_t)(uintptr_t)memory, RESULT_SIZE);
+    tsm_hostmem_publish();
+    memset(memory, 9, 100);
+    tsm_hostmem_device(send_meanwhile);
+    tsm_hostmem_given(give_all);
+    tsm_hostmem_device(NULL);
+}
+
+static void run_overtake(void)
+{
+    const struct sbt_record *r;
+    struct sbt_reader *reader;
+    struct sbt_cursor *cursor;
+    unsigned results = 0, launches = 0;
+
+    memory = mmap(NULL, RESULT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fake_begin(PATH);
+    fake_run(overtake, NULL);
+    reader = fake_open(PATH);
+    sbt_cursor_create(&cursor, reader, NULL, 0);
+    while (sbt_cursor_next(cursor, &r) == 1) {
+        bool is_result =
+            r->type == SBT_TYPE(0, SBT_CORE_READBACK) || r->type == SBT_TYPE(0, SBT_CORE_CHECKSUM);
+        launches += r->type == SBT_TYPE(FAKE_API, FAKE_LAUNCH);
+        results += is_result;
+        if (is_result)
+            CHECK_EQ_INT(launches, 1);
+    }
+    CHECK_EQ_INT(launches, 2);
+    CHECK_EQ_INT(results, 2);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    munmap(memory, RESULT_SIZE);
+}
+
 int main(void)
 {
     one(100000, 0, 3);
@@ -241,5 +310,6 @@ int main(void)
     run_rewrite();
     run_neighbours();
     run_sparse();
+    run_overtake();
     return check_result();
 }
