@@ -444,9 +444,11 @@ bool tsm_hostmem_share(uint64_t start, uint64_t size)
     return track(start, size, SHARED);
 }
 
+/* A call that has begun gets its record even if recording ends meanwhile: so it also gets what it
+ * reads. */
 bool tsm_hostmem_any(void)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
 
     return s && __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) != 0;
 }
@@ -598,7 +600,7 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
 static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
                          struct tsm_running writer, uint64_t only)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
     struct tsm_lane *lane;
     int saved_errno = errno;
 

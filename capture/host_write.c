@@ -135,7 +135,7 @@ static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t f
 static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const void *what),
                        const void *what, struct tsm_running writer)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
     struct tsm_lane *lane;
     int saved_errno = errno;
 

@@ -147,7 +147,7 @@ struct tsm_notes *tsm_notes_create(void)
 
 void tsm_session_unmodelled(const char *name, bool taints)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
     struct tsm_note note = {.call = SBT_CORE_UNMODELLED, .stream = SBT_STREAM_NONE};
     struct tsm_lane *lane;
     uint32_t id;

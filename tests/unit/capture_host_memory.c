@@ -4,6 +4,7 @@
  * each launch, what the program had there. Small ranges (hashed) and large ones (where the kernel
  * tells what was written, if it does).
  */
+#include "capture/session.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
@@ -299,6 +300,53 @@ static void run_overtake(void)
     munmap(memory, RESULT_SIZE);
 }
 
+/* Recording ends (another thread ends it, or the disk is full) when a call has begun: the call has
+ * a record, and so has what it reads; of what it gives back nobody knows whether it comes from
+ * commands that have records. */
+static void end_in_call(void *unused)
+{
+    struct tsm_box box = {memory, 100, 1, 1, 100, 100};
+    struct tsm_call call;
+
+    fake_launch(0, 0, "kernel_first");
+    tsm_hostmem_track((uint64_t)(uintptr_t)memory, RESULT_SIZE);
+    tsm_hostmem_publish();
+    memset(memory, 9, 100);
+    CHECK(tsm_call_begin(&call, SBT_TYPE(FAKE_API, FAKE_SYNC)));
+    __atomic_store_n(&tsm_live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
+    tsm_hostmem_publish();
+    tsm_call_on_stream(&call, fake_stream(0), TSM_BLOCKS);
+    tsm_call_returned(&call, 0, false);
+    tsm_readback(&call, &box, true);
+    tsm_call_commit(&call);
+    __atomic_store_n(&tsm_live->state, TSM_LIVE_ON, __ATOMIC_RELEASE);
+}
+
+static void run_end_in_call(void)
+{
+    unsigned writes = 0, readbacks = 0, notes = 0;
+    const struct sbt_record *r;
+    struct sbt_reader *reader;
+    struct sbt_cursor *cursor;
+
+    memory = mmap(NULL, RESULT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fake_begin(PATH);
+    fake_run(end_in_call, NULL);
+    reader = fake_open(PATH);
+    sbt_cursor_create(&cursor, reader, NULL, 0);
+    while (sbt_cursor_next(cursor, &r) == 1) {
+        writes += r->type == SBT_TYPE(0, SBT_CORE_HOST_WRITE);
+        readbacks += r->type == SBT_TYPE(0, SBT_CORE_READBACK);
+        notes += r->type == SBT_TYPE(0, SBT_CORE_UNMODELLED) && (r->flags & SBT_RECORD_TAINTS) != 0;
+    }
+    CHECK_EQ_INT(writes, 1);
+    CHECK_EQ_INT(readbacks, 0);
+    CHECK_EQ_INT(notes, 1);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    munmap(memory, RESULT_SIZE);
+}
+
 int main(void)
 {
     one(100000, 0, 3);
@@ -311,5 +359,6 @@ int main(void)
     run_neighbours();
     run_sparse();
     run_overtake();
+    run_end_in_call();
     return check_result();
 }
