@@ -98,6 +98,9 @@ void hsa_memory_queue_gone(const struct tsm_stream *stream);
 /* Kernels that are not known to be complete never will be. If they have changed memory of the host,
  * the trace says so. Does not call the runtime. */
 void hsa_memory_ending(void);
+/* The program has set the signal past all calls. If memory that kernels behind it were given has changed, the
+ * trace says so: it was the program, before, or they were, since. Outside of a call. */
+void hsa_memory_opened(hsa_signal_t signal);
 /* Of hsa_source_use.c: the kernel that `call` sends was given [address, end) of memory of the host;
  * that goes which begins in [from, to). */
 void hsa_use_add(uint64_t address, uint64_t end, const struct tsm_call *call, bool in_order);
@@ -225,7 +228,7 @@ void hsa_count_forget(hsa_signal_t signal);
 void hsa_counts_forget(void);
 void hsa_counts_forked(void);
 
-/* `call` waits before it runs. `is_gate`: only that the signal becomes 0 lets it go on. */
+/* `call` waits before it runs. `is_gate`: nothing else lets it go on. */
 void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, bool is_gate);
 /* Copies the waits for the signal whose commands are not known to be complete to `out`, which has
  * room for HSA_WAITS_MAX. *has_more: there were more than are kept. Returns their number. */
@@ -237,6 +240,8 @@ bool hsa_count_is_awaited(hsa_signal_t signal);
 bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position);
 /* Does the command wait until the program changes a signal, which nothing counts down? */
 bool hsa_count_is_held(const struct tsm_stream *stream, uint64_t position);
+/* Does the command wait for this signal, as far as is known? */
+bool hsa_count_is_behind(const struct tsm_stream *stream, uint64_t position, hsa_signal_t signal);
 /* `call` has these arguments: if it waits behind a gate, they may still change. */
 void hsa_count_arguments(const struct tsm_call *call, const void *arguments, size_t size);
 /* Records those that have. Outside of a call. */

@@ -10,6 +10,7 @@
  */
 #include "api/hsa/hsa_source.h"
 
+#include "api/hsa/hsa_condition.h"
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "base/hash.h"
@@ -56,7 +57,7 @@ struct hsa_count {
 struct order {
     struct hsa_landing *landed; /* by position */
     uint64_t gate;              /* position of the newest packet that waits for a signal */
-    hsa_signal_t gate_signal;   /* ... until that is 0; none: for something else */
+    struct hsa_wait gate_wait;  /* ... for this; without a signal: for one of several */
     struct order *next;         /* of those with late arguments */
     struct tsm_stream *stream;
     uint32_t late_count;
@@ -559,13 +560,13 @@ void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, 
     if (c) {
         c->waiter = call->stream;
         c->waiter_position = call->position;
-        c->waits_for_0 &= is_gate;
+        c->waits_for_0 &= is_gate && wait->condition == HSA_SIGNAL_CONDITION_EQ && !wait->compare;
         keep_wait(c, call, wait);
     }
     order = order_of(call->stream);
     if (order) {
         order->gate = call->position;
-        order->gate_signal = is_gate ? signal : (hsa_signal_t){0};
+        order->gate_wait = is_gate ? *wait : (struct hsa_wait){0};
     }
     tsm_lock_give(&lock);
 }
@@ -585,6 +586,12 @@ bool hsa_count_is_awaited(hsa_signal_t signal)
     return is_awaited;
 }
 
+static bool is_open(const struct hsa_wait *gate)
+{
+    return hsa_condition_holds(hsa_runtime.hsa_signal_load_scacquire(gate->signal) & gate->mask,
+                               gate->condition, gate->compare);
+}
+
 bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position)
 {
     const struct order *order = stream->user;
@@ -592,18 +599,25 @@ bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position)
     if (is_complete(stream, position))
         return false;
     return !order || order->gate > position || is_complete(stream, order->gate) ||
-           !known_count(order->gate_signal) ||
-           hsa_runtime.hsa_signal_load_scacquire(order->gate_signal) == 0;
+           !known_count(order->gate_wait.signal) || is_open(&order->gate_wait);
+}
+
+bool hsa_count_is_behind(const struct tsm_stream *stream, uint64_t position, hsa_signal_t signal)
+{
+    const struct order *order = stream->user;
+
+    return order && order->gate_wait.signal.handle == signal.handle && order->gate <= position &&
+           !is_complete(stream, position);
 }
 
 bool hsa_count_is_held(const struct tsm_stream *stream, uint64_t position)
 {
     const struct order *order = stream->user;
     const struct hsa_count *c =
-        order && order->gate_signal.handle ? known_count(order->gate_signal) : NULL;
+        order && order->gate_wait.signal.handle ? known_count(order->gate_wait.signal) : NULL;
 
     return c && order->gate <= position && !is_complete(stream, order->gate) && !c->first &&
-           !hsa_signal_sharing(c->signal) && value_of(c) != 0;
+           !hsa_signal_sharing(c->signal) && !is_open(&order->gate_wait);
 }
 
 /* ---- arguments behind a gate -------------------------------------------------------------------

@@ -276,6 +276,7 @@ void hsa_pointers_look(bool is_late)
     hsa_signal_t signal;
 
     while (hsa_pointers_any() && take_pointer(&signal, &value)) {
+        hsa_memory_opened(signal);
         tsm_hostmem_publish();
         hsa_count_publish_arguments();
         if (is_late && tsm_hostmem_any())

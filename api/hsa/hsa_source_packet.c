@@ -134,7 +134,7 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     tsm_call_slot(&call, (uint64_t)packet->value);
     tsm_call_slot(&call, (uint64_t)packet->mask);
     tsm_call_slot(&call, packet->cond);
-    hsa_count_awaits(&call, &wait, false);
+    hsa_count_awaits(&call, &wait, true);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, header);
     hsa_completes(&call, packet->completion_signal, is_in_order(header), false);

@@ -188,6 +188,46 @@ static unsigned run_all(hsa_signal_value_t from, void (*release)(void))
     return bad;
 }
 
+/* What a kernel was given is written while it waits for a value. */
+static unsigned by_value(void)
+{
+    unsigned bad = 0;
+
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        hsa_signal_t done = hsa_signal_take(1);
+        hsa_amd_barrier_value_packet_t packet = {
+            .value = round, .mask = 0xff, .cond = HSA_SIGNAL_CONDITION_EQ};
+        gate = packet.signal = hsa_signal_take(0);
+        *arguments = (struct add_arguments){left, right, out};
+        hsa_barrier_value(queue, &packet);
+        hsa_ring(queue, hsa_dispatch(queue, &add, grid, group, arguments, done));
+        fill(round);
+        hsa_signal_store_screlease(gate, round);
+        hsa_await(done);
+        bad += check(round, true);
+    }
+    return bad;
+}
+
+/* What a kernel was given is written before the gate is set past all calls. */
+static unsigned written(void)
+{
+    unsigned bad = 0;
+
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        hsa_signal_t done = hsa_signal_take(1);
+        gate = hsa_signal_take(1);
+        *arguments = (struct add_arguments){left, right, out};
+        hsa_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, &gate, 1, (hsa_signal_t){0});
+        hsa_ring(queue, hsa_dispatch(queue, &add, grid, group, arguments, done));
+        fill(round);
+        by_pointer();
+        hsa_await(done);
+        bad += check(round, true);
+    }
+    return bad;
+}
+
 static unsigned unseen(void)
 {
     return run(BARRIER_AND, 1, by_handle) + run(COPY, 1, by_handle);
@@ -309,6 +349,8 @@ static const struct {
                     ROW(pointer, 1) ROW(late, 1) ROW(copy, 1){"header", 0, NULL, by_header},
     {"room", 0, NULL, by_room},
     {"behind", 0, NULL, by_behind},
+    {"value", 0, NULL, by_value},
+    {"written", 0, NULL, written},
     {"unseen", 0, NULL, unseen},
 };
 
