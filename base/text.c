@@ -29,6 +29,27 @@ size_t tsm_format(char *out, size_t size, const char *format, ...)
     return used;
 }
 
+size_t tsm_text_copy(char *out, size_t size, const char *text)
+{
+    size_t length = strnlen(text, size - 1);
+
+    memcpy(out, text, length);
+    out[length] = '\0';
+    return length;
+}
+
+size_t tsm_text_numbered(char *out, size_t size, const char *text, unsigned number)
+{
+    char digits[3 * sizeof(number) + 1], *first = digits + sizeof(digits) - 1;
+    size_t length = tsm_text_copy(out, size, text);
+
+    *first = '\0';
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    return length + tsm_text_copy(out + length, size - length, first);
+}
+
 bool tsm_text_ends_with(const char *text, const char *end)
 {
     size_t size = strlen(text), length = strlen(end);
@@ -55,8 +76,8 @@ size_t tsm_text_character(const char *text)
     return size;
 }
 
-/* U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: what follows is shown in another order,
- * or on another line. */
+/* U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069: what follows is shown in another
+ * order, or on another line. */
 static bool turns(const unsigned char *p, size_t size)
 {
     unsigned value = size == 3 ? (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu) : 0;

@@ -17,17 +17,23 @@ size_t tsm_format(char *out, size_t size, const char *format, ...)
 size_t tsm_vformat(char *out, size_t size, const char *format, va_list ap)
     __attribute__((format(printf, 3, 0)));
 
+/* As tsm_format() with "%s" and with "%s%u". vsnprintf() takes 2 KiB of stack, these take nothing:
+ * for calls of the program's. */
+size_t tsm_text_copy(char *out, size_t size, const char *text);
+size_t tsm_text_numbered(char *out, size_t size, const char *text, unsigned number);
+
 /* Tests whether `text` ends with `end`. */
 bool tsm_text_ends_with(const char *text, const char *end);
 
 /* Bytes of the UTF-8 character at `text`, 0 when there is no valid one. `text` is terminated. */
 size_t tsm_text_character(const char *text);
 
-/* The same, of a character that a terminal shows in its place: 0 for control characters, and for those that
- * turn the order of others round or begin a line. */
+/* The same, of a character that a terminal shows in its place: 0 for control characters, and for
+ * those that turn the order of others round or begin a line. */
 size_t tsm_text_harmless(const char *text);
 
-/* Puts a '?' in the place of each byte that is not harmless in that sense, but for newlines and tabs. */
+/* Puts a '?' in the place of each byte that is not harmless in that sense, but for newlines and
+ * tabs. */
 void tsm_text_disarm(char *text);
 
 /* What an errno value means, in English. Unlike strerror() it touches no locale, and unlike

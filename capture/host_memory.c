@@ -100,6 +100,9 @@ static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm
                         uint64_t base, size_t size)
 {
     struct iovec span = {(void *)(uintptr_t)base, size}; /* NOLINT: only the kernel follows it */
+    /* Results have their place where they are read: commands that others send meanwhile come after.
+     */
+    const bool stamps = h->by_parts && size <= lane->size / 2 && tsm_notes_begin(lane);
     uint64_t changed = 0;
     int error = 0;
 
@@ -111,8 +114,10 @@ static uint64_t look_at(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm
         changed = tsm_hostmem_write_changes(lane, h, r, base, size);
         if (h->by_parts && !h->only_compares && changed < size / PAGE)
             tsm_hostmem_write_hash(h, base, size);
-        return changed;
     }
+    tsm_notes_end(lane, stamps);
+    if (!error)
+        return changed;
     if (size == PAGE && error != EFAULT)
         tsm_session_unmodelled("host memory could not be read", true);
     for (size_t offset = 0; size > PAGE && offset < size; offset += PAGE)
@@ -439,9 +444,11 @@ bool tsm_hostmem_share(uint64_t start, uint64_t size)
     return track(start, size, SHARED);
 }
 
+/* A call that has begun gets its record even if recording ends meanwhile: so it also gets what it
+ * reads. */
 bool tsm_hostmem_any(void)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
 
     return s && __atomic_load_n(&s->hostmem->range_count, __ATOMIC_ACQUIRE) != 0;
 }
@@ -593,7 +600,7 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
 static void publish_then(bool threads, tsm_hostmem_by by, change_writers change,
                          struct tsm_running writer, uint64_t only)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
     struct tsm_lane *lane;
     int saved_errno = errno;
 

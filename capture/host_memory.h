@@ -57,6 +57,8 @@ struct tsm_hostmem {
     struct iovec spans[TSM_HOSTMEM_RUN_COUNT];
     uint8_t *bytes; /* of what is being looked at, in the block */
     uint8_t block[TSM_HOSTMEM_BLOCK_SIZE];
+    uint8_t
+        reference[SBT_BLOB_ENCODED_MAX(TSM_HOSTMEM_BLOCK_SIZE)]; /* not on the program's stack */
     struct tsm_hostmem_range ranges[TSM_HOSTMEM_RANGE_COUNT_MAX];
 };
 

@@ -10,25 +10,24 @@
 #include <string.h>
 
 /* [from, to) of the program's addresses, which lie in h->bytes from `base` on. */
-static void write_span(struct tsm_lane *lane, const struct tsm_hostmem *h, uint64_t base,
-                       uint64_t from, uint64_t to)
+static void write_span(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t base, uint64_t from,
+                       uint64_t to)
 {
     struct tsm_note note = {
         .call = SBT_CORE_HOST_WRITE, .stream = SBT_STREAM_NONE, .slot_count = 5};
-    uint8_t reference[SBT_BLOB_ENCODED_MAX(TSM_HOSTMEM_BLOCK_SIZE)];
     struct tsm_box box;
 
     if (from >= to)
         return;
     box = (struct tsm_box){h->bytes + (from - base), to - from, 1, 1, to - from, to - from};
-    if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, reference)) {
+    if (!tsm_payload_store(lane, &box, TSM_FETCH_DIRECT, h->reference)) {
         tsm_session_unmodelled("a change of host memory could not be recorded", true);
         return;
     }
     note.slots[0] = from;
     note.slots[1] = to - from;
     note.slots[2] = SBT_BLOB_ENCODED_SIZE(to - from);
-    note.data = reference;
+    note.data = h->reference;
     note.data_size = (uint32_t)SBT_BLOB_ENCODED_SIZE(to - from);
     for (uint32_t i = 0; i < h->writer_count; i++) {
         note.slots[3] = h->writers[i].stream;
@@ -135,7 +134,7 @@ static void write_block(struct tsm_lane *lane, struct tsm_hostmem *h, uint64_t f
 static void write_then(void (*write)(struct tsm_lane *, struct tsm_hostmem *, const void *what),
                        const void *what, struct tsm_running writer)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
     struct tsm_lane *lane;
     int saved_errno = errno;
 

@@ -28,6 +28,21 @@ static uint64_t take_stamp(struct tsm_lane *lane, bool *taken)
     return stamp;
 }
 
+/* Outside of a call: as a call's stamp, it stays for all notes until it is taken back. */
+bool tsm_notes_begin(struct tsm_lane *lane)
+{
+    bool taken;
+
+    take_stamp(lane, &taken);
+    return taken;
+}
+
+void tsm_notes_end(struct tsm_lane *lane, bool taken)
+{
+    if (taken)
+        __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
+}
+
 static void fill(struct tsm_record_entry *e, const struct tsm_lane *lane,
                  const struct tsm_note *note, uint64_t stamp, uint32_t size)
 {
@@ -64,8 +79,7 @@ static bool write_note(struct tsm_lane *lane, const struct tsm_note *note)
         fill(e, lane, note, stamp, size);
         tsm_lane_publish(lane, size);
     }
-    if (taken)
-        __atomic_store_n(&lane->header->pending, 0, __ATOMIC_RELEASE);
+    tsm_notes_end(lane, taken);
     return e != NULL;
 }
 
@@ -106,8 +120,9 @@ void tsm_note_lost(struct tsm_lane *lane)
         h->lost_told = lost.count;
 }
 
-/* A call inside another one lies below it on the stack. One that lies where that was, or above, comes after a
- * jump; nothing of the call that was left may be read. Farther away is another stack. */
+/* A call inside another one lies below it on the stack. One that lies where that was, or above,
+ * comes after a jump; nothing of the call that was left may be read. Farther away is another stack.
+ */
 void tsm_note_left(const struct tsm_call *call)
 {
     const uintptr_t reach = (uintptr_t)8 << 20;
@@ -132,7 +147,7 @@ struct tsm_notes *tsm_notes_create(void)
 
 void tsm_session_unmodelled(const char *name, bool taints)
 {
-    struct tsm_session *s = tsm_session_current();
+    struct tsm_session *s = tsm_session_of_call();
     struct tsm_note note = {.call = SBT_CORE_UNMODELLED, .stream = SBT_STREAM_NONE};
     struct tsm_lane *lane;
     uint32_t id;

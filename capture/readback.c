@@ -16,6 +16,7 @@
 #define CHANGED   "bytes given back, which were overwritten before it was seen that they were there"
 #define NOT_READ  "bytes given back, which could not be read"
 #define TOO_MANY  "bytes given back by more than 4096 commands under way"
+#define ENDED     "bytes given back by a call that recording ended in"
 #define TOO_LARGE "bytes given back by more than 64 parts of one call"
 
 struct tsm_readbacks *tsm_readbacks_create(void)
@@ -331,10 +332,15 @@ static void written(struct tsm_session *s, const struct tsm_box *box,
         tsm_hostmem_unknown(s, start, end);
 }
 
-/* Its call has waited. */
+/* Its call has waited. If recording has ended meanwhile the bytes may come from commands of other
+ * threads that have no record. */
 static void write_complete_bytes(struct tsm_lane *lane, const struct tsm_call *call,
                                  const struct tsm_deferred *d)
 {
+    if (tsm_session_current() != lane->session) {
+        tsm_session_unmodelled(ENDED, true);
+        return;
+    }
     if (is_known(call->stream, d->owes))
         know(lane, &d->box);
     write_record_of(lane, &d->box, (uint64_t)(uintptr_t)d->box.data, d->stream, d->position,

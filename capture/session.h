@@ -221,6 +221,10 @@ struct tsm_note {
     uint32_t data_size;
 };
 bool tsm_note_write(struct tsm_lane *lane, const struct tsm_note *note);
+/* All notes of this thread until the end have the same place, which is now. No more than half of a lane
+ * may be written meanwhile: nothing behind that place is drained. */
+bool tsm_notes_begin(struct tsm_lane *lane);
+void tsm_notes_end(struct tsm_lane *lane, bool taken);
 
 /* Tell of records lost on this lane since the last time, when there are any. */
 void tsm_note_lost(struct tsm_lane *lane);

@@ -186,6 +186,10 @@ struct tsm_backend {
      * waited for. 1: there was something that waited, so that the state from now on is not one that the
      * program had. Optional. */
     int (*let_go)(struct tsm_backend_state *state);
+    /* Nothing has moved for long: commands that wait for something that only the program can do go on.
+     * From the main thread, while other functions run. Returns how many signals, events or the like
+     * were set. Optional. */
+    unsigned (*release)(struct tsm_backend_state *state);
     /* Nothing more will be sent, and everything is complete. Optional. */
     int (*ended)(struct tsm_backend_state *state);
 

@@ -293,7 +293,7 @@ int tsm_replay_save(struct tsm_replay *p, const struct tsm_saver *saver)
         return tsm_fail(TSM_E_UNSUPPORTED,
                         "%s: what a replay of its API has computed cannot be saved",
                         sbt_reader_name(p->reader));
-    if (p->was_let_go)
+    if (p->was_let_go || p->stall.released_count)
         return tsm_fail(
             TSM_E_UNSUPPORTED,
             "%s: work is under way there that waits for the host; a submit earlier or later "
@@ -311,7 +311,7 @@ void tsm_replay_observe(struct tsm_replay *p, const struct tsm_observer *observe
 
 uint64_t tsm_replay_early(const struct tsm_replay *p)
 {
-    return p->stall.count;
+    return p->stall.count + p->stall.released_count;
 }
 
 static bool has_api(struct sbt_reader *reader, uint32_t api)

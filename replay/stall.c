@@ -180,7 +180,7 @@ static void begin(struct tsm_stall *s, const struct sbt_record *record, uint64_t
     s->next_seq = record->seq + 1;
     s->end_seq = 0;
     s->look_ns = pause / 2;
-    s->has_written = s->is_spent = false;
+    s->has_written = s->is_spent = s->has_released = false;
 }
 
 static void write_group(struct tsm_stall *s)
@@ -194,19 +194,29 @@ static void write_group(struct tsm_stall *s)
     s->has_written = true;
 }
 
-void tsm_stall_look(struct tsm_stall *s, const struct sbt_record *record, uint64_t progress,
-                    uint64_t still_ns)
+/* Once in each stall. */
+static void release(struct tsm_stall *s, uint64_t still_ns)
 {
-    const uint64_t pause = patience(s, record),
-                   others = s->others_help ? s->timeout_ns / FIRST_PART
-                                           : s->timeout_ns - s->timeout_ns / OTHERS_PART;
+    const uint64_t pause = s->released_count ? s->timeout_ns / FIRST_PART
+                                             : s->timeout_ns - s->timeout_ns / OTHERS_PART;
+    unsigned count;
+
+    if (s->has_released || !s->backend->release || still_ns < pause)
+        return;
+    s->has_released = true;
+    count = s->backend->release(s->state);
+    if (count && !s->released_count)
+        s->released_at = s->at_seq;
+    s->released_count += count;
+}
+
+static void write_early(struct tsm_stall *s, uint64_t still_ns, uint64_t pause)
+{
+    const uint64_t others =
+        s->others_help ? s->timeout_ns / FIRST_PART : s->timeout_ns - s->timeout_ns / OTHERS_PART;
     struct tsm_hasher_storage storage;
     struct group_pass pass = {.hasher = tsm_hasher_init(&storage)};
 
-    if (!s->backend->shared)
-        return;
-    if (s->progress != progress || s->at_seq != record->seq)
-        begin(s, record, progress, pause);
     if (s->is_spent || still_ns < s->look_ns)
         return;
     if (!s->end_seq)
@@ -228,4 +238,16 @@ void tsm_stall_look(struct tsm_stall *s, const struct sbt_record *record, uint64
         write_group(s);
     s->end_seq = 0;
     s->look_ns = pass.differs ? still_ns + s->timeout_ns / LATER_PART : still_ns;
+}
+
+void tsm_stall_look(struct tsm_stall *s, const struct sbt_record *record, uint64_t progress,
+                    uint64_t still_ns)
+{
+    const uint64_t pause = patience(s, record);
+
+    if (s->progress != progress || s->at_seq != record->seq)
+        begin(s, record, progress, pause);
+    if (s->backend->shared)
+        write_early(s, still_ns, pause);
+    release(s, still_ns);
 }

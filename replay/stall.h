@@ -6,6 +6,10 @@
  * that come next are carried out early, those first that are marked as held back (SBT_RECORD_HELD),
  * one group after the other. At its place in the order each of them is carried out again.
  *
+ * A command may also wait for a signal that the program set in a way that was not seen. In the last
+ * quarter of the time it goes on without (struct tsm_backend's release()), and whatever comes out
+ * is no answer.
+ *
  * A command that is merely slow may find bytes early that were not there in the recording. So
  * memory that still changes is left alone, and a difference that comes after that is no answer.
  */
@@ -19,9 +23,11 @@ struct tsm_stall {
     const struct tsm_backend *backend;
     struct tsm_backend_state *state;
     uint64_t timeout_ns;
-    uint64_t count;    /* records carried out early so far */
-    uint64_t first_at; /* the first record that did not come to its end */
-    bool others_help;  /* groups that are not marked have helped */
+    uint64_t count;          /* records carried out early so far */
+    uint64_t first_at;       /* the first record that did not come to its end */
+    bool others_help;        /* groups that are not marked have helped */
+    uint64_t released_count; /* what commands waited for, and nothing in the trace sets */
+    uint64_t released_at;    /* the first record that did not come to its end because of that */
     /* Of the present one. */
     uint64_t at_seq;     /* the record that does not come to its end */
     uint64_t progress;   /* a number that changes when anything moves */
@@ -33,6 +39,7 @@ struct tsm_stall {
     bool is_held;        /* the group is marked */
     bool has_written;    /* in this one */
     bool is_spent;       /* nothing is left to be tried */
+    bool has_released;
 };
 
 /* From the main thread while it waits. `record`: the one that is carried out. Nothing has moved for

@@ -161,6 +161,19 @@ static bool is_tainted(struct tsm_replay *p)
     return true;
 }
 
+/* Whatever came out, the program did something that is not in the trace. */
+static bool is_released(struct tsm_replay *p)
+{
+    if (!p->stall.released_count)
+        return false;
+    answer(&p->result, TSM_CANNOT_TELL,
+           "commands waited for %llu signal%s that nothing in the trace sets (record %llu did not "
+           "come to its end): they were let go on",
+           (ull)p->stall.released_count, plural(p->stall.released_count),
+           (ull)p->stall.released_at);
+    return true;
+}
+
 static bool is_cut_short(struct tsm_replay *p)
 {
     char names[160];
@@ -295,6 +308,8 @@ int tsm_verdict(struct tsm_replay *p)
                "%llu results differ; %llu values in arguments of kernels look like addresses that "
                "could not be had, and were left as recorded: %s",
                (ull)r->difference_count, (ull)r->untranslated_count, p->untranslated);
+    else if (is_released(p))
+        return 0;
     else if (r->difference_count && !is_explained(p))
         answer_different(p);
     else if (r->difference_count || is_tainted(p) || is_cut_short(p) || is_incomplete(p) ||

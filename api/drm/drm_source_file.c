@@ -140,7 +140,7 @@ static void path_of(int fd, char *path, size_t size)
     char link[48];
     ssize_t length;
 
-    tsm_format(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+    tsm_text_numbered(link, sizeof(link), "/proc/thread-self/fd/", (unsigned)fd);
     length = readlink(link, path, size - 1);
     path[length > 0 ? length : 0] = '\0';
 }
@@ -191,7 +191,7 @@ static void find_facts_by_path(struct facts *out, const char *path)
     if (errno == EBADF)
         return;
     if (path) {
-        tsm_format(out->path, sizeof(out->path), "%s", path);
+        tsm_text_copy(out->path, sizeof(out->path), path);
         out->node = node_of_path(path);
     } else if (drm_file_count() > 0) {
         tsm_session_unmodelled("a descriptor that could not be looked at", true);
@@ -215,7 +215,7 @@ static void find_facts(int fd, struct facts *out, const char *path)
         return;
     path_of(fd, out->path, sizeof(out->path));
     if (!out->path[0] && path)
-        tsm_format(out->path, sizeof(out->path), "%s", path);
+        tsm_text_copy(out->path, sizeof(out->path), path);
     is_device = S_ISCHR(st.st_mode);
     out->device = is_device ? st.st_rdev : 0;
     if (is_device == (strncmp(out->path, "/dev/", 5) == 0))

@@ -126,7 +126,7 @@ static bool is_ring(int fd)
     static const char name[] = "anon_inode:[io_uring]";
     char link[48], path[sizeof(name)];
 
-    tsm_format(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+    tsm_text_numbered(link, sizeof(link), "/proc/thread-self/fd/", (unsigned)fd);
     return readlink(link, path, sizeof(path)) == sizeof(name) - 1 &&
            memcmp(path, name, sizeof(name) - 1) == 0;
 }

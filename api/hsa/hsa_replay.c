@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "replay/region.h"
 
@@ -259,7 +260,20 @@ static bool backend_is_stuck(struct tsm_backend_state *state)
 
 static int backend_let_go(struct tsm_backend_state *state)
 {
-    return hsa_signals_let_go(&state->replay) > 0;
+    unsigned count = hsa_signals_let_go(&state->replay);
+
+    if (count)
+        tsm_log(
+            TSM_LOG_WARN,
+            "the recording ends while commands wait for %u signals of the program: they wait no "
+            "more",
+            count);
+    return count > 0;
+}
+
+static unsigned backend_release(struct tsm_backend_state *state)
+{
+    return hsa_signals_let_go(&state->replay);
 }
 
 static bool is_load(uint32_t type)
@@ -379,6 +393,7 @@ const struct tsm_backend hsa_backend = {
     .sync = backend_sync,
     .is_stuck = backend_is_stuck,
     .let_go = backend_let_go,
+    .release = backend_release,
     .readback = backend_readback,
     .left = backend_left,
     .regions = backend_regions,

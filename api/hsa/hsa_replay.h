@@ -151,11 +151,12 @@ void hsa_virtual_finish(struct hsa_replay *replay);
  */
 
 struct hsa_signal_state {
+    struct hsa_signal_state *next; /* of all; none goes before the end */
     hsa_signal_t raw;
     /* The value that it will have when everything that was sent is complete; `is_known`: the host
      * did nothing to it that makes this a guess. */
     int64_t expected;
-    bool is_known;
+    bool is_known;  /* atomic */
     int64_t wanted; /* a value that lets the last one go on that waits for it, if any does */
     bool is_wanted;
 };
@@ -170,9 +171,9 @@ void hsa_signal_sent(struct hsa_signal_state *signal);
 void hsa_signal_not_sent(struct hsa_signal_state *signal);
 /* A command is sent that waits for this value. NULL: it waits for nothing. */
 void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
-/* All that was recorded has been sent: where a command waits for a value that only the program
- * could have stored, and has not, it is stored now. Returns for how many signals. */
-unsigned hsa_signals_let_go(struct hsa_replay *replay);
+/* Where a command waits for a value that only the program could have stored, and has not, it is
+ * stored now. Returns for how many signals. Any thread may call it at any time. */
+unsigned hsa_signals_let_go(const struct hsa_replay *replay);
 /* Tests whether a command waits for a value that only the program can store. */
 bool hsa_signals_stuck(const struct hsa_replay *replay);
 /* It has this value, and nothing is under way that changes it. */
@@ -284,7 +285,8 @@ struct hsa_replay {
                       */
     struct hsa_stream *streams;
     uint32_t stream_count;
-    struct sbt_map objects; /* type << 32 | id -> state, or the raw handle */
+    struct hsa_signal_state *signals; /* the newest first */
+    struct sbt_map objects;           /* type << 32 | id -> state, or the raw handle */
     /* Values in arguments that look like addresses which are others here; the first one's place. */
     uint64_t untranslated_count;
     const struct hsa_kernel_state *untranslated_kernel;

@@ -4,7 +4,6 @@
  */
 #include "api/hsa/hsa_condition.h"
 #include "api/hsa/hsa_replay_calls.h"
-#include "base/log.h"
 
 #include <stdlib.h>
 
@@ -22,6 +21,16 @@ hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id)
 
 /* ---- what it will be ---------------------------------------------------------------------------
  */
+
+static bool is_known(const struct hsa_signal_state *signal)
+{
+    return __atomic_load_n(&signal->is_known, __ATOMIC_SEQ_CST);
+}
+
+static void set_known(struct hsa_signal_state *signal, bool known)
+{
+    __atomic_store_n(&signal->is_known, known, __ATOMIC_SEQ_CST);
+}
 
 void hsa_signal_sent(struct hsa_signal_state *signal)
 {
@@ -57,7 +66,7 @@ static int wait_for(const struct hsa_replay *replay, hsa_signal_t signal, uint64
 
 int hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
 {
-    if (!signal || !signal->is_known)
+    if (!signal || !is_known(signal))
         return 0;
     return wait_for(replay, signal->raw, HSA_SIGNAL_CONDITION_LT,
                     __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) + 1);
@@ -72,40 +81,36 @@ void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value)
 }
 
 /* Tests whether commands wait for a value of this signal that no command is going to give it. */
-static bool is_awaited(const struct sbt_map_slot *slot)
+static bool is_awaited(const struct hsa_signal_state *signal)
 {
-    const struct hsa_signal_state *signal = (const void *)(uintptr_t)slot->value;
+    return __atomic_load_n(&signal->is_wanted, __ATOMIC_SEQ_CST) &&
+           (!is_known(signal) || __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) !=
+                                     __atomic_load_n(&signal->wanted, __ATOMIC_SEQ_CST));
+}
 
-    return slot->used && slot->key >> 32 == HSA_OBJECT_SIGNAL && signal->is_wanted &&
-           (!signal->is_known || signal->expected != signal->wanted);
+static struct hsa_signal_state *newest(const struct hsa_replay *replay)
+{
+    return __atomic_load_n(&replay->signals, __ATOMIC_ACQUIRE);
 }
 
 bool hsa_signals_stuck(const struct hsa_replay *replay)
 {
-    for (size_t i = 0; i < replay->objects.capacity; i++)
-        if (is_awaited(&replay->objects.slots[i]))
+    for (const struct hsa_signal_state *s = newest(replay); s; s = s->next)
+        if (is_awaited(s))
             return true;
     return false;
 }
 
-unsigned hsa_signals_let_go(struct hsa_replay *replay)
+unsigned hsa_signals_let_go(const struct hsa_replay *replay)
 {
     unsigned count = 0;
 
-    for (size_t i = 0; i < replay->objects.capacity; i++) {
-        const struct sbt_map_slot *slot = &replay->objects.slots[i];
-        struct hsa_signal_state *signal = (void *)(uintptr_t)slot->value;
-        if (!is_awaited(slot))
+    for (struct hsa_signal_state *s = newest(replay); s; s = s->next) {
+        if (!is_awaited(s))
             continue;
-        hsa_signal_set(replay, signal, signal->wanted);
+        hsa_signal_set(replay, s, __atomic_load_n(&s->wanted, __ATOMIC_SEQ_CST));
         count++;
     }
-    if (count)
-        tsm_log(
-            TSM_LOG_WARN,
-            "the recording ends while commands wait for %u signals of the program: they wait no "
-            "more",
-            count);
     return count;
 }
 
@@ -126,13 +131,16 @@ int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value)
         return hsa_fail(replay, "hsa_signal_create", status);
     }
     signal->expected = value;
-    signal->is_known = true;
+    set_known(signal, true);
     error = hsa_object_add(replay, HSA_OBJECT_SIGNAL, id, (uint64_t)(uintptr_t)signal);
     if (error) {
         replay->calls.hsa_signal_destroy(signal->raw);
         free(signal);
+        return error;
     }
-    return error;
+    signal->next = newest(replay);
+    __atomic_store_n(&replay->signals, signal, __ATOMIC_RELEASE);
+    return 0;
 }
 
 int replay_hsa_signal_create(struct hsa_replay *replay, const struct sbt_record *record)
@@ -155,11 +163,9 @@ int replay_hsa_signal_destroy(struct hsa_replay *replay, const struct sbt_record
 
 void hsa_signals_finish(struct hsa_replay *replay)
 {
-    for (size_t i = 0; i < replay->objects.capacity; i++) {
-        const struct sbt_map_slot *slot = &replay->objects.slots[i];
-        struct hsa_signal_state *signal = (void *)(uintptr_t)slot->value;
-        if (!slot->used || slot->key >> 32 != HSA_OBJECT_SIGNAL)
-            continue;
+    while (replay->signals) {
+        struct hsa_signal_state *signal = replay->signals;
+        replay->signals = signal->next;
         replay->calls.hsa_signal_destroy(signal->raw);
         free(signal);
     }
@@ -179,7 +185,7 @@ static struct hsa_signal_state *changed(struct hsa_replay *replay, const struct 
 void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal, int64_t value)
 {
     __atomic_store_n(&signal->expected, value, __ATOMIC_SEQ_CST);
-    signal->is_known = true;
+    set_known(signal, true);
     replay->calls.hsa_signal_store_screlease(signal->raw, value);
 }
 
@@ -220,7 +226,7 @@ int replay_hsa_signal_subtract_acq_rel(struct hsa_replay *replay, const struct s
 /* Has everything that was sent counted it down? */
 static bool is_settled(const struct hsa_replay *replay, const struct hsa_signal_state *signal)
 {
-    return signal->is_known && replay->calls.hsa_signal_load_scacquire(signal->raw) ==
+    return is_known(signal) && replay->calls.hsa_signal_load_scacquire(signal->raw) ==
                                    __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST);
 }
 
@@ -232,7 +238,7 @@ static bool is_settled(const struct hsa_replay *replay, const struct hsa_signal_
         struct hsa_signal_state *signal = changed(replay, record, &value);                         \
         if (!signal)                                                                               \
             return 0;                                                                              \
-        signal->is_known = is_settled(replay, signal);                                             \
+        set_known(signal, is_settled(replay, signal));                                             \
         signal->expected = signal->expected by value;                                              \
         replay->calls.hsa_signal_##operation##_scacq_screl(signal->raw, value);                    \
         return 0;                                                                                  \
@@ -246,7 +252,7 @@ BITWISE(xor, ^)
 static bool swap(struct hsa_replay *replay, struct hsa_signal_state *signal, int64_t before,
                  int64_t value)
 {
-    if (!signal->is_known || __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) > before)
+    if (!is_known(signal) || __atomic_load_n(&signal->expected, __ATOMIC_SEQ_CST) > before)
         return false;
     if (wait_for(replay, signal->raw, HSA_SIGNAL_CONDITION_LT, before + 1))
         return true; /* the command that failed says so itself */
@@ -274,7 +280,7 @@ int replay_hsa_signal_cas_acq_rel(struct hsa_replay *replay, const struct sbt_re
 
     if (!signal || (record->result == expected && swap(replay, signal, expected, value)))
         return 0;
-    signal->is_known = false;
+    set_known(signal, false);
     replay->calls.hsa_signal_cas_scacq_screl(signal->raw, expected, value);
     return 0;
 }
@@ -292,7 +298,7 @@ static int await(struct hsa_replay *replay, uint64_t id, uint64_t condition, uin
 
     if (!signal)
         return 0;
-    if (signal->is_known && (int64_t)seen < INT64_MAX) {
+    if (is_known(signal) && (int64_t)seen < INT64_MAX) {
         if (expected > (int64_t)seen)
             return 0; /* commands that count it down are not in this replay */
         condition = HSA_SIGNAL_CONDITION_LT;

@@ -76,15 +76,15 @@ void hsa_memory_gone(uint64_t address);
  * because the arguments themselves are recorded, unless something in it is pointed to. True: there
  * is memory now that was never looked at. */
 bool hsa_memory_reveal(const void *arguments, size_t size);
-/* The same bytes: what they point to may be written by the kernel that `call` sends. Of memory of the
- * host that is the kernel's until it is known to be complete. */
+/* The same bytes: what they point to may be written by the kernel that `call` sends. Of memory of
+ * the host that is the kernel's until it is known to be complete. */
 void hsa_memory_given(const void *arguments, size_t size, const struct tsm_call *call,
                       bool in_order);
 /* Tests whether kernels that were given memory of the host may be under way. */
 bool hsa_memory_is_used(void);
-/* Tests whether a command that is about to be sent has among these words an address in memory of the host
- * that kernels under way may write, where something of its own begins: that is the program's, and
- * to be recorded now. */
+/* Tests whether a command that is about to be sent has among these words an address in memory of
+ * the host that kernels under way may write, where something of its own begins: that is the
+ * program's, and to be recorded now. */
 bool hsa_memory_begins(const void *words, size_t size);
 /* Records what kernels that are complete by now have left in memory of the host that they were
  * given, as theirs. The program knows that they are. Outside of a call. */
@@ -98,8 +98,11 @@ void hsa_memory_queue_gone(const struct tsm_stream *stream);
 /* Kernels that are not known to be complete never will be. If they have changed memory of the host,
  * the trace says so. Does not call the runtime. */
 void hsa_memory_ending(void);
-/* Of hsa_source_use.c: the kernel that `call` sends was given [address, end) of memory of the host; that goes
- * which begins in [from, to). */
+/* The program has set the signal past all calls. If memory that kernels behind it were given has changed, the
+ * trace says so: it was the program, before, or they were, since. Outside of a call. */
+void hsa_memory_opened(hsa_signal_t signal);
+/* Of hsa_source_use.c: the kernel that `call` sends was given [address, end) of memory of the host;
+ * that goes which begins in [from, to). */
 void hsa_use_add(uint64_t address, uint64_t end, const struct tsm_call *call, bool in_order);
 void hsa_uses_forget(uint64_t from, uint64_t to);
 void hsa_uses_forked(void);
@@ -156,11 +159,17 @@ void hsa_seen(hsa_signal_t signal, hsa_signal_value_t value);
 void hsa_look_around(void);
 void hsa_look_at(hsa_signal_t signal);
 void hsa_signals_forked(void);
+/* A packet or copy goes on when the signal's bits of `mask` meet the condition. */
+struct hsa_wait {
+    hsa_signal_t signal;
+    uint32_t condition;
+    hsa_signal_value_t compare, mask;
+};
+#define HSA_WAIT_FOR_0(signal) ((struct hsa_wait){signal, HSA_SIGNAL_CONDITION_EQ, 0, -1})
 /* Outside of a call, before the record of what follows (hsa_source_ipc.c): the program has seen
- * that value; a packet or copy is about to wait for the signal, until that condition holds. */
+ * that value; a packet or copy is about to wait. */
 void hsa_signal_observed(hsa_signal_t signal, hsa_signal_value_t value);
-void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare,
-                        hsa_signal_value_t mask);
+void hsa_signal_awaited(const struct hsa_wait *wait);
 /* ... the program changes it. */
 void hsa_signal_changed(hsa_signal_t signal);
 /* A command is about to be sent that counts it down: what the program did to it through a pointer
@@ -219,14 +228,20 @@ void hsa_count_forget(hsa_signal_t signal);
 void hsa_counts_forget(void);
 void hsa_counts_forked(void);
 
-/* `call` waits for the signal before it runs: until it is 0, or for another value. */
-void hsa_count_awaits(const struct tsm_call *call, hsa_signal_t signal, bool is_for_0);
+/* `call` waits before it runs. `is_gate`: nothing else lets it go on. */
+void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, bool is_gate);
+/* Copies the waits for the signal whose commands are not known to be complete to `out`, which has
+ * room for HSA_WAITS_MAX. *has_more: there were more than are kept. Returns their number. */
+#define HSA_WAITS_MAX 4u
+uint32_t hsa_count_waits(hsa_signal_t signal, struct hsa_wait *out, bool *has_more);
 /* Does anything wait for it, as far as is known? */
 bool hsa_count_is_awaited(hsa_signal_t signal);
 /* Is the command under way, and nothing known that it waits for? */
 bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position);
 /* Does the command wait until the program changes a signal, which nothing counts down? */
 bool hsa_count_is_held(const struct tsm_stream *stream, uint64_t position);
+/* Does the command wait for this signal, as far as is known? */
+bool hsa_count_is_behind(const struct tsm_stream *stream, uint64_t position, hsa_signal_t signal);
 /* `call` has these arguments: if it waits behind a gate, they may still change. */
 void hsa_count_arguments(const struct tsm_call *call, const void *arguments, size_t size);
 /* Records those that have. Outside of a call. */

@@ -190,16 +190,19 @@ static void append_deps(struct tsm_call *call, uint32_t given, const hsa_signal_
         tsm_call_flag(call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
 }
 
-/* Recorded before it is sent: see "Order" in hsa_source.h. False: not recorded. */
+/* Recorded before it is sent: see "Order" in hsa_source.h. Others who look at memory must know
+ * where it writes before it has its place: a result behind that is of a time when they do. `to`:
+ * NULL for nothing. False: not recorded. */
 WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const *src,
-                        uint32_t dep_count, const hsa_signal_t *deps, hsa_signal_t completion)
+                        const struct tsm_box *to, uint32_t dep_count, const hsa_signal_t *deps,
+                        hsa_signal_t completion)
 {
     struct tsm_stream *stream;
 
     if (tsm_readbacks_pending() % LOOK_EVERY == LOOK_EVERY - 1)
         hsa_look_around();
     for (uint32_t i = 0; deps && i < dep_count; i++)
-        hsa_signal_awaited(deps[i], HSA_SIGNAL_CONDITION_EQ, 0, -1);
+        hsa_signal_awaited(&HSA_WAIT_FOR_0(deps[i]));
     hsa_signal_counted(completion);
     if (!tsm_call_begin(call, type))
         return false;
@@ -208,17 +211,20 @@ WRAPPED bool begin_copy(struct tsm_call *call, uint32_t type, const void *const 
     tsm_hostmem_publish();
     stream = hsa_copy_stream();
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);
+    if (to && hsa_memory_kind_of(HSA_SLOT(to->data)) != HSA_MEMORY_DEVICE)
+        hsa_foretell(call, to);
     tsm_call_returned(call, HSA_STATUS_SUCCESS, false);
     for (uint32_t i = 0; deps && i < dep_count; i++)
-        hsa_count_awaits(call, deps[i], true);
+        hsa_count_awaits(call, &HSA_WAIT_FOR_0(deps[i]), true);
     return true;
 }
 
 WRAPPED bool record(uint32_t type, const struct copy *copy)
 {
+    const struct tsm_box to = row(copy->dst, copy->size);
     struct tsm_call call;
 
-    if (!begin_copy(&call, type, &copy->src, copy->dep_count, copy->deps, copy->completion))
+    if (!begin_copy(&call, type, &copy->src, &to, copy->dep_count, copy->deps, copy->completion))
         return false;
     tsm_call_slot(&call, HSA_SLOT(copy->dst));
     tsm_call_slot(&call, hsa_id(HSA_OBJECT_AGENT, copy->dst_agent.handle));
@@ -312,7 +318,7 @@ hook_hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t *dst, const hsa_dim3
     if (recorded) {
         to = box_at(dst, dst_offset, range);
         from = box_at(src, src_offset, range);
-        recorded = begin_copy(&call, TYPE_hsa_amd_memory_async_copy_rect, &from.data,
+        recorded = begin_copy(&call, TYPE_hsa_amd_memory_async_copy_rect, &from.data, &to,
                               num_dep_signals, dep_signals, completion_signal);
     }
     if (recorded) {
@@ -346,8 +352,8 @@ hsa_status_t hook_hsa_amd_svm_prefetch_async(void *ptr, size_t size, hsa_agent_t
 {
     const void *nothing = NULL;
     struct tsm_call call;
-    bool recorded = begin_copy(&call, TYPE_hsa_amd_svm_prefetch_async, &nothing, num_dep_signals,
-                               dep_signals, completion_signal);
+    bool recorded = begin_copy(&call, TYPE_hsa_amd_svm_prefetch_async, &nothing, NULL,
+                               num_dep_signals, dep_signals, completion_signal);
 
     if (recorded) {
         tsm_call_slot(&call, HSA_SLOT(ptr));

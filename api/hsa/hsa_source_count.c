@@ -10,6 +10,7 @@
  */
 #include "api/hsa/hsa_source.h"
 
+#include "api/hsa/hsa_condition.h"
 #include "api/hsa/hsa_encode.h"
 #include "api/hsa/hsa_wrappers.h"
 #include "base/hash.h"
@@ -43,6 +44,12 @@ struct hsa_count {
     const struct tsm_stream *waiter;
     uint64_t waiter_position;
     bool waits_for_0; /* all that ever waited for it did so until it is 0 */
+    struct pending_wait {
+        const struct tsm_stream *stream; /* NULL: a free place */
+        uint64_t position;
+        struct hsa_wait wait;
+    } waits[HSA_WAITS_MAX];
+    bool has_more_waits;
 };
 
 /* Of a stream, as `user`: what is complete although something before it may not be; and dispatches
@@ -50,7 +57,7 @@ struct hsa_count {
 struct order {
     struct hsa_landing *landed; /* by position */
     uint64_t gate;              /* position of the newest packet that waits for a signal */
-    hsa_signal_t gate_signal;   /* ... until that is 0; none: for something else */
+    struct hsa_wait gate_wait;  /* ... for this; without a signal: for one of several */
     struct order *next;         /* of those with late arguments */
     struct tsm_stream *stream;
     uint32_t late_count;
@@ -495,8 +502,53 @@ static bool is_complete(const struct tsm_stream *stream, uint64_t position)
     return __atomic_load_n(&stream->completed, __ATOMIC_ACQUIRE) >= position;
 }
 
-void hsa_count_awaits(const struct tsm_call *call, hsa_signal_t signal, bool is_for_0)
+static bool waits_alike(const struct hsa_wait *a, const struct hsa_wait *b)
 {
+    return a->condition == b->condition && a->compare == b->compare && a->mask == b->mask;
+}
+
+/* One place for all commands of a stream that wait alike. The lock is held. */
+static void keep_wait(struct hsa_count *c, const struct tsm_call *call, const struct hsa_wait *wait)
+{
+    struct pending_wait *place = NULL;
+
+    for (uint32_t i = 0; i < HSA_WAITS_MAX; i++) {
+        struct pending_wait *w = &c->waits[i];
+        bool is_free = !w->stream || is_complete(w->stream, w->position);
+        if (w->stream == call->stream && waits_alike(&w->wait, wait)) {
+            place = w;
+            break;
+        }
+        place = is_free && !place ? w : place;
+    }
+    if (place)
+        *place = (struct pending_wait){call->stream, call->position, *wait};
+    else
+        c->has_more_waits = true;
+}
+
+uint32_t hsa_count_waits(hsa_signal_t signal, struct hsa_wait *out, bool *has_more)
+{
+    const struct hsa_count *c = known_count(signal);
+    uint32_t count = 0;
+
+    *has_more = false;
+    if (!c)
+        return 0;
+    tsm_lock_take(&lock);
+    for (uint32_t i = 0; i < HSA_WAITS_MAX; i++) {
+        const struct pending_wait *w = &c->waits[i];
+        if (w->stream && !is_complete(w->stream, w->position))
+            out[count++] = w->wait;
+    }
+    *has_more = c->has_more_waits && count;
+    tsm_lock_give(&lock);
+    return count;
+}
+
+void hsa_count_awaits(const struct tsm_call *call, const struct hsa_wait *wait, bool is_gate)
+{
+    hsa_signal_t signal = wait->signal;
     struct tsm_handle *handle = signal.handle ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
     struct order *order;
     struct hsa_count *c;
@@ -508,12 +560,13 @@ void hsa_count_awaits(const struct tsm_call *call, hsa_signal_t signal, bool is_
     if (c) {
         c->waiter = call->stream;
         c->waiter_position = call->position;
-        c->waits_for_0 &= is_for_0;
+        c->waits_for_0 &= is_gate && wait->condition == HSA_SIGNAL_CONDITION_EQ && !wait->compare;
+        keep_wait(c, call, wait);
     }
     order = order_of(call->stream);
     if (order) {
         order->gate = call->position;
-        order->gate_signal = is_for_0 ? signal : (hsa_signal_t){0};
+        order->gate_wait = is_gate ? *wait : (struct hsa_wait){0};
     }
     tsm_lock_give(&lock);
 }
@@ -533,6 +586,12 @@ bool hsa_count_is_awaited(hsa_signal_t signal)
     return is_awaited;
 }
 
+static bool is_open(const struct hsa_wait *gate)
+{
+    return hsa_condition_holds(hsa_runtime.hsa_signal_load_scacquire(gate->signal) & gate->mask,
+                               gate->condition, gate->compare);
+}
+
 bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position)
 {
     const struct order *order = stream->user;
@@ -540,18 +599,25 @@ bool hsa_count_may_run(const struct tsm_stream *stream, uint64_t position)
     if (is_complete(stream, position))
         return false;
     return !order || order->gate > position || is_complete(stream, order->gate) ||
-           !known_count(order->gate_signal) ||
-           hsa_runtime.hsa_signal_load_scacquire(order->gate_signal) == 0;
+           !known_count(order->gate_wait.signal) || is_open(&order->gate_wait);
+}
+
+bool hsa_count_is_behind(const struct tsm_stream *stream, uint64_t position, hsa_signal_t signal)
+{
+    const struct order *order = stream->user;
+
+    return order && order->gate_wait.signal.handle == signal.handle && order->gate <= position &&
+           !is_complete(stream, position);
 }
 
 bool hsa_count_is_held(const struct tsm_stream *stream, uint64_t position)
 {
     const struct order *order = stream->user;
     const struct hsa_count *c =
-        order && order->gate_signal.handle ? known_count(order->gate_signal) : NULL;
+        order && order->gate_wait.signal.handle ? known_count(order->gate_wait.signal) : NULL;
 
     return c && order->gate <= position && !is_complete(stream, order->gate) && !c->first &&
-           !hsa_signal_sharing(c->signal) && value_of(c) != 0;
+           !hsa_signal_sharing(c->signal) && !is_open(&order->gate_wait);
 }
 
 /* ---- arguments behind a gate -------------------------------------------------------------------

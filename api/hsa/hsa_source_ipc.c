@@ -129,12 +129,6 @@ void hsa_after_signal_given(struct tsm_call *call, bool ok, hsa_signal_t signal)
         share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), HSA_SIGNAL_GIVEN);
 }
 
-void hsa_after_value_pointer(struct tsm_call *call, bool ok, hsa_signal_t signal)
-{
-    if (ok)
-        share(hsa_find(HSA_OBJECT_SIGNAL, signal.handle), HSA_SIGNAL_POINTED_TO);
-}
-
 void hsa_after_signal_attached(struct tsm_call *call, bool ok, hsa_signal_t *signal)
 {
     if (ok)
@@ -225,14 +219,8 @@ static hsa_signal_value_t satisfying(uint32_t condition, hsa_signal_value_t comp
 
 #define POINTER_MAX 64u
 
-struct pointed {
-    hsa_signal_t signal;
-    uint32_t condition;
-    hsa_signal_value_t compare, mask;
-};
-
 static struct tsm_lock pointer_lock;
-static struct pointed pointers[POINTER_MAX];
+static struct hsa_wait pointers[POINTER_MAX];
 static uint32_t pointer_count;
 
 void hsa_pointers_forked(void)
@@ -246,14 +234,14 @@ bool hsa_pointers_any(void)
     return __atomic_load_n(&pointer_count, __ATOMIC_ACQUIRE) != 0;
 }
 
-static bool add_pointer(const struct pointed *pointed)
+static bool add_pointer(const struct hsa_wait *wait)
 {
     bool has_room;
 
     tsm_lock_take(&pointer_lock);
     has_room = pointer_count < POINTER_MAX;
     if (has_room) {
-        pointers[pointer_count] = *pointed;
+        pointers[pointer_count] = *wait;
         __atomic_store_n(&pointer_count, pointer_count + 1, __ATOMIC_RELEASE);
     }
     tsm_lock_give(&pointer_lock);
@@ -267,7 +255,7 @@ static bool take_pointer(hsa_signal_t *signal, hsa_signal_value_t *value)
 
     tsm_lock_take(&pointer_lock);
     for (uint32_t i = 0; i < pointer_count && !found; i++) {
-        const struct pointed *p = &pointers[i];
+        const struct hsa_wait *p = &pointers[i];
         *signal = p->signal;
         *value = hsa_runtime.hsa_signal_load_scacquire(p->signal);
         found = hsa_condition_holds(*value & p->mask, p->condition, p->compare);
@@ -288,6 +276,7 @@ void hsa_pointers_look(bool is_late)
     hsa_signal_t signal;
 
     while (hsa_pointers_any() && take_pointer(&signal, &value)) {
+        hsa_memory_opened(signal);
         tsm_hostmem_publish();
         hsa_count_publish_arguments();
         if (is_late && tsm_hostmem_any())
@@ -307,17 +296,35 @@ void hsa_pointers_forget(hsa_signal_t signal)
     tsm_lock_give(&pointer_lock);
 }
 
-void hsa_signal_awaited(hsa_signal_t signal, uint32_t condition, hsa_signal_value_t compare,
-                        hsa_signal_value_t mask)
+/* Commands that were sent before may wait for the signal. */
+void hsa_after_value_pointer(struct tsm_call *call, bool ok, hsa_signal_t signal)
 {
-    const struct pointed pointed = {signal, condition, compare, mask};
+    struct tsm_handle *handle = ok ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
+    struct hsa_wait waits[HSA_WAITS_MAX];
+    bool has_more = false, is_first = handle && handle->owner != HSA_SIGNAL_POINTED_TO;
+    uint32_t count = is_first ? hsa_count_waits(signal, waits, &has_more) : 0;
+
+    share(handle, HSA_SIGNAL_POINTED_TO);
+    if (!hsa_signal_is_foreign(signal))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        has_more |= !add_pointer(&waits[i]);
+    if (has_more)
+        tsm_session_unmodelled("a signal whose value the program got a pointer to while many "
+                               "commands waited for it",
+                               true);
+}
+
+void hsa_signal_awaited(const struct hsa_wait *wait)
+{
+    hsa_signal_t signal = wait->signal;
     const struct tsm_handle *handle =
         hsa_signal_is_foreign(signal) ? hsa_find(HSA_OBJECT_SIGNAL, signal.handle) : NULL;
 
     if (!handle || handle->owner < HSA_SIGNAL_ATTACHED)
         return;
-    if (handle->owner == HSA_SIGNAL_POINTED_TO && add_pointer(&pointed))
+    if (handle->owner == HSA_SIGNAL_POINTED_TO && add_pointer(wait))
         hsa_pointers_look(false);
     else
-        record_store(signal, satisfying(condition, compare));
+        record_store(signal, satisfying(wait->condition, wait->compare));
 }

@@ -20,14 +20,31 @@ static bool is_in_order(uint16_t header)
     return header >> HSA_PACKET_HEADER_BARRIER & 1;
 }
 
-static bool begin(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
-                  const struct tsm_origin *origin)
+/* What a kernel is given. */
+struct given {
+    const void *words;
+    size_t size;
+    bool in_order;
+};
+
+/* Others who look at memory must know what is given before the command has its place: a result that
+ * has its own behind that is of a time when they do. */
+static bool begin_with(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
+                       const struct tsm_origin *origin, const struct given *given)
 {
     if (!tsm_call_begin_at(call, type, origin))
         return false;
     tsm_call_on_stream(call, stream, TSM_ENQUEUES);
+    if (given)
+        hsa_memory_given(given->words, given->size, call, given->in_order);
     tsm_call_returned(call, 0, false);
     return true;
+}
+
+static bool begin(struct tsm_call *call, uint32_t type, struct tsm_stream *stream,
+                  const struct tsm_origin *origin)
+{
+    return begin_with(call, type, stream, origin, NULL);
 }
 
 static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *origin,
@@ -35,6 +52,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
 {
     const struct tsm_handle *kernel = hsa_find(HSA_OBJECT_KERNEL, packet->kernel_object);
     size_t size = kernel && packet->kernarg_address ? (size_t)(uintptr_t)kernel->user : 0;
+    const struct given given = {packet->kernarg_address, size, is_in_order(packet->header)};
     struct tsm_call call;
     uint64_t *slots;
     bool has_news;
@@ -44,7 +62,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
-    if (!begin(&call, TYPE_aql_kernel_dispatch, stream, origin))
+    if (!begin_with(&call, TYPE_aql_kernel_dispatch, stream, origin, &given))
         return;
     slots = tsm_call_slots(&call, 11);
     slots[0] = kernel ? kernel->id : 0;
@@ -64,8 +82,7 @@ static void record_dispatch(struct tsm_stream *stream, const struct tsm_origin *
     tsm_call_slot(&call, packet->setup);
     if (!kernel)
         tsm_call_flag(&call, SBT_RECORD_TRUNCATED | SBT_RECORD_TAINTS);
-    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
-    hsa_memory_given(packet->kernarg_address, size, &call, is_in_order(packet->header));
+    hsa_completes(&call, packet->completion_signal, given.in_order, false);
     hsa_count_arguments(&call, packet->kernarg_address, size);
     tsm_call_commit(&call);
 }
@@ -85,7 +102,7 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
     struct tsm_call call;
 
     for (unsigned i = 0; i < 5; i++)
-        hsa_signal_awaited(packet->dep_signal[i], HSA_SIGNAL_CONDITION_EQ, 0, -1);
+        hsa_signal_awaited(&HSA_WAIT_FOR_0(packet->dep_signal[i]));
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, type, stream, origin))
         return;
@@ -93,7 +110,7 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
         tsm_call_slot(&call, hsa_signal_id(packet->dep_signal[i]));
     /* Any one of several signals lets it go on: none is the gate. */
     for (unsigned i = 0; i < 5; i++)
-        hsa_count_awaits(&call, packet->dep_signal[i],
+        hsa_count_awaits(&call, &HSA_WAIT_FOR_0(packet->dep_signal[i]),
                          type == TYPE_aql_barrier_and || dep_count(packet) < 2);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, packet->header);
@@ -104,11 +121,12 @@ static void record_barrier(struct tsm_stream *stream, const struct tsm_origin *o
 static void record_value(struct tsm_stream *stream, const struct tsm_origin *origin,
                          const hsa_amd_barrier_value_packet_t *packet)
 {
+    const struct hsa_wait wait = {packet->signal, packet->cond, packet->value, packet->mask};
     struct tsm_call call;
     uint16_t header;
 
     memcpy(&header, packet, sizeof(header));
-    hsa_signal_awaited(packet->signal, packet->cond, packet->value, packet->mask);
+    hsa_signal_awaited(&wait);
     hsa_signal_counted(packet->completion_signal);
     if (!begin(&call, TYPE_aql_barrier_value, stream, origin))
         return;
@@ -116,7 +134,7 @@ static void record_value(struct tsm_stream *stream, const struct tsm_origin *ori
     tsm_call_slot(&call, (uint64_t)packet->value);
     tsm_call_slot(&call, (uint64_t)packet->mask);
     tsm_call_slot(&call, packet->cond);
-    hsa_count_awaits(&call, packet->signal, false);
+    hsa_count_awaits(&call, &wait, true);
     tsm_call_slot(&call, hsa_signal_id(packet->completion_signal));
     tsm_call_slot(&call, header);
     hsa_completes(&call, packet->completion_signal, is_in_order(header), false);
@@ -141,6 +159,7 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     const uint8_t *words =
         (const uint8_t *)packet + offsetof(hsa_agent_dispatch_packet_t, return_address);
     size_t size = sizeof(packet->return_address) + sizeof(packet->arg);
+    const struct given given = {words, size, is_in_order(packet->header)};
     struct tsm_call call;
     bool has_news;
 
@@ -149,13 +168,12 @@ static void record_agent_dispatch(struct tsm_stream *stream, bool is_software,
     if (has_news)
         tsm_hostmem_publish();
     hsa_signal_counted(packet->completion_signal);
-    if (!begin(&call, TYPE_aql_agent_dispatch, stream, origin))
+    if (!begin_with(&call, TYPE_aql_agent_dispatch, stream, origin, &given))
         return;
     hsa_packet_append_function(&call, packet);
     if (!is_software)
         tsm_call_flag(&call, SBT_RECORD_TAINTS);
-    hsa_completes(&call, packet->completion_signal, is_in_order(packet->header), false);
-    hsa_memory_given(words, size, &call, is_in_order(packet->header));
+    hsa_completes(&call, packet->completion_signal, given.in_order, false);
     tsm_call_commit(&call);
 }
 

@@ -27,6 +27,9 @@ struct use {
 static struct tsm_lock lock;
 static struct use uses[USE_MAX];
 static uint32_t use_count;
+static struct tsm_lock opening; /* for the two that follow */
+static hsa_signal_t opened;
+static uint32_t next_opened;
 static bool looks_for_results, is_ending; /* under the lock of tracked host memory */
 
 static bool is_over(const struct use *use)
@@ -197,7 +200,7 @@ void hsa_use_add(uint64_t address, uint64_t end, const struct tsm_call *call, bo
 
 void hsa_uses_forked(void)
 {
-    lock = (struct tsm_lock){0};
+    lock = opening = (struct tsm_lock){0};
     use_count = 0;
     looks_for_results = is_ending = false;
 }
@@ -343,4 +346,30 @@ void hsa_memory_ending(void)
         return;
     next_unseen = 0;
     tsm_hostmem_given(next_running);
+}
+
+static bool next_behind(struct tsm_given *out)
+{
+    bool found = false;
+
+    tsm_lock_take(&lock);
+    while (next_opened < use_count && !found) {
+        const struct use *use = &uses[next_opened++];
+        found = !is_over(use) && hsa_count_is_behind(use->stream, use->position, opened);
+        *out = (struct tsm_given){use->address, use->end, use->end, 0, 0, true};
+    }
+    is_ending = found;
+    tsm_lock_give(&lock);
+    return found;
+}
+
+void hsa_memory_opened(hsa_signal_t signal)
+{
+    if (!__atomic_load_n(&use_count, __ATOMIC_ACQUIRE))
+        return;
+    tsm_lock_take(&opening);
+    next_opened = 0;
+    opened = signal;
+    tsm_hostmem_given(next_behind);
+    tsm_lock_give(&opening);
 }

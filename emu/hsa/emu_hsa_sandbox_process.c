@@ -230,6 +230,10 @@ static void *keep(void *unused)
     pthread_mutex_lock(&sandbox.lock);
     sandbox.process = process;
     sandbox.spawn_errno = error;
+    /* It may have been ready, and its work over, before this thread got here: nobody else kills it.
+     */
+    if (sandbox.is_stopping && process > 0)
+        kill(process, SIGKILL);
     pthread_cond_broadcast(&sandbox.changed);
     pthread_mutex_unlock(&sandbox.lock);
     while (process > 0 && waitpid(process, &status, 0) < 0 && errno == EINTR) {

@@ -6,6 +6,7 @@
 #include "tests/hsa/hsa_helper.h"
 #include "tests/hsa/hsa_kernels.h"
 
+#include <hsa/amd_hsa_signal.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,20 @@ static void by_pointer(void)
 
     HSA_CHECK(hsa_amd_signal_value_pointer(gate, &value));
     __atomic_store_n(value, 0, __ATOMIC_RELEASE);
+}
+
+/* The pointer is asked for when the command waits already. */
+static void by_late(void)
+{
+    by_pointer();
+}
+
+/* Past all calls. */
+static void by_handle(void)
+{
+    amd_signal_t *signal = (void *)(uintptr_t)gate.handle;
+
+    __atomic_store_n(&signal->value, 0, __ATOMIC_RELEASE);
 }
 
 /* A copy, which waits for another signal, counts the gate down. */
@@ -171,6 +186,51 @@ static unsigned run_all(hsa_signal_value_t from, void (*release)(void))
         bad += run(BARRIER_AND, from, release) + run(BARRIER_OR, from, release) +
                run(COPY, from, release);
     return bad;
+}
+
+/* What a kernel was given is written while it waits for a value. */
+static unsigned by_value(void)
+{
+    unsigned bad = 0;
+
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        hsa_signal_t done = hsa_signal_take(1);
+        hsa_amd_barrier_value_packet_t packet = {
+            .value = round, .mask = 0xff, .cond = HSA_SIGNAL_CONDITION_EQ};
+        gate = packet.signal = hsa_signal_take(0);
+        *arguments = (struct add_arguments){left, right, out};
+        hsa_barrier_value(queue, &packet);
+        hsa_ring(queue, hsa_dispatch(queue, &add, grid, group, arguments, done));
+        fill(round);
+        hsa_signal_store_screlease(gate, round);
+        hsa_await(done);
+        bad += check(round, true);
+    }
+    return bad;
+}
+
+/* What a kernel was given is written before the gate is set past all calls. */
+static unsigned written(void)
+{
+    unsigned bad = 0;
+
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        hsa_signal_t done = hsa_signal_take(1);
+        gate = hsa_signal_take(1);
+        *arguments = (struct add_arguments){left, right, out};
+        hsa_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, &gate, 1, (hsa_signal_t){0});
+        hsa_ring(queue, hsa_dispatch(queue, &add, grid, group, arguments, done));
+        fill(round);
+        by_pointer();
+        hsa_await(done);
+        bad += check(round, true);
+    }
+    return bad;
+}
+
+static unsigned unseen(void)
+{
+    return run(BARRIER_AND, 1, by_handle) + run(COPY, 1, by_handle);
 }
 
 /* ---- packets that are not ready ----------------------------------------------------------------
@@ -286,9 +346,12 @@ static const struct {
         ROW(silent_store_screlease, 1) ROW(silent_store_relaxed, 1) EACH_ORDER(ROW, add, 1)
             EACH_ORDER(ROW, subtract, 1) EACH_ORDER(ROW, and, 1) EACH_ORDER(ROW, or, -2)
                 EACH_ORDER(ROW, xor, 1) EACH_ORDER(ROW, exchange, 1) EACH_ORDER(ROW, cas, 1)
-                    ROW(pointer, 1) ROW(copy, 1){"header", 0, NULL, by_header},
+                    ROW(pointer, 1) ROW(late, 1) ROW(copy, 1){"header", 0, NULL, by_header},
     {"room", 0, NULL, by_room},
     {"behind", 0, NULL, by_behind},
+    {"value", 0, NULL, by_value},
+    {"written", 0, NULL, written},
+    {"unseen", 0, NULL, unseen},
 };
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
  */
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +37,17 @@ static void expect_log(void)
     failures += read(ends[0], line, sizeof(line) - 1) <= 0 || !strstr(line, "a?]0;b?\n");
 }
 
+static void expect_numbered(const char *text, unsigned number, const char *expected)
+{
+    char out[8];
+    size_t length = tsm_text_numbered(out, sizeof(out), text, number);
+
+    if (length == strlen(expected) && !strcmp(out, expected))
+        return;
+    printf("\"%s\" instead of \"%s\"\n", out, expected);
+    failures++;
+}
+
 int main(void)
 {
     expect("a\u202eb\u2066c\u061cd\u2028e", "a???b???c??d???e");
@@ -49,6 +61,9 @@ int main(void)
     expect("cut \xe2\x82", "cut ??");
     failures += !tsm_text_ends_with("gpu.uuid", ".uuid") || !tsm_text_ends_with("x", "");
     failures += tsm_text_ends_with("uuid", ".uuid") || tsm_text_ends_with("gpu.uuids", ".uuid");
+    expect_numbered("fd/", 0, "fd/0");
+    expect_numbered("", UINT_MAX, "4294967");
+    expect_numbered("too long", 12, "too lon");
     expect_log();
     return failures != 0;
 }

@@ -4,9 +4,11 @@
  * each launch, what the program had there. Small ranges (hashed) and large ones (where the kernel
  * tells what was written, if it does).
  */
+#include "capture/session.h"
 #include "tests/unit/capture_fake.h"
 #include "tests/unit/check.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -230,6 +232,121 @@ static void run_sparse(void)
     munmap(memory, SPARSE_SIZE);
 }
 
+/* A command that another thread sends while a result is looked at comes after it: it may change
+ * what was seen. */
+#define RESULT_SIZE 16384u
+
+static void *send_later(void *unused)
+{
+    fake_launch(1, 0, "kernel_later");
+    return NULL;
+}
+
+/* Behind the bytes being read, before they are written down. */
+static uint32_t send_meanwhile(uint64_t from, uint64_t to, struct tsm_gap *gaps, uint32_t room)
+{
+    pthread_t thread;
+
+    CHECK_EQ_INT(pthread_create(&thread, NULL, send_later, NULL), 0);
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+static bool give_all(struct tsm_given *out)
+{
+    static unsigned count;
+    uint64_t start = (uint64_t)(uintptr_t)memory;
+
+    *out = (struct tsm_given){
+        .start = start, .end = start + RESULT_SIZE, .read_end = start + RESULT_SIZE, .position = 1};
+    return count++ == 0;
+}
+
+static void overtake(void *unused)
+{
+    fake_launch(0, 0, "kernel");
+    tsm_hostmem_track((uint64_t)(uintptr_t)memory, RESULT_SIZE);
+    tsm_hostmem_publish();
+    memset(memory, 9, 100);
+    tsm_hostmem_device(send_meanwhile);
+    tsm_hostmem_given(give_all);
+    tsm_hostmem_device(NULL);
+}
+
+static void run_overtake(void)
+{
+    const struct sbt_record *r;
+    struct sbt_reader *reader;
+    struct sbt_cursor *cursor;
+    unsigned results = 0, launches = 0;
+
+    memory = mmap(NULL, RESULT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fake_begin(PATH);
+    fake_run(overtake, NULL);
+    reader = fake_open(PATH);
+    sbt_cursor_create(&cursor, reader, NULL, 0);
+    while (sbt_cursor_next(cursor, &r) == 1) {
+        bool is_result =
+            r->type == SBT_TYPE(0, SBT_CORE_READBACK) || r->type == SBT_TYPE(0, SBT_CORE_CHECKSUM);
+        launches += r->type == SBT_TYPE(FAKE_API, FAKE_LAUNCH);
+        results += is_result;
+        if (is_result)
+            CHECK_EQ_INT(launches, 1);
+    }
+    CHECK_EQ_INT(launches, 2);
+    CHECK_EQ_INT(results, 2);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    munmap(memory, RESULT_SIZE);
+}
+
+/* Recording ends (another thread ends it, or the disk is full) when a call has begun: the call has
+ * a record, and so has what it reads; of what it gives back nobody knows whether it comes from
+ * commands that have records. */
+static void end_in_call(void *unused)
+{
+    struct tsm_box box = {memory, 100, 1, 1, 100, 100};
+    struct tsm_call call;
+
+    fake_launch(0, 0, "kernel_first");
+    tsm_hostmem_track((uint64_t)(uintptr_t)memory, RESULT_SIZE);
+    tsm_hostmem_publish();
+    memset(memory, 9, 100);
+    CHECK(tsm_call_begin(&call, SBT_TYPE(FAKE_API, FAKE_SYNC)));
+    __atomic_store_n(&tsm_live->state, TSM_LIVE_OFF, __ATOMIC_RELEASE);
+    tsm_hostmem_publish();
+    tsm_call_on_stream(&call, fake_stream(0), TSM_BLOCKS);
+    tsm_call_returned(&call, 0, false);
+    tsm_readback(&call, &box, true);
+    tsm_call_commit(&call);
+    __atomic_store_n(&tsm_live->state, TSM_LIVE_ON, __ATOMIC_RELEASE);
+}
+
+static void run_end_in_call(void)
+{
+    unsigned writes = 0, readbacks = 0, notes = 0;
+    const struct sbt_record *r;
+    struct sbt_reader *reader;
+    struct sbt_cursor *cursor;
+
+    memory = mmap(NULL, RESULT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fake_begin(PATH);
+    fake_run(end_in_call, NULL);
+    reader = fake_open(PATH);
+    sbt_cursor_create(&cursor, reader, NULL, 0);
+    while (sbt_cursor_next(cursor, &r) == 1) {
+        writes += r->type == SBT_TYPE(0, SBT_CORE_HOST_WRITE);
+        readbacks += r->type == SBT_TYPE(0, SBT_CORE_READBACK);
+        notes += r->type == SBT_TYPE(0, SBT_CORE_UNMODELLED) && (r->flags & SBT_RECORD_TAINTS) != 0;
+    }
+    CHECK_EQ_INT(writes, 1);
+    CHECK_EQ_INT(readbacks, 0);
+    CHECK_EQ_INT(notes, 1);
+    sbt_cursor_destroy(cursor);
+    sbt_reader_destroy(reader);
+    munmap(memory, RESULT_SIZE);
+}
+
 int main(void)
 {
     one(100000, 0, 3);
@@ -241,5 +358,7 @@ int main(void)
     run_rewrite();
     run_neighbours();
     run_sparse();
+    run_overtake();
+    run_end_in_call();
     return check_result();
 }

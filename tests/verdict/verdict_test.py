@@ -58,11 +58,11 @@ def cuda(name, *arguments, **env):
     return record('-'.join((name, *arguments)) + (f'-{setting}' if env else ''), PROGRAMS / name, *arguments, **env)
 
 
-def hsa(name, **env):
+def hsa(name, *arguments, **env):
     folder = TESTS / 'hsa'
     if not (folder / name).exists():
         raise Skipped('HSA is not in this build')
-    return record(name, folder / name, folder / 'hsa_kernels.hsaco', **env)
+    return record('-'.join((name, *arguments)), folder / name, folder / 'hsa_kernels.hsaco', *arguments, **env)
 
 
 def vulkan(name, *arguments, **env):
@@ -213,6 +213,12 @@ def explained_by_mixed_writes():
     trace = vulkan('vk_modes', 'plain')
     return replay(altered(trace, 'flag', find(trace, 'host_write'), HELD), TS_TEST_DRIVER='wrong',
                   VK_ICD_FILENAMES=str(TESTS / 'vulkan/vk_driver.json'))
+
+
+@row('R27', 'that nothing in the trace sets')
+def released():
+    trace = hsa('hsa_releases', 'unseen')
+    return replay(trace, '--timeout', '8')
 
 
 @row('R8', 'gave other bytes than recorded')
