@@ -506,7 +506,8 @@ static int fail_hung(struct tsm_crew *crew)
 {
     struct tsm_worker *w = find_stuck(crew);
     double seconds = (double)crew->timeout_ns / 1e9;
-    char what[320] = "", last[320] = "";
+    char what[320] = "", last[320] = "", shared[256] = "";
+    uint64_t seq = 0;
     uint32_t stream;
 
     crew->hung = true;
@@ -514,18 +515,23 @@ static int fail_hung(struct tsm_crew *crew)
         return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s", seconds);
     pthread_mutex_lock(&w->lock);
     stream = w->running ? w->running->stream : w->stream;
-    if (w->unfinished.count && stream != SBT_STREAM_NONE)
+    if (w->unfinished.count && stream != SBT_STREAM_NONE) {
         describe_unfinished(crew, w, what, sizeof(what));
-    else if (w->running && w->running->has_record)
+        seq = w->unfinished.first_seq;
+    } else if (w->running && w->running->has_record) {
         tsm_format(what, sizeof(what), "record %llu, %s, has not returned",
                    (unsigned long long)w->running->record.seq, w->running->schema->name);
+    }
     pthread_mutex_unlock(&w->lock);
     if (stream == SBT_STREAM_NONE && crew->backend->describe_last)
         crew->backend->describe_last(crew->state, last, sizeof(last));
     if (stream == SBT_STREAM_NONE)
         return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s%s%s", seconds, what,
                         *last ? "; " : "", last);
-    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s", seconds, stream, what);
+    if (crew->stall && seq)
+        tsm_stall_describe(crew->stall, seq, shared, sizeof(shared));
+    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s%s", seconds, stream,
+                    what, shared);
 }
 
 /* True when the place was reached within one slice of time. */
@@ -628,8 +634,8 @@ int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place)
             moved_ns = now;
         } else if (now - moved_ns > crew->timeout_ns) {
             return fail_hung(crew);
-        } else if (crew->stall) {
-            tsm_stall_look(crew->stall, crew->at, progress, now - moved_ns);
+        } else if (crew->stall && tsm_stall_look(crew->stall, crew->at, progress, now - moved_ns)) {
+            moved_ns = now;
         }
     }
     return tsm_crew_error(crew);
