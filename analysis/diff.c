@@ -121,9 +121,7 @@ static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, con
                          (record->slot_count > 1 && (record->slots[1] & SBT_CHECKPOINT_START));
     if (is_core(record, SBT_CORE_HOST_WRITE) && sent && wants_stream(d->options, SBT_STREAM_NONE))
         return d->has_functions ? find(d, TSM_SEQUENCE_WRITES, 0)
-                                : find_thread(d, side, record->thread,
-                                              record->flags & SBT_RECORD_HELD ? TSM_SEQUENCE_HELD
-                                                                              : TSM_SEQUENCE_HOST);
+                                : find_thread(d, side, record->thread, TSM_SEQUENCE_HELD);
     if (is_readback(record) && wants_stream(d->options, stream_of(record, h->schema)))
         return find(
             d, is_core(record, SBT_CORE_READBACK) ? TSM_SEQUENCE_READBACKS : TSM_SEQUENCE_CHECKSUMS,
