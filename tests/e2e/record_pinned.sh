@@ -42,6 +42,11 @@ for how in sync event query waits reader writer beside part polled changed; do
     done
 done
 
+# What the program writes beside a copy is its own, and compared.
+TS_EMU_RETURN=1 record a.sbt pipeline >/dev/null
+TS_EMU_LATE=5 record b.sbt pipeline >/dev/null
+status 0 tsdiff a.sbt b.sbt
+
 # A byte that the program changes is recorded, and of what it does not change nothing is.
 count() {
     TS_EMU_LATE=20 record t.sbt pinned "$1" "$2" >/dev/null
