@@ -101,13 +101,14 @@ static struct tsm_sequence *find(struct diff *d, enum tsm_sequence_kind kind, ui
     return sequence;
 }
 
-static struct tsm_sequence *find_thread(struct diff *d, struct side *side, uint32_t id)
+static struct tsm_sequence *find_thread(struct diff *d, struct side *side, uint32_t id,
+                                        enum tsm_sequence_kind kind)
 {
     uint64_t number = thread_number(side, id);
 
     if (number == SEQ_NONE)
         d->error = tsm_fail(TSM_E_MEMORY, "no memory for threads");
-    return find(d, TSM_SEQUENCE_HOST, number);
+    return find(d, kind, number);
 }
 
 static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, const struct half *h)
@@ -120,7 +121,7 @@ static struct tsm_sequence *core_sequence(struct diff *d, struct side *side, con
                          (record->slot_count > 1 && (record->slots[1] & SBT_CHECKPOINT_START));
     if (is_core(record, SBT_CORE_HOST_WRITE) && sent && wants_stream(d->options, SBT_STREAM_NONE))
         return d->has_functions ? find(d, TSM_SEQUENCE_WRITES, 0)
-                                : find_thread(d, side, record->thread);
+                                : find_thread(d, side, record->thread, TSM_SEQUENCE_HELD);
     if (is_readback(record) && wants_stream(d->options, stream_of(record, h->schema)))
         return find(
             d, is_core(record, SBT_CORE_READBACK) ? TSM_SEQUENCE_READBACKS : TSM_SEQUENCE_CHECKSUMS,
@@ -149,22 +150,37 @@ static struct tsm_sequence *sequence_of(struct diff *d, struct side *side, const
         return core_sequence(d, side, h);
     if (h->record->stream != SBT_STREAM_NONE)
         return find(d, TSM_SEQUENCE_COMMANDS, h->record->stream);
-    return find_thread(d, side, h->record->thread);
+    return find_thread(d, side, h->record->thread, TSM_SEQUENCE_HOST);
 }
 
 /* ---- doubts ------------------------------------------------------------------------------- */
 
 static const char *const sequence_names[TSM_SEQUENCE_KINDS] = {
-    "commands", "results", "checksums", "calls", "writes to host memory", "memory at the start",
+    "commands",
+    "results",
+    "checksums",
+    "calls",
+    "writes to host memory",
+    "host memory that commands may have written",
+    "memory at the start",
 };
+
+static bool is_held(const struct half *h)
+{
+    return h->record && (h->record->flags & SBT_RECORD_HELD) != 0;
+}
 
 /* Tests whether a difference in the sequence may be chance, or come of settings of the recorder. */
 static bool may_vary(const struct diff *d, const struct tsm_sequence *sequence,
-                     const struct tsm_field_diff *f)
+                     const struct half *a, const struct half *b, const struct tsm_field_diff *f)
 {
     switch (sequence->kind) {
     case TSM_SEQUENCE_WRITES:
         return true;
+    case TSM_SEQUENCE_HELD: /* with another number of them they are not of the same commands */
+        return d->sides[0].survey.held_count != d->sides[1].survey.held_count;
+    case TSM_SEQUENCE_READBACKS:
+        return f && is_held(a) != is_held(b) && strcmp(f->field, "bytes") == 0;
     case TSM_SEQUENCE_CHECKSUMS:
         return d->skips_checksums;
     case TSM_SEQUENCE_START: /* the order of memory is chance, its content is not */
@@ -206,6 +222,12 @@ static void doubt_pair(struct diff *d, const struct tsm_sequence *sequence, cons
                    "writes to host memory differ from record %llu on: functions that the GPU calls "
                    "write there, too, and in which order is chance",
                    (unsigned long long)h->record->seq);
+    else if (sequence->kind == TSM_SEQUENCE_HELD || (f && is_held(a) != is_held(b)))
+        tsm_format(d->doubt, sizeof(d->doubt),
+                   "record %llu of %s (%s) holds what commands had written by then, and how many "
+                   "had is chance",
+                   (unsigned long long)h->record->seq, sbt_reader_name(d->sides[!a->record].reader),
+                   h->schema->name);
     else if (f)
         tsm_format(d->doubt, sizeof(d->doubt),
                    "%s of record %llu, %s, cannot be compared: %s and %s", f->field,
@@ -372,19 +394,21 @@ static int compare_pair(struct diff *d, struct tsm_sequence *sequence, const str
     };
     struct tsm_field_diff f;
     int error, result = tsm_field_diff(&f, &input);
+    bool varies;
 
     if (result < 0)
         return result;
+    varies = result == TSM_FIELDS_DIFFER && may_vary(d, sequence, a, b, &f);
     if (result == TSM_FIELDS_AGREE)
         d->out->compared_count++;
-    else if (result == TSM_FIELDS_UNKNOWN || may_vary(d, sequence, &f))
+    else if (result == TSM_FIELDS_UNKNOWN || varies)
         doubt_pair(d, sequence, a, b, &f);
     else if (may_lack(d, a, b))
         note_lacking(d, a, b);
     else
         tell(d, a, b, &f);
     error = note_pair(d, sequence, a, b);
-    if (result == TSM_FIELDS_DIFFER)
+    if (result == TSM_FIELDS_DIFFER && !(varies && sequence->kind == TSM_SEQUENCE_READBACKS))
         end_sequence(d, sequence);
     return error;
 }
@@ -398,7 +422,7 @@ static void miss(struct diff *d, struct tsm_sequence *sequence, int trace, const
         note_lacking(d, a, b);
     else if (sequence->kind == TSM_SEQUENCE_READBACKS && !d->options->readbacks_only)
         doubt_lone_result(d, trace, h);
-    else if (may_vary(d, sequence, NULL))
+    else if (may_vary(d, sequence, a, b, NULL))
         doubt_pair(d, sequence, a, b, NULL);
     else
         tell(d, a, b, NULL);

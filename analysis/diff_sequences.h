@@ -16,6 +16,7 @@ enum tsm_sequence_kind {
     TSM_SEQUENCE_CHECKSUMS, /* the same */
     TSM_SEQUENCE_HOST,      /* of thread `number`, in order of first appearance */
     TSM_SEQUENCE_WRITES,    /* host memory, where functions called by the GPU write to it, too */
+    TSM_SEQUENCE_HELD,      /* host memory, of thread `number`: commands may write beside it */
     TSM_SEQUENCE_START,     /* what memory and objects hold before the first command */
     TSM_SEQUENCE_KINDS,
 };

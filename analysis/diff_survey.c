@@ -80,6 +80,7 @@ static void note_core(struct tsm_survey *s, struct sbt_reader *reader,
     case SBT_CORE_HOST_WRITE:
         s->has_functions |=
             sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE) != SBT_STREAM_NONE;
+        s->held_count += (record->flags & SBT_RECORD_HELD) != 0;
         break;
     case SBT_CORE_CHECKSUM:
         s->checksum_count++;

@@ -19,6 +19,7 @@ struct tsm_survey_note {
 struct tsm_survey {
     bool has_functions;      /* of the program, which the GPU called, and which wrote host memory */
     uint64_t checksum_count; /* CHECKSUM records */
+    uint64_t held_count;     /* HOST_WRITE records that are marked as held back */
     uint64_t uncompared_count; /* queries and waits */
     uint64_t partial_count;    /* records cut short: TRUNCATED, UNFINISHED */
     uint64_t partial_seq;      /* the first of them */

@@ -48,6 +48,8 @@ static void take_known(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_
     h->bytes = h->block;
     h->gap_count =
         tsm_readback_gaps(lane->session, base, base + size, h->writers, h->writer_count, h->gaps);
+    r->is_mixed |= h->gap_count > 0;
+    h->is_held |= h->gap_count > 0;
     if (!add_own_gap(h, from, to))
         return;
     r->had_gaps = true;
@@ -70,7 +72,7 @@ static void know_range(struct tsm_lane *lane, struct tsm_hostmem *h, struct tsm_
 
     from = from < r->start ? r->start : from;
     to = to > r->end ? r->end : to;
-    h->is_held = r->is_held;
+    h->is_held = r->is_held || r->is_mixed;
     for (uint64_t at = first, size; at < last; at += size) {
         const uint64_t left = (last - at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
         size = left < KNOWN_STEP ? left : KNOWN_STEP;
@@ -97,6 +99,19 @@ void tsm_hostmem_known(struct tsm_lane *lane, uint64_t from, uint64_t to)
     tsm_lock_give(&h->lock);
 }
 
+void tsm_hostmem_mixed(struct tsm_session *s, uint64_t start, uint64_t end)
+{
+    struct tsm_hostmem *h = s->hostmem;
+
+    if (__atomic_load_n(&h->range_count, __ATOMIC_ACQUIRE) == 0)
+        return;
+    tsm_lock_take(&h->lock);
+    for (uint32_t i = 0; i < h->range_count; i++)
+        if (start < h->ranges[i].end && end > h->ranges[i].start)
+            h->ranges[i].is_mixed = true;
+    tsm_lock_give(&h->lock);
+}
+
 void tsm_hostmem_unknown(struct tsm_session *s, uint64_t start, uint64_t end)
 {
     struct tsm_hostmem *h = s->hostmem;
@@ -107,6 +122,7 @@ void tsm_hostmem_unknown(struct tsm_session *s, uint64_t start, uint64_t end)
     for (uint32_t i = 0; i < h->range_count; i++) {
         struct tsm_hostmem_range *r = &h->ranges[i];
         uint64_t from = start < r->start ? r->start : start, to = end > r->end ? r->end : end;
+        r->is_mixed |= from < to;
         for (uint64_t at = from & ~(uint64_t)(PAGE - 1); at < to; at += PAGE)
             r->hashes[(at - r->first_page) / PAGE] = UNKNOWN;
     }

@@ -50,6 +50,8 @@ static void blank_foreign(struct tsm_session *s, struct tsm_hostmem *h, struct t
     tsm_hostmem_blank_outside(h, r, base, size);
     h->gap_count = tsm_readback_gaps(s, base, base + size, h->writers, h->writer_count, h->gaps);
     r->had_gaps |= h->gap_count > 0;
+    r->is_mixed |= h->gap_count > 0;
+    h->is_held |= h->gap_count > 0;
     for (uint32_t i = 0; i < h->gap_count; i++)
         tsm_hostmem_blank_gap(h, base, &h->gaps[i]);
 }
@@ -585,9 +587,11 @@ static void publish_all(struct tsm_lane *lane, bool threads, tsm_hostmem_by by, 
         bool is_shared = !by && h->is_shared && !r->fresh && h->is_shared(r->start);
         h->is_by = by && !r->fresh && by(r->start, &h->by.stream, &h->by.position);
         h->has_changed = false;
-        h->is_held = r->is_held;
-        if (!r->is_leaving && (!by || h->is_by))
+        h->is_held = r->is_held || r->is_mixed;
+        if (!r->is_leaving && (!by || h->is_by)) {
+            r->is_mixed = false;
             publish(lane, h, r);
+        }
         r->is_held &= r->is_leaving;
         if (is_shared && h->has_changed)
             tsm_session_unmodelled("changes of host memory while a kernel that may write there ran",

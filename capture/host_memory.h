@@ -29,6 +29,9 @@ struct tsm_hostmem_range {
     bool fresh;    /* never looked at: whatever is there counts as a change */
     bool had_gaps; /* written pages were left out in part: all are to be looked at again */
     bool is_held;  /* a command that may have written there has completed since it was looked at */
+    /* Commands that copy or fill wrote there, or were under way when it was looked at: how much of
+     * that was seen then depends on how fast the device is. */
+    bool is_mixed;
     bool watched;
     bool refused;       /* the kernel does not watch this memory */
     uint32_t hold;      /* cycles to go until it may be watched again */

@@ -78,6 +78,8 @@ static void know(struct tsm_lane *lane, const struct tsm_box *box)
 
     if (size == tsm_box_extent(box))
         tsm_hostmem_known(lane, from, from + size);
+    else
+        tsm_hostmem_mixed(lane->session, from, from + tsm_box_extent(box));
 }
 
 void tsm_readback_copied(struct tsm_lane *lane, const struct tsm_box *box, uint64_t address,

@@ -416,6 +416,9 @@ void tsm_gaps_sort(struct tsm_gap *gaps, uint32_t count);
 /* The device has written there: whatever is there when it is looked at the next time counts as a
  * change, also what was recorded last. */
 void tsm_hostmem_unknown(struct tsm_session *session, uint64_t start, uint64_t end);
+/* Marks what is recorded of those ranges the next time as held: a copy wrote between bytes of the
+ * program. */
+void tsm_hostmem_mixed(struct tsm_session *session, uint64_t start, uint64_t end);
 
 /* The session ends: what is still under way is not compared, and the trace says so. */
 void tsm_readbacks_end(struct tsm_session *session);

@@ -8,14 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "emu/emu.h"
 #include "emu/emu_capture.h"
 #include "emu/emu_context.h"
@@ -29,6 +32,7 @@ struct emu_scheduler emu_scheduler = {.lock = PTHREAD_MUTEX_INITIALIZER,
 /* The program's signals are not for our threads, and nobody joins them. */
 bool emu_start_thread(void *(*function)(void *), void *user)
 {
+    static atomic_bool was_said;
     pthread_t thread;
     sigset_t all, old;
 
@@ -38,6 +42,11 @@ bool emu_start_thread(void *(*function)(void *), void *user)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!error)
         pthread_detach(thread);
+    else if (!atomic_exchange(&was_said, true))
+        tsm_log(TSM_LOG_WARN,
+                "the software GPU cannot start a thread for a stream: %s; raise the limits of "
+                "threads (ulimit -u) and mappings (sysctl vm.max_map_count), or use fewer streams",
+                strerror(error));
     return !error;
 }
 

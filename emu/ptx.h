@@ -56,7 +56,7 @@ struct ptx_function {
     uint32_t shared_size;    /* static shared memory, bytes */
     uint32_t local_size;     /* local memory a thread, bytes */
     uint32_t const_size;     /* of the module, bytes */
-    uint32_t register_count; /* declared, capped at 255; an estimate */
+    uint32_t register_count; /* in use at once, at most 255; an estimate */
     uint32_t maxntid[3];     /* 0: not given */
     uint32_t reqntid[3];
     uint32_t cluster[3];       /* .reqnctapercluster */

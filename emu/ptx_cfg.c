@@ -251,7 +251,7 @@ bool ptx_finish_code(struct ptx_parser *p)
     ok = g.block_of && g.start && g.dominator && g.is_meeting;
     if (!ok)
         ptx_fail_memory(p);
-    ok = ok && resolve_labels(&g);
+    ok = ok && resolve_labels(&g) && ptx_live_count(p, &p->code->info.register_count);
     if (ok)
         find_blocks(&g);
     ok = ok && find_edges(&g) && find_dominators(&g) && place_joins(&g) && keep_lists(p);

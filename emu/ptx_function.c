@@ -45,8 +45,6 @@ static bool parse_register(struct ptx_parser *p, const struct ptx_declaration *d
     s->count = range ? (uint32_t)count : 1;
     uint32_t units = s->count * (d->vector ? d->vector : 1);
     s->op = ptx_register_new(p, d->type, units);
-    if (d->type != PTX_PRED)
-        p->code->info.register_count += units * (ptx_type_size(d->type) == 8 ? 2 : 1);
     return p->status == PTX_OK;
 }
 
@@ -274,6 +272,7 @@ static void reset_function(struct ptx_parser *p)
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         arrays[i]->count = 0;
     ptx_labels_clear(p);
+    ptx_live_reset(p);
     p->scope_next = 0;
     p->number++;
 }
@@ -321,8 +320,6 @@ static void publish(struct ptx_parser *p, struct ptx_code *code)
         return;
     }
     *slot = code;
-    if (code->info.register_count > 255)
-        code->info.register_count = 255;
 }
 
 static bool parse_body(struct ptx_parser *p, struct ptx_code *code, bool is_first)

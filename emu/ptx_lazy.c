@@ -56,11 +56,9 @@ static bool same_list(const uint32_t *a, uint32_t a_count, const uint32_t *b, ui
 /* The layout was made with what the record says. */
 static bool agrees(const struct ptx_code *made, const struct ptx_known *known)
 {
-    uint32_t registers = made->info.register_count;
-
     return made->end == known->end && made->end_line == known->end_line &&
            made->calls_unknown == known->calls_unknown &&
-           (registers > 255 ? 255 : registers) == known->register_count &&
+           made->info.register_count == known->register_count &&
            made->frame_size == known->frame_size && made->local_frame == known->local_frame &&
            made->insn_count == known->insn_count &&
            same_list(made->used_vars, made->used_var_count, known->used_vars,

@@ -164,6 +164,8 @@ struct ptx_parser {
     struct ptx_array used_vars;     /* uint32_t */
     struct ptx_array used_codes;    /* uint32_t */
     struct ptx_array widens;        /* struct ptx_widen */
+    struct ptx_live *live;          /* by an operand's place in the frame */
+    size_t live_count, live_capacity;
     struct ptx_statement statement;
 };
 
@@ -201,6 +203,13 @@ bool ptx_label_add(struct ptx_parser *p, const struct ptx_token *name);
 const struct ptx_label *ptx_label_find(const struct ptx_parser *p, const struct ptx_token *name,
                                        uint32_t scope);
 void ptx_labels_clear(struct ptx_parser *p);
+
+/* ptx_live.c: notes that the instruction being read names a register. */
+void ptx_live_note(struct ptx_parser *p, ptx_op op, ptx_type type);
+/* Forgets the registers of the function that was read before. */
+void ptx_live_reset(struct ptx_parser *p);
+/* Counts the registers in use at once, when branches know their targets. False: out of memory. */
+bool ptx_live_count(struct ptx_parser *p, uint32_t *out);
 
 /* ptx_expression.c */
 struct ptx_value {

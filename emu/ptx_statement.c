@@ -152,6 +152,8 @@ static void parse_register(struct ptx_parser *p, struct ptx_operand *o, struct p
     } else {
         o->vector = s->vector;
     }
+    for (unsigned i = 0; i < (o->vector ? o->vector : 1); i++)
+        ptx_live_note(p, o->op + i * unit, s->type);
 }
 
 /* .b0, .h1, .b3210: which bytes or halves of a register an instruction means. */

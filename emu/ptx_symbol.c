@@ -225,6 +225,7 @@ void ptx_parser_finish(struct ptx_parser *p)
         free(((void **)p->extras.items)[i]);
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         free(arrays[i]->items);
+    free(p->live);
     free(p->pool_slots);
     free(p->label_slots);
     free(p->table);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 
 /* Parts of the timeout: the first time, and when it has helped before. */
 #define FIRST_PART  20u
@@ -14,6 +15,8 @@
 #define LONGER      4u /* than it took when it was recorded */
 
 #define LONG_RUN 8u /* words */
+
+#define STEPS_MAX 65536u /* by which a word is counted up, at most */
 
 /* ---- what comes next ------------------------------------------------------------------------ */
 
@@ -112,11 +115,57 @@ static void put_runs(uint8_t *to, const uint8_t *bytes, uint64_t size, bool is_l
     }
 }
 
+/* The length of the run of words that differ of which this one is part, at most LONG_RUN. */
+static uint64_t run_at(const uint8_t *to, const uint8_t *bytes, uint64_t size, uint64_t word)
+{
+    const uint64_t words = ((uintptr_t)to % 8 + size + 7) / 8;
+    uint64_t first = word, end = word + 1;
+
+    while (first && word - first < LONG_RUN && differs(to, bytes, size, first - 1))
+        first--;
+    while (end < words && end - first < LONG_RUN && differs(to, bytes, size, end))
+        end++;
+    return end - first;
+}
+
+/* Finds the next word behind `step_after` that could be counted up. */
+static void find_step(struct tsm_stall *s, uint8_t *to, const uint8_t *bytes, uint64_t size)
+{
+    const uint64_t skew = -(uintptr_t)to & 3;
+
+    for (uint64_t at = skew; at + 4 <= size && !s->step; at += 4) {
+        uint32_t *word = (uint32_t *)(void *)(to + at), want, now;
+
+        memcpy(&want, bytes + at, 4);
+        memcpy(&now, to + at, 4);
+        if ((uintptr_t)word <= s->step_after || want - now < 2 || want - now > STEPS_MAX ||
+            run_at(to, bytes, size, ((uintptr_t)to % 8 + at) / 8) >= LONG_RUN)
+            continue;
+        s->step = word;
+        s->step_want = want;
+    }
+}
+
 struct group_pass {
     struct tsm_hasher *hasher; /* NULL: write */
+    bool finds_step;           /* ... or find a word to count up */
     bool differs;              /* somewhere it holds other bytes now */
     bool is_long;
 };
+
+/* Without the word that counts: it is noted before it is stored, so that no answer is missed. */
+static void hash_there(const struct tsm_stall *s, struct tsm_hasher *hasher, const uint8_t *there,
+                       uint64_t size)
+{
+    const uint64_t at = (uintptr_t)s->step - (uintptr_t)there;
+
+    if (!s->step || at >= size || size - at < 4) {
+        tsm_hasher_add(hasher, there, size);
+        return;
+    }
+    tsm_hasher_add(hasher, there, at);
+    tsm_hasher_add(hasher, there + at + 4, size - at - 4);
+}
 
 static int visit_write(struct tsm_stall *s, const struct sbt_record *record,
                        struct group_pass *pass)
@@ -137,8 +186,10 @@ static int visit_write(struct tsm_stall *s, const struct sbt_record *record,
         return 0;
     }
     if (pass->hasher) {
-        tsm_hasher_add(pass->hasher, there, blob.size);
+        hash_there(s, pass->hasher, there, blob.size);
         pass->differs |= memcmp(there, bytes, blob.size) != 0;
+    } else if (pass->finds_step) {
+        find_step(s, there, bytes, blob.size);
     } else {
         put_runs(there, bytes, blob.size, pass->is_long);
     }
@@ -180,8 +231,91 @@ static void begin(struct tsm_stall *s, const struct sbt_record *record, uint64_t
     s->next_seq = record->seq + 1;
     s->end_seq = 0;
     s->look_ns = pause / 2;
+    s->step = NULL;
+    s->step_after = 0;
     s->has_written = s->is_spent = s->has_released = false;
 }
+
+/* ---- a word that counts ------------------------------------------------------------------- */
+
+static void note_seen(struct tsm_stall *s)
+{
+    struct tsm_hasher_storage storage;
+    struct group_pass pass = {.hasher = tsm_hasher_init(&storage)};
+
+    visit_group(s, &pass);
+    s->seen = tsm_hasher_key(pass.hasher);
+}
+
+static void step(struct tsm_stall *s)
+{
+    note_seen(s);
+    s->step_value = *s->step + 1;
+    __atomic_store_n(s->step, s->step_value, __ATOMIC_RELEASE);
+}
+
+/* Takes the next word that could be counted up, and begins. False: there is none. */
+static bool begin_step(struct tsm_stall *s)
+{
+    struct group_pass data = {.is_long = true}, pass = {.finds_step = true};
+
+    visit_group(s, &pass);
+    if (!s->step)
+        return false;
+    if (!s->count)
+        s->first_at = s->at_seq;
+    s->count += visit_group(s, &data);
+    s->has_written = true;
+    s->is_answered = false;
+    step(s);
+    return true;
+}
+
+/* The word that counts was stepped before. Returns whether a command answered. A word that gets no
+ * answer gets back what it held, and one that the command writes is none: another one is tried. */
+static bool go_on_stepping(struct tsm_stall *s, uint64_t still_ns, bool has_changed)
+{
+    const bool is_ours = *s->step == s->step_value, is_answer = has_changed && is_ours;
+
+    if (!has_changed && (s->is_answered || still_ns < s->look_ns))
+        return false;
+    if (!has_changed)
+        __atomic_store_n(s->step, s->step_value - 1, __ATOMIC_RELEASE);
+    s->is_answered |= is_answer;
+    if (is_answer && s->step_value != s->step_want) {
+        step(s);
+        return true;
+    }
+    s->step_after = (uintptr_t)s->step;
+    s->step = NULL;
+    s->seen = (struct sbt_key){{0}};
+    s->look_ns = is_answer ? s->timeout_ns / LATER_PART : still_ns;
+    return is_answer;
+}
+
+void tsm_stall_describe(const struct tsm_stall *s, uint64_t seq, char *out, size_t size)
+{
+    const struct sbt_filter filter = {.seq_first = seq, .seq_end = seq + 1};
+    struct sbt_cursor *cursor = NULL;
+    const struct sbt_record *record;
+    uint64_t word, actual;
+
+    *out = 0;
+    if (s->backend->shared && !sbt_cursor_create(&cursor, s->reader, &filter, 1) &&
+        sbt_cursor_next(cursor, &record) == 1)
+        for (size_t at = 0; at + 8 <= record->data_size && !*out; at++) {
+            memcpy(&word, record->data + at, 8);
+            if (s->backend->shared(s->state, word, 1, &actual))
+                tsm_format(out, size,
+                           "; it was given 0x%llx, where the program writes, too: of values that "
+                           "it stored there one after another, without a call between them, only "
+                           "the last is recorded",
+                           (unsigned long long)word);
+        }
+    sbt_cursor_destroy(cursor);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
 
 static void write_group(struct tsm_stall *s)
 {
@@ -210,44 +344,57 @@ static void release(struct tsm_stall *s, uint64_t still_ns)
     s->released_count += count;
 }
 
-static void write_early(struct tsm_stall *s, uint64_t still_ns, uint64_t pause)
+/* Returns whether a command answered. */
+static bool write_early(struct tsm_stall *s, uint64_t still_ns, uint64_t pause)
 {
     const uint64_t others =
         s->others_help ? s->timeout_ns / FIRST_PART : s->timeout_ns - s->timeout_ns / OTHERS_PART;
     struct tsm_hasher_storage storage;
     struct group_pass pass = {.hasher = tsm_hasher_init(&storage)};
 
-    if (s->is_spent || still_ns < s->look_ns)
-        return;
+    if (s->is_spent || (still_ns < s->look_ns && !s->step))
+        return false;
     if (!s->end_seq)
         find_group(s);
     if (!s->end_seq)
-        return;
-    if (!s->is_held && still_ns < others) {
+        return false;
+    if (!s->is_held && !s->step && still_ns < others) {
         s->look_ns = others;
-        return;
+        return false;
     }
     visit_group(s, &pass);
     struct sbt_key now = tsm_hasher_key(pass.hasher);
+    if (s->step)
+        return go_on_stepping(s, still_ns,
+                              *s->step != s->step_value || !tsm_key_equal(&now, &s->seen));
     if (pass.differs && !tsm_key_equal(&now, &s->seen)) {
         s->seen = now;
         s->look_ns = still_ns + (s->is_held ? pause : s->timeout_ns / LATER_PART);
-        return;
+        return false;
+    }
+    if (pass.differs && begin_step(s)) {
+        s->look_ns = still_ns + s->timeout_ns / FIRST_PART;
+        return false;
     }
     if (pass.differs)
         write_group(s);
     s->end_seq = 0;
+    s->step_after = 0;
     s->look_ns = pass.differs ? still_ns + s->timeout_ns / LATER_PART : still_ns;
+    return false;
 }
 
-void tsm_stall_look(struct tsm_stall *s, const struct sbt_record *record, uint64_t progress,
+bool tsm_stall_look(struct tsm_stall *s, const struct sbt_record *record, uint64_t progress,
                     uint64_t still_ns)
 {
     const uint64_t pause = patience(s, record);
+    bool is_answer = false;
 
     if (s->progress != progress || s->at_seq != record->seq)
         begin(s, record, progress, pause);
     if (s->backend->shared)
-        write_early(s, still_ns, pause);
-    release(s, still_ns);
+        is_answer = write_early(s, still_ns, pause);
+    if (!is_answer)
+        release(s, still_ns);
+    return is_answer;
 }

@@ -6,6 +6,10 @@
  * that come next are carried out early, those first that are marked as held back (SBT_RECORD_HELD),
  * one group after the other. At its place in the order each of them is carried out again.
  *
+ * Of several values that the program stored in one word in turn, each when the command had answered
+ * the one before, only the last is recorded. Where a word differs by a small number, it is counted
+ * up to that value, one step for each answer.
+ *
  * A command may also wait for a signal that the program set in a way that was not seen. In the last
  * quarter of the time it goes on without (struct tsm_backend's release()), and whatever comes out
  * is no answer.
@@ -34,6 +38,10 @@ struct tsm_stall {
     uint64_t next_seq;   /* where the search goes on */
     uint64_t end_seq;    /* behind the group's last record; 0: there is no group */
     uint64_t begin_seq;  /* the group's first */
+    uint32_t *step;      /* a word that counts up to what is recorded; NULL: none */
+    uint64_t step_after; /* words up to this address were tried */
+    uint32_t step_want, step_value;
+    bool is_answered; /* a command has answered a step of this word */
     uint64_t look_ns;    /* after so long of standing still to look again */
     struct sbt_key seen; /* what lay where the group writes */
     bool is_held;        /* the group is marked */
@@ -43,8 +51,12 @@ struct tsm_stall {
 };
 
 /* From the main thread while it waits. `record`: the one that is carried out. Nothing has moved for
- * `still_ns`; `progress` changes when something does. */
-void tsm_stall_look(struct tsm_stall *stall, const struct sbt_record *record, uint64_t progress,
+ * `still_ns`; `progress` changes when something does. Returns whether a command answered. */
+bool tsm_stall_look(struct tsm_stall *stall, const struct sbt_record *record, uint64_t progress,
                     uint64_t still_ns);
+
+/* Describes, for the message of a replay that stands still, that the command `seq` got memory which
+ * the program writes, too. "": it got none. */
+void tsm_stall_describe(const struct tsm_stall *stall, uint64_t seq, char *out, size_t size);
 
 #endif

@@ -11,6 +11,7 @@
 #define PATIENCE_NS 5000000000u /* with what is still under way when a replay has failed */
 #define SLICE_NS    20000000u   /* how often a waiting main thread looks at errors and the clock */
 #define PATIENCE    10          /* slices: longer than any submission takes that does not wait */
+#define THREADS_MAX 1024u       /* beyond it those end that have nothing to do */
 
 struct job {
     enum tsm_job_kind kind;
@@ -50,6 +51,7 @@ struct tsm_worker {
     uint64_t done;
     uint64_t awaited; /* somebody may wait for so many to be done, and for no fewer; 0: nobody */
     bool stop;
+    bool rests; /* its thread is to end, and begins again with the next job */
     struct job *running;
     struct unfinished unfinished;
 };
@@ -173,7 +175,7 @@ static struct job *take(struct tsm_worker *w)
     struct job *job = NULL;
 
     pthread_mutex_lock(&w->lock);
-    while (w->taken == w->allowed && !w->stop)
+    while (w->taken == w->allowed && !w->stop && !w->rests)
         pthread_cond_wait(&w->wake, &w->lock);
     if (w->taken < w->queued)
         job = w->queue[w->taken++ % TSM_WORKER_QUEUE];
@@ -262,6 +264,59 @@ static void init_waiting(struct tsm_worker *w)
     pthread_condattr_destroy(&attributes);
 }
 
+/* Ends the thread of a worker that has nothing to do; false: it has. */
+static bool rest(struct tsm_worker *w)
+{
+    bool is_idle;
+
+    pthread_mutex_lock(&w->lock);
+    is_idle = w->done == w->queued && !w->stop;
+    w->rests = is_idle;
+    if (is_idle)
+        pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    if (!is_idle)
+        return false;
+    pthread_join(w->thread, NULL);
+    w->has_thread = w->rests = false;
+    atomic_store(&w->is_over, false);
+    w->crew->thread_count--;
+    return true;
+}
+
+/* Returns how many threads have ended. */
+static uint32_t rest_idle(struct tsm_crew *crew)
+{
+    uint32_t count = 0;
+
+    for (struct tsm_worker *w = crew->workers; w; w = w->next)
+        count += w->has_thread && rest(w);
+    return count;
+}
+
+/* A system has room for some ten thousands of threads, and a driver may want one for each stream,
+ * too. */
+static int start_thread(struct tsm_worker *w)
+{
+    struct tsm_crew *crew = w->crew;
+    int error;
+
+    if (crew->thread_count >= THREADS_MAX)
+        rest_idle(crew);
+    error = pthread_create(&w->thread, NULL, work, w);
+    if (error && rest_idle(crew))
+        error = pthread_create(&w->thread, NULL, work, w);
+    if (error)
+        return tsm_fail(
+            TSM_E_MEMORY,
+            "cannot start a thread for stream %u: %s; raise the limit of threads (ulimit -u), or "
+            "replay some of the streams (--streams)",
+            w->stream, strerror(error));
+    w->has_thread = true;
+    crew->thread_count++;
+    return 0;
+}
+
 int tsm_worker_create(struct tsm_worker **out, struct tsm_crew *crew, uint32_t stream)
 {
     struct tsm_worker *w = calloc(1, sizeof(*w));
@@ -273,16 +328,8 @@ int tsm_worker_create(struct tsm_worker **out, struct tsm_crew *crew, uint32_t s
     init_waiting(w);
     w->next = crew->workers;
     crew->workers = w;
-    int error = pthread_create(&w->thread, NULL, work, w);
-    if (error)
-        return tsm_fail(
-            TSM_E_MEMORY,
-            "cannot start a thread for stream %u: %s; raise the limit of threads, or replay "
-            "some of the streams (--streams)",
-            stream, strerror(error));
-    w->has_thread = true;
     *out = w;
-    return 0;
+    return start_thread(w);
 }
 
 static void stop_worker(struct tsm_worker *w)
@@ -365,7 +412,8 @@ int tsm_worker_add(struct tsm_worker *w, const struct tsm_job *from, struct tsm_
 
     if (!job)
         return tsm_fail(TSM_E_MEMORY, "no memory to queue a command");
-    if (w->added - w->freed >= TSM_WORKER_QUEUE) {
+    error = w->has_thread ? 0 : start_thread(w);
+    if (!error && w->added - w->freed >= TSM_WORKER_QUEUE) {
         /* Half of it: one at a time, both threads would wake for each job. */
         uint64_t kept = w->crew->permute ? TSM_WORKER_QUEUE - 1 : TSM_WORKER_QUEUE / 2;
         struct tsm_place room = {w, w->added - kept};
@@ -458,7 +506,8 @@ static int fail_hung(struct tsm_crew *crew)
 {
     struct tsm_worker *w = find_stuck(crew);
     double seconds = (double)crew->timeout_ns / 1e9;
-    char what[320] = "", last[320] = "";
+    char what[320] = "", last[320] = "", shared[256] = "";
+    uint64_t seq = 0;
     uint32_t stream;
 
     crew->hung = true;
@@ -466,18 +515,23 @@ static int fail_hung(struct tsm_crew *crew)
         return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s", seconds);
     pthread_mutex_lock(&w->lock);
     stream = w->running ? w->running->stream : w->stream;
-    if (w->unfinished.count && stream != SBT_STREAM_NONE)
+    if (w->unfinished.count && stream != SBT_STREAM_NONE) {
         describe_unfinished(crew, w, what, sizeof(what));
-    else if (w->running && w->running->has_record)
+        seq = w->unfinished.first_seq;
+    } else if (w->running && w->running->has_record) {
         tsm_format(what, sizeof(what), "record %llu, %s, has not returned",
                    (unsigned long long)w->running->record.seq, w->running->schema->name);
+    }
     pthread_mutex_unlock(&w->lock);
     if (stream == SBT_STREAM_NONE && crew->backend->describe_last)
         crew->backend->describe_last(crew->state, last, sizeof(last));
     if (stream == SBT_STREAM_NONE)
         return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s: %s%s%s", seconds, what,
                         *last ? "; " : "", last);
-    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s", seconds, stream, what);
+    if (crew->stall && seq)
+        tsm_stall_describe(crew->stall, seq, shared, sizeof(shared));
+    return tsm_fail(TSM_E_DEVICE, "no progress for %.3g s on stream %u: %s%s", seconds, stream,
+                    what, shared);
 }
 
 /* True when the place was reached within one slice of time. */
@@ -580,8 +634,8 @@ int tsm_crew_await(struct tsm_crew *crew, const struct tsm_place *place)
             moved_ns = now;
         } else if (now - moved_ns > crew->timeout_ns) {
             return fail_hung(crew);
-        } else if (crew->stall) {
-            tsm_stall_look(crew->stall, crew->at, progress, now - moved_ns);
+        } else if (crew->stall && tsm_stall_look(crew->stall, crew->at, progress, now - moved_ns)) {
+            moved_ns = now;
         }
     }
     return tsm_crew_error(crew);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The threads that talk to the backend: one per stream, and one for what belongs to no stream. Each
+ * The workers that talk to the backend: one per stream, and one for what belongs to no stream. Each
+ * has a thread, which ends when there are many and it has nothing to do, until the next job. Each
  * carries out its jobs in order; a job may name places of other workers that must be reached first.
  * A place is a count of jobs done, so order between streams costs no global lock.
  *
@@ -50,6 +51,7 @@ struct tsm_crew {
     const struct sbt_record *at; /* what the main thread is at: its number and time only */
 
     struct tsm_worker *workers; /* a list; changed by the main thread only */
+    uint32_t thread_count;      /* workers that have a thread; main thread only */
     uint64_t random;            /* of permute; main thread only */
     atomic_ullong progress;     /* jobs done by all */
     pthread_mutex_t lock;       /* of error and message */

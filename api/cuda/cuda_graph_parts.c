@@ -25,7 +25,8 @@ void cuda_graph_parts_finish(struct cuda_graph_parts *parts)
 {
     unmap(parts->list, parts->capacity * sizeof(*parts->list));
     cuda_graph_nodes_free(parts->tops, parts->top_count);
-    *parts = (struct cuda_graph_parts){.find_words = parts->find_words};
+    *parts = (struct cuda_graph_parts){.find_words = parts->find_words,
+                                       .find_bodies = parts->find_bodies};
 }
 
 static void add(struct cuda_graph_parts *parts, const struct cuda_graph_part *part)
@@ -143,6 +144,75 @@ static bool ask(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
     return true;
 }
 
+/* ---- graphs of conditional nodes ---------------------------------------------------------- */
+
+static void take_bodies(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                        CUgraphNode node, CUgraphNode top, unsigned depth);
+
+static void take_may_write(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                           CUgraph graph, CUgraphNode top, unsigned depth);
+
+/* Such a node may run, or not, or several times: what it writes is never owed. */
+static void take_body_node(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                           CUgraphNode node, CUgraphNode top, unsigned depth)
+{
+    struct cuda_graph_part part = {.type = CU_GRAPH_NODE_TYPE_KERNEL, .top = top};
+    CUDA_KERNEL_NODE_PARAMS kernel = {0};
+    CUDA_MEMSET_NODE_PARAMS fill;
+    CUgraphNodeType type;
+    CUDA_MEMCPY3D copy;
+    CUgraph child;
+
+    if (driver->cuGraphNodeGetType(node, &type) != CUDA_SUCCESS)
+        return;
+    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        take_bodies(parts, driver, node, top, depth);
+    else if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
+             driver->cuGraphChildGraphNodeGetGraph(node, &child) == CUDA_SUCCESS)
+        take_may_write(parts, driver, child, top, depth);
+    else if (type == CU_GRAPH_NODE_TYPE_KERNEL &&
+             driver->cuGraphKernelNodeGetParams_v2(node, &kernel) == CUDA_SUCCESS)
+        parts->find_words(parts, &part, kernel.func ? kernel.func : (CUfunction)kernel.kern,
+                          kernel.kernelParams, kernel.extra);
+    else if (type == CU_GRAPH_NODE_TYPE_MEMSET &&
+             driver->cuGraphMemsetNodeGetParams(node, &fill) == CUDA_SUCCESS)
+        cuda_graph_parts_word(parts, &part, fill.dst);
+    else if (type == CU_GRAPH_NODE_TYPE_MEMCPY &&
+             driver->cuGraphMemcpyNodeGetParams(node, &copy) == CUDA_SUCCESS &&
+             copy.dstMemoryType != CU_MEMORYTYPE_ARRAY)
+        cuda_graph_parts_word(parts, &part,
+                              copy.dstMemoryType == CU_MEMORYTYPE_HOST
+                                  ? (uint64_t)(uintptr_t)copy.dstHost
+                                  : copy.dstDevice);
+    if (part.words.count)
+        add(parts, &part);
+}
+
+static void take_may_write(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                           CUgraph graph, CUgraphNode top, unsigned depth)
+{
+    size_t count;
+    CUgraphNode *nodes = depth < DEPTH_MAX ? cuda_graph_nodes(driver, graph, &count) : NULL;
+
+    for (size_t i = 0; nodes && i < count; i++)
+        take_body_node(parts, driver, nodes[i], top, depth + 1);
+    if (nodes)
+        cuda_graph_nodes_free(nodes, count);
+}
+
+static void take_bodies(struct cuda_graph_parts *parts, const struct cuda_real *driver,
+                        CUgraphNode node, CUgraphNode top, unsigned depth)
+{
+    size_t count = 0;
+    const CUgraph *bodies =
+        parts->find_bodies && parts->find_words ? parts->find_bodies(node, &count) : NULL;
+
+    for (size_t i = 0; bodies && i < count; i++)
+        take_may_write(parts, driver, bodies[i], top, depth);
+}
+
+/* ---- nodes -------------------------------------------------------------------------------- */
+
 static void add_values(struct cuda_graph_parts *parts, CUgraphNode top,
                        const CUstreamBatchMemOpParams *params, unsigned count)
 {
@@ -175,6 +245,8 @@ static void take_node(struct cuda_graph_parts *parts, const struct cuda_real *dr
             add_values(parts, part.top, values.paramArray, values.count);
         else
             parts->is_partial = true;
+    } else if (part.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+        take_bodies(parts, driver, node, part.top, depth);
     } else if (!ask(parts, &part, driver, node, &has)) {
         parts->is_partial = true;
     } else if (has) {

@@ -49,6 +49,9 @@ struct cuda_graph_parts;
 typedef void cuda_graph_find_words(struct cuda_graph_parts *parts, struct cuda_graph_part *part,
                                    CUfunction function, void **params, void **extra);
 
+/* Returns the graphs of a conditional node; NULL: they are not known. */
+typedef const CUgraph *cuda_graph_find_bodies(CUgraphNode node, size_t *count);
+
 /* All zero is empty. */
 struct cuda_graph_parts {
     struct cuda_graph_part *list;
@@ -60,6 +63,9 @@ struct cuda_graph_parts {
     /* Set: what the GPU alone writes is of interest, too, which the program may read in place.
      * Kernels, memsets and copies on the device are parts then. */
     cuda_graph_find_words *find_words;
+    /* ... and what it may write in the graphs of conditional nodes: each such node, of whatever
+     * kind, is a part of the kind KERNEL. */
+    cuda_graph_find_bodies *find_bodies;
 };
 
 void cuda_graph_parts_finish(struct cuda_graph_parts *parts);

@@ -96,6 +96,7 @@ static struct exec *make(CUgraphExec raw)
     if (exec == MAP_FAILED)
         return NULL;
     exec->parts.find_words = cuda_graph_arguments;
+    exec->parts.find_bodies = cuda_graph_bodies;
     handle->user = exec;
     return exec;
 }
@@ -148,7 +149,8 @@ static void taken(struct tsm_call *call, struct exec *exec)
 
 void cuda_after_instantiated(struct tsm_call *call, bool ok, const CUgraphExec *raw, CUgraph graph)
 {
-    struct cuda_graph_parts parts = {.find_words = cuda_graph_arguments};
+    struct cuda_graph_parts parts = {.find_words = cuda_graph_arguments,
+                                     .find_bodies = cuda_graph_bodies};
     struct exec *exec;
 
     if (!ok)

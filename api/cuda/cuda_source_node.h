@@ -16,6 +16,9 @@ void cuda_exec_set_node(struct tsm_call *call, CUgraphExec exec, CUgraphNode nod
 /* Finds words of a kernel for cuda_graph_parts.find_words (cuda_source_launch.c). */
 cuda_graph_find_words cuda_graph_arguments;
 
+/* Finds the graphs of a conditional node for cuda_graph_parts.find_bodies (cuda_source_bodies.c). */
+cuda_graph_find_bodies cuda_graph_bodies;
+
 /* A function of the program in graphs' nodes (cuda_source_graph_function.c). */
 struct cuda_graph_function;
 

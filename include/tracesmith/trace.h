@@ -239,7 +239,7 @@ struct sbt_enum {
 #define SBT_RECORD_CAPTURED   32u /* it became part of a graph and nothing ran: it names its stream, but
                                      has no place there */
 #define SBT_RECORD_ORDERED    64u /* its place among the commands of all streams matters */
-#define SBT_RECORD_HELD       128u /* HOST_WRITE: commands that are complete by now may have found it there;
+#define SBT_RECORD_HELD       128u /* HOST_WRITE: commands may have found it there, or written a part of it;
                                      READBACK: others may have changed the bytes */
 
 struct sbt_record {

@@ -75,6 +75,13 @@ grep -q 'captured\]' view || fail "captured calls are not marked"
 
 # Loops and choices in a graph; their handles are arguments of kernels.
 rm -f t.sbt
+# What a loop writes in memory of the program is not the program's, however far the loop is.
+for setting in TS_EMU_LATE=20 TS_EMU_RETURN=1 TS_EMU_LINGER=10; do
+    plain conditional shared >plain.out
+    env "$setting" LD_LIBRARY_PATH="$TEST_EMU" LD_PRELOAD="$preload" TS_OUTPUT=t.sbt "$TEST_PROGRAMS/conditional" shared >record.out
+    cmp plain.out record.out || fail "$setting: another output"
+    status 0 replay t.sbt
+done
 same_output conditional
 status 0 replay t.sbt
 grep -q 'all 4 checksums equal' out

@@ -28,6 +28,25 @@ for how in sync event query waits reader writer beside part polled changed; do
 done
 unset TS_CHECKSUM
 
+# Whether the driver returns when a command is done, or before, makes no difference.
+for how in sync event query waits reader writer beside part polled changed; do
+    for way in copy plain device rows fill; do
+        [ $how = waits ] && [ $way != copy ] && continue
+        TS_EMU_RETURN=1 record a.sbt pinned $way $how >/dev/null
+        TS_EMU_LATE=20 record b.sbt pinned $way $how >/dev/null
+        for pair in "a.sbt b.sbt" "b.sbt a.sbt"; do
+            # shellcheck disable=SC2086 # two files
+            tsdiff $pair >out || [ $? = 2 ] || fail "$way $how: $(cat out)"
+        done
+        case $how in sync | waits | changed) [ $way = rows ] || grep -q '^same' out || fail "$way $how: $(cat out)" ;; esac
+    done
+done
+
+# What the program writes beside a copy is its own, and compared.
+TS_EMU_RETURN=1 record a.sbt pipeline >/dev/null
+TS_EMU_LATE=5 record b.sbt pipeline >/dev/null
+status 0 tsdiff a.sbt b.sbt
+
 # A byte that the program changes is recorded, and of what it does not change nothing is.
 count() {
     TS_EMU_LATE=20 record t.sbt pinned "$1" "$2" >/dev/null

@@ -23,6 +23,14 @@ for setting in TS_CHECKSUM=sync TS_CHECKSUM=command TS_CHECKPOINT=1; do
     done
 done
 
+# Several values of one word in turn: counted up, or else the address is named.
+same_output spins handshake
+status 0 replay t.sbt --timeout 60
+TS_EMU_NOOP=1 status 1 replay t.sbt $patience
+same_output spins toggle
+status 2 replay t.sbt --timeout 2
+grep -q 'it was given 0x[0-9a-f]*, where the program writes, too' err || fail "$(cat err)"
+
 # A pointer that no argument names, in other orders, and a part.
 same_output spins hidden 1
 status 0 replay t.sbt --timeout 4

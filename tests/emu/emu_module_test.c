@@ -38,6 +38,70 @@ static void module(void)
     FAILS(cuMemcpyDtoH_v2(&value, counter, 4), CUDA_ERROR_INVALID_VALUE);
 }
 
+/* Writes a kernel with `count` registers, each of which is written once, and then read: at once, or
+ * when all were written. */
+static void write_registers(char *out, size_t size, const char *name, unsigned count, bool at_once)
+{
+    size_t at = (size_t)snprintf(out, size,
+                                 ".visible .entry %s(.param .u64 p)\n{\n.reg .u64 %%d<2>;\n"
+                                 ".reg .u32 %%s;\n.reg .u32 %%r<%u>;\n"
+                                 "ld.param.u64 %%d1, [p];\nmov.u32 %%s, 0;\n",
+                                 name, count);
+
+    for (unsigned i = 0; i < count; i++) {
+        at += (size_t)snprintf(out + at, size - at, "ld.global.u32 %%r%u, [%%d1+%u];\n", i, 4 * i);
+        if (at_once)
+            at += (size_t)snprintf(out + at, size - at, "add.u32 %%s, %%s, %%r%u;\n", i);
+    }
+    for (unsigned i = 0; i < count && !at_once; i++)
+        at += (size_t)snprintf(out + at, size - at, "add.u32 %%s, %%s, %%r%u;\n", i);
+    snprintf(out + at, size - at, "st.global.u32 [%%d1], %%s;\nret;\n}\n");
+}
+
+/* The count is of those in use at once, and what the occupancy calls say agrees with it. */
+static void expect_registers(CUmodule m, const char *name, int expected)
+{
+    int registers, blocks, grid, threads;
+    CUfunction f;
+
+    OK(cuModuleGetFunction(&f, m, name));
+    OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    CHECK_EQ_INT(registers, expected);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 256, 0));
+    CHECK(blocks >= 1 && (blocks == 1 || blocks * 256 * ((registers + 7) / 8 * 8) <= 65536));
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &threads, f, NULL, 0, 0));
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, threads, 0));
+    CHECK(blocks >= 1);
+}
+
+static void registers(void)
+{
+    static char text[100000], kernel[30000];
+    CUmodule m;
+
+    strcpy(text,
+           PTX_HEAD ".visible .entry empty()\n{\nret;\n}\n"
+                    ".visible .entry loop(.param .u64 p)\n{\n.reg .u64 %d; .reg .u32 %r<40>;\n"
+                    ".reg .pred %q;\nld.param.u64 %d, [p];\n"
+                    "mov.u32 %r1, 1;\nmov.u32 %r2, 2;\nmov.u32 %r3, 0;\nAGAIN:\n"
+                    "add.u32 %r4, %r3, %r1;\nadd.u32 %r5, %r4, %r2;\n"
+                    "mul.lo.u32 %r6, %r5, 3;\nadd.u32 %r7, %r6, 1;\nadd.u32 %r3, %r3, 1;\n"
+                    "setp.lt.u32 %q, %r3, 9;\n@%q bra AGAIN;\nst.global.u32 [%d], %r7;\nret;\n}\n");
+    write_registers(kernel, sizeof(kernel), "soon", 300, true);
+    strcat(text, kernel);
+    write_registers(kernel, sizeof(kernel), "late", 100, false);
+    strcat(text, kernel);
+    write_registers(kernel, sizeof(kernel), "many", 400, false);
+    strcat(text, kernel);
+    OK(cuModuleLoadData(&m, text));
+    expect_registers(m, "empty", 4);
+    expect_registers(m, "soon", 4);   /* the address, the sum, one more */
+    expect_registers(m, "late", 103); /* the address, the sum, all */
+    expect_registers(m, "many", 255);
+    expect_registers(m, "loop", 6); /* the address, three from outside, one more */
+    OK(cuModuleUnload(m));
+}
+
 static void library(void)
 {
     CUlibrary l;
@@ -83,6 +147,7 @@ int main(void)
     CUcontext context = test_context();
 
     module();
+    registers();
     library();
     wrong();
     OK(cuCtxDestroy_v2(context));

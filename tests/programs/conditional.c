@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A graph with a loop in which a kernel decides when it is over, and in it a choice between two
- * ways.
+ * ways. With an argument the memory is the program's, and a command follows each launch at once.
  */
 #include "tests/programs/program.h"
 
@@ -42,10 +42,18 @@ static void add_fill(CUgraph graph, CUdeviceptr at, unsigned value, CUcontext co
     CU(cuGraphAddMemsetNode(&node, graph, NULL, 0, &p, context));
 }
 
-int main(void)
+/* A command on another stream, before the launch is known to be complete. */
+static void follow(CUdeviceptr other_memory, CUstream other)
+{
+    CU(cuMemsetD32Async(other_memory, 1, 4, other));
+}
+
+int main(int argc, char **argv)
 {
     CUgraphConditionalHandle loop, choice;
-    uint32_t digest = 0, limit = 7, out[4];
+    uint32_t digest = 0, limit = 7, out[4], *shared = NULL;
+    CUdeviceptr other_memory;
+    CUstream other;
     CUgraph graph, *body, *ways;
     CUgraphNode node, work;
     CUdeviceptr memory;
@@ -54,7 +62,14 @@ int main(void)
     CUgraphExec exec;
 
     CU(cuModuleLoadData(&module, text));
-    CU(cuMemAlloc_v2(&memory, sizeof(out)));
+    CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU(cuMemAlloc_v2(&other_memory, sizeof(out)));
+    if (argc > 1) {
+        CU(cuMemHostAlloc((void **)&shared, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+        CU(cuMemHostGetDevicePointer_v2(&memory, shared, 0));
+    } else {
+        CU(cuMemAlloc_v2(&memory, sizeof(out)));
+    }
     CU(cuGraphCreate(&graph, 0));
     CU(cuGraphConditionalHandleCreate(&loop, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
     CU(cuGraphConditionalHandleCreate(&choice, graph, context, 0, 0));
@@ -74,8 +89,13 @@ int main(void)
     add_fill(ways[1], memory + 12, 22, context);
     CU(cuGraphInstantiateWithFlags(&exec, graph, 0));
     for (unsigned start = 0; start < 4; start++) {
-        CU(cuMemsetD32_v2(memory, start, 4));
+        for (unsigned i = 0; shared && i < 4; i++)
+            shared[i] = start;
+        if (!shared)
+            CU(cuMemsetD32_v2(memory, start, 4));
         CU(cuGraphLaunch(exec, NULL));
+        if (shared)
+            follow(other_memory, other);
         CU(cuMemcpyDtoH_v2(out, memory, sizeof(out)));
         digest = digest * 31 + program_digest(out, sizeof(out));
     }

@@ -12,6 +12,8 @@
  *   thread      another thread stores while the program waits
  *   free        device memory is freed, which waits
  *   ping_pong   several words in turn, each answered by the kernel
+ *   handshake   one word, which the program counts up, each time when the kernel has answered
+ *   toggle      the same with a word that is 1, 0, 1, 0...
  *   data        the kernel reads what the program has written before the word
  *   managed, registered   where the word lies
  *   hidden      the kernel finds the word's address in memory
@@ -51,6 +53,27 @@ static const char ptx[] =
     "  add.u64 %d1, %d1, 4; add.u64 %d4, %d4, 4; add.u32 %r4, %r4, 1;\n"
     "  bra TURN;\n"
     "END:\n  ret;\n}\n"
+    /* For k from 1 to `turns`: wait until *flag == base + k, or k & mask; out[i] = out[i] * 5 + k;
+     * *ack = base + k. One block. */
+    ".visible .entry hand(.param .u64 flag, .param .u32 base, .param .u64 ack, .param .u64 out,\n"
+    "                     .param .u32 turns, .param .u32 mask)\n"
+    "{\n"
+    "  .reg .pred %p<4>; .reg .u32 %r<12>; .reg .u64 %d<8>;\n"
+    "  ld.param.u64 %d1, [flag]; ld.param.u32 %r1, [base]; ld.param.u64 %d4, [ack];\n"
+    "  ld.param.u64 %d3, [out]; ld.param.u32 %r2, [turns]; ld.param.u32 %r9, [mask];\n"
+    "  mov.u32 %r3, %tid.x; mul.wide.u32 %d5, %r3, 4; add.u64 %d3, %d3, %d5; mov.u32 %r4, 1;\n"
+    "TURN:\n"
+    "  setp.gt.u32 %p1, %r4, %r2; @%p1 bra END;\n"
+    "  add.u32 %r8, %r1, %r4; and.b32 %r10, %r8, %r9;\n"
+    "SPIN:\n"
+    "  ld.volatile.global.u32 %r5, [%d1]; setp.ne.u32 %p2, %r5, %r10; @%p2 bra SPIN;\n"
+    "  ld.global.u32 %r7, [%d3]; mad.lo.u32 %r7, %r7, 5, %r4; st.global.u32 [%d3], %r7;\n"
+    "  bar.sync 0;\n"
+    "  setp.ne.u32 %p3, %r3, 0; @%p3 bra NEXT;\n"
+    "  st.volatile.global.u32 [%d4], %r8;\n"
+    "NEXT:\n"
+    "  add.u32 %r4, %r4, 1; bra TURN;\n"
+    "END:\n  ret;\n}\n"
     ".visible .entry spin_at(.param .u64 place, .param .u32 value, .param .u64 out)\n"
     "{\n"
     "  .reg .pred %p<2>; .reg .u32 %r<6>; .reg .u64 %d<6>;\n"
@@ -68,7 +91,7 @@ static struct {
     CUstream stream, other;
     CUevent event;
     CUgraphExec exec;
-    CUfunction spin, spin_at, fill;
+    CUfunction spin, spin_at, hand, fill;
     volatile uint32_t *words; /* flags, answers, data */
     void *pages;
     CUdeviceptr words_there, out, rest, place;
@@ -77,6 +100,11 @@ static struct {
 static int is(const char *way)
 {
     return !strcmp(t.way, way);
+}
+
+static int is_hand(void)
+{
+    return is("handshake") || is("toggle");
 }
 
 static void make_words(void)
@@ -141,10 +169,14 @@ static void send_spin(uint32_t round)
     CUdeviceptr data = t.words_there + 4 * DATA, ack = t.words_there + 256;
     unsigned count = turns();
 
+    unsigned base = (round - 1) * TURNS, last = TURNS, mask = is("toggle") ? 1 : ~0u;
+    void *hand[] = {&t.words_there, &base, &ack, &t.out, &last, &mask};
     void *list[] = {&t.words_there, &round, &data, &t.out, &ack, &count};
 
     if (is("graph"))
         send_graph(list);
+    else if (is_hand())
+        CU(cuLaunchKernel(t.hand, 1, 1, 1, COUNT, 1, 1, 0, t.stream, hand, NULL));
     else if (is("hidden"))
         CU(cuLaunchKernel(t.spin_at, 1, 1, 1, COUNT, 1, 1, 0, t.stream,
                           (void *[]){&t.place, &round, &t.out}, NULL));
@@ -159,8 +191,21 @@ static void *store_late(void *round)
     return NULL;
 }
 
+static void shake_hands(uint32_t round)
+{
+    for (uint32_t k = (round - 1) * TURNS + 1; k <= round * TURNS; k++) {
+        t.words[0] = is("toggle") ? k & 1 : k;
+        while (t.words[64] != k)
+            usleep(50);
+    }
+}
+
 static void answer(uint32_t round)
 {
+    if (is_hand()) {
+        shake_hands(round);
+        return;
+    }
     for (unsigned i = 0; i < turns(); i++) {
         for (unsigned k = 0; is("data") && k < COUNT; k++)
             t.words[DATA + k] = round * k;
@@ -223,6 +268,7 @@ int main(int argc, char **argv)
     t.fill = program_function(kernels, "fill");
     t.spin = program_function(spins, "spin");
     t.spin_at = program_function(spins, "spin_at");
+    t.hand = program_function(spins, "hand");
     CU(cuStreamCreate(&t.stream, is("copy") ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING));
     CU(cuStreamCreate(&t.other, CU_STREAM_NON_BLOCKING));
     CU(cuEventCreate(&t.event, CU_EVENT_DISABLE_TIMING));

@@ -31,8 +31,11 @@ struct variation {
     uint64_t position; /* added to all positions */
     uint64_t gap;      /* records that are missing behind the commands */
     bool odd, stopped, cut, repaired;
-    bool is_seen_early; /* a result of the first command, too */
-    bool is_not_seen;   /* no result of the second one */
+    bool is_seen_early;   /* a result of the first command, too */
+    bool is_not_seen;     /* no result of the second one */
+    bool is_held;         /* that result may hold what others wrote */
+    unsigned held_writes; /* of host memory, which commands may have written */
+    char held_byte;
     struct sbt_totals totals;
 };
 
@@ -76,7 +79,18 @@ static void put_schemas(const struct variation *v)
             CHECK_EQ_INT(sbt_writer_schema(w, sbt_core_schema(i)), 0);
 }
 
-static void put_blob(uint32_t type, const uint64_t *slots, uint32_t count, char byte)
+static void put_held_write(char byte)
+{
+    uint8_t blob[SBT_BLOB_ENCODED_SIZE(1)];
+    const uint64_t slots[] = {0x8000, 1, sizeof(blob), SBT_STREAM_NONE, 0};
+
+    CHECK_EQ_INT(sbt_writer_blob(w, &byte, 1, blob), 0);
+    put(SBT_TYPE(0, SBT_CORE_HOST_WRITE), SBT_STREAM_NONE, 0, SBT_RECORD_HELD, slots, 5, blob,
+        sizeof(blob));
+}
+
+static void put_blob(uint32_t type, uint32_t flags, const uint64_t *slots, uint32_t count,
+                     char byte)
 {
     uint8_t blob[SBT_BLOB_ENCODED_SIZE(1)];
     uint64_t all[8];
@@ -84,7 +98,7 @@ static void put_blob(uint32_t type, const uint64_t *slots, uint32_t count, char 
     CHECK_EQ_INT(sbt_writer_blob(w, &byte, 1, blob), 0);
     memcpy(all, slots, 8 * count);
     all[count] = sizeof(blob);
-    put(type, SBT_STREAM_NONE, 0, 0, all, count + 1, blob, sizeof(blob));
+    put(type, SBT_STREAM_NONE, 0, flags, all, count + 1, blob, sizeof(blob));
 }
 
 /* A chunk of its own, which make() damages. */
@@ -115,7 +129,7 @@ static void put_records(const struct variation *v)
 
     if (v->memory) {
         put(SBT_TYPE(0, SBT_CORE_CHECKPOINT_BEGIN), SBT_STREAM_NONE, 0, 0, begin, 2, NULL, 0);
-        put_blob(SBT_TYPE(0, SBT_CORE_MEMORY), memory, 7, v->memory);
+        put_blob(SBT_TYPE(0, SBT_CORE_MEMORY), 0, memory, 7, v->memory);
         put(SBT_TYPE(0, SBT_CORE_CHECKPOINT_END), SBT_STREAM_NONE, 0, 0, end, 4, NULL, 0);
     }
     for (uint64_t i = 0; i < 3; i++) {
@@ -135,9 +149,12 @@ static void put_records(const struct variation *v)
         put(SBT_TYPE(0, SBT_CORE_STOPPED), SBT_STREAM_NONE, 0, 0, (const uint64_t[]){0}, 1, NULL,
             0);
     if (v->is_seen_early)
-        put_blob(SBT_TYPE(0, SBT_CORE_READBACK), early, 4, 'e');
+        put_blob(SBT_TYPE(0, SBT_CORE_READBACK), 0, early, 4, 'e');
     if (!v->is_not_seen)
-        put_blob(SBT_TYPE(0, SBT_CORE_READBACK), readback, 4, (char)('a' + v->byte));
+        put_blob(SBT_TYPE(0, SBT_CORE_READBACK), v->is_held ? SBT_RECORD_HELD : 0, readback, 4,
+                 (char)('a' + v->byte));
+    for (unsigned i = 0; i < v->held_writes; i++)
+        put_held_write((char)('h' + v->held_byte));
 }
 
 static struct sbt_reader *make(const char *name, const struct variation *v)
@@ -285,6 +302,30 @@ static void a_result_of_one_trace_only_is_a_doubt(void)
     expect(VARIED(.byte = 1), early, TSM_DIFFERENT, "bytes");
 }
 
+/* Whether others had written there by then is chance: row D18 of docs/verdict.md. */
+static void what_others_may_have_changed_is_a_doubt(void)
+{
+    const struct variation *held = VARIED(.is_held = true, .byte = 1);
+
+    expect(&plain, VARIED(.is_held = true), TSM_SAME, "");
+    expect(&plain, held, TSM_CANNOT_TELL, "is chance");
+    expect(held, &plain, TSM_CANNOT_TELL, "is chance");
+    expect(VARIED(.is_held = true), held, TSM_DIFFERENT, "bytes");
+}
+
+/* How often it is recorded is chance: row D17 of docs/verdict.md. */
+static void what_commands_may_have_written_is_a_doubt(void)
+{
+    const struct variation *one = VARIED(.held_writes = 1), *two = VARIED(.held_writes = 2);
+
+    expect(one, one, TSM_SAME, "");
+    expect(one, VARIED(.held_writes = 1, .held_byte = 1), TSM_DIFFERENT, "bytes");
+    expect(&plain, one, TSM_CANNOT_TELL, "is chance");
+    expect(one, two, TSM_CANNOT_TELL, "is chance");
+    expect(two, VARIED(.held_writes = 1, .held_byte = 1), TSM_CANNOT_TELL, "is chance");
+    expect(one, VARIED(.held_writes = 2, .byte = 1), TSM_DIFFERENT, "bytes");
+}
+
 /* row D13: in both */
 static void a_place_without_a_record_is_a_doubt(void)
 {
@@ -327,6 +368,8 @@ int main(void)
     streams_of_any_number_count();
     a_readback_belongs_to_its_command();
     a_result_of_one_trace_only_is_a_doubt();
+    what_others_may_have_changed_is_a_doubt();
+    what_commands_may_have_written_is_a_doubt();
     a_place_without_a_record_is_a_doubt();
     memory_at_the_start_counts();
     waits_are_left_out();

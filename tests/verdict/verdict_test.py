@@ -494,7 +494,7 @@ ELSEWHERE = {
     'C4': 'tests/unit/replay_log.c',
     'C8': 'tests/unit/replay_check.c',
     'R20': 'tests/drm/drm_test.py',
-    **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10', 'D16'), 'tests/unit/analysis_doubt.c'),
+    **dict.fromkeys(('D3', 'D4', 'D5', 'D6', 'D8', 'D9', 'D10', 'D16', 'D17', 'D18'), 'tests/unit/analysis_doubt.c'),
     'D7': 'tests/e2e/record_functions.sh',
     'D12': 'tests/unit/analysis_diff.c',
     'C9': 'tests/e2e/replay_spins.sh',
