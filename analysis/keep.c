@@ -11,6 +11,7 @@
 
 #include "analysis/handles.h"
 #include "analysis/keep_rules.h"
+#include "analysis/pairing.h"
 
 enum object_flag {
     NEEDED = 1,
@@ -25,6 +26,7 @@ struct pass {
     const struct sbt_schema *schema;
     const struct sbt_record *record;
     struct tsm_keep_rule rule;
+    struct tsm_extents extents; /* memory of all of the trace */
     /* What a look at a record's objects has found. */
     uint32_t object_field; /* whose objects it makes or ends */
     uint32_t named_count, dead_count, needed_count, target_count;
@@ -128,16 +130,24 @@ static int note_memory(struct pass *p, uint64_t address)
     return 0;
 }
 
-/* What a kept record speaks of by address must be there. */
+/* Keeps the memory at an address that a kept record names, be it in the middle of an allocation. */
+static void unbury_address(struct pass *p, uint64_t address)
+{
+    const struct tsm_extent *e = tsm_extents_find(&p->extents, address, p->record->seq);
+    uint64_t *made = e ? sbt_map_find(&p->keep->memory, e->address) : NULL;
+
+    if (made && *made == e->made_seq + 1)
+        *made = 0;
+}
+
+/* Keeps the memory that a record names which may be kept. */
 static void unbury(struct pass *p)
 {
     for (uint32_t i = 0; i < p->schema->field_count && i < p->record->slot_count; i++) {
-        uint32_t type = p->schema->fields[i].type;
-        uint64_t *made = type == SBT_FIELD_DEVPTR || type == SBT_FIELD_HOSTPTR
-                             ? sbt_map_find(&p->keep->memory, p->record->slots[i])
-                             : NULL;
-        if (made && p->schema->fields[i].role != SBT_ROLE_ADDRESS)
-            *made = 0;
+        const struct sbt_field *f = &p->schema->fields[i];
+        if ((f->type == SBT_FIELD_DEVPTR || f->type == SBT_FIELD_HOSTPTR) &&
+            f->role != SBT_ROLE_ADDRESS && p->record->slots[i])
+            unbury_address(p, p->record->slots[i]);
     }
 }
 
@@ -145,10 +155,11 @@ static int visit_death(struct pass *p)
 {
     uint64_t address = sbt_record_role(p->schema, p->record, SBT_ROLE_ADDRESS, 0);
 
+    if (p->rule.how == TSM_KEEP_TARGET || p->rule.how == TSM_KEEP_ALWAYS ||
+        p->rule.how == TSM_KEEP_MADE)
+        unbury(p);
     if (address && (p->schema->kind == SBT_KIND_CREATE || p->schema->kind == SBT_KIND_DESTROY))
         return note_memory(p, address);
-    if (p->rule.how == TSM_KEEP_TARGET || p->rule.how == TSM_KEEP_ALWAYS)
-        unbury(p);
     return p->schema->kind == SBT_KIND_DESTROY
                ? tsm_handles_each(p->reader, p->record, p->schema, end_object, p)
                : 0;
@@ -412,6 +423,22 @@ static int settle(struct pass *p)
     return error;
 }
 
+static int find(struct pass *p, uint64_t seq_end)
+{
+    uint64_t first = p->keep->seq_first;
+    int error = tsm_extents_collect(&p->extents, p->reader);
+
+    if (!error)
+        error = forwards(p, first, seq_end, visit_part);
+    if (!error)
+        error = forwards(p, 0, first, visit_death);
+    if (!error)
+        error = settle(p);
+    if (!error)
+        error = forwards(p, 0, first, visit_end);
+    return error ? error : forwards(p, 0, first, visit_name);
+}
+
 int tsm_keep_find(struct tsm_keep *out, struct sbt_reader *reader, uint64_t seq_first,
                   uint64_t seq_end)
 {
@@ -424,14 +451,9 @@ int tsm_keep_find(struct tsm_keep *out, struct sbt_reader *reader, uint64_t seq_
         return no_memory();
     if (seq_first == 0)
         return 0;
-    error = forwards(&p, seq_first, seq_end, visit_part);
-    if (!error)
-        error = forwards(&p, 0, seq_first, visit_death);
-    if (!error)
-        error = settle(&p);
-    if (!error)
-        error = forwards(&p, 0, seq_first, visit_end);
-    return error ? error : forwards(&p, 0, seq_first, visit_name);
+    error = find(&p, seq_end);
+    tsm_extents_finish(&p.extents);
+    return error;
 }
 
 void tsm_keep_finish(struct tsm_keep *keep)

@@ -10,25 +10,57 @@ void tsm_place_list_finish(struct tsm_place_list *list)
     *list = (struct tsm_place_list){0};
 }
 
-int tsm_place_list_note(struct tsm_place_list *list, const struct sbt_record *record)
+static int grow(struct tsm_place_list *list, uint32_t stream)
 {
     uint32_t more = list->count ? list->count : 16;
     struct tsm_places *grown;
 
+    while (more <= stream)
+        more *= 2;
+    if (more == list->count)
+        return 0;
+    grown = realloc(list->streams, more * sizeof(*grown));
+    if (!grown)
+        return tsm_fail(TSM_E_MEMORY, "no memory for streams");
+    memset(grown + list->count, 0, (more - list->count) * sizeof(*grown));
+    list->streams = grown;
+    list->count = more;
+    return 0;
+}
+
+int tsm_place_list_note(struct tsm_place_list *list, const struct sbt_record *record)
+{
+    int error;
+
     if (record->stream >= TSM_STREAM_COUNT_MAX)
         return 0;
-    while (more <= record->stream)
-        more *= 2;
-    if (more > list->count) {
-        grown = realloc(list->streams, more * sizeof(*grown));
-        if (!grown)
-            return tsm_fail(TSM_E_MEMORY, "no memory for streams");
-        memset(grown + list->count, 0, (more - list->count) * sizeof(*grown));
-        list->streams = grown;
-        list->count = more;
-    }
-    tsm_places_note(&list->streams[record->stream], record);
-    return 0;
+    error = grow(list, record->stream);
+    if (!error)
+        tsm_places_note(&list->streams[record->stream], record);
+    return error;
+}
+
+/* Notes the place of the command that a result belongs to. */
+static int note_result(struct tsm_place_list *list, struct sbt_reader *reader,
+                       const struct sbt_record *record)
+{
+    const struct sbt_schema *schema = sbt_reader_schema(reader, record->type);
+    uint64_t stream, position;
+    int error;
+
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_READBACK) &&
+        record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_CHECKSUM))
+        return 0;
+    if (!schema)
+        schema = sbt_core_schema(SBT_TYPE_CALL(record->type));
+    stream = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+    position = sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0);
+    if (stream >= TSM_STREAM_COUNT_MAX || !position)
+        return 0;
+    error = grow(list, (uint32_t)stream);
+    if (!error && position > list->streams[stream].named)
+        list->streams[stream].named = position;
+    return error;
 }
 
 bool tsm_place_list_reaches(const struct tsm_place_list *list, const struct sbt_record *record,
@@ -67,10 +99,21 @@ int tsm_place_list_read(struct tsm_place_list *out, struct sbt_reader *reader, u
         filter.seq_first = start + 1;
     error = sbt_cursor_create(&cursor, reader, &filter, 1);
     while (error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
-        if (!seq_end || record->seq < seq_end || tsm_place_list_reaches(out, record, true))
+        if (!seq_end || record->seq < seq_end || tsm_place_list_reaches(out, record, true)) {
             error = tsm_place_list_note(out, record);
+            error = error ? error : note_result(out, reader, record);
+        }
     sbt_cursor_destroy(cursor);
     return error < 0 ? error : 0;
+}
+
+/* Counts the places up to that of the last result that no record has. Where recording began late, a
+ * stream without commands may have had that one before. */
+static uint64_t missing_at_end(const struct tsm_places *p, bool from_first)
+{
+    if (p->named <= p->last || p->last_takes_more || !(p->count || from_first))
+        return 0;
+    return p->named - p->last;
 }
 
 uint64_t tsm_place_list_missing(const struct tsm_place_list *list, struct sbt_reader *reader,
@@ -80,7 +123,8 @@ uint64_t tsm_place_list_missing(const struct tsm_place_list *list, struct sbt_re
     bool from_first = !find_start(reader, &start);
 
     for (uint32_t i = 0; i < list->count; i++) {
-        uint64_t missing = tsm_places_missing(&list->streams[i], from_first);
+        uint64_t missing = tsm_places_missing(&list->streams[i], from_first) +
+                           missing_at_end(&list->streams[i], from_first);
         uint64_t known = missing ? tsm_places_known(reader, i) : 0;
         if (missing > known && !count)
             *stream = i;

@@ -22,9 +22,9 @@ int tsm_place_list_note(struct tsm_place_list *list, const struct sbt_record *re
 bool tsm_place_list_reaches(const struct tsm_place_list *list, const struct sbt_record *record,
                             bool or_last);
 
-/* The places of all of a trace's commands up to record `seq_end` (0: all), and of those behind it that
- * come before one of these on their stream. What came before a checkpoint where recording began late is
- * left out. */
+/* The places of all of a trace's commands up to record `seq_end` (0: all), and of those behind it
+ * that come before one of these on their stream; and of what commands there are results. What came
+ * before a checkpoint where recording began late is left out. */
 int tsm_place_list_read(struct tsm_place_list *out, struct sbt_reader *reader, uint64_t seq_end);
 
 /* Tells how many commands are missing from a list that was read, at least; `stream`: the first that

@@ -17,8 +17,9 @@
 /* One stream, zeroed at first. */
 struct tsm_places {
     uint64_t first, last; /* positions */
-    uint64_t count;       /* of records */
-    uint64_t free_count;  /* places that commands took without a record */
+    uint64_t named;      /* the last position of which there is a result, where results are noted */
+    uint64_t count;      /* of records */
+    uint64_t free_count; /* places that commands took without a record */
     uint64_t sum, square_sum;
     bool last_takes_more;
 };
@@ -29,8 +30,9 @@ void tsm_places_note(struct tsm_places *p, const struct sbt_record *record);
 /* Tells how many records are missing, at least. `from_first`: positions begin at 1 there. */
 uint64_t tsm_places_missing(const struct tsm_places *p, bool from_first);
 
-/* What a trace that was cut out of another one says of itself: how many commands were missing from a
- * stream when it was made, because the cut went between them. Metadata "trim.missing", "1:20,3:2". */
+/* What a trace that was cut out of another one says of itself: how many commands were missing from
+ * a stream when it was made, because the cut went between them. Metadata "trim.missing",
+ * "1:20,3:2". */
 #define TSM_PLACES_METADATA "trim.missing"
 uint64_t tsm_places_known(const struct sbt_reader *reader, uint32_t stream);
 

@@ -5,6 +5,7 @@
 #include "format/chunk.h"
 #include "format/column.h"
 #include "format/limits.h"
+#include "format/reader_state.h"
 #include "format/rows.h"
 #include "format/table.h"
 
@@ -114,18 +115,21 @@ int sbt_check_kept_values(struct sbt_checker *c)
     size_t count = c->values.size / sizeof(*list);
     struct sbt_cursor *cursor = NULL;
     struct sbt_reader *r;
+    int error = 0;
 
     if (c->values.failed)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
     if (count == 0 || sbt_reader_open(&r, c->name) < 0)
         return 0;
     if (sbt_cursor_create(&cursor, r, NULL, 0) == 0) {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count && !error; i++) {
             check_kept(c, r, cursor, &list[i]);
+            error = sbt_reader_values_check(r);
+        }
     }
     sbt_cursor_destroy(cursor);
     sbt_reader_destroy(r);
-    return 0;
+    return error;
 }
 
 /* ---- records ---- */

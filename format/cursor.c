@@ -339,6 +339,8 @@ void sbt_cursor_destroy(struct sbt_cursor *c)
 
 int sbt_cursor_next(struct sbt_cursor *c, const struct sbt_record **out)
 {
+    if (c->reader->is_refused)
+        return sbt_reader_values_check(c->reader);
     while (c->k < c->selected_count) {
         const struct sbt_rows *rows;
         int error = cursor_rows(c, true, &rows);
@@ -359,6 +361,8 @@ int sbt_cursor_next(struct sbt_cursor *c, const struct sbt_record **out)
 
 int sbt_cursor_previous(struct sbt_cursor *c, const struct sbt_record **out)
 {
+    if (c->reader->is_refused)
+        return sbt_reader_values_check(c->reader);
     for (;;) {
         const struct sbt_rows *rows = NULL;
         int error = 0;

@@ -136,12 +136,22 @@ struct sbt_reader {
     } blob_cache[SBT_BLOB_CACHE_COUNT];
     uint64_t blob_clock;
     pthread_cond_t blob_moved; /* a slot is loaded, or has lost its last reader */
+    /* Values of records that are kept in blobs, each counted when it is fetched for the first time:
+     * their size, and number and slot of the last one. */
+    _Atomic uint64_t values_size, values_next;
+    _Atomic bool is_refused; /* they are too many for a file of this size: no cursor goes on */
     struct sbt_ahead {
         uint8_t *bytes; /* of the file, from `start` to `end` */
         uint64_t start, end;
         uint64_t next; /* behind the last piece that was read as it is stored */
     } ahead;
 };
+
+/* ---- reader_values.c ---- */
+
+/* Fails with TSM_E_LIMIT if the values that were fetched are more than a file of this size may
+ * hold. */
+int sbt_reader_values_check(const struct sbt_reader *r);
 
 /* ---- reader.c ---- */
 

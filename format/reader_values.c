@@ -3,6 +3,29 @@
 
 #include <stdlib.h>
 
+int sbt_reader_values_check(const struct sbt_reader *r)
+{
+    return r->is_refused ? sbt_unpacked_check(r->name, r->values_size, r->size) : 0;
+}
+
+/* A few bytes can stand for thousands of values of 32 MiB: the pieces of one blob, named by
+ * many records. What is fetched again counts once, so that a tool may read the trace several times.
+ */
+static int count_value(struct sbt_reader *r, const struct sbt_record *record, uint32_t index,
+                       uint64_t size)
+{
+    uint64_t place = (record->seq << 6 | index) + 1;
+
+    if (place <= r->values_next)
+        return 0;
+    r->values_next = place;
+    r->values_size += size;
+    if (sbt_unpacked_check(r->name, r->values_size, r->size) == 0)
+        return 0;
+    r->is_refused = true;
+    return TSM_E_LIMIT;
+}
+
 /* Bytes that are lost are no error of the caller's: tools say so and go on. */
 static int fetch(struct sbt_reader *r, const struct sbt_blob *blob, struct sbt_value *out)
 {
@@ -28,7 +51,10 @@ int sbt_reader_value(struct sbt_reader *r, const struct sbt_record *record, uint
 
     *out = (struct sbt_value){0};
     kept = sbt_record_struct(record, index, &out->data, &out->size, &blob);
-    return kept == 2 ? fetch(r, &blob, out) : kept;
+    if (kept != 2)
+        return kept;
+    kept = count_value(r, record, index, blob.size);
+    return kept ? kept : fetch(r, &blob, out);
 }
 
 void sbt_value_finish(struct sbt_value *value)

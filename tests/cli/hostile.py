@@ -9,7 +9,7 @@ damage   each chunk of each sample damaged in each way: a status of its own, no 
 prefix   samples cut near each border of a chunk, and anywhere: the same, and an end
 escapes  every text holds control characters, and some that turn the order of others round: none comes out, in
          text or (but for the order) in JSON
-bombs    a few KB that unpack to millions of records are refused, unless --patient is given
+bombs    a few KB that unpack to millions of records, or to large values, are refused, unless --patient is given
 """
 
 import json
@@ -210,7 +210,54 @@ def test_escapes():
                         fail(name, "control characters", found, text[max(0, at - 100):at + 60])
 
 
+def squeezed(parts):
+    """A zstd frame; each part is bytes, or how many zeros."""
+    size = sum(part if isinstance(part, int) else len(part) for part in parts)
+    out = bytes.fromhex("28b52ffda0") + struct.pack("<I", size)
+    for number, part in enumerate(parts):
+        is_run = isinstance(part, int)
+        head = (number == len(parts) - 1) | is_run << 1 | (part if is_run else len(part)) << 3
+        out += struct.pack("<I", head)[:3] + (b"\0" if is_run else part)
+    return out, size
+
+
+def value_bomb(count):
+    """Records of one value of 32 MiB each, all in the same blob: its first piece, then pieces of zeros."""
+    t = make.Trace().metadata(kind="bomb")
+    t.table(make.STRUCTS, [make.struct_item(0x10001, "s", [("list", 1, 1, "")])])
+    t.table(make.SCHEMA, [make.schema(0x10001, "call", [("value", 16, "s")], kind=5)])
+    first = make.varint((32 << 20) - 3)
+    key = bytes.fromhex("b9a42ba9379b86d99a6f64e9b54825ad")
+    listed = key + struct.pack("<I", 65536)
+    payload, raw = squeezed([first, 65536 - len(first), listed])
+    t.chunk(make.BLOBS, payload, 1, codec=1, raw=raw)
+    blobs = t.number - 1
+    reference = b"\1" + struct.pack("<Q", 32 << 20) + key
+    size = len(reference) + 16 * 511
+    rows = struct.pack("<IIIIII", 1, 9, 0x10001, 1, count, count * size) + make.constant(0) * 9
+    rows += make.constant(size) * 2
+    # In the order of the columns: group to stack, then sizes of data and the slot.
+    payload, raw = squeezed([rows] + [reference, 16 * 511] * count)
+    t.chunk(make.EVENTS, payload, count, codec=1, raw=raw, stream=(1, 1), seq=(0, count - 1))
+    t.records = count
+    t.chunk(make.PIECES, struct.pack("<II", blobs, 1) + listed, 1)
+    return t.finish()
+
+
+def test_values():
+    pathlib.Path("value.sbt").write_bytes(value_bomb(1))
+    done = run(["check", "value.sbt"])
+    if not done or done.returncode != 0:
+        fail("one large value:", done)
+    pathlib.Path("values.sbt").write_bytes(value_bomb(100))
+    for words in (["check"], ["view"], ["diff", "values.sbt"]):
+        done = run([*words, "values.sbt"])
+        if not done or done.returncode != 2 or b"--patient" not in done.stderr:
+            fail("bomb of values:", *words, done and (done.returncode, done.stderr[-300:]))
+
+
 def test_bombs():
+    test_values()
     count = 1 << 20
     t = make.Trace().metadata(kind="bomb")
     t.table(make.SCHEMA, [make.schema(0x10001, "call", [])])

@@ -476,6 +476,16 @@ def both_lack_the_same_command():
     return diff(less, less)
 
 
+@row('D13', 'places on it have no record')
+def both_lack_the_last_command_with_a_result():
+    trace = cuda('saxpy')
+    last = [r for r in records(trace) if r['call'] == 'readback'][-1]['args']
+    number = next(r['seq'] for r in records(trace)
+                  if (r['stream'], r['position']) == (last['of_stream'], last['of_position']))
+    shorter = altered(altered(trace, 'remove', number), 'head', number + 1)
+    return diff(shorter, shorter)
+
+
 @row('D14', 'was redacted')
 def redacted_traces():
     for name in 'one.sbt', 'other.sbt':
