@@ -39,7 +39,7 @@ static const struct {
 #define DRIVER_COUNT ((int)(sizeof(drivers) / sizeof(drivers[0])))
 
 static unsigned char driver_of[FD_MAX]; /* of open descriptors: its place in drivers + 1 */
-static bool is_device[FD_MAX];           /* a descriptor of ours, also of no driver */
+static bool is_device[FD_MAX];          /* a descriptor of ours, also of no driver */
 static uint64_t next_number;
 
 int __real_open64(const char *path, int flags, ...);
