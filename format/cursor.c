@@ -281,6 +281,9 @@ static int cursor_rows(struct sbt_cursor *c, bool forward, const struct sbt_rows
 
 static int cursor_start(struct sbt_cursor *c, unsigned threads)
 {
+    /* The caller decodes one chunk itself. */
+    if (threads >= c->selected_count)
+        threads = c->selected_count ? (unsigned)c->selected_count - 1 : 0;
     c->slot_count = threads + 2;
     c->slots = calloc(c->slot_count, sizeof(*c->slots));
     if (!c->slots)

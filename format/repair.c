@@ -94,6 +94,8 @@ static void add_hole(struct finding *f, const struct sbt_reader *r, size_t first
     uint32_t number = sbt_chunk_first_number(&behind->head) - 1, known = 0;
     struct hole hole = {.offset = sbt_entry_end(before), .end = behind->info.offset};
 
+    if (number < before->head.number || number > behind->head.number)
+        number = before->head.number; /* behind is a VOID that stands for chunks that are there */
     hole.head = (struct sbt_chunk){.type = SBT_CHUNK_VOID,
                                    .number = number,
                                    .session = r->session_word,

@@ -41,6 +41,22 @@ int sbt_writer_metadata(struct sbt_writer *w, const char *name, const char *valu
     return table_after_add(w, SBT_TABLE_METADATA);
 }
 
+/* A role names one field. */
+static int roles_check(const struct sbt_writer *w, const struct sbt_schema *s)
+{
+    uint64_t roles = 0;
+
+    for (uint32_t i = 0; i < s->field_count; i++) {
+        uint32_t role = (uint32_t)s->fields[i].role;
+        if (role > 0 && role < 64 && (roles >> role & 1))
+            return tsm_fail(TSM_E_ARGUMENT, "%s: schema %s has two fields of role %u",
+                            w->queue.path, s->name, role);
+        if (role < 64)
+            roles |= 1ull << role;
+    }
+    return 0;
+}
+
 static int schema_check(struct sbt_writer *w, const struct sbt_schema *s)
 {
     int error = text_check(w, "schema name", s->name, SBT_NAME_MAX);
@@ -55,7 +71,7 @@ static int schema_check(struct sbt_writer *w, const struct sbt_schema *s)
         if (!error && s->fields[i].detail)
             error = text_check(w, "field detail", s->fields[i].detail, SBT_NAME_MAX);
     }
-    return error;
+    return error ? error : roles_check(w, s);
 }
 
 static struct sbt_writer_schema schema_note(const struct sbt_schema *s, uint64_t hash)
@@ -183,7 +199,7 @@ static int member_check(const struct sbt_writer *w, const struct sbt_struct *s,
         error = text_check(w, "member detail", m->detail, SBT_NAME_MAX);
     if (!error && (m->type < SBT_FIELD_UINT || m->type > SBT_FIELD_STRUCT ||
                    m->type == SBT_FIELD_BLOB || (!is_list && m->form != SBT_FORM_CHAIN) ||
-                   (m->form == SBT_FORM_CHAIN && m->type != SBT_FIELD_STRUCT)))
+                   (!is_list && (m->type != SBT_FIELD_STRUCT || (m->detail && m->detail[0])))))
         error = tsm_fail(TSM_E_ARGUMENT, "%s: member %s of struct %s has type %d, form %d",
                          w->queue.path, m->name, s->name, (int)m->type, (int)m->form);
     return error;
@@ -195,6 +211,10 @@ static int struct_check(const struct sbt_writer *w, const struct sbt_struct *s)
 
     if (!error && SBT_TYPE_CALL(s->id) == 0)
         error = tsm_fail(TSM_E_ARGUMENT, "%s: struct %s has id %#x", w->queue.path, s->name, s->id);
+    if (!error && (s->flags & ~SBT_STRUCT_UNION))
+        error =
+            tsm_fail(TSM_E_ARGUMENT, "%s: struct %s has flags %#x, of which this version knows %#x",
+                     w->queue.path, s->name, s->flags, SBT_STRUCT_UNION);
     if (!error && s->member_count > SBT_STRUCT_MEMBERS_MAX)
         error = tsm_fail(TSM_E_LIMIT, "%s: struct %s has over %u members", w->queue.path, s->name,
                          SBT_STRUCT_MEMBERS_MAX);

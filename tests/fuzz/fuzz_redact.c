@@ -28,8 +28,11 @@ static int redact_all(struct sbt_reader *reader, const char *output, unsigned wh
 {
     struct tsm_redact redact = {.reader = reader, .what = what | tsm_redacted(reader)};
     uint64_t missing;
-    int error = tsm_redact_begin(&redact);
+    int error;
 
+    if (redact.what & TSM_REDACT_HASHES)
+        redact.what |= TSM_REDACT_CONTENTS; /* as tsm_redact_parse() has it */
+    error = tsm_redact_begin(&redact);
     if (!error)
         error = write_copy(&redact, output, true, &missing);
     tsm_redact_finish(&redact);

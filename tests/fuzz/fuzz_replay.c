@@ -16,12 +16,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is too large to be had is refused, as it is without a sanitizer. */
+/* Memory that is too large to be had is refused, as it is without a sanitizer. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
 {
-    return "allocator_may_return_null=1";
+    return "allocator_may_return_null=1:max_allocation_size_mb=512";
 }
 
 #define TIMEOUT_NS 300000000u   /* of what is changed: most of it hangs, if at all, for ever */

@@ -40,6 +40,7 @@ static const struct {
 #define DRIVER_COUNT ((int)(sizeof(drivers) / sizeof(drivers[0])))
 
 static unsigned char driver_of[FD_MAX]; /* of open descriptors: its place in drivers + 1 */
+static bool is_device[FD_MAX];          /* a descriptor of ours, also of no driver */
 static uint64_t next_number;
 
 int __real_open64(const char *path, int flags, ...);
@@ -66,6 +67,7 @@ static int new_file(int driver)
     if (fd < 0 || fd >= FD_MAX || ftruncate(fd, DEVICE_SIZE) != 0)
         abort();
     driver_of[fd] = (unsigned char)driver;
+    is_device[fd] = true;
     return fd;
 }
 
@@ -92,8 +94,10 @@ static int copied(int from, int to)
 {
     if (to >= FD_MAX)
         abort();
-    if (from >= 0 && from < FD_MAX && to >= 0)
+    if (from >= 0 && from < FD_MAX && to >= 0) {
         driver_of[to] = driver_of[from];
+        is_device[to] = is_device[from];
+    }
     return to;
 }
 
@@ -116,8 +120,10 @@ int __wrap_dup(int fd)
 
 int __wrap_close(int fd)
 {
-    if (fd >= 0 && fd < FD_MAX)
+    if (fd >= 0 && fd < FD_MAX) {
         driver_of[fd] = 0;
+        is_device[fd] = false;
+    }
     if (__real_close(fd) == 0)
         return 0;
     fprintf(stderr, "descriptor %d was closed, and was not open\n", fd);
@@ -282,14 +288,9 @@ static void begin(unsigned bits)
 /* A replay is a process of its own: it leaves descriptors that were given away. */
 static void end(void)
 {
-    for (int fd = 3; fd < FD_MAX; fd++) {
-        char link[32], path[64];
-        ssize_t length;
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        length = readlink(link, path, sizeof(path) - 1);
-        if (length > 0 && (path[length] = 0, strncmp(path, "/memfd:device", 13) == 0))
+    for (int fd = 3; fd < FD_MAX; fd++)
+        if (is_device[fd])
             __wrap_close(fd);
-    }
 }
 
 const struct scene_api scene_api = {.description = &drm_description, .begin = begin, .end = end};

@@ -14,18 +14,16 @@ void tsm_still_addresses(void) {}
 
 static int trim_all(struct sbt_reader *reader, const struct trim_values *values)
 {
-    struct trim t = {.values = values, .reader = reader};
-    int error;
+    static uint8_t bytes[ITEM_SIZE + SBT_BLOB_ENCODED_MAX(ITEM_SIZE)]; /* long to map each time */
+    struct trim t = {.values = values, .reader = reader, .bytes = bytes};
+    int error = trim(&t);
 
-    t.bytes = malloc(ITEM_SIZE + SBT_BLOB_ENCODED_MAX(ITEM_SIZE));
-    error = trim(&t);
     for (int i = 0; i < t.replay_count; i++)
         tsm_replay_destroy(t.replays[i]);
     tsm_keep_finish(&t.keep);
     sbt_map_finish(&t.positions);
     sbt_map_finish(&t.before);
     tsm_place_list_finish(&t.places);
-    free(t.bytes);
     return error;
 }
 

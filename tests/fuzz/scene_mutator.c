@@ -12,6 +12,8 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
+                                 size_t other_size, uint8_t *out, size_t room, unsigned seed);
 
 #define PLACES_MAX 4096u
 
@@ -175,5 +177,32 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
     size = change(data, size, room);
     if (size)
         data[0] &= (uint8_t)~SCENE_WORKS;
+    return size;
+}
+
+/* Records of the other scene come between two of this one. */
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
+                                 size_t other_size, uint8_t *out, size_t room, unsigned seed)
+{
+    static struct scene_places places, others;
+    size_t at, size = one_size, added;
+    uint32_t first, last;
+
+    srand(seed);
+    if (one_size <= SCENE_HEAD || other_size <= SCENE_HEAD || one_size > room)
+        return 0;
+    find_records(&places, one, one_size);
+    find_records(&others, other, other_size);
+    if (!places.count || !others.count)
+        return 0;
+    at = places.at[(uint32_t)rand() % (places.count + 1)];
+    first = (uint32_t)rand() % others.count;
+    last = first + (uint32_t)rand() % (others.count - first);
+    added = others.at[last + 1] - others.at[first];
+    memcpy(out, one, one_size);
+    if (!resize(out, &size, room, at, 0, added))
+        return 0;
+    memcpy(out + at, other + others.at[first], added);
+    out[0] &= (uint8_t)~SCENE_WORKS;
     return size;
 }

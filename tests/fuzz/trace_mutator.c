@@ -4,7 +4,8 @@
  * again, so that all sizes and checksums are right and what is behind them is reached. Chunks are
  * also left out, sent twice, and exchanged. What is behind the chunk moves, so the index is left
  * out half the time (a reader then scans) and false the other half. The first byte is no part of
- * the trace: options of the fuzzer.
+ * the trace: options of the fuzzer. Two traces are crossed by chunks: one of the other trace goes
+ * into this one, between two chunks or in the place of one.
  */
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -19,6 +20,8 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
+                                 size_t other_size, uint8_t *out, size_t room, unsigned seed);
 
 struct place {
     struct sbt_chunk chunk;
@@ -155,6 +158,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
     srand(seed);
     if (!count || rand() % 32 == 0)
         return LLVMFuzzerMutate(data, size, room);
+    if (rand() % 16 == 0) {
+        data[0] = (uint8_t)rand();
+        return size;
+    }
     if (is_index(&places[count - 1]) && rand() % 2) {
         while (count > 1 && is_index(&places[count - 1]))
             count--;
@@ -164,4 +171,22 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
     if (rand() % 16 == 0)
         return change_order(data, size, room, p, places[(size_t)rand() % count].at);
     return change_chunk(data, size, room, p);
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
+                                 size_t other_size, uint8_t *out, size_t room, unsigned seed)
+{
+    size_t count = other_size > 1 + SBT_FILE_HEADER_SIZE ? find_chunks(other, other_size) : 0;
+    struct place from, to;
+
+    srand(seed);
+    if (!count || one_size > room)
+        return 0;
+    from = places[(size_t)rand() % count];
+    memcpy(out, one, one_size);
+    count = one_size > 1 + SBT_FILE_HEADER_SIZE ? find_chunks(one, one_size) : 0;
+    if (!count)
+        return 0;
+    to = places[(size_t)rand() % count];
+    return splice(out, one_size, room, to.at, rand() % 2 ? to.size : 0, other + from.at, from.size);
 }

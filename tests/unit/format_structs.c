@@ -241,6 +241,7 @@ static void test_refused_by_the_writer(void)
 {
     const struct sbt_member bad_members[] = {MEMBER("b", BLOB, ONE, "")};
     const struct sbt_member odd_members[] = {MEMBER("c", UINT, CHAIN, "")};
+    const struct sbt_member named_members[] = {MEMBER("c", STRUCT, CHAIN, "Point")};
     struct sbt_writer *w = create("refused.sbt", false);
     struct sbt_struct other = structs[POINT], bad = STRUCT(9, "Bad", 0, bad_members);
     static const uint8_t wrong_kind[] = {2, 0};
@@ -259,6 +260,11 @@ static void test_refused_by_the_writer(void)
     CHECK_EQ_INT(sbt_writer_struct(w, &other), TSM_E_ARGUMENT);
     CHECK_EQ_INT(sbt_writer_struct(w, &bad), TSM_E_ARGUMENT);
     bad.members = odd_members;
+    CHECK_EQ_INT(sbt_writer_struct(w, &bad), TSM_E_ARGUMENT);
+    bad.members = named_members;
+    CHECK_EQ_INT(sbt_writer_struct(w, &bad), TSM_E_ARGUMENT);
+    bad.members = point_members;
+    bad.flags = 2 * SBT_STRUCT_UNION;
     CHECK_EQ_INT(sbt_writer_struct(w, &bad), TSM_E_ARGUMENT);
     CHECK_EQ_INT(add_record(w, wrong_kind, sizeof(wrong_kind)), TSM_E_ARGUMENT);
     finish(w);

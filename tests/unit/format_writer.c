@@ -233,6 +233,24 @@ static void test_malformed_slots(void)
     sbt_writer_destroy(w);
 }
 
+static void test_two_fields_of_a_role(void)
+{
+    const struct sbt_field fields[] = {
+        {.name = "a", .type = SBT_FIELD_UINT, .role = SBT_ROLE_HOST_DST, .detail = ""},
+        {.name = "b", .type = SBT_FIELD_UINT, .role = SBT_ROLE_HOST_DST, .detail = ""}};
+    const struct sbt_schema schema = {.type = SBT_TYPE(7, 1),
+                                      .name = "twice",
+                                      .kind = SBT_KIND_COMMAND,
+                                      .result_enum = "",
+                                      .field_count = 2,
+                                      .fields = fields};
+    struct sbt_writer *w = create("roles.sbt");
+
+    CHECK_EQ_INT(sample_tables(w), 0);
+    CHECK_EQ_INT(sbt_writer_schema(w, &schema), TSM_E_ARGUMENT);
+    sbt_writer_destroy(w);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -246,5 +264,6 @@ int main(void)
     test_full_disk(2);
     test_error_sticks();
     test_malformed_slots();
+    test_two_fields_of_a_role();
     return check_result();
 }
