@@ -6,7 +6,7 @@
 #include "tools/kernel_nvidia.h"
 #include "tools/kernel_report.h"
 #include "tools/kernel_session.h"
-#include "tools/output.h"
+#include "tools/named_output.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
 #include "tracesmith/error.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "tools/timeline_report.h"
-#include "tools/output.h"
+#include "tools/named_output.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"

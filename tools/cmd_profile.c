@@ -4,7 +4,7 @@
 
 #include "tools/gpu_profile.h"
 #include "tools/json_out.h"
-#include "tools/output.h"
+#include "tools/named_output.h"
 #include "tools/line.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"

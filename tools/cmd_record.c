@@ -8,7 +8,7 @@
 #include "tools/cpu_collect.h"
 #include "tools/ioctl_census.h"
 #include "tools/kernel_session.h"
-#include "tools/output.h"
+#include "tools/named_output.h"
 #include "tools/recorded.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"

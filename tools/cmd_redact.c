@@ -5,7 +5,7 @@
 #include "tools/command.h"
 
 #include "tools/json_out.h"
-#include "tools/output.h"
+#include "tools/named_output.h"
 #include "tools/redact.h"
 #include "tools/terminal.h"
 #include "tools/trace_copy.h"

@@ -14,7 +14,7 @@
 #include "tools/json_out.h"
 #include "tools/kernel_copy.h"
 #include "analysis/place_list.h"
-#include "tools/output.h"
+#include "tools/named_output.h"
 #include "tools/selection.h"
 #include "tools/still.h"
 #include "tools/terminal.h"

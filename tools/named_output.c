@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/output.h"
+#include "tools/named_output.h"
 
 #include "base/file.h"
 #include "base/text.h"

@@ -5,8 +5,8 @@
  * a folder and a trace that is still being recorded are never replaced. Commands check before they
  * begin to work. Who creates the files, and with which mode: base/output_file.h, format/writer.c.
  */
-#ifndef TOOLS_OUTPUT_H
-#define TOOLS_OUTPUT_H
+#ifndef TOOLS_NAMED_OUTPUT_H
+#define TOOLS_NAMED_OUTPUT_H
 
 #include "tools/option.h"
 
