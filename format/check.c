@@ -18,19 +18,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sbt_check_say(struct sbt_checker *c, const char *format, ...)
+static void say(struct sbt_checker *c, const char *format, va_list ap)
 {
     char text[256];
-    va_list ap;
 
     /* One fault can break a rule in each of a million records. */
     if (c->count++ >= SBT_CHECK_REPORTED_MAX)
         return;
-    va_start(ap, format);
     tsm_vformat(text, sizeof(text), format, ap);
-    va_end(ap);
     if (c->report)
         c->report(c->user, c->offset, text);
+}
+
+void sbt_check_say(struct sbt_checker *c, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    say(c, format, ap);
+    va_end(ap);
+}
+
+void sbt_check_say_damaged(struct sbt_checker *c, const char *format, ...)
+{
+    va_list ap;
+
+    if (c->damaged_count++ == 0)
+        c->damaged_offset = c->offset;
+    va_start(ap, format);
+    say(c, format, ap);
+    va_end(ap);
 }
 
 /* 1 when all bytes were there, 0 when the file ends before. */
@@ -102,7 +119,7 @@ static void check_order(struct sbt_checker *c)
     const struct sbt_chunk *h = &c->head;
 
     if (sbt_chunk_first_number(h) != c->next_number)
-        sbt_check_say(c, "chunk number %u where %u is due", h->number, c->next_number);
+        sbt_check_say_following(c, "chunk number %u where %u is due", h->number, c->next_number);
     if (h->number == 0 && h->type != SBT_CHUNK_STREAM_INFO)
         sbt_check_say(c, "the first chunk is not STREAM_INFO");
     if (h->number == 1 && h->type != SBT_CHUNK_METADATA && h->type != SBT_CHUNK_VOID)
@@ -148,7 +165,7 @@ static int check_payload(struct sbt_checker *c)
     if (wrong == sbt_no_memory) {
         error = tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
     } else if (wrong)
-        sbt_check_say(c, "%s chunk: %s", sbt_chunk_type_name(c->head.type), wrong);
+        sbt_check_say_damaged(c, "%s chunk: %s", sbt_chunk_type_name(c->head.type), wrong);
     free(stored);
     error = error < 0 ? error : wrong ? 0 : sbt_check_content(c);
     free(c->payload);
@@ -166,8 +183,8 @@ static int check_hole(struct sbt_checker *c, uint64_t from, uint64_t to)
         return error;
     c->offset = from;
     if (session > from)
-        sbt_check_say(c, "no intact chunk header here; %llu bytes belong to no chunk",
-                      (unsigned long long)(session - from));
+        sbt_check_say_damaged(c, "no intact chunk header here; %llu bytes belong to no chunk",
+                              (unsigned long long)(session - from));
     if (session == to)
         return 0;
     c->offset = session;
@@ -251,6 +268,15 @@ static void free_kept(struct sbt_checker *c)
     tsm_buffer_finish(&c->kept);
 }
 
+static void say_following(struct sbt_checker *c)
+{
+    c->offset = c->damaged_offset;
+    if (c->following_count)
+        sbt_check_say(
+            c, "%llu other rule%s broken where something names or counts what was lost here",
+            (unsigned long long)c->following_count, c->following_count == 1 ? " is" : "s are");
+}
+
 /* What no reader opens is no trace; what only a reader finds is a violation, too. */
 static int ask_reader(struct sbt_checker *c)
 {
@@ -302,6 +328,8 @@ int sbt_check_and_count(const char *path,
     error = check_file(&c);
     if (error == 0)
         error = sbt_check_kept_values(&c);
+    if (error == 0)
+        say_following(&c);
     if (error == 0)
         error = ask_reader(&c);
     *counts = (struct sbt_check_counts){c.totals.record_count, c.void_count, c.void_records};

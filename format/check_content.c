@@ -311,7 +311,7 @@ static int check_piece_lists(struct sbt_checker *c)
         if (!list)
             break;
         if (!hash || *hash != tsm_hash64(list, size))
-            sbt_check_say(c, "the pieces of chunk %u are not those listed", number);
+            sbt_check_say_following(c, "the pieces of chunk %u are not those listed", number);
         error = note(c, &c->listed, number, 0, NULL);
     }
     if (!error && (v.failed || tsm_view_left(&v) != 0))
@@ -334,7 +334,8 @@ static int check_checkpoint(struct sbt_checker *c, struct tsm_view *item)
     else if (said.number != end->number || said.flags != end->flags || said.seq != end->seq ||
              said.time_ns != end->time_ns || said.item_count != end->item_count ||
              said.size != end->size)
-        sbt_check_say(c, "the CHECKPOINT chunk and the checkpoint_end record before it differ");
+        sbt_check_say_following(
+            c, "the CHECKPOINT chunk and the checkpoint_end record before it differ");
     return 0;
 }
 

@@ -215,8 +215,8 @@ static void check_span(struct sbt_checker *c, const struct sbt_chunk *span)
     if ((span->flags ^ h->flags) & SBT_CHUNK_NOTABLE)
         sbt_check_say_missing(c, "the chunk header's flag for notable records is wrong");
     if (h->first_seq != c->next_seq)
-        sbt_check_say(c, "the chunk starts with record %llu where %llu is due",
-                      (unsigned long long)h->first_seq, (unsigned long long)c->next_seq);
+        sbt_check_say_following(c, "the chunk starts with record %llu where %llu is due",
+                                (unsigned long long)h->first_seq, (unsigned long long)c->next_seq);
     if (h->first_seq < c->next_seq)
         return; /* a reader passes over them */
     c->next_seq = h->last_seq + 1;
@@ -244,7 +244,7 @@ int sbt_check_events(struct sbt_checker *c)
     if (wrong == sbt_no_memory)
         return tsm_fail(TSM_E_MEMORY, "%s: out of memory", c->name);
     if (wrong) {
-        sbt_check_say(c, "EVENTS chunk: %s", wrong);
+        sbt_check_say_damaged(c, "EVENTS chunk: %s", wrong);
         c->next_seq = c->head.last_seq + 1;
         c->has_last_end = false;
         return 0;

@@ -16,7 +16,7 @@ static void check_leaf(struct sbt_checker *c, const uint8_t *entries, uint32_t c
 
     if (size > c->chunks.size ||
         (size && memcmp(c->chunks.data + c->chunks.size - size, entries, size) != 0))
-        sbt_check_say(c, "the index leaf does not name the %u chunks before it", count);
+        sbt_check_say_following(c, "the index leaf does not name the %u chunks before it", count);
     sbt_index_add(&c->leaves, &c->head, c->offset);
 }
 
@@ -28,14 +28,14 @@ static void check_root(struct sbt_checker *c, const uint8_t *entries, uint32_t c
 
     if (size > c->leaves.size ||
         (size && memcmp(c->leaves.data + c->leaves.size - size, entries, size) != 0)) {
-        sbt_check_say(c, "the index root does not name the %u leaves before it", count);
+        sbt_check_say_following(c, "the index root does not name the %u leaves before it", count);
         return;
     }
     for (uint32_t i = 0; i < count; i++)
         named += tsm_get_u32(entries + (size_t)i * SBT_INDEX_ENTRY_SIZE + 8 + 16);
     if (named != c->chunks.size / SBT_INDEX_ENTRY_SIZE)
-        sbt_check_say(c, "the index names %llu chunks of %llu", (unsigned long long)named,
-                      (unsigned long long)(c->chunks.size / SBT_INDEX_ENTRY_SIZE));
+        sbt_check_say_following(c, "the index names %llu chunks of %llu", (unsigned long long)named,
+                                (unsigned long long)(c->chunks.size / SBT_INDEX_ENTRY_SIZE));
     c->root = c->head;
     c->root_offset = c->offset;
 }
@@ -62,16 +62,16 @@ int sbt_check_index(struct sbt_checker *c)
 static void check_totals(struct sbt_checker *c, const struct sbt_totals *t)
 {
     if (t->record_count != c->totals.record_count)
-        sbt_check_say(c, "the trailer counts %llu records, there are %llu",
-                      (unsigned long long)t->record_count,
-                      (unsigned long long)c->totals.record_count);
+        sbt_check_say_following(c, "the trailer counts %llu records, there are %llu",
+                                (unsigned long long)t->record_count,
+                                (unsigned long long)c->totals.record_count);
     if (t->tainted_count != c->totals.tainted_count)
-        sbt_check_say(c, "the trailer counts %llu tainting records, there are %llu",
-                      (unsigned long long)t->tainted_count,
-                      (unsigned long long)c->totals.tainted_count);
+        sbt_check_say_following(c, "the trailer counts %llu tainting records, there are %llu",
+                                (unsigned long long)t->tainted_count,
+                                (unsigned long long)c->totals.tainted_count);
     if (t->stream_count != c->totals.stream_count)
-        sbt_check_say(c, "the trailer counts %u streams, there are %u", t->stream_count,
-                      c->totals.stream_count);
+        sbt_check_say_following(c, "the trailer counts %u streams, there are %u", t->stream_count,
+                                c->totals.stream_count);
     if (t->lost_count < c->totals.lost_count || t->filtered_count < c->totals.filtered_count)
         sbt_check_say(c, "the trailer counts fewer lost records than its records say");
 }
@@ -94,15 +94,15 @@ int sbt_check_trailer(struct sbt_checker *c)
         sbt_check_say(c, "the trailer says that the session has %llu bytes",
                       (unsigned long long)t.session_size);
     if (t.chunk_count != c->head.number + 1)
-        sbt_check_say(c, "the trailer counts %u chunks", t.chunk_count);
+        sbt_check_say_following(c, "the trailer counts %u chunks", t.chunk_count);
     if (c->root_offset == 0 || t.root_offset != c->root_offset ||
         t.root_size != SBT_CHUNK_HEADER_SIZE + c->root.stored_size)
-        sbt_check_say(c, "the trailer does not point at the index root");
+        sbt_check_say_following(c, "the trailer does not point at the index root");
     if (t.end == SBT_END_NONE || (t.end > SBT_END_CUT && c->header.minor == 0))
         sbt_check_say(c, "the trailer gives %u as the reason for its end", t.end);
     if (c->listed.count != c->piece_lists.count)
-        sbt_check_say(c, "%zu of %zu BLOBS chunks are listed", c->listed.count,
-                      c->piece_lists.count);
+        sbt_check_say_following(c, "%zu of %zu BLOBS chunks are listed", c->listed.count,
+                                c->piece_lists.count);
     check_totals(c, &t.totals);
     return 0;
 }

@@ -39,9 +39,10 @@ struct sbt_checker {
 
     struct sbt_file_header header;
     bool has_no_header; /* it is damaged: STREAM_INFO repeats it */
-    uint64_t offset;  /* of the chunk at hand */
-    uint64_t unpacked; /* what the chunks so far came to */
-    uint64_t rows_size; /* what the records so far came to: their slots, too, which no header tells */
+    uint64_t offset;    /* of the chunk at hand */
+    uint64_t unpacked;  /* what the chunks so far came to */
+    uint64_t
+        rows_size; /* what the records so far came to: their slots, too, which no header tells */
     struct sbt_chunk head;
     uint8_t *payload;
     uint32_t next_number;
@@ -50,15 +51,15 @@ struct sbt_checker {
 
     struct sbt_map strings, stacks, enums, types; /* types: place + 1 in schemas */
     struct tsm_buffer schemas;                    /* struct sbt_check_schema[] */
-    size_t last_place; /* of the last record's schema + 1; 0: none */
+    size_t last_place;                            /* of the last record's schema + 1; 0: none */
     uint32_t last_type;
-    struct tsm_buffer details;                    /* names, each with its terminator */
+    struct tsm_buffer details; /* names, each with its terminator */
     struct sbt_structs structs;
     struct tsm_buffer kept;   /* void *[]: what structs point to */
     struct tsm_buffer values; /* struct sbt_check_kept[] */
     struct sbt_keyset pieces;
-    struct sbt_reader *twins; /* finds the first piece of a key; NULL: not needed yet */
-    bool has_no_twins;        /* it cannot be opened */
+    struct sbt_reader *twins;   /* finds the first piece of a key; NULL: not needed yet */
+    bool has_no_twins;          /* it cannot be opened */
     struct sbt_map piece_lists; /* number of a BLOBS chunk -> hash of its list of pieces */
     struct sbt_map listed;      /* those that a PIECES chunk has listed */
 
@@ -69,16 +70,29 @@ struct sbt_checker {
     struct tsm_buffer leaves; /* index entries of the leaves since the start */
     uint64_t root_offset;     /* of the last root; 0 none */
     struct sbt_chunk root;
-    bool ended; /* the trailer was seen */
+    bool ended;          /* the trailer was seen */
     uint64_t void_count; /* chunks that a repair found to be damaged: what they held is excused */
     uint64_t void_records;
+    uint64_t damaged_count;   /* chunks that cannot be read, holes between chunks */
+    uint64_t damaged_offset;  /* of the first */
+    uint64_t following_count; /* rules that are broken because of that */
 };
 
 void sbt_check_say(struct sbt_checker *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Says that something is not there which must be, unless a repair has noted that something is lost. */
-#define sbt_check_say_missing(c, ...) ((c)->void_count ? (void)0 : sbt_check_say((c), __VA_ARGS__))
+/* Says what damage at the offset at hand breaks. */
+void sbt_check_say_damaged(struct sbt_checker *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Says that something is not what others name or count; after damage, which explains it, only
+ * counts. */
+#define sbt_check_say_following(c, ...)                                                            \
+    ((c)->damaged_count ? (void)(c)->following_count++ : sbt_check_say((c), __VA_ARGS__))
+
+/* The same of something that is not there, unless a repair has noted that something is lost. */
+#define sbt_check_say_missing(c, ...)                                                              \
+    ((c)->void_count ? (void)0 : sbt_check_say_following((c), __VA_ARGS__))
 
 /* Has the session feature 1? */
 bool sbt_check_is_compact(const struct sbt_checker *c);

@@ -65,7 +65,8 @@ static const struct tsm_option options[] = {
 
 static const char *const status_names[] = {"generated", "hooked", "unmodelled"};
 
-/* ---- APIs of this build ------------------------------------------------------------------------ */
+/* ---- APIs of this build ------------------------------------------------------------------------
+ */
 
 /* Recorded, whether or not there is a backend yet. */
 static const struct tsm_api_description *const recorded[] = {

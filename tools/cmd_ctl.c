@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "capture/lane.h"
+#include "tools/descendants.h"
 #include "tools/json_out.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
@@ -45,6 +46,7 @@ struct session {
     char trace[PATH_MAX];
     char lanes[PATH_MAX]; /* as seen from here */
     int fd;
+    unsigned pid; /* of the program */
 };
 
 /* Reads it anew. It is not mapped: who shortens the file then ends the program and not us. */
@@ -89,7 +91,8 @@ static const char *lanes_path(char *line)
     return strcmp(path + size - strlen(".lanes"), ".lanes") == 0 ? path : NULL;
 }
 
-static int find_session(struct session *s, unsigned pid)
+/* 1: it is recorded; 0: it is not, or not yet. */
+static int open_session(struct session *s, unsigned pid)
 {
     char maps[32], line[PATH_MAX + 128];
     int found = 0;
@@ -105,12 +108,48 @@ static int find_session(struct session *s, unsigned pid)
         found = path ? try_file(s, pid, path) : 0;
     }
     fclose(file);
+    s->pid = pid;
+    return found;
+}
+
+/* Finds the one process that is recorded among those that `pid` has started, as tsrecord does. */
+static int open_descendant(struct session *s, unsigned pid)
+{
+    static unsigned pids[4096];
+    size_t count = tsm_descendants(pids, sizeof(pids) / sizeof(pids[0]), pid);
+    struct session other = {0};
+    int found = 0;
+
+    for (size_t i = 1; i < count; i++) {
+        if (open_session(found ? &other : s, pids[i]) != 1)
+            continue;
+        if (found++ == 0)
+            continue;
+        close(s->fd);
+        close(other.fd);
+        return tsm_fail(TSM_E_ARGUMENT,
+                        "process %u has started several that are recorded, as %u and %u; name one "
+                        "of them",
+                        pid, s->pid, other.pid);
+    }
+    return found;
+}
+
+/* A program that was started just now is not recorded before its first GPU call. */
+static int find_session(struct session *s, unsigned pid, uint64_t wait_s)
+{
+    uint64_t until = tsm_monotonic_ns() + wait_s * 1000000000u;
+    const struct timespec nap = {0, 5000000};
+    int found;
+
+    while ((found = open_session(s, pid)) == 0 && (found = open_descendant(s, pid)) == 0 &&
+           tsm_monotonic_ns() < until)
+        nanosleep(&nap, NULL);
     if (found == 0)
-        return tsm_fail(
-            TSM_E_NOT_FOUND,
-            "process %u is not being recorded: it was not started by tsrecord, has made "
-            "no GPU call yet, or its recording is over",
-            pid);
+        return tsm_fail(TSM_E_NOT_FOUND,
+                        "process %u is not being recorded: neither it nor what it started was "
+                        "started by tsrecord, or has made a GPU call yet, or its recording is over",
+                        pid);
     return found < 0 ? found : 0;
 }
 
@@ -175,20 +214,20 @@ static bool wait_for(const struct action *action, const struct session *s, uint3
 }
 
 static void tell(const struct ctl_values *v, const struct session *s, const struct action *action,
-                 unsigned pid, bool done)
+                 bool done)
 {
     struct tsm_json j = {.out = stdout};
 
     if (!v->json) {
-        printf("%u: %s, %u checkpoint%s, %s\n", pid, tsm_clean(shown_name(s)),
-               header_of(s).checkpoint_count,
-               header_of(s).checkpoint_count == 1 ? "" : "s", tsm_clean(s->trace));
+        printf("%u: %s, %u checkpoint%s, %s\n", s->pid, tsm_clean(shown_name(s)),
+               header_of(s).checkpoint_count, header_of(s).checkpoint_count == 1 ? "" : "s",
+               tsm_clean(s->trace));
         if (!done)
             tsm_note("not yet: %s", action->later);
         return;
     }
     tsm_json_begin(&j, "tsctl/1");
-    tsm_json_put_u64(&j, "pid", pid);
+    tsm_json_put_u64(&j, "pid", s->pid);
     tsm_json_put_string(&j, "trace", s->trace);
     tsm_json_put_string(&j, "state", shown_name(s));
     tsm_json_put_u64(&j, "checkpoints", header_of(s).checkpoint_count);
@@ -198,18 +237,19 @@ static void tell(const struct ctl_values *v, const struct session *s, const stru
 
 static int carry_out(const struct ctl_values *v, const struct action *action, unsigned pid)
 {
+    uint64_t wait_s = v->wait_s ? v->wait_s : WAIT_S;
     struct session s = {0};
     uint32_t count;
     bool done;
 
-    if (find_session(&s, pid) < 0)
+    if (find_session(&s, pid, action->order == TSM_ORDER_NONE ? 0 : wait_s) < 0)
         return tsm_complain_error();
     count = header_of(&s).checkpoint_count;
     if (action->order && pwrite(s.fd, &action->order, sizeof(action->order),
                                 offsetof(struct tsm_lanes_header, order)) < 0)
         return tsm_complain("%s: %s", s.lanes, strerror(errno));
-    done = wait_for(action, &s, count, v->wait_s ? v->wait_s : WAIT_S);
-    tell(v, &s, action, pid, done);
+    done = wait_for(action, &s, count, wait_s);
+    tell(v, &s, action, done);
     close(s.fd);
     return done ? TSM_EXIT_OK : TSM_EXIT_NO;
 }
@@ -233,7 +273,10 @@ const struct tsm_command tsm_command_ctl = {
     .summary = "start and stop the recording of a program that runs",
     .synopsis = "[OPTION]... start|stop|checkpoint|status PID",
     .description =
-        "Tells a program that runs under tsrecord what to do. It must be started so that recording "
+        "Tells a program that runs under tsrecord what to do. PID is the program's, or that of "
+        "tsrecord "
+        "or of another process that has started it. The program "
+        "must be started so that recording "
         "can begin later: with 'tsrecord --start=paused'. Until then its commands are not "
         "recorded, but what makes and frees objects is; when recording starts, the contents of the "
         "GPU's memory are saved, so that the trace can be replayed from there.\n\n"

@@ -103,8 +103,7 @@ static int compare(const struct diff_values *v, struct pair *p)
     };
     size_t told = 0;
 
-    if (tsm_diff(&p->result, p->a, p->b, &diff) < 0 ||
-        tsm_symbols_create(&p->symbols, p->a) < 0)
+    if (tsm_diff(&p->result, p->a, p->b, &diff) < 0 || tsm_symbols_create(&p->symbols, p->a) < 0)
         return tsm_complain_error();
     if (v->json)
         print_json(p);

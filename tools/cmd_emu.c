@@ -18,19 +18,20 @@ const struct tsm_command tsm_command_emu = {
     .name = "emu",
     .summary = "run a program on the software GPU",
     .synopsis = "[--] PROGRAM [ARGUMENT]...",
-    .description = "Runs PROGRAM so that it finds TraceSmith's software GPU as its CUDA driver "
-                   "(libcuda.so.1) and HSA runtime (libhsa-runtime64.so.1), by LD_LIBRARY_PATH. "
-                   "Nothing is recorded; for that, see "
-                   "'tsrecord --emu'.\n\n"
-                   "Programs that use the CUDA driver API run; the CUDA runtime library accepts "
-                   "NVIDIA's own driver only. HSA code objects run that are made for its own "
-                   "instruction set, tracesmith-x86_64-- (docs/hsa.md); TS_EMU_HSA_ISA=NAME makes it claim "
-                   "another one, so that HIP's library starts.\n\n"
-                   "TS_EMU_CHECK=all looks for uninitialised reads, races, uses of freed memory and "
-                   "leaks; TS_EMU_REPORT=FILE gets the findings as JSON lines; TS_EMU_TIMEOUT=SECONDS "
-                   "ends endless launches; TS_EMU_SCHEDULE=random:SEED runs blocks, warps and "
-                   "streams in another order; TS_EMU_PROFILE=FILE writes a profile for 'tracesmith "
-                   "profile'. docs/emu.md has them all.",
+    .description =
+        "Runs PROGRAM so that it finds TraceSmith's software GPU as its CUDA driver "
+        "(libcuda.so.1) and HSA runtime (libhsa-runtime64.so.1), by LD_LIBRARY_PATH. "
+        "Nothing is recorded; for that, see "
+        "'tsrecord --emu'.\n\n"
+        "Programs that use the CUDA driver API run; the CUDA runtime library accepts "
+        "NVIDIA's own driver only. HSA code objects run that are made for its own "
+        "instruction set, tracesmith-x86_64-- (docs/hsa.md); TS_EMU_HSA_ISA=NAME makes it claim "
+        "another one, so that HIP's library starts.\n\n"
+        "TS_EMU_CHECK=all looks for uninitialised reads, races, uses of freed memory and "
+        "leaks; TS_EMU_REPORT=FILE gets the findings as JSON lines; TS_EMU_TIMEOUT=SECONDS "
+        "ends endless launches; TS_EMU_SCHEDULE=random:SEED runs blocks, warps and "
+        "streams in another order; TS_EMU_PROFILE=FILE writes a profile for 'tracesmith "
+        "profile'. docs/emu.md has them all.",
     .examples = "tracesmith emu ./vector_add\n"
                 "TS_EMU_CHECK=all tracesmith emu ./vector_add\n"
                 "tracesmith emu -- ffmpeg -init_hw_device cuda=cu:0 ...\n",

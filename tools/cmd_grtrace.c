@@ -6,6 +6,7 @@
 #include "tools/kernel_nvidia.h"
 #include "tools/kernel_report.h"
 #include "tools/kernel_session.h"
+#include "tools/named_output.h"
 #include "tools/terminal.h"
 #include "tools/trace_open.h"
 #include "tracesmith/error.h"
@@ -20,6 +21,7 @@
 struct grtrace_values {
     int backend;
     const char *output, *layout;
+    bool force;
     double seconds;
     struct tsm_report_values report;
 };
@@ -48,7 +50,9 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(grtrace_values, output),
      .argument = "FILE",
-     .help = "record: the trace to write. Default: grtrace.sbt."},
+     .help = "record: the trace to write. An older one of this name is replaced. Default: "
+             "grtrace.sbt."},
+    TSM_OUTPUT_FORCE(grtrace_values, force),
     {.name = "seconds",
      .letter = 's',
      .type = TSM_OPTION_PARSED,
@@ -243,21 +247,29 @@ static void wait_for_end(const sigset_t *ends, double seconds)
 static int run_record(const struct grtrace_values *v, char **words)
 {
     static struct tsm_kernel_session session;
-    const char *output = v->output ? v->output : "grtrace.sbt";
-    int error = configure(words);
+    const char *name = v->output ? v->output : "grtrace.sbt";
+    struct tsm_output output;
+    int error = tsm_output_begin(&output, name, NULL, v->force);
     sigset_t ends;
 
+    if (!error)
+        error = configure(words);
     block_ends(&ends);
     if (!error)
-        error = tsm_kernel_session_begin(&session, backend, output);
+        error = tsm_kernel_session_begin(&session, backend, output.written);
     if (error)
         return error;
+    /* From here on it may be read under its name while it grows. */
+    if (tsm_output_end(&output, 0) < 0) {
+        tsm_kernel_session_end(&session);
+        return TSM_E_IO;
+    }
     tsm_note("recording%s", v->seconds > 0 ? "" : "; ^C ends it");
     wait_for_end(&ends, v->seconds);
     error = tsm_kernel_session_end(&session);
     if (!error)
-        tsm_note("%s: %" PRIu64 " kernel records; 'grtrace report %s' shows them", output,
-                 session.collect.record_count, output);
+        tsm_note("%s: %" PRIu64 " kernel records; 'grtrace report %s' shows them", name,
+                 session.collect.record_count, name);
     return error;
 }
 

@@ -81,7 +81,7 @@ static int run(const struct tsm_command *self, void *values, const struct tsm_wo
     }
     const struct tsm_command *command = tsm_command_find(words->words[0]);
     if (!command)
-        return tsm_complain("unknown command '%s'; 'tracesmith help' lists them", words->words[0]);
+        return tsm_command_unknown(words->words[0]);
     tsm_command_page(&page, command);
     return TSM_EXIT_OK;
 }

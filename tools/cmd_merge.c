@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "tools/timeline_report.h"
+#include "tools/named_output.h"
 #include "tools/selection.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
@@ -25,7 +26,7 @@ struct merge_values {
         bool given;
         int64_t ns;
     } offset;
-    bool json, mark;
+    bool force, json, mark;
 };
 
 /* "-1.5ms", "+20us", "3s" */
@@ -52,7 +53,9 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(merge_values, output),
      .argument = "FILE",
-     .help = "Write a trace with both, which needs the other file no more."},
+     .help = "Write a trace with both, which needs the other file no more. An older trace of this "
+             "name is replaced."},
+    TSM_OUTPUT_FORCE(merge_values, force),
     {.name = "perfetto",
      .type = TSM_OPTION_TEXT,
      .offset = TSM_FIELD(merge_values, perfetto),
@@ -206,7 +209,25 @@ static void note_losses(const struct tsm_timeline *timeline)
         tsm_note("%s: parts that could not be read: %" PRIu64, name, e->unread_count);
 }
 
-static int show(const struct tsm_timeline *timeline, const struct merge_values *v)
+static int write_trace(const struct tsm_timeline *timeline, const struct tsm_output *output)
+{
+    int error = tsm_timeline_write(timeline, output->written);
+
+    return error ? error : tsm_output_end(output, 0);
+}
+
+/* Before the files are read, which may take long. */
+static int check_outputs(struct tsm_output *output, const struct merge_values *v, const char *trace)
+{
+    int error = v->output ? tsm_output_begin(output, v->output, trace, v->force) : 0;
+
+    if (!error && v->perfetto)
+        error = tsm_output_check(v->perfetto, TSM_OUTPUT_OTHER, NULL, v->force);
+    return error;
+}
+
+static int show(const struct tsm_timeline *timeline, const struct merge_values *v,
+                const struct tsm_output *output)
 {
     static char buffer[1 << 18];
     int error = 0;
@@ -214,7 +235,7 @@ static int show(const struct tsm_timeline *timeline, const struct merge_values *
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
     note_losses(timeline);
     if (v->output)
-        error = tsm_timeline_write(timeline, v->output);
+        error = write_trace(timeline, output);
     if (!error && v->perfetto)
         error = write_perfetto(timeline, v->perfetto);
     if (!error && v->json)
@@ -231,6 +252,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
     enum tsm_clock_way way = v->offset.given ? TSM_CLOCK_OFFSET
                              : v->clock      ? TSM_CLOCK_MONO
                                              : TSM_CLOCK_AUTO;
+    struct tsm_output output;
     int error;
 
     if (v->mark)
@@ -239,9 +261,11 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         return tsm_complain("no TRACE is named");
     timeline.trace_path = words->words[0];
     timeline.cpu_path = words->count > 1 ? words->words[1] : NULL;
+    if (check_outputs(&output, v, timeline.trace_path) < 0)
+        return tsm_complain_error();
     error = tsm_timeline_load(&timeline, way, v->offset.ns);
     if (!error)
-        error = show(&timeline, v);
+        error = show(&timeline, v, &output);
     tsm_timeline_finish(&timeline);
     return error ? tsm_complain_error() : TSM_EXIT_OK;
 }

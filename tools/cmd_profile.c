@@ -4,6 +4,7 @@
 
 #include "tools/gpu_profile.h"
 #include "tools/json_out.h"
+#include "tools/named_output.h"
 #include "tools/line.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
@@ -14,7 +15,7 @@
 
 struct profile_values {
     uint64_t top;
-    bool lines, json;
+    bool force, lines, json;
     const char *speedscope, *perfetto, *folded;
 };
 
@@ -47,6 +48,7 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(profile_values, folded),
      .help = "Write stacks with their weights, one a line, as flamegraph.pl reads them, to FILE. "
              "- means standard output."},
+    TSM_OUTPUT_FORCE(profile_values, force),
     {.name = "json",
      .type = TSM_OPTION_FLAG,
      .offset = TSM_FIELD(profile_values, json),
@@ -292,11 +294,24 @@ static int show(const struct tsm_gpu_profile *p, const struct profile_values *v,
     return status;
 }
 
+static int check_outputs(const struct profile_values *v)
+{
+    const char *paths[] = {v->speedscope, v->perfetto, v->folded};
+    int error = 0;
+
+    for (int k = 0; k < 3 && !error; k++)
+        if (paths[k])
+            error = tsm_output_check(paths[k], TSM_OUTPUT_OTHER, NULL, v->force);
+    return error;
+}
+
 static int run(const struct tsm_command *command, void *values, const struct tsm_words *words)
 {
     struct tsm_gpu_profile profile;
     int status = TSM_EXIT_ERROR;
 
+    if (check_outputs(values) < 0)
+        return tsm_complain_error();
     if (tsm_gpu_profile_read(&profile, words->words[0]) != 0) {
         tsm_complain_error();
     } else {

@@ -8,6 +8,7 @@
 #include "tools/cpu_collect.h"
 #include "tools/ioctl_census.h"
 #include "tools/kernel_session.h"
+#include "tools/named_output.h"
 #include "tools/recorded.h"
 #include "tools/terminal.h"
 #include "tracesmith/error.h"
@@ -23,7 +24,7 @@
 #define SETTING_COUNT_MAX 48
 
 struct record_values {
-    bool audit, emu, kernel, census;
+    bool audit, emu, kernel, census, force;
     struct tsm_cpu_wanted cpu;
     int kernel_backend;
     const char *settings[SETTING_COUNT_MAX]; /* by row of the settings table; NULL: not given */
@@ -71,6 +72,7 @@ static const struct tsm_option options[] = {
      .offset = TSM_FIELD(record_values, kernel_backend),
      .argument = TSM_KERNEL_BACKENDS,
      .help = "--kernel: what records there, as for 'grtrace --backend'. Default: auto."},
+    TSM_OUTPUT_FORCE(record_values, force),
     {0},
 };
 
@@ -160,6 +162,8 @@ static int export_output(char *out, size_t size)
         if (strcmp(settings[i].name, "TS_OUTPUT") == 0)
             path = settings[i].default_text;
     }
+    if (strcmp(path, "-") == 0)
+        return tsm_output_check(path, TSM_OUTPUT_RECORDING, NULL, false);
     if (path[0] == '/')
         tsm_format(out, size, "%s", path);
     else if (getcwd(folder, sizeof(folder)))
@@ -169,12 +173,30 @@ static int export_output(char *out, size_t size)
     return setenv("TS_OUTPUT", out, 1) ? tsm_fail(TSM_E_MEMORY, "out of memory") : 0;
 }
 
+/* Recording only begins with the program's first GPU call, and then may not fail the program. */
+static int check_output(const char *pattern, bool force)
+{
+    const char *slash = strrchr(pattern, '/'), *id = strstr(pattern, "%p");
+    char path[PATH_MAX];
+    int error;
+
+    if (id && slash && id < slash)
+        return 0; /* in a folder that is named after a process: there is none yet */
+    if (!tsm_output_path(path, sizeof(path), pattern, 0))
+        return tsm_fail(TSM_E_ARGUMENT, "%s: the path is too long", pattern);
+    error = tsm_output_check(path, TSM_OUTPUT_RECORDING, NULL, force);
+    if (!error && force && !tsm_output_is_trace(path) && unlink(path) != 0 && errno != ENOENT)
+        error = tsm_fail(TSM_E_IO, "%s: cannot be replaced: %s", path, strerror(errno));
+    return error;
+}
+
 static int prepare(const struct record_values *v, char *output, size_t size)
 {
     char library[PATH_MAX];
     int error;
 
     if ((error = export_settings(v)) < 0 || (error = export_output(output, size)) < 0 ||
+        (error = check_output(output, v->force)) < 0 ||
         (error = tsm_locate(library, sizeof(library), TSM_PLACE_CAPTURE)) < 0 ||
         (error = tsm_environment_prepend("LD_PRELOAD", library)) < 0)
         return error;

@@ -5,6 +5,7 @@
 #include "tools/command.h"
 
 #include "tools/json_out.h"
+#include "tools/named_output.h"
 #include "tools/redact.h"
 #include "tools/terminal.h"
 #include "tools/trace_copy.h"
@@ -17,7 +18,7 @@
 struct redact_values {
     const char *output;
     unsigned what; /* 0: the default */
-    bool lossy, json;
+    bool force, lossy, json;
 };
 
 static bool parse_what(void *field, const char *text)
@@ -31,7 +32,8 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(redact_values, output),
      .argument = "FILE",
-     .help = "The new trace. It must not be there yet."},
+     .help = "The new trace. An older one of this name is replaced."},
+    TSM_OUTPUT_FORCE(redact_values, force),
     {.name = "remove",
      .type = TSM_OPTION_PARSED,
      .offset = TSM_FIELD(redact_values, what),
@@ -109,11 +111,12 @@ static int check_whole(const struct tsm_trace_copy *copy, bool lossy, uint64_t *
                     sbt_reader_name(copy->reader), *missing);
 }
 
-static int write_copy(struct tsm_redact *redact, const char *output, bool lossy, uint64_t *missing)
+static int write_copy(struct tsm_redact *redact, const struct tsm_output *output, bool lossy,
+                      uint64_t *missing)
 {
     struct tsm_trace_copy copy;
     char list[128];
-    int error = tsm_trace_copy_begin(&copy, redact->reader, output, redact);
+    int error = tsm_trace_copy_begin(&copy, redact->reader, output->written, redact);
 
     tsm_redact_list(list, sizeof(list), redact->what);
     if (!copy.writer)
@@ -126,10 +129,7 @@ static int write_copy(struct tsm_redact *redact, const char *output, bool lossy,
         error = copy_kernel(&copy);
     if (!error)
         error = check_whole(&copy, lossy, missing);
-    error = tsm_trace_copy_end(&copy, 0, error);
-    if (error)
-        unlink(output);
-    return error;
+    return tsm_output_end(output, tsm_trace_copy_end(&copy, 0, error));
 }
 
 static void tell(const struct redact_values *v, const struct sbt_reader *reader, uint64_t missing)
@@ -157,6 +157,7 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
 {
     struct redact_values *v = values;
     struct tsm_redact redact = {0};
+    struct tsm_output output;
     uint64_t missing = 0;
     size_t told = 0;
     int error;
@@ -170,9 +171,11 @@ static int run(const struct tsm_command *command, void *values, const struct tsm
         return TSM_EXIT_ERROR;
     v->what |= tsm_redacted(redact.reader);
     redact.what = v->what;
-    error = tsm_redact_begin(&redact);
+    error = tsm_output_begin(&output, v->output, words->words[0], v->force);
     if (!error)
-        error = write_copy(&redact, v->output, v->lossy, &missing);
+        error = tsm_redact_begin(&redact);
+    if (!error)
+        error = write_copy(&redact, &output, v->lossy, &missing);
     if (!error)
         tell(v, redact.reader, missing);
     tsm_trace_note_damage(redact.reader, &told);

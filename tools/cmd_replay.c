@@ -50,7 +50,8 @@ static bool parse_order(void *field, const char *text)
     char *end = NULL;
     uint64_t seed = colon ? strtoull(colon + 1, &end, 10) : 1;
 
-    if (!seed || (colon && strlen(colon) > 20) || (end && (*end || colon[1] < '0' || colon[1] > '9')))
+    if (!seed || (colon && strlen(colon) > 20) ||
+        (end && (*end || colon[1] < '0' || colon[1] > '9')))
         return false;
     order->permute = order->delay = 0;
     if (size == 8 && !strncmp(text, "permuted", size))
@@ -370,6 +371,8 @@ static int told(struct run *run, const struct tsm_replay_result *result)
                             "--range or --streams, or before recording began",
                             sbt_reader_name(run->reader));
 
+    if (!result->command_count && tsm_selection_is_part(&run->replay.filter))
+        tsm_note("%s: no command lies in what was asked for", sbt_reader_name(run->reader));
     if (run->json)
         json_result(run->json, result);
     else if (only_looked)

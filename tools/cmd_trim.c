@@ -14,6 +14,7 @@
 #include "tools/json_out.h"
 #include "tools/kernel_copy.h"
 #include "analysis/place_list.h"
+#include "tools/named_output.h"
 #include "tools/selection.h"
 #include "tools/still.h"
 #include "tools/terminal.h"
@@ -33,7 +34,7 @@ struct trim_values {
     struct tsm_selection_streams streams; /* none: all */
     struct tsm_selection_range range;
     const char *output, *device, *library;
-    bool keep_going, lossy, trust_code, whole, json;
+    bool force, keep_going, lossy, trust_code, whole, json;
     uint64_t timeout_s;
 };
 
@@ -43,7 +44,8 @@ static const struct tsm_option options[] = {
      .type = TSM_OPTION_NEW,
      .offset = TSM_FIELD(trim_values, output),
      .argument = "FILE",
-     .help = "The new trace. It must not be there yet."},
+     .help = "The new trace. An older one of this name is replaced."},
+    TSM_OUTPUT_FORCE(trim_values, force),
     TSM_SELECTION_RANGE(trim_values, range),
     {.name = "whole",
      .type = TSM_OPTION_FLAG,
@@ -108,6 +110,7 @@ struct trim {
     struct tsm_replay *replays[TSM_REPLAY_API_MAX]; /* one for each API */
     int replay_count;
     struct tsm_keep keep;
+    struct tsm_output output;
     struct tsm_trace_copy copy;
     uint64_t item_count, item_bytes; /* of the checkpoint */
     uint64_t command_count;          /* in the range */
@@ -578,7 +581,7 @@ static int check_whole(const struct trim *t)
 static int write_trace(struct trim *t)
 {
     bool has_before = t->range.seq_first > 0;
-    int error = tsm_trace_copy_begin(&t->copy, t->reader, t->values->output, NULL);
+    int error = tsm_trace_copy_begin(&t->copy, t->reader, t->output.written, NULL);
 
     if (!t->copy.writer)
         return error;
@@ -602,10 +605,7 @@ static int write_trace(struct trim *t)
         error = copy_kernel_records(t);
     if (!error)
         error = check_whole(t);
-    error = tsm_trace_copy_end(&t->copy, last_seq_end(t), error);
-    if (error)
-        unlink(t->values->output);
-    return error;
+    return tsm_output_end(&t->output, tsm_trace_copy_end(&t->copy, last_seq_end(t), error));
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -642,8 +642,11 @@ static void tell(const struct trim *t)
 
 static int trim(struct trim *t)
 {
-    int error = tsm_selection_filter(&t->range, t->reader, &t->values->streams, &t->values->range);
+    const struct trim_values *v = t->values;
+    int error = tsm_output_begin(&t->output, v->output, sbt_reader_name(t->reader), v->force);
 
+    if (!error)
+        error = tsm_selection_filter(&t->range, t->reader, &v->streams, &v->range);
     if (!error)
         error = tsm_selection_seqs(&t->range, t->reader);
     if (!error)
@@ -656,7 +659,7 @@ static int trim(struct trim *t)
         error = find_gaps(t);
     if (!error && !t->replay_count)
         t->range.seq_first = 0; /* nothing was sent before it */
-    if (!error && !t->values->whole)
+    if (!error && !v->whole)
         error = tsm_keep_find(&t->keep, t->reader, t->range.seq_first, t->range.seq_end);
     return error ? error : write_trace(t);
 }

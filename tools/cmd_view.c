@@ -292,6 +292,9 @@ static int view_trace(const struct view_values *v, const char *path)
         tsm_complain_error();
     else
         status = show_all(&view, cursor);
+    if (!status && !view.shown && !v->json &&
+        (tsm_selection_is_part(&filter) || v->calls || v->failed))
+        tsm_selection_note_nothing(view.reader);
     tsm_trace_note_damage(view.reader, &told);
     sbt_cursor_destroy(cursor);
     tsm_symbols_destroy(view.symbols);

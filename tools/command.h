@@ -44,6 +44,10 @@ extern const struct tsm_command *const tsm_commands[];
 /* By name or alias; NULL when there is none. */
 const struct tsm_command *tsm_command_find(const char *name);
 
+/* Complains that `name` is no command, with the one that may have been meant. Returns the exit
+ * status. */
+int tsm_command_unknown(const char *name);
+
 #define TSM_OPTION_COUNT_MAX 64
 
 /* The command's own rows and those of more_options, into out[TSM_OPTION_COUNT_MAX + 1], terminated.

@@ -2,6 +2,7 @@
 #include "tools/option.h"
 
 #include "base/text.h"
+#include "tools/nearest.h"
 #include "tracesmith/error.h"
 
 #include <errno.h>
@@ -122,47 +123,15 @@ static bool find(struct match *out, const struct parser *p, const char *name, si
 
 /* ---- suggestions for misspelt options ------------------------------------------------------ */
 
-#define NAME_MAX_COMPARED 40
-
-/* Edit distance; names are short, so one row of the table is enough. */
-static unsigned distance(const char *a, size_t a_size, const char *b)
-{
-    unsigned row[NAME_MAX_COMPARED + 1];
-    size_t b_size = strlen(b);
-
-    if (a_size > NAME_MAX_COMPARED || b_size > NAME_MAX_COMPARED)
-        return NAME_MAX_COMPARED;
-    for (size_t j = 0; j <= b_size; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= a_size; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= b_size; j++) {
-            unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
-            unsigned insert = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = replace < insert ? replace : insert;
-        }
-    }
-    return row[b_size];
-}
-
 static const char *nearest(const struct parser *p, const char *name, size_t size)
 {
-    const char *best = NULL;
-    unsigned best_distance = 3; /* further away is another word, not a slip */
+    struct tsm_nearest n;
 
-    for (size_t i = 0; i < p->set_count; i++) {
-        for (const struct tsm_option *o = p->sets[i].options; o && o->name; o++) {
-            bool begins = size >= 2 && strncmp(o->name, name, size) == 0;
-            unsigned d = begins ? 0 : distance(name, size, o->name);
-            if (d < best_distance) {
-                best_distance = d;
-                best = o->name;
-            }
-        }
-    }
-    return best;
+    tsm_nearest_begin(&n, name, size);
+    for (size_t i = 0; i < p->set_count; i++)
+        for (const struct tsm_option *o = p->sets[i].options; o && o->name; o++)
+            tsm_nearest_try(&n, o->name);
+    return n.best;
 }
 
 static int unknown(const struct parser *p, const char *name, size_t size)

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/selection.h"
+#include "tools/terminal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool add_streams(struct tsm_selection_streams *out, uint64_t first, uint64_t last)
+static bool add_streams(struct tsm_selection_streams *out, uint64_t first, uint64_t last,
+                        bool is_alone)
 {
     if (last < first || last >= SBT_STREAM_NONE || last - first >= TSM_SELECTION_STREAMS_MAX)
         return false;
     for (uint64_t i = first; i <= last; i++) {
         if (out->count == TSM_SELECTION_STREAMS_MAX)
             return false;
+        out->is_alone[out->count] = is_alone;
         out->numbers[out->count++] = (uint32_t)i;
     }
     return true;
@@ -33,12 +37,14 @@ bool tsm_selection_parse_streams(void *field, const char *text)
 {
     struct tsm_selection_streams *out = field;
     uint64_t first, last;
+    bool is_range;
 
     out->count = 0;
     do {
         if (strncmp(text, "none", 4) == 0) {
             if (out->count == TSM_SELECTION_STREAMS_MAX)
                 return false;
+            out->is_alone[out->count] = false; /* a trace without such records is no mistake */
             out->numbers[out->count++] = SBT_STREAM_NONE;
             text += 4;
             continue;
@@ -46,9 +52,10 @@ bool tsm_selection_parse_streams(void *field, const char *text)
         if (!take_number(&first, &text))
             return false;
         last = first;
-        if (*text == '-' && (text++, !take_number(&last, &text)))
+        is_range = *text == '-';
+        if (is_range && (text++, !take_number(&last, &text)))
             return false;
-        if (!add_streams(out, first, last))
+        if (!add_streams(out, first, last, !is_range))
             return false;
     } while (*text++ == ',');
     return text[-1] == '\0';
@@ -192,6 +199,62 @@ bool tsm_selection_parse_range(void *field, const char *text)
     return true;
 }
 
+/* Finds which of the streams have records. */
+static int find_streams(bool found[TSM_SELECTION_STREAMS_MAX], struct sbt_reader *reader,
+                        const struct tsm_selection_streams *streams)
+{
+    const struct sbt_filter filter = {.streams = streams->numbers, .stream_count = streams->count};
+    const struct sbt_record *record;
+    struct sbt_cursor *cursor = NULL;
+    size_t missing = streams->count;
+    int error = sbt_cursor_create(&cursor, reader, &filter, 1);
+
+    while (missing && error >= 0 && (error = sbt_cursor_next(cursor, &record)) == 1)
+        for (size_t i = 0; i < streams->count; i++)
+            if (!found[i] && streams->numbers[i] == record->stream) {
+                found[i] = true;
+                missing--;
+            }
+    sbt_cursor_destroy(cursor);
+    return error < 0 ? error : 0;
+}
+
+static int check_streams(struct sbt_reader *reader, const struct tsm_selection_streams *streams)
+{
+    bool found[TSM_SELECTION_STREAMS_MAX] = {false}, any = false;
+    int error = find_streams(found, reader, streams);
+
+    for (size_t i = 0; i < streams->count && !error; i++) {
+        any |= found[i] || streams->numbers[i] == SBT_STREAM_NONE;
+        if (streams->is_alone[i] && !found[i])
+            error = tsm_fail(TSM_E_NOT_FOUND,
+                             "--streams: no record of the trace is on stream %u; tsview shows the "
+                             "stream of each",
+                             streams->numbers[i]);
+    }
+    if (!error && streams->count && !any)
+        error = tsm_fail(TSM_E_NOT_FOUND,
+                         "--streams: no record of the trace is on any of these streams; "
+                         "tsview shows the stream of each");
+    return error;
+}
+
+bool tsm_selection_is_part(const struct sbt_filter *f)
+{
+    return f->stream_count || f->seq_first || f->seq_end || f->time_first_ns || f->time_end_ns;
+}
+
+void tsm_selection_note_nothing(const struct sbt_reader *reader)
+{
+    uint64_t count = sbt_reader_totals(reader)->record_count;
+
+    if (count)
+        tsm_note("%s: none of its records, 0 to %" PRIu64 ", is what was asked for",
+                 sbt_reader_name(reader), count - 1);
+    else
+        tsm_note("%s: has no records", sbt_reader_name(reader));
+}
+
 int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
                          const struct tsm_selection_streams *streams,
                          const struct tsm_selection_range *range)
@@ -207,9 +270,10 @@ int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
         .time_end_ns = range->time_end_ns,
     };
     named.label = range->label;
-    return named.unit == TSM_RANGE_RECORDS
-               ? 0
-               : tsm_range_find(&named, reader, &out->seq_first, &out->seq_end);
+    int error = check_streams(reader, streams);
+    if (!error && named.unit != TSM_RANGE_RECORDS)
+        error = tsm_range_find(&named, reader, &out->seq_first, &out->seq_end);
+    return error;
 }
 
 int tsm_selection_seqs(struct sbt_filter *filter, struct sbt_reader *reader)

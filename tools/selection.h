@@ -13,7 +13,8 @@
 
 struct tsm_selection_streams {
     uint32_t numbers[TSM_SELECTION_STREAMS_MAX];
-    size_t count; /* 0: all */
+    bool is_alone[TSM_SELECTION_STREAMS_MAX]; /* named by itself, not by a range of numbers */
+    size_t count;                             /* 0: all */
 };
 
 struct tsm_selection_range {
@@ -33,11 +34,17 @@ bool tsm_selection_parse_range(void *field, const char *text);
 /* uint64_t in ns: a time such as 1.5s, 20ms, 7us. */
 bool tsm_selection_parse_time(void *field, const char *text);
 
-/* *out points into `streams`. Frames, submits and labels are looked for in the trace: negative when
- * they are not there. */
+/* *out points into `streams`. Streams, frames, submits and labels are looked for in the trace:
+ * negative when one that was named is not there, or none of a range of streams. */
 int tsm_selection_filter(struct sbt_filter *out, struct sbt_reader *reader,
                          const struct tsm_selection_streams *streams,
                          const struct tsm_selection_range *range);
+
+/* Tests whether an option leaves anything out. */
+bool tsm_selection_is_part(const struct sbt_filter *filter);
+
+/* Notes that no record of `reader` is what the options ask for. */
+void tsm_selection_note_nothing(const struct sbt_reader *reader);
 
 /* Times become the numbers of the records there. */
 int tsm_selection_seqs(struct sbt_filter *filter, struct sbt_reader *reader);

@@ -3,6 +3,7 @@
  * The program: `tracesmith COMMAND ...`, or a command by its other name, e.g. `tsview ...`.
  */
 #include "tools/command.h"
+#include "tools/nearest.h"
 #include "tools/terminal.h"
 
 #include <stdio.h>
@@ -16,6 +17,22 @@ const struct tsm_command *tsm_command_find(const char *name)
             return c;
     }
     return NULL;
+}
+
+int tsm_command_unknown(const char *name)
+{
+    struct tsm_nearest n;
+
+    tsm_nearest_begin(&n, name, strlen(name));
+    for (size_t i = 0; tsm_commands[i]; i++) {
+        tsm_nearest_try(&n, tsm_commands[i]->name);
+        if (tsm_commands[i]->alias)
+            tsm_nearest_try(&n, tsm_commands[i]->alias);
+    }
+    if (n.best)
+        return tsm_complain(
+            "unknown command '%s' (did you mean '%s'?); 'tracesmith help' lists all", name, n.best);
+    return tsm_complain("unknown command '%s'; 'tracesmith help' lists them", name);
 }
 
 static const char *file_name(const char *path)
@@ -43,6 +60,6 @@ int main(int argc, char **argv)
         return tsm_command_run(tsm_command_find(version), argc - 1, argv + 1);
     command = tsm_command_find(argv[1]);
     if (!command)
-        return tsm_complain("unknown command '%s'; 'tracesmith help' lists them", argv[1]);
+        return tsm_command_unknown(argv[1]);
     return tsm_command_run(command, argc - 1, argv + 1);
 }

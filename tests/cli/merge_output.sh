@@ -11,7 +11,7 @@ merge --list t.sbt cpu | grep -v 'CPU events' > expected
 merge --list both.sbt | grep -v 'CPU events' | diff expected - && echo "the same"
 merge both.sbt | grep 'CPU events'
 tsview --kernel both.sbt | grep -A3 'CPU_SWITCH\|CPU_IRQ'
-merge -o both.sbt t.sbt cpu
+merge -o cpu t.sbt cpu
 make perf > cpu
 merge --list --pid=77 t.sbt cpu | grep -c 'ctx'
 merge --list --tid=4711 t.sbt cpu | grep -c toy

@@ -5,3 +5,5 @@ tsview -n1 t.sbt
 tracesmith view -n1 t.sbt
 "$BUILD/tools/tsview" -n1 t.sbt
 tracesmith nonsense || echo "exit $?"
+tracesmith vew t.sbt || echo "exit $?"
+tracesmith help reply || echo "exit $?"

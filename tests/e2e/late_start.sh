@@ -53,6 +53,25 @@ alone t.sbt # complete although the program still runs
 ends
 status 2 tsctl status "$pid"
 
+# The process id of tsrecord, or of a shell that started it, serves as well; the order waits for the first GPU call.
+rm -f t.sbt program.out
+sh -c 'sleep 0.2; tsrecord --emu --start=paused -o t.sbt -- "$0" 150 10; exit' "$TEST_PROGRAMS/rounds" >program.out &
+pid=$!
+tsctl --wait=60 start "$pid" | grep -q recording || fail "it did not start"
+tsctl --json status "$pid" >status.out
+[ "$(jq .pid status.out)" != "$pid" ] || fail "it says the process id of the shell"
+tsctl stop "$pid" >/dev/null || fail "it did not stop"
+alone t.sbt
+ends
+# Two programs: which one is meant?
+sh -c 'TS_START=paused; export TS_START; for i in 1 2; do tsrecord --emu -o $i.sbt -- "$0" 150 10 >$i.out & done; wait' \
+    "$TEST_PROGRAMS/rounds" &
+pid=$!
+while [ ! -s 1.out ] || [ ! -s 2.out ]; do sleep 0.02; done
+status 2 tsctl start "$pid"
+grep -q 'name one of them' err || fail "$(cat err)"
+wait
+
 program TS_START_SIGNAL=USR2
 kill -USR2 "$pid"
 sleep 0.3

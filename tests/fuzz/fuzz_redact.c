@@ -27,14 +27,16 @@ static int copy_all(struct sbt_reader *reader, const char *output)
 static int redact_all(struct sbt_reader *reader, const char *output, unsigned what)
 {
     struct tsm_redact redact = {.reader = reader, .what = what | tsm_redacted(reader)};
+    struct tsm_output named;
     uint64_t missing;
-    int error;
+    int error = tsm_output_begin(&named, output, NULL, false);
 
     if (redact.what & TSM_REDACT_HASHES)
         redact.what |= TSM_REDACT_CONTENTS; /* as tsm_redact_parse() has it */
-    error = tsm_redact_begin(&redact);
     if (!error)
-        error = write_copy(&redact, output, true, &missing);
+        error = tsm_redact_begin(&redact);
+    if (!error)
+        error = write_copy(&redact, &named, true, &missing);
     tsm_redact_finish(&redact);
     return error;
 }

@@ -157,6 +157,8 @@ def trouble(folder):
                 continue
             if what in ('change_root', 'other_user') and 'cannot change' in without.stdout:  # not for this user
                 can_record = True
+            elif what == 'other_user' and not all(p.stat().st_mode & 1 for p in BUILD.resolve().parents):
+                can_record = None  # he cannot load the driver from this build folder: below /root, for example
             if can_record:
                 check_recorded(folder, f'{what} {when}')
             if can_record is not None:
