@@ -162,8 +162,6 @@ static int export_output(char *out, size_t size)
         if (strcmp(settings[i].name, "TS_OUTPUT") == 0)
             path = settings[i].default_text;
     }
-    if (strcmp(path, "-") == 0)
-        return tsm_output_check(path, TSM_OUTPUT_RECORDING, NULL, false);
     if (path[0] == '/')
         tsm_format(out, size, "%s", path);
     else if (getcwd(folder, sizeof(folder)))

@@ -85,12 +85,8 @@ int tsm_output_check(const char *path, enum tsm_output_kind kind, const char *in
 {
     const char *why;
 
-    if (strcmp(path, "-") == 0 && kind == TSM_OUTPUT_OTHER)
+    if (kind == TSM_OUTPUT_OTHER && strcmp(path, "-") == 0)
         return 0;
-    if (strcmp(path, "-") == 0)
-        return tsm_fail(TSM_E_ARGUMENT,
-                        "-: a trace cannot go to standard output: its index is written at the "
-                        "end; name a file");
     switch (tsm_file_target(path, &why)) {
     case TSM_FILE_REFUSED:
         return tsm_fail(TSM_E_IO, "%s: cannot be written: %s", path, why);

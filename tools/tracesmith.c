@@ -3,37 +3,10 @@
  * The program: `tracesmith COMMAND ...`, or a command by its other name, e.g. `tsview ...`.
  */
 #include "tools/command.h"
-#include "tools/nearest.h"
 #include "tools/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
-
-const struct tsm_command *tsm_command_find(const char *name)
-{
-    for (size_t i = 0; tsm_commands[i]; i++) {
-        const struct tsm_command *c = tsm_commands[i];
-        if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
-            return c;
-    }
-    return NULL;
-}
-
-int tsm_command_unknown(const char *name)
-{
-    struct tsm_nearest n;
-
-    tsm_nearest_begin(&n, name, strlen(name));
-    for (size_t i = 0; tsm_commands[i]; i++) {
-        tsm_nearest_try(&n, tsm_commands[i]->name);
-        if (tsm_commands[i]->alias)
-            tsm_nearest_try(&n, tsm_commands[i]->alias);
-    }
-    if (n.best)
-        return tsm_complain(
-            "unknown command '%s' (did you mean '%s'?); 'tracesmith help' lists all", name, n.best);
-    return tsm_complain("unknown command '%s'; 'tracesmith help' lists them", name);
-}
 
 static const char *file_name(const char *path)
 {

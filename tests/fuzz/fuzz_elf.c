@@ -35,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct sbt_reader *reader;
     char *argv[] = {(char[]){"program"}, NULL};
+    bool is_foreign;
     int fd;
 
     if (!reader) {
@@ -46,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         dup2(fd, FD_IN) != FD_IN)
         abort();
     close(fd);
-    tsm_exec_may_succeed(PATH_IN, argv, argv + 1);
+    tsm_exec_may_succeed(PATH_IN, argv, argv + 1, &is_foreign);
     ask_symbols(reader);
     close(FD_IN);
     return 0;

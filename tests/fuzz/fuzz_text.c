@@ -65,16 +65,6 @@ static const char *const rows[][WORD_MAX] = {
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-/* tools/tracesmith.c has the program's main(). */
-const struct tsm_command *tsm_command_find(const char *name)
-{
-    for (size_t i = 0; tsm_commands[i]; i++)
-        if (strcmp(tsm_commands[i]->name, name) == 0)
-            return tsm_commands[i];
-    return NULL;
-}
-
-/* ---- what is printed ---- */
 
 struct printed {
     uint8_t bytes[4]; /* of an unfinished character */
