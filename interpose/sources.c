@@ -6,7 +6,7 @@
 #include "capture/capture.h"
 #include "interpose/interpose.h"
 
-extern const struct tsm_source cuda_source; /* api/cuda/cuda_source.c */
+extern const struct tsm_source cuda_source; /* api/cuda/source/source.c */
 #ifdef TSM_VULKAN
 extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
 #endif

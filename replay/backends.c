@@ -4,7 +4,7 @@
  */
 #include "replay/backend.h"
 
-extern const struct tsm_backend cuda_backend; /* api/cuda/cuda_replay.c */
+extern const struct tsm_backend cuda_backend; /* api/cuda/replay/replay.c */
 
 #ifdef TSM_VULKAN
 extern const struct tsm_backend vulkan_backend; /* api/vulkan/vulkan_replay.c */

@@ -30,7 +30,7 @@ def params_of(call):
 
 
 def prototypes_h(api):
-    body = '#include "api/cuda/cuda_abi.h"\n\n'
+    body = '#include "api/cuda/abi.h"\n\n'
     body += ''.join(wrap(f'CUresult {call.name}({params_of(call)});') + '\n' for call in api.calls)
     return guarded('API_CUDA_CUDA_PROTOTYPES_H', body)
 

@@ -57,7 +57,7 @@ HEADER = '''\
 /* What is written by hand for the CUDA backend: the replay of calls that the description leaves to
  * replay_NAME. SLOT_NAME_FIELD is the slot of a field of theirs. */
 
-#include "api/cuda/cuda_replay.h"
+#include "api/cuda/replay/replay.h"
 
 {prototypes}
 enum cuda_replay_slot {{

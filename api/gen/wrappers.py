@@ -49,7 +49,7 @@ WRAPPER = '''\
 SOURCE = HEAD + '''\
 #include "api/cuda/cuda_wrappers.h"
 
-#include "api/cuda/cuda_encode.h"
+#include "api/cuda/source/encode.h"
 #include "api/cuda/cuda_hooks.h"
 
 #define TSM_EXPORT __attribute__((visibility("default")))
@@ -355,9 +355,9 @@ struct cuda_real {{
 
 WRAPPERS = '''\
 #include "api/cuda/cuda_real.h"
-#include "api/cuda/cuda_source.h"
+#include "api/cuda/source/source.h"
 
-/* The driver's own functions. Each is at first a resolver: see api/cuda/cuda_source.h. */
+/* The driver's own functions. Each is at first a resolver: see api/cuda/source/source.h. */
 extern struct cuda_real real;
 
 /* Name, wrapper and &real.NAME of each function, sorted by name. */
@@ -368,7 +368,7 @@ HOOKS = '''\
 /* What is written by hand for the CUDA source: functions that the description calls. They run inside
  * the traced program, by the rules of capture/capture.h. */
 
-#include "api/cuda/cuda_source.h"
+#include "api/cuda/source/source.h"
 
 /* Everything that was submitted to `context` (NULL: the calling thread's) is complete: tell
  * tsm_synchronised() for each of its streams. */

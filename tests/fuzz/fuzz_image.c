@@ -4,7 +4,7 @@
  * in them lies inside; what a replay gives a driver, which is told no size, can be read as far as
  * it says of itself; and so can a file that the software GPU loads.
  */
-#include "api/cuda/cuda_image.h"
+#include "api/cuda/image.h"
 #include "emu/emu_fatbin.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-extern const struct tsm_backend cuda_backend; /* api/cuda/cuda_replay.c */
+extern const struct tsm_backend cuda_backend; /* api/cuda/replay/replay.c */
 const struct tsm_backend *const tsm_backends[] = {&cuda_backend, NULL};
 
 static void prepare(void)

@@ -3,7 +3,7 @@
  * Code objects: their sizes, and the parameters of the functions in them. The cubin is made here,
  * with the sections that matter.
  */
-#include "api/cuda/cuda_image.h"
+#include "api/cuda/image.h"
 
 #include "base/bytes.h"
 #include "tests/unit/check.h"

@@ -8,7 +8,7 @@
 #ifndef TESTS_PROGRAMS_PROGRAM_H
 #define TESTS_PROGRAMS_PROGRAM_H
 
-#include "api/cuda/cuda_abi.h"
+#include "api/cuda/abi.h"
 #include "api/cuda/cuda_prototypes.h"
 
 #include <stdint.h>

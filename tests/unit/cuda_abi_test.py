@@ -134,12 +134,12 @@ def main():
     compiler = Compiler([toolkit, *our_paths])
     version = re.search(r'#define CUDA_VERSION (\d+)', open(f'{toolkit}/cuda.h').read())[1]
     described = re.search(r'#define CUDA_VERSION (\d+)',
-                          open(f'{source_root}/api/cuda/cuda_abi.h').read())[1]
+                          open(f'{source_root}/api/cuda/abi.h').read())[1]
     if version != described:
         skip(f'cuda.h is of version {version}, the description of {described}')
 
     # The compiler itself refuses a prototype that differs from the one in cuda.h.
-    compiler.run(NVIDIA + '#define API_CUDA_CUDA_ABI_H\n' + OURS, '-fsyntax-only')
+    compiler.run(NVIDIA + '#define API_CUDA_ABI_H\n' + OURS, '-fsyntax-only')
 
     ours, theirs = compiler.declarations(OURS), compiler.declarations(NVIDIA)
     records = re.compile(r'(struct|union) CU')

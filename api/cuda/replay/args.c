@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A record's slots as arguments of the driver's function. See replay.h.
+ */
+#include "api/cuda/replay/state.h"
+
+#include <string.h>
+
+#include "api/cuda/image.h"
+#include "replay/region.h"
+
+const struct sbt_schema *cuda_schema(uint32_t type)
+{
+    const struct tsm_api_description *d = &cuda_description;
+    uint32_t id = SBT_TYPE_CALL(type);
+
+    /* Calls are numbered from 1, without gaps so far. */
+    if (id && id <= d->call_count && d->calls[id - 1].schema->type == type)
+        return d->calls[id - 1].schema;
+    for (size_t i = 0; i < d->call_count; i++)
+        if (d->calls[i].schema->type == type)
+            return d->calls[i].schema;
+    return NULL;
+}
+
+/* ---- objects ------------------------------------------------------------------------------ */
+
+static uint64_t object_key(enum cuda_object object, uint64_t id)
+{
+    return (uint64_t)object << 56 | id;
+}
+
+void *cuda_object_find(const struct cuda_replay *replay, enum cuda_object object, uint64_t id)
+{
+    const uint64_t *raw = sbt_map_find(&replay->objects, object_key(object, id));
+
+    return raw ? (void *)(uintptr_t)*raw : NULL;
+}
+
+int cuda_object_set(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
+                    const void *raw)
+{
+    bool added;
+    uint64_t *value = sbt_map_insert(&replay->objects, object_key(object, id), &added);
+
+    if (!value)
+        return tsm_fail(TSM_E_MEMORY, "no memory for objects");
+    *value = (uintptr_t)raw;
+    return 0;
+}
+
+/* ---- begin and end ------------------------------------------------------------------------ */
+
+void cuda_args_begin(struct cuda_args *args, struct cuda_replay *replay,
+                     const struct sbt_record *record, uint32_t slot_count)
+{
+    CUcontext context = cuda_context_of(replay, record->thread);
+
+    *args = (struct cuda_args){replay, &replay->library.calls, record, 0, NULL, 0};
+    if (record->slot_count < slot_count) {
+        args->error =
+            tsm_fail(TSM_E_FORMAT, "has %u fields, not %u", record->slot_count, slot_count);
+        return;
+    }
+    CUresult result = args->driver->cuCtxSetCurrent(context);
+    if (result != CUDA_SUCCESS)
+        args->error = cuda_fail(args->driver, "cuCtxSetCurrent", result);
+}
+
+static uint64_t slot_named(const struct sbt_schema *schema, const struct sbt_record *record,
+                           const char *name)
+{
+    for (uint32_t i = 0; i < schema->field_count && i < record->slot_count; i++)
+        if (!strcmp(schema->fields[i].name, name))
+            return record->slots[i];
+    return 0;
+}
+
+static CUresult copy_array_also(struct cuda_args *args, const struct sbt_schema *schema)
+{
+    uint64_t id = slot_named(schema, args->record, "srcArray");
+    CUarray array = id ? cuda_object_find(args->replay, CUDA_OBJECT_ARRAY, id) : NULL;
+
+    if (!array)
+        return CUDA_SUCCESS; /* of rows: their own function does it */
+    return args->driver->cuMemcpyAtoHAsync_v2(args->also, array,
+                                              slot_named(schema, args->record, "srcOffset"),
+                                              args->also_size, cuda_arg_stream(args));
+}
+
+/* What is compared with the recording is kept apart: registered memory may be overwritten before.
+ */
+static CUresult copy_also(struct cuda_args *args, const struct sbt_schema *schema)
+{
+    uint64_t src = sbt_record_role(schema, args->record, SBT_ROLE_SRC, 0);
+    CUdeviceptr from = cuda_memory_translate(&args->replay->memory, src);
+
+    if (!src)
+        return copy_array_also(args, schema);
+    if (schema->flags & SBT_SCHEMA_BLOCKS)
+        return args->driver->cuMemcpyDtoH_v2(args->also, from, args->also_size);
+    return args->driver->cuMemcpyDtoHAsync_v2(args->also, from, args->also_size,
+                                              cuda_arg_stream(args));
+}
+
+int cuda_args_end(struct cuda_args *args, CUresult result)
+{
+    const struct sbt_schema *schema = cuda_schema(args->record->type);
+
+    if (result == CUDA_SUCCESS && !args->error && args->also && schema)
+        result = copy_also(args, schema);
+    if (result != CUDA_SUCCESS && !args->error)
+        args->error = cuda_fail(args->driver, schema ? schema->name : "call", result);
+    return args->error;
+}
+
+/* ---- slots -------------------------------------------------------------------------------- */
+
+uint64_t cuda_arg(struct cuda_args *args, uint32_t slot)
+{
+    if (args->error || slot >= args->record->slot_count)
+        return 0;
+    return args->record->slots[slot];
+}
+
+float cuda_arg_f32(struct cuda_args *args, uint32_t slot)
+{
+    uint32_t bits = (uint32_t)cuda_arg(args, slot);
+    float value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+void *cuda_arg_handle(struct cuda_args *args, uint32_t slot, enum cuda_object object)
+{
+    uint64_t id = cuda_arg(args, slot);
+    void *raw = id ? cuda_object_find(args->replay, object, id) : NULL;
+
+    if (id && !raw && !args->error)
+        args->error = tsm_fail(TSM_E_NOT_FOUND, "object %llu was made by no record of this trace",
+                               (unsigned long long)id);
+    return raw;
+}
+
+CUdeviceptr cuda_arg_address(struct cuda_args *args, uint32_t slot)
+{
+    return cuda_memory_translate(&args->replay->memory, cuda_arg(args, slot));
+}
+
+CUdevice cuda_arg_device(struct cuda_args *args, uint32_t slot)
+{
+    int recorded = (int)cuda_arg(args, slot);
+    int device = args->replay->device_first + recorded;
+
+    if (!args->error && (recorded < 0 || device >= args->replay->device_count))
+        args->error = tsm_fail(TSM_E_UNSUPPORTED, "wants device %d; there are %d", recorded,
+                               args->replay->device_count - args->replay->device_first);
+    return device;
+}
+
+static CUstream stream_of(struct cuda_args *args, uint32_t number)
+{
+    struct cuda_stream_state *stream;
+
+    if (args->error || number == SBT_STREAM_NONE)
+        return NULL;
+    stream = cuda_stream_find(args->replay, number);
+    if (!stream) {
+        args->error = tsm_fail(TSM_E_MEMORY, "no memory for stream %u", number);
+        return NULL;
+    }
+    if (!stream->is_made) {
+        /* No record made it: it was a thread's own default stream. */
+        stream->raw = CU_STREAM_PER_THREAD;
+        stream->context = cuda_context_of(args->replay, args->record->thread);
+        stream->is_made = true;
+    }
+    return stream->raw;
+}
+
+/* What is captured is sent from one thread, whose own default stream would be that of all recorded
+ * threads: each recorded one gets a stream to be captured. */
+static CUstream captured_stream(struct cuda_args *args, uint32_t number)
+{
+    CUstream raw = stream_of(args, number);
+    struct cuda_stream_state *stream;
+
+    if (raw != CU_STREAM_PER_THREAD)
+        return raw;
+    stream = cuda_stream_find(args->replay, number);
+    if (stream && !stream->captured)
+        cuda_args_end(args, args->driver->cuStreamCreate(&stream->captured, CU_STREAM_DEFAULT));
+    return stream ? stream->captured : NULL;
+}
+
+CUstream cuda_arg_stream(struct cuda_args *args)
+{
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return captured_stream(args, args->record->stream);
+    return stream_of(args, args->record->stream);
+}
+
+CUstream cuda_arg_stream_number(struct cuda_args *args, uint32_t slot)
+{
+    return captured_stream(args, (uint32_t)cuda_arg(args, slot));
+}
+
+const char *cuda_arg_string(struct cuda_args *args, uint32_t slot)
+{
+    uint64_t id = cuda_arg(args, slot);
+    const char *text = id ? sbt_reader_string(args->replay->reader, (uint32_t)id) : NULL;
+
+    if (id && !text && !args->error)
+        args->error = tsm_fail(TSM_E_FORMAT, "names string %llu, which is not in the trace",
+                               (unsigned long long)id);
+    return text;
+}
+
+const void *cuda_arg_bytes(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    const uint8_t *data = NULL;
+    size_t have = 0;
+
+    if (args->error)
+        return NULL;
+    if (!sbt_record_bytes(args->record, slot, &data, &have) || have < size) {
+        args->error = tsm_fail(TSM_E_FORMAT, "field %u has %zu bytes, not %zu", slot, have, size);
+        return NULL;
+    }
+    return have ? data : NULL;
+}
+
+/* ---- bytes that come and go --------------------------------------------------------------- */
+
+const void *cuda_arg_blob(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    struct cuda_stream_state *stream;
+    struct sbt_blob blob;
+    void *bytes = NULL;
+
+    if (args->error)
+        return NULL;
+    if (!sbt_record_blob(args->record, slot, &blob) || blob.size < size) {
+        args->error =
+            tsm_fail(TSM_E_FORMAT, "field %u has not the bytes that the call takes", slot);
+        return NULL;
+    }
+    /* Host records have no stream; what they take is kept with stream 0's. */
+    stream = cuda_stream_find(args->replay,
+                              args->record->stream == SBT_STREAM_NONE ? 0 : args->record->stream);
+    if (stream)
+        bytes = cuda_stream_send(args->replay, stream, blob.size);
+    if (!bytes) {
+        args->error = tsm_fail(TSM_E_MEMORY, "no memory for %llu bytes to send",
+                               (unsigned long long)blob.size);
+        return NULL;
+    }
+    int error = sbt_reader_blob(args->replay->reader, &blob, 0, bytes, blob.size);
+    if (error < 0)
+        args->error = error;
+    return error < 0 ? NULL : bytes;
+}
+
+const void *cuda_arg_image(struct cuda_args *args, uint32_t slot)
+{
+    const void *image = cuda_arg_blob(args, slot, 0);
+    struct sbt_blob blob;
+
+    if (args->error || !sbt_record_blob(args->record, slot, &blob) ||
+        cuda_image_is_whole(image, blob.size))
+        return image;
+    args->error = tsm_fail(TSM_E_FORMAT,
+                           "record %llu: its code object says that it is longer than the %llu bytes "
+                           "that the trace has of it; no driver is given such",
+                           (unsigned long long)args->record->seq, (unsigned long long)blob.size);
+    return NULL;
+}
+
+const void *cuda_arg_late(struct cuda_args *args, uint64_t address, uint64_t size)
+{
+    const void *there = cuda_program_late(args->replay, address, size);
+
+    if (!there && !args->error)
+        args->error = tsm_fail(TSM_E_NOT_FOUND,
+                               "host memory 0x%llx, which it copies from, was made "
+                               "by no record of this trace",
+                               (unsigned long long)address);
+    return there;
+}
+
+const void *cuda_arg_payload(struct cuda_args *args, uint32_t slot, size_t size)
+{
+    uint64_t address = cuda_arg(args, slot);
+
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return args->error ? NULL : cuda_program_memory(args->replay, address, size);
+    if (!(args->record->flags & SBT_RECORD_LATE))
+        return cuda_arg_blob(args, slot + 1, size);
+    return cuda_arg_late(args, address, size);
+}
+
+/* Where the program had it, when that is memory that the device can read. */
+void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    const struct tsm_region *region = cuda_memory_find(&replay->memory, address);
+
+    if (!region || !region->is_host ||
+        !tsm_range_holds(region->address, region->size, address, size))
+        return NULL;
+    return (void *)(uintptr_t)(region->actual + (address - region->address));
+}
+
+void *cuda_arg_readback(struct cuda_args *args, size_t size)
+{
+    const struct sbt_schema *schema = cuda_schema(args->record->type);
+    struct cuda_stream_state *stream;
+    void *bytes = NULL;
+
+    if (args->error || !schema)
+        return NULL;
+    if (args->record->flags & SBT_RECORD_CAPTURED)
+        return cuda_program_memory(
+            args->replay, sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0), size);
+    uint64_t to = sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0);
+    if (to && !cuda_program_host(args->replay, to, 1) &&
+        (bytes = cuda_program_late(args->replay, to, size)))
+        return bytes;
+    stream = cuda_stream_find(args->replay, args->record->stream);
+    if (stream)
+        bytes = cuda_stream_receive(stream, args->record->position, 0, size);
+    if (!bytes) {
+        args->error = tsm_fail(TSM_E_MEMORY, "no memory for %zu bytes to receive", size);
+        return NULL;
+    }
+    args->also = cuda_registered(args->replay,
+                                 sbt_record_role(schema, args->record, SBT_ROLE_HOST_DST, 0), size);
+    args->also_size = size;
+    return bytes;
+}
+
+void cuda_arg_made(struct cuda_args *args, uint32_t slot, enum cuda_object object, const void *raw)
+{
+    uint64_t id = cuda_arg(args, slot);
+
+    if (!args->error)
+        args->error = cuda_object_set(args->replay, object, id, raw);
+    if (!args->error && object == CUDA_OBJECT_ARRAY)
+        args->error = cuda_array_made(args, id, (CUarray)(uintptr_t)raw);
+}
+
+void cuda_arg_gone(struct cuda_args *args, uint32_t slot, enum cuda_object object)
+{
+    uint64_t id = cuda_arg(args, slot);
+
+    if (!args->error)
+        args->error = cuda_object_set(args->replay, object, id, NULL);
+    if (object == CUDA_OBJECT_ARRAY)
+        cuda_array_gone(args->replay, id);
+    if (object == CUDA_OBJECT_MIPMAP)
+        cuda_mipmap_gone(args->replay, id);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions of the program that the GPU called in a stream's order. The functions are not here; one
+ * of ours takes their place and writes what the trace says that they wrote.
+ */
+#include "api/cuda/replay/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 4096u /* what capture tells changes by */
+
+/* One HOST_WRITE of a function. */
+struct cuda_function_write {
+    uint32_t stream;
+    uint64_t position, seq;
+};
+
+static int compare_writes(const void *a, const void *b)
+{
+    const struct cuda_function_write *x = a, *y = b;
+
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+int cuda_functions_plan(struct cuda_functions *f, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    uint64_t stream = sbt_record_role(schema, record, SBT_ROLE_OF_STREAM, SBT_STREAM_NONE);
+
+    if (record->type != SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE) || stream >= SBT_STREAM_NONE)
+        return 0;
+    if (f->count == f->capacity) {
+        size_t more = f->capacity ? f->capacity * 2 : 64;
+        struct cuda_function_write *grown = realloc(f->writes, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for what host functions wrote");
+        f->writes = grown;
+        f->capacity = more;
+    }
+    f->writes[f->count++] = (struct cuda_function_write){
+        (uint32_t)stream, sbt_record_role(schema, record, SBT_ROLE_OF_POSITION, 0), record->seq};
+    return 0;
+}
+
+void cuda_functions_prepare(struct cuda_functions *f)
+{
+    if (f->count)
+        qsort(f->writes, f->count, sizeof(*f->writes), compare_writes);
+}
+
+void cuda_functions_finish(struct cuda_functions *f)
+{
+    sbt_cursor_destroy(f->cursor);
+    free(f->writes);
+    sbt_map_finish(&f->written);
+    pthread_mutex_destroy(&f->lock);
+    pthread_mutex_destroy(&f->written_lock);
+    memset(f, 0, sizeof(*f));
+}
+
+/* ---- what one function wrote ---------------------------------------------------------------- */
+
+struct piece {
+    uint8_t *to;
+    uint64_t size, seq;
+    uint8_t *bytes;
+};
+
+/* Bytes of the pieces follow. */
+struct written {
+    struct cuda_functions *functions;
+    uint64_t *told; /* becomes CUDA_REACHED_DONE; NULL: nobody asks */
+    size_t count;
+    struct piece pieces[];
+};
+
+/* The lock is held. */
+static bool is_newer(struct cuda_functions *f, const uint8_t *page, uint64_t seq)
+{
+    bool added;
+    uint64_t *last = sbt_map_insert(&f->written, (uintptr_t)page / PAGE + 1, &added);
+
+    if (last && *last > seq)
+        return false;
+    if (last)
+        *last = seq;
+    return true;
+}
+
+void cuda_functions_write(struct cuda_functions *f, uint8_t *to, const uint8_t *bytes,
+                          uint64_t size, uint64_t seq)
+{
+    uint64_t part;
+
+    pthread_mutex_lock(&f->written_lock);
+    for (uint64_t at = 0; at < size; at += part) {
+        part = PAGE - (uintptr_t)(to + at) % PAGE;
+        if (part > size - at)
+            part = size - at;
+        if (is_newer(f, to + at, seq))
+            memcpy(to + at, bytes + at, part);
+    }
+    pthread_mutex_unlock(&f->written_lock);
+}
+
+void cuda_functions_run(void *user)
+{
+    const struct written *written = user;
+
+    for (size_t i = 0; i < written->count; i++) {
+        const struct piece *piece = &written->pieces[i];
+        if (piece->to)
+            cuda_functions_write(written->functions, piece->to, piece->bytes, piece->size,
+                                 piece->seq);
+    }
+    if (written->told)
+        __atomic_store_n(written->told, CUDA_REACHED_DONE, __ATOMIC_RELEASE);
+}
+
+void cuda_functions_tell(void *written, uint64_t *told)
+{
+    if (told)
+        *told = CUDA_REACHED_SENT;
+    ((struct written *)written)->told = told;
+}
+
+/* The first write of the command, and how many. */
+static size_t find_writes(const struct cuda_functions *f, uint32_t stream, uint64_t position,
+                          size_t *count)
+{
+    size_t low = 0, high = f->count;
+    const struct cuda_function_write sought = {stream, position, 0};
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_writes(&f->writes[middle], &sought) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*count = 0; low + *count < f->count; ++*count)
+        if (f->writes[low + *count].stream != stream ||
+            f->writes[low + *count].position != position)
+            break;
+    return low;
+}
+
+static int read_record(struct cuda_replay *replay, uint64_t seq, const struct sbt_record **record,
+                       struct sbt_blob *blob)
+{
+    struct cuda_functions *f = &replay->functions;
+    const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_HOST_WRITE);
+    int error = f->cursor ? 0 : sbt_cursor_create(&f->cursor, replay->reader, NULL, 0);
+
+    if (!error)
+        error = sbt_cursor_seek(f->cursor, seq);
+    if (error >= 0)
+        error = sbt_cursor_next(f->cursor, record);
+    if (error < 0)
+        return error;
+    if (!error || (*record)->seq != seq ||
+        !sbt_record_blob(*record, (uint32_t)sbt_schema_role(schema, SBT_ROLE_PAYLOAD), blob))
+        return tsm_fail(TSM_E_FORMAT, "record %llu, which it wrote, cannot be read",
+                        (unsigned long long)seq);
+    return 0;
+}
+
+static int read_piece(struct cuda_replay *replay, uint64_t seq, struct piece *out)
+{
+    const struct sbt_schema *schema = sbt_core_schema(SBT_CORE_HOST_WRITE);
+    const struct sbt_record *record;
+    struct sbt_blob blob;
+    int error = read_record(replay, seq, &record, &blob);
+
+    if (error)
+        return error;
+    out->size = blob.size;
+    out->seq = seq;
+    out->to = cuda_program_host(replay, sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0),
+                                blob.size); /* NULL: released meanwhile */
+    error = sbt_reader_blob(replay->reader, &blob, 0, out->bytes, blob.size);
+    return error < 0 ? error : 0;
+}
+
+static int read_pieces(struct cuda_replay *replay, struct cuda_stream_state *stream, size_t first,
+                       size_t count, struct written **out)
+{
+    const struct cuda_function_write *writes = replay->functions.writes + first;
+    uint64_t size = sizeof(**out) + count * sizeof(struct piece);
+    const struct sbt_record *record;
+    struct sbt_blob blob;
+    int error = 0;
+
+    for (size_t i = 0; i < count && !error; i++) {
+        error = read_record(replay, writes[i].seq, &record, &blob);
+        size += error ? 0 : blob.size;
+    }
+    if (error)
+        return error;
+    *out = cuda_stream_send(replay, stream, size);
+    if (!*out)
+        return tsm_fail(TSM_E_MEMORY, "no memory for what a host function wrote");
+    (*out)->functions = &replay->functions;
+    (*out)->told = NULL;
+    (*out)->count = count;
+    uint8_t *bytes = (uint8_t *)&(*out)->pieces[count];
+    for (size_t i = 0; i < count && !error; i++) {
+        struct piece *piece = &(*out)->pieces[i];
+        piece->bytes = bytes;
+        error = read_piece(replay, writes[i].seq, piece);
+        bytes += piece->size;
+    }
+    return error;
+}
+
+int cuda_functions_behind(struct cuda_args *args, CUstream stream)
+{
+    const struct sbt_record *record = args->record;
+    size_t count;
+    void *written;
+
+    find_writes(&args->replay->functions, record->stream, record->position, &count);
+    if (!count || args->error || (record->flags & SBT_RECORD_CAPTURED))
+        return args->error;
+    args->error = cuda_functions_take(args->replay, record->stream, record->position, &written);
+    if (args->error)
+        return args->error;
+    return cuda_args_end(args, args->driver->cuLaunchHostFunc(stream, cuda_functions_run, written));
+}
+
+int cuda_functions_take(struct cuda_replay *replay, uint32_t number, uint64_t position, void **out)
+{
+    struct cuda_functions *f = &replay->functions;
+    struct cuda_stream_state *stream = cuda_stream_find(replay, number);
+    size_t count, first = find_writes(f, number, position, &count);
+    struct written *written = NULL;
+    int error;
+
+    if (!stream)
+        return tsm_fail(TSM_E_MEMORY, "no memory for a stream");
+    pthread_mutex_lock(&f->lock);
+    error = read_pieces(replay, stream, first, count, &written);
+    pthread_mutex_unlock(&f->lock);
+    *out = written;
+    return error;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------ */
+
+int replay_cuLaunchHostFunc(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    bool captured = (record->flags & SBT_RECORD_CAPTURED) != 0;
+    CUhostFn function = captured ? cuda_node_function_run : cuda_functions_run;
+    void *written = captured ? cuda_node_function_make(replay) : NULL;
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, 0);
+    CUstream stream = cuda_arg_stream(&args);
+    if (!args.error && !captured)
+        args.error = cuda_functions_take(replay, record->stream, record->position, &written);
+    if (!args.error && !written)
+        args.error = tsm_fail(TSM_E_MEMORY, "no memory for a host function");
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuLaunchHostFunc(stream, function, written));
+}
+
+int replay_cuStreamAddCallback(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    return replay_cuLaunchHostFunc(replay, record);
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory at its recorded addresses. Device memory is mapped into the reserved range in runs of
+ * whole pages: small recorded allocations share one. A run whose last allocation died stays mapped
+ * until memory runs out: programs that allocate in a loop would otherwise pay for a mapping each
+ * time.
+ *
+ * Fresh memory is filled: what a kernel reads before anybody wrote it must not depend on what was
+ * there by chance.
+ */
+#include "api/cuda/replay/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "replay/region.h"
+
+#define HOST_PAGE 4096u
+
+/* Mapped device memory, whole pages. */
+struct cuda_page_run {
+    uint64_t start, end;
+    CUmemGenericAllocationHandle handle;
+    size_t use_count; /* live regions that touch it */
+};
+
+/* ---- planning ----------------------------------------------------------------------------- */
+
+int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
+                     const struct sbt_schema *schema)
+{
+    int index = sbt_schema_role(schema, SBT_ROLE_ADDRESS);
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_ADDRESS, 0);
+    uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
+
+    if (schema->kind != SBT_KIND_CREATE || index < 0 || !address)
+        return 0;
+    if (schema->fields[index].type == SBT_FIELD_HOSTPTR)
+        return cuda_ranges_add(&memory->host, address, size, HOST_PAGE);
+    return cuda_ranges_add(&memory->device, address, size, CUDA_PAGE);
+}
+
+/* ---- live regions ------------------------------------------------------------------------- */
+
+const struct tsm_region *cuda_memory_find(const struct cuda_memory *m, uint64_t address)
+{
+    return tsm_region_find(m->regions, m->region_count, address);
+}
+
+static int grow_regions(struct cuda_memory *m)
+{
+    size_t more = m->region_capacity ? m->region_capacity * 2 : 64;
+    struct tsm_region *regions = realloc(m->regions, more * sizeof(*regions));
+    if (regions)
+        m->regions = regions;
+    enum cuda_how *how = realloc(m->how, more * sizeof(*how));
+    if (how)
+        m->how = how;
+    CUcontext *contexts = realloc(m->contexts, more * sizeof(CUcontext));
+    if (contexts)
+        m->contexts = contexts;
+    if (!regions || !how || !contexts)
+        return tsm_fail(TSM_E_MEMORY, "no memory for %zu allocations", more);
+    m->region_capacity = more;
+    return 0;
+}
+
+#define SHIFT(array, to, from, count)                                                              \
+    memmove(&(array)[to], &(array)[from], (count) * sizeof((array)[0]))
+
+static void insert_region(struct cuda_memory *m, const struct tsm_region *region, enum cuda_how how,
+                          CUcontext context)
+{
+    size_t at = tsm_region_after(m->regions, m->region_count, region->address),
+           behind = m->region_count - at;
+
+    SHIFT(m->regions, at + 1, at, behind);
+    SHIFT(m->how, at + 1, at, behind);
+    SHIFT(m->contexts, at + 1, at, behind);
+    m->regions[at] = *region;
+    m->how[at] = how;
+    m->contexts[at] = context;
+    m->region_count++;
+}
+
+static int add_region(struct cuda_memory *m, const struct tsm_region *region, enum cuda_how how,
+                      CUcontext context)
+{
+    int error = 0;
+
+    pthread_mutex_lock(&m->lock);
+    if (m->region_count == m->region_capacity)
+        error = grow_regions(m);
+    if (!error)
+        insert_region(m, region, how, context);
+    pthread_mutex_unlock(&m->lock);
+    return error;
+}
+
+static void remove_region(struct cuda_memory *m, size_t at)
+{
+    size_t behind = m->region_count - at - 1;
+
+    pthread_mutex_lock(&m->lock);
+    SHIFT(m->regions, at, at + 1, behind);
+    SHIFT(m->how, at, at + 1, behind);
+    SHIFT(m->contexts, at, at + 1, behind);
+    m->region_count--;
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Only memory that was kept for the recorded address stays when the driver is done with it. */
+bool cuda_memory_shared(struct cuda_memory *m, uint64_t address, uint64_t size, uint64_t *actual)
+{
+    const struct tsm_region *region;
+    bool is_there;
+
+    pthread_mutex_lock(&m->lock);
+    region = cuda_memory_find(m, address);
+    is_there = region && region->is_host && m->how[region - m->regions] == CUDA_HOW_REGISTERED &&
+               tsm_range_holds(region->address, region->size, address, size);
+    if (is_there)
+        *actual = region->actual + (address - region->address);
+    pthread_mutex_unlock(&m->lock);
+    return is_there;
+}
+
+/* ---- addresses that are elsewhere --------------------------------------------------------- */
+
+/* The first entry that begins after `address`. */
+static size_t moved_after(const struct cuda_memory *m, uint64_t address)
+{
+    size_t low = 0, high = m->moved_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (m->moved[middle].recorded > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+uint64_t cuda_memory_translate(const struct cuda_memory *m, uint64_t address)
+{
+    size_t at = moved_after(m, address);
+    const struct cuda_moved *entry = at ? &m->moved[at - 1] : NULL;
+
+    if (!entry || address - entry->recorded >= entry->size)
+        return address;
+    return entry->actual + (address - entry->recorded);
+}
+
+static void forget_moved(struct cuda_memory *m, uint64_t recorded)
+{
+    size_t at = moved_after(m, recorded);
+
+    if (!at || m->moved[at - 1].recorded != recorded)
+        return;
+    SHIFT(m->moved, at - 1, at, m->moved_count - at);
+    m->moved_count--;
+}
+
+/* Forgets what lay there, because something else takes the place, for example that of a variable of
+ * an unloaded module. */
+static void forget_moved_in(struct cuda_memory *m, uint64_t start, uint64_t size)
+{
+    size_t end = moved_after(m, start + (size ? size - 1 : 0)), first = end;
+
+    while (first && m->moved[first - 1].recorded + m->moved[first - 1].size > start)
+        first--;
+    if (first == end)
+        return;
+    SHIFT(m->moved, first, end, m->moved_count - end);
+    m->moved_count -= end - first;
+}
+
+int cuda_memory_moved(struct cuda_memory *m, uint64_t recorded, uint64_t size, uint64_t actual)
+{
+    forget_moved_in(m, recorded, size);
+    if (recorded == actual)
+        return 0;
+    if (m->moved_count == m->moved_capacity) {
+        size_t more = m->moved_capacity ? m->moved_capacity * 2 : 16;
+        struct cuda_moved *grown = realloc(m->moved, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for translated addresses");
+        m->moved = grown;
+        m->moved_capacity = more;
+    }
+    size_t at = moved_after(m, recorded);
+    SHIFT(m->moved, at + 1, at, m->moved_count - at);
+    m->moved[at] = (struct cuda_moved){recorded, size, actual};
+    m->moved_count++;
+    m->moved_ever++;
+    return 0;
+}
+
+/* ---- pages -------------------------------------------------------------------------------- */
+
+/* The first run that ends after `address`. */
+static size_t run_at(const struct cuda_memory *m, uint64_t address)
+{
+    size_t low = 0, high = m->run_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (m->runs[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void unmap_run(struct cuda_memory *m, const struct cuda_real *driver, size_t at)
+{
+    const struct cuda_page_run *run = &m->runs[at];
+
+    driver->cuMemUnmap(run->start, run->end - run->start);
+    driver->cuMemRelease(run->handle);
+    SHIFT(m->runs, at, at + 1, m->run_count - at - 1);
+    m->run_count--;
+}
+
+/* What nobody uses; only when memory ran out. */
+static size_t unmap_idle(struct cuda_replay *replay)
+{
+    struct cuda_memory *m = &replay->memory;
+    size_t freed = 0;
+
+    cuda_context_settle(replay);
+    for (size_t i = m->run_count; i-- > 0;) {
+        if (!m->runs[i].use_count) {
+            unmap_run(m, &replay->library.calls, i);
+            freed++;
+        }
+    }
+    return freed;
+}
+
+static CUresult create_physical(struct cuda_replay *replay, CUdevice device, uint64_t size,
+                                CUmemGenericAllocationHandle *out)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+    };
+    CUresult result = driver->cuMemCreate(out, size, &properties, 0);
+
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && unmap_idle(replay))
+        result = driver->cuMemCreate(out, size, &properties, 0);
+    return result;
+}
+
+static CUresult map_run(struct cuda_replay *replay, uint64_t start, uint64_t end,
+                        CUmemGenericAllocationHandle *handle)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUmemAccessDesc access = {.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUdevice device = 0;
+    CUresult result = driver->cuCtxGetDevice(&device);
+
+    if (result == CUDA_SUCCESS)
+        result = create_physical(replay, device, end - start, handle);
+    if (result != CUDA_SUCCESS)
+        return result;
+    access.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+    result = driver->cuMemMap(start, end - start, 0, *handle, 0);
+    if (result == CUDA_SUCCESS) {
+        result = driver->cuMemSetAccess(start, end - start, &access, 1);
+        if (result != CUDA_SUCCESS)
+            driver->cuMemUnmap(start, end - start);
+    }
+    if (result != CUDA_SUCCESS)
+        driver->cuMemRelease(*handle);
+    return result;
+}
+
+static int add_run(struct cuda_replay *replay, uint64_t start, uint64_t end)
+{
+    struct cuda_memory *m = &replay->memory;
+    CUmemGenericAllocationHandle handle;
+    CUresult result = map_run(replay, start, end, &handle);
+
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(&replay->library.calls, "cuMemMap at a recorded address", result);
+    if (m->run_count == m->run_capacity) {
+        size_t more = m->run_capacity ? m->run_capacity * 2 : 64;
+        struct cuda_page_run *grown = realloc(m->runs, more * sizeof(*grown));
+        if (!grown)
+            return tsm_fail(TSM_E_MEMORY, "no memory for mapped pages");
+        m->runs = grown;
+        m->run_capacity = more;
+    }
+    size_t at = run_at(m, start);
+    SHIFT(m->runs, at + 1, at, m->run_count - at);
+    m->runs[at] = (struct cuda_page_run){start, end, handle, 0};
+    m->run_count++;
+    return 0;
+}
+
+/* Map what is not mapped yet of these pages, and count one more user of all of it. */
+static int use_pages(struct cuda_replay *replay, uint64_t address, uint64_t size)
+{
+    struct cuda_memory *m = &replay->memory;
+    uint64_t at = address & ~(CUDA_PAGE - 1);
+    uint64_t end = (address + size + CUDA_PAGE - 1) & ~(CUDA_PAGE - 1);
+    int error = 0;
+
+    while (at < end && !error) {
+        size_t i = run_at(m, at);
+        if (i < m->run_count && m->runs[i].start <= at) {
+            at = m->runs[i].end;
+            continue;
+        }
+        uint64_t until = i < m->run_count && m->runs[i].start < end ? m->runs[i].start : end;
+        error = add_run(replay, at, until);
+    }
+    for (size_t i = run_at(m, address); !error && i < m->run_count && m->runs[i].start < end; i++)
+        m->runs[i].use_count++;
+    return error;
+}
+
+static void leave_pages(struct cuda_memory *m, uint64_t address, uint64_t size)
+{
+    for (size_t i = run_at(m, address); i < m->run_count && m->runs[i].start < address + size; i++)
+        m->runs[i].use_count--;
+}
+
+/* ---- device memory ------------------------------------------------------------------------ */
+
+static int fill(struct cuda_replay *replay, uint64_t actual, uint64_t size)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext context = NULL;
+    CUstream stream;
+    int error;
+
+    driver->cuCtxGetCurrent(&context);
+    error = cuda_context_own_stream(replay, context, &stream);
+    if (error)
+        return error;
+    CUresult result = driver->cuMemsetD8Async(actual, replay->options->fresh_memory, size, stream);
+    if (result == CUDA_SUCCESS)
+        result = driver->cuStreamSynchronize(stream);
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "filling fresh memory", result);
+}
+
+/* Where the driver puts it; by chance at the recorded address. */
+static int allocate_anywhere(struct cuda_replay *replay, uint64_t address, uint64_t size,
+                             uint64_t *actual)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUdeviceptr got = 0;
+    CUresult result = driver->cuMemAlloc_v2(&got, size);
+
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(driver, "cuMemAlloc_v2", result);
+    *actual = got;
+    return cuda_memory_moved(&replay->memory, address, size, got);
+}
+
+int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t size, uint64_t seq)
+{
+    struct cuda_memory *m = &replay->memory;
+    const struct cuda_range *range = cuda_ranges_find(&m->device, address, size);
+    struct tsm_region region = {address, address, size, seq, false};
+    enum cuda_how how = range && range->is_placed ? CUDA_HOW_PLACED : CUDA_HOW_ALLOCATED;
+    CUcontext context = NULL;
+    int error;
+
+    replay->library.calls.cuCtxGetCurrent(&context);
+    if (how == CUDA_HOW_PLACED)
+        forget_moved_in(m, address, size);
+    if (how == CUDA_HOW_PLACED)
+        error = use_pages(replay, address, size);
+    else
+        error = allocate_anywhere(replay, address, size, &region.actual);
+    if (!error)
+        error = fill(replay, region.actual, size);
+    return error ? error : add_region(m, &region, how, context);
+}
+
+/* ---- host memory -------------------------------------------------------------------------- */
+
+int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t size,
+                         unsigned flags, uint64_t seq)
+{
+    struct cuda_memory *m = &replay->memory;
+    const struct cuda_range *range = cuda_ranges_find(&m->host, address, size);
+    struct tsm_region region = {address, address, size, seq, true};
+    const struct cuda_real *driver = &replay->library.calls;
+    void *actual = (void *)(uintptr_t)address;
+    CUcontext context = NULL;
+    CUresult result;
+
+    driver->cuCtxGetCurrent(&context);
+    if (range && range->is_kept) {
+        uint64_t start = address & ~(uint64_t)(HOST_PAGE - 1);
+        if (mprotect((void *)(uintptr_t)start, address + size - start, PROT_READ | PROT_WRITE))
+            return tsm_fail(TSM_E_MEMORY, "no host memory at 0x%llx", (unsigned long long)address);
+        memset(actual, 0, size);
+        result = driver->cuMemHostRegister_v2(actual, size, flags);
+    } else {
+        result = driver->cuMemHostAlloc(&actual, size,
+                                        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+        region.actual = (uintptr_t)actual;
+    }
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(driver, "host memory for the device", result);
+    int error = cuda_memory_moved(m, address, size, region.actual);
+    return error ? error
+                 : add_region(m, &region,
+                              range && range->is_kept ? CUDA_HOW_REGISTERED : CUDA_HOW_ALLOCATED,
+                              context);
+}
+
+/* ---- release ------------------------------------------------------------------------------ */
+
+/* Pages stay mapped, but their next owner fills them: nothing that still runs may see that. Freeing
+ * waits for the GPU in the real driver as well. */
+static CUresult release_region(struct cuda_replay *replay, size_t at)
+{
+    struct cuda_memory *m = &replay->memory;
+    const struct cuda_real *driver = &replay->library.calls;
+    const struct tsm_region *region = &m->regions[at];
+    CUresult result;
+
+    switch (m->how[at]) {
+    case CUDA_HOW_PLACED:
+        result = cuda_context_settle(replay);
+        leave_pages(m, region->address, region->size);
+        return result;
+    case CUDA_HOW_REGISTERED:
+        return driver->cuMemHostUnregister((void *)(uintptr_t)region->actual);
+    case CUDA_HOW_ALLOCATED:
+        break;
+    }
+    forget_moved(m, region->address);
+    return region->is_host ? driver->cuMemFreeHost((void *)(uintptr_t)region->actual)
+                           : driver->cuMemFree_v2(region->actual);
+}
+
+/* The address says whose memory it is: the program may have another current context, or none. */
+static CUresult release_in_context(struct cuda_replay *replay, size_t at)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext current = NULL, own = replay->memory.contexts[at];
+    CUresult result;
+
+    driver->cuCtxGetCurrent(&current);
+    if (!own || own == current)
+        return release_region(replay, at);
+    result = driver->cuCtxSetCurrent(own);
+    if (result == CUDA_SUCCESS)
+        result = release_region(replay, at);
+    driver->cuCtxSetCurrent(current);
+    return result;
+}
+
+int cuda_memory_release(struct cuda_replay *replay, uint64_t address)
+{
+    struct cuda_memory *m = &replay->memory;
+    size_t at = tsm_region_after(m->regions, m->region_count, address);
+    CUresult result;
+
+    if (!at || m->regions[at - 1].address != address)
+        return 0;
+    result = release_in_context(replay, at - 1);
+    remove_region(m, at - 1);
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(&replay->library.calls, "freeing memory", result);
+}
+
+void cuda_memory_forget(struct cuda_replay *replay, CUcontext context)
+{
+    struct cuda_memory *m = &replay->memory;
+
+    for (size_t i = m->region_count; i-- > 0;) {
+        if (m->contexts[i] != context)
+            continue;
+        if (m->how[i] == CUDA_HOW_PLACED)
+            leave_pages(m, m->regions[i].address, m->regions[i].size);
+        forget_moved(m, m->regions[i].address);
+        remove_region(m, i);
+    }
+}
+
+/* What the trace did not free itself. Errors no longer matter. */
+static void release_all(struct cuda_replay *replay)
+{
+    struct cuda_memory *m = &replay->memory;
+
+    while (m->region_count) {
+        size_t at = m->region_count - 1;
+        if (replay->library.calls.cuCtxSetCurrent(m->contexts[at]) == CUDA_SUCCESS)
+            release_region(replay, at);
+        remove_region(m, at);
+    }
+}
+
+void cuda_memory_finish(struct cuda_replay *replay)
+{
+    struct cuda_memory *m = &replay->memory;
+    const struct cuda_real *driver = &replay->library.calls;
+
+    release_all(replay);
+    while (m->run_count)
+        unmap_run(m, driver, m->run_count - 1);
+    cuda_ranges_release(&m->device, driver);
+    cuda_ranges_release(&m->host, driver);
+    cuda_ranges_finish(&m->device);
+    cuda_ranges_finish(&m->host);
+    free(m->runs);
+    free(m->regions);
+    free(m->how);
+    free(m->contexts);
+    free(m->moved);
+    memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The CUDA backend.
+ */
+#include "api/cuda/replay/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/cuda/array_bytes.h"
+#include "base/text.h"
+
+struct tsm_backend_state {
+    struct cuda_replay replay;
+};
+
+/* ---- open and close ----------------------------------------------------------------------- */
+
+static void backend_close(struct tsm_backend_state *state)
+{
+    struct cuda_replay *replay = &state->replay;
+
+    if (replay->library.handle) {
+        cuda_memory_finish(replay);
+    } else {
+        cuda_ranges_finish(&replay->memory.device);
+        cuda_ranges_finish(&replay->memory.host);
+    }
+    cuda_contexts_finish(replay);
+    cuda_graphs_finish(replay);
+    cuda_program_finish(replay);
+    cuda_streams_finish(replay);
+    cuda_code_finish(replay);
+    cuda_functions_finish(&replay->functions);
+    sbt_map_finish(&replay->reached);
+    sbt_map_finish(&replay->objects);
+    cuda_textures_finish(replay);
+    cuda_arrays_finish(replay);
+    cuda_library_close(&replay->library);
+    pthread_mutex_destroy(&replay->streams_lock);
+    pthread_mutex_destroy(&replay->memory.lock);
+    free(state);
+}
+
+static int backend_open(struct tsm_backend_state **out, struct sbt_reader *reader,
+                        const struct tsm_replay_options *options)
+{
+    struct tsm_backend_state *state = calloc(1, sizeof(*state));
+
+    if (!state)
+        return tsm_fail(TSM_E_MEMORY, "no memory for the CUDA backend");
+    state->replay.reader = reader;
+    state->replay.options = options;
+    pthread_mutex_init(&state->replay.streams_lock, NULL);
+    pthread_mutex_init(&state->replay.memory.lock, NULL);
+    pthread_mutex_init(&state->replay.functions.lock, NULL);
+    pthread_mutex_init(&state->replay.functions.written_lock, NULL);
+    *out = state;
+    return 0;
+}
+
+static int backend_plan(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    int error;
+
+    if (SBT_TYPE_API(record->type) != SBT_API_CUDA) {
+        error = cuda_reached_plan(&state->replay, record, schema);
+        return error ? error : cuda_functions_plan(&state->replay.functions, record, schema);
+    }
+    error = cuda_memory_plan(&state->replay.memory, record, schema);
+    if (!error)
+        error = cuda_program_plan(&state->replay.memory, record, schema);
+    return error ? error : cuda_code_plan(&state->replay, record, schema);
+}
+
+/* "1" in options: recorded device 0 is device 1 here. */
+static int choose_device(struct cuda_replay *replay)
+{
+    const char *device = replay->options->device;
+    CUresult result = replay->library.calls.cuDeviceGetCount(&replay->device_count);
+    char *end = NULL;
+
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(&replay->library.calls, "cuDeviceGetCount", result);
+    if (!device || !strcmp(device, "emu"))
+        return 0;
+    replay->device_first = (int)strtol(device, &end, 10);
+    if (*end || end == device)
+        return tsm_fail(TSM_E_ARGUMENT, "no device \"%s\": a number, or \"emu\"", device);
+    if (replay->device_first < 0 || replay->device_first >= replay->device_count)
+        return tsm_fail(TSM_E_NOT_FOUND, "no device %d: %s has %d", replay->device_first,
+                        replay->library.path, replay->device_count);
+    return 0;
+}
+
+static void place_memory(struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    int has = 0;
+    CUresult result = driver->cuDeviceGetAttribute(
+        &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, replay->device_first);
+
+    replay->memory.can_place = result == CUDA_SUCCESS && has;
+    if (replay->memory.can_place)
+        cuda_ranges_reserve(&replay->memory.device, driver);
+}
+
+static int backend_prepare(struct tsm_backend_state *state)
+{
+    struct cuda_replay *replay = &state->replay;
+    int error;
+
+    cuda_functions_prepare(&replay->functions);
+    cuda_ranges_keep(&replay->memory.device);
+    cuda_ranges_keep(&replay->memory.host);
+    error = cuda_library_open(&replay->library, replay->options);
+    if (!error)
+        error = choose_device(replay);
+    if (!error)
+        error = cuda_code_check(replay);
+    if (!error)
+        place_memory(replay);
+    return error;
+}
+
+static uint64_t backend_translated(struct tsm_backend_state *state)
+{
+    return state->replay.memory.moved_ever;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static int carry_out(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    cuda_replay_function function = cuda_replay_find(record->type);
+
+    return function ? function(replay, record) : 0;
+}
+
+/* What the program wrote into memory that the device can read. */
+static int write_host(struct cuda_replay *replay, const struct sbt_record *record,
+                      const struct sbt_schema *schema)
+{
+    uint64_t address = sbt_record_role(schema, record, SBT_ROLE_HOST_SRC, 0);
+    int index = sbt_schema_role(schema, SBT_ROLE_PAYLOAD);
+    struct sbt_blob blob;
+
+    if (index < 0 || !sbt_record_blob(record, (uint32_t)index, &blob))
+        return tsm_fail(TSM_E_FORMAT, "has no bytes");
+    void *at = cuda_program_host(replay, address, blob.size);
+    if (!at)
+        return 0; /* released meanwhile */
+    uint8_t *bytes = replay->functions.count ? malloc(blob.size + 1) : at;
+    if (!bytes)
+        return tsm_fail(TSM_E_MEMORY, "no memory for host memory");
+    int error = sbt_reader_blob(replay->reader, &blob, 0, bytes, blob.size);
+    if (bytes != at) {
+        if (error >= 0)
+            cuda_functions_write(&replay->functions, at, bytes, blob.size, record->seq);
+        free(bytes);
+    }
+    return error < 0 ? error : 0;
+}
+
+static int backend_host(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_HOST_WRITE))
+        return write_host(&state->replay, record, schema);
+    if (record->type == SBT_TYPE(SBT_API_CORE, SBT_CORE_MEMORY))
+        return cuda_checkpoint_load(&state->replay, record);
+    return carry_out(&state->replay, record);
+}
+
+/* Takes what a memset, or a copy between device addresses, has written into memory of the host: it
+ * may have been recorded as given back. A copy to pageable memory would wait. */
+static int receive_written(struct cuda_replay *replay, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
+{
+    const uint64_t dst = sbt_record_role(schema, record, SBT_ROLE_DST, 0);
+    const uint64_t size = sbt_record_role(schema, record, SBT_ROLE_SIZE, 0);
+    const struct tsm_region *region = dst && size ? cuda_memory_find(&replay->memory, dst) : NULL;
+    struct cuda_stream_state *stream;
+    struct cuda_host_box box;
+
+    if (!region || !region->is_host || size > region->size - (dst - region->address) ||
+        record->flags & (SBT_RECORD_FAILED | SBT_RECORD_CAPTURED) ||
+        sbt_schema_role(schema, SBT_ROLE_HOST_DST) >= 0)
+        return 0;
+    stream = cuda_stream_find(replay, record->stream);
+    if (!stream || !stream->is_made || cuda_stream_has_received(stream, record->position) ||
+        cuda_stream_is_captured(replay, stream->raw))
+        return 0;
+    box = (struct cuda_host_box){
+        .from = (const uint8_t *)(uintptr_t)(region->actual + (dst - region->address)), /* NOLINT */
+        .width = size,
+        .height = 1,
+        .depth = 1};
+    return cuda_stream_take(replay, record, stream->raw, dst, &box);
+}
+
+static int backend_submit(struct tsm_backend_state *state, const struct sbt_record *record,
+                          const struct sbt_schema *schema)
+{
+    int error;
+
+    cuda_value_before_submit(&state->replay, record);
+    error = carry_out(&state->replay, record);
+    if (!error)
+        error = receive_written(&state->replay, record, schema);
+    return error ? error : cuda_reached_mark(&state->replay, record);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+static int wait_all(struct cuda_replay *replay)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    CUcontext context = cuda_context_any(replay);
+
+    /* Its streams have been waited for; this finds errors that belong to none. */
+    if (!context || replay->capture_count || driver->cuCtxSetCurrent(context) != CUDA_SUCCESS)
+        return 0;
+    CUresult result = driver->cuCtxSynchronize();
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "cuCtxSynchronize", result);
+}
+
+static int backend_wait(struct tsm_backend_state *state, uint32_t number)
+{
+    struct cuda_replay *replay = &state->replay;
+    const struct cuda_real *driver = &replay->library.calls;
+    struct cuda_stream_state *stream;
+    bool is_captured;
+    CUresult result;
+
+    if (number == SBT_STREAM_NONE)
+        return wait_all(replay);
+    stream = cuda_stream_find(replay, number);
+    if (!stream || !stream->is_made)
+        return 0;
+    result = driver->cuCtxSetCurrent(stream->context);
+    is_captured = result == CUDA_SUCCESS && cuda_stream_is_captured(replay, stream->raw);
+    if (result == CUDA_SUCCESS)
+        result = cuda_stream_wait(replay, stream);
+    if (result != CUDA_SUCCESS)
+        return cuda_fail(driver, "cuStreamSynchronize", result);
+    if (!is_captured)
+        cuda_stream_settled(stream);
+    return 0;
+}
+
+static int backend_reached(struct tsm_backend_state *state, const struct sbt_record *record,
+                           const struct sbt_schema *schema)
+{
+    return cuda_reached_await(&state->replay, record, schema);
+}
+
+static int backend_let_go(struct tsm_backend_state *state)
+{
+    return cuda_awaited_let_go(&state->replay);
+}
+
+static int backend_sync(struct tsm_backend_state *state, const struct sbt_record *record,
+                        const struct sbt_schema *schema)
+{
+    struct cuda_replay *replay = &state->replay;
+    struct cuda_args args;
+    uint64_t id = sbt_record_role(schema, record, SBT_ROLE_OBJECT, 0);
+    CUevent event = cuda_object_find(replay, CUDA_OBJECT_EVENT, id);
+
+    if (!event)
+        return 0;
+    cuda_args_begin(&args, replay, record, 0);
+    if (args.error)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuEventSynchronize(event));
+}
+
+/* ---- what came out ------------------------------------------------------------------------ */
+
+static int backend_readback(struct tsm_backend_state *state, uint32_t stream, uint64_t position,
+                            uint64_t address, const uint8_t **data, uint64_t *size)
+{
+    struct cuda_stream_state *found = cuda_stream_find(&state->replay, stream);
+
+    return found ? cuda_stream_received(found, position, address, data, size) : TSM_E_NOT_FOUND;
+}
+
+static int backend_regions(struct tsm_backend_state *state, const struct tsm_region **regions,
+                           size_t *count)
+{
+    /* Reading them would end a capture. */
+    if (state->replay.capture_count) {
+        *count = 0;
+        return 0;
+    }
+    return cuda_arrays_regions(&state->replay, regions, count);
+}
+
+int cuda_read(struct cuda_replay *replay, uint64_t address, void *out, uint64_t size)
+{
+    const struct cuda_real *driver = &replay->library.calls;
+    const struct cuda_memory *memory = &replay->memory;
+    const struct tsm_region *region = cuda_memory_find(memory, address);
+    CUcontext context =
+        region ? memory->contexts[region - memory->regions] : cuda_context_any(replay);
+
+    if (address & CUDA_ARRAY_PLACES)
+        return cuda_array_read(replay, address, out, size);
+    if (region && region->is_host) {
+        memcpy(out, (const void *)(uintptr_t)(region->actual + (address - region->address)), size);
+        return 0;
+    }
+    CUresult result = driver->cuCtxSetCurrent(context);
+    if (result == CUDA_SUCCESS)
+        result = driver->cuMemcpyDtoH_v2(out, cuda_memory_translate(memory, address), size);
+    return result == CUDA_SUCCESS ? 0 : cuda_fail(driver, "reading device memory", result);
+}
+
+static bool backend_shared(struct tsm_backend_state *state, uint64_t address, uint64_t size,
+                           uint64_t *actual)
+{
+    return cuda_memory_shared(&state->replay.memory, address, size, actual);
+}
+
+static int backend_read(struct tsm_backend_state *state, uint64_t address, void *out, uint64_t size)
+{
+    return cuda_read(&state->replay, address, out, size);
+}
+
+static int backend_save(struct tsm_backend_state *state, const struct tsm_saver *saver)
+{
+    return cuda_save(&state->replay, saver);
+}
+
+static void backend_describe(struct tsm_backend_state *state, char *out, size_t size)
+{
+    struct cuda_replay *replay = &state->replay;
+    const struct cuda_real *driver = &replay->library.calls;
+    char name[96] = "unknown device";
+    int version = 0;
+
+    driver->cuDeviceGetName(name, sizeof(name), replay->device_first);
+    driver->cuDriverGetVersion(&version);
+    tsm_format(out, size, "%s, CUDA %d.%d%s", name, version / 1000, version % 1000 / 10,
+               replay->library.is_emu && !replay->options->device ? " (there is no GPU here)" : "");
+}
+
+static bool backend_is_software(struct tsm_backend_state *state)
+{
+    return state->replay.library.is_emu;
+}
+
+static int backend_each_event(struct tsm_backend_state *state, const struct sbt_record *record,
+                              tsm_event_user report, void *user)
+{
+    if ((record->type != TYPE_cuGraphLaunch && record->type != TYPE_cuGraphLaunch_ptsz) ||
+        record->slot_count <= SLOT_cuGraphLaunch_hGraph)
+        return 0;
+    return cuda_exec_each_event(&state->replay, record->slots[SLOT_cuGraphLaunch_hGraph], report,
+                                user);
+}
+
+static bool backend_may_stay(struct tsm_backend_state *state, const struct sbt_record *record)
+{
+    return cuda_may_stay(&state->replay, record);
+}
+
+const struct tsm_backend cuda_backend = {
+    .description = &cuda_description,
+    .open = backend_open,
+    .close = backend_close,
+    .plan = backend_plan,
+    .prepare = backend_prepare,
+    .translated = backend_translated,
+    .host = backend_host,
+    .submit = backend_submit,
+    .may_stay = backend_may_stay,
+    .each_event = backend_each_event,
+    .wait = backend_wait,
+    .sync = backend_sync,
+    .reached = backend_reached,
+    .let_go = backend_let_go,
+    .readback = backend_readback,
+    .shared = backend_shared,
+    .regions = backend_regions,
+    .read = backend_read,
+    .save = backend_save,
+    .is_software = backend_is_software,
+    .describe = backend_describe,
+};

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The state of the CUDA backend, and what its files do for each other. What generated functions use
+ * is in replay.h.
+ *
+ * Threads: what host records change (objects, contexts, memory) is changed while no command is
+ * being submitted, so that it needs no lock. What commands change is per stream; the table of
+ * streams has a lock.
+ */
+#ifndef API_CUDA_REPLAY_STATE_H
+#define API_CUDA_REPLAY_STATE_H
+
+#include <pthread.h>
+
+#include "api/cuda/cuda_replay_calls.h"
+#include "api/cuda/graph_parts.h"
+#include "api/cuda/replay/replay.h"
+#include "format/map.h"
+#include "replay/backend.h"
+
+#define CUDA_PAGE (2ull << 20) /* granularity of device memory that can be placed */
+
+/* ---- the driver (driver.c) ---- */
+
+struct cuda_library {
+    void *handle;
+    bool is_emu;
+    char path[512];
+    struct cuda_real calls;
+};
+
+/* Open the driver that `options` ask for. The software GPU takes the place of a driver or a device
+ * that is not there, unless one was asked for. cuInit has succeeded then. */
+int cuda_library_open(struct cuda_library *out, const struct tsm_replay_options *options);
+void cuda_library_close(struct cuda_library *library);
+
+/* TSM_E_DEVICE with the call's name and the driver's name for `result`. */
+int cuda_fail(const struct cuda_real *driver, const char *call, CUresult result);
+
+/* ---- recorded ranges of addresses (address_range.c) ---- */
+
+struct cuda_range {
+    uint64_t start, end;
+    bool is_kept;   /* nothing else can come there: mapped without access */
+    bool is_placed; /* reserved in the driver; a mapping of ours is gone */
+};
+
+/* Sorted, apart from each other. A zeroed struct is empty. */
+struct cuda_ranges {
+    struct cuda_range *list;
+    size_t count, capacity;
+};
+
+/* Rounded outwards to `granularity`. */
+int cuda_ranges_add(struct cuda_ranges *ranges, uint64_t start, uint64_t size,
+                    uint64_t granularity);
+void cuda_ranges_finish(struct cuda_ranges *ranges);
+/* The one that holds all of [start, start + size), or NULL. */
+const struct cuda_range *cuda_ranges_find(const struct cuda_ranges *ranges, uint64_t start,
+                                          uint64_t size);
+/* Keep the addresses, before the driver can take them. */
+void cuda_ranges_keep(struct cuda_ranges *ranges);
+/* Reserve in the driver what is kept. Returns the number of ranges that could not be had. */
+uint64_t cuda_ranges_reserve(struct cuda_ranges *ranges, const struct cuda_real *driver);
+void cuda_ranges_release(struct cuda_ranges *ranges, const struct cuda_real *driver);
+
+/* ---- memory (memory.c) ---- */
+
+/* An address that could not be had, and what stands for it. */
+struct cuda_moved {
+    uint64_t recorded, size, actual;
+};
+
+enum cuda_how {
+    CUDA_HOW_PLACED,     /* pages of ours, mapped at the recorded address */
+    CUDA_HOW_ALLOCATED,  /* by the driver, wherever it wanted */
+    CUDA_HOW_REGISTERED, /* host memory at the recorded address */
+};
+
+struct cuda_memory {
+    struct cuda_ranges device, host; /* recorded */
+    pthread_mutex_t lock;            /* of changes of the regions; for cuda_memory_shared() */
+    struct tsm_region *regions;      /* live, by recorded address */
+    enum cuda_how *how;              /* of each region */
+    CUcontext *contexts;             /* of each region */
+    size_t region_count, region_capacity;
+    struct cuda_page_run *runs; /* mapped device pages, by address */
+    size_t run_count, run_capacity;
+    struct cuda_moved *moved; /* by recorded address */
+    size_t moved_count, moved_capacity;
+    uint64_t moved_ever;
+    bool can_place; /* the driver has virtual memory management */
+};
+
+int cuda_memory_plan(struct cuda_memory *memory, const struct sbt_record *record,
+                     const struct sbt_schema *schema);
+void cuda_memory_finish(struct cuda_replay *replay);
+
+/* Device memory at a recorded address, filled. The context is current. */
+int cuda_memory_allocate(struct cuda_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
+/* Host memory that the device can reach: `flags` of cuMemHostRegister. */
+int cuda_memory_register(struct cuda_replay *replay, uint64_t address, uint64_t size,
+                         unsigned flags, uint64_t seq);
+/* Either kind; unknown addresses are ignored. */
+int cuda_memory_release(struct cuda_replay *replay, uint64_t address);
+/* The live region that holds `address`, or NULL. */
+const struct tsm_region *cuda_memory_find(const struct cuda_memory *memory, uint64_t address);
+/* Implements tsm_backend.shared (replay/backend.h). */
+bool cuda_memory_shared(struct cuda_memory *memory, uint64_t address, uint64_t size,
+                        uint64_t *actual);
+/* `actual` stands for a recorded address from now on. */
+int cuda_memory_moved(struct cuda_memory *memory, uint64_t recorded, uint64_t size,
+                      uint64_t actual);
+uint64_t cuda_memory_translate(const struct cuda_memory *memory, uint64_t address);
+/* Drop all regions of a context that is gone. */
+void cuda_memory_forget(struct cuda_replay *replay, CUcontext context);
+
+/* ---- streams, and bytes in flight (stream.c) ---- */
+
+/* One recorded stream number. */
+struct cuda_stream_state {
+    uint32_t number;
+    bool is_made;    /* `raw` and `context` are valid */
+    bool is_default; /* a context's legacy stream */
+    CUstream raw;
+    CUevent mark;      /* legacy: what was on it when a stream that it waits for was captured */
+    CUstream captured; /* of a thread's own default stream: in its place while it is captured */
+    CUcontext context;
+    struct cuda_bytes *sent; /* until the stream has been waited for */
+    uint64_t sent_size;
+    pthread_mutex_t received_lock; /* the stream's thread adds while another one asks */
+    struct cuda_bytes *received;   /* readbacks, oldest first */
+    struct cuda_bytes *received_last;
+    uint64_t received_size;
+};
+
+/* Made at first use. NULL: no memory. */
+struct cuda_stream_state *cuda_stream_find(struct cuda_replay *replay, uint32_t number);
+void cuda_streams_finish(struct cuda_replay *replay);
+/* The stream is idle: what was sent can go. */
+void cuda_stream_settled(struct cuda_stream_state *stream);
+/* Memory that lives until the stream is idle. NULL: no memory. */
+void *cuda_stream_send(struct cuda_replay *replay, struct cuda_stream_state *stream, uint64_t size);
+/* Memory for bytes that the command at `position` gives back. `address`: where the recorded program
+ * had them, 0 when the command gives no others. NULL: no memory. */
+void *cuda_stream_receive(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
+                          uint64_t size);
+/* Bytes in memory of the host. */
+struct cuda_host_box {
+    const uint8_t *from;
+    size_t width, height, depth; /* bytes of a row, rows, planes */
+    size_t pitch, plane;         /* from row to row, from plane to plane */
+};
+/* Receives a box, packed, when the stream `raw`, that of `record`, has come this far: a function of the
+ * stream reads it, so nothing waits. `address` as above. */
+int cuda_stream_take(struct cuda_replay *replay, const struct sbt_record *record, CUstream raw,
+                     uint64_t address, const struct cuda_host_box *box);
+/* Tests whether the command at `position`, which was sent last, has received. */
+bool cuda_stream_has_received(struct cuda_stream_state *stream, uint64_t position);
+/* Registered host memory at a recorded address; NULL when there is none. */
+void *cuda_registered(const struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* TSM_E_NOT_FOUND when that command gave none. They live until the next question. */
+int cuda_stream_received(struct cuda_stream_state *stream, uint64_t position, uint64_t address,
+                         const uint8_t **data, uint64_t *size);
+/* While a stream is captured, waiting for it, or for all of its context, would end that; so would
+ * waiting for the legacy stream, where the two wait for each other. */
+bool cuda_stream_is_captured(const struct cuda_replay *replay, CUstream raw);
+/* Before a capture begins, in its context: what is on the legacy stream can be waited for
+ * meanwhile. */
+CUresult cuda_legacy_mark(struct cuda_replay *replay);
+/* In the stream's context. Of what is captured there is nothing to wait for. */
+CUresult cuda_stream_wait(struct cuda_replay *replay, const struct cuda_stream_state *stream);
+/* Everything that was sent in the current context is complete, but for what is captured. */
+CUresult cuda_context_settle(struct cuda_replay *replay);
+
+/* ---- contexts of the recorded threads (context.c) ---- */
+
+/* The context that is current for a recorded thread, NULL for none. */
+CUcontext cuda_context_of(struct cuda_replay *replay, uint32_t thread);
+/* Any context that exists, NULL for none. */
+CUcontext cuda_context_any(struct cuda_replay *replay);
+int cuda_context_push(struct cuda_replay *replay, uint32_t thread, CUcontext context);
+void cuda_context_pop(struct cuda_replay *replay, uint32_t thread);
+int cuda_context_set(struct cuda_replay *replay, uint32_t thread, CUcontext context);
+/* A stream of ours in the current context, ordered with no other: for filling memory. */
+int cuda_context_own_stream(struct cuda_replay *replay, CUcontext context, CUstream *out);
+void cuda_context_gone(struct cuda_replay *replay, CUcontext context);
+/* Destroys those that the trace left. */
+void cuda_contexts_finish(struct cuda_replay *replay);
+
+/* ---- code (code.c) ---- */
+
+/* Remember a code object that is loaded, and the names of functions taken from it. */
+int cuda_code_plan(struct cuda_replay *replay, const struct sbt_record *record,
+                   const struct sbt_schema *schema);
+/* Can all of it run on the device? Else TSM_E_UNSUPPORTED, with names. */
+int cuda_code_check(struct cuda_replay *replay);
+/* Each code object that the trace loads, also those that are not loaded at the moment. */
+int cuda_code_each(struct cuda_replay *replay,
+                   int (*visit)(void *user, bool is_library, uint64_t id, const uint8_t *image,
+                                uint64_t size),
+                   void *user);
+void cuda_code_finish(struct cuda_replay *replay);
+
+/* ---- checkpoints (checkpoint.c) ---- */
+
+/* Carry out a MEMORY record. Nothing else runs. */
+int cuda_checkpoint_load(struct cuda_replay *replay, const struct sbt_record *record);
+
+/* ---- what a checkpoint would hold (save.c) ---- */
+
+int cuda_save(struct cuda_replay *replay, const struct tsm_saver *saver);
+/* Bytes of a region, or of an array by its place. */
+int cuda_read(struct cuda_replay *replay, uint64_t address, void *out, uint64_t size);
+
+/* ---- virtual memory (virtual.c) ---- */
+
+/* Is there physical memory that can be mapped? */
+bool cuda_physical_any(const struct cuda_replay *replay);
+
+/* The physical memory that the trace knows by the number `recorded`. */
+int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,
+                       CUmemGenericAllocationHandle *out);
+
+/* ---- arrays (array.c) ---- */
+
+/* Live ones, by id. A zeroed struct is empty. */
+struct cuda_arrays {
+    struct cuda_array *list;
+    size_t count, capacity;
+    struct tsm_region *regions; /* of the last cuda_arrays_regions() */
+};
+
+/* An object of that type was made by the record, or is gone. */
+int cuda_array_made(struct cuda_args *args, uint64_t id, CUarray raw);
+void cuda_array_gone(struct cuda_replay *replay, uint64_t id);
+void cuda_mipmap_gone(struct cuda_replay *replay, uint64_t id);
+/* All arrays of a context that is gone. */
+void cuda_arrays_forget(struct cuda_replay *replay, CUcontext context);
+void cuda_arrays_finish(struct cuda_replay *replay);
+/* Memory's regions with the arrays behind them; and bytes of one of the latter by its place. */
+int cuda_arrays_regions(struct cuda_replay *replay, const struct tsm_region **regions,
+                        size_t *count);
+int cuda_array_read(struct cuda_replay *replay, uint64_t place, void *out, uint64_t size);
+int cuda_array_write(struct cuda_replay *replay, uint64_t id, uint64_t offset, void *bytes,
+                     uint64_t size);
+
+/* ---- texture and surface objects (texture.c) ---- */
+
+struct cuda_textures {
+    struct sbt_map textures; /* recorded handle -> the replay's, 0: gone */
+    struct sbt_map surfaces;
+    struct sbt_map recorded; /* object type << 56 | id -> recorded handle */
+    bool differs;            /* some handle is not the recorded one */
+};
+
+/* Put the replay's handles in the place of recorded ones in a block of arguments. */
+int cuda_textures_translate(struct cuda_replay *replay, CUfunction function, uint8_t *block,
+                            size_t size);
+void cuda_textures_finish(struct cuda_replay *replay);
+
+/* ---- functions of the program that the GPU called (function.c) ---- */
+
+struct cuda_functions {
+    struct cuda_function_write *writes; /* by command, once prepared */
+    size_t count, capacity;
+    pthread_mutex_t lock; /* of the cursor */
+    struct sbt_cursor *cursor;
+    pthread_mutex_t written_lock; /* of the map */
+    struct sbt_map written;       /* page of host memory -> the record that it is from */
+};
+
+/* Remember a record that such a function wrote. */
+int cuda_functions_plan(struct cuda_functions *functions, const struct sbt_record *record,
+                        const struct sbt_schema *schema);
+void cuda_functions_prepare(struct cuda_functions *functions);
+/* Bytes of record `seq`. Functions that ran at once, or beside a thread of the program, are all
+ * said to have written what any of them did: in whatever order they run now, what was recorded last
+ * stays, page by page. Any thread. */
+void cuda_functions_write(struct cuda_functions *functions, uint8_t *to, const uint8_t *bytes,
+                          uint64_t size, uint64_t seq);
+void cuda_functions_finish(struct cuda_functions *functions);
+
+/* The same for functions in graphs, which run in each launch: what the one at `position` of
+ * `stream` wrote, for cuda_functions_run(), once. */
+int cuda_functions_take(struct cuda_replay *replay, uint32_t stream, uint64_t position, void **out);
+void cuda_functions_run(void *written);
+/* ... it says there that it has run. */
+void cuda_functions_tell(void *written, uint64_t *told);
+
+/* ---- memory of the program that graphs use (api/cuda/replay/graph/host_memory.c) ---- */
+
+int cuda_program_plan(struct cuda_memory *memory, const struct sbt_record *record,
+                      const struct sbt_schema *schema);
+/* Memory that stands for the program's at a recorded address: registered memory, or plain memory of
+ * ours, there if it can be had. NULL: no memory. */
+void *cuda_program_memory(struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* The same when there is some already; registered memory is left out, ... */
+void *cuda_program_find(const struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* ... or comes first; and it is made now where a record to come takes bytes from there. */
+void *cuda_program_host(struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* ... or a device's, which a copy from or to the program may have been given. */
+void *cuda_program_late(struct cuda_replay *replay, uint64_t address, uint64_t size);
+/* Visits what there is of such memory, but for what is registered. An error ends it. */
+int cuda_program_each(struct cuda_replay *replay,
+                      int (*visit)(void *user, uint64_t address, const uint8_t *bytes,
+                                   uint64_t size),
+                      void *user);
+/* The recorded address of such memory. */
+uint64_t cuda_program_recorded(const struct cuda_replay *replay, const void *memory);
+void cuda_program_finish(struct cuda_replay *replay);
+/* A copy between sides of which the program's are its own memory, not bytes in the record:
+ * addresses become those of the replay. Array handles are the replay's already. */
+int cuda_program_copy(struct cuda_replay *replay, CUDA_MEMCPY3D *copy);
+/* A captured copy, whatever its call, sent to the stream that is captured. */
+int cuda_program_send(struct cuda_args *args, CUstream stream);
+
+/* ---- graphs (api/cuda/replay/graph/graph.c, api/cuda/replay/graph/node.c, api/cuda/replay/graph/exec.c) ---- */
+
+struct cuda_node_block {
+    size_t size;
+    uint8_t bytes[65536];
+};
+
+/* A node's parameters as a record has them, with everything in them the replay's. */
+struct cuda_node {
+    CUgraphNodeParams params; /* EMPTY: stands for a kind that replay does without */
+    void *extra[5];
+    struct cuda_node_block block;
+    CUstreamBatchMemOpParams *values; /* of a node of these; to be freed */
+};
+
+/* From the slots that begin at `slot`. Large: to be kept on the heap. */
+void cuda_node_read(struct cuda_args *args, uint32_t slot, struct cuda_node *out);
+
+/* Ids (u32 each) as handles; to be freed. NULL when there are none, or args->error. */
+CUgraphNode *cuda_nodes_read(struct cuda_args *args, uint32_t slot, size_t *count);
+
+/* Memory that a graph allocates: there from now on, as long as the replay. */
+int cuda_graph_memory_make(struct cuda_replay *replay, uint64_t address, uint64_t size,
+                           uint64_t seq);
+bool cuda_graph_memory_is(const struct cuda_replay *replay, uint64_t address);
+
+/* What takes the place of a function of the program in a graph: user data of
+ * cuda_node_function_run(). NULL: no memory. */
+void *cuda_node_function_make(struct cuda_replay *replay);
+void cuda_node_function_run(void *function);
+
+/* A stand-in for a node of the graph that `stream` is captured into. */
+int cuda_capture_empty(struct cuda_args *args, CUstream stream);
+
+/* What the program wrote when it saw that this command had run: written behind it. */
+int cuda_functions_behind(struct cuda_args *args, CUstream stream);
+
+/* Values in memory: `count` operations of a BYTES field, with the addresses of this replay; to be
+ * freed. Returns args->error. */
+int cuda_values_read(struct cuda_args *args, uint32_t slot, size_t count,
+                     CUstreamBatchMemOpParams **out);
+bool cuda_values_wait(const CUstreamBatchMemOpParams *params, size_t count);
+/* Note what a record that is about to be submitted waits for. */
+void cuda_value_before_submit(struct cuda_replay *replay, const struct sbt_record *record);
+/* A wait, of a record or of operations with addresses of this replay, is sent to the stream. */
+void cuda_awaited_note(struct cuda_replay *replay, const struct sbt_record *record);
+void cuda_awaited_note_values(struct cuda_replay *replay, uint32_t stream,
+                              const CUstreamBatchMemOpParams *params, size_t count);
+/* A COMPLETE record is ahead; one of the commands that they name was submitted; tsm_backend's
+ * reached. */
+int cuda_reached_plan(struct cuda_replay *replay, const struct sbt_record *record,
+                      const struct sbt_schema *schema);
+int cuda_reached_mark(struct cuda_replay *replay, const struct sbt_record *record);
+/* States of a function in a graph, which has a place on the stream and no record; they stand where
+ * others have their event. */
+#define CUDA_REACHED_SENT 2u
+#define CUDA_REACHED_DONE 3u
+/* NULL: nobody waits for it. */
+uint64_t *cuda_reached_by_function(struct cuda_replay *replay, uint32_t stream, uint64_t position);
+int cuda_reached_await(struct cuda_replay *replay, const struct sbt_record *record,
+                       const struct sbt_schema *schema);
+/* Tests whether the stream waits for a value that is not there yet. */
+bool cuda_awaited_on(struct cuda_replay *replay, CUstream raw);
+/* tsm_backend's let_go. */
+int cuda_awaited_let_go(struct cuda_replay *replay);
+
+/* tsm_backend's may_stay. */
+bool cuda_may_stay(struct cuda_replay *replay, const struct sbt_record *record);
+/* Does an executable graph wait for a value? */
+bool cuda_exec_waits(const struct cuda_replay *replay, uint64_t exec);
+/* tsm_backend's each_event, of the nodes of a graph that is launched. */
+int cuda_exec_each_event(struct cuda_replay *replay, uint64_t id, tsm_event_user report,
+                         void *user);
+/* Note what waits in it for a value, when it is launched on the stream. */
+void cuda_exec_note_awaited(struct cuda_replay *replay, uint64_t id, uint32_t stream);
+
+/* An executable graph's node has been given parameters. */
+int cuda_exec_set_node(struct cuda_args *args, uint64_t exec, CUgraphNode node,
+                       const CUgraphNodeParams *params);
+void cuda_graphs_finish(struct cuda_replay *replay);
+
+/* Attributes that name an event or an address would have to be translated: they change when, not
+ * what. */
+bool cuda_attribute_is_plain(CUlaunchAttributeID id);
+/* The argument block in a slot, translated. */
+void cuda_read_block(struct cuda_args *args, uint32_t slot, CUfunction function,
+                     struct cuda_node_block *out);
+
+/* ---- all of it ---- */
+
+/* A value that a stream waits for. */
+struct cuda_awaited {
+    CUdeviceptr address; /* in this replay */
+    uint64_t value;
+    unsigned flags, size;
+    uint32_t stream;
+};
+
+#define CUDA_AWAITED_MAX 256u /* the newest ones are kept */
+
+struct cuda_replay {
+    struct sbt_reader *reader;
+    const struct tsm_replay_options *options;
+    struct cuda_library library;
+    int device_first; /* recorded device 0 */
+    int device_count;
+    struct cuda_memory memory;
+    struct cuda_functions functions;
+
+    struct sbt_map objects; /* object type << 56 | id -> raw value, 0: gone */
+    struct cuda_textures textures;
+    struct cuda_arrays arrays;
+    struct sbt_map execs;        /* id -> struct cuda_exec *, of those that concern the program */
+    struct sbt_map graph_memory; /* address -> size */
+    struct cuda_node_function *node_functions;
+    uint64_t node_function_serials;
+    struct cuda_program_block *program_blocks;
+    struct cuda_awaited awaited[CUDA_AWAITED_MAX]; /* streams_lock */
+    size_t awaited_count;                          /* that were sent */
+    struct sbt_map
+        reached; /* commands that COMPLETE records name -> event behind them, 0: none yet */
+    unsigned capture_count; /* streams that a record began to capture, and none ended */
+
+    pthread_mutex_t streams_lock;
+    struct cuda_stream_state **streams; /* by number */
+    uint32_t stream_capacity;
+
+    struct cuda_thread *threads; /* recorded threads */
+    struct cuda_own_stream *own_streams;
+    struct cuda_code *codes;
+};
+
+/* The object behind a recorded id, NULL when there is none. */
+void *cuda_object_find(const struct cuda_replay *replay, enum cuda_object object, uint64_t id);
+int cuda_object_set(struct cuda_replay *replay, enum cuda_object object, uint64_t id,
+                    const void *raw);
+
+/* The backend's schema of a record type. */
+const struct sbt_schema *cuda_schema(uint32_t type);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replay of virtual memory management. Recorded reservations are reserved before the first record
+ * (address_range.c), so what is left is physical memory and its mappings, which are repeated as
+ * they were: at the recorded addresses or not at all.
+ */
+#include "api/cuda/replay/state.h"
+
+#include <string.h>
+
+/* Physical memory is no object of the description: its handle is a number, and maps to ours. */
+#define PHYSICAL ((enum cuda_object)0x7f)
+
+static CUmemGenericAllocationHandle find_physical(struct cuda_args *args, uint32_t slot)
+{
+    void *raw = cuda_object_find(args->replay, PHYSICAL, cuda_arg(args, slot));
+
+    if (!raw && !args->error)
+        args->error = tsm_fail(TSM_E_NOT_FOUND, "record %llu: physical memory that was never made",
+                               (unsigned long long)args->record->seq);
+    return (uintptr_t)raw;
+}
+
+/* Another process's memory, of which the trace does not know the size: it is made when it is first
+ * mapped. */
+#define IMPORTED ((CUmemGenericAllocationHandle)1)
+
+bool cuda_physical_any(const struct cuda_replay *replay)
+{
+    const struct sbt_map *objects = &replay->objects;
+
+    for (size_t i = 0; i < objects->capacity; i++)
+        if (objects->slots[i].used && objects->slots[i].key >> 56 == PHYSICAL &&
+            objects->slots[i].value)
+            return true;
+    return false;
+}
+
+static int set_physical(struct cuda_args *args, uint32_t slot, CUmemGenericAllocationHandle handle)
+{
+    return cuda_object_set(args->replay, PHYSICAL, cuda_arg(args, slot), (void *)(uintptr_t)handle);
+}
+
+/* Devices are shifted like everywhere; handles for other processes are of no use here. */
+int replay_cuMemCreate(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp properties;
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemCreate_flags + 1);
+    const uint8_t *recorded = cuda_arg_bytes(&args, SLOT_cuMemCreate_prop, sizeof(properties));
+    if (args.error)
+        return args.error;
+    memcpy(&properties, recorded, sizeof(properties));
+    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    if (properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+        properties.location.id += replay->device_first;
+    CUresult result =
+        args.driver->cuMemCreate(&handle, cuda_arg(&args, SLOT_cuMemCreate_size), &properties,
+                                 cuda_arg(&args, SLOT_cuMemCreate_flags));
+    if (result == CUDA_SUCCESS)
+        args.error = set_physical(&args, SLOT_cuMemCreate_handle, handle);
+    return cuda_args_end(&args, result);
+}
+
+int replay_cuMemImportFromShareableHandle(struct cuda_replay *replay,
+                                          const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemImportFromShareableHandle_handle + 1);
+    if (args.error)
+        return args.error;
+    return set_physical(&args, SLOT_cuMemImportFromShareableHandle_handle, IMPORTED);
+}
+
+/* In the place of imported memory: as much as the mapping needs. */
+static CUmemGenericAllocationHandle make_imported(struct cuda_args *args, uint32_t slot,
+                                                  uint64_t size)
+{
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemGenericAllocationHandle handle = 0;
+    CUdevice device = 0;
+    CUresult result = args->driver->cuCtxGetDevice(&device);
+
+    properties.location.id = device;
+    if (result == CUDA_SUCCESS)
+        result = args->driver->cuMemCreate(&handle, (size + CUDA_PAGE - 1) & ~(CUDA_PAGE - 1),
+                                           &properties, 0);
+    if (result == CUDA_SUCCESS)
+        args->error = set_physical(args, slot, handle);
+    cuda_args_end(args, result);
+    return handle;
+}
+
+/* The number may be retained once more: it stays known. */
+int replay_cuMemRelease(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemRelease_handle + 1);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMemRelease_handle);
+    if (args.error || handle == IMPORTED)
+        return args.error;
+    return cuda_args_end(&args, args.driver->cuMemRelease(handle));
+}
+
+int replay_cuMemRetainAllocationHandle(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    CUmemGenericAllocationHandle handle = 0;
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemRetainAllocationHandle_addr + 1);
+    if (args.error)
+        return args.error;
+    void *address = (void *)(uintptr_t)cuda_arg(&args, SLOT_cuMemRetainAllocationHandle_addr);
+    CUresult result = args.driver->cuMemRetainAllocationHandle(&handle, address);
+    if (result == CUDA_SUCCESS)
+        args.error = set_physical(&args, SLOT_cuMemRetainAllocationHandle_handle, handle);
+    return cuda_args_end(&args, result);
+}
+
+int replay_cuMemMap(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemMap_flags + 1);
+    uint64_t address = cuda_arg(&args, SLOT_cuMemMap_ptr),
+             size = cuda_arg(&args, SLOT_cuMemMap_size);
+    CUmemGenericAllocationHandle handle = find_physical(&args, SLOT_cuMemMap_handle);
+    const struct cuda_range *range = cuda_ranges_find(&replay->memory.device, address, size);
+    if (!args.error && handle == IMPORTED)
+        handle = make_imported(&args, SLOT_cuMemMap_handle,
+                               size + cuda_arg(&args, SLOT_cuMemMap_offset));
+    if (args.error)
+        return args.error;
+    if (!range || !range->is_placed)
+        return tsm_fail(TSM_E_UNSUPPORTED,
+                        "record %llu: the addresses from 0x%llx on, where the program mapped "
+                        "memory, cannot be had here",
+                        (unsigned long long)record->seq, (unsigned long long)address);
+    return cuda_args_end(&args,
+                         args.driver->cuMemMap(address, size, cuda_arg(&args, SLOT_cuMemMap_offset),
+                                               handle, cuda_arg(&args, SLOT_cuMemMap_flags)));
+}
+
+/* What still runs may use it: the program's driver would have waited as well. */
+int replay_cuMemUnmap(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemUnmap_size + 1);
+    if (args.error)
+        return args.error;
+    cuda_context_settle(replay);
+    return cuda_args_end(&args, args.driver->cuMemUnmap(cuda_arg(&args, SLOT_cuMemUnmap_ptr),
+                                                        cuda_arg(&args, SLOT_cuMemUnmap_size)));
+}
+
+#define ACCESS_MAX 64
+
+int replay_cuMemSetAccess(struct cuda_replay *replay, const struct sbt_record *record)
+{
+    CUmemAccessDesc access[ACCESS_MAX];
+    struct cuda_args args;
+
+    cuda_args_begin(&args, replay, record, SLOT_cuMemSetAccess_count + 1);
+    uint64_t count = cuda_arg(&args, SLOT_cuMemSetAccess_count);
+    if (!args.error && count > ACCESS_MAX)
+        return tsm_fail(TSM_E_UNSUPPORTED, "record %llu: rights for %llu places at once",
+                        (unsigned long long)record->seq, (unsigned long long)count);
+    const uint8_t *recorded =
+        cuda_arg_bytes(&args, SLOT_cuMemSetAccess_desc, count * sizeof(*access));
+    if (args.error)
+        return args.error;
+    memcpy(access, recorded, count * sizeof(*access));
+    for (uint64_t i = 0; i < count; i++)
+        if (access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+            access[i].location.id += replay->device_first;
+    return cuda_args_end(&args, args.driver->cuMemSetAccess(
+                                    cuda_arg(&args, SLOT_cuMemSetAccess_ptr),
+                                    cuda_arg(&args, SLOT_cuMemSetAccess_size), access, count));
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------- */
+
+int cuda_physical_find(struct cuda_replay *replay, uint64_t recorded,
+                       CUmemGenericAllocationHandle *out)
+{
+    void *raw = cuda_object_find(replay, PHYSICAL, recorded);
+
+    *out = (uintptr_t)raw;
+    return raw ? 0
+               : tsm_fail(TSM_E_FORMAT, "speaks of physical memory 0x%llx, which no record made",
+                          (unsigned long long)recorded);
+}

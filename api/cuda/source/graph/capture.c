@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stream capture: while a stream is captured, calls on it make a graph and nothing runs. They are
+ * recorded as such (SBT_RECORD_CAPTURED) and replayed as calls on a stream that is captured.
+ *
+ * Whether a stream is captured only the driver knows: an event that was recorded in a capture draws
+ * other streams into it. It is asked while any capture is known to run, and not otherwise.
+ */
+#include "api/cuda/source/source.h"
+
+#include "api/cuda/cuda_hooks.h"
+#include "api/cuda/cuda_wrappers.h"
+#include "api/cuda/source/encode.h"
+#include "capture/lock.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+uint32_t cuda_captures_begun;
+
+static CUstreamCaptureStatus status_of(CUstream stream, bool per_thread)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if (!stream && per_thread)
+        stream = CU_STREAM_PER_THREAD;
+    /* The legacy stream cannot be captured, and asking about it can fail. */
+    if (!stream || stream == CU_STREAM_LEGACY ||
+        real.cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS)
+        return CU_STREAM_CAPTURE_STATUS_NONE;
+    return status;
+}
+
+bool cuda_captures(CUstream stream, bool per_thread, CUevent event)
+{
+    const struct tsm_handle *handle =
+        event ? tsm_handle_find(SBT_API_CUDA, CUDA_OBJECT_EVENT, CUDA_SLOT(event)) : NULL;
+
+    return (handle && handle->user) ||
+           status_of(stream, per_thread) != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* ---- which captures run -------------------------------------------------------------------- */
+
+#define CAPTURE_MAX 256u
+
+/* One that has begun. Only its thread can name a thread's own stream. */
+struct capture {
+    CUstream stream;
+    const struct cuda_context *context;
+    pid_t thread;
+};
+
+static struct {
+    struct tsm_lock lock;
+    uint32_t count;
+    struct capture list[CAPTURE_MAX];
+    uint32_t untold; /* more than the list has room for */
+} captures;
+
+static pid_t own_thread(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+/* The lock is held. */
+static void set_begun(void)
+{
+    __atomic_store_n(&cuda_captures_begun, captures.count + captures.untold, __ATOMIC_RELAXED);
+}
+
+static void drop(uint32_t at)
+{
+    captures.list[at] = captures.list[--captures.count];
+    set_begun();
+}
+
+void cuda_captures_forked(void)
+{
+    captures.lock = (struct tsm_lock){0};
+    captures.count = captures.untold = 0;
+    cuda_captures_begun = 0;
+}
+
+/* The legacy stream cannot be captured: no stream is the thread's own. */
+void cuda_after_capture_begun(struct tsm_call *call, bool ok, CUstream stream)
+{
+    struct capture capture = {stream ? stream : CU_STREAM_PER_THREAD, NULL, own_thread()};
+
+    if (!ok)
+        return;
+    capture.context = cuda_context_current();
+    tsm_lock_take(&captures.lock);
+    if (captures.count < CAPTURE_MAX)
+        captures.list[captures.count++] = capture;
+    else
+        captures.untold++;
+    set_begun();
+    tsm_lock_give(&captures.lock);
+}
+
+static bool is_of(const struct capture *capture, CUstream stream,
+                  const struct cuda_context *context)
+{
+    if (capture->stream != stream)
+        return false;
+    return stream != CU_STREAM_PER_THREAD ||
+           (capture->thread == own_thread() && capture->context == context);
+}
+
+static void ended(CUstream stream)
+{
+    const struct cuda_context *context =
+        stream == CU_STREAM_PER_THREAD ? cuda_context_current() : NULL;
+    bool found = false;
+
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0 && !found;) {
+        found = is_of(&captures.list[i], stream, context);
+        if (found)
+            drop(i);
+    }
+    if (!found && captures.untold && stream)
+        captures.untold--;
+    set_begun();
+    tsm_lock_give(&captures.lock);
+}
+
+void cuda_capture_stream_gone(CUstream stream)
+{
+    if (!cuda_capture_runs())
+        return;
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0;)
+        if (captures.list[i].stream == stream && stream != CU_STREAM_PER_THREAD)
+            drop(i);
+    tsm_lock_give(&captures.lock);
+}
+
+void cuda_capture_context_gone(const struct cuda_context *context)
+{
+    if (!cuda_capture_runs())
+        return;
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0;)
+        if (captures.list[i].context == context)
+            drop(i);
+    tsm_lock_give(&captures.lock);
+}
+
+void cuda_captures_check(void)
+{
+    int saved_errno = errno;
+    pid_t process = (pid_t)syscall(SYS_getpid);
+
+    if (!cuda_capture_runs())
+        return;
+    tsm_lock_take(&captures.lock);
+    for (uint32_t i = captures.count; i-- > 0;)
+        if (captures.list[i].stream == CU_STREAM_PER_THREAD &&
+            syscall(SYS_tgkill, process, captures.list[i].thread, 0) != 0 && errno == ESRCH)
+            drop(i);
+    tsm_lock_give(&captures.lock);
+    errno = saved_errno;
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+/* A capture that went wrong ends, too, with an error and without a graph. */
+static CUresult end(uint32_t type, CUresult (*real_end)(CUstream, CUgraph *), CUstream stream,
+                    bool per_thread, CUgraph *graph)
+{
+    bool was = cuda_capture_runs() && status_of(stream, per_thread);
+    struct tsm_call call;
+    CUresult result;
+    bool begun = tsm_call_begin(&call, type), is_over;
+
+    result = real_end(stream, graph);
+    is_over = result == CUDA_SUCCESS || (was && !status_of(stream, per_thread));
+    if (is_over && cuda_capture_runs())
+        ended(!stream && per_thread ? CU_STREAM_PER_THREAD : stream);
+    if (!begun)
+        return result;
+    tsm_call_returned(&call, result, !is_over);
+    tsm_call_slot(&call,
+                  cuda_stream_slot(per_thread ? cuda_stream_ptsz(stream) : cuda_stream(stream)));
+    tsm_call_slot(&call, result == CUDA_SUCCESS && *graph
+                             ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), NULL)
+                             : 0);
+    tsm_call_commit(&call);
+    return result;
+}
+
+CUresult hook_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
+{
+    return end(TYPE_cuStreamEndCapture, real.cuStreamEndCapture, hStream, false, phGraph);
+}
+
+CUresult hook_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph)
+{
+    return end(TYPE_cuStreamEndCapture_ptsz, real.cuStreamEndCapture_ptsz, hStream, true, phGraph);
+}
+
+/* ---- what a capture is -------------------------------------------------------------------- */
+
+/* What is not captured has no graph: nothing was written there. */
+static bool is_active(const CUstreamCaptureStatus *status)
+{
+    return status && *status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+void cuda_after_capture_told(struct tsm_call *call, bool ok, const CUstreamCaptureStatus *status,
+                             const CUgraph *graph)
+{
+    bool told = ok && is_active(status) && graph;
+
+    tsm_call_slot(call, told ? cuda_id_shared(CUDA_OBJECT_GRAPH, CUDA_SLOT(*graph), NULL) : 0);
+}
+
+void cuda_capture_told(const CUstreamCaptureStatus *status, const CUgraph *graph,
+                       const CUgraphNode **nodes, const size_t *count)
+{
+    if (is_active(status) && graph && nodes && count)
+        cuda_nodes_told(*graph, NULL, *nodes, *count);
+}
+
+/* ---- memory in a stream's order ----------------------------------------------------------- */
+
+static bool flag_if_captured(struct tsm_call *call, bool ok, CUstream stream)
+{
+    if (!ok || !cuda_capture_runs())
+        return false;
+    /* The number of the stream is a field of the record. */
+    if (status_of(stream, true) == CU_STREAM_CAPTURE_STATUS_NONE)
+        return false;
+    tsm_call_captured(call, cuda_stream_ptsz(stream));
+    return true;
+}
+
+void cuda_after_alloc_async(struct tsm_call *call, bool ok, CUstream stream, CUdeviceptr start,
+                            uint64_t size)
+{
+    if (!flag_if_captured(call, ok, stream))
+        cuda_after_alloc(call, ok, start, size);
+}
+
+void cuda_after_free_async(struct tsm_call *call, bool ok, CUstream stream, CUdeviceptr start)
+{
+    if (!flag_if_captured(call, ok, stream))
+        cuda_after_free(call, ok, start);
+}
