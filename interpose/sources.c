@@ -14,11 +14,11 @@ extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
 extern const struct tsm_source drm_source; /* api/drm/drm_source.c */
 #endif
 #ifdef TSM_HSA
-extern const struct tsm_source hsa_source; /* api/hsa/hsa_source.c */
+extern const struct tsm_source hsa_source; /* api/hsa/source/source.c */
 #endif
-extern const struct tsm_source hip_source;    /* api/hip/hip_source.c */
+extern const struct tsm_source hip_source;    /* api/hip/source/source.c */
 extern const struct tsm_source hiprtc_source; /* the same file */
-extern const struct tsm_source roctx_source;  /* api/hip/roctx_source.c */
+extern const struct tsm_source roctx_source;  /* api/hip/source/roctx.c */
 
 const struct tsm_source *const tsm_sources[] = {
     &cuda_source,

@@ -4,7 +4,7 @@
  */
 #include "tools/doctor.h"
 
-#include "api/hsa/hsa_types.h"
+#include "api/hsa/types.h"
 #include "base/text.h"
 
 #include <dlfcn.h>

@@ -148,14 +148,14 @@ def wrappers_c(api):
 
 
 def prototypes_h(api):
-    return guarded('API_HIP_HIP_PROTOTYPES_H', '#include "api/hip/hip_types.h"\n\n' + ''.join(
+    return guarded('API_HIP_HIP_PROTOTYPES_H', '#include "api/hip/types.h"\n\n' + ''.join(
         signature(call, symbol, '') + ';\n' for symbol, call in names_of(api.calls)))
 
 
 def wrappers_h(api):
     members = ''.join(wrap(f'    {returns(call)} (*{call.name})({params_of(call)});', 8) + '\n'
                       for call in api.calls)
-    body = ('#include "api/hip/hip_prototypes.h"\n#include "api/hip/hip_source.h"\n\n'
+    body = ('#include "api/hip/hip_prototypes.h"\n#include "api/hip/source/source.h"\n\n'
             '/* The library\'s own functions. Each is at first a resolver. */\n'
             f'struct hip_real {{\n{members}}};\nextern struct hip_real hip_runtime;\n\n'
             '/* Sorted by name; the runtime compiler\'s are a part of all. */\n'

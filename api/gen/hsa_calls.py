@@ -51,7 +51,7 @@ WRAPPER = '''\
 SOURCE = HEAD + '''\
 #include "api/hsa/hsa_wrappers.h"
 
-#include "api/hsa/hsa_encode.h"
+#include "api/hsa/source/encode.h"
 #include "api/hsa/hsa_hooks.h"
 
 /* ---- the description's numbers are the header's --------------------------------------------- */
@@ -107,7 +107,7 @@ void hsa_real_load(struct hsa_real *out, void *(*symbol)(void *library, const ch
 REPLAY_H = '''\
 /* What is written by hand for the HSA backend. SLOT_NAME_FIELD is the slot of a field. */
 
-#include "api/hsa/hsa_replay.h"
+#include "api/hsa/replay/replay.h"
 
 {prototypes}
 enum hsa_replay_slot {{
@@ -248,7 +248,7 @@ def wrappers_c(api):
 
 def prototypes_h(api):
     """Where the API's headers declare a function, the compiler compares."""
-    body = '#include "api/hsa/hsa_types.h"\n\n'
+    body = '#include "api/hsa/types.h"\n\n'
     body += ''.join(wrap(f'{returns(call, api)} {call.name}({params_of(call)});') + '\n'
                     for call in functions(api))
     return guarded('API_HSA_HSA_PROTOTYPES_H', body)
@@ -275,7 +275,7 @@ def real_h(api):
 
 
 def wrappers_h(api):
-    body = ('#include "api/hsa/hsa_real.h"\n#include "api/hsa/hsa_source.h"\n\n'
+    body = ('#include "api/hsa/hsa_real.h"\n#include "api/hsa/source/source.h"\n\n'
             '/* The runtime\'s own functions. Each is at first a resolver. */\n'
             'extern struct hsa_real hsa_runtime;\n\n'
             '/* Name, wrapper and &hsa_runtime.NAME of each function, sorted by name. */\n'
@@ -288,7 +288,7 @@ def hooks_h(api):
     hooks = ''.join(signature(call, api, '', f'hook_{call.name}').lstrip() + ';\n'
                     for call in functions(api) if call.status == 'hook')
     return guarded('API_HSA_HSA_HOOKS_H',
-                   f'#include "api/hsa/hsa_source.h"\n\n{helpers}\n{hooks}')
+                   f'#include "api/hsa/source/source.h"\n\n{helpers}\n{hooks}')
 
 
 # ---- replay ---------------------------------------------------------------------------------------

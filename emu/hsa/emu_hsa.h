@@ -15,7 +15,7 @@
 #ifndef EMU_HSA_EMU_HSA_H
 #define EMU_HSA_EMU_HSA_H
 
-#include "api/hsa/hsa_condition.h"
+#include "api/hsa/condition.h"
 #include "api/hsa/hsa_prototypes.h"
 
 #include <hsa/amd_hsa_queue.h>

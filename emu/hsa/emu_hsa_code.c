@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/hsa/hsa_code.h"
+#include "api/hsa/code.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "tracesmith/hsa_kernel.h"

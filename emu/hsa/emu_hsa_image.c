@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/hsa/hsa_image.h"
+#include "api/hsa/image.h"
 #include "emu/ptx_real.h"
 #include "tracesmith/hsa_kernel.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/hsa/hsa_code.h"
+#include "api/hsa/code.h"
 #include "tracesmith/hsa_kernel.h"
 
 /* Its address is the handle. */

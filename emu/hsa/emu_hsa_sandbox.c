@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/hsa/hsa_sandbox.h"
+#include "api/hsa/sandbox.h"
 #include "base/text.h"
 #include "emu/hsa/emu_hsa.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runs the native code of code objects in a process of its own, the sandbox, which can compute on
- * the GPU's memory and do nothing else. A replay asks for it (api/hsa/hsa_sandbox.h), because a
+ * the GPU's memory and do nothing else. A replay asks for it (api/hsa/sandbox.h), because a
  * trace's code objects are somebody else's programs.
  *
  * Both processes map the GPU's memory at the same addresses, from two files without a name: the

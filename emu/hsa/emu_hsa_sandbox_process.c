@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/hsa/hsa_sandbox.h"
+#include "api/hsa/sandbox.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"

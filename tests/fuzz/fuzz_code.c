@@ -3,7 +3,7 @@
  * Code objects of HSA as an enemy writes them: symbols, kernels, AMD's metadata of their arguments.
  * What is found lies inside of the file and below the limits.
  */
-#include "api/hsa/hsa_code.h"
+#include "api/hsa/code.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-extern const struct tsm_backend hsa_backend; /* api/hsa/hsa_replay.c */
+extern const struct tsm_backend hsa_backend; /* api/hsa/replay/replay.c */
 const struct tsm_backend *const tsm_backends[] = {&hsa_backend, NULL};
 
 static void prepare(void)

@@ -6,7 +6,7 @@
 #ifndef TESTS_HSA_HSA_HELPER_H
 #define TESTS_HSA_HSA_HELPER_H
 
-#include "api/hsa/hsa_types.h"
+#include "api/hsa/types.h"
 
 struct hsa_machine {
     hsa_agent_t cpu, gpu;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/hsa/hsa_types.h"
+#include "api/hsa/types.h"
 #include "tests/hsa/hsa_kernels.h"
 #include "tests/programs/opened.h"
 #include "tracesmith/hsa_kernel.h"

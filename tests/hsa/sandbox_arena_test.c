@@ -5,7 +5,7 @@
  */
 #include "emu/hsa/emu_hsa_sandbox.h"
 
-#include "api/hsa/hsa_sandbox.h"
+#include "api/hsa/sandbox.h"
 #include "tests/unit/check.h"
 
 #include <string.h>

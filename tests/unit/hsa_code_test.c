@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/hsa/hsa_code.h"
+#include "api/hsa/code.h"
 
 static uint8_t *read_file(const char *path, size_t *size)
 {

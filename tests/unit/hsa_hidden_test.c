@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "api/hsa/hsa_replay_hidden.h"
+#include "api/hsa/replay/hidden_args.h"
 
 #define RECORDED 0x7f1234567890u /* what each 8 bytes held */
 #define KEPT     UINT64_MAX      /* as recorded, in as many bytes as the argument has */

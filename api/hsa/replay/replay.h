@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HSA backend. A replay function carries out one record on the runtime of the replay; objects
+ * are found by the ids of the recording, streams by their recorded numbers.
+ *
+ * Signals are real ones: packets and copies wait for each other as they did, by themselves. What
+ * the host did to a signal is done again in its place, and what the host waited for is waited for.
+ * Signals, readers and executables live until the end of the replay, because a recording does not
+ * say of all that a program knew when it destroyed them.
+ *
+ * Threads: as replay/backend.h says: objects are made by one thread while nothing else runs, and
+ * only looked up by others.
+ */
+#ifndef API_HSA_REPLAY_REPLAY_H
+#define API_HSA_REPLAY_REPLAY_H
+
+#include "api/hsa/code.h"
+#include "api/hsa/hsa_calls.h"
+#include "api/hsa/hsa_real.h"
+#include "api/hsa/sandbox.h"
+#include "format/map.h"
+#include "replay/backend.h"
+
+#define HSA_PAGE 4096u
+
+struct hsa_replay;
+
+typedef int (*hsa_replay_function)(struct hsa_replay *replay, const struct sbt_record *record);
+
+/* NULL: nothing is to be done for that record. */
+hsa_replay_function hsa_replay_find(uint32_t type);
+void hsa_real_load(struct hsa_real *out, void *(*symbol)(void *library, const char *name),
+                   void *library);
+
+/* ---- the machine (agents.c) --------------------------------------------------------
+ */
+
+#define HSA_AGENT_MAX 64u
+#define HSA_POOL_MAX  256u
+
+/* An agent or a pool; a region is kept like a pool. Recorded ones have what was recorded. */
+struct hsa_part {
+    uint64_t id;    /* of the recording; 0: it is one of this machine */
+    uint64_t raw;   /* here; 0: there is none like it */
+    uint64_t agent; /* of a pool: id, or raw handle */
+    uint32_t type, segment, flags;
+    bool allocatable, host_access;
+    bool is_used;     /* a record needs it */
+    bool is_software; /* of an agent here: the software GPU */
+    char isa[64];
+};
+
+struct hsa_machine_parts {
+    struct hsa_part agents[HSA_AGENT_MAX], pools[HSA_POOL_MAX], regions[HSA_POOL_MAX];
+    uint32_t agent_count, pool_count, region_count;
+};
+
+int hsa_machine_plan(struct hsa_replay *replay, const struct sbt_record *record);
+/* Open a runtime that has everything that the trace needs. */
+int hsa_machine_open(struct hsa_replay *replay);
+void hsa_machine_close(struct hsa_replay *replay);
+hsa_agent_t hsa_machine_agent(const struct hsa_replay *replay, uint64_t id);
+/* Of an agent here: it performs agent dispatch packets as recorded. */
+bool hsa_machine_is_software(const struct hsa_replay *replay, hsa_agent_t agent);
+/* The recorded pool or region, with its counterpart. NULL: there is none of this id. */
+const struct hsa_part *hsa_machine_pool(const struct hsa_replay *replay, uint64_t id);
+const struct hsa_part *hsa_machine_region(const struct hsa_replay *replay, uint64_t id);
+
+/* ---- memory (memory.c) --------------------------------------------------------------
+ */
+
+enum hsa_how {
+    HSA_HOW_VIRTUAL,  /* hsa_amd_vmem: at its recorded address */
+    HSA_HOW_VIEW,     /* the same, of memory that others keep (virtual.c) */
+    HSA_HOW_POOL,     /* where the runtime put it */
+    HSA_HOW_HOST,     /* the process's own pages, locked; at its address if they could be had */
+    HSA_HOW_VARIABLE, /* of an executable */
+    HSA_HOW_CONSTANT, /* ... that nobody may write */
+};
+
+struct hsa_placed {
+    enum hsa_how how;
+    uint64_t handle;     /* of HSA_HOW_VIRTUAL */
+    uint64_t mapped;     /* bytes */
+    uint32_t lock_count; /* of HSA_HOW_HOST: locks that were not given back */
+    uint8_t *left;       /* what the program last left in the host's memory; NULL: nothing yet */
+};
+
+/* A range of recorded addresses, whole pages. */
+struct hsa_range {
+    uint64_t start, end;
+    bool is_kept;     /* by a mapping of ours, so far */
+    bool is_reserved; /* as virtual memory */
+};
+
+struct hsa_memory {
+    struct hsa_range *ranges;
+    size_t range_count, range_capacity;
+    struct tsm_region *regions; /* by recorded address */
+    struct hsa_placed *placed;  /* of each region */
+    size_t region_count, region_capacity;
+    uint64_t moved_count; /* ever */
+    bool is_elsewhere;    /* anything was ever, variables too, at another address than recorded */
+};
+
+int hsa_memory_plan(struct hsa_memory *m, uint64_t address, uint64_t size);
+/* Keep the ranges free: before the runtime is opened. */
+void hsa_memory_keep(struct hsa_memory *m);
+/* Reserve them: when it is open. */
+void hsa_memory_reserve(struct hsa_replay *replay);
+int hsa_memory_place(struct hsa_replay *replay, const struct hsa_part *pool, uint64_t address,
+                     uint64_t size, uint64_t seq);
+/* Memory without an address as memory at one, which may be its second. */
+struct hsa_view {
+    const struct hsa_part *pool;
+    uint64_t handle, offset; /* here; in it */
+    uint64_t address, size;  /* recorded */
+    bool is_fresh;           /* it holds nothing yet */
+};
+int hsa_memory_map(struct hsa_replay *replay, const struct hsa_view *view, uint64_t seq);
+/* Is the region a mapping, whose memory can have another one? */
+bool hsa_memory_is_mapped(const struct hsa_memory *m, const struct tsm_region *region);
+int hsa_memory_lock(struct hsa_replay *replay, uint64_t address, uint64_t size, uint64_t seq);
+int hsa_memory_variable(struct hsa_replay *replay, uint64_t address, uint64_t actual, uint64_t size,
+                        bool is_const, uint64_t seq);
+/* The host may reach the regions there: what it does to them is its own. */
+void hsa_memory_allow_host(struct hsa_memory *m, uint64_t address, uint64_t size);
+int hsa_memory_release(struct hsa_replay *replay, uint64_t address);
+/* NULL: nothing of the recording is there. */
+const struct tsm_region *hsa_memory_find(const struct hsa_memory *m, uint64_t address);
+/* Tests whether all of those bytes are memory of the recording, in one piece. */
+bool hsa_memory_holds(const struct hsa_memory *m, uint64_t address, uint64_t size);
+/* The same for a box that is not empty: width in bytes, height, depth, bytes from row to row and
+ * from plane to plane. */
+bool hsa_memory_holds_box(const struct hsa_memory *m, uint64_t address, const uint64_t box[5]);
+/* Where a recorded address is now; itself when nothing was there. */
+uint64_t hsa_memory_translate(const struct hsa_memory *m, uint64_t address);
+/* May the region not be written? */
+bool hsa_memory_is_constant(const struct hsa_memory *m, const struct tsm_region *region);
+/* The program, or a copy that it knows of, has left that in memory of the host. */
+int hsa_memory_leave(struct hsa_replay *replay, uint64_t address, uint64_t size);
+/* What was left in those bytes; NULL: nothing yet. */
+const uint8_t *hsa_memory_left(const struct hsa_memory *m, uint64_t address, uint64_t size);
+/* `size` bytes of the region that `address`, as recorded, lies in. */
+int hsa_memory_read(struct hsa_replay *replay, uint64_t address, void *out, uint64_t size);
+void hsa_memory_finish(struct hsa_replay *replay);
+
+void hsa_virtual_finish(struct hsa_replay *replay);
+
+/* ---- signals (signal.c) -------------------------------------------------------------
+ */
+
+struct hsa_signal_state {
+    struct hsa_signal_state *next; /* of all; none goes before the end */
+    hsa_signal_t raw;
+    /* The value that it will have when everything that was sent is complete; `is_known`: the host
+     * did nothing to it that makes this a guess. */
+    int64_t expected;
+    bool is_known;  /* atomic */
+    int64_t wanted; /* a value that lets the last one go on that waits for it, if any does */
+    bool is_wanted;
+};
+
+int hsa_signal_make(struct hsa_replay *replay, uint64_t id, int64_t value);
+/* NULL for id 0, and when none was made. */
+struct hsa_signal_state *hsa_signal_find(const struct hsa_replay *replay, uint64_t id);
+hsa_signal_t hsa_signal_raw(const struct hsa_replay *replay, uint64_t id);
+/* A command was sent that will count it down. */
+void hsa_signal_sent(struct hsa_signal_state *signal);
+/* It was not, after all. */
+void hsa_signal_not_sent(struct hsa_signal_state *signal);
+/* A command is sent that waits for this value. NULL: it waits for nothing. */
+void hsa_signal_wanted(struct hsa_signal_state *signal, int64_t value);
+/* Where a command waits for a value that only the program could have stored, and has not, it is
+ * stored now. Returns for how many signals. Any thread may call it at any time. */
+unsigned hsa_signals_let_go(const struct hsa_replay *replay);
+/* Tests whether a command waits for a value that only the program can store. */
+bool hsa_signals_stuck(const struct hsa_replay *replay);
+/* It has this value, and nothing is under way that changes it. */
+void hsa_signal_set(const struct hsa_replay *replay, struct hsa_signal_state *signal,
+                    int64_t value);
+/* Wait until what was sent is complete, as far as that is known. */
+int hsa_signal_settle(const struct hsa_replay *replay, const struct hsa_signal_state *signal);
+void hsa_signals_finish(struct hsa_replay *replay);
+
+/* ---- streams (queue.c) --------------------------------------------------------------
+ */
+
+#define HSA_FLIGHT_MAX     64u
+#define HSA_DISPATCHED_MAX 256u
+
+struct hsa_stream {
+    hsa_queue_t *queue; /* NULL: of copies */
+    bool is_software;   /* of the software GPU */
+    uint64_t sent;      /* packets */
+    hsa_signal_t fence;
+    hsa_status_t error; /* that has ended the queue; written by a thread of the runtime */
+    /* Memory for arguments: given out until the stream has been waited for. */
+    struct hsa_arguments *arguments;
+    struct hsa_dispatched *dispatched; /* HSA_DISPATCHED_MAX places; NULL: none was sent */
+    uint64_t dispatched_count;         /* since then; the newest ones are kept */
+    /* Of copies: what they count down, the newest ones. */
+    struct hsa_signal_state *flight[HSA_FLIGHT_MAX];
+    uint64_t flight_count;
+    /* Where bytes for the host went, the newest ones. */
+    struct hsa_received {
+        uint64_t position, size;
+        const uint8_t *data;
+        /* `height` rows in each of `depth` planes; 0: the bytes lie one behind the other */
+        uint64_t width, height, depth, pitch, plane;
+    } received[HSA_FLIGHT_MAX];
+    uint64_t received_count;
+    uint8_t *own;    /* the newest one's, when it is memory of ours */
+    uint8_t *packed; /* rows of the one that was asked for last */
+};
+
+struct hsa_stream *hsa_stream_of(struct hsa_replay *replay, uint32_t number);
+/* `size` bytes that a kernel can read, aligned to 64. NULL: no memory. */
+void *hsa_stream_arguments(struct hsa_replay *replay, struct hsa_stream *stream, size_t size);
+/* Put a packet of 64 bytes into the stream's queue. */
+int hsa_stream_send(struct hsa_replay *replay, struct hsa_stream *stream, const void *packet);
+int hsa_stream_wait(struct hsa_replay *replay, struct hsa_stream *stream);
+/* The program wrote these bytes at a recorded address: dispatches that were sent with arguments
+ * there, as many bytes, and may wait behind a gate, get them (packet.c). */
+int hsa_arguments_written(struct hsa_replay *replay, uint64_t address, const struct sbt_blob *blob);
+/* The command at `position` writes `size` bytes at `data`. With `own` that is from malloc(), and is
+ * the stream's until the next of that kind. */
+void hsa_stream_receives(struct hsa_stream *stream, uint64_t position, const uint8_t *data,
+                         uint64_t size, uint8_t *own);
+/* ... and writes a box, into memory that is not the stream's. */
+void hsa_stream_receives_box(struct hsa_stream *stream, const struct hsa_received *box);
+/* TSM_E_NOT_FOUND: that command gives no bytes back. */
+int hsa_stream_received(struct hsa_stream *stream, uint64_t position, const uint8_t **data,
+                        uint64_t *size);
+/* Fails when a queue has, because of the sandbox. */
+int hsa_streams_check(const struct hsa_replay *replay);
+void hsa_streams_finish(struct hsa_replay *replay);
+
+/* ---- images and samplers (image.c) --------------------------------------------------
+ */
+
+/* The handle of the image or sampler whose handle was `value` when it was recorded; itself when
+ * there is none: the program may give a kernel any number. */
+uint64_t hsa_image_translate(const struct hsa_replay *replay, uint64_t value);
+
+/* ---- code (code.c) ------------------------------------------------------------------
+ */
+
+struct hsa_kernel_state {
+    uint64_t object;
+    bool has_info;
+    bool was_told; /* of a hidden argument that cannot be made */
+    struct hsa_code_kernel info;
+};
+
+struct hsa_kernel_state *hsa_kernel_find(const struct hsa_replay *replay, uint64_t id);
+void hsa_code_finish(struct hsa_replay *replay);
+
+/* ---- checkpoints (checkpoint.c) -----------------------------------------------------
+ */
+
+/* Make what a checkpoint's MEMORY or STATE record says. */
+int hsa_checkpoint_memory(struct hsa_replay *replay, const struct sbt_record *record);
+int hsa_checkpoint_state(struct hsa_replay *replay, const struct sbt_record *record);
+/* As struct tsm_backend says. */
+int hsa_checkpoint_save(struct hsa_replay *replay, const struct tsm_saver *saver);
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+struct hsa_replay {
+    struct sbt_reader *reader;
+    const struct tsm_replay_options *options;
+    struct hsa_real calls;
+    void *library;
+    char path[512];
+    bool is_emu, is_up, has_virtual;
+    bool has_sandbox;                     /* code of the trace runs in one */
+    hsa_sandbox_why_function sandbox_why; /* NULL: there is none */
+    struct hsa_machine_parts recorded, here;
+    struct hsa_memory memory;
+    struct sbt_map queues; /* streams that are queues */
+    struct sbt_map images; /* recorded handles of images and samplers -> those here */
+    bool keeps_left; /* kernels gave bytes back in memory of the host: what was there before counts
+                      */
+    struct hsa_stream *streams;
+    uint32_t stream_count;
+    struct hsa_signal_state *signals; /* the newest first */
+    struct sbt_map objects;           /* type << 32 | id -> state, or the raw handle */
+    /* Values in arguments that look like addresses which are others here; the first one's place. */
+    uint64_t untranslated_count;
+    const struct hsa_kernel_state *untranslated_kernel;
+    uint32_t untranslated_offset;
+};
+
+int hsa_fail(const struct hsa_replay *replay, const char *call, hsa_status_t status);
+/* 0 when the record has no such slot. */
+uint64_t hsa_slot(const struct sbt_record *record, uint32_t slot);
+uint64_t hsa_object_find(const struct hsa_replay *replay, enum hsa_object object, uint64_t id);
+int hsa_object_add(struct hsa_replay *replay, enum hsa_object object, uint64_t id, uint64_t value);
+/* The bytes of a BLOB field, malloc()ed; *size 0 and NULL for none. */
+int hsa_blob_read(struct hsa_replay *replay, const struct sbt_record *record, uint32_t slot,
+                  uint8_t **out, uint64_t *size);
+
+#endif
