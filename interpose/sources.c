@@ -11,7 +11,7 @@ extern const struct tsm_source cuda_source; /* api/cuda/source/source.c */
 extern const struct tsm_source vulkan_source; /* api/vulkan/vulkan_source.c */
 #endif
 #ifdef TSM_DRM
-extern const struct tsm_source drm_source; /* api/drm/drm_source.c */
+extern const struct tsm_source drm_source; /* api/drm/source/source.c */
 #endif
 #ifdef TSM_HSA
 extern const struct tsm_source hsa_source; /* api/hsa/source/source.c */

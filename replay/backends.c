@@ -14,7 +14,7 @@ extern const struct tsm_backend hsa_backend; /* api/hsa/replay/replay.c */
 #endif
 
 #ifdef TSM_DRM
-extern const struct tsm_backend drm_backend; /* api/drm/drm_replay.c */
+extern const struct tsm_backend drm_backend; /* api/drm/replay/replay.c */
 #endif
 
 /* Where a trace has no commands of any of its APIs, the first of them is replayed: drivers' own

@@ -2,7 +2,7 @@
 #include "tools/command.h"
 
 #ifdef TSM_DRM
-#include "api/drm/drm_describe.h"
+#include "api/drm/describe.h"
 #endif
 #ifdef TSM_VULKAN
 #include "api/vulkan/vulkan_describe.h"

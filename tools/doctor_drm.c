@@ -4,8 +4,8 @@
  */
 #include "tools/doctor.h"
 
-#include "api/drm/drm_tables.h"
-#include "api/drm/drm_version.h"
+#include "api/drm/tables.h"
+#include "api/drm/version.h"
 #include "base/text.h"
 #include "tools/ioctl_census.h"
 

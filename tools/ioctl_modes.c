@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/ioctl_modes.h"
 
-#include "api/drm/drm_describe.h"
+#include "api/drm/describe.h"
 #include "base/buffer.h"
 #include "base/text.h"
 

@@ -5,8 +5,8 @@
 #include "tools/ioctl_text.h"
 #include "tools/terminal.h"
 
-#include "api/drm/drm_describe.h"
-#include "api/drm/drm_tables.h"
+#include "api/drm/describe.h"
+#include "api/drm/tables.h"
 #include "base/text.h"
 #include "tools/json_out.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/ioctl_text.h"
 
-#include "api/drm/drm_describe.h"
-#include "api/drm/drm_tables.h"
+#include "api/drm/describe.h"
+#include "api/drm/tables.h"
 #include "base/bytes.h"
 #include "base/text.h"
 #include "tools/ioctl_nvidia.h"

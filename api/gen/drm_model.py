@@ -10,7 +10,7 @@ from description import Problems
 from drm_description import Description
 from drm_headers import Headers
 
-IOCTL_FIRST = 64  # below: records of ours, api/drm/drm_tables.h
+IOCTL_FIRST = 64  # below: records of ours, api/drm/tables.h
 SCALARS = {'u8': (1, 'UINT'), 'u16': (2, 'UINT'), 'u32': (4, 'UINT'), 'u64': (8, 'UINT'),
            'hex32': (4, 'HEX'), 'hex64': (8, 'HEX'), 'i32': (4, 'INT')}
 KINDS = {'hex': 'HEX', 'uint': 'UINT', 'int': 'INT', 'bool': 'BOOL', 'size': 'SIZE',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of api/drm/drm_tables.h, as C."""
+"""The tables of api/drm/tables.h, as C."""
 
 from drm_model import Struct
 from text import HEAD, guarded
@@ -139,4 +139,4 @@ def make(model):
               f'    DRM_FAMILY_CORE = {core},\n' + '};\n')
     text = 'const char drm_text[] =\n' + t.texts.lines() + '    ;\n'
     return {'drm_counts.h': guarded('DRM_COUNTS_H', header),
-            'drm_tables.c': HEAD + '#include "api/drm/drm_tables.h"\n\n' + body + text}
+            'drm_tables.c': HEAD + '#include "api/drm/tables.h"\n\n' + body + text}

@@ -5,9 +5,9 @@
  * (a sanitizer looks). Usage: drm_hostile TRACE [FOLDER]; each value goes there, as a seed of
  * tests/fuzz/fuzz_drm.c.
  */
-#include "api/drm/drm_decode.h"
-#include "api/drm/drm_describe.h"
-#include "api/drm/drm_encode.h"
+#include "api/drm/describe.h"
+#include "api/drm/replay/decode.h"
+#include "api/drm/source/encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  * An input is the pinned number of an ioctl (u16), then a value of its struct: drm_hostile makes
  * some of a trace. What was decoded is encoded again: so all of it is read, and a sanitizer looks.
  */
-#include "api/drm/drm_decode.h"
-#include "api/drm/drm_describe.h"
-#include "api/drm/drm_encode.h"
-#include "api/drm/drm_replay.h"
+#include "api/drm/describe.h"
+#include "api/drm/replay/decode.h"
+#include "api/drm/replay/replay.h"
+#include "api/drm/source/encode.h"
 #include "base/bytes.h"
 #include "tracesmith/writer.h"
 

@@ -6,10 +6,10 @@
  * is not safe must not get here, and no descriptor is closed that is not open. The calls come here
  * by --wrap.
  */
-#include "api/drm/drm_describe.h"
-#include "api/drm/drm_encode.h"
-#include "api/drm/drm_tables.h"
-#include "api/drm/drm_version.h"
+#include "api/drm/describe.h"
+#include "api/drm/source/encode.h"
+#include "api/drm/tables.h"
+#include "api/drm/version.h"
 #include "tests/fuzz/scene_api.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-extern const struct tsm_backend drm_backend; /* api/drm/drm_replay.c */
+extern const struct tsm_backend drm_backend; /* api/drm/replay/replay.c */
 const struct tsm_backend *const tsm_backends[] = {&drm_backend, NULL};
 
 #define DEVICE_SIZE (1u << 20) /* of memory: more is not mapped */

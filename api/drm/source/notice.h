@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a system call does to descriptors and mappings, whether the program made it by libc's
+ * function (hook.c) or by its number (number.c). As the rest of the source:
+ * any thread, any moment, errno preserved.
+ */
+#ifndef API_DRM_SOURCE_NOTICE_H
+#define API_DRM_SOURCE_NOTICE_H
+
+#include "api/drm/source/source.h"
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+/* Where the headers are older. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+/* Afterwards. `fd`, `to`, `address`: what the call has returned, which may be a failure. */
+void drm_notice_opened(int fd, const char *path);
+void drm_notice_duplicated(int from, int to);
+void drm_notice_control(int fd, int command, int result); /* fcntl() */
+void drm_notice_mapped(const struct drm_taken *taken, const void *address, size_t size, int prot,
+                       int flags, int fd, uint64_t offset);
+
+/* A message has come, perhaps with descriptors. */
+void drm_notice_message(const struct msghdr *message);
+
+/* A sync file has been made (poll.c). */
+void drm_notice_sync_file_made(void);
+
+/* What poll() and its relatives found, by what they returned (poll.c). */
+void drm_notice_polled(const struct pollfd *list, uint64_t count, int result);
+void drm_notice_selected(int count, const fd_set *reads, const fd_set *writes, int result);
+void drm_notice_watched(int epoll, int operation, int fd, const struct epoll_event *event,
+                        int result);
+void drm_notice_epolled(int epoll, const struct epoll_event *events, int result);
+
+/* An ioctl of a sync file that another API has given out (capture/sync_fd.h) has returned. */
+void drm_notice_sync_file(int fd, uint32_t request, const void *argument, int result);
+
+/* Before. *taken: what goes, for drm_notice_mapped(). */
+void drm_notice_mapping(struct drm_taken *taken, const void *address, size_t size, int flags);
+void drm_notice_closing_range(unsigned first, unsigned last, unsigned flags);
+
+/* close_range() has succeeded. */
+void drm_notice_closed_range(unsigned flags);
+
+#endif
